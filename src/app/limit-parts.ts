@@ -23,7 +23,7 @@ export const createLimitParts = (config: Config, platform: NounPlatform, nouns: 
   const { cache, metrics, clock } = platform
   const { callers, signInCookies } = parts
   const { loginLimit: login, generalLimit: general, sensitiveLimit: sensitive } = config
-  const knownDevicesCount = config.loginLimitKnownDevices
+  const knownDeviceCounter = config.loginLimitKnownDevices
   const reportLimited = createLimitedEvents({ events: nouns.events, clock })
   const onRejection: OnRejection = async (rejection, request) => {
     metrics?.countRejection(rejection.limiter)
@@ -36,7 +36,7 @@ export const createLimitParts = (config: Config, platform: NounPlatform, nouns: 
     countedRequests,
     routeLimiters,
     nameLimit: config.accountLimit,
-    knownDevicesCount,
+    knownDeviceCounter,
     nameMarks: nouns.nameMarks,
     knownBrowsers,
     callers,
@@ -54,7 +54,7 @@ export const createLimitParts = (config: Config, platform: NounPlatform, nouns: 
       countedRequests,
       accountLimit: config.signInLimit,
       networkLimit: config.networkSignInLimit,
-      knownDevicesCount,
+      knownDeviceCounter,
       cache,
       knownBrowsers,
     }),

@@ -31,7 +31,7 @@ const authorizationSteps = [
 ] as const
 export type AuthorizationStep = (typeof authorizationSteps)[number]
 
-/** The most characters of the parameters. They are sent as they came, so that one that is there twice is seen. */
+/** The parameters may have so many characters. They are sent as they came, so that a repeated parameter is noticed. */
 const longestAuthorizationRequest = 8_192
 
 export const AuthorizationQuestion = Type.Object({

@@ -1,4 +1,4 @@
-/** A name of RFC 6265: a token of HTTP. */
+/** A cookie name is a token of HTTP (RFC 6265). */
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
 const isBlank = (character: string | undefined) => character === ' ' || character === '\t'
@@ -16,14 +16,14 @@ const withoutBlanks = (text: string) => {
 }
 
 export type CookieValues = {
-  /** Undefined for a name without a value, and for one that is there twice. */
+  /** The value is undefined if a name came without a value, or twice. */
   values: ReadonlyMap<string, string | undefined>
   doubled: ReadonlySet<string>
 }
 
 /**
- * The cookies of a request. A name that the standard does not allow is none of ours and is left out. Two cookies with one name
- * count as none: one of them was planted, and we cannot know which.
+ * The cookies of a request. A name that the standard does not allow is not ours, and is left out. Two cookies with one name count as
+ * none: one of them was planted, and we cannot know which.
  */
 export const readCookieHeader = (header: string): CookieValues => {
   const values = new Map<string, string | undefined>()
@@ -39,6 +39,6 @@ export const readCookieHeader = (header: string): CookieValues => {
   return { values, doubled }
 }
 
-/** All values of a name that came more than once, for a sign-out: it ends the session of each. */
+/** All values of a name, also if it came more than once. A sign-out ends the session of each. */
 export const everyValueOf = (header: string, name: string): readonly string[] =>
   header.split(';').flatMap((pair) => readCookieHeader(pair).values.get(name) ?? [])

@@ -3,10 +3,10 @@ import { readDevice } from '../lib/device.js'
 export type DeviceWords = { unknownDevice: string; device: string; onAppleDevice: string }
 type Device = { browser: string | null; system: string | null }
 
-/** They are named in the place of their system, which makes a difference in German: "auf dem iPhone". */
+/** These devices are named instead of their system. German has other words for them: "auf dem iPhone". */
 const appleDevices = ['iPhone', 'iPad']
 
-/** "Firefox on Windows" */
+/** The name of a device, such as "Firefox on Windows". */
 export const deviceName = ({ browser, system }: Device, words: DeviceWords) => {
   if (browser === null || system === null) return browser ?? system ?? words.unknownDevice
   const text = appleDevices.includes(system) ? words.onAppleDevice : words.device

@@ -1,9 +1,9 @@
 import { type Static, Type } from 'typebox'
 
-/** The most characters of the query that the application has sent. */
+/** The query of the application may have so many characters. */
 const maxParametersLength = 8 * 1024
 
-/** The reasons why the user cannot return to the application, or why it is not known. */
+/** The reasons why the user cannot return to the application, or why the application is not known. */
 const endSessionProblems = [
   'invalid_parameters',
   'invalid_hint',

@@ -58,7 +58,7 @@ export const accountEventKinds = [
 ] as const
 export type AccountEventKind = (typeof accountEventKinds)[number]
 
-/** The outcome of a mail; the reason begins with its template. */
+/** The outcomes of a mail. The reason of such an event begins with the name of the mail. */
 export const mailEventKinds = ['mail_accepted', 'mail_refused', 'mail_given_up'] as const
 
 /** Events that only operators see: of mails, of accounts that are gone, of other programs, of commands. */

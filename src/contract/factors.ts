@@ -15,7 +15,7 @@ export type NextStep = (typeof nextSteps)[number]
 export const enrolmentMethods: readonly SecondFactorMethod[] = ['totp', 'passkey']
 
 /**
- * Every proof, as `amr` of tokens names it, and what it counts. `second` is a second factor beside a `first` one, `both` is two
+ * Every proof by its name in `amr` of tokens, and what it counts as. `second` is a second factor beside a `first` one, `both` is two
  * factors by itself. The trigger `session_needs_second_factor` has the same list of second factors.
  */
 export const methods = {
@@ -31,19 +31,22 @@ export type Method = keyof typeof methods
 
 /** The second factors that are typed. */
 export type CodeMethod = { [Name in Method]: (typeof methods)[Name] extends 'second' ? Name : never }[Method]
-const isCode = (method: Method): method is CodeMethod => methods[method] === 'second'
-export const codeMethods = (Object.keys(methods) as Method[]).filter(isCode)
+const isCodeMethod = (method: Method): method is CodeMethod => methods[method] === 'second'
+export const codeMethods = (Object.keys(methods) as Method[]).filter(isCodeMethod)
 
 export const methodsThatCount = (count: (typeof methods)[Method]) =>
   (Object.keys(methods) as Method[]).filter((method) => methods[method] === count)
 
-/** A later release may know more of them: what this one does not know never counts. */
+/** A later release may know more methods. A method that this release does not know never counts. */
 const countOf = (method: string) => (Object.hasOwn(methods, method) ? methods[method as Method] : 'none')
 
-/** A code of the app, a recovery code or a passkey. Each proof of one has a time of its own in a session. */
+/** Whether the method is a code of the app, a recovery code or a passkey. A session stores the time of such a proof separately. */
 export const isSecondFactor = (method: string) => ['second', 'both'].includes(countOf(method))
 
-/** One factor or two: a password, a provider or a mail needs a code of an app beside it. A trusted device never counts. */
+/**
+ * How many factors were proven. A password, a provider or a mail is one, and needs a code beside it for two. A trusted device never
+ * counts.
+ */
 export const factorsOf = (proven: readonly string[]): 1 | 2 => {
   const has = (count: string) => proven.some((method) => countOf(method) === count)
   return has('both') || (has('first') && has('second')) ? 2 : 1

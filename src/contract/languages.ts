@@ -31,7 +31,7 @@ export const languageFrom = (acceptLanguage: string | undefined): Language => {
   return preferences.map(({ language }) => language).find(isLanguage) ?? 'en'
 }
 
-/** The first of our languages in a list of tags with spaces between them, as `ui_locales` has it (OpenID Connect Core 1.0, 3.1.2.1). */
+/** The first of our languages in a list of tags with spaces between them, such as `ui_locales` (OpenID Connect Core 1.0, 3.1.2.1). */
 export const languageAmong = (locales: string): Language | undefined =>
   locales
     .slice(0, 200)

@@ -1,6 +1,6 @@
 /**
- * The titles of the three answers with status 429. The specification fixes their bodies, which have no code, so a program tells
- * them apart by these. They stand in a file of their own, because pages need them and not the whole table of refusals.
+ * The titles of the three answers with status 429. The specification fixes their bodies, which have no code, so a program tells them
+ * apart by their titles. They stand in a file of their own, because pages need them and not the whole table of refusals.
  */
 export const limitTitles = {
   too_many_logins: 'Too many login attempts',

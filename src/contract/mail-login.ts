@@ -4,7 +4,7 @@ import { ProfileFieldDefinition } from './profile-fields.js'
 import { OneOf } from './refusal-bodies.js'
 import { nextStep, TermsOfUse } from './schemas.js'
 
-/** The address has no account yet, and was proven by the mail: `username` is proposed, `fields` and `terms` are what is asked for. */
+/** The mail has proven an address that has no account yet. `username` is a proposal; `fields` and `terms` are asked for. */
 const registrationStep = {
   email: Type.String(),
   username: Type.String(),
@@ -14,7 +14,7 @@ const registrationStep = {
 export const MailRegistration = Type.Object(registrationStep, { title: 'MailRegistration' })
 export type MailRegistration = Static<typeof MailRegistration>
 
-/** After a sign-in by mail: as after any other, or the registration of an address that has no account. */
+/** The next step after a sign-in by mail: that of any sign-in, or the registration of an address without an account. */
 export const MailLoginNext = Type.Object(
   { ...nextStep, next: OneOf([...nextSteps, 'registration'] as const), ...Type.Partial(MailRegistration).properties },
   { title: 'MailLoginNext' },

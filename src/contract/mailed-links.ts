@@ -4,7 +4,7 @@ import { LanguageCode, Moment, NamedApplication, Nullable } from './schemas.js'
 
 const sender = Type.Optional({ ...NamedApplication, description: 'The application that had sent the user here' })
 
-/** The state of a mailed link, or of this browser's registration. `passwordRequired`: another browser registered. */
+/** The state of a mailed link, or of this browser's registration. `passwordRequired`: the registration began in another browser. */
 export const LinkState = Type.Object(
   {
     state: OneOf(['waiting', 'confirmed', 'replaced', 'unknown']),

@@ -1,6 +1,6 @@
 /**
- * The one shape in which anything refuses: an expected "no" is a value, not an exception. `refused` is a stable code;
- * details such as the broken password rules stand beside it.
+ * The shape of every refusal: an expected "no" is a value, not an exception. `refused` is a stable code; details such as the broken
+ * password rules stand beside it.
  */
 export type Refused<Code extends string = string> = { readonly refused: Code }
 

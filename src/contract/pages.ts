@@ -44,7 +44,7 @@ export type PageSettings = {
   providers: ProviderButton[]
   registration: RegistrationMode
   usernames: UsernameSource
-  /** `SECOND_FACTOR`: whether every account needs one. */
+  /** `SECOND_FACTOR`: whether every account needs a second factor. */
   secondFactor: 'optional' | 'required'
   /** `MAIL_SIGN_IN`: whether users can sign in with a mailed code. */
   mailSignIn: boolean
@@ -62,7 +62,7 @@ export type PageSettings = {
   hasMailbox: boolean
   /** The parameters that an application has sent as a form. Otherwise they are in the URL. */
   parameters?: string
-  /** The browser has sent a session cookie, which nobody has checked: the page asks before it shows a form. */
+  /** The browser has sent a session cookie, which was not checked. The page asks the service before it shows a form. */
   maybeSignedIn?: boolean
 }
 
@@ -70,8 +70,8 @@ export type PageSettings = {
 export const languageSwitch = '/api/auth/language'
 
 /**
- * Draws the HTML that a page shows before its script has loaded: the build makes it from web/first-cards. `words` as in the settings
- * element.
+ * Draws the HTML that a page shows before its script has loaded: the build makes it from web/first-cards. `words` are those of the
+ * settings element.
  */
 export type DrawFirstCard = (page: PageName, settings: PageSettings & { words: Record<string, unknown> }) => string
 
@@ -94,7 +94,7 @@ export const loginNotices = [
 ] as const
 export type LoginNotice = (typeof loginNotices)[number]
 
-/** In the fragment of the login page: what the link of a mail signs in with. */
+/** The name of the mailed token in the fragment of the login page. */
 export const mailTokenName = 'mail'
 
 /** `?error=` after a sign-in with a provider: it failed at the provider, or in the service itself. */
@@ -103,7 +103,7 @@ export const signInFailed = (provider: ProviderId) => `${provider}_auth_failed` 
 export const providerOfFailure = <Provider extends { id: ProviderId }>(error: string, providers: Provider[]) =>
   providers.find(({ id }) => signInFailed(id) === error)
 
-/** `&reason=` beside it. No other reason is shown: it could reveal whether an account exists. */
+/** `&reason=` beside `?error=`. No other reason is shown, because it could reveal whether an account exists. */
 export const publicReasons = [
   'cancelled',
   'no_email',

@@ -4,8 +4,8 @@ const transports = Type.Array(Type.String({ maxLength: 32 }), { maxItems: 16 })
 const Encoded = (maxLength: number) => Type.String({ maxLength, pattern: '^[\\w-]*$' })
 
 /**
- * The result of `PublicKeyCredential.toJSON()` in a browser, for both ceremonies: a wrong part is a wrong passkey, and is
- * answered like any other.
+ * The result of `PublicKeyCredential.toJSON()` in a browser, for both ceremonies. If a part of it is wrong, the answer is that of any
+ * wrong passkey.
  */
 export const PasskeyCredential = Type.Object(
   {

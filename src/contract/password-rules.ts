@@ -2,15 +2,15 @@ import { refuse } from './outcome.js'
 import { type FeedbackId, feedbackSentences } from './password-feedback.js'
 
 /**
- * The rules that a page can check without asking (docs/specification.md, 5.4), in their order. Letters and digits by Unicode
- * property, length in code points.
+ * The rules that a page can check without asking (docs/specification.md, 5.4), in their order. Letters and digits are found by Unicode
+ * property, and the length counts code points.
  */
 export const passwordRules = {
   length: /^.{8,}$/su,
   lowercase: /\p{Ll}/u,
   uppercase: /\p{Lu}/u,
   digit: /\p{Nd}/u,
-  // A combining mark belongs to its letter: without it "é" would count as special in one of its two spellings.
+  // A combining mark belongs to its letter: otherwise "é" would count as special in one of its two spellings.
   special: /[^\p{L}\p{M}\p{Nd}]/u,
 } as const
 
@@ -35,13 +35,13 @@ const errorSentences = {
 
 export type PasswordErrorId = keyof typeof errorSentences
 
-// PURE: a page that does not use the sentences does not load them.
+// With PURE, a page that does not use the sentences does not load them.
 export const passwordErrorIds = /* @__PURE__ */ Object.keys(errorSentences) as PasswordErrorId[]
 
 /** The findings about one password, for a page to translate. */
 export type PasswordFindings = { errors: PasswordErrorId[]; feedback: FeedbackId[] }
 
-/** The same in the sentences of the API. What makes a password too weak stands behind the sentence that says so. */
+/** The findings in the sentences of the API. The reason why a password is too weak follows the sentence that says so. */
 export const inSentences = (ids: PasswordFindings): { errors: string[]; feedback: string[] } => {
   const feedback = ids.feedback.map((id) => feedbackSentences[id])
   const errors = ids.errors.map((id) =>

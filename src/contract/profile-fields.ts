@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { OneOf } from './refusal-bodies.js'
 
-/** The most characters of a user's values together, and so of one value. The fields are those of PROFILE_FIELDS_FILE. */
+/** All values of a user together may have so many characters, and so may one value. The fields are those of PROFILE_FIELDS_FILE. */
 export const longestFields = 4_000
 export const maxFields = 20
 
@@ -39,7 +39,7 @@ export const ProfileFields = Type.Record(Type.String(), Value, {
   description: 'What the file of profile fields asks for, by key',
 })
 
-/** Its text is bounded by the rules of each field, which say what is wrong. */
+/** The rules of each field limit the text further, and say what is wrong. */
 const NewValue = Type.Union([Type.String({ maxLength: longestFields }), Type.Boolean(), Type.Null()])
 export const ProfileFieldChanges = Type.Record(Type.String({ maxLength: 64 }), NewValue, {
   maxProperties: maxFields,

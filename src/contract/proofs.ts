@@ -17,6 +17,6 @@ export const amrOfProof: Record<ProofMethod, Method> = {
 export const secondFactorsAmong = (methods: readonly ProofMethod[]) =>
   methods.filter((method) => isSecondFactor(amrOfProof[method]))
 
-/** Those that make a session one with two factors, together with what was proven in it before. */
+/** The methods that lead to two factors, together with what was proven in the session before. */
 export const reachingTwoFactors = (methods: readonly ProofMethod[], proven: readonly string[]) =>
   secondFactorsAmong(methods).filter((method) => factorsOf([...proven, amrOfProof[method]]) === 2)

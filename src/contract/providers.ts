@@ -4,13 +4,13 @@ import { providers } from './provider-table.js'
 export type ProviderId = `provider_${string}`
 export type BuiltInProviderId = keyof typeof providers
 
-/** Those with defaults of their own. PROVIDERS adds others. */
+/** The providers with built-in defaults. PROVIDERS adds others. */
 export const builtInProviderIds = Object.keys(providers) as BuiltInProviderId[]
 
 export const providerIdPattern = '^provider_[a-z0-9]{1,30}$'
 const providerIdShape = new RegExp(providerIdPattern)
 
-/** Whether a text has the form of an id. Which providers there are is known to those who have the settings. */
+/** Whether a text has the form of an id. Only the settings say which providers there are. */
 export const isProviderId = (text: unknown): text is ProviderId =>
   typeof text === 'string' && providerIdShape.test(text)
 

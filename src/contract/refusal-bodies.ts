@@ -26,14 +26,14 @@ export const FailureBody = Type.Object(
   { title: 'Failure' },
 )
 
-/** The bodies of docs/specification.md, 2.6. Only the login limiter has `retryAfter` in it. */
+/** The bodies of docs/specification.md, 2.6. Only that of the login limiter has `retryAfter`. */
 export const Limited = Type.Object({ error: Type.String(), message: Type.String() }, { title: 'Limited' })
 export const LoginLimited = Type.Object(
   { ...Limited.properties, retryAfter: Type.Integer() },
   { title: 'LoginLimited' },
 )
 
-/** A change that needs a fresh proof, and what the account can prove with. */
+/** The refusal of a change that needs a fresh proof, with the methods that the account has. */
 export const FreshSignInRequired = Type.Object(
   {
     error: Type.String(),
@@ -45,7 +45,7 @@ export const FreshSignInRequired = Type.Object(
 )
 export type FreshSignInRequired = Static<typeof FreshSignInRequired>
 
-/** A sixth new username. */
+/** The refusal of one new username too many, with the date from which another is allowed. */
 export const TooManyUsernames = Type.Object(
   {
     error: Type.String(),

@@ -5,9 +5,9 @@ import { operatorRefusals } from './operator-refusals.js'
 export type Refusal = { status: number; error: string; message: string; retryAfter?: number }
 
 /**
- * Every refusal that the API can give, by its stable code. Codes are part of the public contract: a code may be added, but
- * not renamed, and never means something else. A 429 is answered without its code: those three bodies are fixed by the
- * specification, and a program knows them by their title (`codeOfLimit`).
+ * Every refusal that the API can give, by its stable code. Codes are part of the public contract: a code may be added, but not renamed,
+ * and never means something else. A 429 has no code in its body: the specification fixes these three bodies, and a program knows them
+ * by their title (`codeOfLimit`).
  */
 export const refusals = {
   // Any request
@@ -147,7 +147,7 @@ export const refusals = {
     message: 'This session began no two-step sign-in, or it took too long. Begin again.',
   },
 
-  // What people enter
+  // Values that users enter
   email_shape: { status: 400, error: 'Bad request', message: 'Email must be an address like name@example.com' },
   username_length: { status: 400, error: 'Bad request', message: 'Username must have 1 to 64 characters' },
   username_at_sign: { status: 400, error: 'Bad request', message: 'Username must not contain @' },
@@ -276,7 +276,7 @@ export const refusals = {
     message: 'This is not your username. Nothing was deleted.',
   },
 
-  // Proving it again
+  // Proving the identity again
   wrong_mailed_code: {
     status: 401,
     error: 'Invalid code',

@@ -1,7 +1,10 @@
 const placeholderOrigin = 'http://return-to.invalid'
 const maxLength = 512
 
-/** A page of one of these sites. Browsers would drop control characters and read a backslash as a slash. */
+/**
+ * The address if it is a page of one of these sites. Control characters and backslashes are refused, because browsers drop the former
+ * and read the latter as slashes.
+ */
 const inAllowedSite = (value: string, allowedOrigins: readonly string[]) => {
   if (!/^https?:\/\/[^\\\s\u0000-\u001f\u007f-\u009f]+$/i.test(value) || !URL.canParse(value)) return undefined
   const { origin, username, password, href } = new URL(value)

@@ -17,7 +17,7 @@ export const Provider = Type.Unsafe<ProviderId>({ type: 'string', pattern: provi
 /** The language of mails about an account; null until its next sign-in. */
 export const LanguageCode = OneOf(languages)
 
-/** The schema of a 204. */
+/** The schema of an answer with status 204. */
 export const NoContent = Type.Unsafe<undefined>({ type: 'null', description: 'Done, no content' })
 
 export const StepUpMethods = Type.Object(
@@ -55,11 +55,11 @@ export type SignedIn = Static<typeof SignedIn>
 
 export const nextStep = { next: OneOf(nextSteps), methods: Type.Array(OneOf<SecondFactorMethod>(secondFactorMethods)) }
 
-/** With `terms`: what the user is asked to agree to (TERMS_URL, TERMS_VERSION). */
+/** The terms that the user is asked to agree to (TERMS_URL, TERMS_VERSION). */
 export const TermsOfUse = Type.Object({ version: Type.String(), url: Type.String() }, { title: 'TermsOfUse' })
 export type TermsOfUse = Static<typeof TermsOfUse>
 
-/** The first proof was right, and the account asks for a second one, or has to add one: then `methods` are those to choose from. */
+/** The first proof was right, and the account asks for a second one, or has to add one. Then the user chooses one of `methods`. */
 export const SecondFactorNeeded = Type.Object(nextStep, { title: 'SecondFactorNeeded' })
 export type SecondFactorNeeded = Static<typeof SecondFactorNeeded>
 
@@ -141,7 +141,7 @@ export type Account = Static<typeof Account>
 /** What users change about themselves on the account page. */
 export const AccountPatch = Type.Object(
   {
-    // Longer than a username may be: its own rules say what is wrong, each with its code.
+    // The schema allows more than a username may have, so that the rules of usernames give the refusal.
     username: Type.Optional(Type.String({ maxLength: 1024 })),
     ...changes,
     fields: Type.Optional(ProfileFieldChanges),
@@ -179,7 +179,7 @@ export const Revocations = Type.Object(
 )
 export type Revocations = Static<typeof Revocations>
 
-/** `browser` and `system` are what `device` is made of, for a page to say in its own language. */
+/** `browser` and `system` are the parts of `device`, which a page can say in its own language. */
 const device = { device: Type.String(), browser: Nullable(Type.String()), system: Nullable(Type.String()) }
 
 export const Session = Type.Object(
@@ -288,7 +288,7 @@ export const AccountEvent = Type.Object(
 )
 export type AccountEvent = Static<typeof AccountEvent>
 
-/** An application that signs its users in here, and where they start at it. */
+/** An application that signs its users in with this service. `home` is its start page. */
 export const NamedApplication = Type.Object({ name: Type.String(), home: Type.String() }, { title: 'NamedApplication' })
 export type NamedApplication = Static<typeof NamedApplication>
 

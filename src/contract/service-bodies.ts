@@ -13,10 +13,10 @@ import { groupPattern } from './groups.js'
 import { ProfileFieldChanges } from './profile-fields.js'
 import { Nullable, ServiceUser } from './schemas.js'
 
-/** The API of other programs, with a service key. What administrators do too has the same bodies. */
+/** The API of other programs, with a service key. Requests that administrators can make, too, have the same bodies. */
 export const servicePath = '/api/service'
 
-/** Users of a page. */
+/** A page has at most so many users. */
 const maxListedUsers = 200
 
 // ── Users
@@ -25,7 +25,7 @@ const maxListedUsers = 200
 export const ServiceUserFound = Type.Object({ user: ServiceUser }, { title: 'ServiceUserFound' })
 export type ServiceUserFound = Static<typeof ServiceUserFound>
 
-/** With what only a list says. */
+/** A user in a list, with further fields that only a list has. */
 export const ServiceListedUser = Type.Object(
   {
     ...ServiceUser.properties,
@@ -43,7 +43,7 @@ export const ServiceUsers = Type.Object(
 )
 export type ServiceUsers = Static<typeof ServiceUsers>
 
-/** `email` finds one user, and goes with nothing else. */
+/** `email` finds one user, and cannot be combined with other parameters. */
 export const ServiceUserQuery = Type.Object({
   email: Type.Optional(Type.String({ minLength: 1, maxLength: 320, description: 'One user, as `user`' })),
   search: Type.Optional(
@@ -64,10 +64,10 @@ export const ServiceUserQuery = Type.Object({
 
 const { id, disabled, groups, fields } = ServiceUser.properties
 
-/** A change answers with what it is about: who may change a user may not read everything about them. */
+/** A change answers only with what it has changed: a key that may change a user may not read everything about them. */
 export const ServiceUserState = Type.Object({ user: Type.Object({ id, disabled }) }, { title: 'ServiceUserState' })
 export type ServiceUserState = Static<typeof ServiceUserState>
-/** Only the fields that the request names. */
+/** The answer has only the fields that the request names. */
 export const ServiceUserFields = Type.Object({ user: Type.Object({ id, fields }) }, { title: 'ServiceUserFields' })
 export type ServiceUserFields = Static<typeof ServiceUserFields>
 export const ServiceUserGroups = Type.Object({ user: Type.Object({ id, groups }) }, { title: 'ServiceUserGroups' })
@@ -77,14 +77,14 @@ export type ServiceUserGroups = Static<typeof ServiceUserGroups>
 export const ServiceAction = Type.Object(AdminAction.properties, { title: 'ServiceAction' })
 export type ServiceAction = Static<typeof ServiceAction>
 
-/** `PATCH /users/:id/fields`: at least one, also of those that only administrators edit. */
+/** `PATCH /users/:id/fields` with at least one field. Fields that only administrators edit are allowed, too. */
 export const ServiceFieldsPatch = Type.Object(
   { fields: ProfileFieldChanges, reason: AdminAction.properties.reason },
   { title: 'ServiceFieldsPatch' },
 )
 export type ServiceFieldsPatch = Static<typeof ServiceFieldsPatch>
 
-/** `PATCH /users/:id/groups`: at least one. With `remove` the reason is needed. */
+/** `PATCH /users/:id/groups` with at least one group. `remove` needs the reason. */
 export const ServiceGroupsPatch = Type.Object(AdminGroupsPatch.properties, { title: 'ServiceGroupsPatch' })
 export type ServiceGroupsPatch = Static<typeof ServiceGroupsPatch>
 

@@ -8,7 +8,7 @@ export const ServiceToken = Type.Object({
   }),
 })
 
-/** The claims of an access token of Latchkey: a program reads both alike. */
+/** The claims are those of an access token of Latchkey, so a program reads both in the same way. */
 const Claims = Type.Object(
   {
     userId: Type.String(),

@@ -3,11 +3,14 @@ const siteLinks = ['terms', 'privacy', 'imprint', 'support'] as const
 export type SiteLink = (typeof siteLinks)[number]
 export type SiteLinks = Partial<Record<SiteLink, string>>
 
-/** How a reader sees it: a mail address is worth more than its link, as it can be written to from anywhere. */
+/**
+ * The mail address of a `mailto:` link; undefined for any other. It is shown as text, so that the reader can write to it from any
+ * program.
+ */
 export const mailAddressIn = (address: string) =>
   address.startsWith('mailto:') ? new URL(address).pathname : undefined
 
-/** Those that are set, in the order of the footer. */
+/** The links that are set, in the order of the footer. */
 export const labelledLinks = (links: SiteLinks, labels: Readonly<Record<SiteLink, string>>) =>
   siteLinks.flatMap((name) => {
     const address = links[name]

@@ -1,4 +1,4 @@
-/** The longest first, in seconds. */
+/** The units in seconds, the longest first. */
 const units = [
   ['day', 86_400],
   ['hour', 3_600],
@@ -7,8 +7,8 @@ const units = [
 ] as const
 
 /**
- * "30 minutes", "24 Stunden", "2 jours": in the largest unit that leaves no remainder, where one day counts as 24 hours. It is
- * rounded up, to whole minutes if it is longer than one.
+ * "30 minutes", "24 Stunden", "2 jours": in the largest unit that leaves no remainder, where one day counts as 24 hours. The time is
+ * rounded up, to whole minutes if it is longer than one minute.
  */
 export const timeSpan = (milliseconds: number, locale: string) => {
   const seconds = Math.max(1, Math.ceil(milliseconds / 1_000))

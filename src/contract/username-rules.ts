@@ -22,9 +22,9 @@ const isOrdinary = (letter: string) =>
   !modifier.test(letter) && (!latin.test(letter) || (!/\p{Lo}/u.test(letter) && latinInUse.test(letter.toUpperCase())))
 
 const allowed = /[\p{L}\p{M}\p{Nd}._-]/u
-/** A letter has the marks that follow it. Many of them would be drawn over the text around the name. */
+/** A letter may have up to four marks after it. More would be drawn over the text around the name. */
 const lettersAndDigits = /^(?:\p{L}\p{M}{0,4}|[\p{Nd}._-])+$/u
-/** NFKC has joined every accent in common use with its letter. What is left could only decorate another user's name. */
+/** NFKC has joined every accent in common use with its letter. Any other mark could only decorate another user's name. */
 const decorated = /([\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}])\p{M}+/u
 const separatorAtEdge = /^[._-]|[._-]$/
 
@@ -46,7 +46,7 @@ const alphabets = [
 /** Spaces around a name come from pasting and are removed. */
 export const normalizedUsername = (text: string) => text.normalize('NFKC').trim()
 
-/** Typed to confirm a deletion. Capital letters do not matter, as at a sign-in. */
+/** Whether the user has typed this username, to confirm a deletion. Capital letters do not matter, as at a sign-in. */
 export const isTypedUsername = (typed: string, username: string) =>
   normalizedUsername(typed).toLowerCase() === normalizedUsername(username).toLowerCase()
 
@@ -70,8 +70,8 @@ const mayBeChosen = (character: string) =>
   allowed.test(character) && !invisible.test(character) && (!/\p{L}/u.test(character) || isOrdinary(character))
 
 /**
- * The fault of a normalized username that a user chooses. Applications put usernames into paths, queries and pages, so there is
- * nothing in them that has a meaning there. The registration page asks this too, before it sends anything.
+ * The fault of a normalized username that a user chooses. Applications put usernames into paths, queries and pages, so usernames have
+ * no character with a meaning there. The registration page checks this, too, before it sends anything.
  */
 export const chosenUsernameRefusal = (username: string): UsernameRefusal | undefined => {
   const length = lengthRefusal(username)
@@ -83,7 +83,7 @@ export const chosenUsernameRefusal = (username: string): UsernameRefusal | undef
   return alphabets.some((alphabet) => alphabet.test(username)) ? undefined : 'username_alphabets'
 }
 
-/** The rest of a text when everything is dropped that a chosen username cannot have. */
+/** The text without the characters that a chosen username cannot have. */
 export const usableInUsername = (text: string, maxLength: number) =>
   Array.from(
     Array.from(text.toWellFormed().normalize('NFKC'))

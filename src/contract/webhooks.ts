@@ -45,11 +45,11 @@ export const webhookTypes = {
 } as const satisfies Record<string, { when: string; data: TSchema }>
 
 export type WebhookType = keyof typeof webhookTypes
-/** Computed once for each: as `Static<…>` of any type, the compiler compares schemas for seconds. */
+/** The data type is computed once for each webhook type: otherwise the compiler would compare schemas for seconds. */
 type AllWebhookData = { [Type in WebhookType]: Static<(typeof webhookTypes)[Type]['data']> }
 export type WebhookData<Type extends WebhookType> = AllWebhookData[Type]
 
-/** The type says which data there is. */
+/** `type` says which `data` the body has. */
 export type WebhookBody = {
   [Type in WebhookType]: { type: Type; timestamp: string; data: WebhookData<Type> }
 }[WebhookType]

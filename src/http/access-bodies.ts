@@ -3,7 +3,7 @@ import type { Administrators } from '../domain/administrators/administrators.js'
 import type { Group } from '../domain/groups/groups.js'
 import type { Invitation } from '../domain/invitations/invitations.js'
 
-/** For administrators and for other programs. */
+/** An invitation as administrators and other programs see it. */
 export const invitationBody = ({ email, groups, createdAt, expiresAt }: Invitation): AdminInvitation => ({
   email,
   groups: [...groups],

@@ -17,10 +17,10 @@ import type { Csrf } from './csrf.js'
 import { limitHeaders, sendRefusal } from './errors.js'
 import type { LimitHook } from './limits/limit-hooks.js'
 
-/** An administrator proves a second factor this often, also to read only. */
+/** How long the proof of a second factor lasts for administrators, also if they only read. */
 const proofLifetime = 8 * hours
 
-/** The refusals of the guard, in front of every handler. */
+/** The refusals that the guard itself can give. */
 export const adminReadRefusals = [
   'not_found',
   'cross_site',
@@ -48,7 +48,7 @@ export const adminRoleOf = ({ onRequest }: Pick<RouteOptions, 'onRequest'>) =>
     .map((hook) => roleOfHook.get(hook))
     .find((role) => role !== undefined)
 
-/** For a registered path, and for one that a request names. */
+/** Works for the path of a registered route and for the path of a request. */
 export const isAdminPath = (url: string | undefined) => url === adminPath || url?.startsWith(`${adminPath}/`) === true
 
 /** A route of administrators without the guard stops the start of the service. */
@@ -57,7 +57,7 @@ export const requireAdminGuard = (route: RouteOptions) => {
     throw new Error(`${route.url} is a route of administrators, and has no guard`)
 }
 
-/** The same answer as for a path that does not exist. */
+/** Sends the answer of a path that does not exist. */
 const sendNotFound = (reply: FastifyReply) => {
   for (const name of limitHeaders) reply.removeHeader(name)
   return sendRefusal(reply, refuse('not_found'))
@@ -86,7 +86,10 @@ const createProofCheck = ({ proofs, clock, callers }: Pick<Dependencies, 'proofs
   }
 }
 
-/** Whether a page of another origin sent it, also one of ALLOWED_ORIGINS or of a sibling host: their requests have the cookies. */
+/**
+ * Whether a page of another origin sent the request. Pages of ALLOWED_ORIGINS and of sibling hosts count, too, because their requests
+ * carry the cookies.
+ */
 const isCrossOrigin = ({ headers }: FastifyRequest, publicUrl: string) => {
   const site = headers['sec-fetch-site']
   const isOtherSite = site !== undefined && site !== 'same-origin' && site !== 'none'
@@ -139,8 +142,8 @@ const createAdmission = (deps: Dependencies) => {
 export type AdminGuard = ReturnType<typeof createAdminGuard>
 
 /**
- * The one way to register a route of administrators: `server.get(path, adminGuard.read({ schema }), handler)`. Callers in neither
- * group get the answer of a path that does not exist.
+ * The one way to register a route of administrators: `server.get(path, adminGuard.read({ schema }), handler)`. Callers who are neither
+ * administrators nor support get the answer of a path that does not exist.
  */
 export const createAdminGuard = (deps: Dependencies) => {
   const { callers, csrf, adminLimit, settings } = deps

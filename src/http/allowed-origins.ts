@@ -19,7 +19,7 @@ export const createAllowedOrigins = (origins: readonly string[]) => {
 
   return {
     has,
-    /** Otherwise the answers of `/api/auth/` depend on the origin that asks, and say so in `Vary`. */
+    /** Whether no other origin is allowed. If some are, the answers of `/api/auth/` depend on the origin, and say so in `Vary`. */
     isEmpty: allowed.size === 0,
     /** Lets the page of an allowed site read the answer, and answers its preflight. */
     grant: async (request: FastifyRequest, reply: FastifyReply) => {

@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises'
 
-/** Milliseconds. Longer than writing a mail or an event takes, so that the time does not show whether one was written. */
+/** In milliseconds. It takes less time to write a mail or an event, so the time of the answer does not show whether one was written. */
 export const minResponseTime = 100
 
-/** Takes at least this time, so that the answer does not show how long the work took. */
+/** Waits for the work, and at least this long, so that the answer does not show how long the work took. */
 export const takeAtLeast = async <Result>(milliseconds: number, work: Promise<Result>) => {
   const [settled] = await Promise.allSettled([work, wait(milliseconds)])
   if (settled.status === 'rejected') throw settled.reason

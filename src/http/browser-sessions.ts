@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { everyValueOf } from '../contract/cookie-header.js'
 import type { Tokens } from '../domain/tokens/tokens.js'
 
-/** Only an access token has the username. */
+/** `username` comes from an access token; a refresh token does not have it. */
 export type BrowserSession = { userId: string; sessionId: string; username?: string }
 
 /** Bounds the work for planted cookies. Browsers send those with a longer path first, so ours is among the last. */
@@ -12,8 +12,8 @@ const tokenShape = /^[\w-]+\.[\w-]+\.[\w-]+$/
 export type BrowserSessions = ReturnType<typeof createBrowserSessions>
 
 /**
- * The sessions of all tokens in the cookies of a request, also of a name that came twice: one of them was planted, and we cannot know
- * which. For a sign-out only, which may end both.
+ * The sessions of all tokens in the cookies of a request, also of a cookie that came twice: one of the two was planted, and we cannot
+ * know which. Use it for sign-outs only, which may end both.
  */
 export const createBrowserSessions =
   ({ tokens }: { tokens: Pick<Tokens, 'readAccess' | 'readRefresh'> }) =>

@@ -6,7 +6,7 @@ import { clientOf } from './client.js'
 import type { Cookies } from './cookies/cookies.js'
 import { sendRefusal } from './errors.js'
 
-/** `generation` is the number of the token in its session: after a change of the password the earlier ones may do less. */
+/** `generation` is the number of the token in its session: after a change of the password, earlier tokens may do less. */
 export type Caller = { userId: string; username: string; sessionId: string; generation: number; expiresAt: Date }
 
 export type Callers = ReturnType<typeof createCallers>
@@ -17,7 +17,7 @@ type Dependencies = { cookies: Cookies; tokens: Tokens; loadedKeys: Pick<LoadedK
 const createRefreshTokens = ({ cookies, tokens }: Pick<Dependencies, 'cookies' | 'tokens'>) => {
   const refreshTokens = new WeakMap<FastifyRequest, RefreshToken>()
 
-  /** Expired ones too. The limiter and the handler ask for the same token: its signature is checked once. */
+  /** Finds expired tokens, too. The limiter and the handler ask for the same token, so its signature is checked once. */
   const refreshTokenOf = (request: FastifyRequest): RefreshToken | undefined => {
     const cached = refreshTokens.get(request)
     if (cached) return cached
@@ -33,7 +33,7 @@ const createRefreshTokens = ({ cookies, tokens }: Pick<Dependencies, 'cookies' |
     return claims && { userId: claims.userId, sessionId: claims.sid }
   }
 
-  /** One that has not expired. Whether it was used before, only its session's row knows. */
+  /** A refresh token that has not expired. Only the row of its session tells whether it was used before. */
   const refreshableTokenOf = (request: FastifyRequest) => {
     const token = refreshTokenOf(request)
     return token && !tokens.hasExpired(token.claims) ? token : undefined
@@ -44,7 +44,10 @@ const createRefreshTokens = ({ cookies, tokens }: Pick<Dependencies, 'cookies' |
 
 type RefreshTokens = ReturnType<typeof createRefreshTokens>
 
-/** Finds the holder of a session for what lasts as long as the session: an access token alone, which lasts for minutes, is not enough. */
+/**
+ * Finds the holder of a session for changes that last as long as the session. They need the refresh token: an access token, which lasts
+ * for minutes, is not enough.
+ */
 const createHolderOf =
   (
     findCaller: (request: FastifyRequest) => Caller | undefined,
@@ -81,7 +84,7 @@ export const createCallers = ({ cookies, tokens, loadedKeys }: Dependencies) => 
 
   const { refreshTokenOf, refreshedSessionOf, refreshableTokenOf } = createRefreshTokens({ cookies, tokens })
 
-  /** A hook before all that ask who is calling: only a token of a key that this instance does not know yet makes it wait. */
+  /** A hook that runs before all hooks that ask who is calling. It waits only for a token whose key this instance does not know yet. */
   const learnKey = (request: FastifyRequest, _reply: FastifyReply, done: () => void) => {
     const token = cookies.read(request, 'access_token')
     const learning = token === undefined ? undefined : loadedKeys.learn(token)
@@ -89,7 +92,7 @@ export const createCallers = ({ cookies, tokens, loadedKeys }: Dependencies) => 
     else done()
   }
 
-  /** For handlers behind `required`. */
+  /** The caller, for handlers behind `required`. */
   const of = (request: FastifyRequest) => {
     const caller = find(request)
     if (!caller) throw new Error('A handler asked for its caller without requiring one')
@@ -99,13 +102,13 @@ export const createCallers = ({ cookies, tokens, loadedKeys }: Dependencies) => 
   return {
     learnKey,
     find,
-    /** All that a valid access token says. */
+    /** All claims of a valid access token. */
     claimsOf,
     refreshTokenOf,
     refreshedSessionOf,
-    /** The session by either of its cookies: the access cookie expires first, and the session is still valid. */
+    /** The session that either cookie names: the access cookie expires while the session is still valid. */
     sessionOf: (request: FastifyRequest) => find(request)?.sessionId ?? refreshTokenOf(request)?.claims.sid,
-    /** The same, but only by a token that has not expired. A refresh is about the session of its refresh token. */
+    /** The session of a token that has not expired. The refresh token comes first, because a refresh is about its session. */
     currentSessionOf: (request: FastifyRequest) => refreshableTokenOf(request)?.claims.sid ?? find(request)?.sessionId,
     refreshableTokenOf,
     /** The caller with the refresh token of the same session. */
@@ -113,7 +116,7 @@ export const createCallers = ({ cookies, tokens, loadedKeys }: Dependencies) => 
     required: async (request: FastifyRequest, reply: FastifyReply) =>
       find(request) ? undefined : sendRefusal(reply, refuse('not_authenticated')),
     of,
-    /** The same, with what events and mails need to know of the request. */
+    /** The caller, with the client that events and mails need. */
     contextOf: (request: FastifyRequest) => ({ caller: of(request), client: clientOf(request) }),
   }
 }

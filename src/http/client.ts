@@ -35,7 +35,7 @@ export const readRange = (text: string) => {
   return Number(bits) <= maxBits ? `${address}/${Number(bits)}` : undefined
 }
 
-/** The client's IP address in its canonical form. If the one that a proxy names is invalid, that of the socket counts. */
+/** The client's IP address in its canonical form. If the address that a proxy names is invalid, the address of the socket counts. */
 const canonicalAddress = (request: FastifyRequest) => {
   const forwarded = withoutPort(request.ip)
   const address = ipaddr.isValid(forwarded) ? forwarded : (request.socket.remoteAddress ?? '')
@@ -60,10 +60,10 @@ export const clientNetwork = (request: FastifyRequest) => {
   return address ? networkWith(address, 64) : 'unknown'
 }
 
-/** All that one customer of a network provider has: some limits count by it, because a home has many IPv6 networks. */
+/** The whole network of one customer of an internet provider. Some limits count by it, because a home has many IPv6 networks. */
 export const customerNetwork = (request: FastifyRequest) => customerNetworkOf(ipOf(request))
 
-/** The network that limits count a written IP address by. A /64 may be written instead of an address; undefined if it is neither. */
+/** The network by which limits count, for a written IP address or /64; undefined if the text is neither. */
 export const networkOf = (text: string) => {
   const address = readAddress(text.replace(/\/64$/, ''))
   return address === undefined ? undefined : networkWith(ipaddr.process(address), 64)

@@ -22,7 +22,7 @@ const isCrossSite = (request: FastifyRequest, publicUrl: string, isAllowed: bool
 const isForeignSubresource = ({ headers, routeOptions }: FastifyRequest) =>
   headers['sec-fetch-site'] === 'cross-site' &&
   (headers['sec-fetch-dest'] !== 'document' || headers['sec-purpose'] !== undefined) &&
-  // The route and not the address, which may be written in other ways (`/%61pi/`).
+  // The route counts and not the address, which may be written in other ways (`/%61pi/`).
   (routeOptions.url?.startsWith('/api/') ?? false)
 
 const isAuthRoute = ({ routeOptions }: FastifyRequest) => routeOptions.url?.startsWith('/api/auth/') ?? false

@@ -20,11 +20,11 @@ type Dependencies = {
 
 export type DeletedAccounts = ReturnType<typeof createDeletedAccounts>
 
-/** Clears a browser whose user deletes the account: of everything of that account, and of nothing of others. */
+/** Clears the cookies of a deleted account in the browser that deleted it. Those of other accounts stay. */
 export const createDeletedAccounts = (deps: Dependencies) => {
   const { users, trustedDevices, knownDevices, callers, cookies, signInCookies, pendingLinkCookie } = deps
 
-  /** Asked before the deletion: afterwards nothing tells whose they were. */
+  /** Read before the deletion, because afterwards nothing tells which values belonged to the account. */
   const devicesOf = async (request: FastifyRequest, userId: string) => {
     const values = [...signInCookies.trustedDevicesIn(request), ...signInCookies.knownDevicesIn(request)]
     const user = await users.findById(userId)

@@ -6,7 +6,7 @@ import type { Csrf } from './csrf.js'
 import { sendRefusal } from './errors.js'
 import type { Freshness } from './freshness.js'
 
-/** The one who adds a factor: a signed-in user, or a sign-in that cannot go on without one. */
+/** The party that adds a factor: a signed-in user, or a sign-in that cannot go on without a factor. */
 export type Enroller = { caller: Caller } | { challenge: string }
 
 /** The credentials of these routes, for the API document. */

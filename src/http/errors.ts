@@ -10,8 +10,8 @@ import { isForPrograms } from './protocol/protocol-routes.js'
 import { requestIdHeader } from './request-ids.js'
 
 /**
- * A refusal with what its body may add to the table: a more exact message, what is wrong with a password or with fields, how to prove it,
- * or from when on it works.
+ * A refusal with what its body may add to the table: a more exact message, what is wrong with a password or with fields, the methods of
+ * a proof, or the date from which it works.
  */
 type DetailedRefusal = Refused<RefusalCode> & { message?: string; retryAfter?: number; freeFrom?: Date } & Partial<
     Pick<PasswordRejected, 'errors' | 'ids'>
@@ -19,7 +19,7 @@ type DetailedRefusal = Refused<RefusalCode> & { message?: string; retryAfter?: n
   Partial<Pick<FreshSignInRequired, 'methods'>> &
   Partial<Pick<InvalidFields, 'fields'>>
 
-/** An operator has to look: the user of the application can do nothing about it. */
+/** Refusals that only an operator can solve, so they have the id of the request. */
 const operatorRefusals: readonly RefusalCode[] = ['unknown_application', 'redirect_not_registered']
 
 /** A failure on our side has the id of the request, which leads to its lines in the log. */
@@ -44,12 +44,12 @@ export const limitHeaders = [
   'RateLimit-Reset',
 ]
 
-/** Routes send by the `sendRefusal` of their `routeRefusals`, which takes only what they have named. */
+/** Routes use the `sendRefusal` of their own `routeRefusals`, which takes only the refusals that they name. */
 export const sendRefusal = (reply: FastifyReply, refusal: DetailedRefusal) => {
   const { status, ...rest } = refusals[refusal.refused]
   const retryAfter = refusal.retryAfter ?? ('retryAfter' in rest ? rest.retryAfter : undefined)
   if (retryAfter !== undefined) reply.header('Retry-After', retryAfter)
-  // A wait of its own comes from another limit than the one whose headers the route has set.
+  // A refusal with its own `retryAfter` comes from another limit than the one whose headers the route has set.
   if (refusal.retryAfter !== undefined) for (const name of limitHeaders) reply.removeHeader(name)
   reply.refused = refusal.refused
   const requestId = reply.request.id
@@ -70,7 +70,7 @@ const frameworkRefusals: Record<string, RefusalCode> = {
   FST_ERR_MAX_PARAM_LENGTH: 'not_found',
 }
 
-/** The values that the schema allows in this place: each alternative of it has refused the value. */
+/** The values that the schema allows in this place. Each alternative of the schema has reported its own. */
 const allowedAt = (place: string, { validation = [] }: FastifyError) =>
   validation.flatMap(({ keyword, instancePath, params }) =>
     keyword === 'const' && instancePath === place ? [String(params.allowedValue)] : [],
@@ -87,7 +87,7 @@ const validationMessage = (error: FastifyError) => {
 const refusalFor = (error: FastifyError): DetailedRefusal => {
   if (error instanceof StoreUnavailable) return refuse('unavailable')
   if (error instanceof ActorRefused) return refuse(error.refused)
-  // Every reference in the database is one to a user: the account was deleted while the request was under way.
+  // Every foreign key refers to a user, so the account was deleted while the request was under way.
   if (isForeignKeyViolation(error)) return refuse('not_authenticated')
   if (error.validation) return refuse('bad_request', { message: validationMessage(error) })
   const frameworkRefusal = frameworkRefusals[error.code]

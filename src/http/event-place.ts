@@ -5,7 +5,7 @@ import { readAddress, readRange } from './client.js'
 /** The texts that stand in the place of an IP address in events without one. */
 const namedOrigins = [commandLine, 'unknown']
 
-/** An address, a network such as 192.0.2.0/24, or what stands in the place of an address; undefined if it is none of them. */
+/** Reads an address, a network such as 192.0.2.0/24, or a text that stands in the place of an address; undefined for any other text. */
 export const readEventOrigin = (text: string): Pick<EventQuery, 'ip' | 'network'> | undefined => {
   if (namedOrigins.includes(text)) return { ip: text }
   const [ip, network] = text.includes('/') ? [undefined, readRange(text)] : [readAddress(text), undefined]

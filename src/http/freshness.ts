@@ -17,8 +17,8 @@ type Dependencies = {
 }
 
 /**
- * For changes that a stolen session must not make: the user must have proven who they are a short time ago, by a sign-in or a
- * step-up. The session's row decides, so that it is never an older token that counts.
+ * For changes that a stolen session must not make: the user must have proven who they are a short time ago, by a sign-in or a step-up.
+ * The row of the session decides, because an older token may say something else.
  */
 export const createFreshness = ({ callers, sessionLookups, proofs, clock, freshFor }: Dependencies) => {
   /** Refuses if the caller's session is not fresh; else undefined. */
@@ -32,9 +32,9 @@ export const createFreshness = ({ callers, sessionLookups, proofs, clock, freshF
   }
 
   return {
-    /** For handlers that know only later whether they need it. */
+    /** For handlers that find out only later whether a fresh session is needed. */
     refusalFor,
-    /** A hook for routes behind `callers.required` and their limiter: it asks the database. */
+    /** A hook for routes behind `callers.required` and their limiter, because it asks the database. */
     required: async (request: FastifyRequest, reply: FastifyReply) => {
       const refusal = await refusalFor(request)
       return refusal && sendRefusal(reply, refusal)

@@ -19,22 +19,22 @@ export type RouteFacts = {
   url: string
   byAccessToken: boolean
   byCsrfToken: boolean
-  /** Whether a sign-in that has to add a factor may call it too. */
+  /** Whether a sign-in that has to add a factor may call the route, too. */
   byEnrolment: boolean
   /** Whether the session must be fresh. */
   isSensitive: boolean
-  /** The role of an administrator who may call it; undefined if it is no route of administrators. */
+  /** The role that may call the route; undefined if it is no route of administrators. */
   adminRole: AdminRole | undefined
   /** The scope that the key of another program must have; undefined if the route takes no such key. */
   serviceScope: ServiceScope | undefined
   limiters: readonly LimiterName[]
-  /** The reason why there are none. */
+  /** The reason why there are no limiters. */
   unlimited: string | undefined
-  /** The answers of the limiters among its hooks. */
+  /** The refusals of the limiters among the hooks. */
   limitCodes: readonly LimitCode[]
   /** The refusal of a request from another site's page. */
   crossSite: RefusalCode
-  /** Called by load balancers. It answers whatever state the stores are in. */
+  /** Whether load balancers call the route. It answers in any state of the stores. */
   isProbe: boolean
 }
 
@@ -83,11 +83,11 @@ export const createGuards = ({ callers, csrf, limits, freshness, enrolling, serv
   return {
     /** A signed-in user looks at something. */
     read,
-    /** The same, at something that a stolen session must not see. */
+    /** A signed-in user looks at something that a stolen session must not see. */
     sensitiveRead: [...read, freshness.required],
     /** A signed-in user changes something. */
     change,
-    /** The same with another limiter than the general one. */
+    /** A signed-in user changes something, with another limiter than the general one. */
     changeWith,
     /** A change that a stolen session must not make. */
     sensitive: [...change, freshness.required],

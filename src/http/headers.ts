@@ -40,8 +40,8 @@ export const securityHeaders = (production: boolean): Readonly<Record<string, st
   })
 
 /**
- * A second policy in our own pages, which need no inline script. The specification fixes that of the header; of two policies the
- * browser applies both. With `require-trusted-types-for` no text becomes HTML or a script.
+ * A second policy in our own pages, which need no inline script. The specification fixes the policy of the header. If there are two
+ * policies, the browser applies both. With `require-trusted-types-for` no text becomes HTML or a script.
  */
 export const pagePolicy = (scripts: "'self'" | "'none'") => {
   const policy = `script-src ${scripts};base-uri 'none';object-src 'none';require-trusted-types-for 'script';trusted-types 'none'`

@@ -19,10 +19,10 @@ export const createLimitedServer = (framework: RequestListener, answersInFront: 
     maxHeaderSize: 12 * 1024,
     headersTimeout: 8 * seconds,
     requestTimeout: 10 * seconds,
-    // `closeStillConnections` takes its place.
+    // `closeStillConnections` does this instead.
     keepAliveTimeout: 0,
     connectionsCheckingInterval: 2 * seconds,
-    // Refused below, with our own headers and body.
+    // A request without `Host` is refused below, with our own headers and body.
     requireHostHeader: false,
   }
   const responses = new WeakMap<Socket, ServerResponse>()
@@ -49,7 +49,7 @@ export const createDrain =
     state.isClosing = true
     const allClosed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()))
     await withTimeout(allClosed, idleDelay, () => undefined)
-    // After what has arrived is read: a request that waits in the kernel would lose its connection.
+    // Idle connections close after what has arrived is read: a request that waits in the kernel would otherwise lose its connection.
     const closeIdle = () => setImmediate(() => server.closeIdleConnections())
     closeIdle()
     const sweep = setInterval(closeIdle, 100)

@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.js'
 
 /**
- * Says whether something is to be reported: the first time for a key in a window, and for so many keys at most. Further reports would
+ * Says whether to report something: only the first time for a key in a window, and for at most `maxKeys` keys. Further reports would
  * say nothing new, and could fill the table of events.
  */
 export const createOncePerWindow = ({ maxKeys, clock }: { maxKeys: number; clock: Clock }) => {

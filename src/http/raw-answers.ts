@@ -15,7 +15,10 @@ const wholeAnswer = (refusal: Refused<RefusalCode>, headers: Readonly<Record<str
   return { body, headers: { ...headers, 'content-type': type, 'content-length': length, connection: 'close' } }
 }
 
-/** Answers what the HTTP parser refuses. It never becomes a request, so it is answered on the socket itself, with the same headers. */
+/**
+ * Answers bytes that the HTTP parser refuses. They never become a request, so the answer is written to the socket, with the same
+ * headers.
+ */
 export const answerOnSocket = (
   socket: Socket,
   refusal: Refused<RefusalCode>,
@@ -30,7 +33,7 @@ export const answerOnSocket = (
   return setTimeout(() => socket.destroy(), lingerTime).unref()
 }
 
-/** Any other expectation than 100-continue. Node would answer without our headers and body. */
+/** Refuses any `Expect` but 100-continue. Node would answer without our headers and body. */
 export const refuseExpectations = (server: HttpServer, securityHeaders: Readonly<Record<string, string>>) =>
   server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
     const { headers, body } = wholeAnswer(refuse('expectation_failed'), securityHeaders)

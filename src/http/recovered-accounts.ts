@@ -26,10 +26,10 @@ export const createRecoveredAccounts = (deps: Dependencies) => {
       await mailLimits.forgetMailedCodes(owner.id)
       await signInLimits.forgetSignIns(owner, request)
     },
-    /** So that the owner of an account that others are guessing at gets in here. */
+    /** Makes this browser known, so that the owner can sign in with it while others guess at the account. */
     rememberBrowser: (owner: DeviceOwner, request: FastifyRequest, reply: FastifyReply) =>
       cookies.keepKnownDevice(reply, rememberedDevices(owner, request)),
-    /** A sign-in of the owner in this browser, which is known by now: the mail about the change says who was here. */
+    /** The visit of the owner in this browser. It counts as known, because the mail about the change already tells who was here. */
     visitOf: (owner: DeviceOwner, request: FastifyRequest): Visit => ({
       ...signInCookies.visitOf(request),
       knownDevices: rememberedDevices(owner, request),

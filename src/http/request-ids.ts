@@ -4,7 +4,7 @@ import ipaddr from 'ipaddr.js'
 
 export const requestIdHeader = 'x-request-id'
 
-/** Only UUIDs: events are stored with the id of their request, and a longer or stranger text would end up in every log. */
+/** Only UUIDs are accepted: events are stored with the id of their request, and any other text would end up in every log. */
 const wellFormed = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/
 
 type Range = ReturnType<typeof ipaddr.parseCIDR>

@@ -3,7 +3,7 @@ import type { Log } from '../platform/log.js'
 
 export const withoutQuery = (url: string) => url.split('?', 1)[0] ?? ''
 
-/** One line for each request, at the debug level for those that are called very often. */
+/** Logs one line for each request. Routes that are called very often are logged at the debug level. */
 export const logRequests = (server: FastifyInstance, log: Log) => {
   // These fields hold no secret, and looking for one in them would take longer than writing them (35 µs of 42).
   const requestLog = log.child({}, { redact: { paths: [] } })

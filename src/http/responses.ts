@@ -14,7 +14,7 @@ const sendSignedIn = (reply: FastifyReply, cookies: Cookies, session: NewSession
   return send(reply, session, extra)
 }
 
-/** Answers a proof: the user is signed in, or is told what is still missing. `extra` is about a factor that was added on the way. */
+/** Answers a proof: the user is signed in, or is told the next step. `extra` describes a factor that was added on the way. */
 export const sendSignInStep = (
   reply: FastifyReply,
   { cookies, signInCookies }: { cookies: Cookies; signInCookies: SignInCookies },
@@ -27,7 +27,7 @@ export const sendSignInStep = (
   return extra ? reply.send({ next, ...extra }) : reply.status(202).send({ next, methods })
 }
 
-/** The same for a sign-in that has waited: its cookie is cleared, or replaced by the one of the next step. */
+/** Answers a proof of a sign-in that has waited. Its cookie is cleared, or replaced by that of the next step. */
 export const sendFinishedSignIn = (
   reply: FastifyReply,
   parts: { cookies: Cookies; signInCookies: SignInCookies },
@@ -43,7 +43,7 @@ export const sendRenewed = (reply: FastifyReply, cookies: Cookies, issued: Issue
   return send(reply, issued)
 }
 
-/** No body. There are no tokens if another request has just ended the session. */
+/** Sends the new tokens without a body. There are none if another request has just ended the session. */
 export const sendRotated = (reply: FastifyReply, cookies: Cookies, issued: Issued | undefined) => {
   if (issued) cookies.renewSession(reply, issued)
   return reply.status(204).send()
@@ -58,7 +58,7 @@ export const withHeaders = <Schema extends object>(
   return { ...schema, headers: Object.fromEntries(described) }
 }
 
-/** Refusals that also set or clear cookies: what, by their status. */
+/** Adds to the responses which cookies they set or clear, by their status. */
 export const withCookies = <Responses extends object>(
   responses: Responses,
   cookies: Readonly<{ [Status in keyof Responses]?: string }>,

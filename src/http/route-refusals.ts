@@ -36,7 +36,7 @@ const bodyFor = (code: RefusalCode) => {
 
 const sizeOf = (body: ReturnType<typeof bodyFor>) => Object.keys(body.properties).length
 
-/** Refusals with one status may have different bodies. The largest comes first: the serialiser takes the first that fits. */
+/** Refusals with one status may have different bodies. The largest body comes first, because the serialiser takes the first that fits. */
 const bodyOfAll = (codes: readonly RefusalCode[]) => {
   const bodies = [...new Set(codes.map(bodyFor))].sort((one, other) => sizeOf(other) - sizeOf(one))
   return bodies.length === 1 ? bodies[0] : Type.Union(bodies)
@@ -50,7 +50,7 @@ type BodyOf<Code extends RefusalCode> = Code extends keyof typeof otherBodies
     : typeof ErrorBody
 type Responses<Code extends RefusalCode> = { [Each in Code as StatusOf<Each>]: BodyOf<Each> }
 
-/** The refusals of the gates in front of a handler that changes something for a caller. */
+/** The refusals of the guards in front of a handler that changes something for a caller. */
 export const guardRefusals = [
   'not_authenticated',
   'invalid_csrf_token',
@@ -63,8 +63,8 @@ export const guardRefusals = [
 type BodyTaken<Reply extends FastifyReply> = Parameters<Reply['send']>[0]
 
 /**
- * The refusals of one route, named once: its response schemas come from this list, and a refusal that is not on it does not
- * compile. A gate's refusal must be on it too if it shares its status with another one: the schema of the status serialises both.
+ * The refusals of one route, named once: its response schemas come from this list, and a refusal that is not on it does not compile. A
+ * guard's refusal must be on the list, too, if it shares its status with another one, because the schema of the status serialises both.
  */
 export const routeRefusals = <const Code extends RefusalCode>(...codes: Code[]) => ({
   responses: Object.fromEntries(
@@ -75,7 +75,7 @@ export const routeRefusals = <const Code extends RefusalCode>(...codes: Code[]) 
     }),
   ) as unknown as Responses<Code>,
   sendRefusal: (reply: FastifyReply, refused: Refused<Code>) => sendRefusal(reply, refused),
-  /** The refusal, or the result as the body of this status. */
+  /** Sends the refusal, or the result with this status. */
   answer: <Reply extends FastifyReply>(reply: Reply, result: BodyTaken<Reply> | Refused<Code>, status = 200) =>
     isRefused(result) ? sendRefusal(reply, result as Refused<Code>) : reply.status(status).send(result),
 })

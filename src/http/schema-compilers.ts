@@ -25,7 +25,7 @@ const whenNeeded = <Value>(make: () => Value) => {
   }
 }
 
-/** Many routes have schemas in common, those of refusals above all. */
+/** Compiles a schema once for all routes that have it in common, above all those of refusals. */
 const oncePerSchema = <Compiled>(compile: (schema: unknown) => Compiled) => {
   const known = new Map<string, Compiled>()
   return (schema: unknown) => {
@@ -50,7 +50,7 @@ export const createSchemaCompilers = () => {
 export type SchemaCompilers = ReturnType<typeof createSchemaCompilers>
 
 /**
- * Compiles each schema when it is first used. At the start that would take half of the time: there are hundreds, and most
+ * Compiles each schema when it is first used. To compile all at the start would take half of its time: there are hundreds, and most
  * describe refusals that are rarely sent.
  */
 export const compileSchemasWhenNeeded = (

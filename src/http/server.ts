@@ -62,7 +62,7 @@ const createInstance = (
     routerOptions: { maxParamLength: 200 },
     clientErrorHandler: (error: NodeJS.ErrnoException, socket: Socket) => {
       if (error.code === 'ECONNRESET') return
-      // Browsers open connections before they need them. They would take a refusal for the answer to their next request.
+      // A browser opens connections before it needs them, and would take a refusal for the answer to its next request.
       if (socket.bytesRead === 0) return void socket.destroy()
       const isTooLarge = error.code === 'HPE_HEADER_OVERFLOW'
       answerOnSocket(socket, refuse(isTooLarge ? 'headers_too_large' : 'bad_request'), headers)
@@ -73,11 +73,11 @@ const createInstance = (
     },
   }).withTypeProvider<TypeBoxTypeProvider>()
 
-/** And no other type of body, but for the forms of a closed list. */
+/** Accepts JSON and no other type of body, except for the forms of `protocolRoutes`. */
 const acceptStrictJson = (server: FastifyInstance) => {
   server.removeAllContentTypeParsers()
   server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body: Buffer, done) => {
-    // Many clients name the type although they send nothing. A route that needs a body refuses it by its schema.
+    // Many clients name the type although they send no body. The schema of a route that needs a body refuses an empty one.
     const parsed = body.length === 0 ? { value: undefined } : parseStrictJson(body)
     if (parsed) done(null, parsed.value)
     else done(Object.assign(new Error('The body is not acceptable JSON'), { statusCode: 400 }))
@@ -123,10 +123,10 @@ export const createServer = (options: ServerOptions) => {
   acceptForms(server)
   const answerUnknown = createUnknownAddresses(server)
   server.addHook('onRoute', requireAdminGuard)
-  // The fast lane (flows/access-check) passes by these hooks: what a new one does, it must do too, or decline.
+  // The fast lane (flows/access-check) skips these hooks. If a new hook is added, the lane must do the same or decline.
   server.addHook('onRequest', async (request, reply) => {
     reply.headers(headers)
-    // Access checks and others that are not logged have none, unless they are refused: it would lead nowhere.
+    // The answers of `quiet` routes are not logged, so they have no request id unless they are refused.
     if (!request.routeOptions.config.quiet) reply.header(requestIdHeader, request.id)
     if (state.isClosing) reply.header('connection', 'close')
     if (lacksHost(request)) return sendRefusal(reply.header('connection', 'close'), refuse('bad_request'))
@@ -158,17 +158,17 @@ declare module 'fastify' {
     refused: RefusalCode | undefined
   }
   interface FastifyContextConfig {
-    /** Called so often that it is logged only at the debug level. */
+    /** The route is called so often that it is logged only at the debug level. */
     quiet?: boolean
-    /** Called by load balancers and supervisors, not through the proxy. */
+    /** Load balancers and supervisors call the route, not through the proxy. */
     probe?: boolean
     /** The answer to a request from another site's page, where 403 would be wrong. */
     crossSite?: Refused<RefusalCode>
-    /** For our own pages only, and not for those of ALLOWED_ORIGINS. */
+    /** The route is for our own pages only, and not for those of ALLOWED_ORIGINS. */
     ownOriginOnly?: boolean
-    /** The limiters in which its handler counts. Those of its hooks are known. */
+    /** The limiters in which the handler counts. Those of the hooks need not be named. */
     countsIn?: readonly LimiterName[]
-    /** The reason why it has no limiter. */
+    /** The reason why the route has no limiter. */
     unlimited?: string
   }
 }

@@ -13,10 +13,16 @@ import { createOncePerWindow } from './once-per-window.js'
 
 export type ServiceCallers = ReturnType<typeof createServiceCallers>
 
-/** None of the addresses needs these. A proxy may read them in another way, and take the address for one that it passes on. */
+/**
+ * Whether the path has characters that no address of ours needs. A proxy may read them in another way, and take the path for one that
+ * it passes on.
+ */
 const isOddPath = ({ url }: FastifyRequest) => /[%.;\\]/.test(url.replace(/\?.*$/s, ''))
 
-/** The refusals of a route for other programs. The gate itself gives all of them but a query that is not understood. */
+/**
+ * The refusals of a route for other programs. The guard itself gives all of them but `bad_request`, which is for a query that is not
+ * understood.
+ */
 export const serviceRefusals = [
   'bad_request',
   'not_authenticated',
@@ -39,7 +45,7 @@ type ActingOptions = { reason?: string | undefined; exemptGroups?: readonly stri
 
 const bearer = /^Bearer +(\S+)$/i
 
-/** A program with an expired key tries again and again. One event says it. */
+/** A program with an expired key tries again and again, but causes one event in this time. */
 const reportWindow = 15 * minutes
 const maxReported = 1_000
 
@@ -70,8 +76,8 @@ const createReport = ({ events, clock }: Pick<Dependencies, 'events' | 'clock'>)
 }
 
 /**
- * The client with the service key as its actor and the reason: every event of the change has both. A key cannot change
- * administrators: otherwise a stolen one could keep out those who can stop it.
+ * The client with the service key as its actor and the reason: every event of the change has both. A key cannot change administrators:
+ * otherwise a stolen key could lock out those who can stop it.
  */
 const createActingClient =
   (administrators: Dependencies['administrators']) =>
@@ -82,7 +88,7 @@ const createActingClient =
     return { ...clientOf(request), userAgent: `service key ${name}`, actor: { serviceKey: name, exemptGroups, reason } }
   }
 
-/** Other programs, known by a key in the Authorization header. Cookies mean nothing on their routes. */
+/** Finds out which program calls, by the key in the Authorization header. Cookies mean nothing on these routes. */
 export const createServiceCallers = ({ serviceKeys, limits, events, administrators, clock }: Dependencies) => {
   const report = createReport({ events, clock })
 
@@ -98,7 +104,7 @@ export const createServiceCallers = ({ serviceKeys, limits, events, administrato
 
   const gateFor = (scope: ServiceScope) => async (request: FastifyRequest, reply: FastifyReply) => {
     if (isOddPath(request)) return sendRefusal(reply, refuse('not_found'))
-    // Two such headers count as none, as with cookies.
+    // Two such headers count as none, as it is with cookies.
     const [authorization = '', ...furtherHeaders] = request.raw.headersDistinct.authorization ?? []
     const [, key] = (furtherHeaders.length === 0 && bearer.exec(authorization)) || []
     if (key === undefined) return refuseKey(undefined, request, reply)
@@ -122,12 +128,12 @@ export const createServiceCallers = ({ serviceKeys, limits, events, administrato
   }
 
   return {
-    /** The gate of a route: a key that has this scope. */
+    /** The guard of a route that needs a key with this scope. */
     withScope: (scope: ServiceScope) => gates[scope],
-    /** The scope that a gate asks for; undefined if it is no gate of ours. */
+    /** The scope that a guard asks for; undefined if it is not one of these. */
     scopeOf: (gate: unknown) => serviceScopes.find((scope) => gates[scope] === gate),
     limiterFor,
-    /** For handlers that need another scope beside that of their gate. */
+    /** For handlers that need another scope beside that of their guard. */
     hasScope: (request: FastifyRequest, scope: ServiceScope) => request.serviceKey?.scopes.includes(scope) ?? false,
     sendMissingScope,
     actingClient: createActingClient(administrators),

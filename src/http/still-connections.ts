@@ -2,7 +2,7 @@ import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { seconds } from '../lib/durations.js'
 
-/** `idle` and `unread` are counted in sweeps, so a connection may stand still for one interval longer. */
+/** `idle` and `unread` are counted in sweeps, so a connection may stay open for one interval longer. */
 type Limits = { idle: number; unread: number; interval: number }
 const usualLimits: Limits = { idle: 75 * seconds, unread: 15 * seconds, interval: 2.5 * seconds }
 

@@ -7,7 +7,7 @@ import { sendProtocolError } from './protocol/protocol-errors.js'
 import { isAddressForPrograms } from './protocol/protocol-routes.js'
 import { withoutQuery } from './request-log.js'
 
-/** A pattern for a path with parameters, so that a known path with another method is 405 and not 404. */
+/** A pattern for a path with parameters, to recognise a known path with another method (405 and not 404). */
 const asPattern = (url: string) =>
   new RegExp(
     `^${url

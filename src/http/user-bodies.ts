@@ -15,7 +15,7 @@ import type { User } from '../domain/users/users.js'
 
 type SharedFields = Pick<User, 'id' | 'email' | 'username' | 'provider' | 'providers' | 'groups' | 'createdAt'>
 
-/** The fields of every body about a user. A field that the contract names and this leaves out does not compile. */
+/** The fields of every body about a user. If this misses a field of the contract, it does not compile. */
 const sharedBody = (
   { id, email, username, provider, providers, groups, createdAt }: SharedFields,
   fields: FieldValues,

@@ -1,18 +1,18 @@
-// Apart from the schemas: pages load this, and not the library that schemas are made with.
+// This file has no schemas, because pages load it and must not load the library of the schemas.
 
 /**
- * The API of administrators, below `/api/auth/admin/api`. Everyone who is in neither group gets 404. A member gets 403
- * `fresh_sign_in_required` with `methods` if the last proof by a second factor is older than 8 hours; a change asks
- * for a recent one, like every sensitive change. No methods: the account has no second factor, and must add one first.
+ * The API of administrators, below `/api/auth/admin/api`. A user who is in neither ADMIN_GROUP nor SUPPORT_GROUP gets 404. A member
+ * gets 403 `fresh_sign_in_required` with `methods` if the last proof by a second factor is older than 8 hours; a change needs a more
+ * recent proof, like every sensitive change. If `methods` is empty, the account must first add a second factor.
  */
 export const adminPath = '/api/auth/admin/api'
 
-/** Users of a page. */
+/** The number of users in a page. */
 export const adminPageSize = 50
 export const adminEventsPageSize = 100
 export const longestReason = 200
 
-/** `POST /users/:id/…`. Those that take something away need the reason. */
+/** `POST /users/:id/…`. Actions that take something away need a reason. */
 export const userActions = {
   disable: { needsReason: true },
   enable: { needsReason: false },

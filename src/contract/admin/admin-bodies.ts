@@ -17,7 +17,7 @@ const Reason = Type.String({ minLength: 1, maxLength: longestReason, pattern: '\
 // ── Who asks
 
 const adminRoles = ['admin', 'support'] as const
-/** `support` can look and help, and cannot change groups, invitations and applications. */
+/** `support` can look and help users, but cannot change groups, invitations and applications. */
 export type AdminRole = (typeof adminRoles)[number]
 
 /** `GET /self` */
@@ -214,8 +214,8 @@ export const AdminGroupsPatch = Type.Object(
 )
 
 /**
- * `PATCH /users/:id/fields`: answers with all values. Administrators change every field, support those that users edit themselves: what
- * only administrators edit may decide what a user may do at an application.
+ * `PATCH /users/:id/fields`: answers with all values. Administrators change every field, support those that users edit themselves: the
+ * other fields may decide what a user may do at an application.
  */
 export const AdminFieldsPatch = Type.Object({ fields: ProfileFieldChanges }, { title: 'AdminFieldsPatch' })
 export const AdminFields = Type.Object({ fields: ProfileFields }, { title: 'AdminFields' })
@@ -281,7 +281,7 @@ export const AdminGroupDeletion = Type.Object(
 
 const SeenProblem = Type.Object({ kind: Type.String(), message: Type.String(), count: Type.Integer(), seenAt: Moment })
 
-/** Its addresses and secrets change on the command line only. */
+/** An application. Its addresses and secrets change on the command line only. */
 export const AdminApplication = Type.Object(
   {
     id: Type.String(),
@@ -312,7 +312,7 @@ export const AdminApplications = Type.Object(
   { applications: Type.Array(AdminApplication) },
   { title: 'AdminApplications' },
 )
-/** `PATCH /applications/:id`: answers with the application. The reason is needed if users may lose it. */
+/** `PATCH /applications/:id`: answers with the application. A reason is needed if users may lose their access. */
 export const AdminApplicationPatch = Type.Object(
   {
     everyone: Type.Optional(Type.Boolean()),
@@ -325,8 +325,8 @@ export const AdminApplicationPatch = Type.Object(
 // ── Events
 
 /**
- * `GET /events`: newest first. To follow them, ask again with `since` a minute before the newest one, and leave out the ids that
- * are known: an event may become visible some seconds after its moment.
+ * `GET /events`: newest first. To follow them, ask again with `since` a minute before the newest one, and leave out the ids that are
+ * known: an event may become visible some seconds after its `createdAt`.
  */
 export const AdminEventQuery = Type.Object({
   user: Type.Optional(Type.String({ maxLength: 254, description: 'An id, a username or an address' })),

@@ -79,22 +79,25 @@ export const accessCheckRoutes = (server: Server, dependencies: Dependencies) =>
     },
   )
 
-  /** Undefined if there is nothing to renew with. A cookie that is there twice was planted: only the login page can clear it. */
+  /**
+   * The refresh token for a renewal; undefined if there is none. If a session cookie came twice, one was planted, and only the login
+   * page can clear it.
+   */
   const renewableTokenOf = (request: FastifyRequest) =>
     request.method === 'GET' && !cookies.hasDoubledSessionCookie(request) ? callers.refreshTokenOf(request) : undefined
 
-  /** The claims of new tokens, which the answer sets. */
+  /** Renews the tokens, sets them in the answer, and returns the new claims. */
   const renewClaims = async (request: FastifyRequest, reply: FastifyReply) => {
     const refreshToken = renewableTokenOf(request)
     const issued = refreshToken ? await renewal(refreshToken, request) : refuse('not_authenticated')
     if (isRefused(issued)) return issued
     cookies.renewThroughProxy(reply, issued)
-    // nginx writes the line of this cookie again, and has only its value: the attributes are those of the first line.
+    // nginx writes the line of the refresh cookie itself and knows only its value, so the age comes in a header.
     reply.header(refreshMaxAge, String(issued.refreshTokenMaxAge))
     return tokens.readAccess(issued.accessToken) ?? refuse('not_authenticated')
   }
 
-  /** The token is from a release that knew no groups, and the proxy asks for one. */
+  /** Whether the proxy asks for a group, but the token is from a release that knew no groups. */
   const lacksGroups = (claims: AccessClaims, { groups }: Conditions) =>
     groups !== undefined && claims.groups === undefined
 
@@ -104,7 +107,7 @@ export const accessCheckRoutes = (server: Server, dependencies: Dependencies) =>
     return conditions.renew ? renewClaims(request, reply) : refuse('not_authenticated')
   }
 
-  // For a proxy, a request from another site is one without cookies: the proxy then sends the user to the login page.
+  // A request from another site is answered as one without cookies, so that the proxy sends the user to the login page.
   const config = { ...checkConfig, crossSite: refuse('not_authenticated'), countsIn: ['session'] as const }
   // `readConditions` takes the place of the schema, which would drop a parameter that it does not know.
   const validatorCompiler = () => () => true

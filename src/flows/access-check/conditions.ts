@@ -4,13 +4,16 @@ import { refuse } from '../../contract/outcome.js'
 import type { AccessClaims } from '../../domain/tokens/tokens.js'
 import { readDuration } from '../../lib/durations.js'
 
-/** What a proxy asks for: `freshFor` in milliseconds, any one of `groups`, and whether the answer may renew the tokens. */
+/**
+ * The conditions of a proxy: a proof within `freshFor` milliseconds, membership in any one of `groups`, and whether the answer may
+ * renew the tokens.
+ */
 export type Conditions = {
   renew: boolean
   freshFor: number
   factors: 1 | 2
   groups: readonly string[] | undefined
-  /** The page on which the user can prove it again. */
+  /** The page on which the user can prove their identity again. */
   stepUp: string
 }
 
@@ -39,7 +42,7 @@ const stepUpPage = (query: Record<string, unknown>) => {
   return `/step-up?${conditions.join('&')}`
 }
 
-/** A parameter that is misspelt or twice there is refused: a guard that is not understood must let no request through. */
+/** A parameter that is misspelt or repeated is refused: if the service does not understand a condition, it must let no request through. */
 export const readConditions = (query: Record<string, unknown>) => {
   const parts = Object.entries(query).map(([name, value]) =>
     typeof value === 'string' && Object.hasOwn(readers, name) ? readers[name]?.(value) : undefined,
@@ -53,13 +56,13 @@ export const readConditions = (query: Record<string, unknown>) => {
 /** The page that says who is signed in, and that this account has no access. */
 const noAccessPage = '/step-up?group=1'
 
-/** A member of one of these groups. A token that names no groups is in none. */
+/** Whether the user is a member of one of these groups. A token without groups counts as a member of none. */
 export const isMember = (groups: readonly string[], { groups: userGroups = [] }: AccessClaims) =>
   userGroups.some((name) => groups.includes(name))
 
 /**
- * Whether there were enough proofs, and the last one is recent enough: with two factors, the last one by a second factor. A
- * token that does not say when that was is not enough.
+ * Whether there were enough proofs, and the last one is recent enough. With two factors, the last proof by a second factor counts. A
+ * token without that time is refused.
  */
 const isProven = ({ auth_time, mfa_time, amr }: AccessClaims, { freshFor, factors }: Conditions, now: Date) => {
   const provenAt = (factors === 2 ? mfa_time : auth_time) ?? 0
@@ -67,7 +70,10 @@ const isProven = ({ auth_time, mfa_time, amr }: AccessClaims, { freshFor, factor
   return isFresh && factorsOf(amr) >= factors
 }
 
-/** What is missing, with the page that helps. The group comes first: to prove it again would not help. */
+/**
+ * The refusal for the first condition that is not met, with the page that helps. The group is checked first, because a new proof would
+ * not help.
+ */
 export const refusalFor = (claims: AccessClaims, conditions: Conditions, now: Date) => {
   if (conditions.groups && !isMember(conditions.groups, claims)) return refuse('group_required', { page: noAccessPage })
   return isProven(claims, conditions, now) ? undefined : refuse('step_up_required', { page: conditions.stepUp })

@@ -35,8 +35,8 @@ import { identityHeaders, identityOf } from './identity-headers.js'
 const cookieName = 'access_token'
 
 /**
- * The value of the access cookie, without splitting the header. Nothing if the name is there twice, even as a part of another
- * name or value: the framework's route then finds out whether the cookie was planted.
+ * The value of the access cookie, without splitting the header. Undefined if the name occurs twice, even as a part of another name or
+ * value: then the framework's route finds out whether the cookie was planted.
  */
 const accessTokenIn = (header: string) => {
   const start = header.indexOf(cookieName)
@@ -53,8 +53,8 @@ const relevantLengths = new Set(
 )
 
 /**
- * The headers that matter, from the list as it came: Node's object of all headers takes longer than the rest of the check.
- * Nothing for a request of another site, one with a body, or one that names a header twice.
+ * The headers that matter, from the list as it came: Node's object of all headers takes longer than the rest of the check. Undefined
+ * for a request of another site, with a body, or with a repeated header.
  */
 const readHeaders = (rawHeaders: readonly string[]) => {
   const found: { host?: string; cookie?: string; origin?: string } = {}
@@ -82,7 +82,7 @@ type Address = { path: string; route: Route; groups?: readonly string[] }
 const createVerifyRoute = (security: readonly string[]): Route => {
   const headers = [...security, ...identityHeaders.flatMap((name) => [name, ''])]
   const firstValueIndex = security.length + 1
-  /** Encoded once and kept with the remembered claims. */
+  /** The headers are encoded once and kept with the remembered claims. */
   const identities = new WeakMap<AccessClaims, readonly string[]>()
   const identityFor = (claims: AccessClaims) => {
     const cached = identities.get(claims)
@@ -105,7 +105,7 @@ const createVerifyRoute = (security: readonly string[]): Route => {
 const createMeRoute = (security: readonly string[]): Route => {
   const headers = [...security, 'content-type', 'application/json; charset=utf-8', 'content-length', '']
   const lengthIndex = headers.length - 1
-  /** Made once and kept with the remembered claims: that saves 12 µs of 97. */
+  /** The body is made once and kept with the remembered claims, which saves 12 µs of 97. */
   const bodies = new WeakMap<AccessClaims, string>()
   const bodyFor = (claims: AccessClaims) => {
     const cached = bodies.get(claims)
@@ -129,7 +129,7 @@ const createMeRoute = (security: readonly string[]): Route => {
 /** An application asks with a few addresses. A client that makes up others must not fill the memory. */
 const maxAddresses = 256
 
-/** `group` alone or with `renew=1`, in either order. What needs decoding is declined. */
+/** `group` alone or with `renew=1`, in either order. A value that needs decoding does not match, so the request is declined. */
 const groupQuery = /^\?(?:renew=1&)?group=([a-z\d._,-]+)(?:&renew=1)?$/
 
 /** The addresses that the lane answers. Those that name groups are read once. */
@@ -145,7 +145,7 @@ const createAddresses = (security: readonly string[]) => {
   const readAddress = (url: string): Address | undefined => {
     const query = url.slice(verifyAddress.path.length)
     const groups = readGroupList(groupQuery.exec(query)?.[1] ?? '')
-    // Twice `renew=1` is refused by the framework.
+    // The framework refuses a repeated `renew=1`.
     return groups && query.indexOf('renew') === query.lastIndexOf('renew') ? { ...verifyAddress, groups } : undefined
   }
 
@@ -165,7 +165,7 @@ type Dependencies = {
   tokens: Pick<Tokens, 'readAccess'>
   production: boolean
   allowedOrigins?: AllowedOrigins
-  /** Told of each answer that was sent. */
+  /** Called after each answer. */
   onAnswer?: ((seen: CountedRequest) => void) | undefined
 }
 
@@ -184,7 +184,10 @@ export const createFastLane = ({
     response.once('finish', () => onAnswer?.({ route, method: 'GET', status, milliseconds: performance.now() - start }))
   }
 
-  /** A fault here would end the process. In the framework's route it is an answer: 503 while the list of ended sessions is missing. */
+  /**
+   * An exception here would end the process. So the request is declined, and the framework's route answers: 503 while the list of ended
+   * sessions is missing.
+   */
   const claimsOf = (token: string) => {
     try {
       return tokens.readAccess(token)

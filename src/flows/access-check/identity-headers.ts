@@ -1,7 +1,7 @@
 import { factorsOf } from '../../contract/factors.js'
 import type { AccessClaims } from '../../domain/tokens/tokens.js'
 
-/** What an application is told about the user, in the order of `identityOf`. */
+/** The headers that tell an application who the user is, in the order of `identityOf`. */
 export const identityHeaders = [
   'x-auth-user-id',
   'x-auth-username',
@@ -13,7 +13,7 @@ export const identityHeaders = [
   'x-auth-groups',
 ] as const
 
-/** An address of ours has only these characters, and a header can hold no others. */
+/** The characters that a header can hold. Every email address that the service accepts has only these. */
 const asciiOnly = /^[\x21-\x7e]*$/
 
 /** Names may have any letters, so they are percent-encoded. */

@@ -11,12 +11,12 @@ type Renewed = Issued | Refused<'not_authenticated' | 'unavailable'>
 export type Renewal = ReturnType<typeof createRenewal>
 
 /**
- * New tokens for a request that came through a proxy. A page sends many requests at once, all with the same refresh token: those
- * that arrive while the token is being exchanged share one exchange. Only a rotation counts in the limit of refreshes, so that
- * the many requests of one page are one.
+ * New tokens for a request that came through a proxy. A page sends many requests at once, all with the same refresh token: those that
+ * arrive while the token is being exchanged share one exchange. Only the exchange counts in the limit of refreshes, so the many
+ * requests of one page count once.
  */
 export const createRenewal = ({ rotate, reserveRotation }: { rotate: Rotations; reserveRotation: ReserveRotation }) => {
-  const underWay = new Map<string, Promise<Renewed>>()
+  const exchanges = new Map<string, Promise<Renewed>>()
 
   const exchange = async (token: RefreshToken, request: FastifyRequest): Promise<Renewed> => {
     const { granted, retryAfter, refund } = await reserveRotation(request)
@@ -33,8 +33,8 @@ export const createRenewal = ({ rotate, reserveRotation }: { rotate: Rotations; 
   }
 
   return (token: RefreshToken, request: FastifyRequest) => {
-    const renewal = underWay.get(token.text) ?? exchange(token, request).finally(() => underWay.delete(token.text))
-    underWay.set(token.text, renewal)
+    const renewal = exchanges.get(token.text) ?? exchange(token, request).finally(() => exchanges.delete(token.text))
+    exchanges.set(token.text, renewal)
     return renewal
   }
 }

@@ -28,8 +28,8 @@ type Refusal =
   | InvalidFieldsRefusal
 
 /**
- * The refusal if the account cannot have the value, or the change that gives it the value; undefined if it has it already. All fields are
- * asked before the first one writes: a refusal changes nothing.
+ * Returns a refusal if the account cannot have the value, the change that writes it, or undefined if the account already has it. All
+ * edits are asked before the first one writes, so a refusal changes nothing.
  */
 type Edit<Name extends Field> = (
   sql: Transaction,
@@ -38,7 +38,7 @@ type Edit<Name extends Field> = (
 ) => Promise<Refusal | (() => Promise<ChangeDetails<KindOf<Name>>>) | undefined>
 type Edits = { readonly [Name in Field]: Edit<Name> }
 
-/** Fields of the table `users` of whose change nothing needs to be said but what the table of account changes says. */
+/** The fields of the table `users` whose change needs no further details (`ChangeDetails`). */
 type PlainField = {
   [Name in ProfileField]: Record<never, never> extends ChangeDetails<KindOf<Name>> ? Name : never
 }[ProfileField]
@@ -57,7 +57,7 @@ const createPlainEdits = ({ userChanges }: Pick<Dependencies, 'userChanges'>) =>
   return Object.fromEntries(profileFieldNames.map((field) => [field, edit(field)])) as Pick<Edits, PlainField>
 }
 
-/** A field without an edit here, whose change has a mail or an undo link, does not compile. */
+/** If a field whose change has a mail or an undo link misses its edit here, this does not compile. */
 const createOtherEdits = ({
   userChanges,
   usernames,

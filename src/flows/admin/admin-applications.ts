@@ -18,7 +18,7 @@ type Dependencies = {
 type Access = Pick<Application, 'access' | 'groups'>
 type AccessPatch = { everyone?: boolean; groups?: readonly string[] }
 
-/** Groups without a word about everyone mean: only these. */
+/** A patch with `groups` but without `everyone` limits the access to these groups. */
 const accessAfter = (before: Access, { everyone, groups }: AccessPatch): Access => {
   const isForEveryone = everyone ?? (groups === undefined && before.access === 'everyone')
   if (isForEveryone) return { access: 'everyone', groups: [] }
@@ -48,7 +48,7 @@ export const createAdminApplications = (deps: Dependencies) => {
       return described
     },
 
-    /** Users who may not use it any more lose it at once. */
+    /** Users who may not use the application any more lose their access at once. */
     change: async (id: string, patch: AccessPatch, client: Client) => {
       if (patch.everyone && patch.groups?.length)
         return refuse('bad_request', { message: 'Send everyone or groups, and not both' })

@@ -63,7 +63,7 @@ export const sessionBody = (session: Session): AdminSession => ({
   application: session.application,
 })
 
-/** Support does not see why an administrator did something. */
+/** The body of an event. Support does not see the reason that an administrator gave. */
 export const eventBodyFor =
   (role: AdminRole) =>
   (event: StoredEvent): AdminEvent => ({

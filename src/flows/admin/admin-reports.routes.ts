@@ -39,18 +39,18 @@ const eventsSchema = {
 }
 
 const eventLifetime = 90 * days
-/** For events of other machines, whose clocks may be ahead. */
+/** Events of other machines may lie in the future, because their clocks may be ahead. */
 const clockTolerance = 1 * days
 
 type Filters = { kind?: string; ip?: string; since?: string; after?: string }
 
 const unknownKind = refuse('bad_request', { message: 'kind must name kinds of events, with commas between them' })
 const unknownOrigin = refuse('bad_request', { message: 'ip must be an address, a network or `command line`' })
-/** The schema lets the seconds of a leap second through, which a Date does not have. */
+/** The schema accepts a leap second (`:60`), which a Date cannot hold. */
 const unknownTime = refuse('bad_request', { message: 'since must be a time such as 2026-11-15T10:00:00Z' })
 const unknownCursor = refuse('bad_request', { message: 'after must be `next` of a page' })
 
-/** One event more than a page has, to know whether there is another page. */
+/** The query asks for one event more than a page has, to know whether there is another page. */
 const queryFrom = ({ kind, ip, since, after }: Filters, now: Date) => {
   const names = kind?.split(',') ?? []
   const kinds = eventKinds.filter((each) => names.includes(each))

@@ -107,7 +107,7 @@ type ActionDependencies = {
 type ActionRefusal = 'no_user' | 'account_disabled' | 'too_many_mails'
 type Action = (actor: OperatorContext) => Promise<{ refused: ActionRefusal } | object>
 
-/** Changes of the account of another user by an administrator. Operators have the same as commands. */
+/** Changes that an administrator makes to the account of another user. Operators have the same changes as commands. */
 export const createUserActions = ({ operatorChanges, resetLinks, clearLimits, users }: ActionDependencies) => {
   const actions: Record<UserAction, Action> = {
     disable: operatorChanges.disable,
@@ -126,7 +126,7 @@ export const createUserActions = ({ operatorChanges, resetLinks, clearLimits, us
       return outcome.refused === 'no_user' ? refuse('not_found') : refuse(outcome.refused)
     },
 
-    /** `username` is typed, so that a wrong id is noticed. */
+    /** The administrator types `username`, so that a wrong id is noticed. */
     remove: async (userId: string, username: string, client: Client) => {
       const user = await users.findById(userId)
       if (!user) return refuse('not_found')

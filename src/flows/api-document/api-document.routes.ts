@@ -132,12 +132,12 @@ const listRoutes = (routes: readonly RouteOptions[], guards: Guards) =>
   })
 export type ListedRoute = ReturnType<typeof listRoutes>[number]
 
-/** Without a file of service keys, the requests of other programs are not in the document: no one could send them. */
+/** Without a file of service keys, the requests of other programs are not in the document: no program could send them. */
 type Options = { guards: Guards; design: Design; hasServiceKeys: boolean }
 
 /**
- * Must come before the other routes: the document is made of those that are registered after it. The page is the same document
- * for people.
+ * Must come before the other routes, because the document describes those that are registered after it. The page shows the same
+ * document for people.
  */
 export const apiDocumentRoutes = (server: Server, { guards, design, hasServiceKeys }: Options) => {
   const routes: RouteOptions[] = []

@@ -24,7 +24,10 @@ const RefusalCode = {
     .map((code) => ({ const: code, description: `${refusals[code].status}: ${refusals[code].message}` })),
 }
 
-/** `codesIn` reads the codes from the description again. Every refusal has the header: it is named once, here. */
+/**
+ * The answer with the codes that any request can get. `codesIn` reads the codes from the description. Every refusal has the header, so
+ * only this answer names it.
+ */
 const anyRequestAnswer: Answer = {
   description: anyRequestCodes.join(', '),
   headers: { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } },
@@ -34,7 +37,7 @@ const anyRequestAnswer: Answer = {
 const completeAnswer = (status: string, answer: Answer, facts: RouteFacts): Answer => {
   const codes = codesIn(answer.description)
   const signsIn = answer.content?.['application/json']?.schema?.$ref?.endsWith('/SignedIn') ?? false
-  // What @fastify/swagger writes where a route says nothing.
+  // @fastify/swagger writes `Default Response` if the route has no description.
   const description = answer.description === 'Default Response' ? STATUS_CODES[status] : undefined
   const headers = { ...headersFor(facts, { status: Number(status), signsIn, codes }), ...answer.headers }
   return {
@@ -49,7 +52,7 @@ const completeOperation = (operation: Operation, facts: RouteFacts): Operation =
     ([status, answer]) => [status, completeAnswer(status, answer, facts)] as const,
   )
   return {
-    // Replaced by the operation's own, if it has one.
+    // The operation's own description replaces this one.
     description: describe(facts, operation.security ?? []),
     ...operation,
     responses: Object.fromEntries(answers),

@@ -11,7 +11,7 @@ const nullable = (schema: Json): Json => {
   return { ...value, ...rest, type: [value.type, 'null'] }
 }
 
-/** A schema with a title is moved to the named schemas, and a reference takes its place: each stands once. */
+/** Moves each schema with a title to the named schemas, where it stands once. References take its place. */
 export const withNamedSchemas = <Document extends object>(document: Document) => {
   const schemas: Json = {}
 

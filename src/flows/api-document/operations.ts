@@ -35,7 +35,7 @@ const schemeNames: Readonly<Record<string, string>> = {
 
 const administrators: Record<AdminRole, string> = { admin: 'an administrator', support: 'an administrator or support' }
 
-/** The credentials in words. Only a session can be stale. */
+/** The credentials in words. Only a session can be stale, so only for a session it is said that it must be fresh. */
 export const needsOf = ({ serviceScope, isSensitive, adminRole }: RouteFacts, security: Security) => {
   if (adminRole)
     return [administrators[adminRole], ...security.flatMap(Object.keys).map((name) => schemeNames[name])].join(', ')
@@ -46,7 +46,7 @@ export const needsOf = ({ serviceScope, isSensitive, adminRole }: RouteFacts, se
   return ways.length === 0 ? 'no sign-in' : ways.join(', or ')
 }
 
-/** For an operation that has no description of its own. */
+/** The description of an operation that has none of its own. */
 export const describe = (facts: RouteFacts, security: Security) => {
   const limited = facts.limiters.length > 0 ? [`Limiter: ${facts.limiters.join(', ')}.`] : []
   return [`Needs ${needsOf(facts, security)}.`, ...limited].join(' ')

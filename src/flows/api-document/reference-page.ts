@@ -74,7 +74,7 @@ const boundsText = ({ minLength, maxLength, minimum, maximum }: Schema) => {
   return minimum !== undefined || maximum !== undefined ? rangeText(minimum, maximum, '') : ''
 }
 
-/** Each cell names its column: on a narrow screen the cells of a row stand below each other. */
+/** Each cell names its column, because on a narrow screen the cells of a row stand below each other. */
 const renderRow = (heads: readonly string[], cells: readonly string[]) =>
   `<tr>${cells.map((cell, column) => `<td data-head="${heads[column] ?? ''}">${cell}</td>`).join('')}</tr>`
 const renderTable = (caption: string, heads: readonly string[], rows: readonly (readonly string[])[]) =>

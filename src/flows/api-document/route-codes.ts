@@ -17,7 +17,7 @@ export const anyRequestCodes: readonly RefusalCode[] = [
   'internal',
 ]
 
-/** The refusals of what stands in front of the handler, whether the route names them or not. */
+/** The refusals of the guards in front of the handler, whether the route names them or not. */
 export const codesOfGuards = (facts: RouteFacts): RefusalCode[] => [
   'bad_request',
   ...(!isSafe(facts) || facts.url.startsWith('/api/') ? [facts.crossSite] : []),
@@ -49,7 +49,7 @@ export const refusalsOf = (ownResponses: Responses) =>
 /** The responses that a route names, with the refusals of its gates among its own. */
 export const completeResponses = (ownResponses: Responses, facts: RouteFacts) => {
   const codes = new Set([...refusalsOf(ownResponses), ...codesOfGuards(facts)])
-  // In the order of the table, so that answers with the same codes are equal.
+  // The codes are in the order of the table, so that answers with the same codes are equal.
   const { responses } = routeRefusals(...refusalCodes.filter((code) => codes.has(code)))
   const refusalResponses: Readonly<Record<string, object>> = responses
   const completed = Object.entries(ownResponses).map(([status, each]) => {

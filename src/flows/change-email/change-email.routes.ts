@@ -14,7 +14,7 @@ import { guardRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createChangeEmail } from './change-email.js'
 
-/** The same body in every case: it does not show whether the address has an account. */
+/** The body is the same in every case, so it does not show whether the address has an account. */
 const accepted = { message: 'A mail is on its way to the new address' }
 
 const askRefusals = routeRefusals(...guardRefusals, 'bad_request', 'email_shape', 'fresh_sign_in_required')
@@ -50,7 +50,7 @@ type Dependencies = {
 export const changeEmailRoutes = (server: Server, deps: Dependencies) => {
   const { guards, changeEmail, callers, limits, mailLimits } = deps
 
-  /** No mail is sent to an address that cannot be one, so it is not counted as one. */
+  /** Refuses a text that is no address before mails are counted, because no mail is sent to it. */
   const refuseMistyped = async (request: FastifyRequest, reply: FastifyReply) => {
     const email = readEmail((request.body as { email: string }).email)
     return isRefused(email) ? askRefusals.sendRefusal(reply, email) : undefined

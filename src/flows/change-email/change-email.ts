@@ -10,11 +10,11 @@ type NewAddress = { email: string; withheld: boolean }
 
 type Dependencies = { accountChanges: AccountChanges; emailChanges: EmailChanges }
 
-/** A signed-in user asks for another address. The link in the mail to it confirms it. */
+/** A signed-in user asks for another address. The link in the mail to the new address confirms it. */
 export const createChangeEmail = ({ accountChanges, emailChanges }: Dependencies) => {
   /**
-   * Mails the links. The answer does not show whether the address has an account or an invitation: whether an account may have it is
-   * decided when it is confirmed. The caller's own address, also with other capitals, needs no mail.
+   * Mails the links. The answer does not show whether the address has an account or an invitation: that is checked when the address is
+   * confirmed. The caller's own address, also with other capitals, needs no mail.
    */
   const ask = async (context: CallerContext, { email: typedEmail, withheld }: NewAddress) => {
     const email = readEmail(typedEmail)
@@ -39,7 +39,7 @@ export const createChangeEmail = ({ accountChanges, emailChanges }: Dependencies
     return { email, expiresAt: expiresAt.toISOString(), codeUsable: codeSessionId === sessionId }
   }
 
-  /** The mailed link does not work any more. The undo link in the other mail still does. */
+  /** Cancels the change: the mailed link stops working, but the undo link in the other mail still works. */
   const cancel = async (context: CallerContext) => {
     const change = await accountChanges.byCaller(context, 'email_change_cancelled', async (sql, user) => ({
       changes: (await emailChanges.forget(sql, user.id)) ? { email_change_cancelled: {} } : {},

@@ -101,7 +101,7 @@ export const confirmEmailRoutes = (server: Server, deps: Dependencies) => {
     return reply.status(204).send()
   })
 
-  /** Guesses of a password count as sign-ins do, also those from many networks. */
+  /** A guess of the password counts like a sign-in, also in the limit for guesses from many networks. */
   const countPassword = async (request: FastifyRequest, reply: FastifyReply) => {
     const { token, password } = request.body as { token: string; password?: string }
     if (password === undefined) return undefined

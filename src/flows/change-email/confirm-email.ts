@@ -19,7 +19,7 @@ type ProofDependencies = {
   sessionLookups: Pick<SessionLookups, 'isLive'>
   factors: Pick<Factors, 'hasTotp'>
   events: Events
-  /** Whether a password alone is never enough to sign in. */
+  /** Whether every sign-in needs a second factor, so that a password alone is never enough. */
   secondFactorRequired: boolean
 }
 
@@ -32,7 +32,7 @@ type Proof = { caller: SessionCaller } | { passwordHash: string }
 export const createConfirmationProofs = (deps: ProofDependencies) => {
   const { users, passwords, sessionLookups, factors, events, secondFactorRequired } = deps
 
-  /** A session of the user, or else the password, unless it is not enough to sign in. */
+  /** The proof that is needed: a session of the user, or else the password, if that is enough to sign in. */
   const neededProof = async ({ id, passwordHash }: User, caller: SessionCaller | undefined) => {
     if (caller?.userId === id && (await sessionLookups.isLive(caller))) return 'session' as const
     const isPasswordEnough = !secondFactorRequired && passwordHash !== undefined && !(await factors.hasTotp(id))
@@ -53,7 +53,10 @@ export const createConfirmationProofs = (deps: ProofDependencies) => {
     return refuse('wrong_current_password')
   }
 
-  /** True if the password is still the one that was proven, and still enough. A session is checked again where the user's row is locked. */
+  /**
+   * Whether the proven password is still the current one and still enough to sign in. A session is checked elsewhere, where the user's
+   * row is locked.
+   */
   const isStillValid = async (sql: Transaction, user: User, proof: Proof) =>
     'caller' in proof || (user.passwordHash === proof.passwordHash && !(await factors.hasTotp(sql, user.id)))
 
@@ -75,7 +78,7 @@ export const createConfirmEmail = (deps: Dependencies) => {
   const { accountChanges, users, emailChanges, invitations } = deps
   const { neededProof, proofFor, stillValid: isStillValid } = deps.confirmationProofs
 
-  /** Describes the change, for the page of the link. Not the username: a mistyped address belongs to another person. */
+  /** Describes the change for the page of the link. It leaves out the username, because a mistyped address belongs to another person. */
   const describe = async (token: string, caller: SessionCaller | undefined) => {
     const emailChange = await emailChanges.find(token)
     const user = emailChange && (await users.findEnabled(emailChange.userId))
@@ -83,7 +86,7 @@ export const createConfirmEmail = (deps: Dependencies) => {
     return { email: emailChange.email.email, proof: await neededProof(user, caller) }
   }
 
-  /** A session gets new tokens with the new email. Without one, the link signs nobody in. */
+  /** Confirms by the link. A session gets new tokens with the new email; without a session, the link signs no user in. */
   const confirm = async (request: Confirmation, client: Client) => {
     const emailChange = await emailChanges.find(request.token)
     if (!emailChange) return refuse('invalid_link')
@@ -93,7 +96,7 @@ export const createConfirmEmail = (deps: Dependencies) => {
     return change(context, fingerprint(request.token), proof)
   }
 
-  /** By the code of the mail, in the session that asked for the change. */
+  /** Confirms by the code of the mail, in the session that asked for the change. */
   const confirmByCode = async ({ caller, client }: CallerContext, code: string) => {
     const checked = await emailChanges.checkCode(caller, code)
     return isRefused(checked) ? checked : change({ userId: caller.userId, client, caller }, checked.hash, { caller })

@@ -74,7 +74,7 @@ export const changePasswordRoutes = (server: Server, deps: Dependencies) => {
     onSend: countedRequests.refundSuccess,
   }
   server.post('/api/auth/change-password', options, async (request, reply) => {
-    // Before the password is compared: with a stolen session a thief must not learn whether a guess is right.
+    // Freshness is checked before the password is compared: a thief with a stolen session must not learn whether a guess is right.
     const refusal = (await factors.hasTotp(callers.of(request).userId)) && (await freshness.refusalFor(request))
     if (refusal) {
       countedRequests.refundDespiteRefusal(request)

@@ -6,17 +6,17 @@ export const frameSandbox = 'allow-popups allow-top-navigation-by-user-activatio
 export const asPage = (reply: FastifyReply, html: string) =>
   reply.header('Cache-Control', 'no-store').type('text/html; charset=utf-8').send(html)
 
-/** The page of a mail has one frame, from this site; everything else of the policy stays. */
+/** Lets the page of a mail have one frame from this site. The rest of the policy stays. */
 export const allowFrame = (reply: FastifyReply) => {
   const policy = String(reply.getHeader('content-security-policy'))
   return reply.header('content-security-policy', policy.replace("frame-src 'none'", "frame-src 'self'"))
 }
 
-/** Inside the frame: no script, no form, nothing loaded but images, and an origin that has none of our cookies. */
+/** The headers of the document in the frame: no script, no form, nothing loaded but images, and an origin without our cookies. */
 export const withFramedHeaders = (reply: FastifyReply) =>
   reply.headers({
     'content-security-policy': `sandbox ${frameSandbox};default-src 'none';style-src 'unsafe-inline';img-src http: https: data:;form-action 'none';frame-ancestors 'self'`,
     'x-frame-options': 'SAMEORIGIN',
-    // A mail program loads images from anywhere; this does the same without cookies.
+    // Images load from any site, as in a mail program, but without cookies.
     'cross-origin-embedder-policy': 'credentialless',
   })

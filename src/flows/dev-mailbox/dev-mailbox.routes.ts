@@ -45,7 +45,7 @@ export const devMailboxRoutes = (
       : sendRefusal(reply, refuse('not_found'))
   })
 
-  /** Newest first; `?to=` shows only one recipient. */
+  /** The mails, newest first. `?to=` shows only those to one recipient. */
   server.get(
     '/dev/mailbox.json',
     {

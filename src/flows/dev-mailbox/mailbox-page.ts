@@ -62,7 +62,7 @@ export const withLinksInTopWindow = (html: string) => html.replace(/<head[^>]*>/
 
 const lineHeight = 26
 
-/** How high a letter is in lines of so many characters: a link is a button with its address below. `around`: heading and margins. */
+/** The height of a mail with so many characters in a line. A link is a button with its address below. `around`: heading and margins. */
 const heightOf = (text: string, { characters, around }: { characters: number; around: number }) => {
   const lines = text.split('\n').map((line) => Math.ceil(line.length / characters) + (linkLine.test(line) ? 3 : 0.7))
   return Math.ceil(lines.reduce((sum, each) => sum + each * lineHeight, around))
@@ -71,8 +71,8 @@ const wide = { characters: 56, around: 70 }
 const narrow = { characters: 20, around: 240 }
 
 /**
- * The HTML part in a frame that is as high as the letter: no script may measure it, because the frame lets none run. The text part has
- * the same sentences.
+ * The HTML part in a frame that is as high as the mail. The height is estimated, because no script may run in the frame and measure it.
+ * The text part has the same sentences.
  */
 export const mailFrame = (text: string, address: string, title = 'Preview of the mail') =>
   `<iframe class="picture" title="${title}" style="--wide:${heightOf(text, wide)}px;--narrow:${heightOf(text, narrow)}px" sandbox="${frameSandbox}" src="${address}"></iframe>`

@@ -9,7 +9,7 @@ export type PageExample = {
   /** The answers of the service by the path of the request. Every other request fails. */
   answers: Readonly<Record<string, object>>
   /** The items in the storage of the tab. */
-  stored?: Readonly<Record<string, string>>
+  storedItems?: Readonly<Record<string, string>>
 }
 
 const user = { id: '01890000-0000-7000-8000-000000000001', username: 'ada' }
@@ -41,14 +41,19 @@ const atMailStage = (stage: object) => ({
   'latchkey.mail-login': JSON.stringify({ stage, until: Number.MAX_SAFE_INTEGER }),
 })
 
-/** Pages that show something only after other things have happened: with an application, or a mail that was sent. */
+/** Pages that need a situation to show something, such as a request of an application or a mail that was sent. */
 export const pageExamples = {
-  'mail-sign-in': { page: 'login', settings: { mailSignIn: true }, answers: {}, stored: atMailStage({ at: 'ask' }) },
+  'mail-sign-in': {
+    page: 'login',
+    settings: { mailSignIn: true },
+    answers: {},
+    storedItems: atMailStage({ at: 'ask' }),
+  },
   'mail-sign-in-code': {
     page: 'login',
     settings: { mailSignIn: true },
     answers: {},
-    stored: atMailStage({ at: 'code', email: 'ada@example.com' }),
+    storedItems: atMailStage({ at: 'code', email: 'ada@example.com' }),
   },
   consent: { page: 'authorize', answers: { ...signedIn, '/api/auth/authorization': consent } },
   device: { page: 'device', answers: { ...signedIn, '/api/auth/device/question': device } },
@@ -60,17 +65,20 @@ export const isExampleName = (name: string): name is ExampleName => Object.hasOw
 
 export const exampleScriptPath = (name: string) => `/dev/preview/examples/${name}`
 
-/** Runs in front of the page's own script: the page asks nothing of the service, and keeps nothing in the browser. */
+/**
+ * The script that runs before the page's own. It answers the page's requests and replaces the storages, so the service is not asked and
+ * the browser keeps nothing.
+ */
 export const exampleScript = (name: ExampleName) => {
-  const { answers, stored = {} }: PageExample = pageExamples[name]
+  const { answers, storedItems = {} }: PageExample = pageExamples[name]
   return `const answers = ${JSON.stringify(answers)}
-const stored = ${JSON.stringify(stored)}
+const storedItems = ${JSON.stringify(storedItems)}
 window.fetch = async (address) => {
   const answer = answers[new URL(address, location.href).pathname]
   return Response.json(answer ?? { error: 'An example', code: 'not_found' }, { status: answer ? 200 : 404 })
 }
 window.BroadcastChannel = class extends EventTarget { postMessage() {} close() {} }
-Storage.prototype.getItem = (key) => stored[key] ?? null
+Storage.prototype.getItem = (key) => storedItems[key] ?? null
 Storage.prototype.setItem = Storage.prototype.removeItem = () => undefined
 `
 }

@@ -34,7 +34,7 @@ const examplePage = (page: PageName, name: ExampleName, fragment = ''): Row => (
 
 const protocolPages: Record<(typeof protocolPageNames)[number], readonly Row[]> = {
   authorize: [examplePage('authorize', 'consent')],
-  // The question follows when the code, which is filled in, is sent.
+  // The page shows the code filled in, and asks the question after a press.
   device: [examplePage('device', 'device', '#WDJB-MJHT')],
   'end-session': [examplePage('end-session', 'end-session')],
 }
@@ -91,6 +91,6 @@ export const inScheme = (html: string, scheme: Scheme | undefined) =>
     ? html
     : html.replaceAll(/\(prefers-color-scheme: ?dark\)/g, scheme === 'dark' ? 'all' : 'not all')
 
-/** The page, and in front of its script that of the example. */
+/** Puts the script of the example in front of the page's own. */
 export const withExample = (html: string, name: ExampleName) =>
   html.replace('<script type="module"', `<script src="${exampleScriptPath(name)}"></script>\n$&`)

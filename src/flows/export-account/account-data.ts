@@ -130,7 +130,10 @@ export const createWaysInData =
 /** More than an account has in 90 days, unless it is attacked. */
 const maxEvents = 10_000
 
-/** As in the list of mails: what became of a mail to an address that the user asked for is not said. */
+/**
+ * Whether the export shows an event. As in the list of mails, it does not tell what became of a mail to an address that the user asked
+ * for.
+ */
 const isShown = ({ kind, reason }: StoredEvent) =>
   !(mailEventKinds.some((each) => each === kind) && kindsHiddenFromUsers.some((each) => reason?.startsWith(each)))
 

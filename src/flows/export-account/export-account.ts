@@ -4,7 +4,7 @@ import type { createAccountData } from './account-data.js'
 
 type Dependencies = { users: Pick<Users, 'findEnabled'>; accountData: ReturnType<typeof createAccountData> }
 
-/** For the caller of a request. */
+/** Exports the data of the caller. */
 export const createExportAccount =
   ({ users, accountData }: Dependencies) =>
   async (userId: string) => {

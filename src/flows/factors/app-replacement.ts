@@ -16,7 +16,7 @@ type Dependencies = {
   undos: Pick<Undos, 'openOf'>
 }
 
-/** Sets up another authenticator app, also where every account needs a second factor. A route lets only fresh sessions do it. */
+/** Sets up another authenticator app, also where every account needs a second factor. Its routes let only fresh sessions in. */
 export const createAppReplacement = (deps: Dependencies) => {
   const { accountChanges, users, sessionLookups, appReplacements, undos } = deps
   return {

@@ -24,7 +24,7 @@ type Dependencies = {
   secondFactorRequired: boolean
 }
 
-/** The session is the one that has begun it. */
+/** Only the session or the sign-in that began to add the app may confirm it. */
 const addTotp = async (
   factors: Pick<Factors, 'confirm'>,
   sql: Transaction,
@@ -50,7 +50,7 @@ export const createTotpEnrolment = ({ factors, signIns, enrolments }: EnrolmentD
     return factors.begin({ userId: user.id, sessionId: challenge.id, account: user.email })
   },
 
-  /** Switches it on and finishes the sign-in. */
+  /** Switches two-step sign-in on and finishes the sign-in. */
   confirm: async (code: string, token: string, visit: Visit) => {
     const finished = await signIns.byEnrolment({ token, second: 'otp' }, visit, (sql, user, challengeId) =>
       addTotp(factors, sql, user, { sessionId: challengeId, code }),
@@ -68,7 +68,7 @@ const deviceBody = ({ id, ip, userAgent, createdAt, expiresAt }: TrustedDevice) 
   expiresAt: expiresAt.toISOString(),
 })
 
-/** The factors of the caller's account. A route lets only fresh sessions change them. */
+/** The factors of the caller's account. The routes let only fresh sessions change them. */
 export const createOwnFactors = (deps: Dependencies) => {
   const { accountChanges, users, sessionLookups, factors, passkeys, trustedDevices, secondFactorRequired } = deps
 

@@ -28,7 +28,7 @@ type Dependencies = {
 }
 type CreatedPasskey = { credential: PasskeyCredential; sealedChallenge: string | undefined; name: string | undefined }
 
-/** In the language of the page, as its list of devices has it. */
+/** The name of a new passkey. Without one, the device is named in the language of the page. */
 const nameFor = (name: string | undefined, { userAgent, language = 'en' }: Client) =>
   name ?? deviceIn(language, userAgent)
 
@@ -59,7 +59,7 @@ export const createEnrolmentPasskeys = (deps: EnrolmentDependencies) => {
       return passkeyCeremonies.registrationOptions(user, sessionBinding({ userId: user.id, sessionId: challenge.id }))
     },
 
-    /** Adds it and finishes the sign-in. */
+    /** Adds the passkey and finishes the sign-in. */
     add: async ({ credential, sealedChallenge, name }: CreatedPasskey, token: string, visit: Visit) => {
       const open = await enrolments.findOpen(token)
       if (isRefused(open)) return open
@@ -74,7 +74,7 @@ export const createEnrolmentPasskeys = (deps: EnrolmentDependencies) => {
   }
 }
 
-/** The passkeys of the caller's account. A route lets only fresh sessions add and remove them. */
+/** The passkeys of the caller's account. The routes let only fresh sessions add and remove them. */
 export const createOwnPasskeys = (deps: Dependencies) => {
   const { accountChanges, users, sessionLookups, passkeys, passkeyCeremonies, factors, secondFactorRequired } = deps
 

@@ -11,13 +11,13 @@ const failureOf = (error: unknown): Result => ({
   reason: error instanceof Error ? error.message : 'unknown failure',
 })
 
-/** Runs a check with its own timeout: one that has not finished by then is `checking`, and delays no other. */
+/** Runs a check with its own timeout. A check that has not finished by then is reported as `checking`, and delays no other. */
 const runCheck = (check: Check, deadline: number): Promise<Result> => {
   const result = check().then((): Result => ({ result: 'ok' }), failureOf)
   return withTimeout(result, deadline, (): Result => ({ result: 'checking', reason: 'no answer in time' }))
 }
 
-/** The answer of a health check does not say why: the log does, once for each change. */
+/** The answer of a health check does not say why a store failed. The log says it, once for each change. */
 const createReport = (log: Log) => {
   const failing = new Set<string>()
   return (check: string, { result, reason }: Result) => {
@@ -32,8 +32,8 @@ const createReport = (log: Log) => {
 }
 
 /**
- * How long a result is reused, in milliseconds. Anyone can call `/health`, which writes to both stores: so an instance checks
- * them at most four times a second. A probe comes once a second at most, and never sees an old result.
+ * How long a result is reused, in milliseconds. Anyone can call `/health`, which writes to both stores: so an instance checks them at
+ * most four times a second. A probe comes at most once a second, so it never sees an old result.
  */
 const resultLifetime = 250
 
@@ -69,11 +69,11 @@ export const createHealth = (options: {
   return {
     full: async () => {
       const { checks, timestamp } = await checkStores()
-      // Not part of the reused result: an instance that shuts down says so at once.
+      // Draining is not part of the reused result, so an instance that shuts down says it at once.
       const isHealthy = !isDraining() && checks.database === 'ok' && checks.cache === 'ok'
       return { status: isHealthy ? ('healthy' as const) : ('unhealthy' as const), checks, timestamp }
     },
-    /** Whether this instance should get traffic. It asks no store: if one is down, it is down for every instance. */
+    /** Whether this instance should get traffic. It asks no store, because a store that is down is down for every instance. */
     ready: () => {
       if (isDraining()) return 'draining' as const
       return isStarting() ? ('starting' as const) : ('ready' as const)

@@ -24,12 +24,12 @@ const schema = {
   response: { 200: Type.Object({ keys: Type.Array(PublishedKey) }, { title: 'KeySet' }), ...responses },
 }
 
-/** The answer is made when the keys are read: a request asks no store while there are keys. */
+/** The answer is made when the keys are read, so a request asks no store. */
 export const jwksRoutes = (server: Server, { loadedKeys }: { loadedKeys: Pick<LoadedKeys, 'published'> }) => {
   const config = { quiet: true, unlimited: 'Sent from memory' }
   server.get('/.well-known/jwks.json', { schema, config }, async (_request, reply) => {
     const published = await loadedKeys.published()
-    // An empty set would be kept by caches.
+    // Without keys the answer is a refusal, because caches would keep an empty set.
     if (published === undefined) return sendRefusal(reply, refuse('unavailable'))
     return reply.header('cache-control', 'public, max-age=300').send({ keys: published })
   })

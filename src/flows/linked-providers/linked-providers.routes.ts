@@ -42,7 +42,7 @@ const unlinkRefusals = routeRefusals(
   'last_way_in',
 )
 
-/** Both are the account page. An application on the same host may have a /dashboard of its own. */
+/** The two addresses of the account page. The second is for hosts on which an application has its own /dashboard. */
 const accountPages = ['/dashboard', '/api/auth/account-page'] as const
 
 const clearsLink = 'Clears what waited to be linked'
@@ -86,7 +86,7 @@ type Dependencies = {
   attemptCookies: AttemptCookies
   pendingLinkCookie: PendingLinkCookie
   callers: Callers
-  /** By provider: those that are configured. */
+  /** The redirect URI of each configured provider. */
   redirectUris: Readonly<Record<ProviderId, string>>
 }
 
@@ -106,7 +106,7 @@ export const linkedProvidersRoutes = (server: Server, deps: Dependencies) => {
     return reply.send({ location: linking.location.href })
   })
 
-  // Only what a fresh session has begun a few minutes ago can be finished.
+  // No fresh session is needed here: only a fresh session could begin the link, a few minutes ago.
   server.post(`${path}/link/finish`, { schema: schemas.finish, onRequest: guards.change }, async (request, reply) => {
     const provider = providerByPath(request.params.provider)
     const caller = callers.of(request)

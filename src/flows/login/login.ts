@@ -10,7 +10,7 @@ import type { UserChanges } from '../../domain/users/user-changes.js'
 import type { User, Users } from '../../domain/users/users.js'
 import { minResponseTime, takeAtLeast } from '../../http/at-least.js'
 
-/** Who types a password. */
+/** The part of a visit that a guess of a password needs. */
 type Guesser = Pick<Visit, 'client' | 'knownDevices'>
 
 type Proven = { user: User; needsRehash: boolean }
@@ -26,9 +26,9 @@ type Dependencies = {
   events: Events
 }
 
-/** A sign-in that failed. For every failure the answer is the same. */
+/** Records failed sign-ins, and gives the same answer for every failure. */
 const createFailures = ({ events }: Dependencies) => {
-  /** An event of a known user takes the database longer than one without a user. The answer waits until that is hidden. */
+  /** An event of a known user takes the database longer than one without a user. The answer waits long enough to hide this. */
   const noteFailure = async (client: Client, reason: string, userId: string | undefined) => {
     const failed = { kind: 'sign_in_failed', triedBy: 'password', reason } as const
     await takeAtLeast(minResponseTime, events.record({ ...failed, ...(userId !== undefined && { userId }) }, client))
@@ -43,9 +43,9 @@ const createFailures = ({ events }: Dependencies) => {
 }
 
 /**
- * Finds the user with this password. Only a browser that has registered with this name is told to confirm it: what others have
- * registered changes neither the answer nor the work. The account is compared last. So a full queue, which costs no attempt, means
- * that this guess was not compared with it.
+ * Finds the user with this password. Only the browser that began a registration with this name is told to confirm it: registrations of
+ * other browsers change neither the answer nor the work. The password of the account is compared last, so a full queue, which costs no
+ * attempt, means that the guess was not compared with it.
  */
 const createOwnerOf =
   ({ users, passwords, registrations, knownDevices }: Dependencies) =>
@@ -69,14 +69,14 @@ const createOwnerOf =
     return registrationMatch?.matches ? { unconfirmed: true, user } : { wrongPasswordOf: user }
   }
 
-/** The session of a user whose password was right, or what is still missing. */
+/** Signs in a user whose password was right: the answer is a session, or the next step. */
 const createEnter = (deps: Dependencies) => {
   const { users, userChanges, passwords, signIns } = deps
   const { refuseCredentials } = createFailures(deps)
 
   /**
-   * Replaces a weaker hash by a stronger one while the password is known, and returns it. If the queue is full, this happens
-   * at the next sign-in.
+   * Replaces a weak hash by a stronger one while the password is known, and returns the new hash. If the queue is full, this happens at
+   * the next sign-in.
    */
   const rehash = async (userId: string, password: string, oldHash: string, asker: Asker) => {
     const newHash = await passwords.hash(password, asker)
@@ -112,7 +112,8 @@ export const createLogin = (deps: Dependencies) => {
   const { noteFailure, refuseCredentials } = createFailures(deps)
 
   /**
-   * The user whose password it is. `browserToken` is the secret of the registration that this browser began, if it began one.
+   * Finds the user with this name and password. `browserToken` is the secret of the registration that this browser began, if it began
+   * one.
    */
   const prove = async (login: string, password: string, browserToken: string | undefined, visit: Guesser) => {
     const { client } = visit

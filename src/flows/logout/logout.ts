@@ -22,16 +22,19 @@ export const createLogout = ({ accountChanges, sessions, sessionLookups, events 
   }
 
   return {
-    /** Ends the sessions of all cookies, as the access token expires first. If there are several, one was planted: all of them end. */
+    /**
+     * Ends the sessions of all cookies: the access token expires first, so the refresh token counts, too. If the cookies name several
+     * sessions, one was planted, and all of them end.
+     */
     here: async (sessions: readonly OwnedSession[], client: Client) => {
       for (const session of sessions) await endOne(session, client)
     },
-    /** A session that ended at another instance a moment ago does not end those that are left. */
+    /** Ends all sessions of the user. A caller whose session ended at another instance a moment ago is refused. */
     everywhere: async (context: CallerContext, refreshTokenSession: OwnedSession | undefined) => {
       const ended = await accountChanges.byCaller(context, 'signed_out_everywhere', async () => ({
         changes: { signed_out_everywhere: {} },
       }))
-      // A token that a change of the groups has replaced a moment ago: the browser renews it, and asks again.
+      // A change of the groups has just replaced this token. The browser renews it and asks again.
       if (isRefused(ended) && (await sessionLookups.isLiveForAnyToken(context.caller))) return refuse('outdated')
       if (refreshTokenSession) await endOne(refreshTokenSession, context.client)
       return ended

@@ -19,7 +19,7 @@ import type { Server } from '../../http/server.js'
 import type { createMailLogin } from './mail-login.js'
 import type { createMailRegistration } from './mail-registration.js'
 
-/** The same body in every case: it does not show whether the address has an account, may have one, or has got too many mails. */
+/** The body is the same in every case, so it does not show whether the address has an account, may have one, or has got too many mails. */
 const accepted = { message: 'Check your mail to sign in' }
 
 const askRefusals = routeRefusals('bad_request', 'email_shape', 'cross_site', 'too_many_requests', 'unavailable')

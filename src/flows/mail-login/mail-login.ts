@@ -17,9 +17,9 @@ type Dependencies = {
   events: Events
 }
 
-/** Signs in with what was mailed, in the browser that asked for it. */
+/** Signs in with a mailed code or link, in the browser that asked for it. */
 export const createMailLogin = ({ mailSignIns, signIns, users, userChanges, events }: Dependencies) => {
-  /** An event of a known user takes the database longer than one without a user. The answer waits until that is hidden. */
+  /** An event of a known user takes the database longer than one without a user. The answer waits long enough to hide this. */
   const noteFailure = async ({ client }: Visit, reason: string, userId: string | undefined) => {
     const failed = { kind: 'sign_in_failed', triedBy: 'mail', reason: `mail_${reason}` } as const
     await takeAtLeast(minResponseTime, events.record({ ...failed, ...(userId !== undefined && { userId }) }, client))
@@ -32,7 +32,7 @@ export const createMailLogin = ({ mailSignIns, signIns, users, userChanges, even
     return refuse(found.refused)
   }
 
-  /** The user is held: every change of the account that voids the mail holds it too. */
+  /** Locks the user's row, as every change of the account that voids the mail does. */
   const claim = (proven: Extract<ProvenMail, { userId: string }>) => async (sql: Transaction) => {
     const user = await users.lockEnabled(sql, proven.userId)
     if (!user || !(await mailSignIns.take(sql, proven))) return false
@@ -45,7 +45,7 @@ export const createMailLogin = ({ mailSignIns, signIns, users, userChanges, even
     return user && signIns.byMail(user, { claim: claim(proven), isNew: false }, visit)
   }
 
-  /** Undefined if it was used in the meantime, or the address has got an account. */
+  /** Undefined if the mail was used in the meantime, or the address has got an account. */
   const register = async ({ id, email }: Extract<ProvenMail, { email: string }>) => {
     if (await users.findByEmail(email)) return undefined
     const registration = await mailSignIns.prove(id)

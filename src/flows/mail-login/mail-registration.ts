@@ -13,11 +13,11 @@ import { chooseUsername, type Username, usernameFromEmail } from '../../domain/u
 import type { Usernames } from '../../domain/users/usernames.js'
 
 type RegistrationForm = {
-  /** Missing only if it is made from the address (USERNAMES). */
+  /** Undefined only if the username is made from the address (USERNAMES). */
   username?: string | undefined
   name?: string | undefined
   fields?: ProfileFieldChanges | undefined
-  /** The version that the user has seen and agreed to. */
+  /** The version of the terms that the user has seen and agreed to. */
   terms?: string | undefined
 }
 
@@ -38,7 +38,7 @@ export const createMailRegistration = (deps: Dependencies) => {
     deps
 
   return {
-    /** What is asked for, in the browser that has proven the address. */
+    /** Describes the registration for the form, in the browser that has proven the address. */
     describe: async (browserToken: string): Promise<MailRegistration | undefined> => {
       const email = await mailSignIns.findProven(browserToken)
       if (!email) return undefined

@@ -6,7 +6,7 @@ import { type AnswerAddress, answerLocation } from './begin-request.js'
 
 export type RequestEnd = { error: AuthorizationError; description?: string }
 
-/** `step`: what was open when the request ended. */
+/** `step`: the question that was open when the request ended. */
 export const accessDenied = (step: AuthorizationStep): RequestEnd => ({
   error: 'access_denied',
   description: step === 'no_access' ? 'The user has no access to this application' : 'The user has declined',
@@ -18,7 +18,7 @@ type Dependencies = { applicationErrors: Pick<ApplicationErrors, 'note'>; issuer
 
 /** The URLs to which the browser takes the answer to a request. */
 export const createAnswers = ({ applicationErrors, issuer }: Dependencies) => ({
-  /** It ends without a code, as it may: that is counted, and is no error of the application. */
+  /** Ends the request without a code. This is counted as a normal end and not as an error of the application. */
   withError: (application: Application, address: AnswerAddress, { error, description }: RequestEnd) => {
     applicationErrors.note(application, 'normal_end', description === undefined ? error : `${error}: ${description}`)
     return answerLocation(

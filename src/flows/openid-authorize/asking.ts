@@ -6,12 +6,12 @@ import type {
 import type { Sql } from '../../platform/database/database.js'
 import type { Visitor } from './visitor.js'
 
-/** A request of an application, and who brings it. */
+/** A request of an application, with the browser that brings it. */
 export type Asking = { application: Application; request: AuthorizationRequest; visitor: Visitor }
 
 export const keyOf = ({ request, visitor }: Asking) => ({ id: request.id, browser: visitor.browser })
 
-/** Uses the request up. One that is not stored is answered in the request that brought it, and by no other. */
+/** Uses the request up. A request that is not stored can only be answered in the HTTP request that brought it. */
 export const createTake =
   (authorizationRequests: Pick<AuthorizationRequests, 'take'>) =>
   async (sql: Sql, asking: Asking, userId: string | undefined) =>

@@ -44,7 +44,7 @@ const busyMessage = 'too many requests from this network or user, try again in s
 
 const maxRemembered = 1_000
 
-/** Applications that have asked before, for an answer while the database is away. */
+/** Remembers applications that have asked before, so that they get an answer while the database is away. */
 const createRemembered = () => {
   const remembered = new Map<string, Application>()
   return {
@@ -63,14 +63,17 @@ const redirectSentence = ({ redirectAddresses }: Application, sent: string | und
     ? 'redirect_uri is missing, or there more than once'
     : unregisteredSentence('redirect_uri', sent, redirectAddresses)
 
-/** Without a registered address nothing may be sent to the application (RFC 6749, 4.1.2.1): the user sees a page. */
+/**
+ * Undefined if the address is not registered. Then nothing may be sent to the application (RFC 6749, 4.1.2.1), and the user sees a
+ * page.
+ */
 const addressOf = (application: Application, { values }: Parameters): AnswerAddress | undefined => {
   const redirectAddress = values.get('redirect_uri')
   const isRegistered = redirectAddress !== undefined && isRedirectAddress(application, redirectAddress)
   return isRegistered ? { redirectAddress, state: values.get('state') } : undefined
 }
 
-/** The user whom the application means. A hint that is not ours, or for another application, is no hint. */
+/** The user whom the application names. A hint that we did not issue, or issued to another application, is ignored. */
 const createNamedUser =
   ({ idTokens }: Pick<Dependencies, 'idTokens'>) =>
   async (application: Application, { user, hint }: CheckedRequest) => {
@@ -86,7 +89,7 @@ const createErrorAt =
     location: answerLocation(address, { error, error_description: description }, issuer),
   })
 
-/** The URL with the error for a request that is one too many. Undefined without a redirect address that is registered. */
+/** The URL with the error for a request over the limit. Undefined if its redirect address is not registered. */
 const createAnswerBusy = ({ applications, issuer }: Pick<Dependencies, 'applications' | 'issuer'>) => {
   const errorAt = createErrorAt(issuer)
   return async (text: string) => {
@@ -98,7 +101,7 @@ const createAnswerBusy = ({ applications, issuer }: Pick<Dependencies, 'applicat
   }
 }
 
-/** An application that asks in silence gets its answer also while the database is away. */
+/** An application that asks with `prompt=none` gets an answer even while the database is away. */
 const createAnswerWithoutDatabase = (remembered: ReturnType<typeof createRemembered>, issuer: string) => {
   const errorAt = createErrorAt(issuer)
   return (parameters: Parameters) => {

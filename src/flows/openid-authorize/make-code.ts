@@ -20,11 +20,14 @@ type Dependencies = {
 
 export type MakeCode = ReturnType<typeof createMakeCode>
 
-/** One code for each request: what uses it up, the consent and the code are one transaction. */
+/** Makes one code for each request: one transaction uses the request up, stores the consent and writes the code. */
 export const createMakeCode = ({ database, authorizations, consents, endStolen, ...deps }: Dependencies) => {
   const take = createTake(deps.authorizationRequests)
 
-  /** With the user's row held: one who withdraws the consent has done so by now, or waits and ends what is made here. */
+  /**
+   * Checks the consent while the user's row is locked: a user who withdraws it has done so before, or waits for the lock and then ends
+   * what is made here.
+   */
   const stillAgrees = async (sql: Transaction, asking: Asking, user: SignedInUser) => {
     const agreedTo = await consents.scopesOf(sql, user.id, asking.application.id)
     return !lacksConsent({ ...asking, user: { ...user, agreedTo } })
@@ -49,7 +52,7 @@ export const createMakeCode = ({ database, authorizations, consents, endStolen, 
       return outcome
     })
 
-  /** Copied cookies must not become the tokens of an application unnoticed. */
+  /** If the refresh token was stolen, the session ends: copied cookies must not become the tokens of an application unnoticed. */
   return async (asking: Asking, holder: TokenHolder, user: SignedInUser, hasAgreed: boolean) => {
     const outcome = await make(asking, holder, user, hasAgreed)
     if (isRefused(outcome) && outcome.refused === 'theft') await endStolen(holder.refreshToken, asking.visitor.client)

@@ -29,7 +29,7 @@ const questionRefusals = routeRefusals(
 )
 const answerRefusals = routeRefusals(...guardRefusals, 'not_found')
 
-/** Hidden: an API of our own page is no part of the public one. */
+/** The routes are hidden, because they are for our own page and no part of the public API. */
 const questionSchema = {
   hide: true,
   body: AuthorizationQuestion,
@@ -50,13 +50,13 @@ type Dependencies = {
   cookies: Cookies
   limits: Pick<Limits, 'bySessionOrNetwork'>
   authorizationLimit: AuthorizationLimit
-  /** Undefined while there is no application. */
+  /** Returns undefined while there is no application. */
   openAuthorize: () => Promise<ReturnType<typeof createAuthorize> | undefined>
   sendPage: (request: FastifyRequest, reply: FastifyReply, posted?: string) => FastifyReply
   sendNotFound: (request: FastifyRequest, reply: FastifyReply) => FastifyReply
 }
 
-/** As the address would have it. What came twice is there twice, so that the check sees it. */
+/** The form as the query of an address. A repeated parameter is repeated, so that the check sees it. */
 const textOf = ({ values, repeated }: Form) =>
   new URLSearchParams([...values, ...repeated.map((name) => [name, values.get(name) ?? ''])]).toString()
 
@@ -79,7 +79,7 @@ export const openidAuthorizeRoutes = (server: Server, deps: Dependencies) => {
   const visitorOf = createVisitorOf(callers)
   const browserOf = createBrowserOf(cookies)
 
-  // A navigation from another site brings no Strict cookie: the page asks from our own origin.
+  // A navigation from another site brings no Strict cookie. So the page comes first, and asks from our own origin.
   const page = { schema: { hide: true }, config: { unlimited: 'Sent from memory' } }
   server.get('/api/auth/authorize', page, async (request, reply) =>
     (await openAuthorize()) ? sendPage(request, reply) : sendNotFound(request, reply),
@@ -91,7 +91,7 @@ export const openidAuthorizeRoutes = (server: Server, deps: Dependencies) => {
   const questionOptions = {
     schema: questionSchema,
     config: { ownOriginOnly: true, countsIn: ['authorization_requests', 'general'] as const },
-    /** New requests are counted by the handler, which tells the application of one that is too many. */
+    /** Counts only questions about stored requests. The handler counts new requests, and tells the application if there are too many. */
     preHandler: async (request: FastifyRequest, reply: FastifyReply) => {
       const { parameters } = request.body as { parameters?: string }
       return parameters === undefined ? limits.bySessionOrNetwork(request, reply) : undefined

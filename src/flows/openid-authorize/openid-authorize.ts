@@ -47,7 +47,7 @@ const done = (application: Application, location: string): Authorization => ({
   location,
 })
 
-/** The question that is open again, because its answer was taken away while the code was made. */
+/** The question that is asked again for each refusal of `makeCode`: what it needs was taken away in the meantime. */
 const questionAfterRefusal = {
   not_authenticated: 'sign_in',
   theft: 'sign_in',
@@ -55,7 +55,7 @@ const questionAfterRefusal = {
   consent_withdrawn: 'consent',
 } as const
 
-/** How a request ends, with an error or a code, or what it asks before. */
+/** Ends a request with an error or a code, or asks the next question. */
 const createFinish = (deps: Omit<Dependencies, 'applications' | 'signedInUsers' | 'beginRequest'>) => {
   const { database, makeCode, answers, reportNoAccess } = deps
   const take = createTake(deps.authorizationRequests)
@@ -66,7 +66,7 @@ const createFinish = (deps: Omit<Dependencies, 'applications' | 'signedInUsers' 
     return isTaken ? done(application, answers.withError(application, request, end)) : startAgain(application)
   }
 
-  /** In silence, the error that stands for the question. */
+  /** Asks the question, or with `prompt=none` answers with the error that stands for it. */
   const withQuestion = async (
     asking: Asking,
     user: SignedInUser | undefined,
@@ -129,7 +129,7 @@ export const createAuthorize = (deps: Dependencies) => {
   const finish = createFinish(deps)
   const proceed = createProceed({ authorizationRequests, signedInUsers, finish })
 
-  /** Undefined if it is over. An operator may have removed its redirect address since. */
+  /** Undefined if the request is over, or an operator has removed its redirect address since. */
   const find = async (id: string, visitor: Visitor) => {
     const request = await authorizationRequests.find({ id, browser: visitor.browser })
     const application = request && (await applications.find(request.applicationId))
@@ -146,7 +146,7 @@ export const createAuthorize = (deps: Dependencies) => {
       return 'request' in begun ? proceed({ ...begun, visitor }) : done(begun.application, begun.location)
     },
 
-    /** Answers a request that is one too many. Undefined if the application cannot be told. */
+    /** Answers a request over the limit. Undefined if the application cannot be told. */
     answerBusy: async (parameters: string) => {
       const busy = await beginRequest.answerBusy(parameters)
       return busy && done(busy.application, busy.location)

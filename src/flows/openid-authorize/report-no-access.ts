@@ -10,11 +10,11 @@ export type ReportNoAccess = ReturnType<typeof createReportNoAccess>
 
 type Dependencies = { events: Pick<Events, 'record'>; clock: Clock }
 
-/** A program that sends its user back here again and again is one event. */
+/** A program that sends its user back again and again causes one event in this time. */
 const reportWindow = 15 * minutes
 const maxReported = 1_000
 
-/** So that operators who are asked why a user cannot use an application find it among the user's events. */
+/** Records that a user has no access, so that operators find among the user's events why an application cannot be used. */
 export const createReportNoAccess = ({ events, clock }: Dependencies) => {
   const isNew = createOncePerWindow({ maxKeys: maxReported, clock })
   return async ({ application, visitor }: Asking, { id: userId }: SignedInUser) => {

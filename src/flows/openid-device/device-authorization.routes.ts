@@ -35,7 +35,7 @@ export const deviceAuthorizationRoutes = (server: Server, dependencies: Dependen
       const description = 'This client may not use the device flow'
       return sendProtocolError(reply, { error: 'unauthorized_client', description })
     }
-    // One who asks for nothing gets the least (RFC 6749, 3.3).
+    // A device that asks for no scope gets the smallest one (RFC 6749, 3.3).
     const askedScopes = (form.values.get('scope') ?? 'openid').split(' ')
     const scopes = openidScopes.filter((scope) => askedScopes.includes(scope))
     if (!scopes.includes('openid'))

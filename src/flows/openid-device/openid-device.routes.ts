@@ -18,7 +18,7 @@ const { responses, sendRefusal } = routeRefusals(
   'fresh_sign_in_required',
 )
 
-/** Hidden: an API of our own page is no part of the public one. */
+/** The routes are hidden, because they are for our own page and no part of the public API. */
 const schemaOf = <Body>(body: Body) => ({ hide: true, body, response: { 200: DeviceState, ...responses } })
 
 type DeviceApproval = ReturnType<typeof createDeviceApproval>
@@ -29,7 +29,7 @@ type Dependencies = {
   freshness: Freshness
   userCodeLimit: UserCodeLimit
   countedRequests: Pick<CountedRequests, 'refundSuccess' | 'refundDespiteRefusal'>
-  /** Undefined while there is no application. */
+  /** Returns undefined while there is no application. */
   openDeviceApproval: () => Promise<DeviceApproval | undefined>
   sendPage: (request: FastifyRequest, reply: FastifyReply) => FastifyReply
   sendNotFound: (request: FastifyRequest, reply: FastifyReply) => FastifyReply
@@ -50,7 +50,7 @@ export const openidDeviceRoutes = (server: Server, deps: Dependencies) => {
     onSend: countedRequests.refundSuccess,
     config: { ownOriginOnly: true, countsIn: ['user_codes', 'network_user_codes', 'general'] as const },
   }
-  /** Runs with what the user may decide by, or answers why not. */
+  /** Calls the handler with the approval and its user, or answers why the user cannot decide. */
   const decide = async (
     request: FastifyRequest,
     reply: FastifyReply,
@@ -73,7 +73,7 @@ export const openidDeviceRoutes = (server: Server, deps: Dependencies) => {
   server.post('/api/auth/device/answer', answerOptions, async (request, reply) => {
     const staleRefusal = request.body.answer === 'approve' ? await freshness.refusalFor(request) : undefined
     if (!staleRefusal) return decide(request, reply, (approval, approver) => approval.answer(request.body, approver))
-    // No code was compared.
+    // No code was compared, so the attempt is given back.
     countedRequests.refundDespiteRefusal(request)
     return sendRefusal(reply, staleRefusal)
   })

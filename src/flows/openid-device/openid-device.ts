@@ -30,12 +30,15 @@ type Dependencies = {
   secondFactorRequired: boolean
 }
 
-/** A signed-in user who has entered the code of a device, or was led here by it. */
+/** A signed-in user who has entered the code of a device, or has followed its link. */
 export type Approver = { holder: TokenHolder; client: Client }
 
 type WaitingDevice = { userCode: string; request: DeviceRequest; application: Application; user: SignedInUser }
 
-/** The step for each question. It asks what the application asks for in a browser; native ones always ask whether to continue. */
+/**
+ * The step of the page for each question that the application would ask in a browser. Native applications always ask whether to
+ * continue.
+ */
 const steps: Readonly<Record<ReturnType<typeof nextQuestion>, DeviceStep>> = {
   sign_in: 'sign_in',
   choose: 'sign_in',
@@ -49,10 +52,7 @@ const steps: Readonly<Record<ReturnType<typeof nextQuestion>, DeviceStep>> = {
 
 /** The step that is open, and what the page shows of it. */
 const createStateOf = (secondFactorRequired: boolean) => {
-  /**
-   * The device gets a session of its own, so an account with a second factor approves it with that: a trusted browser does not stand
-   * for it.
-   */
+  /** The device gets a session of its own, so an account with a second factor must prove that factor: a trusted browser is not enough. */
   const demandsOf = ({ createdAt, scopes }: DeviceRequest): RequestDemands => ({
     createdAt,
     scopes,
@@ -117,7 +117,7 @@ export const createDeviceApproval = (deps: Dependencies) => {
     const { holder, client } = approver
     const approved = await deviceAuthorizations.approve(holder, waiting)
     if (!isRefused(approved)) return stateOf(waiting, approver, 'approved')
-    // Copied cookies must not become the tokens of a device unnoticed.
+    // The refresh token was stolen, so the session ends: copied cookies must not become the tokens of a device unnoticed.
     if (approved.refused === 'theft') await endStolen(holder.refreshToken, client)
     if (approved.refused === 'over') return refuseUnknownCode()
     return approved.refused === 'no_access' ? stateOf(waiting, approver) : refuse('not_authenticated')
@@ -129,7 +129,7 @@ export const createDeviceApproval = (deps: Dependencies) => {
       return isRefused(waiting) ? waiting : stateOf(waiting, approver)
     },
 
-    /** It counts only for the user whom the page has shown, and an approval only if nothing else is open. */
+    /** An answer counts only for the user whom the page has shown, and an approval only if no other step is open. */
     answer: async ({ code, user: shownUserId, answer }: DeviceAnswer, approver: Approver) => {
       const waiting = await find(code, approver)
       if (isRefused(waiting)) return waiting

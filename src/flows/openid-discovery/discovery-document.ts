@@ -48,8 +48,8 @@ const protocolClaims = ['iss', 'aud', 'sub', 'sid', 'iat', 'exp', 'auth_time', '
 const isOffered = (hasFields: boolean) => (name: string) => hasFields || name !== 'fields'
 
 /**
- * The document from which applications learn what they can ask for (OpenID Connect Discovery 1.0, 3; RFC 8414, 2). A property that is
- * missing has a default there, so even what is not supported is said.
+ * The document from which applications learn what they can ask for (OpenID Connect Discovery 1.0, 3; RFC 8414, 2). A missing property
+ * has a default in these standards, so the document also says what is not supported.
  */
 export const discoveryDocument = (issuer: string, hasFields: boolean): Static<typeof DiscoveryDocument> => ({
   issuer,
@@ -65,7 +65,7 @@ export const discoveryDocument = (issuer: string, hasFields: boolean): Static<ty
   response_modes_supported: ['query'],
   grant_types_supported: [...grantTypes],
   subject_types_supported: ['public'],
-  // One factor or two.
+  // The levels are one factor and two factors.
   acr_values_supported: [...acrLevels],
   id_token_signing_alg_values_supported: [...applicationAlgorithms],
   token_endpoint_auth_methods_supported: clientAuthentication,

@@ -22,13 +22,13 @@ const Key = Type.Object({
   y: Type.Optional(Type.String()),
 })
 
-/** Hidden, as every route of the protocol: this document describes them, in the standard's words. */
+/** Every route of the protocol is hidden in the API document, because the discovery document describes them. */
 const configurationSchema = {
   hide: true,
   response: { 200: DiscoveryDocument, ...responses, 503: ProtocolErrorBody },
 }
 
-/** A key is here for 24 hours before it signs and for 24 hours after its last token, but for the first one of an algorithm. */
+/** A key is in the set for 24 hours before it signs and for 24 hours after its last token. The first key of an algorithm signs at once. */
 const keysSchema = {
   hide: true,
   response: {
@@ -45,7 +45,10 @@ type Dependencies = {
   profileFields: Pick<ProfileFields, 'definitions'>
 }
 
-/** Any page may read it, and no cookie changes it. Cached for minutes only: a first key signs at once, and must be found soon. */
+/**
+ * Any page may read the answer, and no cookie changes it. It is cached for minutes only, because a first key signs at once and must be
+ * found soon.
+ */
 const asPublic = (reply: FastifyReply) =>
   reply.removeHeader('Access-Control-Allow-Credentials').headers({
     'Access-Control-Allow-Origin': '*',

@@ -21,7 +21,7 @@ const { responses, sendRefusal } = routeRefusals(
   'unavailable',
 )
 
-/** Hidden: an API of our own page is no part of the public one. */
+/** The route is hidden, because it is for our own page and no part of the public API. */
 const schema = {
   hide: true,
   body: EndSessionQuestion,
@@ -36,13 +36,16 @@ type Dependencies = {
   cookies: Cookies
   csrf: Csrf
   limits: Limits
-  /** Undefined while there is no application. */
+  /** Returns undefined while there is no application. */
   openEndSession: () => Promise<ReturnType<typeof createEndSession> | undefined>
   sendPage: (request: FastifyRequest, reply: FastifyReply, posted?: string) => FastifyReply
   sendNotFound: (request: FastifyRequest, reply: FastifyReply) => FastifyReply
 }
 
-/** OpenID Connect RP-Initiated Logout 1.0. The page reads no cookie and ends nothing: it asks from our own origin. */
+/**
+ * OpenID Connect RP-Initiated Logout 1.0. GET and POST only send the page. Its script then posts to `/answer` from our own origin, and
+ * only that reads cookies and ends the session.
+ */
 export const openidEndSessionRoutes = (server: Server, deps: Dependencies) => {
   const { browserSessionsOf, cookies, csrf, limits, openEndSession, sendPage, sendNotFound } = deps
   const path = '/api/auth/end-session'
@@ -55,7 +58,7 @@ export const openidEndSessionRoutes = (server: Server, deps: Dependencies) => {
   server.post(path, page, async (request, reply) => {
     if (!(await openEndSession())) return sendNotFound(request, reply)
     const { values, repeated } = formOf(request)
-    // What came twice stays so: the page is told that the parameters are wrong.
+    // A repeated parameter is repeated in the page's query, too, so that `/answer` refuses it.
     const posted = new URLSearchParams([...values, ...repeated.map((name): [string, string] => [name, ''])])
     return sendPage(request, reply, posted.toString())
   })

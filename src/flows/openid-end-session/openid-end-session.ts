@@ -10,7 +10,7 @@ import type { SessionLookups } from '../../domain/sessions/session-lookups.js'
 import { isCleanText } from '../../lib/strict-json.js'
 
 type Owner = { userId: string; sessionId: string; username?: string }
-/** The sessions of the cookies. There are several if one was planted. */
+/** The sessions that the cookies name. There are several if a cookie was planted. */
 export type BrowserSessions = readonly Owner[]
 
 type Dependencies = {
@@ -18,20 +18,20 @@ type Dependencies = {
   applicationErrors: Pick<ApplicationErrors, 'note' | 'noteUnknown'>
   idTokens: Pick<IdTokens, 'readHint'>
   sessionLookups: Pick<SessionLookups, 'isLiveForAnyToken'>
-  /** Ends what this browser has, as its own sign-out does. */
+  /** Ends these sessions, as a sign-out of the browser does. */
   signOut: (browser: BrowserSessions, client: Client) => Promise<void>
 }
 
 type Problem = NonNullable<EndSession['problem']>
 type Hint = NonNullable<Awaited<ReturnType<IdTokens['readHint']>>>
-/** What the application asks for, as far as it is right. */
+/** The valid parts of the application's request, and its problem. */
 type LogoutRequest = { application?: Application; hint?: Hint; location?: string; problem?: Problem }
 
 /** OpenID Connect RP-Initiated Logout 1.0, section 2. */
 const createReadRequest = ({ applications, applicationErrors, idTokens }: Dependencies) => {
   /** Only a registered address is followed, byte for byte (section 3). An address has no fragment. */
   const locationOf = (application: Application | undefined, address: string, state: string | null, client: Client) => {
-    // Neither a hint nor `client_id`: whose address it would be is not known.
+    // With neither a hint nor `client_id`, the service does not know which application the address belongs to.
     if (!application) return { problem: 'unnamed_application' as const }
     if (isLogoutAddress(application, address)) {
       if (state === null) return { location: address }
@@ -66,8 +66,8 @@ const createReadRequest = ({ applications, applicationErrors, idTokens }: Depend
 }
 
 /**
- * An application asks to sign its user out. Its word alone ends nothing, or any site could do that with a link: it has to show an
- * ID token of the very session that this browser has, or the user is asked.
+ * An application asks to sign its user out. Its request alone ends nothing, because any site could send it with a link. It has to show
+ * an ID token of the session that this browser has; otherwise the user is asked.
  */
 export const createEndSession = (deps: Dependencies) => {
   const { sessionLookups, signOut } = deps

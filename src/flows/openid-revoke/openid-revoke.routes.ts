@@ -7,7 +7,7 @@ import type { Server } from '../../http/server.js'
 
 type Dependencies = ClientRouteParts<ClientNouns & { authorizations: Pick<Authorizations, 'revoke'> }>
 
-/** RFC 7009. A token that is not known, or of another client, is answered like one that was: 200. */
+/** RFC 7009. The answer is 200 also for a token that is unknown or belongs to another client. */
 export const openidRevokeRoutes = (server: Server, dependencies: Dependencies) =>
   addClientRoute(server, '/api/auth/revoke', dependencies, async (nouns, { application, form, request, reply }) => {
     const token = form.values.get('token')

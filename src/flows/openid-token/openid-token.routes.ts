@@ -12,10 +12,10 @@ type Dependencies = ClientRouteParts<TokenNouns & ClientNouns> & {
   metrics: Pick<Metrics, 'countTokens'> | undefined
 }
 
-/** Why a request counts as refused although no grant was looked at. */
+/** The outcome that the metrics count for a client that was refused before its grant, by the status of the answer. */
 const clientRefusals: Readonly<Record<number, string>> = { 401: 'invalid_client', 429: 'rate_limited' }
 
-/** Codes and refresh tokens for tokens (RFC 6749, 3.2). */
+/** Exchanges codes and refresh tokens for tokens (RFC 6749, 3.2). */
 export const openidTokenRoutes = (server: Server, dependencies: Dependencies) => {
   const count = (form: Form, outcome: string) => {
     const type = form.values.get('grant_type')

@@ -14,7 +14,7 @@ import type { ProtocolError } from '../../http/protocol/protocol-errors.js'
 import { seconds } from '../../lib/durations.js'
 import { grantFaults } from './grant-faults.js'
 
-/** What the flow needs of the provider. */
+/** The nouns that the flow needs. */
 export type TokenNouns = {
   authorizations: Pick<Authorizations, 'redeem' | 'refresh'>
   deviceAuthorizations: Pick<DeviceAuthorizations, 'redeem'>
@@ -49,7 +49,7 @@ const answerOf = ({ accessToken, content }: Grant, refreshToken: string, idToken
   ...(idToken !== undefined && { id_token: idToken }),
 })
 
-/** Without the scope `openid` it is plain OAuth (OpenID Connect Core 3.1.2.1). */
+/** Undefined without the scope `openid`, which is plain OAuth (OpenID Connect Core 3.1.2.1). */
 const issueIdToken = async (application: Application, grant: Grant, idTokens: TokenNouns['idTokens']) => {
   const { sid, subject, content, accessToken } = grant
   return content.scopes.includes('openid')
@@ -57,7 +57,7 @@ const issueIdToken = async (application: Application, grant: Grant, idTokens: To
     : undefined
 }
 
-/** As they may end: an application that learns it here did nothing wrong. */
+/** Faults that are no error of the application: an authorization or a device code may end. */
 const normalEnds: readonly GrantFault[] = ['ended', 'device_denied', 'device_expired']
 const kindOf = (fault: GrantFault) => (normalEnds.includes(fault) ? 'normal_end' : 'grant')
 
@@ -80,7 +80,7 @@ const redeemCode = async ({ application, form, client }: TokenRequest, nouns: To
   return faulty({ error, description }, refused)
 }
 
-/** Programs send the text of their authorization request again: what was ignored there is ignored here (RFC 6749, 3.3). */
+/** Programs send the scopes of their authorization request again, so unknown scopes are ignored here as they were there (RFC 6749, 3.3). */
 const askedScopes = (text: string | undefined) => {
   const asked = text?.split(' ').filter(Boolean)
   const knownScopes = openidScopes.filter((scope) => asked?.includes(scope))

@@ -16,7 +16,10 @@ const authorizationLimiter: Limiter = { name: 'userinfo', limit: limiters.userin
 
 const bearer = /^Bearer +([\w-]{43})$/i
 
-/** In the header (RFC 6750, 2.1) or in the form of a POST (2.2). Two ways at once, or anything else, is no token of ours. */
+/**
+ * Reads the token from the header (RFC 6750, 2.1) or from the form of a POST (2.2). `twice`: sent in two ways. `none`: not sent.
+ * `token` is undefined if what was sent has not the form of ours.
+ */
 const readToken = (request: FastifyRequest) => {
   const { values, repeated } = formOf(request)
   const inForm = values.get('access_token')
@@ -44,7 +47,7 @@ export const openidUserinfoRoutes = (server: Server, { protocolDoor, countedRequ
         'bearer',
       )
     const invalid = { error: 'invalid_token', description: 'An access token is needed', status: 401 } as const
-    if (sentToken === 'none') return sendProtocolError(reply, invalid, 'bare')
+    if (sentToken === 'none') return sendProtocolError(reply, invalid, 'bearerWithoutError')
     const grant =
       sentToken.token === undefined ? undefined : await nouns.authorizations.grantOfAccessToken(sentToken.token)
     if (!grant) return sendProtocolError(reply, { ...invalid, description: 'The access token is not valid' }, 'bearer')

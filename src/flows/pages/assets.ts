@@ -9,10 +9,10 @@ import type { Body } from './compressed.js'
 /** The words below every page. */
 export type FooterWords = Record<SiteLink | 'language', string>
 
-/** Texts of a page whose script is switched off or has not loaded. */
+/** The texts of a page if scripts are switched off, or its script has not loaded. */
 export type WithoutScript = Record<'noscript' | 'notComplete' | 'reload', string>
 
-/** The facts that web/build.mjs writes about a page: its files, and in each language its title and the texts for its script. */
+/** A page in the manifest of web/build.mjs: its files, and in each language its title and the texts for its script. */
 type BuiltPage = {
   script: string
   styles: string[]
@@ -51,8 +51,8 @@ export const readManifest = (folder = builtFile('web/')) =>
   JSON.parse(readFileSync(new URL('manifest.json', folder), 'utf8')) as BuiltManifest
 
 /**
- * Reads all built files into memory, with their compressed forms: they are small and never change. One after the other, because
- * that takes a fraction of the time at the start, when nothing else waits.
+ * Reads all built files into memory, with their compressed forms: they are small and never change. They are read synchronously, which
+ * takes a fraction of the time at the start, when nothing else waits.
  */
 export const loadAssets = async (folder = builtFile('web/')): Promise<Assets> => {
   const manifest = readManifest(folder)
@@ -72,7 +72,7 @@ export const loadAssets = async (folder = builtFile('web/')): Promise<Assets> =>
 
 const readClient = (file: URL): ClientScript => {
   const asset = readAsset(file, types.js ?? '')
-  // Weak: the same tag stands for every encoding.
+  // The tag is weak, because it stands for every encoding.
   return { ...asset, tag: `W/"${createHash('sha256').update(asset.plain).digest('base64url').slice(0, 22)}"` }
 }
 

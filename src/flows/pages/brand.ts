@@ -13,14 +13,14 @@ export const brandMark = ({ name, logo }: Brand) => {
   if (!logo.size)
     return `${withDarkPicture(logo, `<img class="brand-mark" src="${source}" alt="" width="32" height="32">`)}<span>${nameHtml}</span>`
   const { width, height } = wordMarkSize(logo.size)
-  // In rem, so that it grows with the letters. The style sheet lets the height follow.
+  // The width is in rem, so that the logo grows with the letters. The style sheet lets the height follow.
   return withDarkPicture(
     logo,
     `<img class="brand-word" src="${source}" alt="${nameHtml}" width="${width}" height="${height}" style="width:${width / 16}rem">`,
   )
 }
 
-/** In the browser's tab. A word mark could not be read there. */
+/** The icon in the browser's tab. A word mark would be too small to read there. */
 export const tabIcon = ({ name, design, logo, iconUrl }: Brand) => {
   if (iconUrl !== undefined) return iconUrl
   if (logo && !logo.size) return logo.address

@@ -23,7 +23,7 @@ const acceptedBy = (header: string) => {
     .toLowerCase()
     .split(',')
     .map((entry) => entry.replace(/\s/g, ''))
-  // A weight of zero is a refusal (RFC 9110, 12.4.2). Of the others the smallest form is used.
+  // A weight of zero is a refusal (RFC 9110, 12.4.2). The order of the other weights is ignored, because the smallest form is sent.
   return (coding: string) =>
     entries.some((entry) => entry === coding || new RegExp(`^${coding};q=(1|0\\.0*[1-9])`).test(entry))
 }

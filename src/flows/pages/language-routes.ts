@@ -15,7 +15,7 @@ const query = Type.Object({
   page: Type.Optional(Type.String({ maxLength: 40 })),
 })
 
-/** The address of our page that asks; undefined if it is a page of another site, which must not change what a visitor chose. */
+/** The address of our page that sent the request; undefined for a page of another site, which must not change the visitor's choice. */
 const askingPage = ({ headers }: FastifyRequest) => {
   const { referer = '', host, 'sec-fetch-site': site } = headers
   const url = URL.canParse(referer) ? new URL(referer) : undefined
@@ -27,8 +27,8 @@ const askingPage = ({ headers }: FastifyRequest) => {
 const pathOf = ({ pathname, search }: URL) => pathname.replace(/^\/+/, '/') + search
 
 /**
- * The switch in the footer. A page with its script asks for its words in the other language (`page`), and goes on with all that is
- * typed and open in it. Before the script is there, and on pages without one, a form leads here and is sent back.
+ * The switch in the footer. A page with its script asks for its words in the other language (`page`), and keeps all that is typed and
+ * open. Before the script has come, and on pages without one, a form leads here, and the answer redirects back to the page.
  */
 export const languageRoutes = (server: Server, { assets, cookies }: { assets: Assets; cookies: Cookies }) => {
   const isPage = (name: string): name is PageName => Object.hasOwn(assets.pages, name)

@@ -35,7 +35,7 @@ const replaceTexts = <Value>(value: Value, key: string, ownTexts: Texts): Value 
   return (Array.isArray(value) ? replaced.map(([, inner]) => inner) : Object.fromEntries(replaced)) as Value
 }
 
-/** The pages with the texts of the operator in their places. Pages without any stay as they are. */
+/** The pages with the texts of the operator in their places. Pages without such texts stay as they are. */
 export const withOwnTexts = (assets: Assets, ownTexts: OwnTexts): Assets => {
   const inEachLanguage = <Words>(words: Record<Language, Words>, replace: (words: Words, ownTexts: Texts) => Words) =>
     Object.fromEntries(

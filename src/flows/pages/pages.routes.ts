@@ -58,11 +58,11 @@ const clearPlantedCookies = (cookies: Cookies, request: FastifyRequest, reply: F
   if (cookies.hasDoubledSessionCookie(request)) cookies.clearSession(reply)
 }
 
-/** Whether there is one. Its token is not checked. */
+/** Whether the request has a session cookie. Its token is not checked. */
 const hasSessionCookie = (cookies: Cookies, request: FastifyRequest) =>
   sessionCookies.some((name) => cookies.read(request, name) !== undefined)
 
-/** Pages that a signed-in user does not need. They show no form to a browser with a session before it was checked. */
+/** Pages that a signed-in user does not need. A browser with a session cookie gets no form before the session was checked. */
 const pagesForSignedOut: readonly PageName[] = ['login', 'register']
 
 /**
@@ -107,7 +107,7 @@ export const pagesRoutes = (
   const start = installation.afterSignIn === '/' ? '/dashboard' : '/login'
   server.get('/', page, (_, reply) => reply.header('cache-control', 'no-store').redirect(start))
 
-  // Where password managers send someone who wants to change the password (W3C, "A Well-Known URL for Changing Passwords").
+  // Password managers send users here who want to change their password (W3C, "A Well-Known URL for Changing Passwords").
   server.get('/.well-known/change-password', page, (_, reply) =>
     reply.header('cache-control', 'no-store').redirect('/api/auth/account-page#password'),
   )
@@ -118,7 +118,7 @@ export const pagesRoutes = (
   const notFound = (request: FastifyRequest, reply: FastifyReply) =>
     sendPage(request, reply.status(404), cachedNotFound('not-found', pageLanguage(cookies, request)))
 
-  /** A page at an address of the protocol. `posted`: what an application has sent as a form. */
+  /** A page at an address of the protocol. `posted`: the form that an application has sent, as a query. */
   const protocolPage =
     (name: (typeof protocolPageNames)[number]) => (request: FastifyRequest, reply: FastifyReply, posted?: string) => {
       const language = pageLanguage(cookies, request)
@@ -139,7 +139,7 @@ const isNamedIn = (tags = '', tag: string) => {
   return namedTags.includes('*') || namedTags.includes(tag.replace(/^W\//, ''))
 }
 
-/** Added to what the answer depends on already, such as the origin of the page that asks. */
+/** Adds to the `Vary` that the answer already has, such as the origin of the page that asks. */
 const addVary = (reply: FastifyReply, headers: string) =>
   reply.header('vary', [reply.getHeader('vary'), headers].filter(Boolean).join(', '))
 

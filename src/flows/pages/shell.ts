@@ -15,11 +15,11 @@ import { type Brand, brandMark, tabIcon } from './brand.js'
 
 export type Theme = Brand & {
   links?: SiteLinks
-  /** The application, to which the brand leads. */
+  /** The address of the application, to which the brand links. */
   home?: string | undefined
 }
 
-/** Their address has a fragment, which the server does not see and a link to the page would lose. */
+/** Pages whose address has a fragment, which the server does not see and a reload by a link would lose. */
 const pagesWithFragment: readonly string[] = [
   'verify-email',
   'reset-password',
@@ -45,7 +45,7 @@ export const renderPage = (name: string, page: Page, theme: Theme, settings: Pag
   const words = page.words[settings.language]
   const settingsForScript = { ...settings, words: words.sections }
   const head = [
-    // Without scripts the form would never work.
+    // Without scripts the form would never work, so it is hidden.
     `<noscript><style>#page,#${notCompleteElement}{display:none}</style></noscript>`,
     `<script type="application/json" id="${settingsElement}">${escapeJson(JSON.stringify(settingsForScript))}</script>`,
     `<script type="module" src="${escapeHtml(page.script)}"></script>`,
@@ -69,13 +69,16 @@ ${notCompleteNotice(words.withoutScript, canBeLoadedAgain(name, settings))}
 }
 
 /**
- * A style shows it after ten seconds, unless the script has come and removed it: without the script nothing else would say that the
- * form does nothing.
+ * A style shows this notice after ten seconds, unless the script has come and removed it. Without the script, nothing else would say
+ * that the form does not work.
  */
 const notCompleteNotice = (words: WithoutScript, hasLink: boolean) =>
   `<p id="${notCompleteElement}" class="notice error" role="alert">${escapeHtml(words.notComplete)}${hasLink ? ` <a class="button" href="">${escapeHtml(words.reload)}</a>` : ''}</p>`
 
-/** A link keeps no fragment, in which mailed links have a token and devices a code, and no form that an application has sent. */
+/**
+ * Whether a link can load the page again. It would lose a fragment, which holds the token of a mailed link or the code of a device, and
+ * a form that an application has sent.
+ */
 const canBeLoadedAgain = (name: string, { mailSignIn, parameters }: PageSettings) =>
   !pagesWithFragment.includes(name) && !(name === 'login' && mailSignIn) && parameters === undefined
 
@@ -125,7 +128,7 @@ ${renderFooter({ language, theme, kind, footerWords })}</body>
 </html>
 `
 
-/** Pages of the operator, if there are any, and the switch of languages. A script finds the words to replace by their names. */
+/** Pages of the operator, if there are any, and the switch of languages. A script finds the words that it translates by `data-word`. */
 const renderFooter = ({
   language,
   theme,
@@ -153,6 +156,6 @@ const renderBrand = (theme: Theme) => {
   return theme.home === undefined ? mark : `<a href="${escapeHtml(theme.home)}">${mark}</a>`
 }
 
-// Inside a script element only its end tag is special, so angle brackets are escaped.
+// Inside a script element only an end tag is special, so angle brackets are escaped.
 const escapeJson = (json: string) =>
   json.replace(/[<>&]/g, (character) => `\\u00${character.charCodeAt(0).toString(16)}`)

@@ -12,7 +12,7 @@ const schema = {
   tags: ['passwords'],
   summary: 'How strong a password is, and which rules it breaks, before it is chosen',
   body: Type.Object({
-    // More than a password may have, so that a password that is too long gets the answer of the rules.
+    // The schema allows more than a password may have, so that the rules answer for a password that is too long.
     password: Type.String({ maxLength: 1024 }),
     username: Type.Optional(Type.String({ maxLength: 254 })),
     email: Type.Optional(Type.String({ maxLength: 254 })),

@@ -30,13 +30,13 @@ type Dependencies = {
 }
 
 export const refreshRoutes = (server: Server, { rotate, cookies, callers, limits }: Dependencies) => {
-  /** Every visit to the login page asks whether there is a session; a request without a cookie is not counted. */
+  /** Refuses a request without a cookie before the limiter counts it, because every visit to the login page asks for a refresh. */
   const tokenRequired = async (request: FastifyRequest, reply: FastifyReply) =>
     cookies.read(request, 'refresh_token') === undefined ? sendRefusal(reply, refuse('not_authenticated')) : undefined
 
   server.post('/api/auth/refresh', { schema, onRequest: [tokenRequired, limits.session] }, async (request, reply) => {
     const refreshToken = callers.refreshTokenOf(request)
-    // A token that is not ours is left alone: only if the session has ended, its cookies are cleared.
+    // A token that is not ours is left alone. Cookies are cleared only if their session has ended.
     if (!refreshToken) return sendRefusal(reply, refuse('not_authenticated'))
     const rotated = await rotate(refreshToken, clientOf(request), 'browser')
     if (!isRefused(rotated)) return sendRenewed(reply, cookies, rotated.issued)

@@ -14,7 +14,7 @@ type Dependencies = {
 
 export type EnterInvited = ReturnType<typeof createEnterInvited>
 
-/** The link of the mail has proven the address: the account is made now, once, and its user is signed in. */
+/** The link of the mail has proven the address, so the account is created at once and its user is signed in. */
 export const createEnterInvited =
   ({ registrations, completeRegistration, signIns, events }: Dependencies) =>
   async (user: NewUser, visit: Visit, details: { invite: string; agreedTerms: string | undefined }) => {
@@ -23,7 +23,7 @@ export const createEnterInvited =
     if (isRefused(completed)) {
       const { refused } = completed
       if (refused === 'username_taken_since') return refuse('username_taken')
-      // Who has the mail of an address may know that it has an account.
+      // The link proves the mailbox, so this visitor may know that the address has an account.
       return refuse(refused === 'already_registered' ? 'already_registered' : 'invalid_invitation')
     }
     await events.record({ kind: 'invitation_used', userId: completed.user.id }, visit.client)

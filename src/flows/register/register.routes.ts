@@ -14,7 +14,7 @@ import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createRegister } from './register.js'
 
-/** The same body in every case: it does not show whether the email has an account. */
+/** The body is the same in every case, so it does not show whether the email has an account. */
 const accepted = { message: 'Check your mail to finish the registration' }
 
 const { responses, sendRefusal } = routeRefusals(
@@ -45,7 +45,7 @@ const schema = {
   summary: 'Register; the account is created when the email is confirmed',
   body: Type.Object({
     username: Type.Optional(TypedUsername),
-    // Longer than an email may be: its own rule says what is wrong.
+    // The schema allows more than an email may have, so that the rule for emails gives the refusal.
     email: Type.String({ maxLength: 1024 }),
     password: TypedPassword,
     name: Type.Optional(Type.String({ maxLength: longestName })),

@@ -15,13 +15,13 @@ import { minResponseTime, takeAtLeast } from '../../http/at-least.js'
 import type { EnterInvited } from './enter-invited.js'
 
 type NewRegistration = {
-  /** Missing only if it is made from the address (USERNAMES). */
+  /** Undefined only if the username is made from the address (USERNAMES). */
   username?: string | undefined
   email: string
   password: string
   name?: string | undefined
   fields?: ProfileFieldChanges | undefined
-  /** The version that the user has seen and agreed to. */
+  /** The version of the terms that the user has seen and agreed to. */
   terms?: string | undefined
   invite?: string | undefined
   /** The secret of the registration that this browser began before. */
@@ -44,9 +44,9 @@ type Dependencies = {
 }
 
 /**
- * Begins a registration and returns the secret for this browser. An email that has an account is handled in the same way
- * and time; only its owner sees the difference, in the mail. With the mailed link of an invitation the registration is finished at
- * once, if the request says so.
+ * Begins a registration and returns the secret for this browser. An email that has an account is handled in the same way and time; only
+ * its owner sees the difference, in the mail. With the mailed link of an invitation, the registration is finished at once if the
+ * request asks for it.
  */
 export const createRegister = (deps: Dependencies) => {
   const {
@@ -60,15 +60,15 @@ export const createRegister = (deps: Dependencies) => {
     enterInvited,
   } = deps
 
-  /** One refusal for every invitation that does not work, whatever is wrong with it, and also if the address has an account. */
+  /** The refusal is the same for every invitation that does not work, also if the address has an account. */
   const findInvitation = async (token: string, email: Email) => {
     const invitation = await invitations.find(token)
     if (invitation?.key !== email.key) return refuse('invalid_invitation')
-    // Another spelling may be another mailbox.
+    // The invitation proves only the exact spelling, because another one may be another mailbox.
     return { provesAddress: invitation.provesAddress && invitation.email === email.email }
   }
 
-  /** `mayMail` is asked when everything else is right: only what would send a mail counts. */
+  /** `mayMail` counts a mail, so it is called last, when everything else is right. */
   return async (request: NewRegistration, visit: Visit, mayMail: () => Promise<boolean>) => {
     const { client } = visit
     const { invite, formerBrowserToken, application: applicationId, terms: agreedTerms } = request
@@ -76,7 +76,7 @@ export const createRegister = (deps: Dependencies) => {
     if (closedRefusal) return closedRefusal
     const email = readEmail(request.email)
     if (isRefused(email)) return email
-    // Before everything that looks at accounts, so that a refusal says nothing about them.
+    // Checked before accounts are looked up, so that a refusal says nothing about them.
     const invitation = invite === undefined ? gate.refusalForAddress(email) : await findInvitation(invite, email)
     if (isRefused(invitation)) return invitation
     const username = request.username === undefined ? usernameFromEmail(email) : chooseUsername(request.username)
@@ -86,8 +86,8 @@ export const createRegister = (deps: Dependencies) => {
     if (agreedTerms !== undefined && agreedTerms !== terms.version) return refuse('terms_changed')
     const fields = profileFields.initialValues(request.fields)
     if (isRefused(fields)) return fields
-    // Before the password, whose faults the page can ask for itself: so it can show everything at once.
-    // One that is made from the address says nothing about others here: a free one is found when the account is created.
+    // The username is checked before the password: the page asks for the faults of the password itself, and so can show all problems at
+    // once. A username that is made from the address is not checked, because a free one is found when the account is created.
     if (request.username !== undefined && !(await usernames.mayBeChosen(username))) return refuse('username_taken')
     const rejected = await passwords.refusalFor(request.password, person, client)
     if (rejected) return rejected

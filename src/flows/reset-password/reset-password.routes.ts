@@ -19,7 +19,7 @@ import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createResetPassword } from './reset-password.js'
 
-/** The same body in every case: it does not show whether the email has an account. */
+/** The body is the same in every case, so it does not show whether the email has an account. */
 const accepted = { message: 'If this address has an account, a mail is on its way' }
 
 const requestRefusals = routeRefusals('bad_request', 'cross_site', 'too_many_attempts', 'unavailable')
@@ -112,7 +112,7 @@ export const resetPasswordRoutes = (server: Server, deps: Dependencies) => {
     await recoveredAccounts.forgetLimits(user, request)
     const visit = recoveredAccounts.visitOf(user, request)
     const entry = signIn ? await signIns.byReset(user, passwordHash, visit) : undefined
-    // A new session makes its browser known itself.
+    // A new session already makes its browser known.
     if (!entry || !('issued' in entry)) recoveredAccounts.rememberBrowser(user, request, reply)
     return entry ? sendSignInStep(reply, { cookies, signInCookies }, entry) : reply.status(204).send()
   })

@@ -26,9 +26,9 @@ export const createResetPassword = (deps: Dependencies) => {
   const { accountChanges, users, userChanges, passwords, oneTimeTokens, resetLinks, registrations, events } = deps
 
   /**
-   * Queues the mail if the email or the username has an account, or the email a registration that is not confirmed yet: a name
-   * belongs to a user only with the account. The answer must not show which. `withheld`: no mail is sent. `application`: the id of the
-   * one that has sent the user here.
+   * Queues the mail if the email or the username has an account, or the email has a registration that is not confirmed yet. (A username
+   * belongs to a user only once there is an account.) The answer must not show which of these is true. `withheld`: no mail is sent.
+   * `application`: the id of the application that has sent the user here.
    */
   const request = async ({ email, application }: ResetRequest, client: Client, withheld: boolean) => {
     const user = await users.findByLogin(email)

@@ -51,7 +51,7 @@ type Dependencies = {
 export const enrolmentPasswordRoutes = (server: Server, deps: Dependencies) => {
   const { enrolments, users, passwords, signInCookies, limits, passwordGuesses, countedRequests } = deps
 
-  /** Guesses of a password count as sign-ins do, also those from many networks. */
+  /** A guess of the password counts like a sign-in, also in the limit for guesses from many networks. */
   const countPassword = async (request: FastifyRequest, reply: FastifyReply) => {
     const token = signInCookies.challengeOf(request)
     const challenge = token === undefined ? undefined : await enrolments.find(token)

@@ -78,7 +78,7 @@ type Dependencies = {
   limits: Limits
 }
 
-/** The answers that are no code of a factor. */
+/** Handles the answers that are not a code of a factor. */
 const createAnswers = ({ enrolments, lastAnswers, signInCookies, cookies }: Dependencies) => {
   const openEnrolment = async (request: FastifyRequest, reply: FastifyReply, mailedCode: string) => {
     const token = signInCookies.challengeOf(request)
@@ -89,7 +89,7 @@ const createAnswers = ({ enrolments, lastAnswers, signInCookies, cookies }: Depe
     return reply.status(202).send({ next: 'enrolment', methods: enrolmentMethods })
   }
 
-  /** What is asked for behind the proofs. */
+  /** Handles the answers to the last steps: missing fields and the terms. */
   const answerLast = async <Step extends LastStep>(
     request: FastifyRequest,
     reply: FastifyReply,

@@ -70,7 +70,7 @@ type Dependencies = {
 
 const notFound = refuse('not_found')
 
-/** What `bodyOf` shows of the account after the change, or the refusal. */
+/** The account after the change, as `bodyOf` shows it, or the refusal. */
 const answerOf = <Outcome extends { user: User } | Refused, Body>(changed: Outcome, bodyOf: (user: User) => Body) => {
   if (!isRefused(changed)) return { user: bodyOf((changed as { user: User }).user) }
   return changed.refused === 'no_user' ? notFound : (changed as Exclude<typeof changed, Refused<'no_user'>>)
@@ -137,7 +137,7 @@ const registerGroups = (server: Server, deps: Dependencies) => {
     if (remove.length > 0 && reason === undefined) return refuse('reason_required')
     if (add.some((name) => remove.includes(name)))
       return refuse('bad_request', { message: 'add and remove name the same group' })
-    // Otherwise a stolen key would make administrators.
+    // Otherwise a stolen key could make a user an administrator.
     return [...add, ...remove].some(administrators.roleOf)
       ? refuse('group_of_administrators', { message: 'A service key does not say who is an administrator' })
       : undefined
@@ -161,7 +161,7 @@ const registerGroups = (server: Server, deps: Dependencies) => {
   )
 }
 
-/** The functions that operators and administrators use too, with a key as the one who asks. */
+/** The changes that operators and administrators can make, too. Here a service key is the actor. */
 export const serviceUserChangesRoutes = (server: Server, deps: Dependencies) => {
   registerActions(server, deps)
   registerFields(server, deps)

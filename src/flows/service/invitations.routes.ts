@@ -64,7 +64,7 @@ export const serviceInvitationsRoutes = (server: Server, { guards, serviceCaller
     const { language, groups } = request.body
     const email = readEmail(request.body.email)
     if (isRefused(email)) return inviteRefusals.sendRefusal(reply, email)
-    // An invitation to an address of one's own would be a way into any group.
+    // Groups need their own scope: otherwise a key could invite its owner's address into any group.
     const givesGroups = serviceCallers.hasScope(request, 'groups')
     if (groups?.length && !givesGroups) return serviceCallers.sendMissingScope(reply, 'groups')
     const client = { ...serviceCallers.actingClient(request), ...(language && { language }) }

@@ -29,7 +29,7 @@ const schema = {
 /** How long one wait lasts before it checks whether the client still waits. */
 const waitSlice = 1 * seconds
 
-/** As verifiers read it. */
+/** The answer in the form that verifiers read. */
 const answerOf = ({ entries, cursor, complete }: EndedSince) => ({
   entries: entries.map(({ sid, minGeneration }) => ({ sid, below: minGeneration })),
   cursor,
@@ -49,7 +49,7 @@ export const revocationsRoutes = (server: Server, { guards, endedSessions, isClo
   server.get('/api/service/revocations', { schema, onRequest }, async (request) => {
     const { after, wait = '0' } = request.query
     const deadline = performance.now() + Number(wait) * seconds
-    // Begins to wait before it asks, so that it also hears of what ends in between.
+    // The wait begins before the list is read, so that a session that ends in between is not missed.
     let news = endedSessions.waitForNews(waitSlice)
     const found = await endedSessions.since(after)
     if (found.complete || found.entries.length > 0) return answerOf(found)

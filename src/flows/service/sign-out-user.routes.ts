@@ -29,7 +29,7 @@ export const signOutUserRoutes = (server: Server, { guards, operatorChanges, ser
   server.post('/api/service/users/:id/sign-out', { schema, onRequest }, async (request, reply) => {
     const { id: userId } = request.params
     if (!isUuid(userId)) return sendRefusal(reply, refuse('not_found'))
-    // Also of an administrator: it takes nothing away from them but a sign-in.
+    // Administrators can be signed out, too, because it costs them no more than a new sign-in.
     const client = serviceCallers.actingClient(request, { exemptGroups: [] })
     const ended = await operatorChanges.endSessions({ userId, client })
     return isRefused(ended) ? sendRefusal(reply, refuse('not_found')) : reply.status(204).send()

@@ -22,7 +22,7 @@ type Dependencies = {
   publicUrl: string
 }
 
-/** As RFC 7662 asks for it. Nothing is said of a token that is not good. */
+/** Token introspection (RFC 7662). The answer about a token that is not valid is `active: false` alone. */
 export const tokensRoutes = (server: Server, { guards, openidProvider, publicUrl }: Dependencies) => {
   const onRequest = guards.service('tokens:read')
   server.post('/api/service/token', { schema, onRequest }, async (request): Promise<ServiceTokenState> => {

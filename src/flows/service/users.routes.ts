@@ -34,7 +34,7 @@ const listSchema = {
   response: { 200: Type.Union([ServiceUsers, ServiceUserFound]), ...responses },
 }
 
-/** A misspelt parameter must not list everyone. */
+/** A misspelt parameter is refused: ignored, it would list all users. */
 const hasUnknownParameter = ({ url }: FastifyRequest) =>
   [...new URLSearchParams(url.replace(/^[^?]*\??/s, '')).keys()].some(
     (name) => !Object.hasOwn(ServiceUserQuery.properties, name),

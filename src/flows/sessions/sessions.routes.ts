@@ -46,7 +46,7 @@ export const sessionsRoutes = (server: Server, deps: Dependencies) => {
     sessions: await ownSessions.list(callers.of(request)),
   }))
 
-  /** Ending the own session is a sign-out, which is never refused. */
+  /** Asks for a fresh sign-in only to end another session. To end one's own is a sign-out, which is never refused. */
   const requireFreshForAnother = async (request: FastifyRequest, reply: FastifyReply) => {
     const { id } = request.params as { id: string }
     return id === callers.of(request).sessionId ? undefined : freshness.required(request, reply)

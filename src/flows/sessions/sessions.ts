@@ -12,7 +12,7 @@ type Dependencies = {
   sessionLookups: Pick<SessionLookups, 'list'>
 }
 
-/** The caller's own sessions: another user's are not found. */
+/** The sessions of the caller. Those of another user are not found. */
 export const createOwnSessions = ({ accountChanges, sessions, sessionLookups }: Dependencies) => {
   return {
     list: async ({ userId, sessionId }: SessionCaller): Promise<Session[]> => {
@@ -33,7 +33,7 @@ export const createOwnSessions = ({ accountChanges, sessions, sessionLookups }: 
         }),
       )
     },
-    /** A session that ended at another instance a moment ago ends no other one. */
+    /** Ends a session of the caller. A caller whose own session has just ended at another instance is refused. */
     end: (context: CallerContext, id: string) =>
       accountChanges.byCaller(context, 'session_ended', async (sql, user) =>
         (await sessions.end(sql, 'session_ended', { sessionId: id, userId: user.id }))

@@ -37,6 +37,6 @@ export const redirectFor = (outcome: Outcome, { provider, purpose, returnTo }: A
       : failedAt(page, provider, publicReasonOf(outcome.refused))
   if ('issued' in outcome) return returnTo
   if ('challenge' in outcome) return secondFactorPage(returnTo)
-  // The page finishes a link with a request of its own, which has the session.
+  // The page finishes the link with a request of its own, which carries the session cookie.
   return `${page}?${linkingParameter}=${provider}`
 }

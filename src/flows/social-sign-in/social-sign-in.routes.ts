@@ -81,7 +81,7 @@ export const socialSignInRoutes = (server: Server, deps: Dependencies) => {
 const goTo = (reply: FastifyReply, destination: string) =>
   reply.header('cache-control', 'no-store').redirect(destination, 303)
 
-/** A person whom the limiter refuses gets a page, and not the body for programs. */
+/** If the limiter refuses a browser, it gets a redirect to a page, and not the JSON body for programs. */
 const redirectLimited =
   ({ id, redirectUri }: Callback, attemptCookies: AttemptCookies) =>
   async (request: FastifyRequest, reply: FastifyReply, body: unknown) => {
@@ -94,8 +94,8 @@ const redirectLimited =
   }
 
 /**
- * Another site's page may lead here, and a provider with a session of its own asks its user nothing: the visitor would be signed in
- * without having done anything. The sign-in page has the button to press.
+ * A page of another site may lead here, and a provider at which the user is signed in asks nothing. The visitor would be signed in
+ * without doing anything, so the login page asks for a press on the button.
  */
 const askFirst = (
   id: ProviderId,
@@ -138,7 +138,7 @@ const handleCallback = async (
     await socialSignIn.noteFailure(id, 'no_attempt', visit.client)
     return goTo(reply, failedAt('/login', id))
   }
-  // A provider on the same site: the browser's own cookie is newer than what the attempt has kept of it.
+  // If the provider is on the same site, the browser sends its cookie, which is newer than the copy in the attempt.
   const sentDevices = signInCookies.knownDevicesIn(request)
   const knownDevices = sentDevices.length > 0 ? sentDevices : attempt.knownDevices
   const earlierSession = visit.earlierSession ?? attempt.earlierSession

@@ -53,7 +53,7 @@ export const createSocialSignIn = ({ identities, signIns, oneTimeTokens, events 
 
   const finish = async (visit: CallbackVisit) => {
     const { provider, callback, attempt, client } = visit
-    // Marked before the code is exchanged: of several answers to one attempt only one continues.
+    // The attempt is marked as used before the code is exchanged, so that only one of several answers to it continues.
     const isFirst = await oneTimeTokens.useOnce('provider_attempt', fingerprint(attempt.state), attempt.expiresAt)
     if (!isFirst) return recordFailure(visit, 'used_before')
     const profile = await provider.finish(callback, attempt)
@@ -77,7 +77,7 @@ export const createSocialSignIn = ({ identities, signIns, oneTimeTokens, events 
   return {
     finish: (visit: CallbackVisit): Promise<Outcome> =>
       finish(visit).catch((error: unknown) => refuse('callback_failed', { error })),
-    /** An answer without an attempt of this browser, or a provider that could not be reached. */
+    /** Records an answer without an attempt of this browser, or a provider that could not be reached. */
     noteFailure: (provider: Provider['id'], cause: string, client: Client) =>
       events.record({ kind: 'sign_in_failed', provider, triedBy: provider, reason: cause }, client),
   }

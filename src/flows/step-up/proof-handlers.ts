@@ -26,7 +26,7 @@ type Dependencies = {
   mailedCodes: MailedCodes
 }
 
-/** By the property of the request that carries the proof. */
+/** The type of each proof, by the property of the request that carries it. */
 type ProofValues = { credential: PasskeyCredential; code: string; password: string; mailedCode: string }
 export type GivenProof = Partial<ProofValues>
 
@@ -55,7 +55,7 @@ type Renewal = {
   refusal: WrongProof
 }
 
-/** Makes the session fresh, in one transaction with what uses the proof up. */
+/** Makes the session fresh and uses the proof up, in one transaction. */
 const createRenew =
   ({ accountChanges, proofs }: Pick<Dependencies, 'accountChanges' | 'proofs'>) =>
   async ({ caller, visit }: Prover, { proof, reason, stillValid, refusal }: Renewal) => {
@@ -131,7 +131,7 @@ export const createProofHandlers = (deps: Dependencies): ProofHandlers => {
   }
 }
 
-/** Undefined if this proof was not given. */
+/** The handler for this proof; undefined if the request does not have it. */
 export const handlerOf = <Name extends keyof ProofValues>(handlers: ProofHandlers, given: GivenProof, name: Name) => {
   const handler: ProofHandler<ProofValues[Name]> = handlers[name]
   const value: ProofValues[Name] | undefined = given[name]

@@ -101,8 +101,8 @@ export const stepUpRoutes = (server: Server, deps: Dependencies) => {
   })
 
   /**
-   * Guesses of a password count as sign-ins do. A code has its own tries, and must not lock the network out; neither must a
-   * password that is not compared, because it is no proof for this account.
+   * A guess of the password counts like a sign-in. A code has its own tries, and must not lock the network out. A password that is no
+   * proof for this account is not compared, so it does not count either.
    */
   const countPassword = async (request: FastifyRequest, reply: FastifyReply) => {
     const { password } = request.body as GivenProof

@@ -21,7 +21,7 @@ type Dependencies = {
   proofHandlers: ProofHandlers
 }
 
-/** Refusals that are no failed try: nothing was compared, the proof would not have been enough, or the session is over. */
+/** Refusals that do not count as a failed try: nothing was compared, the proof would not have been enough, or the session is over. */
 const refusalsWithoutTry: readonly string[] = ['busy', 'too_many_codes', 'not_authenticated', 'fresh_sign_in_required']
 
 type ProofRequest = { given: GivenProof; sealedChallenge: string | undefined; visit: Visit }
@@ -31,7 +31,7 @@ export const createStepUp = (deps: Dependencies) => {
   const { users, sessionLookups, proofs, passkeyCeremonies, mailedCodes, events, proofHandlers } = deps
   const handlerNames = Object.keys(proofHandlers) as (keyof ProofHandlers)[]
 
-  /** The caller's user, and what counts as a proof for it. */
+  /** The user of the caller, and the methods that count as a proof for the account. */
   const findProver = async (caller: SessionCaller) => {
     const user = await users.findEnabled(caller.userId)
     if (!user || !(await sessionLookups.isLive(caller))) return refuse('not_authenticated')
@@ -63,7 +63,7 @@ export const createStepUp = (deps: Dependencies) => {
     return passkeyCeremonies.stepUpOptions(caller.userId, sessionBinding(caller))
   }
 
-  /** Mails a code to an account that can prove it in no other way. */
+  /** Mails a code to an account that has no other method of proof. */
   const mailCode = async (caller: SessionCaller, client: Client) => {
     const found = await findProver(caller)
     if (isRefused(found)) return found

@@ -17,7 +17,7 @@ type Dependencies = {
 }
 type Link = { token: string; password?: string | undefined }
 
-/** Takes an account back, with the link of a mail about a change. No session is needed: the mail went to the owner. */
+/** Takes an account back, with the link of a mail about a change. No session is needed, because the mail went to the owner. */
 export const createUndo = ({ undoPreview, takeBackAccount, passwords, providers }: Dependencies) => {
   const nameOf = (provider: ProviderId) => providers[provider]?.name ?? providerLabel(provider)
 
@@ -43,7 +43,7 @@ export const createUndo = ({ undoPreview, takeBackAccount, passwords, providers 
     return state
   }
 
-  /** Takes the change back. `password` is the new one, and must fit the names that the account has afterwards. */
+  /** Takes the change back. `password` is the new one. It is checked against the names that the account has afterwards. */
   const takeBack = async (of: UndoOf, { token, password }: Link, client: Client) => {
     if (password === undefined) return takeBackAccount({ token, linkKind: of, passwordHash: undefined }, client)
     const found = await undoPreview(token)

@@ -33,7 +33,7 @@ export const usedApplicationsRoutes = (server: Server, { guards, callers, usedAp
     return { applications: used.map(usedApplicationBody) }
   })
 
-  // No fresh sign-in: it takes away no more than a sign-out does.
+  // No fresh sign-in is needed, because this takes away no more than a sign-out does.
   server.delete(`${path}/:id`, { schema: endSchema, onRequest: guards.change }, async (request, reply) => {
     const ended = await usedApplications.endByCaller(callers.contextOf(request), request.params.id)
     if (isRefused(ended)) return endRefusals.sendRefusal(reply, ended)

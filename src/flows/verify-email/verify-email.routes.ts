@@ -17,7 +17,7 @@ import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createVerifyEmail } from './verify-email.js'
 
-/** The same body in every case: it does not show whether the email has an account or has got too many mails. */
+/** The body is the same in every case, so it does not show whether the email has an account or has got too many mails. */
 const sent = { message: 'A mail is on its way' }
 
 const verifyRefusals = routeRefusals(

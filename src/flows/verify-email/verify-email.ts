@@ -22,7 +22,7 @@ export const createVerifyEmail = (deps: {
     const pending = await registrations.findForPassword(token)
     const verified = await passwords.verify(password, isRefused(pending) ? undefined : pending.passwordHash, client)
     if (isRefused(verified)) return verified
-    // The link was valid a moment ago, so it is the tries that are missing.
+    // The link was valid a moment ago, so the refusal means that no tries are left.
     if (isRefused(pending)) return refuse('password_tries_used_up')
     return verified.matches ? pending : refuse('wrong_chosen_password')
   }

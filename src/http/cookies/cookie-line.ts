@@ -10,7 +10,7 @@ const plainValue = /^[\w.-]*$/
 export const fullCookieName = (name: string, secure: boolean) =>
   secure && !isSessionCookie(name) ? hostPrefix + name : name
 
-/** `maxAge` in seconds, where the table only says how long a cookie may live at most. */
+/** `maxAge` is in seconds. It is needed where the table has only `atMost`. */
 type LineOptions = { secure: boolean; domain?: string | undefined; maxAge?: number | undefined }
 
 /** A `Set-Cookie` line as the table says. */

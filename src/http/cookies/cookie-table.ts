@@ -16,13 +16,13 @@ type CookieRow = {
   /** In milliseconds. `atMost`: a setting, or the end of the session, may make it shorter. */
   lifetime: number | { atMost: number }
   value: RegExp
-  /** The proxy files and `@latchkey/verify` write their lines themselves. Tests compare them with this table. */
+  /** The proxy files and the guards of `@latchkey/verify` write their own cookie lines. Tests compare these with this table. */
   setBy: 'service' | 'proxy' | 'guard'
 }
 
 const jwt = /^[\w-]+\.[\w-]+\.[\w-]+$/
 const token = /^[\w-]{43}$/
-/** One for each account that this browser knows. */
+/** One token for each account that this browser knows. */
 const tokenList = new RegExp(`^[\\w-]{43}(?:\\.[\\w-]{43}){0,${maxAccounts - 1}}$`)
 const sealed = /^[\w-]+$/
 
@@ -69,7 +69,7 @@ export const hostPrefix = '__Host-'
 
 const isTableName = (name: string): name is TableName => Object.hasOwn(table, name)
 
-/** The row of a cookie by its plain name; undefined if it is none of ours. */
+/** The row of a cookie by its plain name; undefined if the cookie is not ours. */
 export const cookieRowOf = (name: string): CookieRow | undefined => {
   const [, prefix] = /^([a-z]+_)[\w-]{12}$/.exec(name) ?? []
   if (prefix !== undefined && isTableName(prefix)) return table[prefix]
@@ -80,6 +80,6 @@ export const cookieRowOf = (name: string): CookieRow | undefined => {
 export const sessionCookies = ['access_token', 'refresh_token'] as const
 export const isSessionCookie = (name: string) => sessionCookies.some((cookie) => cookie === name)
 
-/** In seconds, as `Max-Age` has it. */
+/** The lifetime in seconds, as in `Max-Age`. */
 export const maxAgeOf = ({ lifetime }: CookieRow) =>
   (typeof lifetime === 'number' ? lifetime : lifetime.atMost) / seconds

@@ -38,7 +38,7 @@ export const createCookies = ({ secure, host, domain }: Options) => {
 
   return {
     read: (request: FastifyRequest, name: string) => jarOf(request).values.get(nameOf(name)),
-    /** The names of our cookies, without the prefix. In development there is none, and cookies of other programs are among them. */
+    /** The names of our cookies, without the prefix. In development there is no prefix, so cookies of other programs are among them. */
     names: (request: FastifyRequest) =>
       [...jarOf(request).values.keys()]
         .filter((name) => name.startsWith(prefix))

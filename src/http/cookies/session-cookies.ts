@@ -55,12 +55,18 @@ export const createSessionCookies = ({ secure, host, domain, keepKnownDevice }: 
       clearElsewhere(reply)
       setSession(reply, issued)
     },
-    /** The same for a proxy that passes the cookies on: nginx looks for a cookie by its name, and takes the first line. */
+    /**
+     * New tokens through a proxy that passes the cookies on. The new cookies come before those that are cleared, because nginx takes
+     * the first line with a name.
+     */
     renewThroughProxy: (reply: FastifyReply, issued: Issued) => {
       setSession(reply, issued)
       clearElsewhere(reply)
     },
-    /** A cookie that was planted before would break the new session. We may not see it: Strict cookies are not always sent. */
+    /**
+     * Also clears cookies at other domains: one that was planted before would break the new session. We may not see it, because Strict
+     * cookies are not always sent.
+     */
     setNewSession: (reply: FastifyReply, session: NewSession) => {
       clearElsewhere(reply)
       setSession(reply, session)

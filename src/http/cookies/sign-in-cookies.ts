@@ -24,7 +24,7 @@ type Dependencies = {
 /** The cookies of a sign-in: what a browser keeps between its two steps, and what makes it known or trusted afterwards. */
 export const createSignInCookies = ({ cookies, callers, trustedFor = 0 }: Dependencies) => {
   const trustedMaxAge = Math.floor(trustedFor / seconds)
-  /** Several people may use one browser: each account has its own value, the newest first. */
+  /** Several people may use one browser, so each account has its own value, the newest first. */
   const valuesIn = (request: FastifyRequest, name: string) =>
     (cookies.read(request, name) ?? '')
       .split('.')
@@ -33,7 +33,7 @@ export const createSignInCookies = ({ cookies, callers, trustedFor = 0 }: Depend
 
   const trustedDevicesIn = (request: FastifyRequest) => valuesIn(request, 'trusted_device')
   const knownDevicesIn = (request: FastifyRequest) => valuesIn(request, 'known_device')
-  /** Only one that came: a browser that another site sent here withholds a Strict cookie that is still good. */
+  /** Clears the cookie only if it was sent: a browser that comes from another site withholds a Strict cookie, which is still good. */
   const clearChallenge = (reply: FastifyReply) => {
     const wasSent = cookies.names(reply.request).includes('challenge')
     if (wasSent) cookies.clear(reply, 'challenge')
@@ -68,7 +68,7 @@ export const createSignInCookies = ({ cookies, callers, trustedFor = 0 }: Depend
       }
     },
     visitOf: (request: FastifyRequest): Visit => ({
-      // A provider sends the browser back by a navigation, whose header is the browser's and not the page's.
+      // The chosen language comes first: a navigation back from a provider has the language header of the browser, not of the page.
       client: { ...clientOf(request), language: chosenLanguage(cookies, request) ?? languageOf(request) },
       trustedDevices: trustedDevicesIn(request),
       knownDevices: comesFromAnotherSite(request) ? undefined : knownDevicesIn(request),

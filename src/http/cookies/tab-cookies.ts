@@ -16,7 +16,7 @@ type Options = {
   /** The most cookies of other tabs that stay; fewer if the Cookie header would grow too long. */
   maxOthers: number
   maxBytesOfOthers: number
-  /** In milliseconds; 0 if the value is worth nothing. */
+  /** The time at which a value expires, in milliseconds; 0 if the value is invalid. */
   expiryOf: (value: string) => number
 }
 
@@ -98,7 +98,7 @@ export const createCeremonyCookies = ({ cookies }: { cookies: Cookies }) => {
   return {
     keep: (request: FastifyRequest, reply: FastifyReply, { challenge, sealedChallenge }: Ceremony) =>
       tabs.keep(request, reply, challenge, sealedChallenge),
-    /** Takes what this browser kept of the challenge. The cookie is cleared: the challenge can be answered once. */
+    /** Takes the sealed challenge of this browser, and clears its cookie, because a challenge can be answered once. */
     take: (request: FastifyRequest, reply: FastifyReply, challenge: string | undefined) => {
       if (challenge === undefined) return undefined
       const sealedChallenge = tabs.read(request, challenge)

@@ -10,7 +10,10 @@ type Dependencies = {
   callers: Pick<Callers, 'of'>
 }
 
-/** Behind a hook that has found a caller. A page that follows events sends more than the general limit allows. */
+/**
+ * The limit of administrators, behind a hook that has found a caller. It is higher than the general one, because a page that follows
+ * events sends many requests.
+ */
 export const createAdminLimit = ({ countedRequests, routeLimiters, callers }: Dependencies): LimitHook => {
   const limiter = routeLimiters.administrators
   return limitHook({ names: [limiter.name], code: limiter.code }, (request, reply) =>

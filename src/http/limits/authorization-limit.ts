@@ -16,8 +16,9 @@ type Dependencies = {
 export type AuthorizationLimit = ReturnType<typeof createAuthorizationLimit>
 
 /**
- * Limits new authorization requests: each stores a row, also for a visitor who is not signed in. A signed-in user has their own count: strangers behind the same
- * address cannot keep them from signing in. All sessions of a user count together, or many of them could fill the table.
+ * Limits new authorization requests: each stores a row, also for a visitor who is not signed in. A signed-in user has their own count,
+ * so that strangers behind the same address cannot keep them from signing in. All sessions of a user count together, because many
+ * sessions could otherwise fill the table.
  */
 export const createAuthorizationLimit = ({ countedRequests, routeLimiters, callers }: Dependencies) => {
   const limiter = routeLimiters.authorization_requests

@@ -28,8 +28,9 @@ export const createCountedRequests = ({ cache, onRejection }: { cache: Cache; on
     reserve,
     hasReservation,
     /**
-     * Reserves, or answers with a refusal and says so. Then what the request has reserved in other counters is given back: nothing is
-     * compared. `findSubject` says for the event whose attempt it was. Not the reply is returned: awaited, a sent reply is undefined.
+     * Reserves an attempt, or answers with a refusal and returns `answered`. After a refusal, the reservations of the request in other
+     * counters are given back, because nothing is compared. `findSubject` finds for the event whose attempt it was. The reply itself is
+     * not returned, because awaiting a sent reply gives undefined.
      */
     count: async (
       limiter: Limiter,
@@ -39,7 +40,7 @@ export const createCountedRequests = ({ cache, onRejection }: { cache: Cache; on
       findSubject?: FindSubject,
     ): Promise<'answered' | undefined> => {
       const { key, reservation } = await reserveOrWait(limiter, subject, reply)
-      // The client left while it waited. Nothing is compared for it, and nothing has failed.
+      // The client left while it waited, so nothing is compared and nothing has failed.
       if (limiter.refundsSuccess && reply.raw.closed) {
         await release(request, reply)
         reply.hijack()
@@ -54,7 +55,7 @@ export const createCountedRequests = ({ cache, onRejection }: { cache: Cache; on
       if (!limiter.silent) setLimitHeaders(reply, limiter, reservation)
       return undefined
     },
-    /** Counts, and returns the reservation of a request that is too much, which the caller answers. */
+    /** Counts the request. If it is over the limit, returns its reservation, and the caller answers. */
     tooMany: async (limiter: Limiter, subject: string, request: FastifyRequest, reply: FastifyReply) => {
       const { key, reservation } = await reserveOrWait(limiter, subject, reply)
       setLimitHeaders(reply, limiter, reservation)
@@ -62,14 +63,14 @@ export const createCountedRequests = ({ cache, onRejection }: { cache: Cache; on
       return reservation.granted ? undefined : reservation
     },
     /**
-     * An attempt that succeeded, or that we could not check, is given back before the answer is sent. 409 and 422 are successes
-     * here: the proof was right, only the new value was not.
+     * An attempt that succeeded, or that we could not check, is given back before the answer is sent. 409 and 422 count as successes,
+     * because the proof was right and only the new value was wrong.
      */
     refundSuccess: async (request: FastifyRequest, reply: FastifyReply) => {
       const isFailure = reply.statusCode >= 400 && reply.statusCode < 500 && ![409, 422].includes(reply.statusCode)
       if (!isFailure || successes.has(request)) await release(request, reply)
     },
-    /** The proof was right although the answer is a refusal: the attempt is given back. */
+    /** Gives the attempt back although the answer is a refusal, because the proof was right. */
     refundDespiteRefusal: (request: FastifyRequest) => {
       successes.add(request)
     },

@@ -9,11 +9,11 @@ type Dependencies = {
 
 export type KnownBrowsers = ReturnType<typeof createKnownBrowsers>
 
-/** Whether a request comes from a browser that an account has signed in with. */
+/** Finds out whether a request comes from a browser in which the account has signed in before. */
 export const createKnownBrowsers = ({ knownDevices, signInCookies }: Dependencies) => ({
   /** True if the browser claims that any account has signed in with it. Nothing is checked. */
   claimsAny: (request: FastifyRequest) => signInCookies.knownDevicesIn(request).length > 0,
-  deviceOf: (account: DeviceOwner, request: FastifyRequest) =>
+  nonceOf: (account: DeviceOwner, request: FastifyRequest) =>
     knownDevices.find(account, signInCookies.knownDevicesIn(request)),
   browserOf: (account: DeviceOwner, request: FastifyRequest) =>
     knownDevices.browserKey(account, signInCookies.knownDevicesIn(request)),

@@ -4,7 +4,7 @@ import type { LimiterName } from '../../domain/limiters/limiters.js'
 
 type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
 
-/** The limiters of a hook, and its refusal: the API document and docs/api.md are made of it. */
+/** The limiters of a hook, and its refusal, for the API document and docs/api.md. */
 type HookLimiters = { names: readonly LimiterName[]; code: LimitCode }
 export type LimitHook = Hook & { limiters: HookLimiters }
 

@@ -5,13 +5,13 @@ import type { Clock } from '../../lib/clock.js'
 import { clientOf } from '../client.js'
 import { createOncePerWindow } from '../once-per-window.js'
 
-/** Finds out whose attempt it was, if the limiter knows: the user, or the name that was typed and belongs to none. */
+/** Finds out whose attempt it was: the user, or only the typed name if no user has it. */
 export type FindSubject = () => Promise<{ userId: string | undefined; typedName: string }>
 
 export type Rejection = { limiter: LimiterName; key: string; resetsIn: number; findSubject?: FindSubject | undefined }
 export type OnRejection = (rejection: Rejection, request: FastifyRequest) => Promise<void>
 
-/** The most client networks that are remembered. Beyond it, further events would say nothing new. */
+/** At most so many client networks are remembered. Events of further ones would say nothing new. */
 const maxKeys = 10_000
 
 /**

@@ -31,7 +31,7 @@ export const setLimitHeaders = (
 export const sendLimited = (reply: FastifyReply, limiter: Limiter, reservation: Reservation) => {
   const body = limitedBody(limiter.code)
   const waitSeconds = setLimitHeaders(reply, limiter, reservation)
-  // The ceiling of a name is answered like the login limiter, whose wait is part of its body.
+  // The limit of a name gives the answer of the login limiter, whose body names its own wait.
   const retryAfter = limiter.silent && !limiter.tellsWait && 'retryAfter' in body ? body.retryAfter : waitSeconds
   const answer = isForPrograms(reply.request)
     ? protocolBodyOf(limiter.code, limiter.protocolMessage ?? body.message)

@@ -7,7 +7,7 @@ export type Limiter = {
   limit: Limit
   code: LimitCode
   refundsSuccess?: true
-  /** Only a refusal has its headers: those of other answers are about a limiter that the client can do more about. */
+  /** Only a refusal has the headers of this limiter. Other answers have those of a limiter that the client can influence more. */
   silent?: true
   /** A refusal says in `Retry-After` how long this limiter really waits, also if its body names another time. */
   tellsWait?: true
@@ -15,12 +15,12 @@ export type Limiter = {
   protocolMessage?: string
 }
 
-/** By the settings of the same names. */
+/** The limits that come from the settings of the same names. */
 export type RouteLimits = { login: Limit; general: Limit; sensitive: Limit }
 
 export type RouteLimiters = ReturnType<typeof routeLimitersFor>
 
-/** The limiters of the hooks in front of routes. Those of passwords and of right sign-ins stand beside their hooks. */
+/** The limiters of the hooks in front of routes. The limiters of passwords and of successful sign-ins stand beside their hooks. */
 export const routeLimitersFor = ({ login, general, sensitive }: RouteLimits) =>
   ({
     login: { name: 'login', limit: login, code: 'too_many_logins', refundsSuccess: true },

@@ -23,13 +23,13 @@ export const sessionOrClientNetwork = (callers: Callers, request: FastifyRequest
   return session === undefined ? clientNetwork(request) : sessionSubject(session)
 }
 
-/** In front of each way to sign in: the hook of its limiter. */
+/** The hook of the limiter in front of each way to sign in. */
 const hooksOfWays = (hooks: Record<(typeof waysToSignIn)[keyof HookOfWay]['limiter'], LimitHook>) =>
   Object.fromEntries(Object.entries(waysToSignIn).map(([way, { limiter }]) => [way, hooks[limiter]])) as HookOfWay
 
 export type Limits = ReturnType<typeof createLimits>
 
-/** The hooks that count in front of routes: a limiter, and whom a request counts for. */
+/** The hooks that count requests in front of routes. Each has a limiter, and the subject by which a request counts. */
 export const createLimits = (deps: Dependencies) => {
   const { countedRequests, routeLimiters: limiters, callers, passwordGuesses } = deps
 
@@ -52,11 +52,11 @@ export const createLimits = (deps: Dependencies) => {
     login: hook(limiters.login, clientNetwork),
     confirm,
     sensitive: hook(limiters.sensitive, clientNetwork),
-    /** For routes without sign-in, by network: a token does not change what is counted. */
+    /** For routes without a sign-in: counts by network, also if the request has a token. */
     byNetwork,
     /** For routes behind `callers.required`. */
     bySession: hook(limiters.general, callersSession),
-    /** For routes that a sign-in which waits may use, too. */
+    /** For routes that a sign-in that waits may use, too. */
     bySessionOrNetwork: hook(limiters.general, callerOrNetwork),
     mailedCodes: hook(limiters.mailed_codes, callersUser),
     emailChanges: hook(limiters.email_changes, callersUser),

@@ -10,7 +10,7 @@ type Dependencies = {
   cache: Cache
   countedRequests: Pick<CountedRequests, 'count'>
   routeLimiters: Pick<RouteLimiters, 'mailed_codes'>
-  /** Mails to addresses that their client has not proven. */
+  /** The limit of mails to addresses that the client has not proven. */
   strangerMailLimit: Limit
   onRejection: OnRejection
 }
@@ -22,14 +22,14 @@ export const createMailLimits = (deps: Dependencies) => {
   const { cache, countedRequests, strangerMailLimit, onRejection } = deps
   const mailedCodesLimiter = deps.routeLimiters.mailed_codes
   return {
-    /** Codes for a user who is not signed in yet. */
+    /** Counts a mailed code for a user who is not signed in yet. */
     countMailedCode: (userId: string, request: FastifyRequest, reply: FastifyReply) =>
       countedRequests.count(mailedCodesLimiter, userSubject(userId), request, reply),
-    /** A thief who knew the old password may have used up the codes of this hour. */
+    /** Resets the count, because a thief who knew the old password may have used up the codes of this hour. */
     forgetMailedCodes: (userId: string) => cache.forget(limiterKey(mailedCodesLimiter.name, userSubject(userId))),
     /**
-     * True if this client may cause one more mail to an address that it has not proven. Each address has a ceiling of its own, but
-     * there are very many. The answer must not show it.
+     * True if this client may cause one more mail to an address that it has not proven. Each address has its own limit, too, but there
+     * are very many addresses. The answer must not show the result.
      */
     mayMailStranger: async (request: FastifyRequest) => {
       const key = limiterKey('network_mails', customerNetwork(request))

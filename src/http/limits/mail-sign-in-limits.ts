@@ -21,8 +21,9 @@ type Dependencies = {
 export type MailSignInLimits = ReturnType<typeof createMailSignInLimits>
 
 /**
- * How many mails to sign in a network can cause, and a mailbox gets, however its address is spelled. A browser in which the account was
- * signed in before has as many of its own, so that others cannot use up those of the owner. The answer must not show it.
+ * Limits the sign-in mails that a network can cause and that a mailbox gets, however its address is spelled. A browser in which the
+ * account was signed in before has its own limit, so that others cannot use up the mails of the owner. The answer must not show the
+ * result.
  */
 export const createMailSignInLimits = ({ cache, users, nameMarks, knownBrowsers, onRejection }: Dependencies) => {
   const reserve = async (
@@ -45,7 +46,7 @@ export const createMailSignInLimits = ({ cache, users, nameMarks, knownBrowsers,
   }
 
   return {
-    /** Whether one more may be sent. A network that is over its limit uses up none of a mailbox. */
+    /** Whether one more mail may be sent. A network over its limit does not count for the mailbox. */
     mayMail: async (email: string, request: FastifyRequest) => {
       if (!(await reserve('network_mail_sign_ins', customerNetwork(request), request))) return false
       // Looked up in every case, so that the time does not show whether there is an account.

@@ -26,18 +26,18 @@ const knownDevicesLimiter: Limiter = { ...deviceLimiter, name: 'known', limit: l
 
 const guessLimiters = { names: ['login', 'account'], code: 'too_many_logins' } as const
 
-/** Stands for the account of a name that has none. */
+/** Stands for the account if the typed name has none. */
 const noAccount: DeviceOwner = { id: nilUuid, undoCount: 0 }
 
 type Dependencies = {
   countedRequests: CountedRequests
   routeLimiters: Pick<RouteLimiters, 'login'>
-  /** For all unknown devices together, by the name that was typed. */
+  /** The limit for all unknown devices together, for each name that was typed. */
   nameLimit: Limit
-  /** `own`: a known device has its own count of the login limiter. */
-  knownDevicesCount: 'shared' | 'own'
+  /** `own`: a known device has its own counter in the login limiter. `shared`: it counts with its network. */
+  knownDeviceCounter: 'shared' | 'own'
   nameMarks: Pick<NameMarks, 'of'>
-  knownBrowsers: Pick<KnownBrowsers, 'claimsAny' | 'deviceOf'>
+  knownBrowsers: Pick<KnownBrowsers, 'claimsAny' | 'nonceOf'>
   callers: Callers
   users: Pick<Users, 'findByLogin' | 'findById'>
 }
@@ -47,11 +47,11 @@ type Guess = { account: DeviceOwner; name: string; findSubject: FindSubject }
 export type PasswordGuesses = ReturnType<typeof createPasswordGuesses>
 
 /**
- * Guesses from many networks at one account. Unknown devices share one ceiling for each name that is typed, whether it exists or
- * not. A known device is not stopped by it, but has a few tries only, and counts as unknown when they are used up.
+ * Guesses from many networks at one account. Unknown devices share one ceiling for each name that is typed, whether it exists or not.
+ * That ceiling does not stop a known device. It has a few tries of its own, and counts as unknown when they are used up.
  */
 export const createPasswordGuesses = (deps: Dependencies) => {
-  const { countedRequests, knownDevicesCount, nameMarks, knownBrowsers, callers, users } = deps
+  const { countedRequests, knownDeviceCounter, nameMarks, knownBrowsers, callers, users } = deps
   const { login } = deps.routeLimiters
   const nameLimiter: Limiter = { ...deviceLimiter, name: 'account', limit: deps.nameLimit }
 
@@ -60,14 +60,14 @@ export const createPasswordGuesses = (deps: Dependencies) => {
 
   const count = async ({ account, name, findSubject }: Guess, request: FastifyRequest, reply: FastifyReply) => {
     const userId = account.id
-    const nonce = knownBrowsers.deviceOf(account, request)
-    const device = nonce === undefined ? undefined : deviceSubject(userId, nonce)
+    const nonce = knownBrowsers.nonceOf(account, request)
+    const deviceKey = nonce === undefined ? undefined : deviceSubject(userId, nonce)
     const isKnown =
-      device !== undefined &&
-      (await tryReserve(deviceLimiter, device, reply)) &&
+      deviceKey !== undefined &&
+      (await tryReserve(deviceLimiter, deviceKey, reply)) &&
       (await tryReserve(knownDevicesLimiter, userSubject(userId), reply))
     if (!countedRequests.hasReservation(request, login)) {
-      const ownSubject = isKnown && knownDevicesCount === 'own' ? device : undefined
+      const ownSubject = isKnown && knownDeviceCounter === 'own' ? deviceKey : undefined
       const limited = await countedRequests.count(
         login,
         ownSubject ?? clientNetwork(request),
@@ -81,31 +81,32 @@ export const createPasswordGuesses = (deps: Dependencies) => {
     return countedRequests.count(nameLimiter, nameMarks.of(name) ?? '', request, reply, findSubject)
   }
 
-  const countUser = (account: DeviceOwner, name: string, request: FastifyRequest, reply: FastifyReply) =>
+  const countGuessOfUser = (account: DeviceOwner, name: string, request: FastifyRequest, reply: FastifyReply) =>
     count({ account, name, findSubject: async () => ({ userId: account.id, typedName: name }) }, request, reply)
 
   return {
-    /** Before the body of a sign-in is read: one that cannot be read counts too. */
+    /** Counts before the body of a sign-in is read, so that a body that cannot be read counts, too. */
     beforeName: limitHook({ ...guessLimiters, names: ['login'] }, async (request, reply) =>
-      knownDevicesCount === 'own' && knownBrowsers.claimsAny(request)
+      knownDeviceCounter === 'own' && knownBrowsers.claimsAny(request)
         ? undefined
         : countedRequests.count(login, clientNetwork(request), request, reply),
     ),
-    /** For a body with `username`. The work is the same for a name that does not exist. */
+    /** For a body with `username`. A name without an account takes the same work. */
     byName: limitHook(guessLimiters, async (request, reply) => {
       const { username: name } = request.body as { username: string }
       const user = knownBrowsers.claimsAny(request) ? await users.findByLogin(name) : undefined
-      // Looked up in every case, so that the time does not show whether there is an account.
+      // When the limit is reached, the name is looked up for the event whether or not it has an account, so the time tells nothing.
+      // `user` above cannot be used: it is looked up only for browsers with a device cookie.
       const findSubject = async () => ({ userId: (await users.findByLogin(name))?.id, typedName: name })
       return count({ account: user ?? noAccount, name, findSubject }, request, reply)
     }),
-    /** For a caller who proves it with the password. */
+    /** For a signed-in user who confirms their identity with the password. */
     byCaller: limitHook(guessLimiters, async (request, reply) => {
       const { userId, username } = callers.of(request)
       const user = knownBrowsers.claimsAny(request) ? await users.findById(userId) : undefined
-      return countUser(user ?? { ...noAccount, id: userId }, username, request, reply)
+      return countGuessOfUser(user ?? { ...noAccount, id: userId }, username, request, reply)
     }),
-    /** For a user who is named by something else, such as a mailed link. */
-    byUser: countUser,
+    /** For a user who is known by something else than a name, such as a mailed link. */
+    byUser: countGuessOfUser,
   }
 }

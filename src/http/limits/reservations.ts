@@ -9,10 +9,10 @@ import { createWaitingReservations } from './waiting-reservations.js'
 /** The longest that a request waits, for all its counters together. */
 const maxWait = 5 * seconds
 
-/** `onDecision` tells the attempts that wait for this one. */
+/** `onDecision` wakes the attempts that wait for this one. */
 type HeldReservation = { limiter: Limiter; key: string; reservation: Reservation; onDecision: () => void }
 
-/** Remembers what each request has reserved in which counters, until it is answered: it may get that back. */
+/** Remembers the reservations of each request until it is answered, because it may get them back. */
 export const createReservations = (cache: Pick<Cache, 'reserve' | 'refund'>) => {
   const held = new WeakMap<FastifyRequest, readonly HeldReservation[]>()
   const waitDeadlines = new WeakMap<FastifyRequest, number>()
@@ -20,7 +20,7 @@ export const createReservations = (cache: Pick<Cache, 'reserve' | 'refund'>) => 
   const heldBy = (request: FastifyRequest) => held.get(request) ?? []
 
   const hold = (reserved: HeldReservation, reply: FastifyReply) => {
-    // At the latest here: its client may be gone, or its answer may fail.
+    // The attempt is decided here at the latest: its client may be gone, or its answer may fail.
     reply.raw.once('close', reserved.onDecision)
     held.set(reply.request, [...heldBy(reply.request), reserved])
   }
@@ -32,7 +32,7 @@ export const createReservations = (cache: Pick<Cache, 'reserve' | 'refund'>) => 
   }
 
   return {
-    /** For attempts that count only for this client: they wait for no others. */
+    /** Reserves without a wait, for attempts that count only for this client. */
     reserve: async (limiter: Limiter, subject: string, reply: FastifyReply) => {
       const key = limiterKey(limiter.name, subject)
       const reservation = await cache.reserve(key, limiter.limit)
@@ -49,7 +49,7 @@ export const createReservations = (cache: Pick<Cache, 'reserve' | 'refund'>) => 
     },
     hasReservation: (request: FastifyRequest, { name }: Limiter) =>
       heldBy(request).some(({ limiter }) => limiter.name === name),
-    /** Gives back what can be given back. */
+    /** Gives back all reservations of the request. */
     release: async (request: FastifyRequest, reply: FastifyReply) => {
       const reservations = heldBy(request)
       held.delete(request)

@@ -10,7 +10,7 @@ type Dependencies = { cache: Cache; callers: Callers; routeLimiters: RouteLimite
 
 export type ReserveRotation = ReturnType<typeof createReserveRotation>
 
-/** Counts in the limit of refreshes from inside a handler, which knows only later whether there is anything to count. */
+/** Counts a refresh from inside a handler, which finds out only later whether there is one to count. */
 export const createReserveRotation =
   ({ cache, callers, routeLimiters, onRejection }: Dependencies) =>
   async (request: FastifyRequest) => {

@@ -12,8 +12,8 @@ type Dependencies = {
   countedRequests: Pick<CountedRequests, 'count'>
   accountLimit: Limit
   networkLimit: Limit
-  /** `own`: a known device is not stopped by others in its network. */
-  knownDevicesCount: 'shared' | 'own'
+  /** `own`: a known device has its own counter, so that others in its network cannot stop it. */
+  knownDeviceCounter: 'shared' | 'own'
   cache: Pick<Cache, 'forget'>
   knownBrowsers: Pick<KnownBrowsers, 'browserOf'>
 }
@@ -21,9 +21,9 @@ type Dependencies = {
 export type SignInLimits = ReturnType<typeof createSignInLimits>
 
 /**
- * Passwords that were right: a program that signs in again and again, instead of keeping its session, would fill the tables and keep
- * the threads busy. They are counted after the proof, so that who does not know the password cannot use them up. Each known device
- * has a count of its own: who knows the password does not stop the owner's browser, not even in a browser that is known too.
+ * Limits sign-ins with the right password: a program that signs in again and again, instead of keeping its session, would fill the
+ * tables and keep the threads busy. They are counted after the proof, so that only a client with the password can use them up. Each
+ * known device has its own counter, so a thief with the password cannot lock out the owner's browser.
  */
 export const createSignInLimits = (deps: Dependencies) => {
   const { countedRequests, knownBrowsers, cache } = deps
@@ -34,8 +34,8 @@ export const createSignInLimits = (deps: Dependencies) => {
 
   return {
     /**
-     * Counts a sign-in, and answers if it is one too many. The account comes first: one that is over its limit uses up none of its
-     * network's.
+     * Counts a sign-in, and answers if it is one too many. The account is counted first: if it is over its limit, the network loses no
+     * attempt.
      */
     countSignIn: async (user: DeviceOwner & Pick<User, 'username'>, request: FastifyRequest, reply: FastifyReply) => {
       const browser = knownBrowsers.browserOf(user, request)
@@ -43,10 +43,10 @@ export const createSignInLimits = (deps: Dependencies) => {
       const limited = await (browser === undefined
         ? countedRequests.count(unknownDevicesLimiter, userSubject(user.id), request, reply, findSubject)
         : countedRequests.count(knownDevicesLimiter, deviceSubject(user.id, browser), request, reply, findSubject))
-      if (limited || (browser !== undefined && deps.knownDevicesCount === 'own')) return limited
+      if (limited || (browser !== undefined && deps.knownDeviceCounter === 'own')) return limited
       return countedRequests.count(networkLimiter, clientNetwork(request), request, reply)
     },
-    /** The account has a new password: who used the sign-ins up may have known the earlier one. */
+    /** Resets the count after a new password, because a thief who knew the earlier one may have used the sign-ins up. */
     forgetSignIns: async (account: DeviceOwner, request: FastifyRequest) => {
       const browser = knownBrowsers.browserOf(account, request)
       await cache.forget(limiterKey(unknownDevicesLimiter.name, userSubject(account.id)))

@@ -22,7 +22,7 @@ type Dependencies = { countedRequests: Pick<CountedRequests, 'count'>; callers: 
 
 export type UserCodeLimit = ReturnType<typeof createUserCodeLimit>
 
-/** Counts codes of devices that are entered, before they are compared. A right one is given back. */
+/** Counts the code of a device before it is compared. A right code is given back. */
 export const createUserCodeLimit =
   ({ countedRequests, callers }: Dependencies) =>
   async (request: FastifyRequest, reply: FastifyReply) => {

@@ -3,13 +3,13 @@ import type { Reservation } from '../../platform/cache/cache.js'
 
 type Undecided = { count: number; decisions: number; waiting: Set<() => void> }
 
-/** The most that wait at one counter: more are hardly colleagues who sign in at the same moment. */
+/** At most so many attempts wait at one counter. More are hardly colleagues who sign in at the same moment. */
 const maxWaiting = 50
 
 /**
- * Attempts of this process that are counted and may still be given back. An attempt that finds a counter full waits until one of
- * them is decided: otherwise colleagues behind one address who sign in at the same moment would refuse each other, although
- * none has failed. What is refused in the end is the same: the counter decides, not the wait.
+ * Attempts of this process that are counted and may still be given back. An attempt that finds a counter full waits until one of them
+ * is decided: otherwise colleagues behind one address who sign in at the same moment would refuse each other, although none has failed.
+ * The wait does not change which attempts are refused in the end: the counter decides.
  */
 export const createWaitingReservations = () => {
   const attempts = new Map<string, Undecided>()
@@ -59,7 +59,7 @@ export const createWaitingReservations = () => {
       const undecided = undecidedBefore ?? attempts.get(key)
       const timeLeft = settle - performance.now()
       if (!undecided || timeLeft <= 0 || undecided.waiting.size >= maxWaiting || response.closed) return { reservation }
-      // One may have been decided while the counter was asked.
+      // An attempt may have been decided while the counter was asked.
       if (undecided.decisions === decisionsBefore && !(await nextDecision(undecided, timeLeft, response)))
         return { reservation }
     }

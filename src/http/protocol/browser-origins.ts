@@ -4,7 +4,7 @@ import type { Applications } from '../../domain/applications/applications.js'
 import type { Clock } from '../../lib/clock.js'
 import { seconds } from '../../lib/durations.js'
 
-/** A page of an application that was just added waits at most this long. */
+/** How long the page of an application that was just added may have to wait. */
 const refreshInterval = 5 * seconds
 
 const exposedHeaders = 'WWW-Authenticate, Retry-After'
@@ -16,7 +16,10 @@ const preflightHeaders = {
 
 const loopback = /^http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost)(?::\d+)?$/
 
-/** The origins of pages: `https`, and outside production those of this machine. An address with another scheme has the origin `null`. */
+/**
+ * The origins of the applications' pages: those with `https`, and outside production those of this machine. An address with another
+ * scheme has the origin `null`.
+ */
 export const originsOf = (applications: readonly Application[], production: boolean) =>
   applications
     .filter(({ kind }) => kind === 'browser')
@@ -37,7 +40,7 @@ export const createBrowserOrigins = ({ clock, production }: { clock: Clock; prod
     try {
       origins = new Set(originsOf(await applications.list(), production))
     } catch {
-      // The request itself says that the database is away; until then the list is the last one that was read.
+      // The database is away, which the request itself will report. The last list stays, and is read again next time.
       readAt = Number.NEGATIVE_INFINITY
     }
     return origins

@@ -19,7 +19,7 @@ import { type ProtocolError, sendProtocolError } from './protocol-errors.js'
 
 type Credentials = { id: string; secret: string | undefined }
 
-/** For the operators of the application, which is known. */
+/** A note for the operators of a known application. */
 type Note = { application: Application; sentence: string }
 type Invalid = Refused<'invalid'> & { fault: ProtocolError; note?: Note | undefined }
 
@@ -28,7 +28,7 @@ const invalidRequest = (description: string): Invalid =>
 const invalidClient = (description: string, note?: Note): Invalid =>
   refuse('invalid', { fault: { error: 'invalid_client', description, status: 401 } as const, note })
 
-/** Encoded as in a form before it was joined (RFC 6749, 2.3.1). */
+/** Each part was encoded as in a form before they were joined (RFC 6749, 2.3.1). */
 const decodePart = (part: string) => decodeURIComponent(part.replaceAll('+', ' '))
 
 const readBasic = (authorization: string): Credentials | undefined => {
@@ -72,7 +72,7 @@ const judge = async (
   { applications, applicationSecrets }: ClientNouns,
 ): Promise<Application | Invalid> => {
   const application = await applications.find(id)
-  // Asked for an unknown application too, so that the time does not tell which there are.
+  // The secret is compared for an unknown application, too, so that the time does not show which applications exist.
   const isRight = secret !== undefined && (await applicationSecrets.isRight(id, secret))
   if (!application) return invalidClient('The client is not known or its secret is wrong')
   const invalid = (description: string, sentence: string) => invalidClient(description, { application, sentence })
@@ -85,8 +85,8 @@ const judge = async (
 }
 
 /**
- * The subject by which the requests of a client are counted. Anyone can send the id of a client without a secret: it must not use up what
- * others need.
+ * The subject by which the requests of a client are counted. Anyone can send the id of a client that has no secret, so such a client is
+ * counted by network.
  */
 const subjectOf = ({ id, kind }: Application, request: FastifyRequest) =>
   kind === 'web' ? `application:${id}` : `application:${id}:${clientNetwork(request)}`
@@ -100,7 +100,7 @@ const applicationLimiter: Limiter = {
 type Reporting = { events: Pick<Events, 'record'>; clock: Clock }
 type Dependencies = Reporting & { countedRequests: CountedRequests; routeLimiters: Pick<RouteLimiters, 'login'> }
 
-/** A program with a wrong secret tries again and again. One event says it. */
+/** A program with a wrong secret tries again and again, but causes one event in this time. */
 const reportWindow = 15 * minutes
 const maxReported = 1_000
 
@@ -138,8 +138,9 @@ const networkLimitedSentence = (network: string) =>
 export type ClientAuthentication = ReturnType<typeof createClientAuthentication>
 
 /**
- * Authenticates the client that sends a request to the token endpoint or the revocation endpoint. A failure counts as a failed sign-in of
- * its network, and is counted before it is compared; a client that is right is let in even when that limit is reached.
+ * Authenticates the client that sends a request to the token endpoint or the revocation endpoint. A failure counts as a failed sign-in
+ * of its network, and is counted before the secret is compared; a client with the right secret is let in even when that limit is
+ * reached.
  */
 export const createClientAuthentication = ({
   countedRequests,
@@ -163,7 +164,7 @@ export const createClientAuthentication = ({
   const report = createReport({ events, clock })
 
   return {
-    /** The application; undefined once the request is answered. */
+    /** Returns the application; undefined if the request was answered with a refusal. */
     authenticate: async (form: Form, nouns: ClientNouns, request: FastifyRequest, reply: FastifyReply) => {
       const reservation = await countedRequests.reserve(login, clientNetwork(request), reply)
       const [repeated] = form.repeated

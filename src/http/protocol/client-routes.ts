@@ -11,16 +11,16 @@ export type ClientRouteParts<Nouns extends ClientNouns> = {
   protocolDoor: ProtocolDoor<Nouns>
   clientAuthentication: ClientAuthentication
   countedRequests: Pick<CountedRequests, 'refundSuccess'>
-  /** Told of a request whose client was refused, with the status of the answer. */
+  /** Called for a request whose client was refused, with the status of the answer. */
   onClientRefused?: (form: Form, status: number) => void
-  /** Further limiters in which its handler counts. */
+  /** Further limiters in which the handler counts. */
   countsIn?: readonly LimiterName[]
 }
 
 /** The request of a client that has authenticated. */
 export type ClientRequest = { application: Application; form: Form; request: FastifyRequest; reply: FastifyReply }
 
-/** A route that takes the form of an application, once the application has proven which one it is. */
+/** Adds a route that takes the form of an application after the application has authenticated. */
 export const addClientRoute = <Nouns extends ClientNouns>(
   server: Server,
   url: string,

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { isCleanText } from '../../lib/strict-json.js'
 import { takesForm } from './protocol-routes.js'
 
-/** The values of a form. A name that came twice is in `repeated` (RFC 6749, 3.1: it must not), with its first value. */
+/** The values of a form. A name that came twice, which RFC 6749 (3.1) forbids, is in `repeated`; `values` has its first value. */
 export type Form = { values: ReadonlyMap<string, string>; repeated: readonly string[] }
 
 /** A value of a parameter may be in quotes (RFC 9110, 5.6.6). */
@@ -22,7 +22,7 @@ const readForm = (text: string): Form | undefined => {
   return { values, repeated }
 }
 
-/** Parses forms, on the routes of the closed list only. The size is bounded as for every body. */
+/** Parses forms, but only on the routes of `protocolRoutes`. The size is bounded as for every body. */
 export const acceptForms = (server: FastifyInstance) => {
   server.addContentTypeParser(
     'application/x-www-form-urlencoded',

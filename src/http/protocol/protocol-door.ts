@@ -14,8 +14,8 @@ type WithApplications = { applications: Pick<Applications, 'list'> }
 export type ProtocolDoor<Nouns extends WithApplications> = ReturnType<typeof createProtocolDoor<Nouns>>
 
 /**
- * In front of the handlers for programs: without an application the address is unknown; pages of applications in browsers may read the
- * answer.
+ * Stands in front of the handlers for programs. While there is no application, their addresses are unknown. Pages of applications in
+ * browsers may read the answers.
  */
 export const createProtocolDoor = <Nouns extends WithApplications>({
   openidProvider,
@@ -28,7 +28,7 @@ export const createProtocolDoor = <Nouns extends WithApplications>({
     return nouns ? handler(nouns, request, reply) : sendRefusal(reply, refuse('not_found'))
   }
 
-  /** With every answer: a page may also read what is refused before a handler sees it, such as a body that is too large. */
+  /** Runs with every answer, so that a page may also read a refusal from before the handler, such as for a body that is too large. */
   const grant = async (request: FastifyRequest, reply: FastifyReply) => {
     const nouns = await openidProvider.open().catch(() => undefined)
     if (nouns) await browserOrigins.grant(nouns.applications, request, reply)
@@ -37,7 +37,7 @@ export const createProtocolDoor = <Nouns extends WithApplications>({
   return {
     /** The hook and the handler of a route. */
     through: (handler: Handler) => ({ onSend: [grant], handler: answerWith(handler) }),
-    /** Answers the preflight of a browser, before it sends a request of another site's page. */
+    /** Answers the preflight that a browser sends before a request of another site's page. */
     answerPreflights: (server: Server, url: string) =>
       server.route({
         method: 'OPTIONS',

@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import type { RefusalCode } from '../../contract/refusals.js'
 
-/** The words of RFC 6749 (5.2), RFC 6750 (3.1), RFC 7009 (2.2.1) and RFC 8628 (3.5). */
+/** The error codes of RFC 6749 (5.2), RFC 6750 (3.1), RFC 7009 (2.2.1) and RFC 8628 (3.5). */
 export type ProtocolErrorCode =
   | 'invalid_request'
   | 'invalid_client'
@@ -31,11 +31,11 @@ export type ProtocolError = {
 const challenges = {
   basic: () => 'Basic realm="latchkey"',
   bearer: ({ error, description }: ProtocolError) => `Bearer error="${error}", error_description="${description}"`,
-  /** For a request without a token: it did nothing wrong (RFC 6750, 3.1). */
-  bare: () => 'Bearer',
+  /** For a request without a token, which is no error (RFC 6750, 3.1). */
+  bearerWithoutError: () => 'Bearer',
 }
 
-/** `scheme`: how the sender could prove itself, for the answers that have `WWW-Authenticate`. */
+/** `scheme`: the entry of `challenges` for answers that have `WWW-Authenticate`. */
 export const sendProtocolError = (reply: FastifyReply, fault: ProtocolError, scheme?: keyof typeof challenges) => {
   const { error, description, status = 400 } = fault
   if (scheme) reply.header('WWW-Authenticate', challenges[scheme](fault))
@@ -52,7 +52,7 @@ const protocolCodes: Partial<Record<RefusalCode, ProtocolErrorCode>> = {
 
 const toPlainAscii = (text: string) => text.replaceAll(/["\\]|[^\x20-\x7e]/g, '')
 
-/** The body of a refusal that a hook or a failure gives on such a route. */
+/** The body of a refusal that a hook or a failure causes on a route of the protocol. */
 export const protocolBodyOf = (refused: RefusalCode, message: string) => ({
   error: protocolCodes[refused] ?? 'invalid_request',
   error_description: toPlainAscii(message),

@@ -6,7 +6,7 @@ import type { FastifyRequest } from 'fastify'
  */
 type SentBy = 'program' | 'navigation'
 
-/** The closed list. A test walks over all routes: every other one refuses forms and other sites. */
+/** The closed list of these routes. A test checks that every other route refuses forms and other sites. */
 export const protocolRoutes: Readonly<Record<string, SentBy>> = {
   'POST /api/auth/token': 'program',
   'OPTIONS /api/auth/token': 'program',
@@ -35,17 +35,17 @@ export const isProtocolRoute = (request: FastifyRequest) => senderOf(request) !=
 export const isAddressForPrograms = (url: string) =>
   Object.entries(protocolRoutes).some(([route, sentBy]) => sentBy === 'program' && route.endsWith(` ${url}`))
 
-/** Its errors are in the words of the protocol. */
+/** Whether programs send the request. Then its errors are in the words of the protocol. */
 export const isForPrograms = (request: FastifyRequest) => senderOf(request) === 'program'
 
-/** Whether it takes a form instead of JSON. */
+/** Whether the request has a form instead of JSON. */
 export const takesForm = (request: FastifyRequest) => request.method === 'POST' && senderOf(request) !== undefined
 
-/** Older browsers send no `Sec-Fetch-Mode`: then it may be one. */
+/** Older browsers send no `Sec-Fetch-Mode`, so a request without it counts as a navigation. */
 const isNavigation = ({ headers }: FastifyRequest) =>
   (headers['sec-fetch-mode'] ?? 'navigate') === 'navigate' && (headers['sec-fetch-dest'] ?? 'document') === 'document'
 
-/** Whether another site may send it. */
+/** Whether another site may send the request. */
 export const passesFromOtherSites = (request: FastifyRequest) => {
   const sender = senderOf(request)
   return sender === 'program' || (sender === 'navigation' && isNavigation(request))
