@@ -8,15 +8,15 @@ export const lease = 60 * seconds
 const maxLanes = 4
 const pollInterval = 5 * seconds
 const stopTimeout = 5 * seconds
-/** Milliseconds. Triggers queue with a change, which is usually committed by then. */
+/** A change that queues items wakes the rounds before its commit. This many milliseconds later it is usually committed. */
 const usualCommitTime = 50
 
-/** Plus or minus a fifth, so that items that wait for the same server are not all tried at once. */
+/** Changes a pause by up to a fifth, so that items that wait for the same server are not all tried at once. */
 export const scatterPause = (pause: number, chance: number) => pause * (0.8 + 0.4 * chance)
 
 export const reasonOf = (error: unknown) => (error instanceof Error ? error.message : 'unknown failure')
 
-/** Records a delivery. It is tried until the lease ends: otherwise it would be delivered twice. */
+/** Records a delivery. A failed write is repeated until the lease ends, because an item without a record is delivered again. */
 export const recordDelivery = async <Result>(write: () => Promise<Result>) => {
   for (let pause = 500; ; pause *= 2) {
     try {
@@ -30,13 +30,13 @@ export const recordDelivery = async <Result>(write: () => Promise<Result>) => {
 
 type Deliveries<Item> = {
   claim: () => Promise<Item | undefined>
-  /** Whether to go on with the next item. */
+  /** Resolves to true if the next item may be delivered, too. */
   deliver: (item: Item) => Promise<boolean>
-  /** Told when the database could not be asked. */
+  /** Called when the database cannot be used. */
   onFailure: (reason: string) => void
 }
 
-/** All that waits, a few at a time. A lane that has found something opens the next one: most often there is a single item. */
+/** Delivers all waiting items, a few at a time. Most often there is only one, so a lane opens the next lane only when it has an item. */
 export const deliverInLanes = async <Item>({ claim, deliver }: Pick<Deliveries<Item>, 'claim' | 'deliver'>) => {
   const drain = async (claimed: Item) => {
     let item: Item | undefined = claimed
@@ -49,7 +49,7 @@ export const deliverInLanes = async <Item>({ claim, deliver }: Pick<Deliveries<I
   return openLanes(maxLanes)
 }
 
-/** One timer, which rings at the earliest time that it was set to. */
+/** A timer that rings at the earliest of the times that it was set to. */
 const createAlarm = (ring: () => void) => {
   let timer: NodeJS.Timeout | undefined
   let ringsAt = Number.POSITIVE_INFINITY
@@ -75,16 +75,16 @@ const createAlarm = (ring: () => void) => {
   }
 }
 
-/** Runs again and again, outside of requests, and at once when it is woken. Told of a failure, it goes on. */
+/** Calls `run` again and again, outside of requests, and earlier when it is woken. It continues after a failure. */
 export const createRounds = (options: {
   run: () => Promise<void>
   interval: number
-  /** Told when the database could not be asked. */
+  /** Called when the database cannot be used. */
   onFailure: (reason: string) => void
 }) => {
   const { run, interval, onFailure } = options
   const inOwnContext = createDetachedContext('deliveries')
-  let running = false
+  let isRunning = false
   let round: Promise<void> | undefined
   let mustRunAgain = false
 
@@ -92,12 +92,12 @@ export const createRounds = (options: {
     do {
       mustRunAgain = false
       await run()
-    } while (mustRunAgain && running)
+    } while (mustRunAgain && isRunning)
   }
 
   /** Runs now instead of at the next round. */
   const nudge = () => {
-    if (!running) return
+    if (!isRunning) return
     if (round) {
       mustRunAgain = true
       return
@@ -114,20 +114,20 @@ export const createRounds = (options: {
 
   /** Runs after this delay, or earlier if that is already planned. */
   const wake = (delay: number) => {
-    if (running) alarm.set(delay)
+    if (isRunning) alarm.set(delay)
   }
 
   return {
-    isRunning: () => running,
+    isRunning: () => isRunning,
     start: () => {
-      running = true
+      isRunning = true
       inOwnContext(nudge)
     },
-    /** Lets deliveries under way finish: one that is cut off after the other server took it would be repeated. */
-    stop: async (underWay: readonly Promise<unknown>[] = []) => {
-      running = false
+    /** Lets current deliveries finish. A delivery that is cut off after the other server has taken it would be repeated. */
+    stop: async (deliveries: readonly Promise<unknown>[] = []) => {
+      isRunning = false
       alarm.clear()
-      await withTimeout(Promise.all([round, ...underWay]), stopTimeout, () => undefined)
+      await withTimeout(Promise.all([round, ...deliveries]), stopTimeout, () => undefined)
     },
     nudge: () => inOwnContext(nudge),
     wake: () => inOwnContext(() => wake(usualCommitTime)),
@@ -136,7 +136,7 @@ export const createRounds = (options: {
 
 /**
  * Delivers what waits in a table to another server, a few items at a time. Several instances may do this at the same time: `claim`
- * gives each item to one of them. `deliver` says whether to continue with the next one: not if the other server cannot be reached.
+ * gives each item to one of them. `deliver` resolves to false if the other server cannot be reached; then the lane ends.
  */
 export const createDeliveryRounds = <Item>({ claim, deliver, onFailure }: Deliveries<Item>) => {
   const claimWhileRunning = async () => (rounds.isRunning() ? claim() : undefined)

@@ -23,46 +23,46 @@ export class MigrationsBroken extends OperatorError {
 }
 
 /**
- * `oldestProgram` is the number of the last migration that an older program must know to run on this one; null when
- * every older program must stop.
+ * `oldestProgram` is the number of the last migration that an older program must know to run on a schema with this migration. It is
+ * null if every older program must stop.
  */
 type Migration = { name: string; text: string; checksum: string; oldestProgram: number | null }
-type Applied = { name: string; checksum: string; appliedAt: Date; oldestProgram: number | null }
+type AppliedMigration = { name: string; checksum: string; appliedAt: Date; oldestProgram: number | null }
 type AppliedRow = { name: string; checksum: string; applied_at: Date; oldest_program: number | null }
 
 export type SchemaStatus = {
-  applied: Pick<Applied, 'name' | 'appliedAt' | 'oldestProgram'>[]
-  /** The program has these and the database does not. */
+  applied: Pick<AppliedMigration, 'name' | 'appliedAt' | 'oldestProgram'>[]
+  /** The migrations that the program has and the database does not. */
   pending: Pick<Migration, 'name' | 'oldestProgram'>[]
-  /** The database has these and the program does not know them. All of them let the program run. */
+  /** The migrations that the database has and the program does not know. All of them let the program run. */
   newer: string[]
 }
 
 type SchemaOptions = Pick<MigrateOptions, 'database' | 'directory'>
 
 export type MigrateOptions = {
-  /** Connected as the role that owns the schema. */
+  /** The database, connected as the role that owns the schema. */
   database: Database
   /** The folder of NNNN-name.sql files. */
   directory: string
-  /** For the role of the running service, if it is another one. */
+  /** The rights of the role of the running service, if that is not the owner. */
   grants?: Grants
   /** How long to wait for another instance that is migrating. */
   timeoutMs?: number
 }
 
-// One number for every Latchkey on a PostgreSQL server; advisory locks are separate in each database.
+// Every Latchkey has the same number. That is enough, because each database of a server has its own advisory locks.
 const lockKey = 7_284_110_452
 const pauseMs = 100
 /**
- * How long a migration waits for a lock: requests wait behind it. PostgreSQL looks for deadlocks after a second (and may choose a
- * request to give up): before that, the migration lets everything go and comes again.
+ * How long a migration waits for a lock, because requests wait behind it. After a second PostgreSQL looks for deadlocks, and may end a
+ * request instead of the migration. Before that, the migration releases everything and tries again.
  */
 const lockMs = 500
 
 /**
- * Applies what is missing, in order, each file in a transaction of its own. Returns the names of what it applied. The database of
- * a running service is left to that service.
+ * Applies the missing migrations in order, each in a transaction of its own, and returns their names. The database of a running service
+ * is not migrated here: the service does that itself.
  */
 export const migrate = async ({
   database,
@@ -98,7 +98,7 @@ export const migrate = async ({
 /** How long a service may take from the opening of its database to the last migration. */
 const longestStartMs = 10_000
 
-/** A service of this version applies every migration at its start. If one is missing later, its tables are not what they seem. */
+/** Waits until the running service has applied every migration. A service of this version does so at its start. */
 const waitForService = async (database: Database, migrations: Migration[]) => {
   const giveUpAt = performance.now() + longestStartMs
   for (;;) {
@@ -113,7 +113,7 @@ const waitForService = async (database: Database, migrations: Migration[]) => {
   }
 }
 
-/** For an instance that must not migrate: resolves if the program can run on the schema, and otherwise says what to run. */
+/** Rejects if the program cannot run on the schema, and says what to run. It is for an instance that must not migrate. */
 export const checkSchema = async (options: SchemaOptions): Promise<void> => {
   const [first] = await pendingMigrations(options)
   if (first)
@@ -125,8 +125,8 @@ export const pendingMigrations = async (options: SchemaOptions): Promise<string[
   (await schemaStatus(options)).pending.map(({ name }) => name)
 
 /**
- * The migrations that were applied, those that are missing, and those that a newer program has added. Rejects when this program must not
- * run on it. Without a database, nothing was applied.
+ * The migrations that were applied, those that are missing, and those that a newer program has added. Rejects if this program must not
+ * run on the schema. Without a database, all migrations are missing.
  */
 export const schemaStatus = async (options: Partial<SchemaOptions> & { directory: string }): Promise<SchemaStatus> => {
   const migrations = await readMigrations(options.directory)
@@ -134,7 +134,7 @@ export const schemaStatus = async (options: Partial<SchemaOptions> & { directory
   return await compare(options.database, migrations).catch(explainUnreadable)
 }
 
-/** For a report: as `schemaStatus`, but also for a schema on which this program must not run, with the reason. */
+/** Like `schemaStatus`, but does not reject a schema on which this program must not run: `tooNew` has the reason. */
 export const describeSchema = async (
   options: Partial<SchemaOptions> & { directory: string },
 ): Promise<SchemaStatus & { tooNew?: string }> => {
@@ -146,14 +146,14 @@ export const describeSchema = async (
   return { applied, pending, newer: newer.map(({ name }) => name), tooNew: refusal.message }
 }
 
-// The lock belongs to the transaction: it ends with the commit, or with the connection if the process is killed. The state
-// is read while holding it, so a second instance finds the work done. We try the lock instead of waiting for it, because a
-// waiting statement would run into the timeouts for broken servers.
+// The lock belongs to the transaction: it ends with the commit, or with the connection if the process is killed. The state is read
+// under the lock, so a second instance finds the work done. The lock is tried and not waited for, because a waiting statement would run
+// into the timeouts for broken servers.
 const applyNext = async (sql: Transaction, migrations: Migration[], grants: Grants | undefined) => {
   const [lock] = await sql.query<{ mine: boolean }>('select pg_try_advisory_xact_lock($1) as mine', [lockKey])
   if (!lock?.mine) return 'busy'
-  // Before the state is read: a connection may remember that the table does not exist, although the instance that had the
-  // lock has created it. `create table if not exists` refreshes that; a lookup by name does not.
+  // This comes before the state is read. A connection may remember that the table does not exist, although the instance that had the
+  // lock has created it. `create table if not exists` refreshes what the connection knows; a lookup by name does not.
   await sql.script(tableOfMigrations)
   const { pending, newer } = await compare(sql, migrations)
   const [next] = pending
@@ -171,7 +171,7 @@ const applyNext = async (sql: Transaction, migrations: Migration[], grants: Gran
   return { applied: next.name }
 }
 
-/** 55P03: a lock was not free in time. 40P01: a deadlock. Nothing was changed. */
+/** 55P03 means that a lock was not free in time, and 40P01 a deadlock. In both cases nothing was changed. */
 const busyIfLocked = (error: unknown) => {
   const cause = error instanceof StoreUnavailable ? error.cause : undefined
   if (cause instanceof Error && 'code' in cause && (cause.code === '55P03' || cause.code === '40P01'))
@@ -195,31 +195,31 @@ const explainPrivilege =
     throw error
   }
 
-const notOwner =
+const notOwnerText =
   'The database must be migrated and this role may not do it: run `latchkey migrate` as the role that owns the schema.'
-const explainRefusal = explainPrivilege(notOwner)
+const explainRefusal = explainPrivilege(notOwnerText)
 
-/** Rejects when the role of this connection cannot migrate: it may create no tables, or others own them. Changes nothing. */
+/** Rejects if the role of this connection cannot migrate, because it may not create tables or does not own them. Changes nothing. */
 export const requireOwner = async (sql: Sql, tables: readonly string[]) => {
   const { creates, tablesOfOthers } = await rightsToMigrate(sql, tables)
-  if (!creates || tablesOfOthers > 0) throw new SchemaOutdated(notOwner)
+  if (!creates || tablesOfOthers > 0) throw new SchemaOutdated(notOwnerText)
 }
 
-// For example after a restore without privileges.
+// This can happen after a restore without privileges.
 const explainUnreadable = explainPrivilege(
   'The tables are there and this role has no rights on them: run `latchkey migrate` as the role that owns the schema, which grants them.',
 )
 
-/** The migrations that a newer program has applied, and the reason if this one must not run on them. */
-const newerThan = (migrations: Migration[], applied: Applied[]) => {
+/** The migrations that a newer program has applied, and the error if this program must not run on them. */
+const newerThan = (migrations: Migration[], applied: AppliedMigration[]) => {
   const newest = migrations.length
   const known = new Set(migrations.map(({ name }) => name))
   const newer = applied.filter(({ name }) => !known.has(name) && numberOf(name) > newest)
-  const refusing = newer.find(({ oldestProgram }) => oldestProgram === null || oldestProgram > newest)
+  const refusingMigration = newer.find(({ oldestProgram }) => oldestProgram === null || oldestProgram > newest)
   const refusal =
-    refusing &&
+    refusingMigration &&
     new SchemaTooNew(
-      `The database has ${refusing.name}, which is newer than this program and does not let it run: start the newer program.`,
+      `The database has ${refusingMigration.name}, which is newer than this program and does not let it run: start the newer program.`,
     )
   return { newer, refusal }
 }
@@ -229,20 +229,21 @@ const compare = async (sql: NamedSql, migrations: Migration[]) => {
   const { newer, refusal } = newerThan(migrations, applied)
   if (refusal) throw refusal
   const known = new Map(migrations.map((migration) => [migration.name, migration]))
-  const shared = applied.filter((each) => !newer.includes(each))
-  for (const { name, checksum } of shared) {
+  const sharedMigrations = applied.filter((each) => !newer.includes(each))
+  for (const { name, checksum } of sharedMigrations) {
     const ownMigration = known.get(name)
     if (!ownMigration) throw new MigrationsBroken(`The database has ${name}, which this program does not have.`)
     if (ownMigration.checksum !== checksum) throw new MigrationsBroken(`${name} was changed after it had been applied.`)
   }
   // If the database has newer migrations, all migrations of this program must be there as well.
-  const places = newer.length > 0 ? migrations : migrations.slice(0, shared.length)
-  const gap = places.find(({ name }, place) => name !== shared[place]?.name)
-  if (gap) throw new MigrationsBroken(`${gap.name} was not applied, although later ones were.`)
-  return { applied, pending: migrations.slice(shared.length), newer: newer.map(({ name }) => name) }
+  const places = newer.length > 0 ? migrations : migrations.slice(0, sharedMigrations.length)
+  const missingMigration = places.find(({ name }, place) => name !== sharedMigrations[place]?.name)
+  if (missingMigration)
+    throw new MigrationsBroken(`${missingMigration.name} was not applied, although later ones were.`)
+  return { applied, pending: migrations.slice(sharedMigrations.length), newer: newer.map(({ name }) => name) }
 }
 
-const readApplied = async (sql: NamedSql): Promise<Applied[]> => {
+const readApplied = async (sql: NamedSql): Promise<AppliedMigration[]> => {
   if (!(await hasOwnTables(sql))) return []
   const rows = await sql.query<AppliedRow>(
     'select name, checksum, applied_at, oldest_program from schema_migrations order by name',
@@ -278,7 +279,7 @@ const readMigration = async (directory: string, name: string): Promise<Migration
 
 const firstLine = /^-- older programs: (?:can run from (?<oldest>\d{4})|must stop)(?:\n|$)/
 
-// No program is older than the first migration.
+// The first migration has no such line, because no program is older.
 const readOldestProgram = (name: string, text: string): number | null => {
   if (numberOf(name) === 1) return null
   const line = firstLine.exec(text)

@@ -6,7 +6,7 @@ type Times = { idleMs: number; lifetimeMs: number }
 
 export type OpenConnections = ReturnType<typeof createOpenConnections>
 
-/** The open connections of a pool. Those that are idle for too long, or too old, are closed. */
+/** The open connections of a pool. Connections that are too old, or idle for too long, are closed. */
 export const createOpenConnections = ({ idleMs, lifetimeMs }: Times) => {
   const all = new Set<Connection>()
   let usableFrom = 0
@@ -19,19 +19,19 @@ export const createOpenConnections = ({ idleMs, lifetimeMs }: Times) => {
 
   const discard = (connection: Connection) => {
     forget(connection)
-    checkIdle()
+    reportIfAllIdle()
     if (connection.isOpen()) connection.end().catch(() => undefined)
   }
 
   const idle = createIdleConnections(idleMs, discard)
-  const busy = () => all.size - idle.count()
-  const checkIdle = () => {
-    if (busy() === 0) onAllIdle()
+  const busyCount = () => all.size - idle.count()
+  const reportIfAllIdle = () => {
+    if (busyCount() === 0) onAllIdle()
   }
 
   return {
     count: () => all.size,
-    busy,
+    busy: busyCount,
     add: (connection: Connection) => {
       all.add(connection)
     },
@@ -40,18 +40,18 @@ export const createOpenConnections = ({ idleMs, lifetimeMs }: Times) => {
     takeIdle: idle.take,
     addIdle: (connection: Connection) => {
       idle.add(connection)
-      checkIdle()
+      reportIfAllIdle()
     },
-    /** No connection that was opened before this moment is used again. */
+    /** Connections that were opened before this moment are not used again. */
     retire: (before: number) => {
       usableFrom = before
       for (const connection of idle.openedBefore(usableFrom)) discard(connection)
     },
     isUsable: (connection: Connection) =>
       connection.isOpen() && connection.openedAt >= Math.max(usableFrom, performance.now() - lifetimeMs),
-    /** Resolves when none is in use any more, or the grace time is over. */
-    allIdle: async (graceMs: number) => {
-      if (busy() === 0) return
+    /** Resolves when no connection is in use any more, or when the grace time is over. */
+    waitUntilAllIdle: async (graceMs: number) => {
+      if (busyCount() === 0) return
       const lastIsIdle = new Promise<void>((resolve) => {
         onAllIdle = resolve
       })

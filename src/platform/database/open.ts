@@ -15,8 +15,8 @@ import { postgresAddress } from './postgres-address.js'
 export type DatabaseOptions = { embedded: PgliteOptions } | { postgres: PostgresOptions }
 
 /**
- * Opens the database that is configured. The embedded one is ready afterwards, or this rejects. PostgreSQL is connected
- * when first used: while it cannot be reached, statements and `migrate` reject with StoreUnavailable and may be repeated.
+ * Opens the configured database. The embedded database is ready afterwards, or this rejects. PostgreSQL is connected when it is first
+ * used. While it cannot be reached, statements and `migrate` reject with StoreUnavailable and may be repeated.
  */
 export const openDatabase = async (options: DatabaseOptions): Promise<Database> => {
   if ('postgres' in options) return createPostgres(options.postgres)
@@ -24,7 +24,7 @@ export const openDatabase = async (options: DatabaseOptions): Promise<Database> 
   return await createPglite({ ...options.embedded, templateFile })
 }
 
-/** Tries for some seconds to open a directory that another process has, if that is worth waiting for. */
+/** Tries for some seconds to open a directory that another process uses, as long as `isWorthWaiting`. */
 const openInTurn = async (open: () => Promise<Database>, isWorthWaiting: (inUse: DataDirectoryInUse) => boolean) => {
   const lastTry = performance.now() + longestWaitMs
   for (;;) {
@@ -38,13 +38,13 @@ const openInTurn = async (open: () => Promise<Database>, isWorthWaiting: (inUse:
 }
 
 type CommandOptions = PgliteOptions & {
-  /** Without it, a command in a wrong folder is refused: it would work on a new, empty database. */
+  /** Whether a missing database may be created. Otherwise a command in a wrong folder would work on a new, empty database. */
   mayCreate?: boolean
 }
 
 /**
- * The embedded database for a command: through the service that has it open, or by itself if none runs. Of several commands
- * that start together, each waits for its turn.
+ * Opens the embedded database for a command: through the running service, or directly if no service runs. If several commands start
+ * together, each waits for its turn.
  */
 export const openEmbeddedForCommand = (options: CommandOptions): Promise<Database> =>
   openInTurn(
@@ -57,17 +57,17 @@ export const openEmbeddedForCommand = (options: CommandOptions): Promise<Databas
     () => true,
   )
 
-/** The embedded database for a service: it waits for a command that has it open. */
+/** Opens the embedded database for a service. If a command has it open, the service waits until the command has ended. */
 export const openEmbeddedForService = async (options: PgliteOptions): Promise<Database> => {
   const { directory, log } = options
   const isNew = !(await hasDatabase(directory))
-  let isSaid = false
+  let isLogged = false
   const database = await openInTurn(
     () => openDatabase({ embedded: { ...options, kind: 'service' } }),
     ({ holder }) => {
       if (holder?.kind !== 'command') return false
-      if (!isSaid) log?.info({ pid: holder.pid }, 'a command uses the data directory: waiting until it has ended')
-      isSaid = true
+      if (!isLogged) log?.info({ pid: holder.pid }, 'a command uses the data directory: waiting until it has ended')
+      isLogged = true
       return true
     },
   )
@@ -75,10 +75,10 @@ export const openEmbeddedForService = async (options: PgliteOptions): Promise<Da
   return database
 }
 
-// A migration may rewrite a table; the service's own statements may not take that long.
+// A migration may rewrite a table, so it may take longer than the statements of the service.
 const migrationTimeoutMs = 30 * 60_000
 
-/** A connection of its own as the owner of the tables, with time for a migration. */
+/** Opens a connection as the owner of the tables, with a timeout that is long enough for a migration. */
 export const openAsOwner = (url: string): Database =>
   createPostgres({
     url,
@@ -88,7 +88,7 @@ export const openAsOwner = (url: string): Database =>
     statementTimeoutMs: migrationTimeoutMs,
   })
 
-/** The role of the service if it is not the owner of the tables: it needs grants. */
+/** The role of the service, which needs grants. It is undefined if the service is the owner of the tables. */
 export const roleToGrant = ({ url, ownerUrl }: { url: string; ownerUrl: string }) => {
   const role = postgresAddress(url).user
   const owner = postgresAddress(ownerUrl).user
@@ -101,7 +101,7 @@ export type MigrateAsOwnerOptions = Omit<MigrateOptions, 'database' | 'grants'> 
   grantsFor: (role: string) => Grants
 }
 
-/** Migrates PostgreSQL as the owner, and grants rights to the service's role if that is another one. */
+/** Migrates PostgreSQL as the owner, and grants rights to the role of the service if that is not the owner. */
 export const migrateAsOwner = async ({
   url,
   ownerUrl,

@@ -2,7 +2,7 @@ import type { Connection, OnClosed } from './connection.js'
 import type { ConnectionWaiters } from './connection-waiters.js'
 import type { OpenConnections } from './open-connections.js'
 
-/** `retire` stops the use of all connections that were opened before a moment: they go to the old primary. */
+/** `retire` is called when the primary has changed. It stops the use of connections that were opened before the given moment. */
 export type Open = (onClosed: OnClosed, retire: (before: number) => void) => Promise<Connection>
 
 type Dependencies = {
@@ -13,15 +13,15 @@ type Dependencies = {
   offer: (connection: Connection) => void
 }
 
-/** Opens connections while statements wait for one and there is room. */
+/** Opens connections while statements wait for a connection and the pool has room. */
 export const createOpeningConnections = ({ open, size, connections, waiters, offer }: Dependencies) => {
   const attempts = new Set<Promise<void>>()
   let isStopped = false
 
-  const onClosed: OnClosed = (connection, hung) => {
+  const onClosed: OnClosed = (connection, isHung) => {
     connections.forget(connection)
-    // If one connection hangs, the others to the same server hang as well. Close them all instead of waiting for each.
-    if (hung) connections.retire(performance.now())
+    // If a connection hangs, the other connections to the same server hang as well, so all of them are closed.
+    if (isHung) connections.retire(performance.now())
     grow()
   }
 
@@ -31,7 +31,7 @@ export const createOpeningConnections = ({ open, size, connections, waiters, off
     offer(connection)
   }
 
-  // While a connection is open, it may still become free in time. Otherwise only as many keep waiting as there are attempts left.
+  // An open connection may still become free in time. If there is none, only as many statements may wait as there are attempts left.
   const onFailed = (error: unknown) => {
     if (connections.count() === 0) waiters.refuseAfter(attempts.size, error)
   }
@@ -58,6 +58,6 @@ export const createOpeningConnections = ({ open, size, connections, waiters, off
       isStopped = true
     },
     /** Resolves when no attempt is under way. */
-    settled: () => Promise.all(attempts),
+    waitForAttempts: () => Promise.all(attempts),
   }
 }

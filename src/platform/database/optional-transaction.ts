@@ -7,7 +7,7 @@ type Statement<Parameters extends unknown[], Result> = {
 
 const isSql = (value: unknown): value is Sql => typeof value === 'object' && value !== null && 'query' in value
 
-/** For functions that are called both inside of a transaction, which is then their first parameter, and without one. */
+/** Makes a function that can be called with a transaction as its first parameter, or without one. */
 export const createOptionalTransaction =
   (database: Database) =>
   <Parameters extends unknown[], Result>(run: (sql: Sql, ...parameters: Parameters) => Result) => {

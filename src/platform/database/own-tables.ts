@@ -1,18 +1,19 @@
 import { OperatorError } from '../../lib/operator-error.js'
 import type { Database, Sql } from './database.js'
 
-/** The schema that the tables would be created in belongs to another program, or is not there. Nothing was changed. */
+/** The schema for our tables belongs to another program, or does not exist. Nothing was changed. */
 export class ForeignSchema extends OperatorError {
   override name = 'ForeignSchema'
 }
 
 export type NamedSql = Sql & Pick<Database, 'address'>
 
-type Found = { database: string; schema: string | null; path: string; isOurs: boolean; others: string[] }
+type SchemaContent = { database: string; schema: string | null; path: string; isOurs: boolean; others: string[] }
 
-// Rails and golang-migrate have a table of this name too: ours has these columns. Everything is read with one snapshot of the
-// catalog, so that another instance that migrates at this moment is not taken for another program. Tables of extensions do not count.
-const look = `
+// Rails and golang-migrate have a table `schema_migrations` too, so ours is recognised by its columns. Everything is read with one
+// snapshot of the catalog, so that an instance that migrates at this moment is not taken for another program. Tables of extensions do
+// not count.
+const readSchemaContent = `
   select current_database()::text as database, current_schema()::text as schema, current_setting('search_path') as path,
     coalesce((
       select (
@@ -35,24 +36,24 @@ const look = `
        order by relname limit 4
     ) as others`
 
-const listed = (names: readonly string[]) =>
+const listNames = (names: readonly string[]) =>
   names.length > 3 ? `${names.slice(0, 3).join(', ')} and others` : names.join(', ')
 
 /**
- * Whether the tables of this program are there. Rejects when they are not and another program's are: both would have to live with
- * the names, the rights and the backups of the other.
+ * Whether the tables of this program exist. Rejects if they do not exist, but tables of another program do: two programs in one schema
+ * would share names, rights and backups.
  */
 export const hasOwnTables = async (sql: NamedSql): Promise<boolean> => {
-  const [found] = await sql.query<Found>(look)
-  if (!found) throw new Error('The database gave no answer')
-  const { database, schema, path, isOurs, others } = found
+  const [content] = await sql.query<SchemaContent>(readSchemaContent)
+  if (!content) throw new Error('The database gave no answer')
+  const { database, schema, path, isOurs, others } = content
   const place = `The database ${database}${sql.address === undefined ? '' : ` at ${sql.address}`}`
   if (isOurs) return true
   if (schema === null)
     throw new ForeignSchema(`${place} has no schema of the search_path ${path}: create it, as the owner of the tables.`)
   if (others.length > 0)
     throw new ForeignSchema(
-      `${place} belongs to another program: its schema ${schema} has the tables ${listed(others)}. Nothing was changed. ` +
+      `${place} belongs to another program: its schema ${schema} has the tables ${listNames(others)}. Nothing was changed. ` +
         'Create a database for Latchkey alone and name it in DATABASE_URL (also read from a .env in this folder), or a schema, ' +
         'and end the address with ?search_path=SCHEMA.',
     )

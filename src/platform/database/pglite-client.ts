@@ -12,9 +12,9 @@ import { createPooledDatabase } from './pooled-database.js'
 
 export class OtherVersionRuns extends OperatorError {
   override name = 'OtherVersionRuns'
-  constructor(directory: string, running: string, ownVersion: string) {
+  constructor(directory: string, runningVersion: string, ownVersion: string) {
     super(
-      `The service that uses ${directory} is version ${running}, and this command is version ${ownVersion}: restart the service with this version, or stop it first.`,
+      `The service that uses ${directory} is version ${runningVersion}, and this command is version ${ownVersion}: restart the service with this version, or stop it first.`,
     )
   }
 }
@@ -26,7 +26,7 @@ class TooManyCommands extends OperatorError {
   }
 }
 
-/** Longer than the service waits for a statement, because statements of others may come first. */
+/** Longer than the service waits for a statement, because the statements of other commands may come first. */
 const deadlineMs = 120_000
 const closeGraceMs = 5_000
 
@@ -40,12 +40,12 @@ const greet = async (socket: Socket, directory: string): Promise<Welcome | undef
   return undefined
 }
 
-/** A service that is starting, or another command, holds the directory for a moment without letting others in. */
+/** How long to wait for a service that is starting or for another command. Both hold the directory and do not let others in. */
 export const longestWaitMs = 10_000
 export const pauseMs = 200
 
 const connect = async (directory: string) => {
-  const began = performance.now()
+  const startedAt = performance.now()
   let allPlaces: number | undefined
   do {
     const socket = await connectToHolder(directory)
@@ -55,26 +55,26 @@ const connect = async (directory: string) => {
     allPlaces = welcome?.allPlaces
     socket.destroy()
     await wait(pauseMs)
-  } while (performance.now() - began < longestWaitMs)
+  } while (performance.now() - startedAt < longestWaitMs)
   if (allPlaces !== undefined) throw new TooManyCommands(directory, allPlaces)
   return undefined
 }
 
-/** The settings of the service that has the database in this directory open, if one runs. */
+/** The settings of the service that has the database in this directory open. They are undefined if no service runs. */
 export const settingsOfService = async (directory: string) => {
-  const connected = await connect(directory)
-  connected?.socket.destroy()
-  return connected?.settings
+  const connection = await connect(directory)
+  connection?.socket.destroy()
+  return connection?.settings
 }
 
-const opener =
+const createOpen =
   (directory: string): Open =>
   async (onClosed) => {
-    const connected = await connect(directory)
-    if (!connected)
+    const connection = await connect(directory)
+    if (!connection)
       throw new StoreUnavailable('The service that has the database open has ended: run the command again.')
-    const { socket } = connected
-    // The driver connects by itself, and this socket is connected.
+    const { socket } = connection
+    // The driver calls `connect` on its stream. This socket is connected already, so `connect` only reports that.
     const begin = () => {
       socket.emit('connect')
       socket.resume()
@@ -84,14 +84,14 @@ const opener =
     return await openConnection({ client, deadlineMs, onClosed })
   }
 
-/** The embedded database of a running service, for a command beside it. */
+/** Opens the embedded database through the running service, for a command. */
 export const createPgliteClient = (directory: string): Database => {
   const pool = createPool({
-    open: opener(directory),
+    open: createOpen(directory),
     size: 1,
     waitingLimit: 1_000,
     waitMs: deadlineMs,
-    noAnswer: 'The service that has the database open does not answer',
+    noAnswerText: 'The service that has the database open does not answer',
     idleMs: Number.POSITIVE_INFINITY,
     lifetimeMs: Number.POSITIVE_INFINITY,
   })

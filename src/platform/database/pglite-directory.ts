@@ -6,7 +6,7 @@ import { PGlite } from '@electric-sql/pglite'
 
 type Dependencies = { directory: string; templateFile?: string | undefined }
 
-/** Small segments make a small first directory: most of it would be an unused log. */
+/** Small segments keep a new directory small. With the usual size, most of it would be an unused log. */
 export const initdbParameters = ['--wal-segsize=1']
 
 /** PGlite's own parameters, with less memory (200 MB instead of 320) and a log that shrinks after a checkpoint. */
@@ -16,8 +16,8 @@ export const startParameters = [
 ]
 
 /**
- * Creates the directory of the database if there is none: under another name first, and then renamed, so that a process
- * that is killed in between leaves nothing that looks like a database. The caller holds the lock on the directory.
+ * Creates the directory of the database if it does not exist. It is created under another name and then renamed, so that a process
+ * that is killed in between leaves nothing that looks like a database. The caller must hold the lock on the directory.
  */
 export const prepareDirectory = async ({ directory, templateFile }: Dependencies) => {
   removeLeftovers(directory)
@@ -26,12 +26,12 @@ export const prepareDirectory = async ({ directory, templateFile }: Dependencies
   mkdirSync(draft, { mode: 0o700 })
   if (templateFile && existsSync(templateFile)) unpack(gunzipSync(readFileSync(templateFile)), draft)
   else await initialize(draft)
-  makeRoom(directory)
+  removeEmptyFolder(directory)
   renameSync(draft, directory)
 }
 
 // An existing folder may be replaced if it is empty.
-const makeRoom = (directory: string) => {
+const removeEmptyFolder = (directory: string) => {
   if (!existsSync(directory)) return
   if (readdirSync(directory).length > 0) throw new Error(`${directory} holds files, but no database`)
   rmdirSync(directory)
@@ -44,7 +44,7 @@ const removeLeftovers = (directory: string) => {
   }
 }
 
-// This takes several seconds, which the template saves.
+// This takes several seconds. A template makes it unnecessary.
 const initialize = async (directory: string) => {
   const database = await PGlite.create(directory, { initDbStartParams: initdbParameters })
   await database.close()
@@ -55,7 +55,7 @@ const blockSize = 512
 const textAt = (archive: Buffer, start: number, length: number) =>
   archive.toString('utf8', start, start + length).replace(/\0.*$/s, '')
 
-/** A tar archive (POSIX ustar): for each entry a block of 512 bytes with its name, its size in octal and its kind, then its content. */
+/** Unpacks a tar archive (POSIX ustar). Each entry is a block of 512 bytes with its name, octal size and kind, and then its content. */
 const unpack = (archive: Buffer, directory: string) => {
   for (let at = 0; at + blockSize <= archive.length && archive[at] !== 0; ) {
     const name = [textAt(archive, at + 345, 155), textAt(archive, at, 100)].filter(Boolean).join('/')

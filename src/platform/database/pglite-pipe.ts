@@ -7,7 +7,7 @@ export const startupGreeting = Buffer.concat([
   Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 0]), // R: authenticated
   Buffer.from([0x5a, 0, 0, 0, 5, 0x49]), // Z: ready, idle
 ])
-/** A server's last message, after which it ends the connection. 25P04: the transaction took too long. */
+/** The last message before the connection ends: an error with the code 25P04, which says that the transaction took too long. */
 export const transactionTooLong = (() => {
   const fields = [
     'SFATAL',
@@ -25,24 +25,24 @@ export const terminateMessage = 'X'.charCodeAt(0)
 
 export type Pipe = {
   stream: Duplex
-  /** Sends one batch of messages past the driver. While nothing is under way there, the next answer belongs to it. */
+  /** Sends one batch of messages past the driver. The driver must be idle, so that the next answer belongs to this batch. */
   exchange(bytes: Buffer): Promise<Buffer>
 }
 
-/** Makes the thread look like a socket for the driver. The thread has no sign-in: the greeting is sent from here. */
+/** Makes the thread look like a socket for the driver. The thread does not answer the start of a connection, so the pipe does. */
 export const createPipe = (worker: Worker): Pipe => {
-  let greeted = false
-  let waiting: { resolve(answer: Buffer): void; reject(error: Error): void } | undefined
-  const ended = new Promise((resolve) => worker.once('exit', resolve))
-  // Copied to its exact size: a Buffer is a view of a larger block, all of which would be sent.
+  let isGreeted = false
+  let pendingExchange: { resolve(answer: Buffer): void; reject(error: Error): void } | undefined
+  const exit = new Promise((resolve) => worker.once('exit', resolve))
+  // The bytes are copied, because a Buffer may be a view of a larger block, all of which would be sent.
   const post = (bytes: Buffer) => {
     const copy = new Uint8Array(bytes)
     worker.postMessage(copy, [copy.buffer])
   }
   const send = (bytes: Buffer) => {
-    if (!greeted) {
-      greeted = true
-      // Later: the driver does not expect an answer while it is still writing.
+    if (!isGreeted) {
+      isGreeted = true
+      // The greeting is sent later, because the driver does not expect an answer while it is still writing.
       setImmediate(() => stream.push(startupGreeting))
     } else if (bytes[0] !== terminateMessage) post(bytes)
   }
@@ -52,14 +52,14 @@ export const createPipe = (worker: Worker): Pipe => {
       send(chunk)
       done()
     },
-    // One message to the thread for everything that belongs to a statement.
+    // Everything that belongs to a statement goes to the thread in one message.
     writev: (chunks, done) => {
       send(Buffer.concat(chunks.map(({ chunk }) => chunk as Buffer)))
       done()
     },
     final: (done) => {
       worker.postMessage('close')
-      ended.then(() => done(), done)
+      exit.then(() => done(), done)
     },
     destroy: (error, done) => {
       worker.terminate().then(() => done(error), done)
@@ -67,14 +67,14 @@ export const createPipe = (worker: Worker): Pipe => {
   })
   worker.on('message', (bytes: Uint8Array) => {
     const answer = Buffer.from(bytes.buffer)
-    if (!waiting) return void stream.push(answer)
-    waiting.resolve(answer)
-    waiting = undefined
+    if (!pendingExchange) return void stream.push(answer)
+    pendingExchange.resolve(answer)
+    pendingExchange = undefined
     return undefined
   })
   worker.once('error', (error) => stream.destroy(error))
   worker.once('exit', () => {
-    waiting?.reject(new StoreUnavailable('The thread of the embedded database ended'))
+    pendingExchange?.reject(new StoreUnavailable('The thread of the embedded database ended'))
     if (!stream.writableEnded) stream.destroy(new Error('The thread of the embedded database ended'))
     else stream.push(null)
   })
@@ -84,7 +84,7 @@ export const createPipe = (worker: Worker): Pipe => {
   })
   const exchange = (bytes: Buffer) =>
     new Promise<Buffer>((resolve, reject) => {
-      waiting = { resolve, reject }
+      pendingExchange = { resolve, reject }
       post(bytes)
     })
   return { stream, exchange }

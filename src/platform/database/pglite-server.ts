@@ -8,7 +8,7 @@ import { readBatches } from './protocol-batches.js'
 type Dependencies = TurnParts & { settings: Readonly<Record<string, string | undefined>> }
 
 const maxCommands = 32
-/** With those that are only told that there is no place, or have said nothing yet. */
+/** This includes commands that are refused because there is no place, and those that have sent nothing yet. */
 const maxSockets = 2 * maxCommands
 
 const send = (socket: Socket, bytes: Buffer) =>
@@ -16,18 +16,18 @@ const send = (socket: Socket, bytes: Buffer) =>
     socket.write(bytes, (error) => (error ? reject(error) : resolve()))
   })
 
-/** Whether the command is served: it has this version, and is offered the settings that it must have. */
+/** Answers the greeting of a command. Returns true if the command has this version and was offered settings, so it can be served. */
 const greet = async (socket: Socket, offer: () => Omit<Welcome, 'version'> | undefined) => {
   const hello = await readLine(socket)
-  const offered = offer()
-  if (!isHello(hello) || !offered) return false
+  const welcome = offer()
+  if (!isHello(hello) || !welcome) return false
   const version = programVersion()
   const isSameVersion = hello.version === version
-  writeLine(socket, { version, ...(isSameVersion && offered) })
-  return isSameVersion && offered.settings !== undefined
+  writeLine(socket, { version, ...(isSameVersion && welcome) })
+  return isSameVersion && welcome.settings !== undefined
 }
 
-/** Reads the next statement of the command; undefined at its end. */
+/** Returns a function that reads the next statement of the command. At the end it gives undefined. */
 const readStatements = (socket: Socket) => {
   const batches = readBatches(socket)
   return async () => {
@@ -36,7 +36,7 @@ const readStatements = (socket: Socket) => {
   }
 }
 
-/** A command that waits for its operator loses its place after this time, and is connected again when it goes on. */
+/** A command that sends nothing for `longestMs` is disconnected. It connects again when it continues. */
 const createIdleCommands = (longestMs: number) => {
   const sockets = new Set<Socket>()
   return {
@@ -73,13 +73,13 @@ export const createPgliteServer = ({ settings, ...parts }: Dependencies) => {
 
   const serveStatements = async (socket: Socket) => {
     const read = readStatements(socket)
-    const goOn = (answer: Buffer) => send(socket, answer).then(read)
+    const sendAndRead = (answer: Buffer) => send(socket, answer).then(read)
     await idle.during(socket, read())
     let answer: Buffer | undefined = startupGreeting
     while (answer && !isClosing) {
-      const batch = await idle.during(socket, goOn(answer))
+      const batch = await idle.during(socket, sendAndRead(answer))
       if (!batch) return
-      answer = await runTurn(batch, goOn)
+      answer = await runTurn(batch, sendAndRead)
     }
     await send(socket, answer ?? transactionTooLong)
   }
@@ -88,7 +88,7 @@ export const createPgliteServer = ({ settings, ...parts }: Dependencies) => {
     try {
       if (await greet(socket, offer)) await serveStatements(socket)
     } catch {
-      // The command has gone, or the database has failed: the command sees that its connection ends.
+      // The command has ended, or the database has failed. In both cases the connection is closed.
     } finally {
       commands.delete(socket)
       socket.end()
@@ -100,15 +100,15 @@ export const createPgliteServer = ({ settings, ...parts }: Dependencies) => {
       if (isClosing || commands.size >= maxSockets) socket.end()
       else commands.set(socket, serveOne(socket))
     },
-    /** A transaction under way may still finish, and its command learns that it was committed. */
+    /** Refuses further statements. A running transaction may still finish, and its command learns that it was committed. */
     refuseMore: () => {
       isClosing = true
       idle.end()
     },
     close: async () => {
-      const served = [...commands.values()]
+      const serving = [...commands.values()]
       for (const socket of commands.keys()) socket.destroy()
-      await Promise.all(served)
+      await Promise.all(serving)
     },
   }
 }

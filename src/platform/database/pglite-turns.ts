@@ -7,19 +7,19 @@ import { rollBack } from './pooled-database.js'
 
 export type TurnParts = {
   pool: Pool
-  /** One batch of messages and its answer; only for the holder of the connection. */
+  /** Sends one batch of messages and resolves to its answer. Only the holder of the connection may call this. */
   exchange(bytes: Buffer): Promise<Buffer>
-  /** For one statement, and for all of a transaction: no further one is taken after this time. */
+  /** How long a statement may take. A transaction gets no further statement after this time. */
   statementTimeoutMs: number
 }
 
-/** A command that is paused in a transaction keeps every request from the database. */
+/** How long a command may pause in a transaction, because every request waits for the connection in the meantime. */
 const longestIdle = 10 * seconds
 
-/** Every answer ends with ReadyForQuery, and that with the state of the transaction. */
+/** The last byte of every answer (in ReadyForQuery) is the state of the transaction: `I` for none. */
 const isBetweenTransactions = (answer: Buffer) => answer.at(-1) === 'I'.charCodeAt(0)
 
-/** The service and its commands share one session: what a command sets in it must not change what the service does. */
+/** The service and its commands share one session, so what a command has set in it must not stay for the service. */
 const resetSession = async (connection: Connection) => {
   try {
     if (connection.isOpen()) await connection.reset()
@@ -28,24 +28,28 @@ const resetSession = async (connection: Connection) => {
   }
 }
 
-/** One round of a command inside its transaction: it takes an answer, and asks again; undefined if it has gone. */
-type GoOn = (answer: Buffer) => Promise<Buffer | undefined>
+/** Sends an answer to the command inside its transaction, and reads its next batch. The batch is undefined if the command has ended. */
+type SendAndRead = (answer: Buffer) => Promise<Buffer | undefined>
 
 /**
- * Gives a command the one connection for a statement or a whole transaction. Resolves with the last answer, which can be sent
- * while others have the connection again, or with undefined if the command left its transaction or took too long with it: then
- * it is rolled back.
+ * Gives a command the one connection for a statement or a whole transaction. Resolves with the last answer, which is sent when the
+ * connection is free for others again. If the command ends inside its transaction or takes too long, the transaction is rolled back and
+ * the result is undefined.
  */
 export const createTurns =
   ({ pool, exchange, statementTimeoutMs }: TurnParts) =>
-  (first: Buffer, goOn: GoOn) =>
+  (first: Buffer, sendAndRead: SendAndRead) =>
     pool.use(async (connection) => {
       const deadline = performance.now() + statementTimeoutMs
       let isFinished = false
       try {
         let answer = await answerInTime(connection, exchange(first), statementTimeoutMs)
         while (!isBetweenTransactions(answer)) {
-          const batch = await withTimeout(goOn(answer), Math.min(longestIdle, statementTimeoutMs), () => undefined)
+          const batch = await withTimeout(
+            sendAndRead(answer),
+            Math.min(longestIdle, statementTimeoutMs),
+            () => undefined,
+          )
           if (batch === undefined || performance.now() > deadline) return undefined
           answer = await answerInTime(connection, exchange(batch), statementTimeoutMs)
         }

@@ -20,16 +20,16 @@ export type PgliteOptions = {
   directory: string
   /** A packed database with the current schema (scripts/embedded-template.mjs). Without it the first start takes several seconds. */
   templateFile?: string
-  /** PGlite ignores statement_timeout: after this time its thread is stopped and started again. */
+  /** PGlite ignores statement_timeout, so its thread is stopped and started again after this time. */
   statementTimeoutMs?: number
-  /** The settings of a service: while it runs, commands on this machine use the database through it, with these settings. */
+  /** The settings of a service. Commands on this machine use the database through the service, and get these settings from it. */
   settingsForCommands?: Readonly<Record<string, string | undefined>> | undefined
-  /** What others are told about this process while it has the database open. */
+  /** Other processes are told that a process of this kind has the database open. */
   kind?: HolderKind
   log?: Record<'info' | 'warn', (details: object, message: string) => void>
 }
 
-// Opening includes the recovery after a crash, and without a template the creation of the whole directory.
+// Opening includes the recovery after a crash and, without a template, the creation of the whole directory.
 const openTimeoutMs = 120_000
 const waitingLimit = 1_000
 const closeGraceMs = 5_000
@@ -55,7 +55,7 @@ export const createPglite = async (options: PgliteOptions): Promise<Database> =>
     size: 1,
     waitingLimit,
     waitMs: openTimeoutMs + statementTimeoutMs,
-    noAnswer: 'The embedded database does not answer',
+    noAnswerText: 'The embedded database does not answer',
     idleMs: Number.POSITIVE_INFINITY,
     lifetimeMs: Number.POSITIVE_INFINITY,
   })
@@ -94,8 +94,8 @@ const lockData = async (directory: string, kind: HolderKind) => {
   return await lockDirectory(directory, kind)
 }
 
-// The work of a server's background processes, which PGlite does not have: without it the log grows until the next start,
-// and the space of deleted rows is never reused.
+// PGlite does not have the background processes of a server. Without this upkeep the log would grow until the next start, and the space
+// of deleted rows would never be reused.
 const upkeepMs = 60_000
 const upkeepBytes = 16 * 1024 * 1024
 
@@ -103,15 +103,15 @@ const startUpkeep = (pool: Pool) => {
   let lastPosition: string | undefined
   const run = () =>
     pool.use(async (connection) => {
-      const [written] = await connection.query<{ now: string; enough: boolean }>(
+      const [walPosition] = await connection.query<{ now: string; enough: boolean }>(
         'select lsn::text as now, pg_wal_lsn_diff(lsn, $1::pg_lsn) > $2 as enough from pg_current_wal_lsn() as lsn',
         [lastPosition ?? '0/0', upkeepBytes],
       )
-      if (lastPosition !== undefined && written?.enough) {
+      if (lastPosition !== undefined && walPosition?.enough) {
         await connection.script('vacuum (analyze)')
         await connection.script('checkpoint')
       }
-      if (lastPosition === undefined || written?.enough) lastPosition = written?.now
+      if (lastPosition === undefined || walPosition?.enough) lastPosition = walPosition?.now
     })
   const timer = setInterval(() => {
     run().catch(() => undefined)
@@ -123,7 +123,7 @@ const startUpkeep = (pool: Pool) => {
 type ThreadOptions = PgliteOptions & { statementTimeoutMs: number }
 
 const createThread = ({ directory, templateFile, statementTimeoutMs, log }: ThreadOptions) => {
-  // Two threads on one directory would destroy it: the next one starts only after the last one has ended.
+  // Two threads on one directory would destroy it, so a thread starts only after the one before it has ended.
   let ended: Promise<unknown> = Promise.resolve()
   let pipe: Pipe | undefined
   const open: Open = async (onClosed) => {
@@ -134,20 +134,20 @@ const createThread = ({ directory, templateFile, statementTimeoutMs, log }: Thre
     })
     ended = new Promise((resolve) => worker.once('exit', resolve))
     await waitUntilReady(worker, directory)
-    const opened = createPipe(worker)
-    pipe = opened
+    const newPipe = createPipe(worker)
+    pipe = newPipe
     const connection = await openConnection({
-      client: { stream: () => opened.stream, host: 'embedded', user: 'postgres', password: () => '', ssl: false },
+      client: { stream: () => newPipe.stream, host: 'embedded', user: 'postgres', password: () => '', ssl: false },
       deadlineMs: statementTimeoutMs,
-      onClosed: (closed, hung) => {
-        if (hung) log?.warn({}, 'The embedded database did not answer in time and is restarted')
-        onClosed(closed, hung)
+      onClosed: (closed, isHung) => {
+        if (isHung) log?.warn({}, 'The embedded database did not answer in time and is restarted')
+        onClosed(closed, isHung)
       },
     })
     connection.keepStatements()
     return connection
   }
-  /** For the holder of the one connection: bytes of the protocol past the driver, which rests meanwhile. */
+  /** Sends bytes of the protocol past the driver. Only the holder of the connection may call this, while the driver is idle. */
   const exchange = (bytes: Buffer) =>
     pipe?.exchange(bytes) ?? Promise.reject(new StoreUnavailable('The embedded database is not open'))
   return { open, exchange, ended: () => ended }
@@ -161,9 +161,9 @@ const waitUntilReady = async (worker: Worker, directory: string) => {
   })
   ended.catch(() => undefined)
   try {
-    // Rejects when the thread reports an error instead.
-    const opened = once(worker, 'message', { signal })
-    await withTimeout(Promise.race([opened, ended]), openTimeoutMs, () => {
+    // `once` rejects if the thread reports an error instead.
+    const ready = once(worker, 'message', { signal })
+    await withTimeout(Promise.race([ready, ended]), openTimeoutMs, () => {
       throw new Error('it took too long')
     })
     listening.abort()

@@ -10,18 +10,18 @@ type Dependencies = {
   /** How many statements may wait for a connection; the next one is refused. */
   waitingLimit: number
   waitMs: number
-  /** The message if no connection could be opened in that time. */
-  noAnswer: string
+  /** The message if no connection could be opened within `waitMs`. */
+  noAnswerText: string
   idleMs: number
   lifetimeMs: number
 }
 
 export type Pool = ReturnType<typeof createPool>
 
-export const createPool = ({ open, size, waitingLimit, waitMs, noAnswer, idleMs, lifetimeMs }: Dependencies) => {
+export const createPool = ({ open, size, waitingLimit, waitMs, noAnswerText, idleMs, lifetimeMs }: Dependencies) => {
   const connections = createOpenConnections({ idleMs, lifetimeMs })
   const waiters = createConnectionWaiters(waitMs, () =>
-    connections.count() > 0 ? 'No connection to the database became free in time' : noAnswer,
+    connections.count() > 0 ? 'No connection to the database became free in time' : noAnswerText,
   )
   const offer = (connection: Connection) => {
     if (!waiters.serve(connection)) connections.addIdle(connection)
@@ -56,13 +56,13 @@ export const createPool = ({ open, size, waitingLimit, waitMs, noAnswer, idleMs,
         release(connection)
       }
     },
-    /** Lets statements under way finish within the grace time, then closes every connection. */
+    /** Lets running statements finish within the grace time, then closes every connection. */
     close: async (graceMs: number) => {
       isClosing = true
       opening.stop()
       waiters.refuseAfter(0, new StoreUnavailable('The database is closed'))
-      await connections.allIdle(graceMs)
-      await opening.settled()
+      await connections.waitUntilAllIdle(graceMs)
+      await opening.waitForAttempts()
       await connections.endAll()
     },
   }

@@ -7,7 +7,7 @@ import { createSpaceWatch } from './space-watch.js'
 
 type Dependencies = {
   pool: Pool
-  /** How long a transaction may be idle between two statements: others may wait for its locks or its connection. */
+  /** How long a transaction may be idle between two statements, because others may wait for its locks or its connection. */
   idleInTransactionMs: number
   closeGraceMs: number
 }
@@ -17,13 +17,14 @@ export const createPooledDatabase = ({ pool, idleInTransactionMs, closeGraceMs }
   const currentTransaction = new AsyncLocalStorage<{ ended: boolean }>()
   let openTransactions = 0
 
-  // While it is in use, Node 20 tracks every promise of the process, which makes an access check a fifth slower.
+  // AsyncLocalStorage is disabled while no transaction is open. Node 20 tracks every promise for it, which makes an access check a fifth
+  // slower.
   const leaveTransaction = () => {
     openTransactions -= 1
     if (openTransactions === 0) currentTransaction.disable()
   }
 
-  const refuseInside = () => {
+  const throwInsideTransaction = () => {
     const transaction = currentTransaction.getStore()
     if (!transaction || transaction.ended) return
     throw new TransactionMisuse(
@@ -32,12 +33,12 @@ export const createPooledDatabase = ({ pool, idleInTransactionMs, closeGraceMs }
   }
 
   const runStatement: Database['query'] = async (text, parameters) => {
-    refuseInside()
+    throwInsideTransaction()
     return await pool.use((connection) => connection.query(text, parameters))
   }
 
   const runInTransaction: Database['transaction'] = async (work) => {
-    refuseInside()
+    throwInsideTransaction()
     const state = { ended: false }
     openTransactions += 1
     try {
@@ -63,7 +64,7 @@ export const createPooledDatabase = ({ pool, idleInTransactionMs, closeGraceMs }
     query: (text, parameters) => noticeFailures(runStatement(text, parameters)),
     transaction: (work) => noticeFailures(runInTransaction(work)),
     ping: async () => {
-      refuseInside()
+      throwInsideTransaction()
       await pool.use(proveCommit)
       await space.prove()
     },
@@ -84,7 +85,7 @@ const runTransaction = async <Result>(
   try {
     result = await Promise.race([work(statements.sql), statements.idleTooLong])
     state.ended = true
-    await statements.settled()
+    await statements.waitForStatements()
     // If a statement failed and its error was ignored, PostgreSQL answers the commit with a rollback.
     if ((await connection.script('commit')) !== 'COMMIT') throw statements.firstFailure()
   } catch (error) {
@@ -102,13 +103,13 @@ export const rollBack = async (connection: Connection) => {
   try {
     if (connection.isOpen()) await connection.script('rollback')
   } catch {
-    // The connection is broken, and its transaction is rolled back by that. The first error says more.
+    // The connection is broken, so the server rolls the transaction back. The first error says more than this one.
     connection.destroy(new StoreUnavailable('The transaction could not be rolled back'))
   }
 }
 
 const createStatements = (connection: Connection, state: { ended: boolean }, idleMs: number) => {
-  const underWay = new Set<Promise<unknown>>()
+  const runningStatements = new Set<Promise<unknown>>()
   const afterCommitCalls: (() => void)[] = []
   let failure: Error | undefined
   let timer: NodeJS.Timeout | undefined
@@ -119,21 +120,21 @@ const createStatements = (connection: Connection, state: { ended: boolean }, idl
   idleTooLong.catch(() => undefined)
   const startIdleTimer = () => {
     clearTimeout(timer)
-    if (!state.ended && underWay.size === 0) timer = setTimeout(expire, idleMs)
+    if (!state.ended && runningStatements.size === 0) timer = setTimeout(expire, idleMs)
   }
 
   const track = async <Result>(run: () => Promise<Result>): Promise<Result> => {
     if (state.ended) throw new TransactionMisuse('This transaction has ended: its handle cannot be used any more')
     clearTimeout(timer)
     const statement = run()
-    underWay.add(statement)
+    runningStatements.add(statement)
     try {
       return await statement
     } catch (error) {
       failure ??= error instanceof Error ? error : new Error(String(error))
       throw error
     } finally {
-      underWay.delete(statement)
+      runningStatements.delete(statement)
       startIdleTimer()
     }
   }
@@ -153,7 +154,7 @@ const createStatements = (connection: Connection, state: { ended: boolean }, idl
     },
     afterCommitCalls,
     idleTooLong,
-    settled: () => Promise.allSettled(underWay),
+    waitForStatements: () => Promise.allSettled(runningStatements),
     firstFailure: () =>
       failure ?? new TransactionMisuse('The transaction ended itself: leave commit and rollback to it'),
     stop: () => clearTimeout(timer),

@@ -22,34 +22,34 @@ export type PostgresAddress = {
   password: string
   database: string
   tls: Tls
-  /** The rest of the query string: settings of the connection, like libpq's `options`. */
+  /** The rest of the query string. These are settings of the connection, like libpq's `options`. */
   parameters: Record<string, string>
 }
 
-/** Thrown inside of this file only. */
+/** Thrown and caught in this file only. */
 class Fault extends Error {}
 
 const modes = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'] as const
 const isMode = (text: string): text is Tls['mode'] => (modes as readonly string[]).includes(text)
 
 // Node's URL parser does not accept several hosts: `postgres://u:p@a:5432,b:5433/name?sslmode=…`
-const shape = /^postgres(?:ql)?:\/\/(?:([^:@/?]*)(?::([^@/?]*))?@)?([^/?]*)(?:\/([^?]*))?(?:\?(.*))?$/
+const urlPattern = /^postgres(?:ql)?:\/\/(?:([^:@/?]*)(?::([^@/?]*))?@)?([^/?]*)(?:\/([^?]*))?(?:\?(.*))?$/
 
 /** Reads a PostgreSQL address like libpq, as far as a service needs it. */
 export const readPostgresAddress = (url: string): PostgresAddress | InvalidAddress => {
   try {
-    return read(url)
+    return parse(url)
   } catch (error) {
     if (error instanceof Fault) return invalidAddress(error.message)
     throw error
   }
 }
 
-/** For an address that is used. */
+/** Reads an address that must be valid, and throws otherwise. */
 export const postgresAddress = (url: string) => validAddress('The database address', readPostgresAddress(url))
 
-const read = (url: string): PostgresAddress => {
-  const parts = shape.exec(url)
+const parse = (url: string): PostgresAddress => {
+  const parts = urlPattern.exec(url)
   if (!parts) throw new Fault('must be of the form postgres://user:password@host:port/database')
   const [, user = '', password = '', hosts = '', database = '', query = ''] = parts
   const settings = new URLSearchParams(query)
@@ -62,7 +62,7 @@ const read = (url: string): PostgresAddress => {
   const hostText = decode(hosts) || take('host') || 'localhost'
   const port = Number(take('port') ?? 5432)
   const role = decode(user) || take('user') || ownAccount()
-  // The program itself chooses the host and always wants the primary.
+  // These settings are dropped: the program itself chooses the host, and always wants the primary.
   for (const name of ['host', 'port', 'user', 'target_session_attrs']) take(name)
   return {
     hosts: hostText.split(',').map((host) => readHost(host, port)),
@@ -74,7 +74,7 @@ const read = (url: string): PostgresAddress => {
   }
 }
 
-/** Like libpq. In a container the uid may have no name. */
+/** The default user is the account of this process, as with libpq. In a container the uid may have no name. */
 const ownAccount = () => {
   const name = accountName()
   if (name === undefined) throw new Fault('names no user')
@@ -105,7 +105,7 @@ const readTls = (take: (name: string) => string | undefined): Tls => {
   const cert = take('sslcert')
   const key = take('sslkey')
   return {
-    // Like libpq: an authority that is named is used.
+    // If an authority is named, `require` checks the certificate, as with libpq.
     mode: mode === 'require' && root !== undefined ? 'verify-ca' : mode,
     ca: root === 'system' ? undefined : readAuthority(root),
     cert: readTlsFile('sslcert', cert),
@@ -113,7 +113,7 @@ const readTls = (take: (name: string) => string | undefined): Tls => {
   }
 }
 
-/** Without a certificate in it, Node would trust no server at all, and say so only when it connects. */
+/** A file without a certificate is refused. With it Node would trust no server at all, and say so only when it connects. */
 const readAuthority = (path: string | undefined) => {
   const text = readTlsFile('sslrootcert', path)
   if (text !== undefined && !/-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----/.test(text))

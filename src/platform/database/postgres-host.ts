@@ -10,17 +10,18 @@ export type ConnectTo = (host: Host, timeoutMs: number, onClosed: OnClosed) => P
 type Timeouts = { statementTimeoutMs: number; lockTimeoutMs: number }
 type Dependencies = Timeouts & { address: PostgresAddress; applicationName: string }
 
-// The server's own timeouts are shorter and leave a usable connection; ours is for a server that hangs.
+// Our timeout is longer than the server's by this much. After a timeout of the server the connection can still be used; ours is for a
+// server that hangs.
 const slackMs = 300
 
-/** Connects to one host, encrypted as the address says, with our settings unless the other side refuses them. */
+/** Connects to one host, encrypted as the address says. Our settings are left out if a pooler refuses them. */
 export const createConnect = ({ address, applicationName, ...timeouts }: Dependencies): ConnectTo => {
   const settings = settingsFor(address, timeouts)
-  let takesSettings = true
+  let acceptsSettings = true
 
   return async ({ host, port }, timeoutMs, onClosed) => {
     const deadline = performance.now() + timeoutMs
-    let ssl = encryption(address.tls, host)
+    let ssl = sslOptions(address.tls, host)
     const attempt = () =>
       openConnection({
         client: {
@@ -32,7 +33,7 @@ export const createConnect = ({ address, applicationName, ...timeouts }: Depende
           password: () => address.password,
           database: address.database,
           application_name: applicationName,
-          ...(takesSettings && { options: settings }),
+          ...(acceptsSettings && { options: settings }),
           keepAlive: true,
           keepAliveInitialDelayMillis: 30_000,
           connectionTimeoutMillis: Math.max(1, Math.ceil(deadline - performance.now())),
@@ -45,9 +46,10 @@ export const createConnect = ({ address, applicationName, ...timeouts }: Depende
         return await attempt()
       } catch (error) {
         const message = error instanceof Error ? error.message : ''
-        if (ssl && noEncryption.test(message) && address.tls.mode === 'prefer') ssl = false
-        else if (takesSettings && noSettings.test(message) && isEmpty(address.parameters)) takesSettings = false
-        else throw explain(error, message)
+        if (ssl && encryptionRefused.test(message) && address.tls.mode === 'prefer') ssl = false
+        else if (acceptsSettings && settingsRefused.test(message) && isEmpty(address.parameters))
+          acceptsSettings = false
+        else throw explainConnectError(error, message)
       }
     }
   }
@@ -55,19 +57,19 @@ export const createConnect = ({ address, applicationName, ...timeouts }: Depende
 
 const isEmpty = (parameters: object) => Object.keys(parameters).length === 0
 
-const noEncryption = /does not support SSL/
+const encryptionRefused = /does not support SSL/
 // How PgBouncer and other poolers refuse settings that come with the connection.
-const noSettings = /unsupported startup parameter|command-line options/
+const settingsRefused = /unsupported startup parameter|command-line options/
 
 const sentences = [
-  { when: noEncryption, sentence: 'The database does not offer encryption, and sslmode requires it' },
+  { when: encryptionRefused, sentence: 'The database does not offer encryption, and sslmode requires it' },
   {
     when: /password must be a (non-empty )?string/,
     sentence: 'The database asks for a password, and its address has none',
   },
   { when: /^timeout expired$/, sentence: 'The database did not accept the connection in time' },
   {
-    when: noSettings,
+    when: settingsRefused,
     sentence:
       'A connection pooler does not accept settings from the database address: remove them there, and set them on the role (alter role … set …)',
   },
@@ -81,12 +83,12 @@ const tlsAdvice: Readonly<Record<TlsFault, string>> = {
   'no TLS': 'check the host and the port',
 }
 
-const explain = (error: unknown, message: string) => {
+const explainConnectError = (error: unknown, message: string) => {
   const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
   const tlsFault = tlsFaultOf(code, message)
   if (tlsFault) return new Error(`${tlsFaultWords[tlsFault]}; ${tlsAdvice[tlsFault]} (${code})`, { cause: error })
-  const known = sentences.find(({ when }) => when.test(message))
-  return known ? new Error(known.sentence, { cause: withoutValues(error) }) : withoutValues(error)
+  const knownFailure = sentences.find(({ when }) => when.test(message))
+  return knownFailure ? new Error(knownFailure.sentence, { cause: withoutValues(error) }) : withoutValues(error)
 }
 
 const settingsFor = ({ parameters }: PostgresAddress, { statementTimeoutMs, lockTimeoutMs }: Timeouts) =>
@@ -101,7 +103,7 @@ const settingsFor = ({ parameters }: PostgresAddress, { statementTimeoutMs, lock
     .map(([name, value]) => `-c ${`${name}=${value}`.replace(/[\\ ]/g, '\\$&')}`)
     .join(' ')
 
-const encryption = ({ mode, ca, cert, key }: Tls, host: string): ClientConfig['ssl'] => {
+const sslOptions = ({ mode, ca, cert, key }: Tls, host: string): ClientConfig['ssl'] => {
   if (mode === 'disable' || host.startsWith('/')) return false
   return {
     rejectUnauthorized: mode === 'verify-ca' || mode === 'verify-full',

@@ -12,9 +12,9 @@ export type PostgresOptions = {
   poolSize: number
   connectTimeoutMs: number
   statementTimeoutMs: number
-  /** How long a statement waits for a lock, and a transaction for its next statement. As long as a statement may take, if not given. */
+  /** How long a statement waits for a lock, and a transaction for its next statement. The default is `statementTimeoutMs`. */
   lockTimeoutMs?: number
-  /** With several hosts: a new connection asks all of them again if the last answer is older than this. */
+  /** With several hosts, a new connection asks all of them again if the last answer is older than this. */
   primaryHoldsMs?: number
   log?: { warn(details: object, message: string): void }
 }
@@ -24,7 +24,7 @@ const idleMs = 60_000
 const waitersPerConnection = 100
 const closeGraceMs = 5_000
 
-/** Connects when first used, and again when a connection is lost. So the program starts without a reachable server. */
+/** Connects at the first use, and again when a connection is lost, so the program can start while the server cannot be reached. */
 export const createPostgres = (options: PostgresOptions): Database => {
   const { poolSize, connectTimeoutMs, statementTimeoutMs, log } = options
   const { applicationName = 'latchkey', primaryHoldsMs = 30_000, lockTimeoutMs = statementTimeoutMs } = options
@@ -36,7 +36,7 @@ export const createPostgres = (options: PostgresOptions): Database => {
     size: poolSize,
     waitingLimit: poolSize * waitersPerConnection,
     waitMs: connectTimeoutMs,
-    noAnswer: `PostgreSQL at ${hosts} does not answer`,
+    noAnswerText: `PostgreSQL at ${hosts} does not answer`,
     idleMs,
     lifetimeMs,
   })

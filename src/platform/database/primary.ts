@@ -6,13 +6,13 @@ import type { Host } from './postgres-host.js'
 import { createSearchPause } from './search-pause.js'
 
 type Dependencies = Search & {
-  /** With several hosts: how long the found primary is used before all are asked again. */
+  /** With several hosts, how long a primary is used before all hosts are asked again. */
   holdsMs: number
 }
 
 /**
- * Opens connections to the primary. If it is not known, or was lost, one search asks all hosts. After a failed search there
- * is a pause, twice as long each time, in which every caller is refused at once.
+ * Opens connections to the primary. If the primary is not known, or was lost, one search asks all hosts. After a failed search there is
+ * a pause, in which every caller is refused at once. It is twice as long after each failure.
  */
 export const createPrimary = (options: Dependencies): Open => {
   let primary: Host | undefined
@@ -25,7 +25,7 @@ export const createPrimary = (options: Dependencies): Open => {
     search = findPrimary(options, onClosed)
       .then(
         ({ host, connection }) => {
-          // An old primary may still answer after another one was promoted. What is written there is lost.
+          // An old primary may still answer after another host was promoted. What is written to the old one is lost.
           if (previous && previous !== host) retire(connection.openedAt)
           previous = host
           primary = host
@@ -51,25 +51,25 @@ export const createPrimary = (options: Dependencies): Open => {
       const { connection } = await askHost(options, host, onClosed)
       return connection
     } catch {
-      // The search that follows says why.
+      // The search that follows reports the reason.
     }
     if (primary === host) primary = undefined
     return undefined
   }
 
   return async (onClosed, retire) => {
-    const onEnd: OnClosed = (connection, hung) => {
-      if (hung) primary = undefined
-      onClosed(connection, hung)
+    const onEnd: OnClosed = (connection, isHung) => {
+      if (isHung) primary = undefined
+      onClosed(connection, isHung)
     }
-    const known = await openKnown(onEnd)
-    if (known) return known
+    const knownConnection = await openKnown(onEnd)
+    if (knownConnection) return knownConnection
     const failure = pause.failure()
     if (failure && (search || !pause.isOver())) throw failure
     if (!search) return await startSearch(onEnd, retire)
     await search
-    const found = await openKnown(onEnd)
-    if (!found) throw new StoreUnavailable('The primary was found and lost again')
-    return found
+    const foundConnection = await openKnown(onEnd)
+    if (!foundConnection) throw new StoreUnavailable('The primary was found and lost again')
+    return foundConnection
   }
 }

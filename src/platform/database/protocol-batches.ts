@@ -1,27 +1,27 @@
-/** Messages that a client ends with, or waits for an answer after. Each message begins with its type and its length. */
+/** The types of messages after which a client waits for an answer or ends. Each message begins with its type and its length. */
 const lastOfBatch = new Set(Array.from('SQX', (type) => type.charCodeAt(0)))
 const lengthSize = 4
 
-/** Far above what a command sends: an import writes a thousand users with one statement. */
+/** Far more than a command sends, although an import writes a thousand users with one statement. */
 const longestBatch = 64 * 1024 * 1024
 
 /**
- * Cuts what a client of PostgreSQL sends into batches: each is answered as a whole. The first is the start of the connection,
- * whose message has no type.
+ * Cuts what a client of PostgreSQL sends into batches, each of which is answered as a whole. The first batch is the start of the
+ * connection, whose message has no type.
  */
 export async function* readBatches(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, undefined> {
-  let arrived: Buffer[] = []
+  let chunks: Buffer[] = []
   let size = 0
-  /** The offset of the next message, how many bytes must have arrived before it can be read, and how long its type is. */
+  /** `at` is the offset of the next message, `neededSize` how many bytes it needs, and `typeSize` how long its type is. */
   let at = 0
   let neededSize = lengthSize
   let typeSize = 0
   for await (const chunk of source) {
-    arrived.push(chunk)
+    chunks.push(chunk)
     size += chunk.length
     if (size > longestBatch) throw new RangeError('A batch of messages is too long')
     if (size < neededSize) continue
-    const bytes = Buffer.concat(arrived)
+    const bytes = Buffer.concat(chunks)
     let batchStart = 0
     neededSize = at + typeSize + lengthSize
     while (bytes.length >= neededSize) {
@@ -38,7 +38,7 @@ export async function* readBatches(source: AsyncIterable<Buffer>): AsyncGenerato
       yield bytes.subarray(batchStart, at)
       batchStart = at
     }
-    arrived = [bytes.subarray(batchStart)]
+    chunks = [bytes.subarray(batchStart)]
     size -= batchStart
     at -= batchStart
     neededSize -= batchStart

@@ -3,10 +3,10 @@ import type { Search } from './find-primary.js'
 const firstPauseMs = 100
 const longestPauseMs = 1_000
 
-// At most one warning in this time.
+// There is at most one warning in this time.
 const warningPauseMs = 5_000
 
-/** After a search that found no primary: a pause before the next one, twice as long each time. */
+/** The pause after a search that found no primary. It is twice as long after each failed search. */
 export const createSearchPause = (log: Search['log']) => {
   let failure: Error | undefined
   let pauseMs = firstPauseMs
@@ -23,7 +23,7 @@ export const createSearchPause = (log: Search['log']) => {
     begin: (error: Error) => {
       failure = error
       warn(error)
-      // A random pause, so that not all instances ask at the same moment.
+      // The pause is random, so that not all instances ask at the same moment.
       endsAt = performance.now() + pauseMs * (0.75 + Math.random() / 2)
       pauseMs = Math.min(pauseMs * 2, longestPauseMs)
     },
@@ -32,7 +32,7 @@ export const createSearchPause = (log: Search['log']) => {
       pauseMs = firstPauseMs
     },
     isOver: () => performance.now() >= endsAt,
-    /** The reason why the last search found none. */
+    /** The reason why the last search found no primary. */
     failure: () => failure,
   }
 }

@@ -1,4 +1,4 @@
-/** A column by its own name, or the expression that is selected under that name. */
+/** `true` selects the column of this name. A text is an expression that is selected under this name. */
 type Columns<Row> = { readonly [Name in keyof Row & string]-?: true | string }
 
 /**

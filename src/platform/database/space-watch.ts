@@ -1,6 +1,6 @@
 import { type Database, type Sql, StoreUnavailable } from './database.js'
 
-/** SQLSTATE of a full disk, and of a limit of temporary files that an administrator has set, which says nothing about the disk. */
+/** The SQLSTATE of a full disk, and of a limit for temporary files that an administrator has set. The limit says nothing about the disk. */
 const diskFull = '53100'
 const configuredLimit = '53400'
 
@@ -10,8 +10,8 @@ const codeOf = (error: unknown) => {
 }
 
 /**
- * Needs a quarter of a megabyte of the database's disk for a moment, and leaves nothing behind: a sort that does not fit into
- * its memory. Most statements, and even most writes, need no new page: they succeed on a full disk.
+ * Uses a quarter of a megabyte of the database's disk for a moment, by a sort that does not fit into its memory. It leaves nothing
+ * behind. Other statements prove nothing: most of them, even writes, need no new page and succeed on a full disk.
  */
 const useSpace = async (sql: Sql) => {
   await sql.query(`select set_config('work_mem', '64kB', true)`)
@@ -30,18 +30,18 @@ export const proveSpace = async ({ transaction }: Pick<Database, 'transaction'>)
   }
 }
 
-/** How long a good result counts: the proof takes some milliseconds, and anyone may ask for the health. */
+/** How long a good result is used. The proof takes some milliseconds, and anyone may ask for the health. */
 const proofHoldsMs = 5_000
-/** How long a statement that found the disk full counts: temporary files may be on another disk than the tables. */
+/** How long a failed statement means that the disk is full. The proof may not notice: temporary files may be on another disk. */
 const failureHoldsMs = 15_000
 
-/** Knows whether the database has space left: by a proof of its own, and by what other statements report. */
+/** Knows whether the database has space left, by its own proof and by the failures of other statements. */
 export const createSpaceWatch = (database: Pick<Database, 'transaction'>) => {
   let provenAt = Number.NEGATIVE_INFINITY
   let failure: { at: number; error: unknown } | undefined
 
   return {
-    /** Told of every failure of a statement. */
+    /** Called for every failure of a statement. */
     notice: (error: unknown) => {
       if (codeOf(error) === diskFull) failure = { at: performance.now(), error }
     },

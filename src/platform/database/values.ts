@@ -22,14 +22,14 @@ export const columnTypes = {
 export const jsonParametersOf = (text: string): ReadonlySet<number> =>
   new Set(Array.from(text.matchAll(/\$(\d+)::jsonb?(?![\w[])/g), ([, number]) => Number(number)))
 
-/** The values in the form that the driver needs. */
+/** Writes the values in the form that the driver needs. */
 export const writeParameters = (parameters: readonly unknown[], json: ReadonlySet<number>) =>
   parameters.map((value, place) => {
     if (value === undefined) throw new TypeError('A parameter is undefined: pass null for nothing')
     return value !== null && json.has(place + 1) ? JSON.stringify(value) : writeDates(value)
   })
 
-// An invalid date throws here; the driver would send it. UTC, so that the time zone of this machine does not matter.
+// `toISOString` throws for an invalid date, which the driver would send. It writes UTC, whatever the time zone of this machine.
 const writeDates = (value: unknown): unknown => {
   if (value instanceof Date) return value.toISOString()
   return Array.isArray(value) ? value.map(writeDates) : value
