@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import ipaddr from 'ipaddr.js'
 import { languageFrom } from '../contract/languages.js'
 import type { Client } from '../domain/sessions/client.js'
-import { customerNetworkOf, networkWith } from '../lib/client-networks.js'
+import { customerNetworkOf, networkOfBits } from '../lib/client-networks.js'
 
 const maxUserAgentLength = 256
 
@@ -57,7 +57,7 @@ export const clientOf = (request: FastifyRequest): Client => ({
 /** Most limits count by this network of the client: an IPv4 address, or an IPv6 /64. */
 export const clientNetwork = (request: FastifyRequest) => {
   const address = canonicalAddress(request)
-  return address ? networkWith(address, 64) : 'unknown'
+  return address ? networkOfBits(address, 64) : 'unknown'
 }
 
 /** The whole network of one customer of an internet provider. Some limits count by it, because a home has many IPv6 networks. */
@@ -66,5 +66,5 @@ export const customerNetwork = (request: FastifyRequest) => customerNetworkOf(ip
 /** The network by which limits count, for a written IP address or /64; undefined if the text is neither. */
 export const networkOf = (text: string) => {
   const address = readAddress(text.replace(/\/64$/, ''))
-  return address === undefined ? undefined : networkWith(ipaddr.process(address), 64)
+  return address === undefined ? undefined : networkOfBits(ipaddr.process(address), 64)
 }

@@ -11,7 +11,7 @@ export type Shades = { fill: string; onFill: string; edge: string; text: string 
 const white: Colour = [255, 255, 255]
 const black: Colour = [0, 0, 0]
 
-/** A colour that we change gets a little more than it needs, because of rounding. */
+/** A colour that is changed gets a little more contrast than it needs, because of rounding. */
 const slack = 0.1
 
 /**
@@ -21,31 +21,39 @@ const slack = 0.1
 export const shadesOf = (accent: string, { background, surface, raised }: Colours): Shades => {
   const colour = parseColour(accent)
   const surfaces = [background, surface, raised].map(parseColour)
-  const extreme = lowestContrast(black, surfaces) > lowestContrast(white, surfaces) ? black : white
+  const blackOrWhite = lowestContrast(black, surfaces) > lowestContrast(white, surfaces) ? black : white
   return {
     fill: hexColour(colour),
     onFill: hexColour(readableOn(colour)),
-    edge: hexColour(mixUntilReadable(colour, extreme, surfaces, minContrast.control)),
-    text: hexColour(mixUntilReadable(colour, extreme, surfaces, minContrast.text)),
+    edge: hexColour(mixUntilReadable(colour, blackOrWhite, surfaces, minContrast.control)),
+    text: hexColour(mixUntilReadable(colour, blackOrWhite, surfaces, minContrast.text)),
   }
 }
 
 const lowestContrast = (colour: Colour, surfaces: readonly Colour[]) =>
   Math.min(...surfaces.map((surface) => contrastOf(colour, surface)))
 
-/** Near black reads softer than black. On a colour that is too dark for it, either white or black has at least 4.58. */
+/**
+ * Near black looks softer than black, so black is used only if neither white nor near black can be read. One of white and black
+ * always can.
+ */
 const readableOn = (fill: Colour): Colour => {
   const nearBlack: Colour = [17, 20, 19]
   return [white, nearBlack].find((candidate) => contrastOf(candidate, fill) >= minContrast.text) ?? black
 }
 
-const mixUntilReadable = (colour: Colour, extreme: Colour, surfaces: readonly Colour[], minimum: number): Colour => {
+const mixUntilReadable = (
+  colour: Colour,
+  blackOrWhite: Colour,
+  surfaces: readonly Colour[],
+  minimum: number,
+): Colour => {
   if (lowestContrast(colour, surfaces) >= minimum) return colour
   for (let share = 2; share <= 100; share += 2) {
-    const mixed = mix(colour, extreme, share / 100)
-    if (lowestContrast(mixed, surfaces) >= minimum + slack) return mixed
+    const candidate = mix(colour, blackOrWhite, share / 100)
+    if (lowestContrast(candidate, surfaces) >= minimum + slack) return candidate
   }
-  return extreme
+  return blackOrWhite
 }
 
 const mix = (from: Colour, to: Colour, share: number): Colour => [

@@ -1,16 +1,17 @@
 import ipaddr from 'ipaddr.js'
 
-/** An IPv4 address, or the IPv6 network of so many bits. */
-export const networkWith = (address: ipaddr.IPv4 | ipaddr.IPv6, bits: 48 | 56 | 64) =>
+/** An IPv4 address as it is, or the IPv6 network of `bits` bits in which the address is. */
+export const networkOfBits = (address: ipaddr.IPv4 | ipaddr.IPv6, bits: 48 | 56 | 64) =>
   address.kind() === 'ipv4'
     ? address.toString()
     : `${ipaddr.fromByteArray(address.toByteArray().fill(0, bits / 8)).toString()}/${bits}`
 
 /**
  * All that one customer of a network provider has: an IPv4 address, or an IPv6 /56, which a home can divide into 256 networks of 64 bits.
- * Limits that count by it cannot be evaded with many networks. A text that is no IP address, such as that of a command, stays as it is.
+ * Limits that count by customer cannot be evaded with many networks. A text that is no IP address, such as that of a command, stays as
+ * it is.
  */
-export const customerNetworkOf = (ip: string) => (ipaddr.isValid(ip) ? networkWith(ipaddr.process(ip), 56) : ip)
+export const customerNetworkOf = (ip: string) => (ipaddr.isValid(ip) ? networkOfBits(ipaddr.process(ip), 56) : ip)
 
 /** All that an organisation or a rented server has: an IPv4 address, or an IPv6 /48, which is 256 networks of customers. */
-export const siteNetworkOf = (ip: string) => (ipaddr.isValid(ip) ? networkWith(ipaddr.process(ip), 48) : ip)
+export const siteNetworkOf = (ip: string) => (ipaddr.isValid(ip) ? networkOfBits(ipaddr.process(ip), 48) : ip)

@@ -1,12 +1,12 @@
 import { contrastOfHex } from './contrast.js'
 import type { ColourName, Colours } from './design-tokens.js'
 
-/** WCAG 2.2: 1.4.3 asks 4.5 of text, 1.4.11 asks 3 of the parts of a control. */
+/** WCAG 2.2 demands a contrast of 4.5 for text (1.4.3), and of 3 for the parts of a control (1.4.11). */
 export const minContrast = { text: 4.5, control: 3 }
 
 type ContrastRule = { colour: ColourName; on: readonly ColourName[]; minimum: number }
 
-/** Pairs of colours: what is written or drawn, and its background. */
+/** Pairs of colours: that of a text or a line, and those of its backgrounds. */
 const contrastRules: readonly ContrastRule[] = [
   {
     colour: 'text',
@@ -20,7 +20,7 @@ const contrastRules: readonly ContrastRule[] = [
   { colour: 'warning', on: ['surface'], minimum: minContrast.text },
 ]
 
-/** The pairs of a scheme that cannot be read or seen. */
+/** The pairs of a scheme that have too little contrast. */
 export const contrastFaults = (scheme: Colours) =>
   contrastRules.flatMap(({ colour, on, minimum }) =>
     on.flatMap((surface) => {

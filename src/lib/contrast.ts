@@ -1,11 +1,11 @@
-/** Red, green and blue, 0 to 255. */
+/** Red, green and blue, each from 0 to 255. */
 export type Colour = readonly [number, number, number]
 
 export const isColour = (value: string) => /^#(?:[0-9a-f]{3}|[0-9a-f]{6})$/i.test(value)
 
 export const contrastOfHex = (left: string, right: string) => contrastOf(parseColour(left), parseColour(right))
 
-/** WCAG 2.2, from 1 to 21. */
+/** The contrast ratio of WCAG 2.2, from 1 to 21. */
 export const contrastOf = (left: Colour, right: Colour) => {
   const [dark, light] = [luminance(left), luminance(right)].sort((a, b) => a - b) as [number, number]
   return (light + 0.05) / (dark + 0.05)

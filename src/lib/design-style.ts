@@ -15,7 +15,7 @@ const schemeProperties = ({ colours, accent }: Design, name: 'light' | 'dark') =
   return properties('', { ...colours[name], ...shades })
 }
 
-// Letters are measured in rem, so that they grow when the reader has told the browser to show larger ones.
+// Sizes of letters are in rem, so that they grow with the font size that the user has set in the browser.
 const shapeProperties = ({ radii, fonts }: Design) =>
   [
     properties(

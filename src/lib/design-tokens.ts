@@ -42,10 +42,10 @@ const dark: Colours = {
 
 export const colours = { light, dark }
 
-/** In pixels. */
+/** The radii of corners in pixels. */
 export const radii = { mark: 9, control: 10, panel: 14, card: 16 }
 
-/** The sizes of letters in pixels, for a reader whose browser has not been told to show larger ones. */
+/** The sizes of letters in pixels, at the usual font size of a browser. */
 export const fontSizes = { tiny: 13, small: 14, medium: 15, body: 16, section: 17, brand: 18, subtitle: 20, title: 24 }
 
 export const fonts = {

@@ -1,4 +1,4 @@
-/** Browsers, and other programs that say who they are. */
+/** Browsers, and other programs that name themselves. */
 const programs: readonly (readonly [RegExp, string])[] = [
   [/\bEdg(?:e|A|iOS)?\//, 'Edge'],
   [/\bOPR\/|\bOpera\b/, 'Opera'],
@@ -19,7 +19,7 @@ const systems: readonly (readonly [RegExp, string])[] = [
   [/\bLinux\b/, 'Linux'],
 ]
 
-/** Order matters in both tables: most browsers also name the older browsers that they are compatible with. */
+/** The order of both tables matters, because most browsers also name the older browsers that they are compatible with. */
 const firstMatch = (table: readonly (readonly [RegExp, string])[], text: string) =>
   table.find(([pattern]) => pattern.test(text))?.[1]
 

@@ -5,7 +5,7 @@ export const days = 24 * hours
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: seconds, m: minutes, h: hours, d: days }
 
-/** The milliseconds of a text such as `30s`, `15m`, `1h` or `365d`. */
+/** The milliseconds of a text such as `30s`, `15m`, `1h` or `365d`; undefined for any other text. */
 export const readDuration = (text: string) => {
   const [, amount, unit = ''] = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text) ?? []
   return amount === undefined ? undefined : Number(amount) * (units[unit] ?? 0)

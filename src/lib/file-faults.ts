@@ -26,5 +26,5 @@ const reasonOf = (reasons: Reasons, error: unknown) => {
 /** The reason why a file cannot be read, for an operator. */
 export const whyUnreadable = (error: unknown) => reasonOf(readingFaults, error) ?? 'unknown'
 
-/** The reason why something cannot be written, for an operator. Undefined if the error is not one of the system. */
+/** The reason why something cannot be written, for an operator. It is undefined if the error does not come from the operating system. */
 export const whyUnwritable = (error: unknown) => reasonOf(writingFaults, error)

@@ -24,7 +24,7 @@ export const listAt = (value: unknown, place: string, max: number): readonly unk
 
 const codeOf = (character: string) => `U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}`
 
-/** A text of one line, without characters that cannot be seen: some of them change what is read around them. */
+/** A text of one line without invisible characters, because some of them change how the text around them is shown. */
 export const textAt = (value: unknown, place: string, maxLength: number) => {
   if (typeof value !== 'string' || value.trim() === '' || value.length > maxLength)
     return faultAt(`${place} must be a text of 1 to ${maxLength} characters`)
@@ -36,7 +36,7 @@ export const textAt = (value: unknown, place: string, maxLength: number) => {
       )
 }
 
-export const numberAt = (value: unknown, place: string, min: number, maxEntries: number) =>
-  typeof value === 'number' && Number.isInteger(value) && value >= min && value <= maxEntries
+export const numberAt = (value: unknown, place: string, min: number, max: number) =>
+  typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max
     ? value
-    : faultAt(`${place} must be a whole number from ${min} to ${maxEntries}`)
+    : faultAt(`${place} must be a whole number from ${min} to ${max}`)

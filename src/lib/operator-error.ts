@@ -1,4 +1,4 @@
-/** Something that the operator of the service can fix. The message says all that is needed; a stack would only hide it. */
+/** An error that the operator of the service can fix. The message says what is needed, so it is printed without a stack. */
 export class OperatorError extends Error {
   override name = 'OperatorError'
 }

@@ -7,7 +7,7 @@ export type Logo = { address: string; darkAddress?: string; size?: Size }
 
 const usualHeight = 32
 const maxSize = { width: 224, height: 48 }
-/** A word mark that is narrower than this may be higher than usual: it has two lines, or is a sign. */
+/** A word mark that is narrower than this may be higher than usual, because it has two lines or is a sign. */
 const narrowWidth = 96
 
 /** The pixels in which a word mark is shown. Pages and mails reserve them before the picture has arrived. */
@@ -18,11 +18,11 @@ export const wordMarkSize = ({ width, height }: Size): Size => {
   return { width: Math.round(shownHeight * ratio), height: Math.round(shownHeight) }
 }
 
-/** The image, with the operator's other picture where the colour scheme is dark. */
+/** The image with the operator's dark logo, which is shown if the colour scheme is dark. */
 export const withDarkPicture = ({ darkAddress }: Logo, image: string) =>
   darkAddress === undefined
     ? image
     : `<picture><source srcset="${escapeHtml(srcset(darkAddress))}" media="(prefers-color-scheme: dark)">${image}</picture>`
 
-/** A space or a comma would end the address. */
+/** A space or a comma is escaped, because it would end the address. */
 const srcset = (address: string) => address.replaceAll(' ', '%20').replaceAll(',', '%2C')

@@ -4,18 +4,18 @@ import { OperatorError } from './operator-error.js'
 export type Seal = {
   /** With `boundTo`, the sealed text opens only together with the same words, such as the name of its row. */
   seal(text: string, boundTo?: string): string
-  /** The text; undefined if it was changed or cut, bound to something else, or sealed with a key that was removed. */
+  /** The text. It is undefined if `sealed` was changed or cut, bound to something else, or sealed with a key that was removed. */
   open(sealed: string, boundTo?: string): string | undefined
 }
 
-/** The first byte of a sealed text says how it is sealed. Another algorithm gets another number, and both open for a time. */
+/** The first byte of a sealed text says how it is sealed, so that a later version can change the algorithm and still open old texts. */
 const version = 1
 const cipher = 'aes-256-gcm'
 const nonceLength = 12
 const tagLength = 16
 const base64urlPattern = /^[A-Za-z0-9_-]+$/
 
-/** The data that is authenticated besides the text. */
+/** The data that is authenticated together with the text. */
 const contextOf = (boundTo: string) => Buffer.from(`${version} ${boundTo}`, 'utf8')
 
 const openWith = (key: Buffer, boundTo: string, bytes: Buffer) => {
@@ -30,14 +30,14 @@ const openWith = (key: Buffer, boundTo: string, bytes: Buffer) => {
 }
 
 /**
- * Encrypts and authenticates text that others may see or change: a cookie, a stored row. The first key seals and every
- * key opens, so that a secret can be replaced while older sealed texts are still in use. Each purpose has a key of its own
- * (`lib/keys`); what a text is bound to is authenticated too.
+ * Encrypts and authenticates text that others may see or change, such as a cookie or a stored row. The first key seals and every key
+ * opens, so that a secret can be replaced while older sealed texts are still in use. Each purpose has its own keys (`lib/keys`), and
+ * `boundTo` is authenticated together with the text.
  */
 export const createSeal = (keys: readonly Buffer[]): Seal => {
   const seal = (text: string, boundTo = '') => {
     const [newest] = keys
-    // Most commands run without the secret, and seal nothing.
+    // Most commands seal nothing, so they may run without the secret.
     if (!newest) throw new OperatorError('JWT_SECRET is missing: it encrypts what is stored. Nothing was changed.')
     const nonce = randomBytes(nonceLength)
     const encipher = createCipheriv(cipher, newest, nonce, { authTagLength: tagLength })
@@ -49,7 +49,7 @@ export const createSeal = (keys: readonly Buffer[]): Seal => {
   const open = (sealed: string, boundTo = '') => {
     if (!base64urlPattern.test(sealed)) return undefined
     const bytes = Buffer.from(sealed, 'base64url')
-    // The decoder accepts bits and lengths that no encoder writes. Here, one text has exactly one encoded form.
+    // The decoder accepts bits and lengths that no encoder writes. They are refused, so that a sealed text has exactly one encoded form.
     if (bytes.length < 1 + nonceLength + tagLength || bytes.toString('base64url') !== sealed) return undefined
     if (bytes[0] !== version) return undefined
     for (const key of keys) {

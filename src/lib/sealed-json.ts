@@ -12,7 +12,7 @@ const parse = (text: string): unknown => {
 
 /**
  * Values that are stored outside of the program as sealed JSON, such as cookies. The seal proves that we wrote them, but another
- * release may have written another shape: what does not fit the schema counts as nothing.
+ * release may have written another shape. A value that does not match the schema opens as undefined.
  */
 export const createSealedJson = <Schema extends TSchema>(seal: Seal, schema: Schema) => ({
   seal: (value: Static<Schema>) => seal.seal(JSON.stringify(value)),

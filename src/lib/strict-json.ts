@@ -1,6 +1,6 @@
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-/** Every string, with the colon behind it: in valid JSON a string is followed by a colon exactly when it is a key. */
+/** Every string, with the colon behind it. In valid JSON a string is followed by a colon exactly if it is a key. */
 const stringsWithColon = /"(?:[^"\\]|\\.)*"(\s*:)?/g
 
 const countWrittenKeys = (json: string) =>
@@ -9,15 +9,14 @@ const countWrittenKeys = (json: string) =>
 export const isCleanText = (value: string) => !value.includes('\0') && value.isWellFormed()
 
 /**
- * JSON without its traps: bytes that are no UTF-8, duplicate keys (parsers differ in which of them counts),
- * the keys `__proto__` and `constructor`, and keys and texts with NUL or lone surrogates, which no database column takes. Returns
- * nothing for all of them.
+ * Parses JSON, and returns undefined for what is dangerous in it: bytes that are no UTF-8, duplicate keys (parsers differ in which of
+ * them counts), the keys `__proto__` and `constructor`, and keys and texts with NUL or lone surrogates, which no database column takes.
  */
 export const parseStrictJson = (bytes: Uint8Array): { value: unknown } | undefined => {
   try {
     const text = decoder.decode(bytes)
     const value: unknown = JSON.parse(text)
-    let keys = 0
+    let keyCount = 0
     const pending: unknown[] = [value]
     while (pending.length > 0) {
       const next = pending.pop()
@@ -27,9 +26,9 @@ export const parseStrictJson = (bytes: Uint8Array): { value: unknown } | undefin
         if (key === '__proto__' || key === 'constructor' || !isCleanText(key)) return undefined
         pending.push(inner)
       }
-      if (!Array.isArray(next)) keys += Object.keys(next).length
+      if (!Array.isArray(next)) keyCount += Object.keys(next).length
     }
-    return keys === countWrittenKeys(text) ? { value } : undefined
+    return keyCount === countWrittenKeys(text) ? { value } : undefined
   } catch {
     return undefined
   }

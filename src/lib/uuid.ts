@@ -1,25 +1,25 @@
 import { randomBytes } from 'node:crypto'
 
-/** Only the form that we write. Elsewhere the same id may have capitals, `urn:uuid:` or braces. */
+/** Matches only the form that we write. Other programs may write the same id with capitals, `urn:uuid:` or braces. */
 export const uuidPattern = '^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
 const shape = new RegExp(uuidPattern)
 
 export const isUuid = (value: string) => shape.test(value)
 
-/** Smaller than every other id. */
+/** The smallest of all ids. */
 export const nilUuid = '00000000-0000-0000-0000-000000000000'
 
 /** An id has 48 bits for the milliseconds since 1970. */
 const latestTime = 2 ** 48 - 1
 
-/** The smallest id of this moment. No id is from before 1970, so earlier moments have the smallest of all. */
+/** The smallest id that can be made at this moment. Moments before 1970 have the id of 1970, because no id is older. */
 export const uuidFloor = (moment: Date) => {
   const time = Math.min(Math.max(moment.getTime(), 0), latestTime)
   const hex = time.toString(16).padStart(12, '0')
   return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`
 }
 
-/** RFC 9562 version 7: ordered by time, so that new rows go to the end of an index, and a purge can read it in order. */
+/** An id of RFC 9562, version 7. These ids are ordered by time, so new rows go to the end of an index, and a purge can read it in order. */
 export const uuidv7 = (now: Date) => {
   const bytes = randomBytes(16)
   bytes.writeUIntBE(now.getTime(), 0, 6)

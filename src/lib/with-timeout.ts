@@ -1,9 +1,9 @@
 /**
- * Settles as `work` does, or after `milliseconds` with what `onTimeout` returns or throws. The work itself goes on: what
- * stops it belongs into `onTimeout`.
+ * Settles as `work` does, or after `milliseconds` with what `onTimeout` returns or throws. The work itself continues, unless `onTimeout`
+ * stops it.
  *
- * When this process was busy for longer than the timeout, Node runs timers before it reads the network. So answers that
- * have already arrived are read first, and only then does the timeout count.
+ * If this process was busy for longer than the timeout, Node runs timers before it reads the network. So the timeout waits for one more
+ * turn of the event loop, in which answers that have already arrived are read.
  */
 export const withTimeout = <Result, Late>(work: Promise<Result>, milliseconds: number, onTimeout: () => Late) =>
   new Promise<Result | Awaited<Late>>((resolve, reject) => {

@@ -1,9 +1,10 @@
 /**
- * The place of one who waits: shares of one group take turns with each other, and groups with other groups. A lower rank is served first.
+ * The place of a waiting entry. Shares of one group take turns with each other, and groups take turns with other groups. A lower rank is
+ * served first.
  */
 export type Place = { group: string; share: string; rank: number }
 
-/** One of so many turns is given to the last rank that waits, so that many of the first rank cannot stop it for ever. */
+/** Every fourth turn goes to the last rank that waits, so that many entries of the first rank cannot stop it for ever. */
 const turnsPerLastRank = 4
 
 /** The two levels of an entry, the outer one first. */
@@ -14,14 +15,14 @@ const compare = (one: readonly number[], other: readonly number[]) =>
   one.map((value, at) => value - (other[at] ?? 0)).find((difference) => difference !== 0) ?? 0
 
 /**
- * Finds the next of those who wait: the first rank, in it the group whose last turn was longest ago, and in that the share whose last
- * turn was longest ago. So a share with a hundred who wait, or a group with a hundred shares, delays another by one of them.
+ * A line in which the next entry is of the first rank, in it of the group whose last turn was longest ago, and in that of the share
+ * whose last turn was longest ago. So a share with a hundred entries, or a group with a hundred shares, delays another by one turn.
  */
 export const createFairLine = <Entry extends Place>() => {
-  /** In the order in which they came. */
+  /** The waiting entries, in the order in which they came. */
   const entries = new Set<Entry>()
   const sizes = new Map<string, number>()
-  /** When each group and share that waits had its last turn, or came. */
+  /** For each waiting group and share, the number of its last turn, or of the turn in which it came. */
   const lastTurns = new Map<string, number>()
   let turn = 0
 
@@ -62,8 +63,8 @@ export const createFairLine = <Entry extends Place>() => {
       return next
     },
     /**
-     * Finds the one who has to leave a full line for a newcomer: of the group with the most who wait, and in it of the share with the
-     * most, the newest of the last rank. Undefined if that is the newcomer.
+     * Finds the entry that has to leave a full line for a newcomer: in the group with the most entries, and there in the share with the
+     * most, the newest entry of the last rank. It is undefined if that is the newcomer.
      */
     leavingFor: (newcomer: Place) => {
       const newcomerLevels = levelsOf(newcomer)

@@ -4,21 +4,21 @@ import { join } from 'node:path'
 import { OperatorError } from '../lib/operator-error.js'
 import { DataDirectoryUnwritable } from './database/directory-faults.js'
 
-const isCode = (error: unknown, code: string) => error instanceof Error && 'code' in error && error.code === code
+const hasCode = (error: unknown, code: string) => error instanceof Error && 'code' in error && error.code === code
 
 /** The content of the file; undefined if it is missing or empty. */
-const readIfFull = async (file: string) => {
+const readIfNotEmpty = async (file: string) => {
   try {
     return (await readFile(file, 'utf8')).trim() || undefined
   } catch (error) {
-    if (isCode(error, 'ENOENT')) return undefined
+    if (hasCode(error, 'ENOENT')) return undefined
     throw error
   }
 }
 
-/** The secret of an earlier start, if there is one. Creates nothing. */
+/** A list with the secret of an earlier start; an empty list if there is none. Creates nothing. */
 export const existingSecret = async (directory: string) => {
-  const secret = await readIfFull(join(directory, 'secret')).catch((cause: unknown) => {
+  const secret = await readIfNotEmpty(join(directory, 'secret')).catch((cause: unknown) => {
     throw new OperatorError(`The file secret in ${directory} cannot be read: run this as the user of the service.`, {
       cause,
     })
@@ -43,7 +43,7 @@ const withDurableFile = async (directory: string, content: string, use: (path: s
   }
 }
 
-/** So that the new name survives a power cut. Not every platform supports it. */
+/** Writes the names in the folder to disk, so that a new name survives a power cut. Not every platform supports this. */
 const syncDirectory = async (directory: string) => {
   const handle = await open(directory, 'r').catch(() => undefined)
   await handle?.sync().catch(() => undefined)
@@ -53,32 +53,32 @@ const syncDirectory = async (directory: string) => {
 /**
  * If several processes find no secret at the same time, the first that links the claim decides for all. The claim is
  * removed only after the file has been written, and each process reads the claim before it looks at the file. So a process
- * that finds no secret has read the only claim, and all write the same.
+ * that finds no secret has read the only claim, and all processes write the same secret.
  */
 const agreeOnSecret = async (directory: string, file: string) => {
   const claim = join(directory, 'secret.claim')
   await withDurableFile(directory, randomBytes(48).toString('hex'), (candidate) =>
     link(candidate, claim).catch((error: unknown) => {
-      if (!isCode(error, 'EEXIST')) throw error
+      if (!hasCode(error, 'EEXIST')) throw error
     }),
   )
-  const agreed = await readIfFull(claim)
-  if (agreed !== undefined && (await readIfFull(file)) === undefined)
-    await withDurableFile(directory, agreed, (path) => rename(path, file))
+  const agreedSecret = await readIfNotEmpty(claim)
+  if (agreedSecret !== undefined && (await readIfNotEmpty(file)) === undefined)
+    await withDurableFile(directory, agreedSecret, (path) => rename(path, file))
   await syncDirectory(directory)
   await rm(claim, { force: true })
-  return readIfFull(file)
+  return readIfNotEmpty(file)
 }
 
 /**
- * The signing secret if none is configured: generated at the first start and kept, so that a restart signs no user out.
+ * The signing secret if none is configured. It is generated at the first start and kept, so that a restart signs no user out.
  * After a crash the file is complete or does not exist.
  */
 export const generatedSecret = async (directory: string) => {
   const file = join(directory, 'secret')
   try {
     await mkdir(directory, { recursive: true, mode: 0o700 })
-    const secret = (await readIfFull(file)) ?? (await agreeOnSecret(directory, file))
+    const secret = (await readIfNotEmpty(file)) ?? (await agreeOnSecret(directory, file))
     if (secret !== undefined) return secret
   } catch (cause) {
     throw new DataDirectoryUnwritable(directory, { cause })

@@ -4,12 +4,12 @@ import { plainLine } from './plain-lines.js'
 
 export type Log = ReturnType<typeof createLog>
 
-/** Names of fields that may hold a secret. None should be logged; this is a safety net. */
+/** Names of fields that may hold a secret. Secrets should never be logged, so this is a safety net. */
 const secretNames = ['password', 'token', 'secret', 'cookie', 'authorization', 'set-cookie']
 // A `code` at the top level is a secret; inside an error it is the kind of the error.
 const redactedPaths = ['code', ...secretNames.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`])]
 
-/** An error without the extra fields of its library: parameters, queries and details may hold what users typed. */
+/** An error without the extra fields of its library, because parameters, queries and details may hold what users typed. */
 const describeError = (error: unknown): object => {
   if (!(error instanceof Error)) return { message: typeof error }
   const code = 'code' in error && typeof error.code === 'string' ? { code: error.code } : {}
@@ -17,7 +17,7 @@ const describeError = (error: unknown): object => {
   return { type: error.name, message: error.message, ...code, stack: error.stack, ...cause }
 }
 
-const maxUnwritten = 1_000_000
+const maxUnwrittenBytes = 1_000_000
 
 type LogFormat = 'json' | 'plain'
 
@@ -25,18 +25,18 @@ type LogOptions = {
   level: string
   format?: LogFormat
   destination?: DestinationStream | undefined
-  /** For several processes that write one log. */
+  /** Adds the process id to each line, if several processes write one log. */
   withPid?: boolean
 }
 
 /** A log that cannot be written, because its terminal is closed or its disk is full, must not end the service. */
 const standardOutput = () => {
-  const output = pino.destination({ sync: true, maxLength: maxUnwritten })
+  const output = pino.destination({ sync: true, maxLength: maxUnwrittenBytes })
   output.on('error', () => undefined)
   return output
 }
 
-/** One JSON object a line, so that what users send is escaped. Plain lines for a terminal are made from these. */
+/** Each line is one JSON object, so that what users send is escaped. Plain lines for a terminal are made from these lines. */
 export const createLog = ({ level, format = 'json', destination, withPid = false }: LogOptions) =>
   pino(
     {

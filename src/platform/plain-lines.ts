@@ -2,11 +2,11 @@ const isRecord = (value: unknown): value is Record<string, unknown> => typeof va
 
 const inOneLine = (text: string) => text.replaceAll(/\p{Cc}/gu, ' ')
 
-/** Words and numbers as they are. Anything else as JSON, so that what a user sent cannot look like another field. */
+/** Writes words and numbers as they are, and everything else as JSON, so that what a user sent cannot look like another field. */
 const asText = (value: unknown) =>
   typeof value === 'string' && /^[\w./:@+-]+$/.test(value) ? value : JSON.stringify(value)
 
-/** Indented, so that no line of a message or stack looks like a line of the log. */
+/** The stack of an error. Its lines are indented, so that none of them looks like a line of the log. */
 const stackOf = (err: unknown) => {
   const text = isRecord(err) ? String(err.stack ?? err.message) : ''
   const lines = text.split('\n').map((line) => `\n    ${inOneLine(line)}`)

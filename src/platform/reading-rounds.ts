@@ -2,18 +2,18 @@ type Log = { warn(details: object, message: string): void; info(details: object,
 
 type Options = {
   read: () => Promise<void>
-  /** From the start of one reading to the start of the next. */
+  /** The time from the start of one reading to the start of the next. */
   interval: number
-  /** For the log. */
+  /** The messages for the log, when readings begin to fail and when they succeed again. */
   messages: { failing: string; recovered: string }
-  /** Whether this round reads. */
+  /** Called in each round. If it returns false, the round reads nothing. */
   isDue?: () => boolean
   log: Log
 }
 
 /**
- * Keeps a copy of what the database has: reads it again and again. A failure is logged once, until a reading succeeds: what is known
- * stays in use.
+ * Calls `read` again and again, to keep a copy of what the database has. During an outage the copy stays in use, and the failure is
+ * logged once.
  */
 export const createReadingRounds = ({ read, interval, messages, isDue = () => true, log }: Options) => {
   let isFailing = false
@@ -35,9 +35,9 @@ export const createReadingRounds = ({ read, interval, messages, isDue = () => tr
 
   const schedule = (delay: number) => {
     timer = setTimeout(() => {
-      const began = performance.now()
+      const startedAt = performance.now()
       round = (isDue() ? readAndReport() : Promise.resolve()).finally(() => {
-        if (isRunning) schedule(Math.max(0, interval - (performance.now() - began)))
+        if (isRunning) schedule(Math.max(0, interval - (performance.now() - startedAt)))
       })
     }, delay)
     timer.unref()

@@ -4,19 +4,22 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isMainThread } from 'node:worker_threads'
 
-const open = new Set<string>()
+const openFolders = new Set<string>()
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 const removeAll = () => {
-  for (const path of open)
+  for (const path of openFolders)
     try {
       rmSync(path, { recursive: true, force: true, maxRetries: 3 })
     } catch {
-      // The process ends, and has nobody to tell.
+      // The process ends, so the failure is not reported.
     }
 }
 
-/** Another listener decides how the process ends, and `exit` follows. Without one the signal would end it at once. */
+/**
+ * If there is another listener, it decides how the process ends, and `exit` follows. Otherwise the folders are removed, and the
+ * process is ended by the same signal.
+ */
 const onSignal = (signal: NodeJS.Signals) => {
   if (process.listenerCount(signal) > 1) return
   removeAll()
@@ -35,17 +38,17 @@ const stopListening = () => {
   for (const signal of signals) process.off(signal, onSignal)
 }
 
-/** A folder that is removed when the process ends, also by a signal, if it was not removed before. */
+/** Makes a folder that is removed at the latest when the process ends, also by a signal. */
 export const makeTemporaryFolder = async (prefix: string) => {
   const path = await mkdtemp(join(tmpdir(), prefix))
-  if (open.size === 0) listen()
-  open.add(path)
+  if (openFolders.size === 0) listen()
+  openFolders.add(path)
   return {
     path,
     remove: async () => {
       await rm(path, { recursive: true, force: true })
-      open.delete(path)
-      if (open.size === 0) stopListening()
+      openFolders.delete(path)
+      if (openFolders.size === 0) stopListening()
     },
   }
 }

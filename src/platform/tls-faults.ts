@@ -1,7 +1,7 @@
 /** The reason why a server that answers cannot be used with TLS. */
 export type TlsFault = 'unknown authority' | 'other name' | 'expired' | 'not valid yet' | 'no TLS'
 
-// By the codes of Node and OpenSSL.
+// The keys are error codes of Node and OpenSSL.
 const faults: Readonly<Record<string, TlsFault>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: 'unknown authority',
   SELF_SIGNED_CERT_IN_CHAIN: 'unknown authority',

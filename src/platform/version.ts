@@ -8,8 +8,8 @@ const readJson = (file: URL): unknown => JSON.parse(readFileSync(file, 'utf8'))
 let cachedBuild: ProgramBuild | undefined
 
 /**
- * The version of this program, from its own package.json, and the commit from which it was built, if the build knew it. Read
- * once: a new build beside a running service is not what runs.
+ * The version of this program, from its own package.json, and the commit from which it was built, if the build knew it. They are read
+ * once, because the files may be replaced by a new version while the service runs.
  */
 export const programBuild = (): ProgramBuild => {
   if (!cachedBuild) {
@@ -21,7 +21,7 @@ export const programBuild = (): ProgramBuild => {
   return cachedBuild
 }
 
-/** Such as `0.1.0+dd4984d948f8`, or `0.1.0` if the commit is not known. */
+/** The version and the commit, such as `0.1.0+dd4984d948f8`, or only `0.1.0` if the commit is not known. */
 export const programVersion = (): string => {
   const { version, commit } = programBuild()
   return commit === undefined ? version : `${version}+${commit}`

@@ -1,7 +1,7 @@
 import {
   type InvalidAddress,
-  inPasswords,
   invalidAddress,
+  passwordAdvice,
   wrongHost,
   wrongPercent,
   wrongPort,
@@ -100,5 +100,5 @@ const parse = (url: string): RedisAddress => {
 
 const whyMalformed = (url: string) =>
   /^rediss?(\+\w+)?:\/\/[^/]/.test(url)
-    ? `cannot be read: ${inPasswords}`
+    ? `cannot be read: ${passwordAdvice}`
     : 'must be an address such as redis://localhost:6379, or rediss:// for TLS'

@@ -5,7 +5,7 @@ export type DeliveredMail = Mail & { arrivedAt: Date }
 
 /** Keeps the mails of development in memory, for the page at /dev/mailbox. */
 export type DevelopmentMailbox = Mailer & {
-  /** Newest first. */
+  /** The mails, the newest first. */
   mails(): readonly DeliveredMail[]
   find(id: string): DeliveredMail | undefined
 }

@@ -8,13 +8,13 @@ export type Mail = {
   html: string
 }
 
-/** `refused`: the mail server will never accept this mail, for example because the mailbox does not exist. */
+/** With `refused`, the mail server will never accept this mail, for example because the mailbox does not exist. */
 export type Delivery = { outcome: 'accepted' } | { outcome: 'refused'; reason: string }
 
 export type Mailer = {
-  /** Rejects when the mail could not be delivered now and should be tried again later. */
+  /** Rejects if the mail could not be delivered now and should be tried again later. */
   send(mail: Mail): Promise<Delivery>
-  /** Rejects if the mail server does not answer or refuses our credentials. For `doctor`, never for a request. */
+  /** Rejects if the mail server does not answer or refuses our credentials. It is called by `doctor`, never by a request. */
   verify?(): Promise<{ /** False if the server did not ask for credentials. */ authenticated: boolean }>
   close(): Promise<void>
 }

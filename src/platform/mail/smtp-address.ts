@@ -4,11 +4,11 @@ import { type InvalidAddress, invalidAddress } from '../invalid-address.js'
 export type SmtpServer = {
   host: string
   port: number
-  /** TLS from the first byte (`smtps://`). Without it the connection is upgraded with STARTTLS. */
+  /** The connection has TLS from the first byte (`smtps://`). Otherwise it is upgraded with STARTTLS. */
   secure: boolean
-  /** Never send a mail unencrypted. Otherwise it is encrypted if the server offers it. */
+  /** A mail is never sent unencrypted. Otherwise it is encrypted only if the server offers that. */
   requireTLS: boolean
-  /** Never encrypted. */
+  /** The connection is never encrypted. */
   ignoreTLS: boolean
   tls: { rejectUnauthorized: boolean }
   auth?: { user: string; pass: string }
@@ -22,16 +22,16 @@ const settings: Readonly<Record<string, readonly string[]>> = {
   'tls.rejectUnauthorized': booleans,
 }
 
-const wrongSetting = (parameters: URLSearchParams) => {
+const settingFault = (parameters: URLSearchParams) => {
   for (const [name, value] of parameters) {
-    const allowed = settings[name]
-    if (!allowed) return `may have only these settings: ${Object.keys(settings).join(', ')}`
-    if (!allowed.includes(value)) return `${name} can only be ${allowed.join(' or ')}`
+    const allowedValues = settings[name]
+    if (!allowedValues) return `may have only these settings: ${Object.keys(settings).join(', ')}`
+    if (!allowedValues.includes(value)) return `${name} can only be ${allowedValues.join(' or ')}`
   }
   return undefined
 }
 
-const decoded = (text: string) => {
+const decode = (text: string) => {
   try {
     return decodeURIComponent(text)
   } catch {
@@ -39,7 +39,7 @@ const decoded = (text: string) => {
   }
 }
 
-const parsed = (text: string) => {
+const parseUrl = (text: string) => {
   try {
     return new URL(text)
   } catch {
@@ -52,13 +52,13 @@ const parsed = (text: string) => {
  * STARTTLS with a valid certificate, unless `?tls=off` says that the connection is not encrypted.
  */
 export const readSmtpAddress = (text: string): SmtpServer | InvalidAddress => {
-  const url = parsed(text)
+  const url = parseUrl(text)
   if (!url || !['smtp:', 'smtps:'].includes(url.protocol) || !url.hostname)
     return invalidAddress('must be an address like smtp://user:password@mail.example.com:587 or smtps://…')
-  const fault = wrongSetting(url.searchParams)
+  const fault = settingFault(url.searchParams)
   if (fault !== undefined) return invalidAddress(fault)
-  const user = decoded(url.username)
-  const pass = decoded(url.password)
+  const user = decode(url.username)
+  const pass = decode(url.password)
   if (user === undefined || pass === undefined) return invalidAddress('has credentials that are not percent-encoded')
 
   const secure = url.protocol === 'smtps:'

@@ -2,7 +2,7 @@ import { getSystemErrorName } from 'node:util'
 import { tlsFaultOf, tlsFaultWords } from '../tls-faults.js'
 import type { SmtpServer } from './smtp-address.js'
 
-/** Only a recipient or a message is refused for good. A refused password or sender is for the operator to fix. */
+/** Why the server will never accept this mail, or undefined. A refused password or sender does not count: the operator can fix it. */
 export const refusalIn = (error: unknown) => {
   if (!(error instanceof Error)) return undefined
   const { code, command, responseCode } = error as { code?: string; command?: string; responseCode?: number }
@@ -22,10 +22,10 @@ type Failure = {
 
 const longestAnswer = 200
 
-/** Before these steps end, the server has seen neither the password nor this mail. Later its text can repeat both. */
+/** In these steps the server has seen neither the password nor this mail. In later steps its answer may repeat them. */
 const stepsWithoutSecrets = ['CONN', 'MAIL FROM']
 
-/** The answer of the server: its text in one bounded line and without addresses where it can repeat no secret, else its number. */
+/** The answer of the server. Its text is used only if it can repeat no secret, in one line and without addresses; otherwise its number. */
 const answerOf = ({ command = '', response, responseCode }: Failure) => {
   if (!responseCode) return undefined
   const text = stepsWithoutSecrets.includes(command) ? response : undefined

@@ -13,7 +13,7 @@ const usualDeadlines: SmtpDeadlines = {
   whole: 40 * seconds,
 }
 
-/** The library's own log would contain credentials and whole mails: one fact is taken from it, and nothing is written. */
+/** The log of the library would contain credentials and whole mails. One fact is taken from it, and nothing is written. */
 const authenticationListener = (onAuthenticated: () => void) => {
   const drop = () => undefined
   const info = ({ action }: { action?: unknown } = {}) => {
@@ -50,7 +50,7 @@ type SmtpPool = Awaited<ReturnType<typeof openPool>>
 const deliver = async (pool: Promise<SmtpPool>, mail: Mail) => {
   const domain = mail.from.replace(/^.*@/s, '').replace(/>.*$/s, '')
   return (await pool).sendMail({
-    // Addresses are given as objects and in the envelope: a comma in an address never adds a recipient.
+    // The recipient is given as an object, so that a comma in the address never adds a recipient.
     from: mail.from,
     to: { name: '', address: mail.to },
     subject: mail.subject,
@@ -86,25 +86,28 @@ export const createSmtpMailer = ({
   connections?: number
   deadlines?: SmtpDeadlines
 }): Mailer => {
-  // Opened for the first mail: most starts send none for a while.
+  // The pool is opened for the first mail, because most starts send no mail for a while.
   let pool: Promise<SmtpPool> | undefined
   const openOnce = () => {
     pool ??= openPool(server, connections, deadlines)
     return pool
   }
 
-  /** A server that answers slowly, byte by byte, never reaches the socket timeout. A late delivery would send the mail twice. */
-  const abandon = async (stuck: Promise<SmtpPool>) => {
-    if (pool === stuck) pool = undefined
-    const abandoned = await stuck
-    abandoned.close({ force: true })
+  /**
+   * Closes a pool whose delivery took too long: a late delivery would send the mail twice. The socket timeout does not stop a
+   * server that answers byte by byte.
+   */
+  const abandon = async (stuckPool: Promise<SmtpPool>) => {
+    if (pool === stuckPool) pool = undefined
+    const openedPool = await stuckPool
+    openedPool.close({ force: true })
   }
 
   const send = async (mail: Mail): Promise<Delivery> => {
-    const used = openOnce()
+    const usedPool = openOnce()
     try {
-      await withTimeout(deliver(used, mail), deadlines.whole, () => {
-        abandon(used).catch(() => undefined)
+      await withTimeout(deliver(usedPool, mail), deadlines.whole, () => {
+        abandon(usedPool).catch(() => undefined)
         throw Object.assign(new Error('The delivery took too long'), { code: 'ETIMEDOUT' })
       })
       return { outcome: 'accepted' }

@@ -20,7 +20,7 @@ const mails = {
   outcomes: ['accepted', 'failed', 'refused', 'given_up'],
 } as const
 
-/** Attempts to reach another server, outside of requests. */
+/** Creates the counters of attempts to reach another server, outside of requests. */
 export const createAttemptCounters = (registers: Registry[]) => {
   const counterOf = <Outcome extends string>({ name, help, outcomes }: Attempts<Outcome>) => {
     const counter = new Counter({ name, help, labelNames: ['outcome'] as const, registers })

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { seconds } from '../../lib/durations.js'
 import { listeningError } from '../listening-error.js'
 
-/** The answer to Prometheus. */
+/** What is sent to Prometheus. */
 type MetricsSource = { contentType: string; text(): Promise<string> }
 
 const refuse = (response: ServerResponse, status: 404 | 405) => {
@@ -17,7 +17,7 @@ const answer = async (metrics: MetricsSource, { url = '', method }: IncomingMess
   response.writeHead(200, { 'content-type': metrics.contentType, 'cache-control': 'no-store' }).end(text)
 }
 
-/** On a port of its own, so that the public port never serves metrics by mistake. */
+/** Metrics have a port of their own, so that the public port never serves them by mistake. */
 export const startMetricsServer = async (options: { host: string; port: number; metrics: MetricsSource }) => {
   const { host, port, metrics } = options
   const limits = { requestTimeout: 5 * seconds, headersTimeout: 5 * seconds, maxHeaderSize: 8 * 1024 }

@@ -9,7 +9,7 @@ import { type Watched, watchGauges } from './watched-gauges.js'
 
 export type RefreshOutcome = 'rotated' | 'raced' | 'replaced' | 'ended' | 'theft'
 
-/** The parts of an event that are counted: never the user. */
+/** The parts of an event that are counted. The user is never among them. */
 type CountedEvent = { kind: string; reason?: string; triedBy?: string; sessionBegan?: string }
 
 export type CountedRequest = {
@@ -17,12 +17,12 @@ export type CountedRequest = {
   method: string
   status: number
   milliseconds: number
-  /** The code of a refusal: why a request was not answered as it wished. */
+  /** The code of the refusal, if the request was refused. */
   refused?: RefusalCode | undefined
 }
 
-/** From the access check (below a millisecond) to the longest that a client may take. */
-const latencies = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+/** The bounds in seconds, from the access check (below a millisecond) to the longest time that a client may take. */
+const latencyBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 const usualMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
@@ -52,7 +52,7 @@ const createRequestInstruments = (registers: Registry[]) => ({
     name: 'latchkey_http_request_duration_seconds',
     help: 'Time from the first byte of a request to the last of its answer, by route pattern.',
     labelNames: ['route', 'method', 'status'] as const,
-    buckets: latencies,
+    buckets: latencyBuckets,
     registers,
   }),
   refusals: new Counter({
@@ -117,7 +117,7 @@ const createInstruments = (registers: Registry[], ways: readonly string[]) => ({
 
 type Instruments = ReturnType<typeof createInstruments>
 
-const outcomes: readonly RefreshOutcome[] = ['rotated', 'raced', 'replaced', 'ended', 'theft']
+const refreshOutcomes: readonly RefreshOutcome[] = ['rotated', 'raced', 'replaced', 'ended', 'theft']
 const refusalStatuses = [400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 431, 500, 503]
 
 /**
@@ -128,20 +128,20 @@ const startAtZero = (
   { secondFactors: factors, refreshes, refusals, signIns, rejections }: Instruments,
   { ways, limiters }: { ways: readonly string[]; limiters: readonly string[] },
 ) => {
-  for (const outcome of outcomes) refreshes.inc({ outcome }, 0)
+  for (const outcome of refreshOutcomes) refreshes.inc({ outcome }, 0)
   for (const status of refusalStatuses) refusals.inc({ status: String(status) }, 0)
   for (const way of ways) signIns.inc({ way }, 0)
   for (const limiter of limiters) rejections.inc({ limiter }, 0)
   for (const method of codeMethods) for (const outcome of secondFactorOutcomes) factors.inc({ method, outcome }, 0)
 }
 
-/** Gauges with the name of a counter: Prometheus warns of them, and the same numbers exist by type. */
+/** Gauges that have the name of a counter. Prometheus warns of them, and other gauges have the same numbers by type. */
 const misnamedGauges = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total']
 
 export type Metrics = ReturnType<typeof createMetrics>
 
 /**
- * Everything that is counted. Each call has a registry of its own. Labels are bounded: route patterns, closed lists and
+ * Creates everything that is counted, with a registry of its own. Labels are bounded: route patterns, closed lists and
  * fixed words, never a path, an address or a user, so that no client can make the number of series grow.
  */
 export const createMetrics = ({ ways, limiters }: { ways: readonly string[]; limiters: readonly string[] }) => {
@@ -155,7 +155,7 @@ export const createMetrics = ({ ways, limiters }: { ways: readonly string[]; lim
   startAtZero(instruments, { ways, limiters })
 
   return {
-    /** A listener for events. */
+    /** Counts an event. It is a listener of the events. */
     countEvent: (event: CountedEvent) => {
       const { kind, reason = 'unknown', triedBy, sessionBegan } = event
       instruments.events.inc({ kind: kindLabel(kind) })
@@ -178,7 +178,7 @@ export const createMetrics = ({ ways, limiters }: { ways: readonly string[]; lim
       if (status >= 400) instruments.refusals.inc({ status: String(status) })
       if (refused) instruments.refusalCodes.inc({ code: refused, route })
     },
-    /** Read at each scrape: the process, queues, the pool, whether the shared counters can be reached. */
+    /** Adds gauges that are read at each scrape: the process, queues, the pool, whether the shared counters can be reached. */
     watch: (watched: Watched) => {
       collectDefaultMetrics({ register: registry })
       for (const name of misnamedGauges) registry.removeSingleMetric(name)
@@ -192,7 +192,7 @@ export const createMetrics = ({ ways, limiters }: { ways: readonly string[]; lim
         })
       })
     },
-    /** Instead of an own port: another process asks for them and adds them up. */
+    /** Lets another process ask for the metrics and add them up, instead of a port of their own. */
     share: () => shareMetrics(registry),
     contentType: registry.contentType,
     /** The text that Prometheus reads. */

@@ -13,64 +13,65 @@ const isAnswer = (message: unknown): message is Answer =>
   typeof message === 'object' && message !== null && 'metrics' in message && Array.isArray(message.metrics)
 
 /**
- * True for metrics that only grow. They stay in the sum when their process has ended: otherwise Prometheus would take it for a new start.
+ * True for metrics that only grow. They stay in the sum when their process has ended. Otherwise the sum would shrink, and Prometheus
+ * would take that for a restart.
  */
 const onlyGrows = ({ type }: Metric) => ['counter', 'histogram'].includes(String(type))
 
 /**
- * The metrics of all processes of a service, asked for at each scrape. Of a process that does not answer in time, the last
- * answer counts. Each metric says how it is added up.
+ * The metrics of all processes of a service. The processes are asked at each scrape. If a process does not answer in time, its last
+ * answer is used. Each metric says how it is added up.
  */
 export const createSummedMetrics = () => {
-  const newest = new Map<number, Metric[]>()
-  const waiting = new Set<{ id: number; resolve: () => void }>()
+  const newestAnswers = new Map<number, Metric[]>()
+  const waiters = new Set<{ id: number; resolve: () => void }>()
   let endedProcesses: Metric[] = []
 
   cluster.on('message', ({ id }, message: unknown) => {
     if (!isAnswer(message)) return
-    newest.set(id, message.metrics)
-    for (const waiter of waiting) if (waiter.id === id) waiter.resolve()
+    newestAnswers.set(id, message.metrics)
+    for (const waiter of waiters) if (waiter.id === id) waiter.resolve()
   })
   cluster.on('exit', ({ id }) => {
-    for (const waiter of waiting) if (waiter.id === id) waiter.resolve()
-    const last = newest.get(id)?.filter(onlyGrows)
-    newest.delete(id)
-    if (last) void addToEnded(last)
+    for (const waiter of waiters) if (waiter.id === id) waiter.resolve()
+    const lastAnswer = newestAnswers.get(id)?.filter(onlyGrows)
+    newestAnswers.delete(id)
+    if (lastAnswer) void addToEnded(lastAnswer)
   })
-  const addToEnded = async (last: Metric[]) => {
-    endedProcesses = await AggregatorRegistry.aggregate([endedProcesses, last]).getMetricsAsJSON()
+  const addToEnded = async (lastAnswer: Metric[]) => {
+    endedProcesses = await AggregatorRegistry.aggregate([endedProcesses, lastAnswer]).getMetricsAsJSON()
   }
 
   const ask = async (id: number) => {
     const worker = cluster.workers?.[id]
     if (!worker?.isConnected()) return
     const entry = { id, resolve: () => {} }
-    const answered = new Promise<void>((resolve) => {
+    const answer = new Promise<void>((resolve) => {
       entry.resolve = resolve
     })
-    waiting.add(entry)
+    waiters.add(entry)
     worker.send(question)
-    await withTimeout(answered, answerTimeout, () => undefined)
-    waiting.delete(entry)
+    await withTimeout(answer, answerTimeout, () => undefined)
+    waiters.delete(entry)
   }
 
   return {
     contentType: AggregatorRegistry.PROMETHEUS_CONTENT_TYPE,
     text: async () => {
       await Promise.all(Object.keys(cluster.workers ?? {}).map((id) => ask(Number(id))))
-      return AggregatorRegistry.aggregate([...newest.values(), endedProcesses]).metrics()
+      return AggregatorRegistry.aggregate([...newestAnswers.values(), endedProcesses]).metrics()
     },
   }
 }
 
-/** Answers the process that sums up. */
+/** Answers the process that adds up the metrics. */
 export const shareMetrics = (registry: Registry) => {
   const answer = async () => {
     const metrics: Answer = { metrics: await registry.getMetricsAsJSON() }
     process.send?.(metrics)
   }
   process.on('message', (message) => {
-    // The supervisor goes on without an answer.
+    // If this fails, the supervisor continues without an answer.
     if (message === question) answer().catch(() => undefined)
   })
 }

@@ -7,11 +7,10 @@ import type { Cache } from '../cache/cache.js'
 type PoolStats = { open: number; busy: number; waiting: number }
 
 type WaitingCount = { countWaiting(): Promise<number> }
-/** Their age is in seconds. */
 type WaitingWithAge = WaitingCount & { oldestWaitSeconds(): Promise<number> }
 
 export type Watched = {
-  /** As `/health/ready` says. */
+  /** Whether `/health/ready` answers 200. */
   isReady(): boolean
   workers: { queueLength(): number }
   cache: Pick<Cache, 'ping'>
@@ -21,21 +20,21 @@ export type Watched = {
   logoutNotices: WaitingWithAge
   endedSessions: { age(): number | undefined; size(): { entries: number } }
   loadedKeys: { age(): number | undefined }
-  /** By the algorithms that have one. */
+  /** `keyAges` has the ages in seconds, by the algorithms that have a key. */
   openidProvider: { keyAges(): Readonly<Record<string, number>> }
   clockWatch: { offset(): number | undefined }
   activeUsers: { recent(): Promise<{ day: number; week: number; month: number }> }
 }
 
 type Collect = (gauge: Gauge<string>) => void | Promise<void>
-/** `aggregator` says what the gauges of several processes become: their sum, unless all of them watch the same thing. */
+/** `aggregator` is for gauges that watch the same thing in all processes. Other gauges are added up. */
 type WatchedGauge = { name: string; help: string; labelNames?: string[]; aggregator?: 'max' | 'min'; collect: Collect }
 type AddGauge = (gauge: WatchedGauge) => void
 
-/** A store that hangs must not block the scrape: the other metrics are needed then. */
+/** A store that hangs must not block the scrape, because the other metrics are needed then. */
 const askTimeout = 1 * seconds
 
-const inTime = <Result>(work: Promise<Result>) =>
+const withinAskTimeout = <Result>(work: Promise<Result>) =>
   withTimeout(work, askTimeout, () => {
     throw new Error('no answer in time')
   })
@@ -45,9 +44,9 @@ const watchStored =
   (ask: () => Promise<number>): Collect =>
   async (gauge) => {
     try {
-      gauge.set(await inTime(ask()))
+      gauge.set(await withinAskTimeout(ask()))
     } catch {
-      // Unknown is not zero: without a value, the line in a graph has a gap.
+      // The number is unknown, which is not zero. Without a value, the line in a graph has a gap.
       gauge.remove()
     }
   }
@@ -56,23 +55,23 @@ const watchActiveUsers =
   (activeUsers: Watched['activeUsers']): Collect =>
   async (gauge) => {
     gauge.reset()
-    const counted = await inTime(activeUsers.recent()).catch(() => undefined)
-    if (!counted) return
-    gauge.set({ days: '1' }, counted.day)
-    gauge.set({ days: '7' }, counted.week)
-    gauge.set({ days: '30' }, counted.month)
+    const counts = await withinAskTimeout(activeUsers.recent()).catch(() => undefined)
+    if (!counts) return
+    gauge.set({ days: '1' }, counts.day)
+    gauge.set({ days: '7' }, counts.week)
+    gauge.set({ days: '30' }, counts.month)
   }
 
 const watchCache =
   (cache: Pick<Cache, 'ping'>): Collect =>
   (gauge) =>
-    inTime(cache.ping()).then(
+    withinAskTimeout(cache.ping()).then(
       () => gauge.set(0),
       () => gauge.set(1),
     )
 
-/** Without a value while it is unknown. */
-const watchKnown =
+/** Watches a number that may be unknown. Then the gauge has no value. */
+const watchNumber =
   (read: () => number | undefined): Collect =>
   (gauge) => {
     const value = read()
@@ -141,7 +140,7 @@ const watchKeys = ({ loadedKeys, openidProvider }: Watched, add: AddGauge) => {
     name: 'latchkey_signing_key_age_seconds',
     help: 'Time since the key that signs access tokens began to sign, with ACCESS_TOKEN_ALGORITHM=ES256. It is replaced after 90 days.',
     aggregator: 'max',
-    collect: watchKnown(loadedKeys.age),
+    collect: watchNumber(loadedKeys.age),
   })
   add({
     name: 'latchkey_id_token_key_age_seconds',
@@ -155,7 +154,7 @@ const watchKeys = ({ loadedKeys, openidProvider }: Watched, add: AddGauge) => {
   })
 }
 
-/** Gauges are read only when Prometheus asks. */
+/** Adds all gauges. They are read only when Prometheus asks. */
 export const watchGauges = (watched: Watched, add: AddGauge) => {
   const { isReady, workers, cache, database, endedSessions, clockWatch, activeUsers } = watched
   add({
@@ -186,14 +185,14 @@ export const watchGauges = (watched: Watched, add: AddGauge) => {
     name: 'latchkey_ended_sessions_age_seconds',
     help: 'Time since the ended sessions were read from the database; sessions that ended elsewhere since then are not refused yet.',
     aggregator: 'max',
-    collect: watchKnown(endedSessions.age),
+    collect: watchNumber(endedSessions.age),
   })
   watchKeys(watched, add)
   add({
     name: 'latchkey_clock_offset_seconds',
     help: "How far this machine's clock is ahead of the database's; negative if it is behind.",
     aggregator: 'max',
-    collect: watchKnown(clockWatch.offset),
+    collect: watchNumber(clockWatch.offset),
   })
   add({
     name: 'latchkey_active_users',

@@ -16,16 +16,16 @@ export type Bounds = {
   connectTimeout: number
   maximumBytes: number
   /**
-   * For callers that need only the status: a body that is too long, too slow or breaks off is cut there. Without it, such a body fails
+   * For callers that need only the status. A body that is too long, too slow or breaks off is cut. Without `cutBody`, such a body fails
    * the request.
    */
   cutBody?: boolean
-  /** The IP addresses that may be connected to, and a lookup that gives no others. Without it all of them. */
+  /** Which IP addresses may be connected to, and a lookup that gives no others. Without it, all addresses are allowed. */
   network?: { mayReach: (address: string) => boolean; lookup: LookupFunction } | undefined
 }
 type RunningBounds = Bounds & { signal: AbortSignal }
 
-/** One request and its answer, whole and in memory, or `OutboundFailed`. */
+/** Sends a request and resolves to its answer, which is read into memory, or rejects with `OutboundFailed`. */
 export const exchange = async (url: URL, request: OutboundRequest, bounds: RunningBounds): Promise<Response> => {
   const literalAddress = addressIn(url)
   if (bounds.network && literalAddress !== undefined && !bounds.network.mayReach(literalAddress))
@@ -73,7 +73,7 @@ const requestOnce = (url: URL, request: OutboundRequest, body: Buffer | undefine
     outgoing.on('socket', (socket) => socket.once(connectEvent, () => clearTimeout(connectTimer)))
     outgoing.on('error', (error) => {
       if (error instanceof PrivateAddress) return fail('private_address')
-      if (isOfTls(error)) return fail('tls')
+      if (isTlsError(error)) return fail('tls')
       return fail(bounds.signal.aborted ? 'timeout' : 'unreachable')
     })
     outgoing.on('response', (answer) => {
@@ -83,11 +83,11 @@ const requestOnce = (url: URL, request: OutboundRequest, body: Buffer | undefine
     outgoing.end(body)
   })
 
-/** The certificate is not accepted, or the two sides agree on no protocol: another fault than a server that is away. */
-const isOfTls = (error: Error) =>
+/** Whether the certificate was not accepted, or the two sides agreed on no protocol. The server itself can be reached. */
+const isTlsError = (error: Error) =>
   'code' in error && /^(?:ERR_TLS_|ERR_SSL_|CERT_|EPROTO$|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/.test(String(error.code))
 
-/** `fetch` would add this by itself: openid-client names the type of its form, other callers may not. */
+/** The type of a form, as `fetch` would add it. openid-client names the type itself, but other callers may not. */
 const contentType = ({ body, headers = {} }: OutboundRequest) => {
   const hasContentType = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type')
   return body instanceof URLSearchParams && !hasContentType
@@ -95,7 +95,7 @@ const contentType = ({ body, headers = {} }: OutboundRequest) => {
     : {}
 }
 
-/** How long a body is read that is not used: reading a short one to its end saves the other side an error. */
+/** How long a body that is not used is read. If a short body is read to its end, the other side sees no error. */
 const unusedBodyTimeout = 1 * seconds
 
 const readBody = async (url: URL, answer: http.IncomingMessage, { signal, maximumBytes, cutBody }: RunningBounds) => {
@@ -120,7 +120,7 @@ const readBody = async (url: URL, answer: http.IncomingMessage, { signal, maximu
   return Buffer.concat(chunks)
 }
 
-const withoutBody = new Set([204, 205, 304])
+const statusesWithoutBody = new Set([204, 205, 304])
 
 const toResponse = (url: URL, answer: http.IncomingMessage, body: Buffer) => {
   const status = answer.statusCode ?? 0
@@ -128,5 +128,5 @@ const toResponse = (url: URL, answer: http.IncomingMessage, body: Buffer) => {
   const headers = new Headers()
   for (const [name, values] of Object.entries(answer.headersDistinct))
     for (const value of values ?? []) headers.append(name, value)
-  return new Response(withoutBody.has(status) ? null : new Uint8Array(body), { status, headers })
+  return new Response(statusesWithoutBody.has(status) ? null : new Uint8Array(body), { status, headers })
 }

@@ -10,7 +10,7 @@ export type OutboundFailure =
   | 'unreachable'
 
 /**
- * Contains only the kind of the failure and the host: a path, a body or the text of the cause may hold a code or a secret.
+ * Contains only the kind of the failure and the host, because a path, a body or the text of the cause may hold a code or a secret.
  */
 export class OutboundFailed extends Error {
   override name = 'OutboundFailed'

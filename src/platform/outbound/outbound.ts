@@ -4,7 +4,7 @@ import { isLoopback } from '../../lib/loopback.js'
 import { type BoundedQueue, createBoundedQueue } from '../bounded-queue.js'
 import { type Bounds, exchange, type OutboundRequest } from './exchange.js'
 import { OutboundFailed } from './outbound-failed.js'
-import { lookupOf, type Resolve } from './public-addresses.js'
+import { createLookup, type Resolve } from './public-addresses.js'
 
 export type Fetch = (url: string, request?: OutboundRequest) => Promise<Response>
 
@@ -12,11 +12,11 @@ export type OutboundOptions = Partial<Pick<Bounds, 'connectTimeout' | 'maximumBy
   totalTimeout?: number
   /** How many requests to one host run at once. Four times as many may wait. */
   concurrency?: number
-  /** Plain HTTP to this machine, for development. */
+  /** Allows plain HTTP to this machine, for development. */
   allowLoopbackHttp?: boolean
-  /** Plain HTTP to any machine. */
+  /** Allows plain HTTP to any machine. */
   allowPlainHttp?: boolean
-  /** Refuses to connect to other addresses, such as those of private networks and of this machine. */
+  /** Says which IP addresses may be connected to, for example to exclude private networks and this machine. */
   mayReach?: ((address: string) => boolean) | undefined
   resolve?: Resolve
 }
@@ -24,18 +24,18 @@ export type OutboundOptions = Partial<Pick<Bounds, 'connectTimeout' | 'maximumBy
 export type Outbound = ReturnType<typeof createOutbound>
 
 /**
- * All outgoing HTTP requests. They follow no redirect, use no proxy, read a limited body and have a timeout. Each request
- * has a new connection: a kept one may be broken, and a code can be exchanged only once.
+ * Sends outgoing HTTP requests. They follow no redirect, use no proxy, read a limited body and have a timeout. Each request has a new
+ * connection, because a kept connection may be broken, and a code can be exchanged only once.
  */
 export const createOutbound = (options: OutboundOptions = {}) => {
   const { connectTimeout = 3 * seconds, totalTimeout = 10 * seconds, maximumBytes = 256 * 1024 } = options
   const { concurrency = 32, allowLoopbackHttp = false, allowPlainHttp = false, cutBody = false } = options
   const { mayReach, resolve } = options
-  const network = mayReach && { mayReach, lookup: lookupOf(mayReach, resolve) }
+  const network = mayReach && { mayReach, lookup: createLookup(mayReach, resolve) }
   const bounds = { connectTimeout, maximumBytes, cutBody, network }
   const queues = new Map<string, BoundedQueue>()
 
-  /** Each host has its own, so that requests to a host that hangs delay no request to another. */
+  /** Each host has its own queue, so that requests to a host that hangs delay no request to another host. */
   const queueOf = (host: string) => {
     const queue = queues.get(host) ?? createBoundedQueue({ maxRunning: concurrency, maxWaiting: concurrency * 4 })
     queues.set(host, queue)
@@ -55,7 +55,7 @@ export const createOutbound = (options: OutboundOptions = {}) => {
     }
   }
 
-  /** For several requests that share one deadline. */
+  /** Returns a function for several requests, which share one deadline from now on. */
   const withDeadline = (): Fetch => {
     const deadline = AbortSignal.timeout(totalTimeout)
     return (url, request = {}) => send(url, request, deadline)
@@ -64,9 +64,9 @@ export const createOutbound = (options: OutboundOptions = {}) => {
   return { withDeadline }
 }
 
-type Allowed = { allowLoopbackHttp: boolean; allowPlainHttp: boolean }
+type HttpPermissions = { allowLoopbackHttp: boolean; allowPlainHttp: boolean }
 
-const permittedUrl = (address: string, { allowLoopbackHttp, allowPlainHttp }: Allowed) => {
+const permittedUrl = (address: string, { allowLoopbackHttp, allowPlainHttp }: HttpPermissions) => {
   if (!URL.canParse(address)) throw new OutboundFailed('forbidden', 'an unreadable address')
   const url = new URL(address)
   const isAllowedHttp = url.protocol === 'http:' && (allowPlainHttp || (allowLoopbackHttp && isLoopback(url.hostname)))
