@@ -293,7 +293,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     await registrations.markNotMailed(sql, newer)
     expect(await registrations.selectNewer(sql, older, now)).toEqual([])
     expect(await registrations.selectByBrowser(sql, bytes(111), now)).toEqual([])
-    const secrets = { emailKey: 'ada@example.com', earlier: bytes(101), next: bytes(121) }
+    const secrets = { emailKey: 'ada@example.com', formerHash: bytes(101), newHash: bytes(121) }
     await registrations.bindNewSecret(sql, { ...secrets, emailKey: 'eve@example.com' }, now)
     expect(await registrations.selectByBrowser(sql, bytes(121), now)).toEqual([])
     await registrations.bindNewSecret(sql, secrets, now)

@@ -10,7 +10,7 @@ const purgeBatch = 500
 
 export type ProfileFields = ReturnType<typeof createProfileFields>
 
-/** The fields that an operator asks users for (PROFILE_FIELDS_FILE): the one place where values are judged, whoever gives them. */
+/** The fields that an operator asks users for (PROFILE_FIELDS_FILE). Values are checked here only, whoever gives them. */
 export const createProfileFields = (deps: {
   database: Database
   clock: Clock
@@ -22,21 +22,21 @@ export const createProfileFields = (deps: {
     ...createFieldLookups(deps),
     ...createFieldEdits(deps),
 
-    /** The caller holds the row of the user. */
+    /** Stores the values. The caller holds the row of the user. */
     write: async (sql: Sql, userId: string, fields: StoredFields) => {
       await store.updateFields(sql, userId, fields)
     },
 
-    /** How many users have a value, by key, also of fields that have left the file. */
+    /** How many users have a value, by key. Fields that the file does not define any more are included. */
     count: async () => (await store.countByKey(database)).map(({ key, users }) => ({ key, users })),
 
-    /** Removes the values of a field from all users, in small transactions. Returns how many had one. */
+    /** Removes the values of a field from all users, in small transactions. Returns how many users had a value. */
     purge: async (key: string) => {
-      let purged = 0
+      let purgedCount = 0
       for (;;) {
         const rows = await store.removeKey(database, key, purgeBatch)
-        purged += rows.length
-        if (rows.length < purgeBatch) return purged
+        purgedCount += rows.length
+        if (rows.length < purgeBatch) return purgedCount
       }
     },
   }

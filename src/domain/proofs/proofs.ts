@@ -22,15 +22,15 @@ export const createProofs = ({
   const optionalTransaction = createOptionalTransaction(database)
 
   /**
-   * The methods that are enough to make a session of this user fresh again, the best first. A password is not, if the account has a second
-   * factor; and the mail is for accounts that have nothing else: who can read the mails must not get around a password.
+   * The methods that make a session of this user fresh again, the best first. A password is not enough if the account has a second factor.
+   * A mail is only for accounts that have nothing else: a person who can read the mails must not get around a password.
    */
   const methodsFor = optionalTransaction(async (sql, { id, passwordHash }: Pick<User, 'id' | 'passwordHash'>) => {
-    const passkey: ProofMethod[] = (await passkeys.countUsable(sql, id)) > 0 ? ['passkey'] : []
-    const secondFactors = [...passkey, ...(await factors.methodsOf(sql, id))]
+    const passkeyMethods: ProofMethod[] = (await passkeys.countUsable(sql, id)) > 0 ? ['passkey'] : []
+    const secondFactors = [...passkeyMethods, ...(await factors.methodsOf(sql, id))]
     if (secondFactors.length > 0) return secondFactors
-    const other: ProofMethod = passwordHash === undefined ? 'mail' : 'password'
-    return [other]
+    const onlyMethod: ProofMethod = passwordHash === undefined ? 'mail' : 'password'
+    return [onlyMethod]
   })
 
   return {

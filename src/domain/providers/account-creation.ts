@@ -8,8 +8,8 @@ import type { ProvenIdentity, Resolved } from './identities.js'
 type Dependencies = { newUsers: Pick<NewUsers, 'createFromProvider'>; invitations: Pick<Invitations, 'admit'> }
 
 /**
- * An account for a proven identity. No token is needed: the provider has verified the address, and an invitation of that address is
- * enough. Undefined if the address or the identity got an account in the meantime.
+ * Creates an account for a proven identity. No mailed link is needed: the provider has verified the address, and an invitation of that
+ * address is enough. Undefined if the address or the identity got an account meanwhile.
  */
 export const createAccountCreation =
   ({ newUsers, invitations }: Dependencies) =>

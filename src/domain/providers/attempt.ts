@@ -9,7 +9,7 @@ import { createSealedJson } from '../../lib/sealed-json.js'
 
 export const attemptLifetime = 10 * minutes
 
-/** Signing in, or linking an identity to an account for a session that must still be valid at the end. */
+/** The purpose of an attempt: to sign in, or to link an identity to an account. The session that links must still be valid at the end. */
 const Purpose = Type.Union([
   Type.Object({ kind: Type.Literal('sign_in') }),
   Type.Object({ kind: Type.Literal('link'), userId: Type.String(), sessionId: Type.String() }),
@@ -23,9 +23,9 @@ const SealedAttempt = Type.Object({
   nonce: Type.String(),
   returnTo: Type.String(),
   purpose: Purpose,
-  /** The values of the browser's cookies, which it does not send when the provider sends it back. Absent if it had none. */
+  /** The cookies of known devices, which the browser does not send when the provider sends it back. Absent if it had none. */
   knownDevices: Type.Optional(Type.Unsafe<readonly string[]>(Type.Array(Type.String()))),
-  /** The session that this browser had, which it does not name either when it comes back. */
+  /** The session that this browser had, whose cookie it does not send either when it comes back. */
   earlierSession: Type.Optional(Type.Object({ userId: Type.String(), sessionId: Type.String() })),
   expiresAt: Type.Integer(),
 })
@@ -36,7 +36,7 @@ export type Attempt = Omit<Static<typeof SealedAttempt>, 'expiresAt'> & { expire
 /** The cookies of the browser that begins an attempt. */
 type BrowserState = Pick<Attempt, 'knownDevices' | 'earlierSession'>
 
-/** One attempt to sign in at a provider. The server stores nothing of it: the browser has it, sealed. */
+/** Attempts to sign in at a provider. The server stores none: the browser has a sealed value. */
 export const createAttempts = ({ seal, clock }: { seal: Seal; clock: Clock }) => {
   const sealedAttempts = createSealedJson(seal, SealedAttempt)
   return {

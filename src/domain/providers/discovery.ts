@@ -9,46 +9,46 @@ const failureLifetime = 5 * seconds
 export type DiscoverySettings = { issuer: string; clientId: string; allowLoopbackHttp: boolean }
 
 /**
- * The provider's discovery document, loaded when it is first needed, so that the service starts while a provider is down. A
- * failure is remembered briefly, so that many requests do not wait for it one after the other. A known document is used
- * while a newer one is loaded in the background.
+ * The provider's discovery document. It is loaded when it is first needed, so that the service can start while a provider is down. A
+ * failure is remembered briefly, so that many requests do not wait for it one after the other. A loaded document is used while a newer one
+ * is loaded in the background.
  */
 export const createDiscovery = (settings: DiscoverySettings, { clock }: { clock: Clock }) => {
-  let known: { metadata: oidc.ServerMetadata; at: number } | undefined
-  let failed: { error: unknown; at: number } | undefined
-  let pending: Promise<oidc.ServerMetadata> | undefined
+  let lastDocument: { metadata: oidc.ServerMetadata; at: number } | undefined
+  let lastFailure: { error: unknown; at: number } | undefined
+  let pendingRequest: Promise<oidc.ServerMetadata> | undefined
 
   const now = () => clock.now().getTime()
 
   const discover = async (fetch: Fetch) => {
     try {
-      const found = await oidc.discovery(new URL(settings.issuer), settings.clientId, undefined, undefined, {
+      const configuration = await oidc.discovery(new URL(settings.issuer), settings.clientId, undefined, undefined, {
         [oidc.customFetch]: fetch,
         execute: settings.allowLoopbackHttp ? [oidc.allowInsecureRequests] : [],
       })
-      const metadata = { ...found.serverMetadata() }
+      const metadata = { ...configuration.serverMetadata() }
       if (!isUsable(metadata)) throw new Error('The discovery document lacks an address that a sign-in needs')
-      known = { metadata, at: now() }
-      failed = undefined
-      return known.metadata
+      lastDocument = { metadata, at: now() }
+      lastFailure = undefined
+      return metadata
     } catch (error) {
-      failed = { error, at: now() }
+      lastFailure = { error, at: now() }
       throw error
     } finally {
-      pending = undefined
+      pendingRequest = undefined
     }
   }
 
   const ask = (fetch: Fetch) => {
-    if (failed && now() - failed.at < failureLifetime) return Promise.reject(failed.error)
-    pending ??= discover(fetch)
-    return pending
+    if (lastFailure && now() - lastFailure.at < failureLifetime) return Promise.reject(lastFailure.error)
+    pendingRequest ??= discover(fetch)
+    return pendingRequest
   }
 
   return async (fetch: Fetch): Promise<oidc.ServerMetadata> => {
-    if (!known) return ask(fetch)
-    if (now() - known.at > documentLifetime) ask(fetch).catch(() => undefined)
-    return known.metadata
+    if (!lastDocument) return ask(fetch)
+    if (now() - lastDocument.at > documentLifetime) ask(fetch).catch(() => undefined)
+    return lastDocument.metadata
   }
 }
 

@@ -56,7 +56,7 @@ export const createGitHub = (
   const finish: Provider['finish'] = async (callback, { state, verifier }) => {
     try {
       const fetch = outbound.withDeadline()
-      // Errors of the token endpoint come with status 200; without an access token the library refuses them.
+      // Errors of the token endpoint come with status 200. The library refuses them, because they have no access token.
       const tokens = await oidc.authorizationCodeGrant(configuration(fetch), callback, {
         expectedState: state,
         pkceCodeVerifier: verifier,
@@ -99,14 +99,14 @@ const createGetJson =
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
 
-/** The number identifies the user. A login can be released and taken by another user. */
+/** The number identifies the user. A login name can be released and taken by another user. */
 const readUser = (body: unknown) => {
   if (!isObject(body) || !Number.isSafeInteger(body.id) || Number(body.id) < 1) return undefined
   if (typeof body.login !== 'string' || body.login === '') return undefined
   return { subject: String(body.id), username: body.login, name: displayName(body.name) }
 }
 
-/** Only the address that is both primary and verified, anywhere in the list. A failure here throws. */
+/** The address that is both primary and verified, on any page of the list. A failed request throws. */
 const primaryEmail = async (getJson: GetJson, firstPage: string) => {
   const { origin } = new URL(firstPage)
   let page: string | undefined = firstPage

@@ -15,7 +15,7 @@ import { createLinkIdentity } from './link-identity.js'
 import { decide, type LinkingRefusal } from './linking.js'
 import type { Profile } from './provider.js'
 
-/** More rounds than this would mean that the accounts changed between each decision and its statement. */
+/** More rounds would mean that the accounts changed each time between a decision and its statement. */
 const maxRounds = 10
 
 export type ProvenIdentity = {
@@ -24,20 +24,20 @@ export type ProvenIdentity = {
   /** The session that links the identity to its user. */
   linkingTo?: CallerContext
   client: Client
-  /** Whether a link to this account, whose row is locked, has to wait for a second proof. Then it is decided, and not written. */
+  /** Whether a link to this account, whose row is locked, must wait for a second proof. Then the link is decided, but not written. */
   mustWait?: (sql: Transaction, userId: string) => Promise<boolean>
 }
 
-/** `waiting`: the identity is not linked yet; it is written together with the session. `invited`: an invitation was used up. */
+/** `waiting`: an identity that is not linked yet. It is written together with the session. `invited`: an invitation was used up. */
 export type Resolved = { user: User; how: 'sign_in' | 'link' | 'create'; waiting?: Identity; invited?: boolean }
 export type ResolvingRefusal = LinkingRefusal | GateRefusal
-/** Only a session counts its changes. */
-type Limited = Refused<'too_many_requests'>
+/** Only links by a signed-in user are limited. */
+type TooManyRequests = Refused<'too_many_requests'>
 export type Identities = ReturnType<typeof createIdentities>
 
 /**
- * Applies the linking policy. Each change is one statement, which fails if the accounts have changed since the decision; then
- * the policy decides again. So twenty first sign-ins at once create one account.
+ * Applies the linking policy. Each change is one statement, which fails if the accounts have changed since the decision. Then the policy
+ * decides again. So of twenty first sign-ins at once, one creates the account and the others find it.
  */
 export const createIdentities = (deps: {
   database: Database
@@ -59,7 +59,7 @@ export const createIdentities = (deps: {
     if (request.linkingTo !== undefined && !linkingTo) return refuse('disabled')
     const accountWithEmail = await users.findByEmail(profile.email)
     const emailReservedFor = await users.reservedFor(profile.email)
-    // Read last: if another request creates the account in the meantime, it is found as the owner of this identity, not as
+    // The owner is read last. If another request creates the account meanwhile, it is found as the owner of this identity, and not as
     // another user with the same email.
     const identity = { provider, subject: profile.subject }
     const owner = await users.findByIdentity(identity)
@@ -73,8 +73,8 @@ export const createIdentities = (deps: {
     return decision.action === 'sign_in' ? { user, how: 'sign_in' as const } : link(request, user)
   }
 
-  /** Finds, links or creates the account of a proven profile; with `linkingTo`, links it to that account and no other. */
-  const resolve = async (request: ProvenIdentity): Promise<Resolved | Limited | Refused<ResolvingRefusal>> => {
+  /** Finds, links or creates the account of a proven profile. With `linkingTo`, it is linked to that account and no other. */
+  const resolve = async (request: ProvenIdentity): Promise<Resolved | TooManyRequests | Refused<ResolvingRefusal>> => {
     for (let round = 0; round < maxRounds; round += 1) {
       const resolved = await attempt(request)
       if (!resolved) continue

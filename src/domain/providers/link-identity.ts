@@ -17,7 +17,7 @@ type Dependencies = {
   nameOf: (provider: ProviderId) => string
 }
 
-/** Whether it is still the account that was decided about: its email was not changed, and no undo took it back. */
+/** Whether the account is still as the policy saw it: its email was not changed, and no undo took it back. */
 const isStillAsDecided = (current: User | undefined, { email, undoCount }: User): current is User =>
   current?.email === email && current.undoCount === undoCount
 
@@ -38,7 +38,10 @@ export const createLinkIdentity = ({
     },
   })
 
-  /** By the address alone, with the user's row locked. Undefined too if the identity was undone in the meantime. */
+  /**
+   * Links by the address alone, with the user's row locked. Undefined if the identity is linked already, or was removed by an undo
+   * meanwhile.
+   */
   const linkLocked = async (sql: Transaction, user: User, identity: Identity) => {
     if (await identityLinks.isUndone(sql, user.id, identity)) return undefined
     if (!(await identityLinks.linkProvider(sql, user.id, identity))) return undefined
@@ -46,26 +49,26 @@ export const createLinkIdentity = ({
     return linkChange(identity)
   }
 
-  /** The change that the caller applies to the account together with the session that begins. Undefined if nothing was linked. */
+  /** Returns the change that the caller applies to the account together with the session that begins. Undefined if nothing was linked. */
   const linkByAddress = async (sql: Transaction, user: User, identity: Identity) => {
     const current = await users.lock(sql, user.id)
     return isStillAsDecided(current, user) ? linkLocked(sql, current, identity) : undefined
   }
 
-  /** By a session of the user, who may also want an identity again that was undone. */
+  /** Links for a signed-in user, who may also link an identity again that an undo has removed. */
   const linkBySession = async (context: CallerContext, user: User, identity: Identity) => {
-    const linked = await accountChanges.byCaller(context, 'provider_linked', async (sql, current) => {
+    const outcome = await accountChanges.byCaller(context, 'provider_linked', async (sql, current) => {
       if (!isStillAsDecided(current, user) || !(await identityLinks.linkProvider(sql, user.id, identity)))
         return refuse('undecided')
       await identityLinks.forgetUndone(sql, user.id, identity)
       return { changes: linkChange(identity) }
     })
-    if (!isRefused(linked)) return { user: linked.user, how: 'link' as const }
-    if (linked.refused === 'too_many_requests') return linked
-    return linked.refused === 'undecided' ? undefined : refuse('disabled')
+    if (!isRefused(outcome)) return { user: outcome.user, how: 'link' as const }
+    if (outcome.refused === 'too_many_requests') return outcome
+    return outcome.refused === 'undecided' ? undefined : refuse('disabled')
   }
 
-  /** Undefined if the account is not the one that was decided about any more. */
+  /** Undefined if the account has changed since the policy decided about it. */
   const link = async ({ provider, profile, linkingTo, client, mustWait }: ProvenIdentity, user: User) => {
     const identity = { provider, subject: profile.subject }
     if (linkingTo) return linkBySession(linkingTo, user, identity)
@@ -73,9 +76,9 @@ export const createLinkIdentity = ({
       const current = await users.lock(sql, user.id)
       if (!isStillAsDecided(current, user)) return undefined
       if (await mustWait?.(sql, user.id)) return { user, how: 'link', waiting: identity }
-      const linked = await linkLocked(sql, current, identity)
-      if (!linked) return undefined
-      await accountChanges.bySignIn(sql, { user: current, client }, linked)
+      const linkedChange = await linkLocked(sql, current, identity)
+      if (!linkedChange) return undefined
+      await accountChanges.bySignIn(sql, { user: current, client }, linkedChange)
       return { user: { ...user, providers: [...user.providers, provider] }, how: 'link' }
     })
   }

@@ -1,7 +1,7 @@
 import { type Refused, refuse } from '../../contract/outcome.js'
 import type { ProviderId } from '../../contract/providers.js'
 
-/** The facts about an account that the policy needs. The email of every account is verified: none exists before that. */
+/** The facts about an account that the policy needs. The email of every account is verified, because no account is created before. */
 export type LinkableAccount = { id: string; disabled: boolean; providers: readonly ProviderId[] }
 
 export type Situation = {
@@ -14,7 +14,7 @@ export type Situation = {
   wasRemovedByUndo: boolean
   /** The id of the account that had this email until a short time ago. */
   emailReservedFor: string | undefined
-  /** The account to link to, if a signed-in user began this. */
+  /** The account to link to, if a signed-in user began the attempt. */
   linkingTo: LinkableAccount | undefined
 }
 
@@ -26,7 +26,7 @@ export type Decision =
   | { action: 'create' }
   | Refused<LinkingRefusal>
 
-/** Decides which account a proven identity belongs to. The whole policy, as a pure function. */
+/** Decides which account a proven identity belongs to. It is the whole policy, as a pure function. */
 export const decide = (situation: Situation): Decision =>
   situation.linkingTo ? decideLink(situation, situation.linkingTo) : decideSignIn(situation)
 
@@ -37,13 +37,13 @@ const decideSignIn = ({
   wasRemovedByUndo,
   emailReservedFor,
 }: Situation): Decision => {
-  // The identity decides before the email: an email can get another owner, also at the provider, but an identity cannot.
+  // The identity decides before the email: an email can get another owner, even at the provider, but an identity cannot.
   if (owner) return owner.disabled ? refuse('disabled') : { action: 'sign_in', userId: owner.id }
   if (!accountWithEmail) return emailReservedFor === undefined ? { action: 'create' } : refuse('email_taken')
   if (accountWithEmail.disabled) return refuse('disabled')
-  // A second identity of one provider with the same email means that the email has another owner there now.
+  // A second identity of the same provider with this email means that the email has another owner there now.
   if (accountWithEmail.providers.includes(provider)) return refuse('other_identity')
-  // The owner has removed it, and can link it again from the account page.
+  // The owner of the account has removed this identity, and can link it again on the account page.
   if (wasRemovedByUndo) return refuse('other_identity')
   return { action: 'link', userId: accountWithEmail.id }
 }
@@ -53,7 +53,8 @@ const decideLink = (situation: Situation, account: LinkableAccount): Decision =>
   if (account.disabled) return refuse('disabled')
   if (owner) return owner.id === account.id ? { action: 'sign_in', userId: account.id } : refuse('identity_taken')
   if (account.providers.includes(provider)) return refuse('other_identity')
-  // Otherwise a user who was tricked into an attacker's session would let the attacker sign in with the user's identity.
+  // An email of another account is refused. Otherwise a user who was tricked into an attacker's session would let the attacker sign in with
+  // the user's identity.
   const ownerOfEmail = accountWithEmail?.id ?? emailReservedFor
   if (ownerOfEmail !== undefined && ownerOfEmail !== account.id) return refuse('email_taken')
   return { action: 'link', userId: account.id }

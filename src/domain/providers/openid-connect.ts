@@ -21,15 +21,15 @@ import { createSigningKeys } from './signing-keys.js'
 export type OpenIdConnectSettings = ClientSettings & {
   issuer: string
   production: boolean
-  /** An email counts as verified if the provider says nowhere whether it is. */
+  /** True if an email counts as verified when the provider does not say whether it is. */
   trustEmail?: boolean
 }
 type Claims = Record<string, unknown>
 
 /**
- * A provider says when its user last signed in there, `auth_time`, if it is asked with `max_age` (OpenID Connect Core 1.0, section
- * 3.1.2.1) or, as Google wants it, with `claims` (section 5.5). No session there is as old as this `max_age`: no user has to enter a
- * password because of it. What a provider does not know of this it must ignore.
+ * A provider says when its user last signed in there (`auth_time`) if it is asked with `max_age` (OpenID Connect Core 1.0, section 3.1.2.1)
+ * or, as Google wants it, with `claims` (section 5.5). The `max_age` is longer than any session there, so no user has to enter a password
+ * because of it. A provider must ignore parameters that it does not know.
  */
 const authTimeParameters = {
   max_age: String((365 * days) / seconds),
@@ -39,21 +39,21 @@ const authTimeParameters = {
 /** How far the clock of a provider may be ahead of ours. */
 const clockTolerance = 1 * minutes
 
-/** Never later than now. A time that has not come yet proves nothing. */
+/** The time is never later than now. A time in the future proves nothing. */
 const provenAtFrom = ({ auth_time: authTime }: Claims, now: Date) => {
   if (typeof authTime !== 'number' || authTime <= 0) return undefined
-  const ahead = authTime * 1000 - now.getTime()
-  return ahead > clockTolerance ? undefined : new Date(now.getTime() + Math.min(0, ahead))
+  const lead = authTime * 1000 - now.getTime()
+  return lead > clockTolerance ? undefined : new Date(now.getTime() + Math.min(0, lead))
 }
 
-/** The library's view of the provider: what it has published, our client there, and how the requests are sent. */
+/** What the library needs to know: what the provider has published, our client there, and how requests are sent. */
 const createConfiguration = (settings: OpenIdConnectSettings, clock: Clock) => {
   const issuer = new URL(settings.issuer)
   const allowLoopbackHttp = !settings.production && issuer.protocol === 'http:' && isLoopback(issuer.hostname)
   const discover = createDiscovery({ ...settings, allowLoopbackHttp }, { clock })
   const keys = createSigningKeys({ clock })
 
-  /** Created for each attempt: the clock may have moved, and the requests of one attempt share one deadline. */
+  /** A configuration is created for each attempt: the clock may have moved, and the requests of one attempt share one deadline. */
   return async (fetch: Fetch) => {
     const metadata = await discover(fetch)
     const config = new oidc.Configuration(
@@ -122,7 +122,7 @@ export const createOpenIdConnect = (
   return { id, name: settings.name, begin, finish }
 }
 
-/** OpenID Connect Discovery 1.0, section 3: a provider that names no method accepts basic. */
+/** A provider that names no method accepts basic authentication (OpenID Connect Discovery 1.0, section 3). */
 const authenticationFor = (metadata: oidc.ServerMetadata, secret: string) =>
   metadata.token_endpoint_auth_methods_supported?.includes('client_secret_post')
     ? oidc.ClientSecretPost(secret)
@@ -130,10 +130,10 @@ const authenticationFor = (metadata: oidc.ServerMetadata, secret: string) =>
 
 const hasEmailClaims = (claims: Claims) => 'email' in claims && 'email_verified' in claims
 
-/** The library compares the subject: userinfo about another user is an error. */
+/** The library compares the subject, so userinfo about another user is an error. */
 const userinfoIfNeeded = async (config: oidc.Configuration, idToken: Claims, subject: string, token: string) => {
-  const complete = hasEmailClaims(idToken) && 'name' in idToken
-  if (complete || !config.serverMetadata().userinfo_endpoint) return {}
+  const isComplete = hasEmailClaims(idToken) && 'name' in idToken
+  if (isComplete || !config.serverMetadata().userinfo_endpoint) return {}
   return { ...(await oidc.fetchUserInfo(config, token, subject)) }
 }
 
@@ -144,8 +144,8 @@ const saysUnverified = (claims: Claims) => !saysVerified(claims) && !saysNothing
 type Answers = { idToken: Claims; userinfo: Claims; trustEmail: boolean }
 
 /**
- * An email and `email_verified` must come from the same document. A no in either one refuses: without
- * an email beside it, it is about the email of the other document.
+ * An email and `email_verified` must come from the same document. But if either document says that the email is not verified, it is
+ * refused: a document without an email is about the email of the other document.
  */
 const profileFrom = (subject: string, { idToken, userinfo, trustEmail }: Answers): Profile | ProviderRefusal => {
   const source = hasEmailClaims(idToken) || !('email' in userinfo) ? idToken : userinfo

@@ -9,13 +9,13 @@ import type { Profile } from './provider.js'
 
 export const pendingLinkLifetime = 10 * minutes
 
-/** The user who began to link, and the session. */
+/** The user who began to link an identity, and their session. */
 export type Linker = { userId: string; sessionId: string }
 
-/** An identity that the provider has proven, waiting for the session that began the link. */
+/** An identity that the provider has proven. It waits for the session that began the link. */
 export type PendingLink = { provider: ProviderId; linker: Linker; state: string; profile: Profile; expiresAt: Date }
 
-/** The link in the form of its cookie. The name of the profile is left out: a link changes no name. */
+/** The link in the form of its cookie. The name of the profile is left out, because a link changes no name. */
 const SealedLink = Type.Object({
   provider: Provider,
   userId: Type.String(),
@@ -29,7 +29,7 @@ const SealedLink = Type.Object({
 
 /**
  * The callback of the provider links nothing, because it comes without the session: an attacker who planted the attempt could link an
- * account. It seals the proven identity into a cookie, and the account page sends that back with the session.
+ * account. It seals the proven identity into a cookie, which the account page sends back with the session.
  */
 export const createPendingLinks = ({ seal, clock }: { seal: Seal; clock: Clock }) => {
   const sealedLinks = createSealedJson(seal, SealedLink)

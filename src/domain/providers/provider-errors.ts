@@ -3,8 +3,8 @@ import { OutboundFailed } from '../../platform/outbound/outbound-failed.js'
 import { type ProviderRefusal, providerRefusal } from './provider.js'
 
 /**
- * Turns a failure at a provider into a refusal. Library errors contain whole responses as their cause, so only their codes
- * are kept, and of the provider's own text only the error codes of the standards.
+ * Turns a failure at a provider into a refusal. Library errors contain whole responses as their cause, so only their codes are kept. Of the
+ * provider's own text, only the error codes of the standards are kept.
  */
 export const refusalFrom = (error: unknown): ProviderRefusal => {
   if (error instanceof oidc.AuthorizationResponseError)
@@ -13,8 +13,8 @@ export const refusalFrom = (error: unknown): ProviderRefusal => {
       : providerRefusal('failed', 'denied')
   if (error instanceof oidc.ResponseBodyError)
     return providerRefusal('failed', standardErrors.has(error.error) ? error.error : 'error_body')
-  const failed = outboundFailureIn(error)
-  if (failed) return providerRefusal('failed', failed.code)
+  const outboundFailure = outboundFailureIn(error)
+  if (outboundFailure) return providerRefusal('failed', outboundFailure.code)
   return providerRefusal('failed', libraryCode(error) ?? 'unexpected_answer')
 }
 

@@ -7,13 +7,13 @@ import type { Provider } from './provider.js'
 
 type SettingsOfOne = ({ kind: 'openid_connect' } & OpenIdConnectSettings) | ({ kind: 'github' } & GitHubSettings)
 
-/** A provider without settings is switched off. */
+/** The settings of each provider. A provider without settings is switched off. */
 export type ProviderSettings = Readonly<Record<ProviderId, SettingsOfOne>>
 export type Providers = Readonly<Record<ProviderId, Provider>>
 
 type Dependencies = { outbound: Outbound; clock: Clock }
 
-/** Another kind of provider is one more file beside these two, and one more kind in `contract/provider-table.ts`. */
+/** Another kind of provider needs a file like these two, and a kind in `contract/provider-table.ts`. */
 const openProvider = async (id: ProviderId, settings: SettingsOfOne, dependencies: Dependencies) => {
   if (settings.kind === 'github') {
     const { createGitHub } = await import('./github.js')
@@ -38,6 +38,6 @@ const createProvider = (id: ProviderId, settings: SettingsOfOne, dependencies: D
   }
 }
 
-/** In the order of the settings. */
+/** The providers, in the order of their settings. */
 export const createProviders = (settings: ProviderSettings, dependencies: Dependencies): Providers =>
   Object.fromEntries(byProvider(settings).map(([id, each]) => [id, createProvider(id, each, dependencies)]))

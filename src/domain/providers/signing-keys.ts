@@ -9,13 +9,13 @@ const longestAge = 24 * hours
 type KeySet = { body: string; fetchedAt: number }
 
 /**
- * The provider's signing keys, loaded again when they are old or when a token names an unknown key. Tokens with invented
- * key names cause at most one request per cool-down. While the provider cannot be reached, the last good set is used.
+ * The provider's signing keys. They are loaded again when they are old, or when a token names an unknown key. Tokens with invented key
+ * names cause at most one request per cool-down. While the provider cannot be reached, the last good set is used.
  */
 export const createSigningKeys = ({ clock }: { clock: Clock }) => {
   let current: KeySet | undefined
-  let askedAgainAt: number | undefined
-  let pending: Promise<KeySet> | undefined
+  let lastRenewalAt: number | undefined
+  let pendingDownload: Promise<KeySet> | undefined
 
   const age = () => (current ? clock.now().getTime() - current.fetchedAt : Number.POSITIVE_INFINITY)
 
@@ -27,37 +27,37 @@ export const createSigningKeys = ({ clock }: { clock: Clock }) => {
   }
 
   const renew = (fetch: Fetch, url: string, request: Parameters<Fetch>[1]) => {
-    if (current) askedAgainAt = clock.now().getTime()
-    pending ??= download(fetch, url, request)
-      .then((set) => {
-        current = set
-        return set
+    if (current) lastRenewalAt = clock.now().getTime()
+    pendingDownload ??= download(fetch, url, request)
+      .then((keySet) => {
+        current = keySet
+        return keySet
       })
       .catch((error: unknown) => {
         if (current && age() < longestAge) return current
         throw error
       })
       .finally(() => {
-        pending = undefined
+        pendingDownload = undefined
       })
-    return pending
+    return pendingDownload
   }
 
-  const isCoolingDown = () => askedAgainAt !== undefined && clock.now().getTime() - askedAgainAt < coolDown
+  const isCoolingDown = () => lastRenewalAt !== undefined && clock.now().getTime() - lastRenewalAt < coolDown
 
   return {
     /**
-     * The set for the library, with an age of two minutes: the library uses sets of less than five, and loads again for an unknown key
-     * only sets of more than one.
+     * The set for the library, with an age of two minutes. The library uses sets that are less than five minutes old, and for an unknown
+     * key it loads only sets again that are more than one minute old.
      */
     forLibrary: () =>
       current && age() < renewalAge
         ? { jwks: JSON.parse(current.body), uat: Math.floor(Date.now() / 1000) - 120 }
         : undefined,
-    /** Replaces the request for the key set. */
+    /** Answers the library's request for the key set. */
     answer: async (fetch: Fetch, url: string, request: Parameters<Fetch>[1]) => {
-      const set = current && isCoolingDown() && age() < longestAge ? current : await renew(fetch, url, request)
-      return new Response(set.body, { headers: { 'content-type': 'application/json' } })
+      const keySet = current && isCoolingDown() && age() < longestAge ? current : await renew(fetch, url, request)
+      return new Response(keySet.body, { headers: { 'content-type': 'application/json' } })
     },
   }
 }

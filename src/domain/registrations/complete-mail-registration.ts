@@ -8,8 +8,8 @@ import type { NewUser, NewUsers } from '../users/new-users.js'
 import type { User, Users } from '../users/users.js'
 import type { GateRefusal } from './registration-gate.js'
 
-type Chosen = Omit<NewUser, 'passwordHash' | 'emailProven'>
-type Completed =
+type ChosenData = Omit<NewUser, 'passwordHash' | 'emailProven'>
+type CompletionResult =
   | { user: User; invited: boolean }
   | Refused<'challenge_over' | 'already_registered' | 'username_taken' | GateRefusal>
 
@@ -25,25 +25,25 @@ type Dependencies = {
 export type CompleteMailRegistration = ReturnType<typeof createCompleteMailRegistration>
 
 /**
- * The account of an address that was proven by a mailed code, without a password: once, because the proof is used up with it. The
- * gate is asked again: registration may have been closed since.
+ * Creates the account of an address that a mailed code has proven, without a password. This works once, because the proof is used up. The
+ * gate is asked again, because registration may have been closed since.
  */
 export const createCompleteMailRegistration =
   ({ database, users, newUsers, invitations, terms, mailSignIns }: Dependencies) =>
-  async (browserToken: string, chosen: Chosen, agreedTerms: string | undefined): Promise<Completed> => {
-    const completing = commitUnlessRefused(database, async (sql): Promise<Completed> => {
-      // Users before the row of the proof: a deletion locks in the same order, so the two cannot deadlock.
-      await users.lockUsersOfAddress(sql, chosen.email.email)
+  async (browserToken: string, chosenData: ChosenData, agreedTerms: string | undefined): Promise<CompletionResult> => {
+    const completion = commitUnlessRefused(database, async (sql): Promise<CompletionResult> => {
+      // Users are locked before the row of the proof. A deletion locks in the same order, so the two cannot deadlock.
+      await users.lockUsersOfAddress(sql, chosenData.email.email)
       if (!(await mailSignIns.takeProven(sql, browserToken))) return refuse('challenge_over')
-      const account = { ...chosen, passwordHash: null, emailProven: true }
-      const admitted = await invitations.admit(sql, { email: chosen.email }, () => newUsers.create(sql, account))
+      const account = { ...chosenData, passwordHash: null, emailProven: true }
+      const admitted = await invitations.admit(sql, { email: chosenData.email }, () => newUsers.create(sql, account))
       if (isRefused(admitted)) return admitted
       const { created, invited } = admitted
       if (isRefused(created)) return refuse(created.refused === 'email_taken' ? 'already_registered' : 'username_taken')
       if (agreedTerms !== undefined) await terms.agree(sql, created.id, agreedTerms)
       return { user: created, invited }
     })
-    return completing.catch((error: unknown) => {
+    return completion.catch((error: unknown) => {
       if (isUniqueViolation(error)) return refuse('username_taken')
       throw error
     })

@@ -16,7 +16,7 @@ import * as store from './registrations.store.js'
 
 export const registrationLifetime = 24 * hours
 
-type Completed =
+type CompletionResult =
   | { user: User; invited: boolean }
   | Refused<'already_confirmed' | 'already_registered' | 'username_taken_since' | GateRefusal>
 
@@ -37,8 +37,8 @@ export type CompleteRegistration = ReturnType<typeof createCompleteRegistration>
 
 const createAttempt =
   ({ database, users, newUsers, invitations, profileFields, terms, clock }: Omit<Dependencies, 'usernameSource'>) =>
-  async (pending: Pending, username: Username, { provenBy = 'mail' }: Proof): Promise<Completed> => {
-    const completing = commitUnlessRefused(database, async (sql): Promise<Completed> => {
+  async (pending: Pending, username: Username, { provenBy = 'mail' }: Proof): Promise<CompletionResult> => {
+    const completion = commitUnlessRefused(database, async (sql): Promise<CompletionResult> => {
       const now = clock.now()
       const [lockedRow] = await store.lockWaiting(sql, pending.id, now)
       if (!lockedRow) return refuse('already_confirmed')
@@ -60,13 +60,13 @@ const createAttempt =
       const { created } = admitted
       if (isRefused(created))
         return refuse(created.refused === 'email_taken' ? 'already_registered' : 'username_taken_since')
-      // Used or withdrawn since it was looked at: then nothing has proven the address.
+      // The invitation was used or withdrawn since it was looked at, so nothing has proven the address.
       if (provenBy === 'invitation' && !admitted.invited) return refuse('invitation_required')
       if (pending.agreedTerms !== undefined) await terms.agree(sql, created.id, pending.agreedTerms, openAt)
       await store.markConfirmed(sql, pending.id, now)
       return { user: created, invited: admitted.invited }
     })
-    return completing.catch(async (error: unknown) => {
+    return completion.catch(async (error: unknown) => {
       if (!isUniqueViolation(error)) throw error
       const isReserved = (await users.reservedFor(pending.user.email.email)) !== undefined
       return refuse(isReserved ? 'already_registered' : 'username_taken_since')
@@ -74,20 +74,20 @@ const createAttempt =
   }
 
 /**
- * Creates the account, once: a second request finds no registration. Registration may have been closed since it began. An
+ * Creates the account. This works once: a second request finds no registration. Registration may have been closed since it began. An
  * invitation that was open then still counts, unless it was used, withdrawn or replaced by a new one.
  */
 export const createCompleteRegistration = ({ usernameSource, ...deps }: Dependencies) => {
   const attempt = createAttempt(deps)
-  return (pending: Pending, proof: Proof = {}): Promise<Completed> => {
+  return (pending: Pending, proof: Proof = {}): Promise<CompletionResult> => {
     const { email, username } = pending.user
-    // The user has not chosen this name, so it has to be free only now, and another one may take its place.
+    // The user has not chosen this name, so it need not have been free until now, and another name may replace it.
     const isGeneratedName = usernameSource === 'from_email' && username.key === usernameFromEmail(email).key
     if (!isGeneratedName) return attempt(pending, username, proof)
     return deps.newUsers.withFreeUsername(
       email,
-      (free) => attempt(pending, free, proof),
-      (completed) => isRefused(completed) && completed.refused === 'username_taken_since',
+      (freeUsername) => attempt(pending, freeUsername, proof),
+      (result) => isRefused(result) && result.refused === 'username_taken_since',
     )
   }
 }

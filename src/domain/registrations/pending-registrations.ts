@@ -15,13 +15,13 @@ export type Pending = {
   id: string
   passwordHash: string
   user: NewUser
-  /** The version of the terms that the form had. */
+  /** The version of the terms that the user has agreed to in the form. */
   agreedTerms: string | undefined
 }
 
 type CodeRefusal = 'invalid_code' | 'already_confirmed' | 'tries_used_up'
 
-/** The account of its address was deleted. Its browser sees what it saw before, because it may belong to a stranger. */
+/** Whether the account of the address was deleted. The browser still sees what it saw before, because it may belong to a stranger. */
 export const isForgotten = ({ email }: store.PendingRow) => email === ''
 
 const toPending = (row: store.PendingRow): Pending => {
@@ -37,13 +37,13 @@ const toPending = (row: store.PendingRow): Pending => {
 
 type Dependencies = { database: Database; clock: Clock; mailedCodes: Pick<MailedCodes, 'isCodeOf'> }
 
-/** Registrations that wait for the proof of their address, found by what a browser or a mail has of them. */
+/** Finds registrations that wait for the proof of their address, by what a browser or a mail has. */
 export const createPendingRegistrations = (
   { database, clock, mailedCodes }: Dependencies,
   registrationRows: RegistrationRows,
 ) => {
   return {
-    /** The waiting registration that this browser began: what others have registered is never looked at. */
+    /** The waiting registration that this browser began. Registrations of others are never looked at. */
     findByLogin: async (login: string, browserToken: string | undefined) => {
       const row = browserToken === undefined ? undefined : await findOwnRow({ database, clock }, login, browserToken)
       return row && { passwordHash: row.password_hash }
@@ -55,7 +55,7 @@ export const createPendingRegistrations = (
       return row.is_this_browser ? toPending(row) : refuse('password_required')
     },
 
-    /** The caller must still compare the password. The try is already counted. */
+    /** The caller must still compare the password. The try is counted already. */
     findForPassword: async (token: string) => {
       const [row] = await store.spendTryByToken(database, fingerprint(token), clock.now())
       return row ? toPending(row) : refuse('invalid_link')
@@ -63,13 +63,13 @@ export const createPendingRegistrations = (
 
     findByCode: async (code: string, browserToken: string | undefined): Promise<Pending | Refused<CodeRefusal>> => {
       const rows = browserToken ? await store.spendTryByBrowser(database, fingerprint(browserToken), clock.now()) : []
-      const matching = rows.find((row) => !isForgotten(row) && mailedCodes.isCodeOf(row.id, code))
-      if (matching) return toPending(matching)
-      const [newest] = rows
-      if (newest) return refuse(newest.code_tries_left > 0 ? 'invalid_code' : 'tries_used_up')
-      const latest = await registrationRows.byBrowser(browserToken)
-      if (!latest) return refuse('invalid_code')
-      return refuse(latest.confirmed ? 'already_confirmed' : 'tries_used_up')
+      const matchingRow = rows.find((row) => !isForgotten(row) && mailedCodes.isCodeOf(row.id, code))
+      if (matchingRow) return toPending(matchingRow)
+      const [newestRow] = rows
+      if (newestRow) return refuse(newestRow.code_tries_left > 0 ? 'invalid_code' : 'tries_used_up')
+      const latestRow = await registrationRows.byBrowser(browserToken)
+      if (!latestRow) return refuse('invalid_code')
+      return refuse(latestRow.confirmed ? 'already_confirmed' : 'tries_used_up')
     },
   }
 }

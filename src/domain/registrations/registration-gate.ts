@@ -15,13 +15,13 @@ export const createRegistrationGate = (options: { mode: RegistrationMode; domain
   const { mode } = options
   const domains = new Set(options.domains)
 
-  /** Whether an account may have this address: for a new account, and for a change of the address. */
+  /** The refusal if no account may have this address, neither a new account nor one that changes its address. */
   const refusalForAddress = ({ key }: Email): Refused<AddressRefusal> | undefined => {
     const domain = key.slice(key.lastIndexOf('@') + 1)
     return domains.size === 0 || domains.has(domain) ? undefined : refuse('email_domain_not_allowed')
   }
 
-  /** Whether a new account needs an invitation, whatever its address. */
+  /** The refusal if every new account needs an invitation, whatever its address. */
   const refusalForAll = (): Refused<GateRefusal> | undefined => {
     if (mode === 'closed') return refuse('registration_closed')
     return mode === 'invited' ? refuse('invitation_required') : undefined
@@ -30,7 +30,7 @@ export const createRegistrationGate = (options: { mode: RegistrationMode; domain
   return {
     refusalForAddress,
     refusalForAll,
-    /** Whether a new account with this address needs an invitation. */
+    /** The refusal if a new account with this address needs an invitation. */
     refusalFor: (email: Email): Refused<GateRefusal> | undefined => refusalForAll() ?? refusalForAddress(email),
   }
 }

@@ -12,18 +12,18 @@ import { isForgotten } from './pending-registrations.js'
 import * as store from './registrations.store.js'
 
 type Registration = { id: string; email: string; expiresAt: Date; triesLeft: number; withheld: boolean }
-export type SentAgain = undefined | Refused<'no_registration_waiting' | 'already_confirmed'>
+export type SendAgainResult = undefined | Refused<'no_registration_waiting' | 'already_confirmed'>
 
 /**
- * A mail names whole hours, or minutes if less than an hour is left. Rounded up: minutes after the first mail it is still
- * "24 hours".
+ * A mail names whole hours, or minutes if less than an hour is left. They are rounded up, so that the time is still "24 hours" minutes
+ * after the first mail.
  */
 const inWholeUnits = (span: number) => {
   const unit = span > hours ? hours : minutes
   return Math.ceil(span / unit) * unit
 }
 
-/** To the owner of the address, or to the one for whom it is reserved. */
+/** The mail to the owner of the address, or to the user for whom it is reserved. Undefined if there is neither. */
 const letterTo = (email: string, owner: User | undefined, formerOwner: string | undefined) => {
   if (owner) return { to: owner.email, userId: owner.id, template: 'already-registered', values: {} } as const
   if (formerOwner === undefined) return undefined
@@ -44,9 +44,8 @@ export type RegistrationMails = ReturnType<typeof createRegistrationMails>
 /** The mails with the link and the code of a registration. */
 export const createRegistrationMails = ({ database, users, mails, clock, mailedCodes }: Dependencies) => {
   /**
-   * The owner of an email that has an account, or had one until a short time ago, gets a mail that says so; otherwise the
-   * mail has the link, and the code while there are tries for it. The result and the written rows do not show which of the
-   * two it was.
+   * The owner of an email that has an account, or had one until a short time ago, gets a mail that says so. Otherwise the mail has the
+   * link, and the code while there are tries for it. The result and the written rows do not show which of the two mails it was.
    */
   const queue = async (sql: Transaction, registration: Registration, token: string, client: Client) => {
     const { id, email, expiresAt, triesLeft, withheld } = registration
@@ -59,14 +58,14 @@ export const createRegistrationMails = ({ database, users, mails, clock, mailedC
     return mails.queue(sql, { ...letter, client, withheld })
   }
 
-  /** A mail with a new link. The older link works until the new mail is queued, so that one link always works. */
+  /** Sends a mail with a new link. The older link works until the new mail is queued, so that one link always works. */
   const sendAgain = (
     { id, email }: { id: string; email: string },
     client: Client,
     withheld: boolean,
-  ): Promise<SentAgain> =>
-    database.transaction(async (sql): Promise<SentAgain> => {
-      // Users before the registration: a deletion locks in the same order, so the two cannot deadlock.
+  ): Promise<SendAgainResult> =>
+    database.transaction(async (sql): Promise<SendAgainResult> => {
+      // Users are locked before the registration. A deletion locks in the same order, so the two cannot deadlock.
       await users.lockUsersOfAddress(sql, email)
       const [row] = await store.lockWaiting(sql, id, clock.now())
       if (!row) return refuse('no_registration_waiting')

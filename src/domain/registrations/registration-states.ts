@@ -4,7 +4,7 @@ import { equalInConstantTime, fingerprint } from '../../lib/random.js'
 import type { Database } from '../../platform/database/database.js'
 import * as store from './registrations.store.js'
 
-/** The state of a registration, for its link or the browser that registered. */
+/** The state of a registration, found by its link or by the browser that registered. */
 type RegistrationState = 'waiting' | 'confirmed' | 'replaced' | 'unknown'
 type BrowserRegistration = { state: RegistrationState; codeUsable: boolean; applicationId?: string | undefined }
 
@@ -16,9 +16,9 @@ type Dependencies = { database: Database; clock: Clock }
 
 export type RegistrationRows = ReturnType<typeof createRegistrationRows>
 
-/** The row of a registration, by the link in its mail or by the browser that began it. */
+/** Finds the row of a registration by the link in its mail, or by the browser that began it. */
 export const createRegistrationRows = ({ database, clock }: Dependencies) => ({
-  /** The state behind a link. One that does not work any more may still have its row. */
+  /** The row of a link, and the refusal if the link does not work. A link that does not work any more may still have its row. */
   stateOfLink: async (token: string, browserToken: string | undefined) => {
     const hash = fingerprint(token)
     const browserHash = browserToken === undefined ? null : fingerprint(browserToken)
@@ -27,7 +27,7 @@ export const createRegistrationRows = ({ database, clock }: Dependencies) => ({
     if (row.confirmed) return { row, refusal: refuse('already_confirmed') }
     return equalInConstantTime(row.token_hash, hash) ? { row } : { row, refusal: refuse('link_replaced') }
   },
-  /** The newest one of this browser, also if it is confirmed. */
+  /** The newest registration of this browser, even if it is confirmed. */
   byBrowser: async (browserToken: string | undefined) => {
     const [row] = browserToken ? await store.selectByBrowser(database, fingerprint(browserToken), clock.now()) : []
     return row
@@ -39,8 +39,8 @@ export const createRegistrationStates = ({ database, clock }: Dependencies, rows
   /** Whether a link still works, and what it needs. */
   describeLink: async (token: string, browserToken: string | undefined) => {
     const { row, refusal } = await rows.stateOfLink(token, browserToken)
-    const other = { passwordRequired: false, newerMail: false, codeUsable: false }
-    if (refusal) return { state: linkStates[refusal.refused], applicationId: row && applicationOf(row), ...other }
+    const otherFields = { passwordRequired: false, newerMail: false, codeUsable: false }
+    if (refusal) return { state: linkStates[refusal.refused], applicationId: row && applicationOf(row), ...otherFields }
     const newerMail = (await store.selectNewer(database, row.id, clock.now())).length > 0
     const link = { state: 'waiting' as const, passwordRequired: !row.is_this_browser, newerMail, codeUsable: false }
     return { ...link, applicationId: applicationOf(row) }

@@ -6,7 +6,7 @@ import { selectList } from '../../platform/database/select-list.js'
 
 export type PendingRow = {
   id: string
-  /** Empty if the account of this address was deleted since: see the migrations, `forget_registrations`. */
+  /** Empty if the account of this address was deleted since (see `forget_registrations` in the migrations). */
   email: string
   username: string
   name: string | null
@@ -15,7 +15,7 @@ export type PendingRow = {
   expires_at: Date
   confirmed: boolean
   language: string | null
-  /** The application that has sent the user to the registration. */
+  /** The application from which the user came to the registration. */
   application_id: string | null
   fields: FieldValues
   terms_version: string | null
@@ -90,7 +90,7 @@ type BoundRow = PendingRow & { is_this_browser: boolean }
 type TriedRow = PendingRow & { code_tries_left: number }
 const triedSelectList = selectList<TriedRow>({ ...pendingColumns, code_tries_left: true })
 
-/** By the link of its newest mail or of an older one; the caller compares the hash to see which. */
+/** Finds a registration by the link of its newest mail or of an older one. The caller compares the hash to see which. */
 export const selectByToken = (sql: Sql, tokenHash: Uint8Array, browserHash: Uint8Array | null, now: Date) =>
   sql.query<BoundRow>(
     `select ${selectList<BoundRow>({ ...pendingColumns, is_this_browser: isOfBrowser('$2') })} from pending_registrations
@@ -98,20 +98,20 @@ export const selectByToken = (sql: Sql, tokenHash: Uint8Array, browserHash: Uint
     [tokenHash, browserHash, now],
   )
 
-/** The newest that this browser began. */
+/** The newest registration that this browser began. */
 export const selectByBrowser = (sql: Sql, browserHash: Uint8Array, now: Date) =>
   sql.query<TriedRow>(
     `select ${triedSelectList} from pending_registrations where ${isOfBrowser('$1')} and expires_at > $2 order by id desc limit 1`,
     [browserHash, now],
   )
 
-/** The most secrets of one browser that a registration keeps: one for each time that it was begun again. */
+/** The most secrets of its browser that a registration keeps: one for each time that it was begun again. */
 const maxBrowserHashes = 10
 
 /** Ties the earlier registrations of this browser for the same email to its new secret. */
 export const bindNewSecret = (
   sql: Sql,
-  { emailKey, earlier, next }: { emailKey: string; earlier: Uint8Array; next: Uint8Array },
+  { emailKey, formerHash, newHash }: { emailKey: string; formerHash: Uint8Array; newHash: Uint8Array },
   now: Date,
 ) =>
   sql.query(
@@ -121,7 +121,7 @@ export const bindNewSecret = (
          and cardinality(browser_hashes) < ${maxBrowserHashes}
        order by id for update
      )`,
-    [emailKey, earlier, next, now],
+    [emailKey, formerHash, newHash, now],
   )
 
 export const markNotMailed = (sql: Sql, id: string) =>
@@ -145,7 +145,7 @@ const selectNewestBy = (column: KeyColumn) => (sql: Sql, key: string, now: Date)
     [key, now],
   )
 
-/** Several may wait for one email or name, because none reserves it: the newest one counts. */
+/** Several registrations may wait for one email or name, because none of them reserves it. The newest one counts. */
 export const selectNewestByEmail = selectNewestBy('email_key')
 export const selectNewestByUsername = selectNewestBy('username_key')
 
@@ -157,7 +157,7 @@ const selectOwnBy = (column: KeyColumn) => (sql: Sql, key: string, browserHash: 
     [key, browserHash, now],
   )
 
-/** The waiting registration that this browser began with this email or name, also after its account was deleted. */
+/** The waiting registration that this browser began with this email or name, even after its account was deleted. */
 export const selectOwnByEmail = selectOwnBy('email_key')
 export const selectOwnByUsername = selectOwnBy('username_key')
 
@@ -170,8 +170,8 @@ export const spendTryByToken = (sql: Sql, tokenHash: Uint8Array, now: Date) =>
   )
 
 /**
- * The same for the code, of every registration that this browser began: the code may be that of an earlier mail. The newest comes
- * first. When the tries are used up, the links still work.
+ * Counts a try before the code is compared, for every registration that this browser began: the code may be from an earlier mail. The
+ * newest comes first. When the tries are used up, the links still work.
  */
 export const spendTryByBrowser = (sql: Sql, browserHash: Uint8Array, now: Date) =>
   sql.query<TriedRow>(
@@ -202,7 +202,7 @@ export const replaceToken = (sql: Sql, id: string, tokenHash: Uint8Array) =>
     [id, tokenHash],
   )
 
-/** The account has the password's hash and the fields now; a second copy would be a risk. */
+/** Deletes the hash of the password and the fields, which the account has now: a second copy would be a risk. */
 export const markConfirmed = (sql: Sql, id: string, now: Date) =>
   sql.query(`update pending_registrations set confirmed_at = $2, password_hash = '', fields = '{}' where id = $1`, [
     id,

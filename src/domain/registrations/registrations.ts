@@ -12,18 +12,18 @@ import type { NewUser, NewUsers } from '../users/new-users.js'
 import type { Users } from '../users/users.js'
 import { registrationLifetime } from './complete-registration.js'
 import { createPendingRegistrations, type Pending } from './pending-registrations.js'
-import { createRegistrationMails, type RegistrationMails, type SentAgain } from './registration-mails.js'
+import { createRegistrationMails, type RegistrationMails, type SendAgainResult } from './registration-mails.js'
 import { createRegistrationRows, createRegistrationStates } from './registration-states.js'
 import * as store from './registrations.store.js'
 import { createWaitingRegistrations } from './waiting-registrations.js'
 
 export { registrationLifetime } from './complete-registration.js'
 
-/** For a whole registration: a new mail gives no new tries, which would allow more guesses. */
+/** The tries of a whole registration. A new mail gives no new tries, which would allow more guesses. */
 const tries = 5
 
 type RegistrationDetails = {
-  /** The version of the terms that the form had. */
+  /** The version of the terms that the user has agreed to in the form. */
   agreedTerms?: string | undefined
   invite?: string | undefined
   applicationId?: string | undefined
@@ -43,33 +43,36 @@ type Dependencies = {
 
 /**
  * Stores a registration until its email is verified, and returns the secret for this browser. `invite`: the invitation that allowed it.
- * `withheld`: the mail is not sent. `formerBrowserToken`: the secret of this browser until now. What was mailed for it to the same
- * address still works, because this mail may not be sent; and if it is sent, the answers must not differ. `applicationId`: the
- * application that has sent the user here.
+ * `withheld`: the mail is not sent. `formerBrowserToken`: the secret that this browser had before. Mails to the same address for the former
+ * secret still work, because the new mail may not be sent, and the answers must not differ if it is. `applicationId`: the application that
+ * the user came from.
  */
 const createBegin =
   (deps: Dependencies, registrationMails: RegistrationMails) =>
-  (user: NewUser, client: Client, beginning: NewRegistration) =>
+  (user: NewUser, client: Client, newRegistration: NewRegistration) =>
     deps.database.transaction(async (sql) => {
-      const { id, token, browserToken, expiresAt } = await storeRegistration(deps, sql, user, client, beginning)
-      if (beginning.formerBrowserToken !== undefined) {
-        const secrets = { earlier: fingerprint(beginning.formerBrowserToken), next: fingerprint(browserToken) }
+      const { id, token, browserToken, expiresAt } = await storeRegistration(deps, sql, user, client, newRegistration)
+      if (newRegistration.formerBrowserToken !== undefined) {
+        const secrets = {
+          formerHash: fingerprint(newRegistration.formerBrowserToken),
+          newHash: fingerprint(browserToken),
+        }
         await store.bindNewSecret(sql, { emailKey: user.email.key, ...secrets }, deps.clock.now())
       }
-      const { withheld } = beginning
+      const { withheld } = newRegistration
       const registration = { id, email: user.email.email, expiresAt, triesLeft: tries, withheld }
       if (isRefused(await registrationMails.queue(sql, registration, token, client))) await store.markNotMailed(sql, id)
       return browserToken
     })
 
-/** The same with the link of an invitation that proves the address: no mail is needed, and it can be completed at once. */
+/** Stores a registration with the link of an invitation that proves the address. It needs no mail, and can be completed at once. */
 const createBeginProven =
-  (deps: Dependencies) => (user: NewUser, client: Client, begun: RegistrationDetails & { invite: string }) =>
+  (deps: Dependencies) => (user: NewUser, client: Client, details: RegistrationDetails & { invite: string }) =>
     deps.database.transaction(async (sql): Promise<Pending> => {
-      const { id } = await storeRegistration(deps, sql, user, client, begun)
+      const { id } = await storeRegistration(deps, sql, user, client, details)
       await store.markNotMailed(sql, id)
       const { passwordHash } = user
-      return { id, passwordHash, user: { ...user, language: client.language }, agreedTerms: begun.agreedTerms }
+      return { id, passwordHash, user: { ...user, language: client.language }, agreedTerms: details.agreedTerms }
     })
 
 const storeRegistration = async (
@@ -121,7 +124,7 @@ export const createRegistrations = (deps: Dependencies) => {
       browserToken: string | undefined,
       client: Client,
       withheld: boolean,
-    ): Promise<SentAgain> => {
+    ): Promise<SendAgainResult> => {
       const row = await registrationRows.byBrowser(browserToken)
       if (!row) return refuse('no_registration_waiting')
       return row.confirmed ? refuse('already_confirmed') : sendAgain(row, client, withheld)

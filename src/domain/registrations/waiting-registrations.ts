@@ -16,10 +16,10 @@ export const findOwnRow = async ({ database, clock }: Dependencies, login: strin
   return row
 }
 
-/** A registration without its names: anyone may have typed them. */
+/** A registration without username and name, because anyone may have typed them. */
 type StoredRegistration = { email: string; confirmedAt: Date | null; expiresAt: Date }
 
-/** The registrations that are stored, for parts that begin and confirm none. */
+/** Stored registrations, for parts that neither begin nor confirm them. */
 export const createWaitingRegistrations = ({ database, clock }: Dependencies) => ({
   /** Whether a registration waits under an email or a name. */
   has: async (login: string) => {
@@ -28,7 +28,7 @@ export const createWaitingRegistrations = ({ database, clock }: Dependencies) =>
       : await store.selectNewestByUsername(database, usernameKey(login), clock.now())
     return rows.length > 0
   },
-  /** All that is stored under these addresses, also confirmed registrations. */
+  /** All registrations with these addresses, even confirmed ones. */
   findByEmails: async (emails: readonly string[]): Promise<StoredRegistration[]> => {
     const rows = await store.selectOfEmails(database, emails.map(emailKey), clock.now())
     return rows.map((row) => ({ email: row.email, confirmedAt: row.confirmed_at, expiresAt: row.expires_at }))

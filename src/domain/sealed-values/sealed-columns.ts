@@ -1,14 +1,14 @@
-/** A column whose values are sealed. A value is bound to its table, column and row: a copy in another row does not open. */
+/** A column whose values are sealed. A value is bound to its table, column and row, so a copy in another row cannot be opened. */
 export type SealedColumn = {
   table: string
   column: string
   /** The primary key of the table, or another column that is unique. */
   id: { column: string; type: 'uuid' | 'text' }
-  /** The name of the values in messages: “3 signing keys”. */
+  /** The name of the values in messages, as in “3 signing keys”. */
   what: string
   /** The advice if the values can never be opened again. */
   wayOut?: string
-  /** The service starts without a value that cannot be opened: only what it is for does not work. */
+  /** True if the service can start without a value that cannot be opened. Only what the value is for does not work. */
   canDoWithout?: true
 }
 
@@ -27,7 +27,7 @@ export const applicationKeyColumn: SealedColumn = {
   what: 'keys of ID tokens',
 }
 
-/** A public key is no secret: it is sealed so that only this service can write one that counts. */
+/** A public key is no secret. It is sealed so that only this service can write one that is accepted. */
 export const applicationPublicKeyColumn: SealedColumn = {
   ...applicationKeyColumn,
   column: 'public_key',
@@ -53,7 +53,7 @@ export const recoveryCodeColumn: SealedColumn = {
   what: 'recovery codes',
 }
 
-/** The secrets of apps that were replaced: an undo link lets them work again. */
+/** The secrets of apps that were replaced. An undo link lets such an app work again. */
 export const formerTotpColumn: SealedColumn = {
   ...totpColumn,
   table: 'undos',
@@ -62,7 +62,7 @@ export const formerTotpColumn: SealedColumn = {
   what: 'TOTP secrets of replaced apps',
 }
 
-/** The user begins again. */
+/** If such a secret cannot be opened, the user begins again. */
 export const pendingTotpColumn: SealedColumn = {
   ...totpColumn,
   table: 'pending_totp_secrets',
@@ -70,7 +70,7 @@ export const pendingTotpColumn: SealedColumn = {
   canDoWithout: true,
 }
 
-/** Every one there is: the start re-seals their values, and `latchkey doctor` counts them. */
+/** Every sealed column. At its start the service re-seals their values, and `latchkey doctor` counts them. */
 export const sealedColumns: readonly SealedColumn[] = [
   signingKeyColumn,
   applicationKeyColumn,

@@ -1,16 +1,16 @@
 import type { Sql } from '../../platform/database/database.js'
 import type { SealedColumn } from './sealed-columns.js'
 
-/** The names come from our own list of columns, never from outside. */
+/** The names of tables and columns come from our own list, never from outside. */
 
-/** How many values each key has sealed. The id of the key stands before the first dot of a value. */
+/** How many values each key has sealed. The id of the key is before the first dot of a value. */
 export const countByKey = (sql: Sql, { table, column }: SealedColumn) =>
   sql.query<{ key: string; values: number }>(
     `select split_part(${column}, '.', 1) as key, count(*) as values from ${table}
      where ${column} is not null group by 1`,
   )
 
-/** The users of the rows whose values none of these keys has sealed. For tables with a column `user_id`. */
+/** The users whose values none of these keys has sealed, for tables with a column `user_id`. */
 export const selectUsersOfMissing = (sql: Sql, { table, column }: SealedColumn, keys: readonly string[]) =>
   sql.query<{ id: string }>(
     `select distinct user_id::text as id from ${table}
@@ -18,7 +18,7 @@ export const selectUsersOfMissing = (sql: Sql, { table, column }: SealedColumn, 
     [keys],
   )
 
-/** The next values that another key has sealed, in the order of the ids, so that two instances never wait for each other. */
+/** The next values that another key has sealed. They are locked in the order of their ids, so that two instances do not deadlock. */
 export const lockSealedByOthers = (
   sql: Sql,
   { table, column, id }: SealedColumn,

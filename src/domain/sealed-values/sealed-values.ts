@@ -5,14 +5,14 @@ import type { Database, Sql, Transaction } from '../../platform/database/databas
 import type { SealedColumn } from './sealed-columns.js'
 import * as store from './sealed-values.store.js'
 
-/** Values cannot be opened with the keys that are configured. */
+/** Thrown if values cannot be opened with the configured keys. */
 class SealedWithMissingKey extends OperatorError {
   override name = 'SealedWithMissingKey'
 }
 
 const batchSize = 500
 
-/** The first characters of a sealed value. They say which key sealed it, and nothing about the key. */
+/** The first characters of a sealed value. They say which key has sealed it, and nothing about the key. */
 const keyIdOf = (secret: string) => deriveKey(secret, 'sealing key id').toString('base64url').slice(0, 8)
 
 const keyIdIn = (sealed: string) => sealed.split('.', 1)[0] ?? ''
@@ -32,16 +32,16 @@ const damagedValueError = (id: string, column: SealedColumn) =>
   )
 
 const countByKeys = async (sql: Sql, columns: readonly SealedColumn[], [first, ...others]: readonly string[]) => {
-  const counted = []
+  const counts = []
   for (const column of columns) {
     const rows = await store.countByKey(sql, column)
     const sum = (matches: (key: string) => boolean) =>
       rows.filter(({ key }) => matches(key)).reduce((total, { values }) => total + values, 0)
     const byFirst = sum((key) => key === first)
     const byOthers = sum((key) => others.includes(key) && key !== first)
-    counted.push({ column, byFirst, byOthers, byMissing: sum(() => true) - byFirst - byOthers })
+    counts.push({ column, byFirst, byOthers, byMissing: sum(() => true) - byFirst - byOthers })
   }
-  return counted
+  return counts
 }
 
 const usersWithoutKey = async (sql: Sql, columns: readonly SealedColumn[], keys: readonly string[]) => {
@@ -53,50 +53,50 @@ const usersWithoutKey = async (sql: Sql, columns: readonly SealedColumn[], keys:
 export type SealedValues = ReturnType<typeof createSealedValues>
 
 /**
- * Seals secrets that are stored for longer than a mail or a cookie lives. The first secret of the list seals, all of them
- * open. They are those of SEALING_KEY or, without it, of JWT_SECRET.
+ * Seals secrets that are stored for longer than a mail or a cookie lasts. The first secret of the list seals, and all of them open. The
+ * list is SEALING_KEY or, without it, JWT_SECRET.
  */
 export const createSealedValues = (secrets: readonly string[], columns: readonly SealedColumn[]) => {
   const keys = secrets.map((secret) => ({ id: keyIdOf(secret), seal: createSeal([deriveKey(secret, 'sealed value')]) }))
 
   const keyIds = keys.map(({ id }) => id)
 
-  /** The first key. Commands may run without any, and then seal and open nothing. */
-  const newest = () => {
-    const [first] = keys
-    if (!first) throw new SealedWithMissingKey('There is no key to seal with: set SEALING_KEY or JWT_SECRET.')
-    return first
+  /** The first key. Commands may run without a key, and then neither seal nor open. */
+  const firstKey = () => {
+    const [key] = keys
+    if (!key) throw new SealedWithMissingKey('There is no key to seal with: set SEALING_KEY or JWT_SECRET.')
+    return key
   }
 
-  /** For the noun that has the column. */
+  /** Seals and opens the values of one column, for the noun that has it. */
   const of = (column: SealedColumn) => ({
-    seal: (id: string, text: string) => `${newest().id}.${newest().seal.seal(text, bindingOf(column, id))}`,
-    /** Undefined if the value was changed or moved from another row, or its key is not configured. */
+    seal: (id: string, text: string) => `${firstKey().id}.${firstKey().seal.seal(text, bindingOf(column, id))}`,
+    /** Undefined if the value was changed or copied from another row, or if its key is not configured. */
     open: (id: string, sealed: string) => {
       const key = keyIdIn(sealed)
       return keys.find((each) => each.id === key)?.seal.open(sealed.slice(key.length + 1), bindingOf(column, id))
     },
   })
 
-  /** How the values of each column are sealed: by the first key, by another one of the list, or by one that is missing. */
+  /** How many values of each column were sealed by the first key, by another key of the list, or by a missing key. */
   const count = (sql: Sql) => countByKeys(sql, columns, keyIds)
 
-  /** Seals some values of a column anew, and returns the id of the last one that it looked at; undefined if there are no more. */
+  /** Seals some values of a column again. Returns the id of the last one that it looked at. Undefined if there are no more. */
   const resealSome = async (sql: Transaction, column: SealedColumn, after: string | null) => {
-    const rows = await store.lockSealedByOthers(sql, column, { key: newest().id, after, limit: batchSize })
+    const rows = await store.lockSealedByOthers(sql, column, { key: firstKey().id, after, limit: batchSize })
     const { seal, open } = of(column)
-    const fresh = rows.flatMap(({ id, sealed }) => {
+    const resealedRows = rows.flatMap(({ id, sealed }) => {
       const text = open(id, sealed)
       if (text === undefined && !column.canDoWithout) throw damagedValueError(id, column)
       return text === undefined ? [] : [{ id, sealed: seal(id, text) }]
     })
-    if (fresh.length > 0) await store.replace(sql, column, fresh)
+    if (resealedRows.length > 0) await store.replace(sql, column, resealedRows)
     return rows.at(-1)?.id
   }
 
   /**
-   * Brings every value under the first key, in small transactions: a start that is killed goes on at the next one. Rejects
-   * before it changes anything if the key of a value is missing. Returns how many values are sealed anew.
+   * Seals every value with the first key, in small transactions: if a start is killed, the next start goes on. Rejects before it changes
+   * anything if the key of a value is missing. Returns how many values were sealed again.
    */
   const reseal = async (database: Database) => {
     const counts = await count(database)
@@ -110,7 +110,7 @@ export const createSealedValues = (secrets: readonly string[], columns: readonly
     return counts.reduce((total, { byOthers }) => total + byOthers, 0)
   }
 
-  /** The users who have values in these columns that cannot be opened, as their key is missing. */
+  /** The users with values in these columns that cannot be opened, because their key is missing. */
   const usersOfMissing = (sql: Sql, userColumns: readonly SealedColumn[]) => usersWithoutKey(sql, userColumns, keyIds)
 
   return { of, count, reseal, usersOfMissing }

@@ -15,20 +15,20 @@ export const serviceScopes = [
 ] as const
 export type ServiceScope = (typeof serviceScopes)[number]
 
-/** The scopes of a key for which none are named. Those that change users, groups and invitations must be named. */
+/** The scopes of a key if its line names none. Scopes that change users, groups and invitations must be named. */
 export const defaultScopes: readonly ServiceScope[] = ['users:read', 'sessions:end', 'revocations:read']
 
 export type ServiceKey = {
   name: string
   hash: Buffer
   scopes: readonly ServiceScope[]
-  /** From then on it is refused. */
+  /** The key is refused from this time on. Undefined if it does not expire. */
   expiresAt: Date | undefined
 }
-/** The key that a program has used: its name for logs, and an id that does not change when the file is sorted. */
+/** The key that a program has used. `name` is for logs. `id` does not change when the file is sorted. */
 export type UsedKey = Pick<ServiceKey, 'name' | 'scopes'> & { id: string }
 
-/** Programs that look for secrets in code and logs know ours by its beginning. */
+/** Programs that look for secrets in code and logs recognise our keys by this prefix. */
 const keyPrefix = 'latchkey_'
 const keyName = /^[a-z\d][\w.-]{0,63}$/i
 const hashText = /^[\da-f]{64}$/i
@@ -36,13 +36,13 @@ const expiryPrefix = 'until='
 
 export const isKeyName = (text: string) => keyName.test(text)
 
-/** Names of scopes with commas between them; undefined if one is not a scope. */
+/** Reads names of scopes with commas between them. Undefined if one is not a scope. */
 export const readScopes = (text: string) => {
-  const known = text.split(',').map((part) => serviceScopes.find((scope) => scope === part))
-  return known.includes(undefined) ? undefined : serviceScopes.filter((scope) => known.includes(scope))
+  const namedScopes = text.split(',').map((part) => serviceScopes.find((scope) => scope === part))
+  return namedScopes.includes(undefined) ? undefined : serviceScopes.filter((scope) => namedScopes.includes(scope))
 }
 
-/** A day (its beginning) or a moment, both of UTC, so that every machine reads the same one. */
+/** Reads a day (its beginning) or a moment, both in UTC, so that every machine reads the same time. */
 export const readExpiry = (text: string) => {
   if (!/^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?Z)?$/.test(text)) return undefined
   const moment = parseDate(text)
@@ -52,7 +52,7 @@ export const readExpiry = (text: string) => {
 
 type Grant = { scopes?: readonly ServiceScope[] | undefined; expiresAt?: Date | undefined }
 
-/** A new key with 256 random bits, and the line of the file that lets it in. Only the line is kept. */
+/** A new key with 256 random bits, and the line of the file that accepts it. Only the line is stored. */
 export const newServiceKey = (name: string, { scopes, expiresAt }: Grant = {}) => {
   const key = `${keyPrefix}${randomToken()}`
   const columns = [
@@ -64,7 +64,7 @@ export const newServiceKey = (name: string, { scopes, expiresAt }: Grant = {}) =
   return { key, line: columns.join(' ') }
 }
 
-/** `[SCOPES] [until=DATE]`. Without scopes it has those of `defaultScopes`, and without a date it does not expire. */
+/** Reads `[SCOPES] [until=DATE]`. Without scopes the key has `defaultScopes`, and without a date it does not expire. */
 const readGrant = (columns: readonly string[]): Pick<ServiceKey, 'scopes' | 'expiresAt'> | undefined => {
   const isExpiry = (text: string | undefined) => text?.startsWith(expiryPrefix) ?? false
   const [first, second, ...more] = isExpiry(columns[0]) ? [undefined, ...columns] : columns
@@ -75,8 +75,8 @@ const readGrant = (columns: readonly string[]): Pick<ServiceKey, 'scopes' | 'exp
 }
 
 /**
- * A line for each key: its name, the SHA-256 of the key in hex, and what it may be used for and until when, if that is limited.
- * Empty lines and lines that begin with # are skipped.
+ * Reads a file with a line for each key: its name, the SHA-256 of the key in hex, and if limited, its scopes and when it expires. Empty
+ * lines and lines that begin with # are skipped.
  */
 export const parseServiceKeys = (text: string) => {
   const keys: ServiceKey[] = []
@@ -91,7 +91,7 @@ export const parseServiceKeys = (text: string) => {
   return keys
 }
 
-/** Does not change when the file is sorted, and is no secret. */
+/** An id that does not change when the file is sorted, and is no secret. */
 export const keyIdOf = ({ hash }: Pick<ServiceKey, 'hash'>) => hash.toString('hex', 0, 8)
 
 export type ServiceKeys = ReturnType<typeof createServiceKeys>
@@ -104,17 +104,17 @@ export const createServiceKeys = (initial: readonly ServiceKey[], clock: Clock) 
     replace: (next: readonly ServiceKey[]) => {
       keys = next
     },
-    /** Compares with every key, so that the time says nothing about which ones there are. */
-    find: (given: string): UsedKey | KeyRefused => {
-      const hash = fingerprint(given)
-      let found: ServiceKey | undefined
+    /** Compares with every key, so that the time shows nothing about the keys. */
+    find: (givenKey: string): UsedKey | KeyRefused => {
+      const hash = fingerprint(givenKey)
+      let matchingKey: ServiceKey | undefined
       for (const key of keys) {
-        if (equalInConstantTime(key.hash, hash)) found = key
+        if (equalInConstantTime(key.hash, hash)) matchingKey = key
       }
-      if (!found) return refuse('unknown_key')
-      const { name, scopes, expiresAt } = found
+      if (!matchingKey) return refuse('unknown_key')
+      const { name, scopes, expiresAt } = matchingKey
       if (expiresAt && expiresAt <= clock.now()) return refuse('expired_key', { name })
-      return { name, scopes, id: keyIdOf(found) }
+      return { name, scopes, id: keyIdOf(matchingKey) }
     },
   }
 }

@@ -12,8 +12,8 @@ import { firstProof, neverProven, type Proof } from './proof.js'
 import * as store from './sessions.store.js'
 
 /**
- * The first proof of a session: the hash of a password that was checked, and a device that needs no second factor. `provenAt` is when
- * the user proved it, if that was not now.
+ * The first proof of a session. `passwordHash`: the hash of the password that was checked. `trustedDevice`: the device that needs no second
+ * factor. `provenAt`: when the user gave the proof, if not now.
  */
 export type FirstProof = {
   methods: readonly Method[]
@@ -21,7 +21,7 @@ export type FirstProof = {
   trustedDevice?: string
   provider?: ProviderId | undefined
   provenAt?: Date | undefined
-  /** The proof of the session that this one begins from, with the times of its own proofs. */
+  /** The proof of the session from which this session begins, with its own times. */
   inherited?: Proof
 }
 
@@ -35,9 +35,9 @@ type Dependencies = {
 }
 
 /**
- * Undefined if the user is disabled, if the password is not the one that was checked any more (a reset or an undo during a sign-in
- * wins), or if a second factor is needed. The tokens have the names and the email of the locked row, which may have changed since the
- * user was found.
+ * Begins a session. Undefined if the user is disabled, if the password has changed since it was checked (a reset or an undo during a
+ * sign-in wins), or if a second factor is needed. The tokens have the names and the email of the locked row, which may have changed since
+ * the user was found.
  */
 export const createBeginSession =
   ({ tokens, clock, life, issue, endSurplus, secondFactorRequired }: Dependencies) =>
@@ -49,8 +49,8 @@ export const createBeginSession =
     sessionId?: string,
   ): Promise<Issued | undefined> => {
     const { passwordHash, trustedDevice, provider } = proof
-    const checked = { userId, passwordHash: passwordHash ?? null, undoCount: undoCount ?? null }
-    const [names] = await store.lockUser(sql, checked)
+    const checkedUser = { userId, passwordHash: passwordHash ?? null, undoCount: undoCount ?? null }
+    const [names] = await store.lockUser(sql, checkedUser)
     if (!names) return undefined
     const now = clock.now()
     const iat = epochSeconds(now)
@@ -58,13 +58,13 @@ export const createBeginSession =
     const { username } = names
     const claims = { userId, username, sid, gen: 0, auth_time: iat, iat, exp: life.expiryFor(iat) }
     const refreshToken = tokens.signRefresh(claims)
-    // A trusted device stands for the code at the sign-in only.
+    // A trusted device replaces the code at the sign-in only. It makes the session fresh for nothing.
     const provenAt = trustedDevice === undefined ? proof.provenAt : neverProven
     const sessionProof = proof.inherited ?? firstProof(proof.methods, now, provenAt)
-    // For applications, a sign-in by mail is one that was made now (`auth_time`), although it makes the session fresh for nothing here.
+    // For applications, the time of a sign-in by mail is now (`auth_time`), although it makes the session fresh for nothing here.
     const isByMail = proof.inherited === undefined && proof.methods.includes('mail')
     const proofAge = isByMail ? 0 : now.getTime() - sessionProof.provenAt.getTime()
-    const [inserted] = await store.insertRecord(sql, {
+    const [insertedRow] = await store.insertRecord(sql, {
       id: sid,
       userId,
       username,
@@ -79,7 +79,7 @@ export const createBeginSession =
       provider: provider ?? null,
       secondFactorRequired,
     })
-    if (!inserted) return undefined
+    if (!insertedRow) return undefined
     await endSurplus(sql, userId, sid)
-    return issue({ id: userId, ...names, ...inserted }, sessionProof, claims, refreshToken)
+    return issue({ id: userId, ...names, ...insertedRow }, sessionProof, claims, refreshToken)
   }

@@ -1,9 +1,9 @@
 import type { Language } from '../../contract/languages.js'
 
 /**
- * An administrator who changes something of others, or a program with a service key. The event of the change has who it was and their
- * reason, and is not written unless the administrator is still in one of `groups`. Accounts in
- * `exemptGroups` they cannot change.
+ * An administrator who changes something of others, or a program with a service key. The event of the change names the actor and the
+ * reason. The change is rolled back unless the administrator is still in one of `groups`. An actor cannot change accounts in
+ * `exemptGroups`.
  */
 export type Actor = { exemptGroups: readonly string[]; reason?: string | undefined } & (
   | { userId: string; sessionId: string; groups: readonly string[]; serviceKey?: undefined }
@@ -11,10 +11,10 @@ export type Actor = { exemptGroups: readonly string[]; reason?: string | undefin
 )
 
 /**
- * The client that asks, as a record, an event and a mail keep it. `typedName` is the name in the sign-in form: it may be a password by
- * mistake, so it is never stored or logged as it is. `language` is that of the browser; mails about an account are written in
- * the language of the account. `browser` is what all sessions of one known browser have in common.
- * `actor`: for what an administrator or a program with a key does.
+ * The client of a request, in the form that records, events and mails keep. `typedName` is the name in the sign-in form. It may be a
+ * password by mistake, so it is never stored or logged as it is. `language` is that of the browser, while mails about an account are in the
+ * language of the account. `browser` is what all sessions of one known browser have in common. `actor` is set for what an administrator or
+ * a program with a key does.
  */
 export type Client = {
   ip: string
@@ -26,15 +26,15 @@ export type Client = {
   actor?: Actor
 }
 
-/** Instead of the address, for what an operator does. */
+/** The value of `ip` for what an operator does at the command line. */
 export const commandLine = 'command line'
 
-/** No address, and the account on the operator's machine as the device. */
+/** The client of an operator: no address, and the name of their account on the machine in place of a device. */
 export const operatorClient = (name: string): Client => ({ ip: commandLine, userAgent: name })
 
 /**
- * True for those whom users know as administrators: an operator at the command line, an administrator in a browser, or a program of
- * theirs.
+ * True for clients that users know as administrators: an operator at the command line, an administrator in a browser, or a program with a
+ * key.
  */
 export const isAdministrator = ({ ip, actor }: Pick<Client, 'ip' | 'actor'>) =>
   ip === commandLine || actor !== undefined
