@@ -1,9 +1,9 @@
 import { minutes } from '../../lib/durations.js'
 
-/** Access tokens of the session with a lower `gen` are refused; null refuses all of them. */
+/** Access tokens of the session with a lower `gen` are refused. Null refuses all of them. */
 export type EndedSession = { sid: string; minGeneration: number | null }
 
-/** Higher than the generation of any token. */
+/** A number that is higher than the generation of any token. */
 const everyGeneration = 2 ** 32 - 1
 
 /**
@@ -12,23 +12,23 @@ const everyGeneration = 2 ** 32 - 1
  */
 export const retention = 20 * minutes
 
-/** Entries are forgotten by the slice, so that nothing is searched or moved. */
+/** Entries are forgotten a slice at a time, so that nothing is searched or moved. */
 const sliceLength = 5 * minutes
 
-// A slot: the four words of a session id, then `minGeneration`, which is 0 in a slot that is free.
+// A slot has the four words of a session id, and then `minGeneration`, which is 0 in a free slot.
 const slotWords = 5
 const minGenerationAt = 4
 const firstSlots = 1_024
 const maxFilled = 0.75
 const growth = 1.5
 
-/** A bit for each value of the first 23 bits of a word. */
+/** The filter has a bit for each value of the first 23 bits of a word. */
 const filterBytes = 2 ** 23 / 8
 
 const digits = new Uint8Array(128)
 for (const [value, digit] of [...'0123456789abcdef'].entries()) digits[digit.charCodeAt(0)] = value
 
-/** One buffer for all ids: it is read before the next one is written. */
+/** One buffer for the keys of all ids. A key is read before the next one is written. */
 const key = new Uint32Array(4)
 
 const fourDigits = (text: string, at: number) =>
@@ -38,7 +38,7 @@ const digitAt = (text: string, at: number) => digits[text.charCodeAt(at)] ?? 0
 
 const lastWord = (sid: string) => (fourDigits(sid, 28) << 16) | fourDigits(sid, 32)
 
-/** The id as four numbers. A loop over its digits would take half as long again, at every access check. */
+/** Writes the id into `key` as four numbers. A loop over its digits would take half as long again, at every access check. */
 const readKey = (sid: string) => {
   key[0] = (fourDigits(sid, 0) << 16) | fourDigits(sid, 4)
   key[1] = (fourDigits(sid, 9) << 16) | fourDigits(sid, 14)
@@ -51,19 +51,21 @@ const copyWords = (from: Uint32Array, fromAt: number, to: Uint32Array, toAt: num
 }
 
 /**
- * A hash table in one block of numbers. Slices of a Map, as `@latchkey/verify` has them, are a fifth of the code, and every access
- * check asks. Measured side by side, for 1,000, 100,000 and 1,000,000 ended sessions: a lookup takes 0.07, 0.1 and 0.6 µs instead of
- * 0.3, 2 and 5; a million take 22 MB instead of 101; and a full collection of the garbage 8 ms instead of 139.
+ * A hash table in one block of numbers, because every access check asks it. Slices of a Map, as in `@latchkey/verify`, would be a fifth of
+ * the code. Measured side by side, for 1,000, 100,000 and 1,000,000 ended sessions: a lookup takes 0.07, 0.1 and 0.6 µs instead of 0.3, 2
+ * and 5. A million take 22 MB instead of 101, and a full garbage collection 8 ms instead of 139.
  */
 const createTable = () => {
   let slots = firstSlots
   let words = new Uint32Array(slots * slotWords)
-  let used = 0
+  let usedSlots = 0
 
   const isKeyAt = (place: number) =>
     words[place + 3] === key[3] && words[place + 2] === key[2] && words[place + 1] === key[1] && words[place] === key[0]
 
-  /** The slot of the key, or the one where it would be. The last two words of a session id are random, so they spread by themselves. */
+  /**
+   * The place of the slot that has the key, or that is free for it. The last two words of a session id are random, so keys spread evenly.
+   */
   const find = () => {
     let at = Math.floor((((key[2] ?? 0) ^ (key[3] ?? 0)) >>> 0) * (slots / 2 ** 32))
     for (;;) {
@@ -75,7 +77,7 @@ const createTable = () => {
 
   const write = (minGeneration: number) => {
     const place = find()
-    if (words[place + minGenerationAt] === 0) used += 1
+    if (words[place + minGenerationAt] === 0) usedSlots += 1
     copyWords(key, 0, words, place)
     words[place + minGenerationAt] = minGeneration
   }
@@ -84,7 +86,7 @@ const createTable = () => {
     const old = words
     slots = Math.ceil(slots * growth)
     words = new Uint32Array(slots * slotWords)
-    used = 0
+    usedSlots = 0
     for (let place = 0; place < old.length; place += slotWords) {
       const minGeneration = old[place + minGenerationAt] ?? 0
       if (minGeneration === 0) continue
@@ -94,10 +96,10 @@ const createTable = () => {
   }
 
   return {
-    /** 0 if the key is not there. */
+    /** The `minGeneration` of the key. 0 if the key is not in the table. */
     minGenerationOfKey: () => words[find() + minGenerationAt] ?? 0,
     setKey: (minGeneration: number) => {
-      if (used + 1 > slots * maxFilled) {
+      if (usedSlots + 1 > slots * maxFilled) {
         const newKey = key.slice()
         grow()
         key.set(newKey)
@@ -108,13 +110,13 @@ const createTable = () => {
       for (let place = 0; place < words.length; place += slotWords)
         if (words[place + minGenerationAt] !== 0) tell(words[place + 3] ?? 0)
     },
-    size: () => ({ entries: used, bytes: words.byteLength }),
+    size: () => ({ entries: usedSlots, bytes: words.byteLength }),
   }
 }
 
 /**
- * One bit for each last word of an id, with few collisions: nearly all sessions have not ended, and one look here says so. It
- * is small enough for the caches of a processor, where a lookup in each of the tables takes ten times as long.
+ * One bit for each last word of an id, with few collisions. Nearly all sessions have not ended, and one look at the filter says so. The
+ * filter fits into the caches of a processor. A lookup in each of the tables takes ten times as long.
  */
 const createFilter = () => {
   let bits = new Uint32Array(0)
@@ -135,12 +137,12 @@ const createFilter = () => {
 type Slice = { from: number; table: ReturnType<typeof createTable> }
 
 /**
- * The sessions that ended in the last minutes, in memory. An entry takes at most 40 bytes, and the filter 1 MB: a
- * million ended sessions in 15 minutes take 41 MB at most, and 68 MB if as many end all the time. Nothing is forgotten early,
- * whatever their number.
+ * The sessions that ended in the last minutes, in memory. An entry takes at most 40 bytes, and the filter 1 MB. A million sessions that end
+ * within 15 minutes take 41 MB at most, and 68 MB if sessions go on ending at that rate. No entry is forgotten early, however many there
+ * are.
  */
 export const createEndedList = (now: () => number) => {
-  /** The newest first. */
+  /** The slices of the list, the newest first. */
   let slices: Slice[] = []
   const filter = createFilter()
 
@@ -170,9 +172,9 @@ export const createEndedList = (now: () => number) => {
 
   return {
     has: (sid: string, generation: number) => generation < minGenerationOf(sid),
-    /** Whether the session itself has ended, and not only its earlier tokens. */
+    /** Whether the session has ended, and not only its earlier tokens. */
     hasEnded: (sid: string) => minGenerationOf(sid) === everyGeneration,
-    /** False if it was known already. */
+    /** False if the entry was known already. */
     add: ({ sid, minGeneration }: EndedSession) => {
       const least = minGeneration ?? everyGeneration
       if (minGenerationOf(sid) >= least) return false

@@ -5,15 +5,18 @@ import type { SnapshotCursor } from './snapshot-cursor.js'
 export type NewEntries = {
   /** The snapshot of this statement. */
   snapshot: string
-  /** Another value after a restart and on another server: its transactions have other numbers. */
+  /**
+   * Identifies the run of the database server. After a restart and on another server it has another value, and transactions have other
+   * numbers.
+   */
   server: string
   entries: [sid: string, minGeneration: number | null][]
   last: { xact: string; sid: string } | null
 }
 
 /**
- * The entries that have become visible since a snapshot. A transaction that was open then may have committed since, with a
- * lower number than one that was read before; the snapshot knows that it was open, so its entries are news.
+ * The entries that have become visible since a snapshot. A transaction that was open then may have committed since, with a lower number
+ * than one that was read before. The snapshot knows that it was open, so its entries are new.
  */
 export const selectNewEntries = async (sql: Sql, { seen, xact, sid }: SnapshotCursor, limit: number) => {
   const [news] = await sql.query<NewEntries>(

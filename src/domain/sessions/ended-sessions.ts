@@ -11,19 +11,19 @@ import { cursorAfter, firstCursor, isContinuation, type Reading, type SnapshotCu
 
 export type { EndedSession } from './ended-list.js'
 
-/** From the start of one reading to the start of the next: every end is known everywhere within two seconds. */
+/** The time from the start of one reading to the start of the next. So every end is known everywhere within two seconds. */
 const interval = 1 * seconds
 
-/** So many entries are read at once. They take some milliseconds of this process, in which it answers no request. */
+/** How many entries are read at once. Adding them takes some milliseconds, in which this process answers no request. */
 const pageSize = 5_000
 
-/** Rows are deleted by the index on their age, so that a batch may be larger than the usual one. */
+/** Rows are found by the index on their age, so a batch may be this many times larger than usual. */
 const purgeBatches = 10
 
 type Log = { warn(details: object, message: string): void; info(details: object, message: string): void }
 type Dependencies = { database: Database; clock: Clock; log: Log }
 
-/** The list and those who wait for the next entry of it. */
+/** The list, and a way to wait for its next entry. */
 const createWaitableList = (clock: Clock) => {
   const list = createEndedList(() => clock.now().getTime())
   const waiting = new Set<() => void>()
@@ -33,7 +33,7 @@ const createWaitableList = (clock: Clock) => {
       if (!list.add(ended)) return
       for (const wake of waiting) wake()
     },
-    /** True as soon as an entry is added, false if there is none for so long. */
+    /** True as soon as an entry is added, false if none is added within this time. */
     wait: async (milliseconds: number) => {
       let tell = () => {}
       const entryAdded = new Promise<boolean>((resolve) => {
@@ -49,11 +49,11 @@ const createWaitableList = (clock: Clock) => {
   }
 }
 
-/** Adds all entries, and later those that are new. */
+/** Adds all entries at the first reading, and later only new ones. */
 const createReader = (database: Database, add: (ended: EndedSession) => void) => {
   let last: Reading | undefined
 
-  /** All pages from a cursor on. What commits in the meantime is not in the first snapshot, so the next reading finds it. */
+  /** Reads all pages from a cursor on. Entries that commit meanwhile are not in the first snapshot, so the next reading finds them. */
   const readFrom = async (from: SnapshotCursor): Promise<Reading> => {
     let first: Reading | undefined
     for (let next = from; ; ) {
@@ -75,7 +75,7 @@ const createReader = (database: Database, add: (ended: EndedSession) => void) =>
       const { server, snapshot } = await readFrom(last ? cursorAfter(last.snapshot) : firstCursor)
       last = { server, snapshot }
     } catch (error) {
-      // The server may have recovered from a crash, and use its last numbers a second time: all entries are read again.
+      // All entries are read again: the server may have recovered from a crash, and use its last numbers a second time.
       last = undefined
       throw error
     }
@@ -90,8 +90,8 @@ const messages = {
 export type EndedSessions = ReturnType<typeof createEndedSessions>
 
 /**
- * The sessions that have ended while access tokens of them may still be valid. The database has the list; each process has a
- * copy in memory, which the access check asks, and reads once a second what is new.
+ * The sessions that have ended while access tokens of them may still be valid. The list is in the database. Each process has a copy in
+ * memory for the access check, and reads new entries once a second.
  */
 export const createEndedSessions = ({ database, clock, log }: Dependencies) => {
   const { list, add, wait } = createWaitableList(clock)
@@ -107,25 +107,25 @@ export const createEndedSessions = ({ database, clock, log }: Dependencies) => {
   }
 
   return {
-    /** Reads all entries. An instance that has not done so does not know which tokens to refuse. */
+    /** Reads all entries. Before that, an instance does not know which tokens to refuse. */
     load: read,
     ...createReadingRounds({ read, interval, messages, log }),
-    /** For the access check: asks no store. */
+    /** Whether the access check refuses a token. It needs no query. */
     refusesToken: ({ sid, gen }: Pick<AccessClaims, 'sid' | 'gen'>) => {
       if (readAt === undefined) throw new StoreUnavailable('The ended sessions have not been read yet')
       return list.has(sid, gen)
     },
-    /** For refresh tokens, which a browser may go on sending after its session has ended. */
+    /** Whether a session has ended, for refresh tokens that a browser may go on sending. */
     hasEnded: list.hasEnded,
-    /** Refuses at once what this instance has ended itself. Only for what is committed. */
+    /** Adds a session that this instance has ended itself, so that it is refused at once. Only for ends that are committed. */
     add,
-    /** For verifiers in other programs: what ended since the last answer, and a way to wait for the next end. */
+    /** For verifiers in other programs: the sessions that ended since the last answer, and a way to wait for the next end. */
     since: createEndedSince({ database, clock }),
     waitForNews: wait,
-    /** How old the list is, in seconds; undefined before it was read. */
+    /** How old the list is, in seconds. Undefined before it was read. */
     age: () => (readAt === undefined ? undefined : (performance.now() - readAt) / seconds),
     size: list.size,
-    /** The result is counted in units of the usual batch: a full one tells the caller that there is more to delete. */
+    /** The result is in units of the usual batch, so that a full batch tells the caller that there is more to delete. */
     purge: async (sql: Sql, limit: number) =>
       (await store.deleteOld(sql, clock.offset(), retention, limit * purgeBatches)).length / purgeBatches,
   }

@@ -6,26 +6,29 @@ import type { EndedSession } from './ended-list.js'
 import { selectNewEntries } from './ended-sessions.store.js'
 import { cursorAfter, firstCursor, isContinuation, type Reading, type SnapshotCursor } from './snapshot-cursor.js'
 
-/** In one answer. If there are as many, the next answer has more. */
+/** The most entries of one answer. An answer with so many is followed by another. */
 const maxEntries = 10_000
 
-/** Entries are kept for 20 minutes. The rest is for clocks of instances that differ. */
+/** Entries are kept for 20 minutes. The other 10 minutes are for differences between the clocks of instances. */
 const cursorLifetime = 10 * minutes
 
 /**
- * How far a program has read. It says all that is needed, so that any instance can go on. `first` is what the first answer
- * could see, while a list takes several: what commits in the meantime is given after it. Otherwise it is null.
+ * How far a program has read. The cursor has all that is needed, so that any instance can continue. While a list takes several answers,
+ * `first` is the snapshot of the first one: entries that commit meanwhile are given after the list. Otherwise it is null.
  */
 type Cursor = { at: number; server: string; place: SnapshotCursor; first: string | null }
 
-/** A snapshot names every open transaction. With very many of them, all entries since the oldest are given again instead. */
+/**
+ * A snapshot names every open transaction. If there are very many, a short snapshot makes the next answer repeat all entries since the
+ * oldest one.
+ */
 const longestSnapshot = 1_000
 const shortened = (snapshot: string) =>
   snapshot.length <= longestSnapshot ? snapshot : snapshot.replace(/^(\d+):.*/, '$1:$1:')
 
 const snapshotShape = /^[1-9]\d{0,17}:[1-9]\d{0,17}:(?:\d{1,18}(?:,\d{1,18})*)?$/
 
-/** Checks a snapshot as the database does: the numbers of the open transactions rise, and lie between the other two. */
+/** Checks a snapshot as the database does: the numbers of the open transactions rise, and are between the other two numbers. */
 const isSnapshot = (text: unknown): text is string => {
   if (typeof text !== 'string' || text.length > longestSnapshot || !snapshotShape.test(text)) return false
   const [oldest = '', next = '', open = ''] = text.split(':')
@@ -38,7 +41,7 @@ const isSnapshot = (text: unknown): text is string => {
 const writeCursor = ({ at, server, place, first }: Cursor) =>
   Buffer.from(JSON.stringify([at, server, place.seen, place.xact, place.sid, first])).toString('base64url')
 
-/** Undefined for anything that we have not written, or too long ago. */
+/** Reads a cursor. Undefined if this service has not written it, or too long ago. */
 const readCursor = (text: string, now: Date): Cursor | undefined => {
   const [at, server, seen, xact, sid, first] = parse(text)
   if (typeof at !== 'number' || Math.abs(now.getTime() - at) > cursorLifetime) return undefined
@@ -57,7 +60,7 @@ const parse = (text: string): unknown[] => {
   }
 }
 
-/** `complete`: the entries begin the whole list, and take the place of what the program had. Otherwise they add to it. */
+/** `complete`: the entries begin the whole list and replace what the program had. Otherwise they are added to it. */
 export type EndedSince = { entries: EndedSession[]; cursor: string; complete: boolean }
 
 /** Whether the numbers in a cursor still mean the same transactions. */
@@ -66,7 +69,7 @@ const continues = ({ server, place, first }: Cursor, page: Reading) => {
   return snapshot !== null && isContinuation({ server, snapshot }, page)
 }
 
-/** The list for other programs: all of it without a cursor, and with one what has become visible since. */
+/** The list for other programs: all of it without a cursor. With a cursor, the entries that have become visible since. */
 export const createEndedSince = ({ database, clock }: { database: Database; clock: Clock }) => {
   const since = async (text?: string): Promise<EndedSince> => {
     const cursor = text === undefined ? undefined : readCursor(text, clock.now())

@@ -14,16 +14,16 @@ type Dependencies = {
   onEnded: (ended: EndedSession) => void
 }
 
-/** More than any user needs. A program that signs in again and again must not fill the table. */
+/** The most sessions of a user, and more than any user needs. A program that signs in again and again must not fill the table. */
 const maxSessions = 100
 
-/** Ends sessions, and says so as soon as that is committed. */
+/** Ends sessions, and calls `onEnded` as soon as the end is committed. */
 export const createEndings = ({ database, onEnded }: Dependencies) => {
   const optionalTransaction = createOptionalTransaction(database)
 
-  const announce = (sql: Sql, ended: readonly { id: string }[]) =>
+  const announce = (sql: Sql, endedRows: readonly { id: string }[]) =>
     afterCommit(sql, () => {
-      for (const { id } of ended) onEnded({ sid: id, minGeneration: null })
+      for (const { id } of endedRows) onEnded({ sid: id, minGeneration: null })
     })
 
   return {
@@ -32,12 +32,15 @@ export const createEndings = ({ database, onEnded }: Dependencies) => {
       announce(sql, ended)
       return ended.length > 0
     }),
-    /** After a new one has begun, in its transaction: others end. */
+    /** Ends surplus sessions after a new one has begun, in its transaction. */
     endSurplus: async (sql: Transaction, userId: string, newSessionId: string) => {
       const ended = await store.deleteSurplus(sql, 'signed_in', userId, newSessionId, maxSessions)
       announce(sql, ended)
     },
-    /** Those that began with this provider: it is being unlinked. The one of the caller stays, and is not fresh any more. */
+    /**
+     * Ends the sessions that began with a provider, because it is being unlinked. The session of the caller stays, and is not fresh any
+     * more.
+     */
     endOfProvider: async (
       sql: Transaction,
       because: EndReason,
@@ -48,7 +51,7 @@ export const createEndings = ({ database, onEnded }: Dependencies) => {
       announce(sql, ended)
       return ended.length
     },
-    /** A part of all sessions there are; returns how many. */
+    /** Ends at most `limit` of all sessions. Returns how many have ended. */
     endSome: async (because: EndReason, limit: number) => {
       const ended = await store.deleteSome(database, because, limit)
       announce(database, ended)

@@ -11,12 +11,15 @@ import { proofOf } from './proof.js'
 import * as store from './sessions.store.js'
 import { standingOf } from './token-standing.js'
 
-/** `raced`: the token had just been rotated by another request, and this one got the same successor. */
+/** `raced`: another request had just rotated the token, and this request got the same successor. */
 export type Rotated =
   | { issued: Issued; raced: boolean }
   | (Refused<'ended' | 'theft' | 'replaced'> & { userId: string; sessionId: string })
 
-/** A browser that asks for its tokens gets them at once. Through a proxy they travel with the answer of the application. */
+/**
+ * Who asked for the rotation. A browser that refreshes gets its tokens at once. Through a proxy, they travel with the answer of the
+ * application.
+ */
 export type RotatedBy = 'browser' | 'proxy'
 
 type Dependencies = {
@@ -35,17 +38,17 @@ const newestClaims = (
   { generation, issued_at, expires_at }: { generation: number; issued_at: Date; expires_at: Date },
 ): RefreshClaims => ({ ...claims, gen: generation, iat: epochSeconds(issued_at), exp: epochSeconds(expires_at) })
 
-/** A refresh token is exchanged for the next one of its session. */
+/** Exchanges a refresh token for the next one of its session. */
 export const createExchangeToken = ({ database, tokens, clock, life, issue, graces, onEnded }: Dependencies) => {
   /**
-   * Answers a token that is not the newest one of its session. Another request may have rotated it a moment ago: then it gets
-   * the same successor. The session may have ended.
+   * Answers a token that is not the newest of its session. If another request has rotated it a moment ago, it gets the same successor. The
+   * session may also have ended.
    */
   const answerOldToken = async (
-    presented: RefreshToken,
+    presentedToken: RefreshToken,
     exchangeNewest: (newest: RefreshToken) => Promise<Rotated>,
   ): Promise<Rotated> => {
-    const { claims } = presented
+    const { claims } = presentedToken
     const { userId, sid: sessionId } = claims
     const owner = { userId, sessionId }
     const ended = refuse('ended', owner)
@@ -56,14 +59,14 @@ export const createExchangeToken = ({ database, tokens, clock, life, issue, grac
     })
     if (!row) onEnded({ sid: sessionId, minGeneration: null })
     if (!row?.usable) return ended
-    const standing = standingOf(row, presented)
+    const standing = standingOf(row, presentedToken)
     if (standing !== 'valid') return refuse(standing, owner)
     const successor = newestClaims(claims, row)
     const text = tokens
       .signRefreshWithEach(successor)
       .find((each) => equalInConstantTime(fingerprint(each), row.token_hash))
     if (!text) return ended
-    // The groups have changed since it was made, and its access token would be refused.
+    // The groups have changed since the successor was made, so its access token would be refused. The successor is exchanged once more.
     if (row.oldest_generation > row.generation) return exchangeNewest({ text, claims: successor })
     const now = epochSeconds(clock.now())
     return { issued: issue({ id: userId, ...row }, proofOf(row), successor, text, now), raced: true }

@@ -11,7 +11,7 @@ export type SignedInUser = {
   undoCount?: number
 }
 
-/** The result of a sign-in or a rotation. */
+/** The tokens that a sign-in or a rotation gives. */
 export type Issued = {
   user: SignedInUser
   sessionId: string
@@ -23,7 +23,7 @@ export type Issued = {
   refreshTokenMaxAge: number
 }
 
-/** Claims have whole seconds. So must every stored time from which a token is signed again. */
+/** Claims have whole seconds. Every stored time from which a token is signed again must have whole seconds too. */
 export const epochSeconds = (moment: Date) => Math.floor(moment.getTime() / 1000)
 export const fromEpochSeconds = (value: number) => new Date(value * 1000)
 
@@ -35,7 +35,7 @@ type Dependencies = {
 
 export type IssueTokens = ReturnType<typeof createIssueTokens>
 
-/** An access token beside a refresh token, and how long both are valid. */
+/** Issues an access token for a refresh token. The result also says how long both are valid. */
 export const createIssueTokens =
   ({ tokens, life, accessTokenLifetime }: Dependencies) =>
   (
@@ -45,7 +45,7 @@ export const createIssueTokens =
     refreshToken: string,
     iat = claims.iat,
   ): Issued => {
-    // A token that was signed before SESSION_MAX_AGE was lowered says a later time.
+    // A token that was signed before SESSION_MAX_AGE was lowered has a later expiry.
     const end = Math.min(claims.exp, life.endOf(claims.auth_time))
     const exp = Math.min(iat + accessTokenLifetime / 1000, end)
     const { sid, gen } = claims

@@ -15,8 +15,9 @@ export type TokenHolder = SessionCaller & { refreshToken: RefreshToken }
 type Dependencies = { clock: Clock; life: SessionLife; graces: store.Graces }
 
 /**
- * For what lasts as long as the session: its refresh token must be one that a refresh would accept, and is judged by the same rule. So
- * no browser is signed out here that could still refresh. The session cannot end before the transaction does.
+ * Locks the session of a caller, for something that lasts as long as the session. The refresh token must be one that a refresh would
+ * accept, and the same rule decides. So no browser is signed out here that could still refresh. The session cannot end before the
+ * transaction does.
  */
 export const createLockOfHolder =
   ({ clock, life, graces }: Dependencies) =>

@@ -1,6 +1,6 @@
 import { isSecondFactor, type Method } from '../../contract/factors.js'
 
-/** How the user of a session has proven who they are, when they last did, and when they last did by a second factor. */
+/** How the user of a session has proven who they are, the time of the last proof, and the time of the last proof by a second factor. */
 export type Proof = { methods: readonly string[]; provenAt: Date; secondFactorAt: Date | null }
 
 /** The proof as it is stored. */
@@ -12,13 +12,13 @@ export const proofOf = ({ methods, authenticated_at, second_factor_at }: ProofRo
   secondFactorAt: second_factor_at,
 })
 
-/** The change of the proof of a session that gets new tokens: one more method, or without those of a factor that was removed. */
+/** A change of the proof of a session that gets new tokens: a method is added, or the methods of a removed factor are withdrawn. */
 export type ProofChange = { proven?: Method; withdrawn?: readonly Method[] }
 
-/** The time of a session that is signed in, and not fresh before a step-up. */
+/** The time of proof of a session that is signed in, but not fresh before a step-up. */
 export const neverProven = new Date(0)
 
-/** A second factor is proven at the sign-in itself; what came before it may be older. */
+/** The second factor is proven at the sign-in itself, while the first proof may be older. */
 export const firstProof = (methods: readonly Method[], now: Date, provenAt = now): Proof => ({
   methods,
   provenAt,
@@ -31,7 +31,7 @@ const withProven = ({ methods, secondFactorAt }: Proof, proven: Method, now: Dat
   secondFactorAt: isSecondFactor(proven) ? now : secondFactorAt,
 })
 
-/** Which of the second factors was proven last is not stored, so the time goes with each of them. */
+/** Which second factor was proven last is not stored, so withdrawing any of them clears the time. */
 const withoutMethods = ({ methods, provenAt, secondFactorAt }: Proof, withdrawn: readonly string[]): Proof => {
   const remaining = methods.filter((method) => !withdrawn.includes(method))
   return { methods: remaining, provenAt, secondFactorAt: remaining.length === methods.length ? secondFactorAt : null }

@@ -8,19 +8,19 @@ import { purgeAfter } from './sessions.store.js'
 const pauseAfterRound = 1 * hours
 
 /**
- * Deletes the sessions that are over among the next records. Most records are not, so a step reads more than it may delete,
- * and returns a full batch while there are more records to read. At the end of the table it waits for a while and starts again.
+ * Deletes the sessions that are over among the next records. Most records are still needed, so a step reads more records than it may
+ * delete, and returns a full batch while there are more to read. At the end of the table it pauses and starts again.
  */
 export const createPurge = ({ clock, liveNow }: { clock: Clock; liveNow: () => LiveAt }) => {
   let cursor = nilUuid
-  let restsUntil = new Date(0)
+  let pausedUntil = new Date(0)
 
   return async (sql: Sql, limit: number) => {
-    if (clock.now() < restsUntil) return 0
+    if (clock.now() < pausedUntil) return 0
     const [step] = await purgeAfter(sql, cursor, liveNow(), limit * 10)
     cursor = step?.cursor ?? nilUuid
     if (step?.cursor) return limit
-    restsUntil = later(clock.now(), pauseAfterRound)
+    pausedUntil = later(clock.now(), pauseAfterRound)
     return 0
   }
 }

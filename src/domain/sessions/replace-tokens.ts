@@ -19,9 +19,9 @@ type Dependencies = {
 }
 
 /**
- * New tokens for a session whose user has just proven who they are, or whose proof or user has changed. The token before
- * them is refused from now on. Within the grace time it does not end the session, because another tab may be
- * sending it right now. Undefined if the session has ended, or another request has replaced the caller's token like this.
+ * Gives new tokens to a session whose user has just proven who they are, or whose proof or user has changed. Its former tokens are refused
+ * from now on. Within the grace time a former token does not end the session, because another tab may be sending it right now. Undefined if
+ * the session has ended, or another request has already replaced the caller's token.
  */
 export const createReplaceTokens =
   ({ tokens, clock, life, issue, onEnded }: Dependencies) =>

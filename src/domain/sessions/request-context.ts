@@ -1,10 +1,10 @@
 import type { Client } from './client.js'
 
-/** The caller, and which of the session's tokens it used. */
+/** The session of a signed-in caller, and the generation of the token that was used. */
 export type SessionCaller = { sessionId: string; userId: string; generation: number }
 
-/** The one who asks: the client, with the language of the browser, and the session of a signed-in user. */
+/** Where a request comes from: the client, and the session if the user is signed in. */
 export type RequestContext = { client: Client; caller?: SessionCaller | undefined }
 
-/** The same for a request that needs a session. */
+/** The context of a request that needs a session. */
 export type CallerContext = RequestContext & { caller: SessionCaller }

@@ -15,7 +15,7 @@ type TheftDependencies = {
 
 export type EndStolen = ReturnType<typeof createEndStolen>
 
-/** Ends a stolen session. Of several old tokens at once, the first ends it and tells the owner. */
+/** Ends a stolen session. If several old tokens are used at once, the first use ends it and tells the owner. */
 export const createEndStolen =
   ({ sessions, accountChanges, onRotation }: TheftDependencies) =>
   async ({ claims: { userId, sid: sessionId, gen: generation } }: RefreshToken, client: Client) => {
@@ -38,9 +38,9 @@ type Dependencies = {
 export type Rotations = ReturnType<typeof createRotations>
 
 /**
- * Every exchange of a refresh token for new tokens, by a page or by the access check: it is counted, and a theft ends the session. A
- * session that is known to have ended is refused without the database: behind a proxy a browser may send its token with each
- * part of a page.
+ * Every exchange of a refresh token for new tokens, by a page or by the access check. It is counted, and a theft ends the session. A
+ * session that is known to have ended is refused without a query, because behind a proxy a browser may send its token with each part of a
+ * page.
  */
 export const createRotations = ({ sessions, endedSessions, endStolen, onRotation }: Dependencies) => {
   const exchange = async (refreshToken: RefreshToken, client: Client, by: RotatedBy) => {
@@ -51,10 +51,10 @@ export const createRotations = ({ sessions, endedSessions, endStolen, onRotation
   }
 
   return async (refreshToken: RefreshToken, client: Client, by: RotatedBy) => {
-    const rotated = await exchange(refreshToken, client, by)
-    if (!isRefused(rotated)) onRotation(rotated.raced ? 'raced' : 'rotated')
-    else if (rotated.refused === 'theft') await endStolen(refreshToken, client)
-    else onRotation(rotated.refused)
-    return rotated
+    const outcome = await exchange(refreshToken, client, by)
+    if (!isRefused(outcome)) onRotation(outcome.raced ? 'raced' : 'rotated')
+    else if (outcome.refused === 'theft') await endStolen(refreshToken, client)
+    else onRotation(outcome.refused)
+    return outcome
   }
 }

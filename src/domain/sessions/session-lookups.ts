@@ -7,7 +7,7 @@ import { type Proof, proofOf } from './proof.js'
 import type { SessionCaller } from './request-context.js'
 import * as store from './sessions.store.js'
 
-/** A session as its user and operators see it. `username`: the name that the user had at the sign-in. */
+/** A session as its user and operators see it. `username`: the name that the user had when the session began. */
 export type Session = {
   id: string
   username: string
@@ -18,9 +18,9 @@ export type Session = {
   createdAt: Date
   lastUsedAt: Date
   expiresAt: Date
-  /** Whether it was used as an administrator. */
+  /** Whether the session was used as an administrator. */
   administers: boolean
-  /** The application whose device has it; null for a browser. */
+  /** The application whose device has the session. Null for the session of a browser. */
   application: string | null
 }
 
@@ -42,13 +42,13 @@ const fromRow = (row: listed.SessionRow): Session => ({
 
 export type SessionLookups = ReturnType<typeof createSessionLookups>
 
-/** Finds sessions that live. A caller's session counts as live only for its newest tokens. */
+/** Finds sessions that have not ended. For a caller, tokens that were replaced do not count. */
 export const createSessionLookups = ({ database, ...limits }: SessionLimits & { database: Database; clock: Clock }) => {
   const { liveNow } = createSessionLife(limits)
 
   /**
-   * How the user has proven who they are in this session, and the moment of that by the database's clock. Undefined if the session
-   * has ended, or the caller's token is older than the last change of the password or step-up in it.
+   * How the user has proven who they are in this session, and when, by the database's clock. Undefined if the session has ended, or if the
+   * caller's token is older than the last step-up or change of the password in it.
    */
   const proofOfCaller = async (caller: SessionCaller) => {
     const [row] = await store.selectProof(database, caller, liveNow())
@@ -58,15 +58,17 @@ export const createSessionLookups = ({ database, ...limits }: SessionLimits & { 
   return {
     proofOfCaller,
     isLive: async (caller: SessionCaller) => (await proofOfCaller(caller)) !== undefined,
-    /** Whether the session lives, whichever of its tokens is asked for. */
+    /** Whether the session lives, whichever of its tokens the caller has. */
     isLiveForAnyToken: async ({ sessionId, userId }: Pick<SessionCaller, 'sessionId' | 'userId'>) =>
       (await store.selectLive(database, sessionId, userId, liveNow())).length > 0,
-    /** Undefined if the session has ended or the caller's token was replaced. Otherwise it lives until the transaction ends. */
+    /**
+     * Undefined if the session has ended or the caller's token was replaced. Otherwise the session cannot end before the transaction does.
+     */
     lockOfCaller: async (sql: Transaction, caller: SessionCaller): Promise<SessionProof | undefined> => {
       const [row] = await store.lockRecord(sql, caller, liveNow())
       return row && { ...proofOf(row), begunAt: row.created_at }
     },
-    /** The same for whichever of its tokens. */
+    /** Like `lockOfCaller`, whichever of the session's tokens the caller has. */
     lockLive: async (
       sql: Transaction,
       session: Omit<SessionCaller, 'generation'>,

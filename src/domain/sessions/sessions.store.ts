@@ -21,9 +21,9 @@ export type Rotation = {
 type NamesRow = { username: string; email: string; name: string | null }
 
 /**
- * The user as it is now, if a session may begin: enabled and, if a hash is given, still with the password that was checked. The
- * lock waits for a change that is under way, of the password or the email; a later one finds the new session. It also waits for other
- * sign-ins of the user, so that the sessions can be counted afterwards.
+ * The user as it is now, if a session may begin: enabled and, if a hash is given, still with the password that was checked. The lock waits
+ * for a change of the password or the email that is under way. A later change finds the new session. The lock also waits for other sign-ins
+ * of the user, so that the sessions can be counted afterwards.
  */
 export const lockUser = (
   sql: Sql,
@@ -38,8 +38,8 @@ export const lockUser = (
   )
 
 /**
- * A trigger inserts nothing if the account needs a second factor and neither the methods nor a trusted device stand for it. Another
- * one gives the session the groups of its user.
+ * A trigger inserts nothing if the account needs a second factor, and neither the methods nor a trusted device replace it. Another trigger
+ * gives the session the groups of its user.
  */
 export const insertRecord = (
   sql: Sql,
@@ -101,7 +101,8 @@ const holderColumns = {
   username: 'u.username',
   email: 'u.email',
   name: 'u.name',
-  // Not those of the user: a statement that has waited for the session still sees the user of before.
+  // The groups come from the session and not from the user: a statement that has waited for the session still sees the former row of the
+  // user.
   groups: 'r.groups',
   ...proofColumns,
 } as const
@@ -109,14 +110,15 @@ const holderColumns = {
 export type Graces = { refreshGrace: number; renewGrace: number }
 
 /**
- * True if the newest token is so young that the one before it still gets it. The tokens of a renewal at the proxy travel with the
- * application's answer, which may be slow or get lost. The parameters are the offset of the clock and both graces.
+ * True if the newest token is so young that the token before it still gets it. The tokens of a renewal at the proxy travel with the
+ * application's answer, which may be slow or get lost, so they have a longer grace. The parameters are the offset of the clock and both
+ * graces.
  */
 const justRotated = (clockOffset: string, refreshGrace: string, renewGrace: string) =>
   `r.rotated_at > ${databaseNow(clockOffset)}
      - case when r.renewed_generation = r.generation then ${milliseconds(renewGrace)} else ${milliseconds(refreshGrace)} end`
 
-/** Made once: every refresh sends it. */
+/** The text is made once, because every refresh sends it. */
 const rotateStatement = `update refresh_token_records as r
    set token_hash = $3, previous_hash = $2, generation = $10::int, issued_at = $4, expires_at = $5,
        rotated_at = ${databaseNow('$6')}, last_used_at = $7, ip = $8, user_agent = $9,
@@ -131,9 +133,9 @@ const rotateStatement = `update refresh_token_records as r
    returning ${selectList<HolderRow>(holderColumns)}`
 
 /**
- * A valid token that is newer than its record is accepted: the last write was lost in a failover, or the database was
- * restored to an earlier state. If a change of the groups has made the newest access token invalid, it is replaced while others still
- * use the token before it: that one stays valid for another grace, and a longer grace stays as long.
+ * A valid token that is newer than its record is accepted: the last write was lost in a failover, or the database was restored to an
+ * earlier state. If a change of the groups has made the newest access token invalid, the newest refresh token is replaced while others
+ * still use the one before it. That one stays valid for another grace time, and a longer grace stays as long.
  */
 export const rotateRecord = (sql: Sql, rotation: Rotation & { atProxy: boolean; live: LiveAt; graces: Graces }) =>
   sql.query<HolderRow>(rotateStatement, [
@@ -163,7 +165,7 @@ const lockedSelectList = selectList<LockedRow>({
 
 type Caller = { sessionId: string; userId: string; generation: number }
 
-/** No row if the session has ended or the caller's token was replaced. */
+/** The condition for the session of a caller. It is false if the session has ended or the caller's token was replaced. */
 const isCallersSession = `r.id = $1 and r.user_id = $2 and r.oldest_generation <= $3 and ${liveSession('$4')}`
 const callerValues = ({ sessionId, userId, generation }: Caller, live: LiveAt) => [
   sessionId,
@@ -178,7 +180,7 @@ export const lockRecord = (sql: Sql, caller: Caller, live: LiveAt) =>
     callerValues(caller, live),
   )
 
-/** A rotation whose parent gets no successor. The parent before that stays recorded: a request may still use it. */
+/** Replaces the newest token, which gets no successor. The token before it stays recorded, because a request may still use it. */
 export const replaceToken = (
   sql: Sql,
   { client, ...token }: Omit<Rotation, 'presented'> & { proof: Proof; proofAge: number },
@@ -212,7 +214,7 @@ export type RecordRow = HolderRow & {
   created_at: Date
   token_hash: Uint8Array
   previous_hash: Uint8Array | null
-  /** The newest last. */
+  /** Hashes of earlier tokens, the newest last. */
   earlier_hashes: Uint8Array[] | null
   generation: number
   oldest_generation: number
@@ -250,7 +252,7 @@ const recordValues = (id: string, { live, clockOffset, graces: { refreshGrace, r
 export const selectRecord = (sql: Sql, id: string, moments: RecordMoments) =>
   sql.query<RecordRow>(recordById, recordValues(id, moments))
 
-/** In a transaction that holds the user's row. No row if the caller's token was replaced. */
+/** Locks a session in a transaction that holds the user's row. No row if the caller's token was replaced. */
 export const lockWholeRecord = (sql: Sql, { sessionId, userId, generation }: Caller, moments: RecordMoments) =>
   sql.query<RecordRow>(`${recordById} and r.user_id = $6 and r.oldest_generation <= $7 for update of r`, [
     ...recordValues(sessionId, moments),
@@ -264,7 +266,7 @@ const storedProofSelectList = selectList<StoredProofRow>({
   moment: 'coalesce(proof_moment, authenticated_at)',
 })
 
-/** The last proof in a session that is valid. */
+/** The last proof in the session of a caller. */
 export const selectProof = (sql: Sql, caller: Caller, live: LiveAt) =>
   sql.query<StoredProofRow>(
     `select ${storedProofSelectList} from refresh_token_records as r where ${isCallersSession}`,
@@ -278,10 +280,10 @@ export const selectLive = (sql: Sql, id: string, userId: string, live: LiveAt) =
     momentsOf(live),
   ])
 
-/** The event that ends a session. A session that is over by itself has none. */
+/** The event that ends a session. A session that expires has none. */
 export type EndReason = EventKind | 'expired'
 
-/** Ends the sessions of a condition, and says why to the trigger that notes them. */
+/** Ends the sessions that meet the condition, and tells the reason to the trigger that notes them. */
 const endSessions = (sql: Sql, because: EndReason, condition: string, values: readonly unknown[]) =>
   sql.query<{ id: string }>(
     `delete from refresh_token_records where sessions_end_because($1) and ${condition} returning id`,
@@ -310,7 +312,7 @@ export const deleteOfProvider = (
     except,
   ])
 
-/** If the session began with this provider. */
+/** Takes the time of the proof away if the session began with this provider. */
 export const setNeverProven = (sql: Sql, id: string, provider: string, neverProven: Date) =>
   sql.query('update refresh_token_records set authenticated_at = $3 where id = $1 and provider = $2', [
     id,
@@ -319,8 +321,9 @@ export const setNeverProven = (sql: Sql, id: string, provider: string, neverProv
   ])
 
 /**
- * Ends sessions of browsers with more than one first, by their last use: who knows the password and signs in again and again ends their
- * own sessions before the only one of another browser. The new session stays: another one may have been used in the same second.
+ * Ends surplus sessions, those of browsers with several sessions first, by their last use. So a person who knows the password and signs in
+ * again and again ends their own sessions before the only session of another browser. The new session stays, even if another one was used
+ * in the same second.
  */
 export const deleteSurplus = (
   sql: Sql,
@@ -345,8 +348,8 @@ export const deleteSurplus = (
 
 const expired: EndReason = 'expired'
 /**
- * Deletes what is over among the next rows in the order of the primary key, and returns where to continue. With an index
- * on the expiry every rotation would have to update it; reading the key in small steps costs a rotation nothing.
+ * Deletes the sessions that are over among the next rows in the order of the primary key, and returns where to continue. An index on the
+ * expiry would have to be updated at every rotation. Reading the key in small steps costs a rotation nothing.
  */
 export const purgeAfter = (sql: Sql, cursor: string, live: LiveAt, limit: number) =>
   sql.query<{ cursor: string | null }>(
@@ -362,8 +365,8 @@ export const purgeAfter = (sql: Sql, cursor: string, live: LiveAt, limit: number
   )
 
 /**
- * Tokens from before are refused. No one is signed out: the newest refresh token still gets a successor. The session of a device has
- * no successors, so each change counts there.
+ * Gives the sessions of a user the new groups, and refuses tokens from before. No user is signed out, because the newest refresh token
+ * still gets a successor. The session of a device has no successors, so its oldest generation is counted up.
  */
 export const updateGroups = (sql: Sql, userId: string, live: LiveAt) =>
   sql.query<{ id: string; oldest_generation: number }>(

@@ -26,16 +26,16 @@ type Options = SessionLimits & {
   clock: Clock
   refreshGrace: number
   renewGrace: number
-  /** `required`: every session needs a second factor, also of an account that has none. */
+  /** `required`: every session needs a second factor, even if the account has none. */
   secondFactor?: 'optional' | 'required'
   /**
-   * Told of each session that this process has ended or did not find, and of tokens that it has replaced, as soon as that is
+   * Called for each session that this process has ended or did not find, and for tokens that it has replaced, as soon as the change is
    * committed.
    */
   onEnded?: (ended: EndedSession) => void
 }
 
-/** Begins, renews and ends sessions. What is asked of them is in `session-lookups`. */
+/** Begins, renews and ends sessions. `session-lookups` finds them. */
 export const createSessions = (options: Options) => {
   const { database, tokens, clock, refreshGrace, renewGrace, onEnded = () => undefined } = options
   const { endSurplus, ...endings } = createEndings({ database, onEnded })
@@ -47,18 +47,21 @@ export const createSessions = (options: Options) => {
   const secondFactorRequired = options.secondFactor === 'required'
 
   return {
-    /** Only `domain/sign-in` may call it: it decides who gets a session. */
+    /** Only `domain/sign-in` may call this function, because it decides who gets a session. */
     beginSession: createBeginSession({ ...parts, endSurplus, secondFactorRequired }),
-    /** Only `rotations` may call it: it ends a session of which an old token was used. */
+    /** Only `rotations` may call this function, because it ends a session of which an old token was used. */
     rotate: createExchangeToken({ ...parts, graces }),
     lockOfHolder: createLockOfHolder({ clock, life, graces }),
     replaceTokens: createReplaceTokens(parts),
     ...endings,
-    /** Copies the groups of the user, whose row is held. Tokens from before are refused, and the next refresh gets new ones. */
+    /**
+     * Copies the groups of the user, whose row is held, to the sessions. Tokens from before are refused, and the next refresh gets new
+     * ones.
+     */
     giveGroups: async (sql: Transaction, userId: string) => {
-      const changed = await store.updateGroups(sql, userId, liveNow())
+      const changedRows = await store.updateGroups(sql, userId, liveNow())
       sql.afterCommit(() => {
-        for (const { id, oldest_generation } of changed) onEnded({ sid: id, minGeneration: oldest_generation })
+        for (const { id, oldest_generation } of changedRows) onEnded({ sid: id, minGeneration: oldest_generation })
       })
     },
     purge: createPurge({ clock, liveNow }),

@@ -3,21 +3,21 @@ import type { RefreshToken } from '../tokens/tokens.js'
 import type { RecordRow } from './sessions.store.js'
 
 /**
- * The standing of a refresh token beside the row of its session. `valid`: it is the newest one, or newer than the row, or another
- * request has rotated it a moment ago. `replaced`: it lost the race against a step-up or a change such as of the password.
+ * How a refresh token compares with the row of its session. `valid`: it is the newest token, or newer than the row, or another request has
+ * rotated it a moment ago. `replaced`: a step-up or a change, such as that of the password, has just replaced it.
  */
 export type TokenStanding = 'valid' | 'replaced' | 'theft'
 
-/** Any other old token counts as stolen: the caller ends the session. */
+/** Compares a token with the row of its session. Any other old token counts as stolen, and the caller ends the session. */
 export const standingOf = (row: RecordRow, { text, claims }: RefreshToken): TokenStanding => {
-  const presented = fingerprint(text)
-  const isPresented = (hash: Uint8Array | null) => hash !== null && equalInConstantTime(hash, presented)
-  // Newer than its row: the last write was lost in a failover.
+  const presentedHash = fingerprint(text)
+  const isPresented = (hash: Uint8Array | null) => hash !== null && equalInConstantTime(hash, presentedHash)
+  // A token is newer than its row if the last write was lost in a failover.
   if (isPresented(row.token_hash) || claims.gen > row.generation) return 'valid'
   if (row.just_voided && isPresented(row.voided_hash)) return 'replaced'
-  // Usually 1. After T5 → T6, a change of the groups and T6 → T7 at once, T5 is 2 rotations old, and gets T7 too.
+  // This is usually 1. After T5 → T6, a change of the groups and T6 → T7 at once, T5 is 2 rotations old, and gets T7 too.
   const ageInRotations = [row.previous_hash, ...(row.earlier_hashes ?? []).toReversed()].findIndex(isPresented) + 1
   if (!row.just_rotated || ageInRotations === 0) return 'theft'
-  // Otherwise a successor of it was replaced since, and it is no longer an ancestor of the newest token.
+  // If the numbers differ, a successor of the token was replaced since, and the newest token does not descend from it.
   return claims.gen + ageInRotations === row.generation ? 'valid' : 'replaced'
 }

@@ -33,15 +33,15 @@ const challengeSelectList = selectList<ChallengeRow>({
   expires_at: true,
 })
 
-/** All that a session is begun with, of a sign-in that waits for its last steps. */
+/** The proofs of a sign-in that waits for its last steps. Its session begins with them. */
 export type StoredProof = { methods: readonly string[]; provenAt: Date | null; trustedDevice: string | null }
 
 const proofColumns = (proof: StoredProof | null) =>
   proof ? [proof.methods, proof.provenAt, proof.trustedDevice] : [null, null, null]
 
 /**
- * Like a session: only while the user is enabled, no undo has taken the account back since the proof and, if a hash is given, the
- * user still has the password that was checked.
+ * Inserts a challenge under the same conditions as a session: the user is enabled, no undo has taken the account back since the proof and,
+ * if a hash is given, the user still has the password that was checked.
  */
 export const insert = (
   sql: Sql,
@@ -102,14 +102,17 @@ export const reserveTry = (sql: Sql, hash: Uint8Array, now: Date) =>
 export const giveBackTry = (sql: Sql, hash: Uint8Array) =>
   sql.query('update sign_in_challenges set tries_left = tries_left + 1 where hash = $1', [hash])
 
-/** The code or the password was right: its try is given back. */
+/** Marks the enrolment as open after a right code or password, and gives the try back. */
 export const markOpened = (sql: Sql, hash: Uint8Array, now: Date) =>
   sql.query(
     'update sign_in_challenges set mail_proven_at = $2, tries_left = tries_left + 1 where hash = $1 returning hash',
     [hash, now],
   )
 
-/** The proofs are complete. The browser gets another value: the one before was given for less. */
+/**
+ * Lets a sign-in whose proofs are complete wait for its last steps. The browser gets a new token, because the former one was given for
+ * fewer proofs.
+ */
 export const moveOn = (
   sql: Sql,
   hash: Uint8Array,
@@ -144,8 +147,8 @@ export type ExpiredRow = {
 }
 
 /**
- * The users are held first, and one who is being deleted is left out: the deletion holds the user and waits for the challenge,
- * and the caller writes a row about the user.
+ * Deletes expired challenges. Their users are held first, and a user who is being deleted is left out: the deletion holds the user and
+ * waits for the challenge, and the caller writes a row about the user.
  */
 export const takeExpired = (sql: Sql, now: Date, limit: number) =>
   sql.query<ExpiredRow>(

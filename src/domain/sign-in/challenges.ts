@@ -21,7 +21,7 @@ import { readWay, type SignedInBy, type WaitingBy, waysToSignIn } from './ways-t
 
 export const challengeLifetime = 10 * minutes
 
-/** The first proof of a sign-in, by the user as it was then. `link` is written together with the session. */
+/** The first proof of a sign-in, and the user as it was then. `link` is written together with the session. */
 type NewChallenge = {
   user: Pick<User, 'id' | 'undoCount'>
   kind: ProofStep
@@ -33,7 +33,7 @@ type NewChallenge = {
   client: Client
 }
 
-/** A sign-in whose proofs are complete. `token`: of its row, if it has waited before. */
+/** A sign-in whose proofs are complete. `token`: the token of its row, if it has waited before. */
 type CompleteSignIn = {
   user: Pick<User, 'id' | 'undoCount'>
   kind: LastStep
@@ -43,22 +43,22 @@ type CompleteSignIn = {
   client: Client
 }
 
-/** `id` is what codes and secrets of this sign-in are bound to; it opens nothing. */
+/** A sign-in that waits. Codes and secrets of the sign-in are bound to `id`, which opens nothing. */
 export type Challenge = {
   id: string
   userId: string
   kind: NextStep
   by: SignedInBy
-  /** The proof that its session begins with, when only the last steps are missing. */
+  /** The proof that its session begins with. Undefined while a proof is missing. */
   proof: FirstProof | undefined
   link: Identity | undefined
-  /** Whether the proof was given that opens this enrolment: a mailed code, the password, or a first proof that came with a mail. */
+  /** Whether this enrolment was opened, by a mailed code, the password, or a first proof that came with a mail. */
   isOpened: boolean
   triesLeft: number
   expiresAt: Date
 }
 
-/** One that expired without a second proof, and who had given the first. */
+/** A sign-in that expired without its second proof, and the client that had given the first. */
 export type AbandonedChallenge = { userId: string; client: Client; begunAt: Date }
 
 const wayOf = ({ way, provider }: Pick<store.ChallengeRow, 'way' | 'provider'>) =>
@@ -80,7 +80,7 @@ const proofIn = (row: store.ChallengeRow, { provider }: SignedInBy): FirstProof 
 const abandonedIn = (rows: readonly store.ExpiredRow[]): AbandonedChallenge[] =>
   rows.flatMap(({ user_id: userId, kind, way, provider, ip, user_agent: userAgent, begun_at: begunAt }) => {
     const by = wayOf({ way, provider })
-    // Who has given every proof is the owner, and no stranger to be told of.
+    // A client that has given every proof is the owner, and no stranger of whom the owner must be told.
     return by && !isLastStep(kind) && waysToSignIn[by.way].tellsOfUnfinished
       ? [{ userId, client: { ip, userAgent }, begunAt }]
       : []
@@ -107,11 +107,14 @@ const fromRow = (row: store.ChallengeRow): Challenge | undefined => {
 type Dependencies = { database: Database; clock: Clock }
 
 const createBeginnings = ({ clock }: Pick<Dependencies, 'clock'>) => ({
-  /** The id for the browser; undefined if the password has changed since it was checked, or the user was disabled or taken back. */
+  /**
+   * Begins a challenge and returns the token for the browser. Undefined if the password has changed since it was checked, or the account
+   * was disabled or taken back.
+   */
   begin: async (sql: Sql, { user, kind, by, passwordHash, link, mailProven, client }: NewChallenge) => {
     const token = randomToken()
     const now = clock.now()
-    const inserted = await store.insert(sql, {
+    const insertedRows = await store.insert(sql, {
       hash: fingerprint(token),
       userId: user.id,
       kind,
@@ -126,9 +129,9 @@ const createBeginnings = ({ clock }: Pick<Dependencies, 'clock'>) => ({
       mailProvenAt: mailProven ? now : null,
       proof: null,
     })
-    return inserted.length > 0 ? token : undefined
+    return insertedRows.length > 0 ? token : undefined
   },
-  /** The same when the proofs are complete: the row of the sign-in goes on, with another value for the browser. */
+  /** Lets a sign-in whose proofs are complete wait for a last step. Its row goes on, with a new token for the browser. */
   waitFor: async (sql: Sql, { user, kind, by, proof, token: formerToken, client }: CompleteSignIn) => {
     const token = randomToken()
     const now = clock.now()
@@ -170,22 +173,22 @@ export type Challenges = ReturnType<typeof createChallenges>
  */
 export const createChallenges = ({ database, clock }: Dependencies) => ({
   ...createBeginnings({ clock }),
-  /** Undefined if it has expired, was used, or has no tries left. */
+  /** Undefined if the challenge has expired, was used, or has no tries left. */
   find: createOptionalTransaction(database)(async (sql, token: string) => {
     const [row] = await store.select(sql, fingerprint(token), clock.now())
     return row && fromRow(row)
   }),
-  /** The same, and uses up a try. */
+  /** Like `find`, and uses up a try. */
   reserveTry: async (token: string) => {
     const [row] = await store.reserveTry(database, fingerprint(token), clock.now())
     return row && fromRow(row)
   },
-  /** After a right mailed code or password. False if it was used or voided in the meantime. */
+  /** Opens an enrolment after a right mailed code or password. False if the challenge was used or voided meanwhile. */
   open: async (sql: Sql, token: string) => (await store.markOpened(sql, fingerprint(token), clock.now())).length > 0,
   giveBackTry: async (token: string) => {
     await store.giveBackTry(database, fingerprint(token))
   },
-  /** False if it was used or voided in the meantime. */
+  /** False if the challenge was used or voided meanwhile. */
   lock: async (sql: Sql, token: string) => (await store.lock(sql, fingerprint(token))).length > 0,
   remove: async (sql: Sql, token: string) => {
     await store.remove(sql, fingerprint(token))
@@ -193,11 +196,11 @@ export const createChallenges = ({ database, clock }: Dependencies) => ({
   removeAll: async (sql: Sql, userId: string) => {
     await store.removeAll(sql, userId)
   },
-  /** A sign-in by a provider does not go on when the provider is unlinked. */
+  /** Removes the sign-ins by a provider that is being unlinked. */
   removeOfProvider: async (sql: Sql, userId: string, provider: Identity['provider']) => {
     await store.removeOfProvider(sql, userId, provider)
   },
-  /** Deletes what has expired, and says which of it a password had begun. `count` is how many were deleted. */
+  /** Deletes expired challenges, and returns those whose owner must be told (`abandoned`). `count` is how many were deleted. */
   takeExpired: async (sql: Sql, limit: number) => {
     const rows = await store.takeExpired(sql, clock.now(), limit)
     return { count: rows.length, abandoned: abandonedIn(rows) }

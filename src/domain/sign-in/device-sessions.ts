@@ -14,18 +14,18 @@ type Dependencies = {
   events: Pick<Events, 'recordInside'>
 }
 
-type Beginning = { user: User; sid: string; applicationId: string; proof: Proof; client: Client }
+type NewDeviceSession = { user: User; sid: string; applicationId: string; proof: Proof; client: Client }
 
 export type DeviceSessions = ReturnType<typeof createDeviceSessions>
 
 /**
- * The session of a device that a signed-in user has approved. It is no further way to sign in: it has the proofs of the session in which
- * that was done, with their times, and the trigger for second factors judges it like every other. Its own tokens are given to no one: it
- * is of no use but for the application. The owner is told by mail: the approval may have been the work of a fraud.
+ * The session of a device that a signed-in user has approved. It is no further way to sign in: it has the proofs of the session that
+ * approved it, with their times, and the trigger for second factors checks it like every other session. Its own tokens are given to no one,
+ * so only the application can use it. The owner is told by mail, because the approval may be the result of a fraud.
  */
 export const createDeviceSessions = ({ sessions, accountChanges, events }: Dependencies) => ({
   /** False if the user is disabled, or needs another factor by now. */
-  begin: async (sql: Transaction, { user, sid, applicationId, proof, client }: Beginning) => {
+  begin: async (sql: Transaction, { user, sid, applicationId, proof, client }: NewDeviceSession) => {
     const firstProof = { methods: proof.methods as readonly Method[], inherited: proof }
     const issued = await sessions.beginSession(sql, user, firstProof, client, sid)
     if (!issued) return false

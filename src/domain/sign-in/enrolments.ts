@@ -18,7 +18,10 @@ type Dependencies = {
 
 const codePurpose = (challengeId: string) => ({ mail: 'enrolment-code', boundTo: challengeId }) as const
 
-/** The proof that is missing before a factor can be added. A sign-in by mail needs none, if the account has no password. */
+/**
+ * The proof that is missing before a factor can be added. Undefined if none is missing. After a sign-in by mail that is the password, if
+ * the account has one.
+ */
 const missingProof = ({ by, isOpened }: Challenge, { passwordHash }: Pick<User, 'passwordHash'>) => {
   const requiredProof = openedBy(by)
   if (isOpened || requiredProof === null || requiredProof === 'its own mail') return undefined
@@ -39,7 +42,7 @@ const createFind = ({ challenges, users }: Pick<Dependencies, 'challenges' | 'us
     return challenge.kind === 'enrolment' ? challenge : refuse('not_enrolling')
   }
 
-  /** A sign-in that waits for this proof, or what it waits for instead. Uses up no try. */
+  /** A sign-in that waits for this proof. Refused with the proof that it waits for instead. Uses up no try. */
   const findWaitingFor = async <Proof extends OpeningProof>(proof: Proof, token: string) => {
     const challenge = await find(token)
     if (isRefused(challenge)) return challenge
@@ -56,16 +59,16 @@ type Finding = ReturnType<typeof createFind>
 
 /** Opens the enrolment of a sign-in by mail with the password. */
 const createPasswordOpening = ({ database, challenges, events }: Dependencies, { findWaitingFor }: Finding) => ({
-  /** After a sign-in by mail. A wrong password uses up a try of the sign-in. */
+  /** Opens an enrolment after a sign-in by mail. A wrong password uses up a try of the sign-in. */
   enterPassword: async (token: string, verify: Verify, client: Client) => {
-    const found = await findWaitingFor('password', token)
-    if (isRefused(found)) return found
-    const { user } = found
+    const waitingSignIn = await findWaitingFor('password', token)
+    if (isRefused(waitingSignIn)) return waitingSignIn
+    const { user } = waitingSignIn
     const challenge = await challenges.reserveTry(token)
     if (!challenge) return refuse('challenge_over')
-    const verified = await verify(user.passwordHash ?? '')
-    if (isRefused(verified)) return verified
-    if (!verified.matches) {
+    const verification = await verify(user.passwordHash ?? '')
+    if (isRefused(verification)) return verification
+    if (!verification.matches) {
       await events.record({ kind: 'second_factor_failed', userId: user.id, reason: 'password' }, client)
       return refuse(challenge.triesLeft > 0 ? 'wrong_current_password' : 'challenge_over')
     }
@@ -76,9 +79,9 @@ const createPasswordOpening = ({ database, challenges, events }: Dependencies, {
 export type Enrolments = ReturnType<typeof createEnrolments>
 
 /**
- * Sign-ins that go on when their user has added a second factor. Before that the user enters a code that was mailed to the
- * account's address, unless the sign-in came with a mail: a stolen password alone must not be enough to add the thief's factor. After a
- * sign-in by mail it is the password, because two mails are one proof.
+ * Sign-ins that go on when their user has added a second factor. Before that, the user enters a code that was mailed to the account's
+ * address, unless the sign-in came with a mail: a stolen password alone must not be enough to add the thief's factor. After a sign-in by
+ * mail the user enters the password instead, because two mails are one proof.
  */
 export const createEnrolments = (deps: Dependencies) => {
   const { database, challenges, mailedCodes, users, events } = deps
@@ -88,7 +91,7 @@ export const createEnrolments = (deps: Dependencies) => {
   return {
     find,
 
-    /** The sign-in and its user, once a factor may be added. A challenge of another kind opens nothing here. */
+    /** The sign-in and its user, once a factor may be added. A challenge of another kind is refused. */
     findOpen: async (token: string) => {
       const challenge = await find(token)
       if (isRefused(challenge))
@@ -112,20 +115,20 @@ export const createEnrolments = (deps: Dependencies) => {
     mailCode: ({ challenge: { id }, user }: { challenge: Challenge; user: User }, client: Client) =>
       mailedCodes.send(codePurpose(id), user, client),
 
-    /** A wrong code uses up a try of the sign-in, also if another mail was sent meanwhile. */
+    /** A wrong code uses up a try of the sign-in, even if another mail was sent meanwhile. */
     enterMailedCode: async (token: string, code: string, client: Client) => {
-      const found = await findWaitingFor('mailed code', token)
-      if (isRefused(found)) return found
+      const waitingSignIn = await findWaitingFor('mailed code', token)
+      if (isRefused(waitingSignIn)) return waitingSignIn
       const challenge = await challenges.reserveTry(token)
       if (!challenge) return refuse('challenge_over')
-      const checked = await mailedCodes.check(codePurpose(challenge.id), challenge.userId, code)
-      if (isRefused(checked)) {
-        const reason = checked.refused === 'wrong_mailed_code' ? 'mailed_code' : 'mailed_code_void'
+      const mailedCode = await mailedCodes.check(codePurpose(challenge.id), challenge.userId, code)
+      if (isRefused(mailedCode)) {
+        const reason = mailedCode.refused === 'wrong_mailed_code' ? 'mailed_code' : 'mailed_code_void'
         await events.record({ kind: 'second_factor_failed', userId: challenge.userId, reason }, client)
-        return challenge.triesLeft > 0 ? checked : refuse('challenge_over')
+        return challenge.triesLeft > 0 ? mailedCode : refuse('challenge_over')
       }
       return commitUnlessRefused(database, async (sql) => {
-        if (!(await mailedCodes.take(sql, checked.id))) return refuse('mailed_code_void')
+        if (!(await mailedCodes.take(sql, mailedCode.id))) return refuse('mailed_code_void')
         return (await challenges.open(sql, token)) ? challenge : refuse('challenge_over')
       })
     },

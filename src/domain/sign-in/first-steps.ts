@@ -21,9 +21,9 @@ import {
 } from './ways-to-sign-in.js'
 
 /**
- * A first proof. `identity` is the one at a provider that must still be linked, `link` one that is linked together with the session.
- * `provenAt` is when the user last proved it there, if the provider says so. `claim` uses the proof up, in the transaction of what
- * follows from it; false if that has happened before.
+ * A first proof. `identity` is an identity at a provider that must still be linked. `link` is one that is linked together with the session.
+ * `provenAt` is when the user last gave the proof at the provider, if the provider says so. `claim` uses the proof up in the transaction of
+ * what follows. It returns false if the proof was used before.
  */
 type FirstStep = {
   by: FirstBy
@@ -59,7 +59,9 @@ export type FirstSteps = ReturnType<typeof createFirstSteps>
 export const createFirstSteps = (deps: Dependencies) => {
   const { database, users, events, trustedDevices, challenges, nextSteps, newSessions } = deps
 
-  /** One transaction. Undefined, with nothing written, if `work` gives nothing, or the first proof counts no more. */
+  /**
+   * Runs `work` in one transaction. Undefined, with nothing written, if `work` returns nothing or the first proof does not count any more.
+   */
   const whileLinked = async <Result extends Entry | string>(
     { id }: User,
     { identity, claim }: FirstStep,
@@ -86,18 +88,18 @@ export const createFirstSteps = (deps: Dependencies) => {
   }
 
   /**
-   * Decides: a session, or a challenge. The insert of the session is the check: it inserts none if a second proof is needed,
-   * also if that was switched on a moment ago. Undefined if the account has changed since its first proof.
+   * Begins a session, or a challenge. The insert of the session is the check: nothing is inserted if a second proof is needed, even if that
+   * was switched on a moment ago. Undefined if the account has changed since its first proof.
    */
   const enter = async (user: User, step: FirstStep, visit: Visit): Promise<Entry | undefined> => {
     const proof = proofOf(step)
     const { begin, beginWithLink } = newSessions
     const { by, link } = step
-    const entered = link ? undefined : await whileLinked(user, step, (sql) => begin(sql, user, { by, proof }, visit))
-    if (entered) return entered
-    const needed = await nextSteps.nextFor(user.id)
-    if (!needed) return undefined
-    const { allowsTrustedDevice, next, methods } = needed
+    const entry = link ? undefined : await whileLinked(user, step, (sql) => begin(sql, user, { by, proof }, visit))
+    if (entry) return entry
+    const nextStep = await nextSteps.nextFor(user.id)
+    if (!nextStep) return undefined
+    const { allowsTrustedDevice, next, methods } = nextStep
     const mayUseTrustedDevice = allowsTrustedDevice && skipsOnTrustedDevice(by)
     const trustedDevice = mayUseTrustedDevice ? await trustedDevices.find(user.id, visit.trustedDevices) : undefined
     if (trustedDevice !== undefined) {

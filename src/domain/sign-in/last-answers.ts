@@ -20,7 +20,7 @@ type Dependencies = {
 
 export type LastAnswers = ReturnType<typeof createLastAnswers>
 
-/** The answers to what a sign-in is asked for behind its proofs. The last one begins the session. */
+/** Takes the answers to what a sign-in is asked for after its proofs. The last answer begins the session. */
 export const createLastAnswers = (deps: Dependencies) => {
   const { database, users, accountChanges, challenges, lastSteps, newSessions } = deps
 
@@ -31,7 +31,7 @@ export const createLastAnswers = (deps: Dependencies) => {
       return user ? lastSteps.fieldsFor(user) : []
     },
 
-    /** One transaction: the answer is written, and the session begins or the next step is waited for. */
+    /** In one transaction, the answer is written, and the session begins or the sign-in waits for the next step. */
     answer: async <Step extends LastStep>(token: string, step: Step, given: LastAnswer[Step], visit: Visit) => {
       const challenge = await challenges.find(token)
       if (!challenge) return refuse('challenge_over')
@@ -40,9 +40,9 @@ export const createLastAnswers = (deps: Dependencies) => {
       const entry = await commitUnlessRefused(database, async (sql) => {
         const user = await users.lockEnabled(sql, userId)
         if (!user || !(await challenges.lock(sql, token))) return refuse('challenge_over')
-        const written = await lastSteps.answer(sql, user, step, given)
-        if ('refused' in written) return written
-        await accountChanges.bySignIn(sql, { user, client: visit.client }, written.changes)
+        const result = await lastSteps.answer(sql, user, step, given)
+        if ('refused' in result) return result
+        await accountChanges.bySignIn(sql, { user, client: visit.client }, result.changes)
         return (await newSessions.begin(sql, user, { by, proof, token, done: step }, visit)) ?? refuse('challenge_over')
       })
       if (!('refused' in entry)) await newSessions.record(entry, by, visit)

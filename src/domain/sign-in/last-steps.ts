@@ -17,22 +17,28 @@ type Dependencies = {
   nextSteps: Pick<NextSteps, 'nextFor'>
 }
 
-/** The answer to each step. That of the terms is the version that the user has seen: another instance may have asked for another one. */
+/**
+ * The answer to each step. The answer to the terms is the version that the user has seen, because another instance may have asked for
+ * another version.
+ */
 export type LastAnswer = { profile: ProfileFieldChanges; terms: string }
-type Written = { changes: Changes<'fields_changed' | 'terms_agreed'> } | InvalidFieldsRefusal | Refused<'terms_changed'>
+type AnswerResult =
+  | { changes: Changes<'fields_changed' | 'terms_agreed'> }
+  | InvalidFieldsRefusal
+  | Refused<'terms_changed'>
 type Step<Given> = {
   isOpen: (sql: Sql, user: User) => Promise<boolean>
-  answer: (sql: Transaction, user: User, given: Given) => Promise<Written>
+  answer: (sql: Transaction, user: User, given: Given) => Promise<AnswerResult>
 }
 
 export type LastSteps = ReturnType<typeof createLastSteps>
 
 /**
- * The questions to a user when every proof is given, and before the session begins, whatever the way. Running sessions are not
+ * The questions to a user after every proof and before the session begins, however the user signs in. The users of running sessions are not
  * asked.
  */
 export const createLastSteps = ({ profileFields, fieldChanges, terms, nextSteps }: Dependencies) => {
-  /** A provider made the account, so no form of ours has asked for what a registration asks. */
+  /** Whether a sign-in at a provider has created the account, so that the user has not seen our registration form. */
   const isNewFromProvider = ({ provider, hasSignedIn }: User) => provider !== null && !hasSignedIn
 
   /** The fields that the step `profile` asks for. */
@@ -67,10 +73,10 @@ export const createLastSteps = ({ profileFields, fieldChanges, terms, nextSteps 
     fieldsFor,
     answer: <Name extends LastStep>(sql: Transaction, user: User, step: Name, given: LastAnswer[Name]) =>
       steps[step].answer(sql, user, given),
-    /** Whether no proof is missing: the last steps come behind all of them. */
+    /** Whether no proof is missing, because the last steps come after all proofs. */
     areDue: async (sql: Transaction, { id }: User, { methods, trustedDevice }: FirstProof) =>
       trustedDevice !== undefined || factorsOf(methods) === 2 || !(await nextSteps.nextFor(sql, id)),
-    /** The first that is open, behind one that is done: what may be left empty is asked for once. */
+    /** The first open step after the one that is done. So fields that may be left empty are asked for once. */
     nextFor: async (sql: Sql, user: User, done?: LastStep): Promise<LastStep | undefined> => {
       const remaining = done === undefined ? lastSteps : lastSteps.slice(lastSteps.indexOf(done) + 1)
       for (const next of remaining) if (await steps[next].isOpen(sql, user)) return next

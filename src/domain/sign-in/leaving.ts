@@ -24,18 +24,21 @@ type Dependencies = {
 
 export type Leaving = ReturnType<typeof createLeaving>
 
-/** For users who have given every proof and do not agree to the terms: they can take their data and delete the account. */
+/** Lets users who have given every proof, but do not agree to the terms, take their data and delete the account. */
 export const createLeaving = (deps: Dependencies) => {
   const { database, users, challenges, accountChanges, deleteAccount, proofs, clock, freshFor } = deps
 
   /**
-   * True if the sign-in is as fresh as a session would have to be: a trusted device, or an old sign-in at a provider, is not enough. An
-   * account that never had a session holds nothing that a stranger could want.
+   * True if the sign-in is as fresh as a session would have to be. A trusted device, or an old sign-in at a provider, is not enough. An
+   * account that never had a session has nothing that a stranger could want.
    */
   const isFresh = ({ hasSignedIn }: User, { trustedDevice, provenAt = clock.now() }: FirstProof) =>
     !hasSignedIn || (trustedDevice === undefined && clock.now().getTime() - provenAt.getTime() <= freshFor)
 
-  /** The mail that was answered a moment ago is all that a session of an account without other proofs would be asked for. */
+  /**
+   * True if mail is the only method. A session of an account without other proofs would be asked for nothing but the mail that was answered
+   * a moment ago.
+   */
   const isOnlyMail = (methods: readonly string[]) => methods.length > 0 && methods.every((method) => method === 'mail')
 
   const find = async (token: string) => {
@@ -51,21 +54,21 @@ export const createLeaving = (deps: Dependencies) => {
 
   return {
     userOf: async (token: string) => {
-      const found = await find(token)
-      return isRefused(found) ? found : found.user
+      const signIn = await find(token)
+      return isRefused(signIn) ? signIn : signIn.user
     },
 
-    /** The username is a sign that the user means it. */
+    /** The user must type the username, to show that they mean it. */
     deleteAccount: async (token: string, username: string, client: Client) => {
-      const found = await find(token)
-      if (isRefused(found)) return found
-      const { challenge } = found
+      const signIn = await find(token)
+      if (isRefused(signIn)) return signIn
+      const { challenge } = signIn
       return commitUnlessRefused(database, async (sql) => {
         const user = await users.lockForDeletion(sql, challenge.userId)
         if (!user || user.disabled || !(await challenges.lock(sql, token))) return refuse('challenge_over')
         if (usernameKey(username) !== usernameKey(user.username)) return refuse('other_username')
         const mailValues = await deleteAccount(sql, user, 'account_deleted')
-        // As by a session of the user: then the event keeps no address.
+        // The deletion counts as one by a session of the user, so that the event keeps no IP address.
         const caller = { userId: user.id, sessionId: challenge.id, generation: 0 }
         await accountChanges.bySignIn(
           sql,
