@@ -81,14 +81,14 @@ it('shows every screen, on a phone too, and in colours that can be read', async 
   await page.getByText('What needs attention').waitFor()
   expect(await page.locator('.plot-line').count()).toBe(3)
   await hasReadableColors(page, 'overview')
+  await page.setViewportSize(phone)
+  await isFineOnPhone(page, 'overview')
   await page.getByText('Show the numbers').click()
   const table = page.getByRole('table', { name: 'The last 30 days' })
   expect(await table.getByRole('row').count()).toBe(31)
   // Today, of those that signed up and failed above.
   expect(await table.getByRole('row').nth(1).getByRole('cell').last().textContent()).toBe('5')
 
-  await page.setViewportSize(phone)
-  await isFineOnPhone(page, 'overview')
   const screens: Record<string, () => Promise<unknown>> = {
     Users: () => page.getByRole('link', { name: 'ada', exact: true }).waitFor(),
     Invitations: () => page.getByText('No invitation is open.').waitFor(),

@@ -220,7 +220,7 @@ export const itRenewsSessions = (
   describe.each(browsers)('in %s', (name) => {
     it('renews a session for all that it does', async () => {
       const { front, place } = at()
-      await renewInBrowser(await openBrowser(name), `https://localhost:${front.port}`, place, inLongRun(10, 3))
+      await renewInBrowser(await openBrowser(name), `https://localhost:${front.port}`, place, inLongRun(10, 2))
     })
 
     // In every run, forward-auth.test.ts does this in Chromium, and counts the requests.
