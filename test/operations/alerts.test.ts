@@ -28,6 +28,9 @@ const rules = parse(await read('deploy/prometheus/latchkey.rules.yml')).groups.f
   (group: { rules: Rule[] }) => group.rules,
 ) as Rule[]
 
+const testFiles = ['latchkey.rules.test.yml', 'latchkey.rules.day.test.yml']
+const readTests = async () => (await Promise.all(testFiles.map((name) => read(`deploy/prometheus/${name}`)))).join('\n')
+
 let service: Latchkey
 let scrape: () => Promise<string>
 beforeAll(async () => {
@@ -72,8 +75,9 @@ const isEmitted = (series: Selector[], { name, matchers }: Selector) =>
 
 describe('the alerts', () => {
   it('fire when they should, by their own tests', async () => {
-    expect((await promtool('test', 'rules', 'latchkey.rules.test.yml')).stdout).toContain('SUCCESS')
-    const tried = await read('deploy/prometheus/latchkey.rules.test.yml')
+    const { stdout } = await promtool('test', 'rules', ...testFiles)
+    expect(stdout.match(/SUCCESS/g)).toHaveLength(testFiles.length)
+    const tried = await readTests()
     const guide = await read('docs/operating.md')
     for (const { alert } of rules) {
       expect(tried).toMatch(new RegExp(`alertname: ${alert}\\n +exp_alerts:\\n`))
@@ -106,10 +110,7 @@ describe('the alerts', () => {
     failing.countEvent({ kind: 'sign_in_failed', triedBy: 'password', reason: 'wrong_password' })
     const own = selectorsIn(await scrape())
     const series = [...own, ...selectorsIn(await failing.text())]
-    const used = [
-      ...rules.flatMap(({ expr }) => selectorsIn(expr)),
-      ...selectorsIn(await read('deploy/prometheus/latchkey.rules.test.yml')),
-    ]
+    const used = [...rules.flatMap(({ expr }) => selectorsIn(expr)), ...selectorsIn(await readTests())]
     expect(used.length).toBeGreaterThan(30)
     // Only with ACCESS_TOKEN_ALGORITHM=ES256, and with an application.
     const notHere = ['latchkey_signing_key_age_seconds', 'latchkey_id_token_key_age_seconds']

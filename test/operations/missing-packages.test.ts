@@ -28,7 +28,7 @@ afterAll(() => rm(home, { recursive: true }))
 const settings = { NODE_ENV: 'test', DATABASE_URL: 'postgres://latchkey@127.0.0.1:1/latchkey' }
 const start = (command: string) => runLatchkey(join(home, 'data'), settings, [command], join(home, 'dist/main.js'))
 
-it('a start and doctor name the package or the file that is missing, and migrate the folder', async () => {
+it('a start names the package or the file that is missing, doctor the package, and migrate the folder', async () => {
   await mkdir(join(home, 'data'))
   const sentence = (name: string) => new RegExp(`the package ${name} is missing or incomplete`)
   const [service, doctor] = [start('serve'), start('doctor')]
@@ -36,10 +36,9 @@ it('a start and doctor name the package or the file that is missing, and migrate
   expect(service.output.stderr.trim().split('\n')).toEqual([expect.stringMatching(sentence('bcrypt'))])
   expect(doctor.output.stdout).toMatch(sentence('bcrypt'))
   await rename(join(home, 'dist/common-passwords'), join(home, 'elsewhere'))
-  const [incomplete, examined] = [start('serve'), start('doctor')]
-  expect([await incomplete.exited, await examined.exited]).toEqual([1, 1])
+  const incomplete = start('serve')
+  expect(await incomplete.exited).toBe(1)
   expect(incomplete.output.stderr.trim()).toMatch(/^.*the file dist\/common-passwords of the program is missing.*$/)
-  expect(examined.output.stdout).toContain('the file dist/common-passwords of the program is missing')
   await rename(join(home, 'elsewhere'), join(home, 'dist/common-passwords'))
   await rm(join(home, 'migrations'), { recursive: true })
   const migrate = start('migrate')
