@@ -75,6 +75,7 @@ export const Form = ({ children, submitLabel, look = 'primary', check, onSubmit 
     form.current?.querySelector(':scope > .notice')?.scrollIntoView({ block: 'nearest' })
   }, [answerCount])
 
+  const endWait = () => setWaitUntil(undefined)
   const countAnswer = () => setAnswerCount((count) => count + 1)
   const submit = async (sent: HTMLFormElement) => {
     // The notice is read out again, with the time that is left.
@@ -107,12 +108,7 @@ export const Form = ({ children, submitLabel, look = 'primary', check, onSubmit 
         }}
       >
         {/* The notice is a new element each time, so that a screen reader reads it out again. */}
-        <FormNotice
-          key={answerCount}
-          problems={problems}
-          waitUntil={waitUntil}
-          onWaited={() => setWaitUntil(undefined)}
-        />
+        <FormNotice key={answerCount} problems={problems} waitUntil={waitUntil} onWaited={endWait} />
         {children}
         <SubmitButton look={look} isBusy={isBusy} disabled={waitUntil !== undefined}>
           {submitLabel}
