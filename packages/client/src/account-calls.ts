@@ -13,7 +13,7 @@ export type AccountPage = '/dashboard' | '/api/auth/account-page'
 export const createAccountCalls = (sending: Sending) => ({
   account: () =>
     sending.read<{ user: Account; fields: ProfileFieldDefinition[]; linkedAccounts: LinkedAccount[] }>('account'),
-  /** A new username needs a fresh sign-in. The tokens have it at once. The language is that of mails about the account. */
+  /** A new username needs a fresh sign-in. The new tokens have it at once. `language` is the language of mails about the account. */
   changeAccount: async (changes: AccountPatch) => {
     const answer = await sending.replaceTokens<SignedIn>('PATCH', 'account', changes)
     if (!answer.refused) sending.asking()(answer.value.user, 'this_tab')
@@ -21,8 +21,9 @@ export const createAccountCalls = (sending: Sending) => ({
   },
   /** Everything that is stored about the user. */
   exportData: () => sending.read<AccountExport>('export'),
-  /** Deletes the account for good. The username is a sign that the user means it. */
-  deleteAccount: (sure: { username: string }) => sending.signOut(sending.change('POST', 'delete-account', sure)),
+  /** Deletes the account for good. The user types the username to show that they mean it. */
+  deleteAccount: (confirmation: { username: string }) =>
+    sending.signOut(sending.change('POST', 'delete-account', confirmation)),
   /** Go to the `location` of the answer. The provider sends the user back to the account page, which finishes the link. */
   linkProvider: (id: ProviderId, page: { returnTo?: AccountPage } = {}) =>
     sending.change<{ location: string }>('POST', `${pathOf(id)}/link`, page),

@@ -2,11 +2,17 @@ import type { Answer } from './answers.js'
 import type { Client } from './client.js'
 import { createRequests, type Method } from './requests.js'
 
-/** For the page of administrators. They are no part of the client, which other pages load. Paths are below `/api/auth/`. */
+/**
+ * Requests for the page of administrators. They are no part of the client, so that other pages do not load them. Paths are below
+ * `/api/auth/`.
+ */
 export const createAdminRequests = ({ me }: Pick<Client, 'me'>) => {
   const requests = createRequests('', (...request) => fetch(...request))
 
-  /** A session whose tokens have expired is answered like a stranger. Asking who is signed in renews it. */
+  /**
+   * A session whose tokens have expired gets the answer of a stranger. So `me` is called, which renews the session, and the call is
+   * repeated.
+   */
   const asMember = async <Value>(call: () => Promise<Answer<Value>>): Promise<Answer<Value>> => {
     const first = await call()
     if (first.refused !== 'not_found' && first.refused !== 'not_authenticated') return first

@@ -35,10 +35,13 @@ export type Refusal = Refused<ClientRefusalCode> & {
 /** Every call returns its value, or a refusal. Calls do not throw. */
 export type Answer<Value> = (NoRefusal & { readonly value: Value }) | Refusal
 
-/** The fields that a refusal has and a value has not. Both name everything, so that `if (answer.refused)` works without `strict` too. */
+/**
+ * The fields that a refusal has and a value has not. Both types name all fields, so that `if (answer.refused)` works without `strict`,
+ * too.
+ */
 type NoRefusal = { readonly [Name in Exclude<keyof Refusal, 'value'>]?: undefined }
 
-/** The service cannot answer at the moment. That says nothing about whether the user is signed in. */
+/** Whether the service only cannot answer at the moment. Such a refusal says nothing about whether the user is signed in. */
 export const isTemporary = ({ status }: Refusal): boolean => status < 400 || status === 429 || status >= 500
 
 const noAnswer: Refusal = { refused: 'no_answer', status: 0 }
@@ -49,7 +52,7 @@ export const answerOf = async <Value>(request: () => Promise<Response>): Promise
     const response = await request()
     const { ok, status } = response
     const body = readObject(await response.text())
-    // Another page can come in the place of our answer: that of a hotel network, or `index.html` where the proxy has no rule.
+    // Another page can come instead of the answer, such as that of a hotel network, or `index.html` if the proxy has no rule.
     return ok && (body || status === 204) ? { value: body as Value } : refusalOf(response, body)
   } catch {
     return noAnswer

@@ -15,7 +15,7 @@ export const createApplicationPageCalls = ({ me }: Pick<Client, 'me'>) => {
     /** Asks for the next step of an application's request: `parameters` as they came, or the id of a stored `request`. */
     ask: (question: { parameters: string } | { request: string }) =>
       requests.send<Authorization>('POST', 'authorization', question),
-    /** Asking who is signed in renews a session whose tokens have expired while the user was thinking. */
+    /** Sends the user's answer. `me` comes first, because it renews a session whose tokens have expired while the user was thinking. */
     answer: async (answer: {
       request: string
       user: string
@@ -24,10 +24,7 @@ export const createApplicationPageCalls = ({ me }: Pick<Client, 'me'>) => {
       const caller = await me()
       return caller.refused ? caller : requests.sendWithCsrfToken<Authorization>('POST', 'authorization/answer', answer)
     },
-    /**
-     * Asks for the request of a device without a browser, by the code that it shows. It first asks who is signed in: that renews a
-     * session.
-     */
+    /** Asks for the request of a device without a browser, by the code that it shows. `me` comes first, because it renews the session. */
     askDevice: async (code: string): Promise<Answer<DeviceState>> => {
       const caller = await me()
       return caller.refused ? caller : requests.sendWithCsrfToken<DeviceState>('POST', 'device/question', { code })
@@ -36,7 +33,7 @@ export const createApplicationPageCalls = ({ me }: Pick<Client, 'me'>) => {
       const caller = await me()
       return caller.refused ? caller : requests.sendWithCsrfToken<DeviceState>('POST', 'device/answer', answer)
     },
-    /** After `done` this browser is signed out: asking who is signed in tells its other tabs. */
+    /** After `done` this browser is signed out. `me` is called then, because it tells the other tabs. */
     endSession: async (question: { parameters: string; confirmed?: boolean }) => {
       const answer = await requests.sendWithCsrfToken<EndSession>('POST', 'end-session/answer', question)
       if (!answer.refused && answer.value.next === 'done') await me()

@@ -31,7 +31,7 @@ import type { Sending } from './sending.js'
 /** Personal data of a user. A password that contains it is easy to guess. */
 export type PersonalData = { username?: string | undefined; email?: string | undefined; name?: string | undefined }
 export type Registration = {
-  /** May be missing if the service makes it from the address (USERNAMES). */
+  /** May be left out if the service makes the username from the address (USERNAMES). */
   username?: string | undefined
   email: string
   password: string
@@ -42,7 +42,7 @@ export type Registration = {
   terms?: string | undefined
   /** The token of an invitation for this address. */
   invite?: string | undefined
-  /** Sign in at once, with the link of an invitation that was mailed to this address. Otherwise a mail follows, as always. */
+  /** Whether to sign in at once, with the link of an invitation that was mailed to this address. Without it a mail follows, as always. */
   signIn?: boolean
   /** The id (`client_id`) of the application that has sent the user here. The page behind the mailed link names it, in any browser. */
   application?: string | undefined
@@ -51,13 +51,13 @@ export type Registration = {
 export type EmailProof = { token: string; password?: string | undefined } | { code: string }
 
 /**
- * The token of the mail to a new address. The password is needed if the user is not signed in here. Call `me` first: it
+ * The token of the mail to a new address. The password is needed if the user is not signed in in this browser. Call `me` first: it
  * renews a session whose tokens have expired.
  */
 export type EmailConfirmation = { token: string; password?: string | undefined }
 /** The token of a link to /undo. It begins with `email-`, for `undoEmail`, or with `factor-`, for `undoFactor`. */
 export type UndoLink = { token: string }
-/** `password` is the new one. Without it the old one stops working, and a link to choose one is mailed. */
+/** `password` is the new password. Without it, the old password stops working, and a link to choose a new one is mailed. */
 export type TakeBack = UndoLink & { password?: string | undefined }
 
 /** The proof or answer that finishes a sign-in that waits, or leads to its next step. `terms` is the version that the user has seen. */
@@ -66,7 +66,7 @@ export type SecondStep =
   | { fields: Record<string, string | boolean | null> }
   | { terms: string }
 
-/** Proves a way that `fresh_sign_in_required` names in its `methods`. `code`: of an app, or a recovery code. */
+/** A proof by one of the `methods` that `fresh_sign_in_required` names. `code`: of an app, or a recovery code. */
 export type Proof = { password: string } | { code: string } | { mailedCode: string } | { credential: PasskeyCredential }
 
 /** A new email address, and the links in mails about a change of the account. */
@@ -78,35 +78,38 @@ const createEmailCalls = (sending: Sending) => ({
   checkUndo: (link: UndoLink) => sending.post<UndoState>('undo/check', link),
   changeEmail: (account: { email: string }) => sending.change<Accepted>('POST', 'email', account),
   confirmEmail: (link: EmailConfirmation) => sending.signIn<undefined>('email/confirm', link),
-  /** In the session that asked for the change. */
+  /** Confirms the new address by the mailed code, in the session that asked for the change. */
   proveEmail: (proof: { code: string }) => sending.replaceTokens('POST', 'email/code', proof),
   undoEmail: (link: TakeBack) => sending.post<undefined>('email/undo', link),
-  /** Takes back what was added: a passkey, an app or a provider. */
+  /** Removes what was added to the account: a passkey, an app or a provider. */
   undoFactor: (link: TakeBack) => sending.post<undefined>('factors/undo', link),
 })
 
 /** Signing in and its second step, the authenticator app that it needs, who is signed in, sessions and applications, signing out. */
 const createSignInCalls = (sending: Sending) => ({
-  /** If the answer has `next` and no `user`: go on with `secondFactor` or `mailEnrolmentCode`, or on the page /second-factor. */
+  /** If the answer has `next` and no `user`, continue with `secondFactor` or `mailEnrolmentCode`, or on the page /second-factor. */
   login: (credentials: { username: string; password: string }) =>
     sending.signIn<SignedIn | SecondFactorNeeded>('login', credentials),
   /** Asks what the sign-in of this browser still needs. */
   checkSecondFactor: () => sending.send<SecondFactorWaiting>('GET', 'second-factor'),
-  /** A code, or the answer to `next: "profile"` or `next: "terms"`. The answer has `next` again if more is missing. */
+  /**
+   * Sends a code, or the answer to `next: "profile"` or `next: "terms"`. The answer of the service has `next` again if another step
+   * follows.
+   */
   secondFactor: (proof: SecondStep) => sending.signIn<SignedIn | SecondFactorNeeded>('second-factor', proof),
   factors: () => sending.read<Factors>('factors'),
   beginTotp: () => sending.change<TotpBegun>('POST', 'totp'),
   confirmTotp: (proof: { code: string }) => sending.change<RecoveryCodes>('POST', 'totp/confirm', proof),
-  /** Another app in the place of the one that the account has, which works until a code of the new one confirms it. */
+  /** Begins to replace the app of the account. The old app works until a code of the new one confirms it. */
   beginNewTotp: () => sending.change<TotpBegun>('POST', 'totp/new'),
   confirmNewTotp: (proof: { code: string }) => sending.change('POST', 'totp/new/confirm', proof),
   removeTotp: () => sending.change('DELETE', 'totp'),
   renewRecoveryCodes: () => sending.change<RecoveryCodes>('POST', 'recovery-codes'),
   removeTrustedDevice: (id: string) => sending.change('DELETE', `trusted-devices/${encodeURIComponent(id)}`),
   stepUpMethods: () => sending.read<StepUpMethods>('step-up'),
-  /** Proves again who the user is. Afterwards what was refused with `fresh_sign_in_required` can be repeated. */
+  /** Proves again who the user is. Afterwards a call that was refused with `fresh_sign_in_required` can be repeated. */
   stepUp: (proof: Proof) => sending.replaceTokens<SignedIn>('POST', 'step-up', proof),
-  /** Mails a code to a user who has no other way to prove it. */
+  /** Mails a code to a user who has no other method of proof. */
   mailStepUpCode: () => sending.change<Accepted>('POST', 'step-up/mail', {}),
   /** The signed-in user. It needs no database while the access token is valid, so ask as often as you like. */
   me: async () => {
@@ -118,11 +121,11 @@ const createSignInCalls = (sending: Sending) => ({
   events: () => sending.read<{ events: AccountEvent[] }>('events'),
   sessions: () => sending.read<{ sessions: Session[] }>('sessions'),
   endSession: (id: string) => sending.change('DELETE', `sessions/${encodeURIComponent(id)}`),
-  /** Programs that sign their users in here, and that this user has used. */
+  /** The applications that sign their users in with the service, and that this user has used. */
   applications: () => sending.read<{ applications: UsedApplication[] }>('applications'),
-  /** Ends its access in all sessions. The application can ask for access again. */
+  /** Ends the access of an application in all sessions. The application can ask for access again. */
   endApplication: (id: string) => sending.change('DELETE', `applications/${encodeURIComponent(id)}`),
-  // No new tokens for signing out: if the session has ended already, there is nothing left to do.
+  // A sign-out does not renew tokens: if the session has already ended, there is nothing left to do.
   logout: () => sending.signOut(sending.sendWithCsrfToken('POST', 'logout', {})),
   logoutAll: () => sending.signOut(sending.change('POST', 'logout-all', {})),
 })
@@ -131,14 +134,14 @@ const createSignInCalls = (sending: Sending) => ({
 const createMailLoginCalls = (sending: Sending) => ({
   /** Mails a code and a link. Both work only in this browser. */
   mailLogin: (account: { email: string }) => sending.post<Accepted>('mail-login', account),
-  /** Whether the link signs in here. */
+  /** Asks whether the link signs in in this browser. */
   checkMailLogin: (link: { token: string }) => sending.post<MailLoginLink>('mail-login/check', link),
-  /** The code, or the token of the link. After `next: "registration"` go on with `registerByMail`. */
+  /** Signs in with the code, or with the token of the link. After `next: "registration"`, continue with `registerByMail`. */
   confirmMailLogin: (proof: { code: string } | { token: string }) =>
     sending.signIn<SignedIn | MailLoginNext>('mail-login/confirm', proof),
   /** Repeats the answer with `next: "registration"`, after a reload. */
   checkMailRegistration: () => sending.send<MailRegistration>('GET', 'mail-login/registration'),
-  /** Makes the account of the address that the mail has proven. */
+  /** Creates the account of the address that the mail has proven. */
   registerByMail: (account: Pick<Registration, 'username' | 'name' | 'fields' | 'terms'>) =>
     sending.signIn<SignedIn | SecondFactorNeeded>('mail-login/registration', account),
 })
@@ -147,17 +150,17 @@ const createMailLoginCalls = (sending: Sending) => ({
 const createRegistrationCalls = (sending: Sending) => ({
   register: (registration: Registration) =>
     sending.signIn<Accepted | SignedIn | SecondFactorNeeded>('register', registration),
-  /** The address that an invitation is for. */
+  /** Returns the address that an invitation is for. */
   checkInvitation: (link: { token: string }) => sending.post<InvitationState>('invite/check', link),
   verifyEmail: (proof: EmailProof) => sending.signIn<SignedIn | SecondFactorNeeded>('verify-email', proof),
   /** The state of a mailed link, or of the registration that this browser began. */
   checkVerification: (link: { token?: string } = {}) => sending.post<LinkState>('verify-email/check', link),
   resendVerification: () => sending.post<Accepted>('verify-email/resend'),
-  /** `application` as in a registration. */
+  /** Mails a link for a new password. `application` is the same as in a registration. */
   resetPassword: (account: { email: string; application?: string | undefined }) =>
     sending.post<Accepted>('reset-password', account),
   checkReset: (link: { token: string }) => sending.post<ResetLink>('reset-password/check', link),
-  /** With `signIn` the answer is that of a sign-in. Without it, and if the account has changed meanwhile, there is none. */
+  /** With `signIn` the answer is that of a sign-in. Without it, or if the account has changed meanwhile, the value is undefined. */
   confirmReset: (reset: { token: string; password: string; signIn?: boolean }) =>
     sending.signIn<SignedIn | SecondFactorNeeded | undefined>('reset-password/confirm', reset),
   changePassword: (passwords: { currentPassword: string; newPassword: string }) =>

@@ -33,14 +33,14 @@ export { type Answer, isTemporary, type Refusal }
 export type ClientOptions = {
   /** The address of the service (`PUBLIC_URL`), if the page is on another host of its domain (`ALLOWED_ORIGINS`). */
   readonly baseUrl?: string
-  /** Instead of the browser's own fetch. */
+  /** Used instead of the browser's own `fetch`. */
   readonly fetch?: Fetch
 }
 
 export type Client = Calls & {
   /**
-   * Calls the listener when the user signs in or out or has a new username, here or in another tab. Returns a function that
-   * stops that.
+   * Calls the listener when the user signs in or out or has a new username, here or in another tab. Returns a function that removes the
+   * listener.
    */
   readonly onChange: Presence['onChange']
   /**

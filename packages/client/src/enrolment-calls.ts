@@ -3,17 +3,17 @@ import type { Accepted, Passkey, RecoveryCodes, SecondFactorNeeded, SignedIn, To
 import type { Sending } from './sending.js'
 
 /**
- * After `next: "enrolment"`: open it with a mailed code or with the password, as `checkSecondFactor` says. Then a factor can be added,
- * which signs in.
+ * Calls after `next: "enrolment"`. Open the enrolment with a mailed code or with the password, as `checkSecondFactor` says. Then add a
+ * factor, which finishes the sign-in.
  */
 export const createEnrolmentCalls = (sending: Sending) => {
-  /** For the sign-in that waits, also if the browser has a session. */
+  /** Sends a request for the sign-in that waits, even if the browser has a session. */
   const atEnrolment: Sending['post'] = (path, body) => sending.sendWithCsrfToken('POST', path, body, '?for=challenge')
 
   return {
     mailEnrolmentCode: () => sending.post<Accepted>('second-factor/mail'),
     openEnrolment: (proof: { mailedCode: string }) => sending.post<SecondFactorNeeded>('second-factor', proof),
-    /** After a sign-in by mail. */
+    /** Opens the enrolment after a sign-in by mail. */
     openEnrolmentByPassword: (proof: { password: string }) =>
       sending.post<SecondFactorNeeded>('second-factor/password', proof),
     beginTotpToSignIn: () => atEnrolment<TotpBegun>('totp'),

@@ -1,6 +1,6 @@
 import type { Fetch } from './requests.js'
 
-/** For our own pages. It is no part of the client, which other pages load. Mails that a request causes are in this language. */
+/** For our own pages only, so it is no part of the client. Mails that a request causes are in this language. */
 export const fetchInLanguage =
   (language: string): Fetch =>
   (address, { headers, ...init } = {}) =>

@@ -5,15 +5,15 @@ const reloadKey = 'latchkey.reloaded'
 const shortestPause = 5_000
 
 /**
- * Loads the page anew: what the former user saw is gone, and so are the pages that the router of a framework has kept. Not twice in five
- * seconds, so that a server which goes on to see the former user makes no loop.
+ * Loads the page again, so that nothing of the former user is left, also not in pages that the router of a framework has kept. It does
+ * so at most once in five seconds, because a server that still sees the former user would cause a loop.
  */
 export const reload = () => {
   try {
     if (Date.now() - Number(sessionStorage.getItem(reloadKey)) < shortestPause) return
     sessionStorage.setItem(reloadKey, String(Date.now()))
   } catch {
-    // Where nothing may be stored there are no cookies either, and so no user.
+    // A browser that refuses storage has no cookies either, and so no user.
     return
   }
   location.reload()
@@ -23,7 +23,7 @@ type Watched = { readonly client: Pick<Client, 'me'>; readonly users: UserStore 
 
 /**
  * Calls `leave` when the user of the page is no longer the one that is signed in. `owner` lasts as long as the page. Returns a function
- * that stops that.
+ * that stops watching.
  */
 export const watchOwner = ({ client, users }: Watched, owner: { current: string | undefined }, leave: () => void) => {
   const look = () => {
@@ -34,7 +34,7 @@ export const watchOwner = ({ client, users }: Watched, owner: { current: string 
     if (former !== undefined && former !== user?.id) leave()
   }
   look()
-  // A page of a visitor, who needs not to be asked for.
+  // The page was made for a visitor without a session, so the service need not be asked.
   if (users.readOnServer() === null) return undefined
   // A browser shows a page as it was when the user goes back to it.
   const ask = ({ persisted }: { persisted: boolean }) => void (persisted && client.me())

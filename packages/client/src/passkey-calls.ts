@@ -2,7 +2,7 @@ import type { PasskeyCreationOptions, PasskeyCredential, PasskeyRequestOptions }
 import type { Passkey, SecondFactorNeeded, SignedIn } from '#contract/schemas.js'
 import type { Sending } from './sending.js'
 
-/** The browser makes the credential of the options, and its `toJSON()` is what the service takes. */
+/** The browser makes a credential from the options. The service takes its `toJSON()`. */
 export const createPasskeyCalls = (sending: Sending) => ({
   /** For `PublicKeyCredential.parseRequestOptionsFromJSON`. */
   passkeyLoginOptions: () => sending.post<PasskeyRequestOptions>('passkey-login/options'),

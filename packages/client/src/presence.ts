@@ -1,4 +1,4 @@
-/** A user, as far as every tab knows it. */
+/** The part of a user that all tabs share. */
 export type User = { readonly id: string; readonly username: string }
 
 /**
@@ -12,14 +12,14 @@ export type Change = { readonly by: 'this_tab' | 'other_tab' | 'answer' } & (
 
 export type Listener = (change: Change) => void
 
-/** Any script of this site can send a message. Only one of exactly our form is believed. */
+/** Any script of this site can send a message, so only a message of exactly our form is accepted. */
 const isText = (value: unknown) => typeof value === 'string' && value !== '' && value.length <= 128
 const isMessage = (data: unknown): data is User | null => {
   const { id, username, ...more } = Object(data)
   return data === null || (isText(id) && isText(username) && Object.keys(more).length === 0)
 }
 
-/** How often a tab asks when it becomes visible again. */
+/** A tab that becomes visible again asks at most once in this time. */
 const shortestPause = 5_000
 
 /** Watches who is signed in in this browser, from the answers to this tab and to other tabs of this site. */
@@ -38,14 +38,17 @@ export const createPresence = (ask: () => unknown) => {
     known = user
     changes++
     if (by !== 'other_tab') channel?.postMessage(user)
-    // The first answer is no change here. Other tabs may have known otherwise.
+    // The first answer changes nothing in this tab. Other tabs may have known another user, so they are told.
     if (before === undefined && by === 'answer') return
     const change = !user ? 'signed_out' : !before ? 'signed_in' : before.id === user.id ? 'renamed' : 'other_user'
-    // A listener that fails must not make the call fail which told it.
+    // Listeners run later, because a failing listener must not make the call fail.
     for (const listener of listeners) queueMicrotask(() => listener({ change, user, by } as Change))
   }
 
-  /** For a question to the service. Its answer does not count after a change that is newer than the question. */
+  /**
+   * Call it before a question to the service. The returned function takes the answer, and ignores it if a change is newer than the
+   * question.
+   */
   const asking = () => {
     const asked = changes
     return (found: User | null, by: Change['by'] = 'answer') => {

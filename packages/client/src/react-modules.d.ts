@@ -1,4 +1,5 @@
-// As much of React as `react.ts` uses. The tests of this repository run it with `preact/compat`, and the example for Next.js with React.
+// The parts of React that `react.ts` uses. The tests of this repository run it with `preact/compat`, and the example for Next.js with
+// React.
 declare module 'react' {
   export type ReactNode = object | string | number | bigint | boolean | null | undefined
   export type Context<Value> = { readonly Provider: (props: { value: Value; children?: ReactNode }) => ReactNode }

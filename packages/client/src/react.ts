@@ -20,7 +20,7 @@ export type { User } from './presence.js'
 type Known = { readonly client: Client; readonly users: UserStore }
 const Latchkey = createContext<Known | undefined>(undefined)
 
-/** One client for each service, however often a page is rendered. */
+/** There is one client for each service, however often a page is rendered. */
 const clients = new Map<string, Client>()
 const clientFor = (baseUrl: string) => {
   const client = clients.get(baseUrl) ?? createClient(baseUrl === '' ? {} : { baseUrl })
@@ -31,19 +31,19 @@ const clientFor = (baseUrl: string) => {
 export type LatchkeyProviderProps = {
   /** The address of the service, if the page is on another host of its domain, or on another port. */
   readonly baseUrl?: string | undefined
-  /** Instead of `baseUrl`: the client that the page has already. */
+  /** The client that the page already has, instead of `baseUrl`. */
   readonly client?: Client | undefined
   /** The user whom the server has seen, or null for a visitor. Without it, nothing is known until the service has answered. */
   readonly user?: User | null | undefined
   /**
-   * Called when the user of this page is no longer signed in, or another one is, also in another tab. With `user` the page is loaded anew
-   * without it: what the server has made for the former user is gone then.
+   * Called when the user of this page is no longer signed in, or another one is, also in another tab. Without this function, a page
+   * with `user` is loaded again, so that nothing is left of what the server made for the former user.
    */
   readonly onUserChange?: (() => void) | undefined
   readonly children?: ReactNode
 }
 
-/** Around all components that use what is below. */
+/** Put it around all components that use the hooks and components of this file. */
 export const LatchkeyProvider = ({
   baseUrl = '',
   client,

@@ -25,13 +25,13 @@ const createMark = () => {
       try {
         localStorage.setItem(markKey, ownMark)
       } catch {
-        // The other tabs do not learn of it.
+        // Without storage, the other tabs do not learn of the new tokens.
       }
     },
   }
 }
 
-/** New tokens, got once for all calls of this tab and for all tabs of this site. */
+/** Gets new tokens once for all calls of this tab and for all tabs of this site. */
 export const createRenewal = (send: Requests['send'], asking: Presence['asking']) => {
   const { mark, setMark } = createMark()
   let running: Promise<Answer<undefined>> | undefined
@@ -53,7 +53,7 @@ export const createRenewal = (send: Requests['send'], asking: Presence['asking']
     return answer
   }
 
-  /** For a call that was refused because its tokens had expired. `markBefore` is the mark from before that call. */
+  /** Renews the tokens after a call that was refused because they had expired. `markBefore` is the mark before that call. */
   const renew = (markBefore: string | null): Promise<Answer<undefined>> => {
     running ??= withLock(() => refresh(markBefore)).finally(() => {
       running = undefined
@@ -62,8 +62,8 @@ export const createRenewal = (send: Requests['send'], asking: Presence['asking']
   }
 
   /**
-   * For a call whose answer sets new tokens itself. No refresh may run beside it: the older tokens of that refresh could
-   * arrive later and replace the new ones.
+   * Makes a call whose answer itself sets new tokens. No refresh may run at the same time: its older tokens could arrive later and
+   * replace the new ones.
    */
   const whileNoRenewal = <Value>(call: () => Promise<Answer<Value>>) =>
     withLock(async () => {

@@ -2,12 +2,12 @@ import { isTemporary } from './answers.js'
 import type { Renewal } from './renewal.js'
 import type { Fetch } from './requests.js'
 
-/** See `Client`. An application that takes 401 for a sign-out must not see one while the service cannot say. */
+/** The `fetch` of `Client`. An application reads 401 as a sign-out, so it must not see 401 while the service cannot answer. */
 export const createRenewingFetch =
   (fetch: Fetch, { mark, renew }: Renewal): Fetch =>
   async (input, init) => {
     const seen = mark()
-    // Not by `instanceof`: libraries replace the global class.
+    // `instanceof` is not used, because libraries replace the global class.
     const copy = (input as Partial<Request>).clone?.() ?? input
     const response = await fetch(copy, init)
     if (response.status !== 401) return response

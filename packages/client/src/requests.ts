@@ -13,7 +13,7 @@ export const createRequests = (baseUrl: string, fetch: Fetch) => {
         method,
         credentials: 'include',
         headers: { ...(body && { 'content-type': 'application/json' }), ...(token && { 'x-csrf-token': token }) },
-        // Undefined, if there is none.
+        // `JSON.stringify` gives undefined if there is no body.
         body: JSON.stringify(body),
         signal: AbortSignal.timeout(20_000),
       }),
@@ -34,8 +34,8 @@ export const createRequests = (baseUrl: string, fetch: Fetch) => {
   }
 
   /**
-   * A request that changes something for a signed-in user carries a token that other sites cannot read. `holder` is the query of
-   * another token than that of the session.
+   * A request that changes something for a signed-in user carries a token that other sites cannot read. `holder` is the query for a
+   * token that is bound to something else than the session.
    */
   const sendWithCsrfToken = async <Value>(
     method: Method,

@@ -8,7 +8,7 @@ export const safeReturnTo = (
   value: string | null | undefined,
   allowedOrigins?: readonly string[],
 ): string | undefined => {
-  // In a text, which a program without types may give, a part of an origin would be found.
+  // A program without types may pass a text, in which `includes` would find a part of an origin.
   if (allowedOrigins !== undefined && !Array.isArray(allowedOrigins))
     throw new TypeError('allowedOrigins: must be a list of origins')
   return checked(value ?? undefined, allowedOrigins)

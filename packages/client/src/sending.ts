@@ -4,7 +4,7 @@ import type { Presence } from './presence.js'
 import type { Renewal } from './renewal.js'
 import type { Method, Requests } from './requests.js'
 
-/** Ways to send a call: by anyone, by a signed-in user, to change something, to sign in and to sign out. */
+/** The ways to send a call: by anyone, by a signed-in user, to change something, to sign in and to sign out. */
 export const createSending = (deps: Requests & Renewal & Presence) => {
   const { send, sendWithCsrfToken, asSignedIn, whileNoRenewal, asking } = deps
   const post = <Value>(path: string, body?: object) => send<Value>('POST', path, body)

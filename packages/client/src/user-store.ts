@@ -8,8 +8,8 @@ export type KnownUser = User | null | undefined
 const usualPause = 5
 
 /**
- * The signed-in user, for components. `fromServer` is the one whom the server has rendered. The service is asked once, and again while it
- * is away; after that the client tells what changes.
+ * The signed-in user, for components. `fromServer` is the user for whom the server has rendered the page. The service is asked once,
+ * and again while it is away; after that the client tells what changes.
  */
 export const createUserStore = (client: Pick<Client, 'me' | 'onChange'>, fromServer: KnownUser) => {
   const listeners = new Set<() => void>()
@@ -28,7 +28,7 @@ export const createUserStore = (client: Pick<Client, 'me' | 'onChange'>, fromSer
   const ask = async () => {
     const before = changes
     const answer = await client.me()
-    // What the client told meanwhile is newer than the question.
+    // A change that the client reported meanwhile is newer than this answer.
     if (changes !== before) return
     if (!answer.refused) set(answer.value.user)
     else if (answer.refused === 'not_authenticated') set(null)

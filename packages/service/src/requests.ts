@@ -6,11 +6,11 @@ import { ServiceError } from './service-error.js'
 export type ServiceClientOptions = {
   /** The URL at which your program reaches the service, such as `http://10.0.0.5:3000`. Proxies do not pass these requests on. */
   readonly url: string
-  /** From `latchkey service-key add NAME --scope SCOPES`. */
+  /** The key that `latchkey service-key add NAME --scope SCOPES` prints. */
   readonly key: string
   /** In milliseconds. */
   readonly timeout?: number
-  /** Instead of the fetch of your runtime. */
+  /** Used instead of the `fetch` of your runtime. */
   readonly fetch?: typeof fetch
 }
 
@@ -18,7 +18,7 @@ type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 export type Query = Readonly<Record<string, string | number | undefined>>
 type Content = { query?: Query; body?: object }
 
-/** Longer than the service waits for news of ended sessions. */
+/** In milliseconds: longer than the service waits for news of ended sessions. */
 const usualTimeout = 30_000
 
 type Refusal = { error?: unknown; message?: string; code?: RefusalCode; fields?: InvalidFields['fields'] }
@@ -53,7 +53,7 @@ export const createRequests = ({ url, key, timeout = usualTimeout, fetch: given 
     return target
   }
 
-  /** A redirect would take the key to another address. */
+  /** Redirects are refused, because they would take the key to another address. */
   const ask = async (method: Method, path: string, { query, body }: Content) => {
     const response = await (given ?? fetch)(address(path, query), {
       method,
@@ -74,7 +74,7 @@ export const createRequests = ({ url, key, timeout = usualTimeout, fetch: given 
     throw errorOf(response, body)
   }
 
-  /** Undefined instead of an error for what is not there. */
+  /** Returns undefined, instead of an error, for what is not there. */
   const find = <Value>(path: string, query?: Query) =>
     send<Value>('GET', path, query && { query }).catch((error: unknown) => {
       if (error instanceof ServiceError && error.code === 'not_found') return undefined

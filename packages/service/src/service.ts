@@ -35,9 +35,9 @@ export { verifyWebhook, type WebhookHeaders } from './webhooks.js'
 export type { ServiceClientOptions }
 
 export type UserQuery = {
-  /** How a username, an address, a name or a last name begins, or an id. */
+  /** The beginning of a username, an address, a name or a last name; or an id. */
   readonly search?: string
-  /** Only its members. */
+  /** Only the members of this group. */
   readonly group?: string
   /** Only users without an authenticator app and without a passkey. */
   readonly secondFactor?: 'none'
@@ -45,7 +45,7 @@ export type UserQuery = {
 export type UserPageQuery = UserQuery & {
   /** `next` of the page before. */
   readonly after?: string
-  /** Users of a page, 1 to 200; 50 without it. */
+  /** The number of users in a page, 1 to 200. Default: 50. */
   readonly limit?: number
 }
 
@@ -103,7 +103,7 @@ export const createServiceClient = (options: ServiceClientOptions) => {
     /** `groups` */
     groups: {
       list: async () => (await send<ServiceGroups>('GET', 'groups')).groups,
-      /** Also if it is there already. */
+      /** Adds the group. It is no error if the group is there already. */
       add: (name: string) => send<ServiceGroup>('POST', 'groups', { body: { name } }),
       delete: (name: string) => send<undefined>('DELETE', 'groups', { body: { name } }),
     },

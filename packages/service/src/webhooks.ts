@@ -4,7 +4,7 @@ import { ServiceError } from './service-error.js'
 /** The headers of a `Request`, or of `node:http`. */
 export type WebhookHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>
 
-/** In seconds, either way: an older one may be a copy that somebody sends again. */
+/** In seconds, before and after now. An older webhook may be a copy that an attacker sends again. */
 const tolerance = 300
 
 const headerOf = (headers: WebhookHeaders, name: string) => {
@@ -29,7 +29,10 @@ const joined = (head: string, body: string | Uint8Array) => {
   return all
 }
 
-/** Whether one of the signatures is ours. Two are sent while the secret is replaced. WebCrypto compares in constant time. */
+/**
+ * Whether one of the signatures was made with this secret. Two are sent while the secret is replaced. WebCrypto compares in constant
+ * time.
+ */
 const hasSignature = async (signatures: string, signed: Uint8Array<ArrayBuffer>, secret: string) => {
   const algorithm = { name: 'HMAC', hash: 'SHA-256' }
   const raw = bytesOf(secret.replace(/^whsec_/, ''))
@@ -42,8 +45,8 @@ const hasSignature = async (signatures: string, signed: Uint8Array<ArrayBuffer>,
 }
 
 /**
- * The body of a webhook, if it is from the service that has the secret. `rawBody`: as it arrived, before anything has parsed it. The
- * same webhook can come more than once: remember the header `webhook-id`. Ignore types that you do not know.
+ * The body of a webhook, if it is from the service that has the secret. `rawBody` is the body as it arrived, before it was parsed. The
+ * same webhook can come more than once, so remember the header `webhook-id`. Ignore types that you do not know.
  */
 export const verifyWebhook = async (
   rawBody: string | Uint8Array,

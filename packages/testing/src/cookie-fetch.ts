@@ -36,7 +36,7 @@ const readCookie = (line: string, host: string): TestCookie & { isOver: boolean 
   }
 }
 
-/** A browser as far as cookies go: `fetch` with a jar of its own. Redirects are not followed, so that a test sees them. */
+/** A `fetch` with a cookie jar of its own, like that of a browser. Redirects are not followed, so that a test sees them. */
 export const createCookieFetch = (origin: string) => {
   const jar = new Map<string, TestCookie>()
   const host = new URL(origin).hostname

@@ -8,7 +8,7 @@ const encode = (bytes: Uint8Array) =>
     .replaceAll('=', '')
 const encodeText = (text: string) => encode(new TextEncoder().encode(text))
 
-/** The user of the token. Values that are missing are made up: another user each time. */
+/** The user of the token. Missing values are made up, so each token is of another user. */
 export type TestTokenOptions = {
   /** A UUID in small letters. */
   readonly id?: string
@@ -16,11 +16,11 @@ export type TestTokenOptions = {
   readonly email?: string
   readonly name?: string
   readonly groups?: readonly string[]
-  /** Two: as if the user had proven a second factor just now. */
+  /** With 2, the user has just proven a second factor. */
   readonly factors?: 1 | 2
   /** How long ago the user proved who they are, in seconds. */
   readonly age?: number
-  /** In seconds, at most 900. Negative: it has expired. */
+  /** The lifetime of the token in seconds, at most 900. With a negative number the token has expired. */
   readonly lifetime?: number
   /** A UUID in small letters. */
   readonly sessionId?: string
@@ -47,7 +47,7 @@ const wholeSeconds = (least: number, most: number): Rule => ({
 })
 const aDay = 86_400
 
-/** A guard refuses a token with other values, and a test would not learn why. */
+/** The rules for each option. A guard would refuse a token with other values, and the test would not learn why. */
 const rules: Record<keyof TestTokenOptions, Rule> = {
   id: uuid,
   username: text,
@@ -105,7 +105,7 @@ const issuerFrom = (options: TestKeysOptions = { publicUrl: '' }) => {
   return publicUrl.replace(/\/+$/, '')
 }
 
-/** Ends early when the signal is given. A test that is done must not wait for it. */
+/** Waits, but ends early when the signal aborts. The timer must not keep a finished test running. */
 const pause = (milliseconds: number, signal: AbortSignal | null | undefined) =>
   new Promise<void>((resolve, reject) => {
     const timer: unknown = setTimeout(resolve, milliseconds)
@@ -113,7 +113,7 @@ const pause = (milliseconds: number, signal: AbortSignal | null | undefined) =>
     signal?.addEventListener('abort', () => reject(new Error('The request was given up')), { once: true })
   })
 
-/** As the service answers while no session ends: the whole list at once, and news after as many seconds as it was asked to wait. */
+/** Answers as the service does while no session ends: the whole list at once, and no news after as many seconds as it was asked to wait. */
 const noEndedSessions = async (asked: URLSearchParams, signal: AbortSignal | null | undefined) => {
   const isWhole = !asked.has('after')
   if (!isWhole) await pause(Number(asked.get('wait')) * 1000, signal)
@@ -124,8 +124,8 @@ export type TestKeysOptions = { readonly publicUrl: string }
 export type TestKeys = Awaited<ReturnType<typeof createTestKeys>>
 
 /**
- * Keys of a Latchkey that is not there, for unit tests of what is behind a guard. Give `fetch` to the verifier, and the cookie
- * to the request. There is no service, so nothing can be renewed and no one signs in.
+ * Keys without a running Latchkey, for unit tests of code behind a guard. Give `fetch` to the verifier, and the cookie to the request.
+ * There is no service, so tokens cannot be renewed and users cannot sign in.
  */
 export const createTestKeys = async (options: TestKeysOptions) => {
   const issuer = issuerFrom(options)
@@ -149,8 +149,8 @@ export const createTestKeys = async (options: TestKeysOptions) => {
 
   return {
     /**
-     * For `createVerifier({ publicUrl, jwks: true, fetch })`. No session has ended, also with `revocations`, whatever its key is.
-     * Everything else is answered with 503.
+     * For `createVerifier({ publicUrl, jwks: true, fetch })`. With `revocations`, no session has ended, whatever the service key is.
+     * Every other request gets 503.
      */
     fetch: async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
       const { pathname, searchParams } = new URL(input instanceof Request ? input.url : input)

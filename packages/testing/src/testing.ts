@@ -5,19 +5,22 @@ import { type NamesOf, refuseUnknown } from './option-names.js'
 export type { Fetch, TestCookie } from './cookie-fetch.js'
 
 export type TestOptions = {
-  /** Settings of the service, such as `{ ALLOWED_ORIGINS: 'http://localhost:4000' }`. It reads no others, also not your environment. */
+  /**
+   * Settings of the service, such as `{ ALLOWED_ORIGINS: 'http://localhost:4000' }`. The service reads no others, and not your
+   * environment.
+   */
   readonly settings?: Readonly<Record<string, string>>
 }
 
 export type NewTestUser = {
   readonly username?: string
-  /** By default the username at example.com. It counts as proven. */
+  /** Default: the username at example.com. The address counts as proven. */
   readonly email?: string
   readonly password?: string
   readonly name?: string
-  /** They are added if they are not there. */
+  /** Groups that do not exist are added. */
   readonly groups?: readonly string[]
-  /** With an authenticator app, whose codes `signIn` types. */
+  /** Whether the user has an authenticator app, whose codes `signIn` enters. */
   readonly twoStep?: boolean
 }
 
@@ -35,7 +38,7 @@ export type TestSession = {
   readonly cookie: string
   /** For a browser: `context.addCookies(session.cookies)` in Playwright. */
   readonly cookies: readonly TestCookie[]
-  /** Sends these cookies, and keeps those of the answers. Also for `createClient({ baseUrl, fetch })`. */
+  /** Sends these cookies, and keeps those of the answers. It also works in `createClient({ baseUrl, fetch })`. */
   readonly fetch: Fetch
 }
 
@@ -61,7 +64,7 @@ type Program = {
 }
 
 const loadProgram = async () => {
-  // A word for the compiler: the program has no types of its own.
+  // The type `string` keeps the compiler from resolving the program, which has no types.
   const name: string = 'latchkey/testing'
   try {
     return (await import(name)) as Program
@@ -128,7 +131,7 @@ type Credentials = Pick<TestUser, 'username' | 'password'> & { totpSecret?: stri
 const createSignIns = ({ url, now, advance }: Service) => {
   const usedSteps = new Map<string, number>()
 
-  /** A code is good once. When that of this moment was used, the clock moves on to the next. */
+  /** A code works once. If the current code was used, the clock moves on to the next one. */
   const nextCode = async (secret: string) => {
     const step = () => Math.floor(now().getTime() / 1000 / stepSeconds)
     while (step() <= (usedSteps.get(secret) ?? 0)) await advance(stepSeconds * 1000)
@@ -182,7 +185,7 @@ export const startLatchkey = async (options: TestOptions = {}) => {
       return { id, ...person, totpSecret: twoStep ? await addApp({ username, password }) : undefined }
     },
     signIn,
-    /** All of them, newest first. */
+    /** All mails, newest first. */
     mails: () => mails().map(withLink),
     /** The newest mail to this address whose subject or text matches. Waits up to five seconds for it. */
     mailTo: async (address: string, pattern: RegExp = /./): Promise<TestMail> => {

@@ -1,4 +1,4 @@
-/** The answer of the guard instead of the application's. */
+/** The answer that the guard gives instead of the application. */
 export type Answer = {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -13,7 +13,7 @@ const policy =
 export const escapeHtml = (text: string) =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 
-/** The same bodies as the service gives. */
+/** The refusals of the guard, with the same bodies as those of the service. */
 export const refusals = {
   not_authenticated: { status: 401, error: 'Not authenticated', message: 'Sign in to continue' },
   group_required: { status: 403, error: 'Group required', message: 'This account has no access to this' },
@@ -24,7 +24,7 @@ export type RefusalCode = keyof typeof refusals
 
 const retryLater = (status: number): Record<string, string> => (status === 503 ? { 'retry-after': '5' } : {})
 
-/** For programs and scripts. */
+/** An answer for programs and scripts. */
 export const jsonAnswer = (code: RefusalCode, headers: Record<string, string> = {}): Answer => {
   const { status, ...words } = refusals[code]
   return {
@@ -35,7 +35,7 @@ export const jsonAnswer = (code: RefusalCode, headers: Record<string, string> = 
   }
 }
 
-/** For users. `content` is HTML. */
+/** A page for users. `content` is HTML. */
 export const pageAnswer = (status: number, title: string, content: string): Answer => ({
   status,
   headers: {

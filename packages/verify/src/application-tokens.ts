@@ -7,29 +7,32 @@ import { isObject } from './token-text.js'
 import type { Verification, Verifier } from './verifier.js'
 
 export type ApplicationTokenOptions = {
-  /** With the scope `tokens:read`. */
+  /** A service key with the scope `tokens:read`. */
   serviceKey: string
-  /** The ids of the applications whose tokens are accepted. One that another application got for the same user is not for you. */
+  /** The ids of the applications whose tokens are accepted. A token that another application got for the same user is not for you. */
   applications: readonly string[]
 }
 
 const optionNames: NamesOf<ApplicationTokenOptions> = { serviceKey: true, applications: true }
 
 const limits = { milliseconds: 10_000, maxBytes: 16 * 1024 }
-/** For how long an answer counts, in milliseconds. A session that ends is known sooner to a verifier with `revocations`. */
+/** For how long an answer counts, in milliseconds. A verifier with `revocations` learns sooner of a session that ends. */
 const answerLifetime = 10_000
 const maxRemembered = 1_000
 const maxPending = 1_000
-/** After no answer, and after a key that the service refuses: each question with a wrong one counts as a failed sign-in of this network. */
+/**
+ * How long not to ask after no answer, and after a refused key. Each question with a wrong key counts as a failed sign-in of this
+ * network.
+ */
 const pauses = { noAnswer: 1_000, wrongKey: 10 * 60_000 }
 const wrongKeyStatuses: Readonly<Record<number, string>> = {
   401: 'the service does not know the service key: add it, and send the service SIGHUP',
   403: 'the service key has no scope tokens:read',
 }
-/** Those of the service: 43 characters. */
+/** The tokens of the service have 43 characters. */
 const tokenShape = /^[\w-]{43}$/
 
-/** Good and bad tokens apart: random ones, which anyone can send, push out no good one. */
+/** Good and bad tokens are remembered separately, so that random tokens, which anyone can send, displace no good one. */
 const createMemory = () => ({
   good: new Map<string, { until: number; verified: Verified }>(),
   bad: new Map<string, number>(),
@@ -37,7 +40,7 @@ const createMemory = () => ({
 })
 type Memory = ReturnType<typeof createMemory>
 
-/** The state of all checks with one key: the first question is asked alone, so that a wrong key is tried once. */
+/** The state of all checks with one key. The first question is asked alone, so that a wrong key is tried only once. */
 type KeyState = { pausedUntil: number; isAccepted: boolean; firstQuestion: Promise<unknown> | undefined }
 const keyStates = new Map<string, KeyState>()
 const stateOf = (serviceUrl: string, serviceKey: string) => {
@@ -51,7 +54,7 @@ const stateOf = (serviceUrl: string, serviceKey: string) => {
   return state
 }
 
-/** A memory for each service: the answers of one mean nothing to the guard of another. */
+/** Each service has its own memory, because the answers of one mean nothing to the guard of another. */
 const createMemories = () => {
   const memories = new WeakMap<Verifier, Memory>()
   return (verifier: Verifier) => {
@@ -79,7 +82,7 @@ const readOptions = (options: ApplicationTokenOptions) => {
   return { serviceKey, applications }
 }
 
-/** Asks the service, because these tokens say nothing by themselves. */
+/** Asks the service about a token, because these tokens carry no claims. */
 const createQuestion = (options: ApplicationTokenOptions) => {
   const { serviceKey, applications } = readOptions(options)
   const headers = { authorization: `Bearer ${serviceKey}`, 'content-type': 'application/json' }
@@ -95,7 +98,7 @@ const createQuestion = (options: ApplicationTokenOptions) => {
   const ask = async (token: string, { service }: Verifier): Promise<Verification> => {
     const { serviceUrl, publicUrl, fetch, now, onProblem } = service
     const state = stateOf(serviceUrl, serviceKey)
-    /** Pauses. Of many questions that fail together, one is reported. A pause never gets shorter. */
+    /** Pauses the questions. If many fail together, one is reported. A pause never gets shorter. */
     const pauseFor = (milliseconds: number, problem: string) => {
       if (now() >= state.pausedUntil) onProblem(`tokens of applications cannot be checked: ${problem}`)
       state.pausedUntil = Math.max(state.pausedUntil, now() + milliseconds)
@@ -114,7 +117,7 @@ const createQuestion = (options: ApplicationTokenOptions) => {
     return refuse('unavailable')
   }
 
-  /** While it is not known whether the key is good, the others wait for the first question. */
+  /** Until the service has accepted the key, all other questions wait for the first one. */
   return async (token: string, verifier: Verifier): Promise<Verification> => {
     const { serviceUrl, now } = verifier.service
     const state = stateOf(serviceUrl, serviceKey)
@@ -128,7 +131,7 @@ const createQuestion = (options: ApplicationTokenOptions) => {
   }
 }
 
-/** An answer is remembered for some seconds. */
+/** Checks tokens of applications, and remembers each answer for some seconds. */
 export const createApplicationTokens = (options: ApplicationTokenOptions) => {
   const ask = createQuestion(options)
   const memoryOf = createMemories()
@@ -155,7 +158,7 @@ export const createApplicationTokens = (options: ApplicationTokenOptions) => {
     if (now < (memory.bad.get(token) ?? 0)) return refuse('unknown_key')
     const asked = memory.underWay.get(token)
     if (asked) return asked
-    // One that was good before is always asked for: random tokens must not take its place.
+    // A token that was good before is always asked about, so that random tokens cannot take its place.
     if (memory.underWay.size >= maxPending && !good) return refuse('unavailable')
     const asking = askAndRemember(token, verifier, memory)
     memory.underWay.set(token, asking)

@@ -3,15 +3,15 @@ import type { Passed } from './guard.js'
 
 type Seen = { auth: Verified | undefined; by: object; isByBearer: boolean }
 
-/** By the object of the framework that stands for the request. */
+/** The result of the guard, by the framework's object for the request. */
 const seen = new WeakMap<object, Seen>()
 
 export const setAuth = (request: object, verifier: object, { auth, isByBearer }: Passed) =>
   void seen.set(request, { auth, by: verifier, isByBearer })
 
 /**
- * For a second guard on the same request: tokens that the first one has renewed are not renewed again. What the guard of another
- * verifier has found does not count, and neither does a bearer token, which the second one may not take.
+ * For a second guard on the same request: tokens that the first one has renewed are not renewed again. The result of another verifier
+ * does not count, and neither does a bearer token, which the second guard may not accept.
  */
 export const earlierAuth = (request: object, verifier: object) => {
   const found = seen.get(request)

@@ -7,12 +7,12 @@ import type { Verification, Verifier } from './verifier.js'
 export type { ApplicationTokenOptions } from './application-tokens.js'
 export type { BearerCheck } from './guard.js'
 
-/** RFC 6750, 2.1. Of two headers Node keeps the first. Where they are joined with a comma, neither counts. */
+/** RFC 6750, 2.1. If there are two headers, Node keeps the first. If they were joined with a comma, neither counts. */
 const shape = /^Bearer +([\w.~+/-]+=*)$/i
-/** Also with odd spaces: what could be read as a bearer token must not be left to the cookie. */
+/** Finds bearer tokens with odd spaces, too: a request that means one must not be identified by its cookie. */
 const isMeantAsBearer = /(?:^|,)[^\w]*Bearer\b/i
 
-/** A header of another scheme, such as Basic, is not for us. */
+/** The token in the header; a header of another scheme, such as Basic, is ignored. */
 const tokenIn = (request: Incoming) => {
   const header = headerOf(request, 'authorization')
   if (header === undefined || !isMeantAsBearer.test(header)) return undefined

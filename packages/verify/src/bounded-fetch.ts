@@ -2,7 +2,7 @@ export type Fetch = typeof globalThis.fetch
 
 type Limits = { milliseconds: number; maxBytes: number }
 
-/** The whole body as text. A longer one is an error: the rest of it is not read. */
+/** The whole body as text. A body over the limit is an error, and the rest of it is not read. */
 const readText = async ({ body }: Response, maxBytes: number) => {
   if (body === null) return ''
   const reader = body.getReader()
@@ -27,7 +27,7 @@ const abortWithFirst = (signals: readonly AbortSignal[]) => {
   const abort = () => controller.abort(signals.find(({ aborted }) => aborted)?.reason)
   for (const each of signals) each.addEventListener('abort', abort)
   if (signals.some(({ aborted }) => aborted)) abort()
-  /** A signal that lasts as long as the program would keep every request. */
+  /** Removes the listeners: a signal that lasts as long as the program would otherwise keep every request in memory. */
   const release = () => {
     for (const each of signals) each.removeEventListener('abort', abort)
   }

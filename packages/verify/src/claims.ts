@@ -24,25 +24,25 @@ export type AccessClaims = {
 /** The user of a valid access token, and how the session was proven. */
 export type Verified = {
   readonly ok: true
-  /** Named as in a refusal, so that `else result.code` compiles without `strict` too. */
+  /** A refusal has the same property, so that `else result.code` compiles without `strict`, too. */
   readonly code?: undefined
   readonly user: {
-    /** Never changes. Store this one. */
+    /** The id never changes, so store it and not the username. */
     readonly id: string
     readonly username: string
     readonly name: string | null
     readonly email: string
   }
-  /** The same for all requests of one sign-in in one browser. */
+  /** The id is the same for all requests of one sign-in in one browser. */
   readonly sessionId: string
   readonly factors: 1 | 2
   /** When the user last proved who they are. */
   readonly authTime: Date
-  /** When they last did by a second factor: a code or a passkey. Null if they have not in this session. */
+  /** When they last proved a second factor, by a code or a passkey. Null if they have not in this session. */
   readonly secondFactorTime: Date | null
-  /** How: `pwd`, `otp`, `rec`, `passkey`, `provider`, `mail`. A later version may know more words. */
+  /** The methods of proof: `pwd`, `otp`, `rec`, `passkey`, `provider`, `mail`. A later version may have more. */
   readonly amr: readonly string[]
-  /** Sorted. A change counts within two seconds if ended sessions are followed, otherwise with the next token. */
+  /** The groups of the user, sorted. A change counts within two seconds if ended sessions are followed, otherwise with the next token. */
   readonly groups: readonly string[]
   readonly expiresAt: Date
   readonly claims: AccessClaims
@@ -52,7 +52,7 @@ type Payload = Readonly<Record<string, unknown>>
 
 const isWholeUpTo = (value: unknown, most: number): value is number =>
   Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= most
-/** The end of the year 9999 in seconds. */
+/** A time in seconds, up to the end of the year 9999. */
 const isMoment = (value: unknown) => isWholeUpTo(value, 253_402_300_799)
 const isGeneration = (value: unknown) => isWholeUpTo(value, 2 ** 31 - 2)
 const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/
@@ -104,7 +104,7 @@ const deepFrozen = (verified: Verified): Verified => {
   return Object.freeze(verified)
 }
 
-/** Frozen, because several requests with one token share it. */
+/** The result is frozen, because several requests with one token share it. */
 export const verifiedOf = (claims: AccessClaims): Verified => {
   const { userId: id, username, name = null, email, sid, auth_time, mfa_time, exp, amr, groups = [] } = claims
   return deepFrozen({

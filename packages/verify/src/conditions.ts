@@ -13,7 +13,7 @@ export type ConditionOptions = {
   group?: string | readonly string[]
 }
 
-/** `query` is that of the page /step-up. */
+/** `query` is the query for the page /step-up. */
 export type Missing = { readonly code: 'group_required' | 'step_up_required'; readonly query: string }
 
 const unitSeconds: Record<string, number> = { s: 1, m: 60, h: 3_600, d: 86_400 }
@@ -34,25 +34,25 @@ const groupsIn = (group: ConditionOptions['group']) => {
   return groups
 }
 
-/** The conditions of a part of the application beyond a session. A wrong one is an error at the start. */
+/** The conditions of a part of the application beyond a session. A wrong condition is an error at the start. */
 export const conditionsOf = (options: ConditionOptions) => {
   const { factors, fresh, group } = options
-  // Such as from a variable of the environment that is not set: the part would be open.
+  // An undefined condition may come from a missing environment variable, and would leave the part open.
   for (const name of ['group', 'fresh', 'factors'] as const)
     if (name in options && options[name] === undefined) throw new TypeError(`${name}: is undefined; leave it out`)
   if (factors !== undefined && factors !== 2) throw new TypeError('factors: must be 2')
   const longest = secondsIn(fresh) * 1000
   const groups = groupsIn(group)
   const query = new URLSearchParams({ ...(fresh && { fresh }), ...(factors && { factors: '2' }) }).toString()
-  /** In seconds. A token that says nothing about it is not fresh. */
+  /** `provenAt` is in seconds. A token without this time is not fresh. */
   const isFresh = (provenAt: number | undefined, now: number) =>
     fresh === undefined || now - (provenAt ?? 0) * 1000 <= longest
   const isProven = ({ factors: proven, claims }: Verified, now: number) =>
     proven >= (factors ?? 1) && isFresh(factors === 2 ? claims.mfa_time : claims.auth_time, now)
   return {
-    /** Whether the token is one of a service that knew no groups, and says nothing about them. */
+    /** Whether the token is from a service that knew no groups, and so has none. */
     isOutdated: ({ claims }: Verified) => groups !== undefined && claims.groups === undefined,
-    /** The group comes first: to prove it again would not help. */
+    /** The first condition that is not met. The group is checked first, because a new proof would not help. */
     missing: (auth: Verified, now: number): Missing | undefined => {
       if (groups && !auth.groups.some((name) => groups.includes(name)))
         return { code: 'group_required', query: 'group=1' }

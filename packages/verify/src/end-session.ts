@@ -10,7 +10,7 @@ const limits = { milliseconds: 10_000, maxBytes: 16 * 1024 }
 const csrfSecret = /^(?:__Host-)?csrf_secret=[\w-]+/
 const sessionCookie = /^(?:access|refresh)_token=/
 
-/** An application knows it by its name: each of its bundles has a class of its own. */
+/** An application recognises the error by its name, because each of its bundles has a class of its own. */
 class StillSignedIn extends Error {
   override readonly name = 'StillSignedIn'
 }
@@ -22,7 +22,7 @@ const withoutAnswer = (cause: unknown) =>
     cause,
   })
 
-/** Why a form was refused. The origin is what a client has sent. */
+/** Says why a form was refused. `origin` is what a client has sent, so it is quoted and cut. */
 export const foreignForm = (origin: string | null, ownOrigin: string) =>
   `signOut: a request from ${origin === null ? 'no page' : JSON.stringify(origin.slice(0, 200))} was refused: only a form of ${ownOrigin} (appUrl) may send it`
 
@@ -40,7 +40,8 @@ export const createSessionEnd = ({ service: { serviceUrl, fetch } }: Verifier) =
   const end = async (request: AnyRequest, address: string | undefined): Promise<readonly string[]> => {
     const client = clientHeaders({ userAgent: headerOf(request, 'user-agent')?.slice(0, 256), address })
     const sent = headerOf(request, 'cookie') ?? ''
-    // All of a name that came twice: the service ends the session of each. What cannot be a token would make the request too long.
+    // If a cookie came twice, both values are sent, and the service ends the session of each. Values that cannot be tokens are left
+    // out, because they could make the request too long.
     const tokens = ['access_token', 'refresh_token'].flatMap((name) =>
       everyValueOf(sent, name)
         .filter((value) => tokenShape.test(value))

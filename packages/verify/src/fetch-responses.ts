@@ -44,5 +44,5 @@ export const headersWith = (request: Request, setCookies: readonly string[]) => 
   )
 }
 
-/** The headers of a request that has no user, so that tokens which are good for nothing are not looked at again. */
+/** The headers of a request that has no user, so that invalid tokens are not checked again. */
 export const headersWithoutTokens = (request: Request) => withTokens(request, [])

@@ -5,7 +5,7 @@ import type { Verifier } from './verifier.js'
 
 export { responseOf } from './fetch-responses.js'
 
-/** Both have all properties, so that `if (!decision.goOn)` compiles without `strict` too. */
+/** Both alternatives have all properties, so that `if (!decision.goOn)` compiles without `strict`, too. */
 export type FetchDecision =
   | {
       readonly goOn: true
@@ -14,7 +14,10 @@ export type FetchDecision =
       readonly auth: Verified | undefined
       /** Adds renewed tokens to the response of the application. Every response must go through it. */
       finish(response: Response): Response
-      /** Those of the request, with renewed tokens. For a framework that renders in another place and checks the token there. */
+      /**
+       * The headers of the request, with renewed tokens. They are for a framework that renders in another place and checks the token
+       * there.
+       */
       readonly headers: Headers
     }
   | {

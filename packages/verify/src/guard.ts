@@ -12,7 +12,10 @@ export type GuardOptions = ConditionOptions & {
   appUrl?: string
   /** Lets visitors without a session through as well. `optionalAuthOf` then gives undefined. */
   optional?: boolean
-  /** Takes `Authorization: Bearer` too, from `@latchkey/verify/bearer`. A request with that header is not known by its cookies. */
+  /**
+   * A check from `@latchkey/verify/bearer`, which accepts `Authorization: Bearer`, too. The cookies of a request with that header are
+   * ignored.
+   */
   bearer?: BearerCheck
 }
 
@@ -25,7 +28,7 @@ const optionNames: NamesOf<GuardOptions> = {
   bearer: true,
 }
 
-/** A request in the words that all frameworks share. `path` has the query too. */
+/** A request in the words that all frameworks share. `path` includes the query. */
 export type Incoming = AnyRequest & {
   readonly method: string
   readonly path: string
@@ -36,14 +39,14 @@ export type Incoming = AnyRequest & {
 
 export type Passed = {
   readonly auth: Verified | undefined
-  /** By a bearer token. The next guard of the request may take others, or none: it looks itself. */
+  /** Whether a bearer token identified the user. The next guard of the request may accept other tokens, so it checks again. */
   readonly isByBearer: boolean
-  /** Renewed tokens, and redirects that no longer count. They must be sent with the answer, and no cache may keep it. */
+  /** Renewed tokens, and redirects that no longer count. They must be sent with the answer, which no cache may keep. */
   readonly setCookies: readonly string[]
 }
 type Identified = { outcome: 'known' | 'signed_out' | 'unavailable'; auth?: Verified; setCookies: readonly string[] }
 
-/** The user of the token in the header, or what is answered. Undefined without such a header. */
+/** Returns the user of the token in the header, or the answer to send. Undefined without such a header. */
 export type BearerCheck = (request: Incoming, verifier: Verifier) => Promise<Verified | { answer: Answer } | undefined>
 
 export type Decision = { readonly passed: Passed } | { readonly answer: Answer }
@@ -61,7 +64,7 @@ const unavailable = (request: Incoming) =>
     ? pageAnswer(503, 'Please try again', '<p>This page is not available at the moment. Try again in a minute.</p>')
     : jsonAnswer('unavailable')
 
-/** How long a service is not asked for better tokens, in milliseconds. */
+/** How long a service that knows no groups is not asked for new tokens, in milliseconds. */
 const pauseWhileOutdated = 60_000
 
 /** The user of the request, with cookies if the tokens were renewed. */
@@ -83,13 +86,13 @@ const createIdentify = (verifier: Verifier, isOutdated: (auth: Verified) => bool
     const renewed = await renew({ refreshToken, userAgent, address: request.address })
     if (renewed.outcome !== 'renewed')
       return verified.ok ? withoutRenewal : { outcome: renewed.outcome, setCookies: renewed.setCookies }
-    // The service knows no groups itself. To ask it again with each request would not help.
+    // The service itself knows no groups, so it is not asked again with each request.
     if (isOutdated(renewed.verified)) outdatedUntil = verifier.service.now() + pauseWhileOutdated
     return { outcome: 'known', auth: renewed.verified, setCookies: renewed.setCookies }
   }
 }
 
-/** Decides about one request: it passes, with the user and perhaps with renewed tokens, or it is answered here. */
+/** Decides about one request. It passes, with the user and perhaps with renewed tokens, or the guard answers it. */
 export const createGuard = (verifier: Verifier, options: GuardOptions = {}) => {
   refuseUnknown(options, optionNames, 'a guard')
   const { optional = false, bearer } = options

@@ -21,7 +21,7 @@ export const honoGuard = (verifier: Verifier, options: GuardOptions = {}) => {
     const { setCookies } = decision.passed
     setAuth(context, verifier, decision.passed)
     await next()
-    // After the handler, so that it cannot replace them.
+    // The headers are set after the handler, so that it cannot replace them.
     if (setCookies.length > 0) context.header('cache-control', 'private, no-store')
     for (const line of setCookies) context.header('set-cookie', line, { append: true })
     return undefined

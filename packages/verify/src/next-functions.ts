@@ -36,16 +36,19 @@ const conditionNames: NamesOf<PageOptions> = { factors: true, fresh: true, group
 const proxyNames: NamesOf<ProxyOptions> = { ...conditionNames, optional: true }
 const routeNames: NamesOf<RouteOptions> = { ...conditionNames, bearer: true }
 
-/** In which the proxy tells a page its own path. */
+/** The header in which the proxy tells a page its own path. */
 const pathHeader = 'x-latchkey-path'
-/** With this in its query a page asks the proxy to send the visitor to the sign-in page: a page itself cannot count redirects. */
+/**
+ * A page redirects to itself with this in the query, to ask the proxy for a redirect to the sign-in page. The page itself cannot count
+ * redirects.
+ */
 const signInMark = 'latchkey=sign-in'
 /** The parameter that Next adds to the URLs of its own requests. */
 const nextParameter = /^_rsc(?:=|$)/
 
 /**
- * The path with its query, without what Next and a page have added. It begins with one slash: a browser takes `//host` for another
- * site.
+ * The path with its query, without the parameters that Next and a page have added. It begins with one slash: a browser takes `//host`
+ * for another site.
  */
 const placeOf = (url: URL) => {
   const { search } = url
@@ -57,13 +60,13 @@ const placeOf = (url: URL) => {
 
 const marked = (path: string) => `${path}${path.includes('?') ? '&' : '?'}${signInMark}`
 
-/** What the proxy has written. Where there is none, a client can send this header. */
+/** The path that the proxy has written. Without a proxy, a client can send this header, so it is checked. */
 const readPath = (headers: AnyHeaders, ownOrigin: string) => {
   const path = headers.get(pathHeader)
   return path !== null && URL.canParse(path, ownOrigin) ? placeOf(new URL(path, ownOrigin)) : undefined
 }
 
-/** Reads the options and makes what depends on them with the first request. */
+/** Reads the options with the first request, and creates what depends on them. */
 const createOpening = (readOptions: () => NextOptions) => {
   const open = () => {
     const { appUrl, addressOf, ...options } = readOptions()
@@ -80,7 +83,7 @@ const createOpening = (readOptions: () => NextOptions) => {
       guardOptions: appUrl === undefined ? {} : { appUrl },
       addressOf: (headers: AnyHeaders) => addressOf?.(headers) ?? undefined,
       endSession: createSessionEnd(verifier),
-      /** At once, and not only after a token has expired. Next tells a page neither its path nor that of the request. */
+      /** Warns at once, and not only after a token has expired. Next tells a page neither its path nor that of the request. */
       warnOfMissingProxy: (request: AnyRequest) => {
         const { value } = readCookie(headerOf(request, 'cookie'), 'refresh_token')
         if (value === undefined || headerOf(request, pathHeader) !== undefined || hasWarned) return
@@ -116,7 +119,7 @@ const once = <Guard>(opening: Opening, make: (opened: Opened) => Guard) => {
 /** For server components, server actions and route handlers behind the proxy. */
 const createPages = (next: NextParts, opening: Opening) => {
   const auth = async (): Promise<Verified | undefined> => {
-    // First of all: during a build this tells Next that the page is made for each request.
+    // `headers()` comes first: during a build, it tells Next that the page is made for each request.
     const request = { headers: await next.headers() }
     const { verifier, readyFor, warnOfMissingProxy } = opening()
     warnOfMissingProxy(request)
@@ -138,7 +141,7 @@ const createPages = (next: NextParts, opening: Opening) => {
     if (!found) {
       if (place?.isMarked)
         throw new Error('The proxy knows the user and the page does not: do both use the same options?')
-      // With its origin: Next would put its `basePath` in front of a path, which has it already.
+      // The address has its origin, because Next would put its `basePath` in front of a path that already has it.
       return next.redirect(place ? ownOrigin + marked(place.path) : returning('/login'))
     }
     const missing = conditions.missing(found, now())
@@ -167,7 +170,7 @@ const createProxy =
       const decision = await decide({ method, path, headers, address: addressOf(headers) })
       if ('answer' in decision) return responseOf(decision.answer)
       const { auth, setCookies } = decision.passed
-      // Those of a name that came twice stay, for a sign-out.
+      // Cookies that came twice stay, so that a sign-out can end both sessions.
       const sent = auth || isDoubled(request) ? headersWith(request, setCookies) : headersWithoutTokens(request)
       sent.set(pathHeader, isMarked ? marked(path) : path)
       const answer = next.goOn(sent)
@@ -193,7 +196,7 @@ const createRoute =
       if (!decision.goOn) return decision.response
       if (!decision.auth) throw new Error('A guard that is not optional has let a request through without a user')
       const response = decision.finish(await handler(request, decision.auth, context as Context))
-      // A handler may say otherwise.
+      // A handler may set its own `cache-control`.
       return response.headers.has('cache-control') ? response : uncached(response)
     }
   }
@@ -211,7 +214,7 @@ const attributesOf = (line: string) => {
 }
 
 class ForeignForm extends Error {
-  /** By this Next answers with 403. */
+  /** Next answers an error with this digest with 403. */
   readonly digest = 'NEXT_HTTP_ERROR_FALLBACK;403'
 }
 
@@ -240,8 +243,8 @@ export type Latchkey = {
    */
   readonly auth: () => Promise<Verified | undefined>
   /**
-   * The same for a page or an action that needs a user, and perhaps a group, a recent proof or two factors. It sends everyone else to
-   * sign in or to prove it again, and they come back. In a route handler use `route` instead: the redirect would repeat a POST.
+   * The user, for a page or an action that needs one, and perhaps a group, a recent proof or two factors. Everyone else is sent to sign
+   * in or to prove their identity again, and comes back. In a route handler use `route` instead: the redirect would repeat a POST.
    */
   readonly requireAuth: (options?: PageOptions) => Promise<Verified>
   /** `export const proxy = latchkey.proxy()` in proxy.ts: renews tokens, and sends visitors without a session to sign in. */

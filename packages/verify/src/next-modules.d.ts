@@ -1,4 +1,5 @@
-// As much of Next as `next.ts` uses. Next itself is not installed here: it is larger than everything else together.
+// The parts of Next that `next.ts` uses. Next itself is not installed in this repository, because it is larger than everything else
+// together.
 declare module 'next/headers.js' {
   export const headers: () => Promise<{ get(name: string): string | null }>
   export const cookies: () => Promise<{ set(name: string, value: string, attributes: object): unknown }>

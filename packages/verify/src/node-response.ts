@@ -21,7 +21,7 @@ const pairsOf = (headers: unknown): [string, HeaderValue][] => {
   return headers.flatMap((name, place) => (place % 2 === 0 ? [[String(name), headers[place + 1]]] : []))
 }
 
-/** In a list a name may come several times. */
+/** Sets all headers. In a list, a name may come several times. */
 const setAll = (response: NodeResponse, headers: unknown) => {
   const values = new Map<string, string[]>()
   for (const [name, value] of pairsOf(headers)) {
@@ -32,8 +32,8 @@ const setAll = (response: NodeResponse, headers: unknown) => {
 }
 
 /**
- * Adds cookies to an answer at the moment when its head is written: whatever the application sets until then, they are not
- * lost, and the answer is in no cache.
+ * Adds cookies to an answer at the moment when its head is written: whatever the application sets until then, the cookies are not lost,
+ * and no cache keeps the answer.
  */
 export const carryCookies = (response: NodeResponse, setCookies: readonly string[]) => {
   if (setCookies.length === 0) return

@@ -3,11 +3,11 @@ import type { Keys, VerifyingKey } from './keys.js'
 import { reasonOf } from './reason.js'
 import { decodeBase64Url, isObject, readObject, utf8 } from './token-text.js'
 
-/** Anyone can send a token with an unknown key id: the service is asked once in so long, whatever the tokens say. */
+/** The service is asked for keys at most once in this time, because anyone can send tokens with unknown key ids. */
 const pause = 30_000
-/** The same while there are none: the service may be about to make its first one. */
+/** The pause while no key is known: the service may be about to make its first one. */
 const firstPause = 1_000
-/** A service that hangs holds up a request for so long, once in 30 seconds, if there are keys to go on with. */
+/** If keys are known, a service that hangs delays a request for this time at most, once in 30 seconds. */
 const longestWait = 1_000
 const limits = { milliseconds: 5_000, maxBytes: 64 * 1024 }
 const maxKeys = 32
@@ -30,7 +30,7 @@ const keyIdIn = (header: string) => {
 type PublishedKey = VerifyingKey & { readonly x: string; readonly y: string }
 type PublishedKeys = ReadonlyMap<string, PublishedKey>
 
-/** A public key for ES256. Keys of other kinds are left out, and so are private ones. A key that is known stays the same object. */
+/** A public key for ES256. Keys of other kinds are left out, and so are private ones. A known key stays the same object. */
 const importKey = async (jwk: unknown, known: PublishedKeys | undefined): Promise<PublishedKey[]> => {
   if (!isObject(jwk)) return []
   const { kty, crv, x, y, kid, alg = 'ES256', use = 'sig', d } = jwk
@@ -63,13 +63,13 @@ type Options = { url: string; fetch: Fetch; now: () => number; onProblem: (messa
 type KeySet = { keys: PublishedKeys; until: number }
 
 /**
- * ES256 and nothing else, by the keys that the service publishes. They are kept as long as the service says. When it cannot be
- * reached, the last good ones go on being used: only the service can sign new tokens, and the old ones expire soon.
+ * ES256 and nothing else, by the keys that the service publishes. The keys are kept as long as the service says. While it cannot be
+ * reached, the last good keys stay in use: only the service can sign new tokens, and old tokens expire soon.
  */
 export const createPublishedKeys = ({ url, fetch, now, onProblem }: Options): Keys => {
   const ask = createBoundedFetch(fetch, limits)
   let known: KeySet | undefined
-  /** When the last attempt ended. A request that has waited for one does not wait for the next. */
+  /** The time at which the last attempt ended. A request that has waited for an attempt does not wait for the next. */
   let triedAt = Number.NEGATIVE_INFINITY
   let underWay: Promise<void> | undefined
 
@@ -81,7 +81,7 @@ export const createPublishedKeys = ({ url, fetch, now, onProblem }: Options): Ke
     if (hadKeys && known.keys.size === 0) onProblem(noKeys(url))
   }
 
-  /** All callers share one request, and failures wait for the next one too. */
+  /** All callers share one request. After a failure, too, the next one waits for the pause. */
   const loadOnce = () => {
     if (!underWay && now() - triedAt < (known?.keys.size ? pause : firstPause)) return undefined
     underWay ??= load()

@@ -1,10 +1,10 @@
 import { readCookie } from './cookies.js'
 import { addressOf } from './settings.js'
 
-/** The service accepts no longer address to return to. */
+/** The service accepts no address to return to that is longer. */
 const longestReturnTo = 512
 
-/** A path of the application, whatever the request line says. */
+/** The path of the application; `/` if the request line has no path. */
 const pathOf = (path: string) => (path.startsWith('/') ? path : '/')
 
 /** The pages of the service that send the user back afterwards. */
@@ -13,7 +13,7 @@ export const createReturningAddresses = (publicUrl: string, appUrl: string = pub
   const isSameHost = application === new URL(publicUrl).origin
   const returnToOf = (path: string) => (isSameHost ? path : application + path)
 
-  /** The query is dropped if it is too long, and then the whole path. */
+  /** If the address is too long, the query is dropped, and then the whole path. */
   const returnTo = (path: string) =>
     [pathOf(path), pathOf(path).replace(/\?.*/s, ''), '/']
       .map(returnToOf)
@@ -30,19 +30,19 @@ export const createReturningAddresses = (publicUrl: string, appUrl: string = pub
     application,
     /** `page` is a page of the service, and `path` one of the application. */
     returning,
-    /** The same with its origin: a framework may put something in front of a path. */
+    /** The address with its origin, because a framework may put something in front of a path. */
     returningUrl: (page: string, path?: string) => new URL(returning(page, path), publicUrl).href,
   }
 }
 
-/** The path of a page of the application. That of the start page for any other address, which a request may have brought. */
+/** The path of a page of the application. Any other address, which may come from a request, gives the path of the start page. */
 const pagePath = (address: string, origin: string) => {
   const url = URL.canParse(address, origin) ? new URL(address, origin) : undefined
   // A browser takes `//host` for another site.
   return url?.origin === origin ? `/${url.pathname.replace(/^\/+/, '')}${url.search}${url.hash}` : '/'
 }
 
-/** For links to the sign-in page. It asks the service nothing, so a page that is made during a build can have one too. */
+/** For links to the sign-in page. It does not ask the service, so a page that is made during a build can have such a link, too. */
 export const createSignInUrl =
   (readOptions: () => { publicUrl: string; appUrl?: string }) =>
   (returnTo = '/'): string => {
@@ -51,12 +51,13 @@ export const createSignInUrl =
     return returningUrl('/login', pagePath(returnTo, application))
   }
 
-/** Several tabs without a session, such as those of yesterday, are no loop. */
+/** So many redirects are allowed, because several old tabs that are opened at once are no loop. */
 const maxRedirects = 9
 
 /**
- * The cookie that counts redirects to the sign-in page within ten seconds. Nothing after the ninth: the sign-in page sees a session
- * and the application does not, so the two would redirect for ever. Over https its name has the prefix that no sibling host can plant.
+ * The cookie that counts redirects to the sign-in page within ten seconds. After the ninth there is no redirect: the sign-in page sees
+ * a session and the application does not, so the two would redirect for ever. Over https the name of the cookie has a prefix that no
+ * sibling host can plant.
  */
 const createRedirectCounter = (appUrl: string) => {
   const isSecure = appUrl.startsWith('https:')
@@ -68,7 +69,7 @@ const createRedirectCounter = (appUrl: string) => {
       const next = /^\d$/.test(value ?? '') ? Number(value) + 1 : 1
       return isDoubled || next > maxRedirects ? undefined : `${name}=${next}; Max-Age=10; ${attributes}`
     },
-    /** For a request with a session: the redirects before it were no loop. */
+    /** Clears the count after a request with a session: the redirects before it were no loop. */
     forget: (cookies: string | undefined) =>
       readCookie(cookies, name).value === undefined ? [] : [`${name}=; Max-Age=0; ${attributes}`],
   }

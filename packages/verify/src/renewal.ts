@@ -5,13 +5,13 @@ import { reasonOf } from './reason.js'
 import type { Verifier, VerifyRefusal } from './verifier.js'
 
 const limits = { milliseconds: 10_000, maxBytes: 16 * 1024 }
-/** Renewals of different sessions at one time. */
+/** At most so many sessions are renewed at one time. */
 const maxPending = 1_000
-/** After the service has issued a token that no setting here can accept, no other is asked for during this time. */
+/** How long no token is asked for after the service has issued one that these settings cannot accept. */
 const pause = 10_000
 /**
- * The settings of the two programs differ, so the next token would be refused too, for every user. Every other refusal is about
- * one session, which must not stop the renewals of the others.
+ * Refusals which mean that the settings of the two programs differ, so that every further token would be refused, too. Any other
+ * refusal is about one session, and must not stop the renewals of others.
  */
 const concernsAll: ReadonlySet<VerifyRefusal> = new Set(['unknown_key', 'bad_signature', 'wrong_issuer'])
 
@@ -21,7 +21,7 @@ const causes: Partial<Record<VerifyRefusal, string>> = {
 }
 
 export const tokenShape = /^[\w.-]{1,2048}$/
-/** With a value: the service also clears cookies of these names in other places. */
+/** Matches only a line with a value, because the service also clears cookies of this name at other domains. */
 const newAccessToken = /^access_token=([\w.-]+);/
 const sessionCookie = /^(?:access|refresh)_token=/
 
@@ -36,8 +36,8 @@ const signedOut: Renewed = { outcome: 'signed_out', setCookies: [] }
 const unavailable: Renewed = { outcome: 'unavailable', setCookies: [] }
 
 /**
- * Only the refresh token. With an access token that the service accepts and we refuse, such as one of the other algorithm
- * after a change of `ACCESS_TOKEN_ALGORITHM`, the service would renew nothing.
+ * Only the refresh token is sent. If the service accepted an access token that we refuse, such as one of the other algorithm after a
+ * change of `ACCESS_TOKEN_ALGORITHM`, it would renew nothing.
  */
 const headersFor = ({ refreshToken, ...client }: RenewalRequest) => ({
   cookie: `refresh_token=${refreshToken}`,
@@ -45,8 +45,8 @@ const headersFor = ({ refreshToken, ...client }: RenewalRequest) => ({
 })
 
 /**
- * New tokens for a request whose access token is missing or is refused, from the service. Requests with one refresh token
- * that arrive at the same time share one renewal.
+ * Gets new tokens from the service for a request whose access token is missing or refused. Requests with one refresh token that arrive
+ * at the same time share one renewal.
  */
 export const createRenewal = ({ service, verifyToken }: Verifier) => {
   const { serviceUrl, fetch, now, onProblem } = service
@@ -63,7 +63,7 @@ export const createRenewal = ({ service, verifyToken }: Verifier) => {
     onProblem(
       `the service has issued a token that is refused here (${checked.code}): ${causes[checked.code] ?? 'compare publicUrl, keys and clocks'}`,
     )
-    // At its absolute end a session gets a token with the seconds that are left, and they are over by the clock of this program.
+    // Shortly before its end, a session gets a token for the seconds that are left. By the clock of this program they may be over.
     return { outcome: checked.code === 'expired' ? 'signed_out' : 'unavailable', setCookies }
   }
 

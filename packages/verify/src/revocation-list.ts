@@ -1,11 +1,11 @@
-/** The service keeps its entries as long: no access token lives longer than 15 minutes. */
+/** The service keeps its entries for the same time. No access token lives longer than 15 minutes. */
 const retention = 20 * 60_000
 const sliceLength = 5 * 60_000
 
 /** Access tokens of the session with a lower `gen` are refused; null refuses all of them. */
 export type Entry = { sid: string; minGeneration: number | null }
 
-/** `from` is when the first entry was added. */
+/** `from` is the time at which the first entry was added. */
 type Slice = { from: number; entries: Map<string, number> }
 
 /**
@@ -13,7 +13,7 @@ type Slice = { from: number; entries: Map<string, number> }
  * newest entry is 20 minutes old.
  */
 export const createRevocationList = (now: () => number) => {
-  /** The newest first. */
+  /** The slices, newest first. */
   let slices: Slice[] = []
 
   const newest = () => {

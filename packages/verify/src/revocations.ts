@@ -6,13 +6,13 @@ import { isObject } from './token-text.js'
 /** How long the service waits for news before it answers, in seconds, and how long we wait for that answer. */
 const wait = 25
 const limits = { milliseconds: (wait + 15) * 1000, maxBytes: 4 * 1024 * 1024 }
-/** The service puts so many entries into one answer at most. One with fewer was the last of the list. */
+/** An answer has at most so many entries. An answer with fewer is the last of the list. */
 const pageSize = 10_000
 
 const firstDelay = 500
 const longestDelay = 10_000
 const longestAsked = 60_000
-/** Wrong keys count as failed sign-ins of this network: asking often would lock its users out. */
+/** How long to wait after a refusal. A wrong key counts as a failed sign-in of this network, so asking often would lock its users out. */
 const delays: Readonly<Record<number, number>> = { 401: 10 * 60_000, 403: 60_000 }
 
 export type RevocationState = {
@@ -40,7 +40,7 @@ const readAnswer = (text: string): Answer => {
   return { entries, cursor: answer.cursor }
 }
 
-/** Waiting does not help: the operator has to change the key. */
+/** The problems that last until the operator changes the key. */
 const reasons: Readonly<Record<number, string>> = {
   401: 'The service does not know the service key (401), or it has expired',
   403: 'The service key needs the scope revocations:read (403)',
@@ -56,13 +56,13 @@ class Refusal extends Error {
   }
 }
 
-/** `failures` are those before this one. */
+/** `failures` is the number of failures before this one. */
 const delayAfter = (error: unknown, failures: number) => {
   const backoff = Math.min(firstDelay * 2 ** Math.min(failures, 10), longestDelay)
   return Math.max(backoff * (0.5 + Math.random() / 2), error instanceof Refusal ? error.delay : 0)
 }
 
-/** Ends early when the signal is given. A waiting timer must not keep a program alive. */
+/** Waits, but ends early when the signal aborts. The timer must not keep a program alive. */
 const sleep = (milliseconds: number, signal: AbortSignal) =>
   new Promise<void>((resolve) => {
     const end = () => {
@@ -85,8 +85,8 @@ type Options = {
 export type Revocations = ReturnType<typeof followRevocations>
 
 /**
- * Follows the list of ended sessions: reads all of it, and then waits for news. Entries are only ever added, and drop out after 20
- * minutes. While the service is away, what is known stays in force.
+ * Follows the list of ended sessions: reads all of it, and then waits for news. Entries are only added, and drop out after 20 minutes.
+ * While the service is away, the known entries still count.
  */
 export const followRevocations = ({ url, serviceKey, fetch, now, onProblem }: Options) => {
   const list = createRevocationList(now)

@@ -11,13 +11,13 @@ const readSecrets = (given: string | readonly string[]) => {
   const secrets = (typeof given === 'string' ? given.split(',') : [...given]).map((secret) => secret.trim())
   for (const secret of secrets) {
     if (secret.length < shortest) throw new TypeError(`secret: each secret must have at least ${shortest} characters`)
-    // A published key in the place of a secret would let anyone sign tokens.
+    // If a published key were used as a secret, anyone could sign tokens.
     if (/^-----BEGIN|"kty"/.test(secret)) throw new TypeError('secret: this is a key and no secret. Use jwks instead')
   }
   return secrets
 }
 
-/** The id by which the service names a secret, which cannot be computed from it. */
+/** The id by which the service names a secret. The secret cannot be computed from it. */
 const keyIdOf = async (secret: string) => {
   const key = await crypto.subtle.importKey('raw', utf8(secret), 'HKDF', false, ['deriveBits'])
   const how = { name: 'HKDF', hash: 'SHA-256', salt: new Uint8Array(), info: utf8('key id') }

@@ -15,7 +15,7 @@ type KeySource =
     }
 
 export type RevocationSettings = {
-  /** From `latchkey service-key add NAME`. */
+  /** The key that `latchkey service-key add NAME` prints. */
   serviceKey: string
   /** Default: `/api/service/revocations` of the service. */
   url?: string
@@ -34,7 +34,7 @@ export type VerifierOptions = KeySource & {
   revocations?: RevocationSettings
   /** Seconds that the clock of this machine may be behind that of the service. Default: 30, at most 120. */
   leeway?: number
-  /** Told in one sentence when the service cannot be used. Default: `console.warn`. */
+  /** Called with one sentence when the service cannot be used. Default: `console.warn`. */
   onProblem?: (message: string) => void
   /** For tests. */
   fetch?: Fetch
@@ -59,7 +59,7 @@ const usualLeeway = 30
 const longestLeeway = 120
 const shortestMaxAge = 60
 
-/** What is wrong with an address. Nothing, if it is left out. */
+/** The fault of an address; undefined if it is right or left out. */
 export const faultOfAddress = (name: string, value: unknown) => {
   if (value === undefined) return undefined
   if (value === '') return `${name}: is empty`
@@ -75,7 +75,7 @@ export const addressOf = (name: string, value: string) => {
   return new URL(value).href.replace(/\/+$/, '')
 }
 
-/** What is wrong with a service key. */
+/** The fault of a service key; undefined if it is right. */
 export const faultOfServiceKey = (name: string, value: unknown) => {
   if (value === '') return `${name}: is empty`
   return typeof value === 'string' && /^[\x21-\x7e]{16,}$/.test(value) ? undefined : `${name}: must be a service key`
@@ -92,10 +92,10 @@ const faultsOfRevocations = (revocations: RevocationSettings) => {
   ]
 }
 
-/** Each names the option and not its value. `owner` is the function that the options were given to. */
+/** The faults of the options. Each names the option and not its value. `owner` is the function to which the options were passed. */
 export const faultsOfOptions = (options: VerifierOptions, owner: string) => {
   const { publicUrl, serviceUrl, secret, jwks, revocations, leeway = usualLeeway } = options
-  // Types alone do not stop a program in JavaScript.
+  // The types are checked here, too, because a program in JavaScript has none.
   return [
     ...unknownOptions(options, optionNames, owner),
     faultOfAddress('publicUrl', publicUrl ?? null),
@@ -109,7 +109,7 @@ export const faultsOfOptions = (options: VerifierOptions, owner: string) => {
   ]
 }
 
-/** Complete settings, or an error. */
+/** Returns complete settings, or throws an error. */
 export const readSettings = (options: VerifierOptions) => {
   refuseFaults(faultsOfOptions(options, 'createVerifier'))
   const { secret, jwks, revocations, leeway = usualLeeway } = options

@@ -38,14 +38,14 @@ export const sharedVerifier = (options: VerifierOptions, appUrl?: string): Share
   refuseFaults([...faultsOfOptions(options, 'createLatchkey'), faultOfAddress('appUrl', appUrl)])
   const shared: Map<string, ReturnType<typeof open>> = Reflect.get(globalThis, place) ?? new Map()
   Reflect.set(globalThis, place, shared)
-  // Each bundle has an `onProblem` of its own, with the same text. Only tests replace the others, and share nothing.
+  // Each bundle has an `onProblem` of its own, with the same text. Only tests replace `fetch` and `now`, and those share no verifier.
   const isOfTest = Boolean(options.fetch ?? options.now)
   const key = isOfTest ? String(Math.random()) : JSON.stringify({ ...options, onProblem: String(options.onProblem) })
   const known = shared.get(key) ?? open(options)
   shared.set(key, known)
   known.users += 1
   let isOpen = true
-  /** The last user closes it: the others would no longer learn of ended sessions. */
+  /** Only the last user closes the verifier, because the others would no longer learn of ended sessions. */
   const close = () => {
     if (isOpen) known.users -= 1
     isOpen = false

@@ -16,10 +16,10 @@ export type SsrOptions = VerifierOptions & {
 }
 export type SsrGuardOptions = Omit<GuardOptions, 'appUrl'>
 
-/** A `Request`, or as much of it as a framework on Node has. */
+/** A `Request`, or the parts of it that a framework on Node has. */
 export type SsrRequest = {
   readonly method: string
-  /** With the query, and with or without the origin. */
+  /** The address with its query, with or without its origin. */
   readonly url: string
   readonly headers: { get(name: string): string | null }
 }
@@ -27,13 +27,13 @@ export type SsrRequest = {
 export type SsrDetails = {
   /** The address of the page, if the framework adds something to it in the request. */
   readonly url?: URL
-  /** A script of the framework loads a page with this request: it is sent to sign in as a browser would be. */
+  /** Whether a script of the framework loads a page with this request. Then a visitor is sent to sign in, as with a navigation. */
   readonly isPage?: boolean
-  /** Of the client. */
+  /** The IP address of the client. */
   readonly address?: string
 }
 
-/** Both have all properties, so that `if (!decision.goOn)` compiles without `strict` too. */
+/** Both alternatives have all properties, so that `if (!decision.goOn)` compiles without `strict`, too. */
 export type SsrDecision =
   | {
       readonly goOn: true
@@ -42,7 +42,7 @@ export type SsrDecision =
       readonly auth: Verified | undefined
       /** Adds renewed tokens to the response of the application, and keeps what a user sees out of caches. Every response must go through it. */
       finish(response: Response): Response
-      /** What `finish` adds, for a framework whose responses cannot go through it. */
+      /** The headers that `finish` adds, for a framework whose responses cannot go through it. */
       readonly answerHeaders: Headers
     }
   | {
@@ -118,7 +118,7 @@ const createPageGuard =
       const { auth, setCookies } = decision.passed
       const finish = (response: Response) => {
         const carrying = withCookies(response, setCookies)
-        // What the application says about caches holds.
+        // The `cache-control` of the application stays.
         return auth && !carrying.headers.has('cache-control') ? uncached(carrying) : carrying
       }
       return { goOn: true, auth, finish, answerHeaders: finish(new Response()).headers }

@@ -5,7 +5,7 @@ const shape = /^([\w-]{1,256})\.([\w-]+)\.([\w-]+)$/
 
 export type TokenText = { header: string; payload: string; signed: string; signature: string }
 
-/** The three parts of a token, or nothing. Neither padding nor another alphabet is accepted. */
+/** The three parts of a token, or undefined. Neither padding nor another alphabet is accepted. */
 export const splitToken = (token: string): TokenText | undefined => {
   const [, header, payload, signature] = (token.length <= longestToken && shape.exec(token)) || []
   if (header === undefined || payload === undefined || signature === undefined) return undefined
@@ -14,7 +14,7 @@ export const splitToken = (token: string): TokenText | undefined => {
 
 export const utf8 = (text: string) => new TextEncoder().encode(text)
 
-/** Only for text that `splitToken` has accepted. A length that no bytes have makes `atob` throw. */
+/** Only for text that `splitToken` has accepted. A length that no base64 text has makes `atob` throw. */
 export const decodeBase64Url = (text: string) =>
   Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (character) => character.charCodeAt(0))
 
@@ -26,7 +26,7 @@ export const encodeBase64Url = (bytes: Uint8Array) =>
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-/** A part of a token as an object. Nothing if it is not base64url, UTF-8 or an object. */
+/** A part of a token as an object; undefined if it is not base64url, UTF-8 or an object. */
 export const readObject = (part: string): Readonly<Record<string, unknown>> | undefined => {
   try {
     const value: unknown = JSON.parse(decoder.decode(decodeBase64Url(part)))

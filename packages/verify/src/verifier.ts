@@ -13,17 +13,17 @@ export type VerifyRefusal =
   /** Two cookies with one name: one of them was planted. */
   | 'doubled'
   | 'malformed'
-  /** No key for it: another algorithm, another type of token, or a key that is not published. */
+  /** There is no key for the token: another algorithm, another type of token, or a key that is not published. */
   | 'unknown_key'
   | 'bad_signature'
   | 'bad_claims'
-  /** From another service, or for another audience. */
+  /** The token is from another service, or for another audience. */
   | 'wrong_issuer'
   | 'expired'
   | 'not_yet_valid'
   /** The user signed out, or the session was ended in another way. */
   | 'ended'
-  /** It cannot be known now: keys or ended sessions were never read. This is no sign-out. */
+  /** The token cannot be checked now, because keys or ended sessions were never read. This is no sign-out. */
   | 'unavailable'
 
 export type Refused = { readonly ok: false; readonly code: VerifyRefusal; readonly user?: undefined }
@@ -37,7 +37,7 @@ const keysFor = ({ secret, jwksUrl: url, fetch, now, onProblem }: Settings) =>
 const listFor = ({ revocations, fetch, now, onProblem }: Settings) =>
   revocations && followRevocations({ ...revocations, fetch, now, onProblem })
 
-/** How often `ready` looks. */
+/** How often `ready` checks, in milliseconds. */
 const pollInterval = 200
 
 /** Checks what changes from one request to the next: the time, and the list of ended sessions. */
@@ -57,7 +57,7 @@ const createCurrentCheck = (settings: Settings, list: ReturnType<typeof listFor>
   }
 }
 
-/** Signature and claims once for each token, what can change at every request. */
+/** Checks signature and claims once for each token, and at every request what can change. */
 const createTokenCheck = (settings: Settings, keys: ReturnType<typeof keysFor>, list: ReturnType<typeof listFor>) => {
   const { publicUrl } = settings
   const refusalNow = createCurrentCheck(settings, list)
@@ -86,7 +86,7 @@ const createTokenCheck = (settings: Settings, keys: ReturnType<typeof keysFor>, 
     const checked = known ?? (await checkText(token))
     if ('code' in checked) return checked
     const { verified, by } = checked
-    // Nothing waits from here on, so a key that was withdrawn during the check counts no more.
+    // No `await` follows, so a key that was withdrawn during the check is noticed here.
     if (!keys.holds(by)) return refuse('unknown_key')
     const refusal = refusalNow(verified.claims)
     if (refusal) return refuse(refusal)
@@ -97,7 +97,7 @@ const createTokenCheck = (settings: Settings, keys: ReturnType<typeof keysFor>, 
 
 export type Verifier = ReturnType<typeof createVerifier>
 
-/** Checks access tokens of one Latchkey service. A wrong option is an error at once; a bad token never is one. */
+/** Checks access tokens of one Latchkey service. A wrong option throws an error at once; a bad token never does. */
 export const createVerifier = (options: VerifierOptions) => {
   const settings = readSettings(options)
   const keys = keysFor(settings)
@@ -109,9 +109,9 @@ export const createVerifier = (options: VerifierOptions) => {
   return {
     /** The settings that the middleware needs. No secret is among them. */
     service: { publicUrl, serviceUrl, fetch, now, onProblem },
-    /** Any access token, wherever it comes from. */
+    /** Checks any access token, wherever it comes from. */
     verifyToken,
-    /** The access token in the cookie of a request. */
+    /** Checks the access token in the cookie of a request. */
     verify: async (request: AnyRequest): Promise<Verification> => {
       const { value, isDoubled } = readCookie(headerOf(request, 'cookie'), 'access_token')
       return isDoubled ? refuse('doubled') : verifyToken(value)
@@ -131,7 +131,7 @@ export const createVerifier = (options: VerifierOptions) => {
         await new Promise((resolve) => setTimeout(resolve, pollInterval))
       }
     },
-    /** Whether the list of ended sessions refuses what was known of this user before. */
+    /** Whether the list of ended sessions now refuses this user, who was verified before. */
     hasEnded: ({ claims: { sid, gen } }: Verified) => list?.refusesToken(sid, gen) ?? false,
     /** How old the list of ended sessions is. Undefined if none is followed. */
     revocations: (): RevocationState | undefined => list?.state(),
