@@ -1,4 +1,4 @@
-// docs/account-changes.md: what follows from each change of an account, from the table of the program.
+// Writes docs/account-changes.md from the table of the program: what follows from each change of an account.
 
 /** @type {(value: unknown) => string} */
 const cell = (value) => {

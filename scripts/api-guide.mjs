@@ -1,4 +1,4 @@
-// docs/api.md: every request of the API with its guard, its limiters and one sentence, and every limiter with what it counts.
+// Writes docs/api.md: every request of the API with its guard, its limiters and one sentence, and every limiter with what it counts.
 
 /** @typedef {import('../src/flows/api-document/api-document.routes.js').ListedRoute} ListedRoute */
 /** @typedef {import('../src/domain/limiters/limiters.js').LimiterRow} LimiterRow */
@@ -15,7 +15,7 @@ const routeRow = (route) =>
   `| \`${route.method} ${route.url}\` | ${route.needs} | ${limitersOf(route)} | ${cell(route.summary)} |`
 
 /** @type {(limit: LimiterRow['limit'], settings: Record<string, { meaning: string, fallback?: string }>) => string} */
-const amount = (limit, settings) => {
+const limitText = (limit, settings) => {
   if (typeof limit === 'string') return `\`${limit}\` (\`${settings[limit]?.fallback}\`)`
   const minutes = limit.window / 60_000
   return `${limit.maximum} in ${minutes === 60 ? '1 hour' : `${minutes} minute${minutes === 1 ? '' : 's'}`}`
@@ -27,13 +27,13 @@ const amount = (limit, settings) => {
  * @param {Record<string, { meaning: string, fallback?: string }>} settings
  */
 export const apiGuide = (routes, limiters, settings) => {
-  const shown = routes.filter(({ isHidden }) => !isHidden)
-  const groups = [...new Set(shown.map(({ tag }) => tag))].map((tag) => {
-    const rows = shown.filter((route) => route.tag === tag).map(routeRow)
+  const shownRoutes = routes.filter(({ isHidden }) => !isHidden)
+  const groups = [...new Set(shownRoutes.map(({ tag }) => tag))].map((tag) => {
+    const rows = shownRoutes.filter((route) => route.tag === tag).map(routeRow)
     return `## ${tag.charAt(0).toUpperCase()}${tag.slice(1)}\n\n| request | needs | limiters | what it does |\n|---|---|---|---|\n${rows.join('\n')}`
   })
   const rows = Object.entries(limiters).map(
-    ([name, { limit, about }]) => `| \`${name}\` | ${amount(limit, settings)} | ${cell(about)} |`,
+    ([name, { limit, about }]) => `| \`${name}\` | ${limitText(limit, settings)} | ${cell(about)} |`,
   )
   return `# The API
 

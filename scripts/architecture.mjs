@@ -1,4 +1,4 @@
-// `node scripts/architecture.mjs`: the rules of ARCHITECTURE.md over every file of ours.
+// `node scripts/architecture.mjs` checks the rules of ARCHITECTURE.md in every file of ours.
 import { realpathSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -23,10 +23,10 @@ const readModules = async () => {
 
 if (argv[1] && realpathSync(argv[1]) === fileURLToPath(import.meta.url)) {
   const modules = await readModules()
-  const found = findings(modules)
-  for (const line of found) console.log(line)
-  console.log(`${modules.length} files, ${found.length} findings`)
-  const unseen = emptyRings(modules)
-  if (unseen.length > 0) console.log(`No file was found in: ${unseen.join(', ')}`)
-  process.exitCode = found.length === 0 && unseen.length === 0 ? 0 : 1
+  const lines = findings(modules)
+  for (const line of lines) console.log(line)
+  console.log(`${modules.length} files, ${lines.length} findings`)
+  const ringsWithoutFiles = emptyRings(modules)
+  if (ringsWithoutFiles.length > 0) console.log(`No file was found in: ${ringsWithoutFiles.join(', ')}`)
+  process.exitCode = lines.length === 0 && ringsWithoutFiles.length === 0 ? 0 : 1
 }

@@ -1,4 +1,4 @@
-// Writes the commit that is built into dist/build.json, where the program finds it: the packed program and the image have no git.
+// Writes the commit into dist/build.json, where the program finds it, because the packed program and the image have no git.
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,8 +8,9 @@ import { replace } from './publish.mjs'
 const here = fileURLToPath(new URL('..', import.meta.url))
 
 /**
- * Twelve digits, and `-dirty` if files differ from the commit. `COMMIT` names it where a build has no git, such as in a container.
- * Undefined if neither knows it. A repository around this folder is not asked: its commit is another program's.
+ * The commit in twelve digits, with `-dirty` if files differ from it. `COMMIT` names the commit where a build has no git, such as in a
+ * container. If neither knows the commit, it is undefined. A repository around this folder is not asked, because it belongs to another
+ * program.
  * @type {(home?: string, given?: string) => string | undefined}
  */
 export const commitOf = (home = here, given = process.env.COMMIT) => {
@@ -23,6 +24,6 @@ export const commitOf = (home = here, given = process.env.COMMIT) => {
   }
 }
 
-/** @returns {Promise<boolean>} whether it was another one before */
+/** @returns {Promise<boolean>} whether the file has changed */
 export const writeBuildInfo = () =>
   replace(join(here, 'dist/build.json'), Buffer.from(`${JSON.stringify({ commit: commitOf() })}\n`))

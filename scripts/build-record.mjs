@@ -1,23 +1,23 @@
-// What the last build read and wrote, so that `npm test` after `npm ci`, and every `npm start`, know that another one would
+// Records what the last build read and wrote, so that `npm test` after `npm ci`, and every `npm start`, know that another build would
 // change nothing. Contents are compared, not times. `npm run build` always builds.
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { filesBelow, replace } from './publish.mjs'
 
-const read = ['src', 'web', 'scripts', 'migrations', 'packages']
-const written = ['dist', 'packages']
-// npm writes the last of these whenever it changes what is installed.
-const settings = ['package.json', 'package-lock.json', 'tsconfig.json', 'node_modules/.package-lock.json']
+const inputFolders = ['src', 'web', 'scripts', 'migrations', 'packages']
+const outputFolders = ['dist', 'packages']
+// npm writes the last of these files whenever it changes the installed packages.
+const inputFiles = ['package.json', 'package-lock.json', 'tsconfig.json', 'node_modules/.package-lock.json']
 
 /** @type {(path: string) => boolean} */
-const isRead = (path) => !/\.test\.tsx?$|^packages\/[^/]+\/(dist|node_modules)\//.test(path)
+const isInput = (path) => !/\.test\.tsx?$|^packages\/[^/]+\/(dist|node_modules)\//.test(path)
 
 /**
- * All but the name of the commit, which is written each time.
+ * All files in dist/ but the name of the commit, which is written each time.
  * @type {(path: string) => boolean}
  */
-const isWritten = (path) => /^(dist|packages\/[^/]+\/dist)\//.test(path) && path !== 'dist/build.json'
+const isOutput = (path) => /^(dist|packages\/[^/]+\/dist)\//.test(path) && path !== 'dist/build.json'
 
 /** @param {string} home the folder of the project */
 export const createBuildRecord = (home) => {
@@ -41,27 +41,27 @@ export const createBuildRecord = (home) => {
     return hash.digest('hex')
   }
 
-  /** What a build reads. Taken before it, so that the next build sees what changed during this one. */
+  /** A hash of what a build reads. It is taken before the build, so that the next build sees what changed during this one. */
   const inputs = async () => {
-    const paths = (await pathsBelow(read)).filter(isRead)
-    return hashOf([...paths, ...settings], home, process.version, process.platform, process.arch)
+    const paths = (await pathsBelow(inputFolders)).filter(isInput)
+    return hashOf([...paths, ...inputFiles], home, process.version, process.platform, process.arch)
   }
 
-  const outputs = async () => hashOf((await pathsBelow(written)).filter(isWritten))
+  const outputs = async () => hashOf((await pathsBelow(outputFolders)).filter(isOutput))
 
   return {
     inputs,
 
     /** @param {string} before what `inputs` returned before the build */
     write: async (before) => {
-      // Where nothing can be written, the next build does its work again.
+      // If the record cannot be written, the next build does its work again.
       await replace(record, Buffer.from(`${before} ${await outputs()}\n`)).catch(() => false)
     },
 
     /** Whether the last build read what is there now, and what it wrote is still there. */
     isCurrent: async () => {
-      const known = await readFile(record, 'utf8').catch(() => '')
-      return known !== '' && known === `${await inputs()} ${await outputs()}\n`
+      const recorded = await readFile(record, 'utf8').catch(() => '')
+      return recorded !== '' && recorded === `${await inputs()} ${await outputs()}\n`
     },
   }
 }

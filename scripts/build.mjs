@@ -1,5 +1,5 @@
-// Turns src/ into dist/: bundles the program and the pages, and prepares the embedded database's template; and builds the
-// packages into their own dist/. Only what differs is written. With --if-changed, nothing is done if nothing would change.
+// Makes dist/ from src/: bundles the program and the pages, and prepares the template of the embedded database. Builds the packages
+// into their own dist/. Only files that differ are written. With --if-changed, nothing is done if nothing would change.
 import { existsSync, realpathSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -19,7 +19,7 @@ const record = createBuildRecord(home)
 export const build = async () => {
   await writeLanguageLists()
   const inputs = await record.inputs()
-  // The template and the list of passwords are made by compiled modules.
+  // Compiled modules make the template and the list of passwords, so they come after the program.
   const program = async () => {
     const changes = await buildProgram()
     return changes + sumOf(await Promise.all([buildEmbeddedTemplate(), buildCommonPasswords()]))
@@ -30,7 +30,7 @@ export const build = async () => {
 }
 
 /**
- * A commit may have come without a change of what a build reads.
+ * The commit is written in any case, because a new commit need not change what a build reads.
  * @returns {Promise<number>} how many files changed
  */
 export const buildIfChanged = async () => ((await record.isCurrent()) ? Number(await writeBuildInfo()) : build())
@@ -40,33 +40,33 @@ const sumOf = (numbers) => numbers.reduce((sum, each) => sum + each, 0)
 
 const buildProgram = async () => {
   const { bundleProgram, compileModules } = await import('./program.mjs')
-  const made = await Promise.all([bundleProgram({ home, dist }), compileModules({ home, dist })])
-  const files = new Map(made.flat().map(({ path, contents }) => [pathInDist(path), contents]))
+  const outputs = await Promise.all([bundleProgram({ home, dist }), compileModules({ home, dist })])
+  const files = new Map(outputs.flat().map(({ path, contents }) => [pathInDist(path), contents]))
   const { list, earlier } = await listParts([...files.keys()])
   files.set(partsFile, Buffer.from(list))
-  const spare = (/** @type {string} */ path) => !isCompiled(path) || path.startsWith('web/') || earlier.has(path)
-  return publish({ folder: dist, files, spare })
+  const isKept = (/** @type {string} */ path) => !isCompiled(path) || path.startsWith('web/') || earlier.has(path)
+  return publish({ folder: dist, files, isKept })
 }
 
 const partsFile = 'parts.json'
 
 /**
  * A running service loads some of its parts late, so the parts of the build before this one stay. Their names change with
- * their content. A package that is published has only its own.
+ * their content. A published package has only its own parts.
  * @param {string[]} paths
  */
 const listParts = async (paths) => {
   const current = paths.filter((path) => path.startsWith('parts/')).sort()
   const text = await readFile(join(dist, partsFile), 'utf8').catch(() => '{"current":[],"earlier":[]}')
   /** @type {{ current: string[], earlier: string[] }} */
-  const known = JSON.parse(text)
-  const isSame = known.current.join() === current.join()
-  const earlier = isSame ? known.earlier : known.current
+  const lastBuild = JSON.parse(text)
+  const isSame = lastBuild.current.join() === current.join()
+  const earlier = isSame ? lastBuild.earlier : lastBuild.current
   const next = { current, earlier: argv.includes('--publish') ? [] : earlier }
   return { list: `${JSON.stringify(next)}\n`, earlier: new Set(next.earlier) }
 }
 
-// The pages know their own entry points: web/build.mjs exports buildWeb({ outdir, minify }).
+// The entry points of the pages stand in web/build.mjs, which exports buildWeb({ outdir, minify }).
 const buildPages = async () => {
   const script = join(home, 'web/build.mjs')
   if (!existsSync(script)) return 0
@@ -82,13 +82,13 @@ const buildPages = async () => {
   }
 }
 
-// Loaded late, because it needs esbuild, which may be missing: see main().
+// packages.mjs is loaded here, because it needs esbuild, which may be missing: see main().
 const buildPackages = async () => {
   const { buildPackages: make } = await import('./packages.mjs')
   return make()
 }
 
-// Does nothing if its output is up to date.
+// This does nothing if the template is up to date.
 const buildEmbeddedTemplate = async () => {
   const script = join(home, 'scripts/embedded-template.mjs')
   if (!existsSync(script)) return 0
@@ -96,7 +96,7 @@ const buildEmbeddedTemplate = async () => {
   return (await make()) ? 1 : 0
 }
 
-// Likewise.
+// This does nothing if the list is up to date.
 const buildCommonPasswords = async () => {
   const { buildCommonPasswords: make } = await import('./common-passwords.mjs')
   return (await make()) ? 1 : 0
@@ -119,7 +119,7 @@ const isInstalled = (/** @type {string} */ name) => {
   }
 }
 
-// Also runs for `npm ci --omit=dev` and `npm start` in a container: without esbuild, an existing dist/ is used.
+// This also runs for `npm ci --omit=dev` and `npm start` in a container. Without esbuild, an existing dist/ is used.
 const main = async () => {
   if (!isInstalled('esbuild')) {
     if (existsSync(join(dist, 'main.js'))) return

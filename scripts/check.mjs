@@ -1,4 +1,4 @@
-// Runs all gates at once. Prints a line for each, and the output of those that failed.
+// Runs all gates at once. Prints a line for each gate, and the output of those that failed.
 import { spawn } from 'node:child_process'
 import { realpathSync } from 'node:fs'
 import { setPriority } from 'node:os'
@@ -19,7 +19,7 @@ const gates = [
 ]
 
 /**
- * @param {number} priority of the processes: 19 leaves the cores to whatever else runs
+ * @param {number} priority of the processes: 19 leaves the cores to other programs
  * @returns {Promise<boolean>} whether every gate is passed
  */
 export const check = async (priority = 0) => {
@@ -31,7 +31,10 @@ export const check = async (priority = 0) => {
   return results.every(({ passed }) => passed)
 }
 
-/** @type {(gate: { name: string, command: string[] }, priority: number) => Promise<{ name: string, passed: boolean, output: string, seconds: string }>} */
+/**
+ * @type {(gate: { name: string, command: string[] }, priority: number) => Promise<{ name: string, passed: boolean, output: string,
+ * seconds: string }>}
+ */
 const runGate = async ({ name, command: [program = '', ...args] }, priority) => {
   const start = performance.now()
   const { code, output } = await run(program, args, priority)
@@ -42,7 +45,7 @@ const runGate = async ({ name, command: [program = '', ...args] }, priority) => 
 const run = (program, args, priority) =>
   new Promise((resolve) => {
     const file = program === 'node' ? process.execPath : `${home}/node_modules/.bin/${program}`
-    // The type checker is written in Go: a fifth of its time went into collecting garbage.
+    // The type checker is written in Go. With the default of GOGC it spends a fifth of its time on collecting garbage.
     const env = { ...process.env, NO_COLOR: '1', FORCE_COLOR: '0', GOGC: '1000' }
     const child = spawn(file, args, { cwd: home, env, stdio: ['ignore', 'pipe', 'pipe'] })
     if (child.pid && priority !== 0) setPriority(child.pid, priority)

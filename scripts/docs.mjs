@@ -1,4 +1,4 @@
-// Generates the references from the program. A test fails if one of them is out of date.
+// Generates the reference documents from the program. A test fails if one of them is out of date.
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -23,9 +23,9 @@ const { accountChangeTable } = await load('domain/accounts/account-change-table.
 /** Starts the service with these settings, and reads its API document and its routes. */
 const readApi = async (/** @type {(folder: string) => Record<string, string>} */ settingsFor) => {
   const dataDir = await mkdtemp(join(tmpdir(), 'latchkey-docs-'))
-  const fixed = { NODE_ENV: 'test', PORT: '0', DATA_DIR: dataDir, LOG_LEVEL: 'error', DRAIN_DELAY: '0ms' }
+  const fixedSettings = { NODE_ENV: 'test', PORT: '0', DATA_DIR: dataDir, LOG_LEVEL: 'error', DRAIN_DELAY: '0ms' }
   await writeFile(join(dataDir, 'service-keys'), '')
-  const app = await startApp(loadConfig({ ...fixed, ...settingsFor(dataDir) }), {
+  const app = await startApp(loadConfig({ ...fixedSettings, ...settingsFor(dataDir) }), {
     onFatal: (/** @type {unknown} */ error) => {
       throw error
     },
@@ -43,7 +43,7 @@ const { document } = await readApi(() => ({ MAIL_SIGN_IN: 'on' }))
 const { document: withAdministrators, routes } = await readApi(() => ({ ADMIN_GROUP: 'admins', MAIL_SIGN_IN: 'on' }))
 const { document: withPrograms } = await readApi((folder) => ({ SERVICE_KEYS_FILE: join(folder, 'service-keys') }))
 
-const named = new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(
+const languageNames = new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(
   languages.map((/** @type {string} */ language) => languageName(language, 'en')),
 )
 const looks = await readFile(new URL('docs/looks-and-words.md', root), 'utf8')
@@ -53,7 +53,7 @@ const files = {
   '.env.example': environmentExample(),
   'docs/api.md': apiGuide(routes, limiters, settings),
   'docs/account-changes.md': accountChangesGuide(accountChangeTable),
-  'docs/looks-and-words.md': looks.replace(/(?<=Pages are in ).*(?=, by the browser's language)/, named),
+  'docs/looks-and-words.md': looks.replace(/(?<=Pages are in ).*(?=, by the browser's language)/, languageNames),
   'docs/openapi.json': `${compactJson(document)}\n`,
   'docs/openapi-admin.json': `${compactJson(partOf(withAdministrators, forAdministrators))}\n`,
   'docs/openapi-service.json': `${compactJson(partOf(withPrograms, forPrograms))}\n`,

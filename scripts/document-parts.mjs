@@ -1,5 +1,5 @@
-// The requests of administrators and those of other programs stand in documents of their own: few read them, and they are there only
-// with ADMIN_GROUP or SERVICE_KEYS_FILE.
+// The requests of administrators and of other programs stand in documents of their own, because few people read them, and they exist
+// only with ADMIN_GROUP or SERVICE_KEYS_FILE.
 
 /** @typedef {Record<string, any>} Document */
 
@@ -7,7 +7,7 @@ export const forAdministrators = { path: '/api/auth/admin/', tag: 'administrator
 export const forPrograms = { path: '/api/service/', tag: 'for other programs' }
 
 /**
- * The components that a part of a document refers to, and that those refer to.
+ * The components that a part of a document refers to, directly or through other components.
  * @type {(part: unknown, components: Document, found?: Set<string>) => Set<string>}
  */
 const referencesIn = (part, components, found = new Set()) => {
@@ -21,7 +21,7 @@ const referencesIn = (part, components, found = new Set()) => {
 }
 
 /**
- * What a document says of the paths that begin so, which have one tag.
+ * The part of a document about the paths that start with `path` and have the tag.
  * @param {Document} document
  * @param {{ path: string, tag: string }} part
  */
@@ -29,11 +29,11 @@ export const partOf = ({ webhooks: _, components, ...document }, { path: beginni
   const paths = Object.fromEntries(Object.entries(document.paths).filter(([path]) => path.startsWith(beginning)))
   const tags = document.tags.filter((/** @type {{ name: string }} */ { name }) => name === tag)
   const used = referencesIn(paths, components)
-  const kept = Object.entries(components).map(([kind, each]) => [
+  const usedComponents = Object.entries(components).map(([kind, each]) => [
     kind,
     kind === 'securitySchemes'
       ? each
       : Object.fromEntries(Object.entries(each).filter(([name]) => used.has(`${kind} ${name}`))),
   ])
-  return { ...document, paths, tags, components: Object.fromEntries(kept) }
+  return { ...document, paths, tags, components: Object.fromEntries(usedComponents) }
 }

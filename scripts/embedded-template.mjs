@@ -1,5 +1,5 @@
-// Packs an embedded database with all migrations into dist/, so that the first start unpacks it instead of spending seconds on
-// creating one. Created again only if PGlite's version, our parameters or a migration change. Needs the compiled src/.
+// Packs an embedded database with all migrations into dist/, so that the first start unpacks it instead of creating one in several
+// seconds. It is packed again only if PGlite's version, our parameters or a migration change. It needs the compiled src/.
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
@@ -14,7 +14,7 @@ import { replace } from './publish.mjs'
 
 const dist = fileURLToPath(new URL('../dist', import.meta.url))
 const file = join(dist, 'embedded-template.tar.gz')
-const compiled = (/** @type {string} */ name) => pathToFileURL(join(dist, 'modules/platform/database', name)).href
+const moduleUrl = (/** @type {string} */ name) => pathToFileURL(join(dist, 'modules/platform/database', name)).href
 const migrations = fileURLToPath(new URL('../migrations', import.meta.url))
 const stamp = join(dist, 'embedded-template.version')
 
@@ -24,7 +24,7 @@ const installedVersion = () => {
 }
 
 const readMaker = async () => {
-  const { initdbParameters } = await import(compiled('pglite-directory.js'))
+  const { initdbParameters } = await import(moduleUrl('pglite-directory.js'))
   return { parameters: initdbParameters, maker: [installedVersion(), ...initdbParameters, sumOfMigrations()].join(' ') }
 }
 
@@ -38,9 +38,9 @@ const isUpToDate = (/** @type {string} */ maker) =>
   existsSync(file) && existsSync(stamp) && readFileSync(stamp, 'utf8').trim() === maker
 
 /**
- * In a process of its own, beside the rest of the build. Without the optimising compiler it takes half the time: nothing runs
- * twice.
- * @returns {Promise<boolean>} whether it was created again
+ * Packs the template in a process of its own, beside the rest of the build. Without the optimising compiler (`--liftoff-only`) it takes
+ * half the time, because nothing runs twice.
+ * @returns {Promise<boolean>} whether the template was packed again
  */
 export const buildEmbeddedTemplate = async () => {
   if (isUpToDate((await readMaker()).maker)) return false
@@ -49,10 +49,11 @@ export const buildEmbeddedTemplate = async () => {
 }
 
 /**
- * PostgreSQL writes the time and a few random bytes into a new database (for passwords that nobody asks of this one). They are the
- * same in every build, so that a release can be built again and compared byte by byte. For this process only.
+ * PostgreSQL writes the time and a few random bytes into a new database. Here they are the same in every build, so that a release can be
+ * built again and compared byte by byte. The random bytes are for passwords, which this database does not use. This changes the current
+ * process only.
  */
-const stopTimeAndChance = () => {
+const fixTimeAndRandomBytes = () => {
   const moment = Date.UTC(2026, 0, 1)
   const RealDate = Date
   globalThis.Date = new Proxy(RealDate, {
@@ -64,7 +65,7 @@ const stopTimeAndChance = () => {
 }
 
 /**
- * As much of the database port as `migrate` needs.
+ * The functions of a database that `migrate` needs.
  * @param {Pick<import('@electric-sql/pglite').PGlite, 'query' | 'exec'>} client
  */
 const sqlOf = (client) => ({
@@ -74,14 +75,14 @@ const sqlOf = (client) => ({
 
 /** @param {import('@electric-sql/pglite').PGlite} client */
 const applyMigrations = async (client) => {
-  const { migrate } = await import(compiled('migrate.js'))
+  const { migrate } = await import(moduleUrl('migrate.js'))
   /** @param {(sql: object) => Promise<unknown>} work */
-  const transaction = (work) => client.transaction((inside) => work(sqlOf(inside)))
+  const transaction = (work) => client.transaction((sql) => work(sqlOf(sql)))
   await migrate({ database: { ...sqlOf(client), transaction }, directory: migrations })
 }
 
 const pack = async () => {
-  stopTimeAndChance()
+  fixTimeAndRandomBytes()
   const { parameters, maker } = await readMaker()
   const { PGlite } = await import('@electric-sql/pglite')
   const database = await PGlite.create('memory://', { initDbStartParams: parameters })
@@ -91,7 +92,7 @@ const pack = async () => {
   await database.close()
   const packed = gzipSync(Buffer.from(await archive.arrayBuffer()), { level: 6 })
   await mkdir(dist, { recursive: true })
-  // Two builds at once must not leave half a file. The stamp is written last.
+  // The stamp is removed first and written last, so that two builds at once leave no stamp beside a file that is not complete.
   await rm(stamp, { force: true })
   await replace(file, packed)
   await replace(stamp, Buffer.from(`${maker}\n`))

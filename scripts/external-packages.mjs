@@ -1,4 +1,5 @@
-// These stay packages: they load other files of their own (machine code, WebAssembly, the code of a thread, word lists).
+// These packages are not bundled, because they load other files of their own (machine code, WebAssembly, the code of a thread, word
+// lists).
 export const external = [
   'bcrypt',
   'piscina',

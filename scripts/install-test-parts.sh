@@ -1,11 +1,11 @@
 #!/bin/bash
-# Installs the programs that the tests need and this machine lacks: on Debian and its derivatives, as root.
-# With the argument --long, also those of `npm run test:long`.
+# Installs the programs that the tests need and this machine lacks, on Debian and its derivatives, as root.
+# With the argument --long, it also installs those of `npm run test:long`.
 set -euo pipefail
 export PATH="$PATH:/usr/sbin:/sbin"
 
 missing=()
-need() { # package, then the places of a program in it, any of which will do
+need() { # the package, then names or paths of its program, one of which must exist
   local package=$1 program
   shift
   for program in "$@"; do
@@ -22,7 +22,7 @@ need openssl openssl
 need curl curl
 need jq jq
 need caddy caddy
-# The shell is Chromium without the windows around its pages, which take most of the time of a browser test.
+# The headless shell is Chromium without windows, which take most of the time of a browser test.
 if apt-cache show chromium-headless-shell >/dev/null 2>&1; then
   need chromium-headless-shell chromium-headless-shell
 else

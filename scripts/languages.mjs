@@ -1,5 +1,5 @@
-// A language is there when its words of pages are. The lists of languages follow from those files, and are written with each build:
-// a language without words of mails does not compile.
+// A language exists if it has words of pages in web/words. The lists of languages are written from those files with each build, so a
+// language without words of mails does not compile.
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 
 const root = new URL('..', import.meta.url)
@@ -15,11 +15,11 @@ const wordsOf = (languages) => {
   return `${note}${imports.join('')}\nexport const wordsIn = { ${languages.join(', ')} }\n`
 }
 
-/** By the path of each file. */
+/** The texts of the lists, by the path of each file. */
 export const languageLists = async () => {
   const names = await readdir(new URL('web/words', root))
   const found = names.flatMap((name) => /^([a-z]{2})\.ts$/.exec(name)?.[1] ?? []).sort()
-  // English first: a page that offers them shows them in this order.
+  // English comes first, because a page shows the languages in this order.
   const languages = ['en', ...found.filter((language) => language !== 'en')]
   return {
     'src/contract/language-codes.ts': codesOf(languages),

@@ -1,4 +1,4 @@
-// The list of what a package exports, for its README: read from the types that it is published with, so that it is never out of date.
+// Writes the list of exports into the README of each package. It is read from the published types, so that it is never out of date.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -25,7 +25,7 @@ const tableOf = async (name, folder, entries) => {
     const file = join(home, 'packages', folder, 'dist', entry)
     const [values, all] = await Promise.all([exportsOf(`${file}.js`), exportsOf(`${file}.d.ts`)])
     const types = all.filter((each) => !values.includes(each))
-    return `| \`${addressOf(name, entry)}\` | ${codes(values)} | ${codes(types)} |`
+    return `| \`${specifierOf(name, entry)}\` | ${codes(values)} | ${codes(types)} |`
   })
   return ['| import | values | types |', '|---|---|---|', ...(await Promise.all(rows))].join('\n')
 }
@@ -40,5 +40,5 @@ const exportsOf = async (file) => {
   return entries.flatMap(({ exportName }) => exportName.name ?? []).sort()
 }
 
-/** The entry that has the name of the package is the package itself. @param {string} name @param {string} entry */
-const addressOf = (name, entry) => (name.endsWith(`/${entry}`) ? name : `${name}/${entry}`)
+/** The import of an entry. The entry that has the name of the package is the package itself. @param {string} name @param {string} entry */
+const specifierOf = (name, entry) => (name.endsWith(`/${entry}`) ? name : `${name}/${entry}`)

@@ -1,8 +1,8 @@
-// How much of each package an application loads at most: minified, bundled with everything it needs, and compressed with gzip.
+// Checks how much of each package an application loads at most: minified, bundled with everything it needs, and compressed with gzip.
 import { gzipSync } from 'node:zlib'
 import { bundlePackage, readPackages } from './packages.mjs'
 
-/** In bytes, by the name of the package and its entry point. @type {Record<string, Record<string, number>>} */
+/** The budgets in bytes, by the name of the package and its entry point. @type {Record<string, Record<string, number>>} */
 const budgets = {
   '@latchkey/client': { client: 3_072, 'return-to': 600, react: 3_900 },
   '@latchkey/service': { service: 2_500 },

@@ -81,7 +81,7 @@ export const buildPackages = async () => {
 const contractModule = './contract.js'
 
 /**
- * The types of all packages, by their folders. What they import from the contract comes from a file of their own.
+ * The types of all packages, by their folders. Imports of the contract are replaced by imports of the package's own `contract.d.ts`.
  * @returns {Promise<Map<string, [path: string, text: string][]>>}
  */
 const declarationFiles = async () => {
@@ -92,14 +92,14 @@ const declarationFiles = async () => {
       cwd: home,
     })
     /** @type {Map<string, [string, string][]>} */
-    const found = new Map()
+    const filesByPackage = new Map()
     for (const path of await filesBelow(join(folder, 'packages'))) {
       const [name = '', , ...rest] = path.split('/')
       const text = await readFile(join(folder, 'packages', path), 'utf8')
-      const own = text.replaceAll(/(['"])#contract\/[\w-]+\.js\1/g, `'${contractModule}'`)
-      found.set(name, [...(found.get(name) ?? []), [rest.join('/'), own]])
+      const ownText = text.replaceAll(/(['"])#contract\/[\w-]+\.js\1/g, `'${contractModule}'`)
+      filesByPackage.set(name, [...(filesByPackage.get(name) ?? []), [rest.join('/'), ownText]])
     }
-    return found
+    return filesByPackage
   } finally {
     await rm(folder, { recursive: true, force: true })
   }

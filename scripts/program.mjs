@@ -1,16 +1,16 @@
-// What the build makes of src/. The program is bundled with its dependencies: Node needs a millisecond or more for each
-// module that it finds, reads and links, and a start would load a thousand of them.
+// Bundles src/ with its dependencies, because Node needs a millisecond or more for each module that it finds, reads and links, and a
+// start would load a thousand of them.
 import { build } from 'esbuild'
 import { external } from './external-packages.mjs'
 import { filesBelow } from './publish.mjs'
 
 /** @typedef {{ home: string, dist: string }} Place */
 
-/** The program, and what `@latchkey/testing` starts it by. */
+/** The program, and the module by which `@latchkey/testing` starts it. */
 const entries = ['src/main.ts', 'src/testing.ts']
 
 /** @type {(place: Place) => import('esbuild').BuildOptions & { write: false }} */
-const shared = ({ home, dist }) => ({
+const sharedOptions = ({ home, dist }) => ({
   absWorkingDir: home,
   outbase: 'src',
   outdir: dist,
@@ -22,24 +22,24 @@ const shared = ({ home, dist }) => ({
 })
 
 /**
- * The program, and the files of its threads. What is imported with `import()` becomes a file of its own in parts/, which is
- * read when it is needed.
+ * Bundles the program and the files of its threads. A module that is imported with `import()` becomes a file of its own in parts/,
+ * which is read when it is needed.
  * @param {Place} place
  */
 export const bundleProgram = async (place) => {
   const sources = await sourceFiles(place)
   const { outputFiles } = await build({
-    ...shared(place),
+    ...sharedOptions(place),
     entryPoints: sources.filter((path) => entries.includes(path) || path.endsWith('.worker.ts')),
     chunkNames: 'parts/[name]-[hash]',
     bundle: true,
     splitting: true,
     external,
-    // pg looks for this to recognise Cloudflare. Node 20 has none, and pg would load all of Node's fetch instead.
+    // pg looks at `navigator` to recognise Cloudflare. Node 20 has no `navigator`, and pg would load all of Node's fetch instead.
     define: { navigator: '{"userAgent":"Node.js"}' },
     sourcemap: true,
     sourcesContent: false,
-    // For dependencies in the older format, which call require() for Node's own modules.
+    // Dependencies in the older format call require() for Node's own modules.
     banner: {
       js: "import { createRequire as createRequireHere } from 'node:module'\nconst require = createRequireHere(import.meta.url)",
     },
@@ -48,13 +48,13 @@ export const bundleProgram = async (place) => {
 }
 
 /**
- * Each source file by itself, in modules/, for tools and tests that need one of them in a process of their own. They are not
- * a part of the program, and not shipped.
+ * Compiles each source file by itself into modules/, for tools and tests that need one of them in a process of their own. These files
+ * are no part of the program, and are not shipped.
  * @param {Place} place
  */
 export const compileModules = async (place) => {
   const { outputFiles } = await build({
-    ...shared(place),
+    ...sharedOptions(place),
     entryPoints: await sourceFiles(place),
     outdir: `${place.dist}/modules`,
   })

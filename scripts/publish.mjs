@@ -3,19 +3,19 @@ import { mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/
 import { dirname, join, relative } from 'node:path'
 
 /**
- * Makes `folder` contain exactly `files`. Files that are up to date are not written, and each change is a rename. So two
- * builds may run at once, or beside a running service, or on a read-only folder that is up to date.
- * @param {{ folder: string, files: Map<string, Uint8Array>, spare?: (path: string) => boolean }} wanted
+ * Makes `folder` contain exactly `files`, and other files that `isKept`. Files that are up to date are not written, and each change is a
+ * rename. So two builds may run at once, or beside a running service, or on a read-only folder that is up to date.
+ * @param {{ folder: string, files: Map<string, Uint8Array>, isKept?: (path: string) => boolean }} wanted
  * @returns {Promise<number>} how many files changed
  */
-export const publish = async ({ folder, files, spare = () => false }) => {
+export const publish = async ({ folder, files, isKept = () => false }) => {
   let changes = 0
   for (const [path, contents] of files) {
     if (await replace(join(folder, path), contents)) changes += 1
   }
   for (const path of await filesBelow(folder)) {
     // A draft belongs to another build that is running.
-    if (files.has(path) || spare(path) || path.endsWith('.draft')) continue
+    if (files.has(path) || isKept(path) || path.endsWith('.draft')) continue
     await rm(join(folder, path), { force: true })
     await removeEmptyParents(folder, path)
     changes += 1
@@ -28,7 +28,7 @@ export const publish = async ({ folder, files, spare = () => false }) => {
  * @returns {Promise<string[]>} paths relative to the folder, with forward slashes
  */
 export const filesBelow = async (folder) => {
-  const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(missingIs([]))
+  const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(ifMissing([]))
   return entries
     .filter((entry) => entry.isFile())
     .map((entry) => relative(folder, join(entry.parentPath, entry.name)).replaceAll('\\', '/'))
@@ -37,8 +37,8 @@ export const filesBelow = async (folder) => {
 
 /** @type {(file: string, contents: Uint8Array) => Promise<boolean>} */
 export const replace = async (file, contents) => {
-  const present = await readFile(file).catch(missingIs(undefined))
-  if (present?.equals(contents)) return false
+  const currentContents = await readFile(file).catch(ifMissing(undefined))
+  if (currentContents?.equals(contents)) return false
   const draft = `${file}.${randomUUID()}.draft`
   await mkdir(dirname(file), { recursive: true })
   await writeFile(draft, contents)
@@ -62,7 +62,7 @@ const removeEmptyParents = async (folder, path) => {
  * @param {T} instead
  * @returns {(error: NodeJS.ErrnoException) => T}
  */
-const missingIs = (instead) => (error) => {
+const ifMissing = (instead) => (error) => {
   if (error.code === 'ENOENT') return instead
   throw error
 }

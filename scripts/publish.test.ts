@@ -41,7 +41,7 @@ describe('publishing a build', () => {
     await mkdir(join(folder, 'web'))
     await writeFile(join(folder, 'web/page.js'), '')
 
-    await publish({ folder, files: filesOf({ 'main.js': '1' }), spare: (path) => path.startsWith('web/') })
+    await publish({ folder, files: filesOf({ 'main.js': '1' }), isKept: (path) => path.startsWith('web/') })
 
     expect(await filesBelow(folder)).toEqual(['main.js', 'web/page.js'])
   })

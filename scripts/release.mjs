@@ -1,6 +1,6 @@
-// `npm run release`: makes the files of a release of the last commit in release/, and tries them in an empty folder.
-//   --preview      of a commit whose changes have no version yet; the notes are those under "Unreleased"
-//   --image BASE   also the image, with buildah; BASE is the base image with its digest
+// `npm run release` makes the files of a release of the last commit in release/, and tries them in an empty folder.
+//   --preview      makes a preview of changes that have no version yet; the notes are those under "Unreleased"
+//   --image BASE   also makes the image, with buildah; BASE is the base image with its digest
 import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -12,7 +12,7 @@ import { tryRelease } from './release/try-release.mjs'
 
 const home = fileURLToPath(new URL('..', import.meta.url))
 
-/** What is not committed would be missing in the release. */
+/** Refuses to release if there are changes that are not committed, because they would be missing in the release. */
 const refuseChanges = async () => {
   const changes = (await run('git', ['status', '--porcelain'], { cwd: home })).trimEnd()
   if (changes !== '') throw new NotReleasable(`There are changes that are not committed:\n${changes}`)
@@ -32,13 +32,13 @@ const main = async () => {
   const values = readOptions()
   await refuseChanges()
   const target = join(home, 'release')
-  // Renamed at the end: a release that fails leaves the earlier one as it is.
+  // The folder is renamed at the end, so that a release that fails leaves the earlier one as it is.
   const folder = join(home, 'release.new')
   await rm(folder, { recursive: true, force: true })
   const say = (/** @type {string} */ line) => console.log(line)
   try {
-    const wishes = { home, folder, isPreview: values.preview ?? false, baseImage: values.image, say }
-    const { version, commit } = await makeRelease(wishes)
+    const options = { home, folder, isPreview: values.preview ?? false, baseImage: values.image, say }
+    const { version, commit } = await makeRelease(options)
     await tryRelease({ folder, version, commit, say })
     await rm(target, { recursive: true, force: true })
     await rename(folder, target)

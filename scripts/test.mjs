@@ -1,7 +1,7 @@
-// `npm test`: parts, build, then gates and tests side by side, and one line that says how it went. With arguments
-// (`npm test -- src/domain`) only those tests, without gates. `npm run test:long`: see vitest.long.config.ts.
-// `npm run coverage`: all tests, with the share of the lines that they run. test/support/servers/ starts the servers that
-// the tests use.
+// `npm test` installs what is missing, builds, runs gates and tests side by side, and prints one line that says how it went. With
+// arguments (`npm test -- src/domain`) it runs only those tests, without gates. `npm run test:long` runs those of vitest.long.config.ts.
+// `npm run coverage` runs all tests, and shows the share of the lines that they run. test/support/servers/ starts the servers that the
+// tests use.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
@@ -14,25 +14,25 @@ import { check } from './check.mjs'
 const home = fileURLToPath(new URL('..', import.meta.url))
 
 const main = async () => {
-  const given = process.argv.slice(2)
-  const isLong = given.includes('--long')
-  const chosen = isLong ? ['--config', 'vitest.long.config.ts', ...given.filter((each) => each !== '--long')] : given
+  const args = process.argv.slice(2)
+  const isLong = args.includes('--long')
+  const vitestArgs = isLong ? ['--config', 'vitest.long.config.ts', ...args.filter((each) => each !== '--long')] : args
   await Promise.all([installParts(isLong ? ['--long'] : []), buildIfChanged()])
-  // The gates take what the tests leave: many tests wait, and some measure time.
-  const [gatesPassed, results] = await Promise.all([chosen.length > 0 || check(19), runVitest(chosen)])
-  const { code, passed, skipped, slowest, ...counted } = results
+  // The gates have a low priority, because some tests measure time. Many tests wait, which leaves time for the gates.
+  const [gatesPassed, results] = await Promise.all([vitestArgs.length > 0 || check(19), runVitest(vitestArgs)])
+  const { code, passed, skipped, slowest, ...counts } = results
   // An error outside of the tests, or a run that was stopped, must not look like a success.
-  const failed = code !== 0 && counted.failed === 0 ? 1 : counted.failed
+  const failed = code !== 0 && counts.failed === 0 ? 1 : counts.failed
 
   if (slowest.length > 1) console.log(`The slowest files, in seconds:\n${slowest.join('\n')}`)
   if (skipped > 0) console.log(`${skipped} skipped`)
   if (!gatesPassed) console.log('A gate found something: see above, or run npm run check')
-  if (failed > counted.failed) console.log('The test run itself failed: see above')
+  if (failed > counts.failed) console.log('The test run itself failed: see above')
   console.log(`${passed} passed, ${failed} failed`)
   return code === 0 && gatesPassed ? 0 : code || 1
 }
 
-// Only where it needs no question. Elsewhere the tests say in one line what is missing.
+// Programs are installed only where this needs no password. Elsewhere the tests say in one line what is missing.
 /** @param {string[]} args */
 const installParts = async (args) => {
   if (process.getuid?.() !== 0 || !existsSync('/etc/debian_version')) return
@@ -47,7 +47,7 @@ const runVitest = async (args) => {
   try {
     const vitest = join(home, 'node_modules/vitest/vitest.mjs')
     const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`]
-    // A change of words alone has no tests.
+    // A change of words alone has no tests, which is no failure.
     if (args.includes('--changed')) reporters.push('--passWithNoTests')
     const settings = { TEST_COMPILED_SOURCES: needsSources(args) ? '' : '1' }
     const code = await run(process.execPath, [vitest, 'run', ...reporters, ...args], settings)
@@ -58,8 +58,8 @@ const runVitest = async (args) => {
 }
 
 /**
- * The build has just compiled the sources, and Node loads them as they are (test/support/compiled-sources.ts). These two need
- * Vite to read them.
+ * Whether Vite must read the sources, which these two options need. Otherwise Node loads the sources that the build has just compiled
+ * (test/support/compiled-sources.ts).
  * @type {(args: string[]) => boolean}
  */
 const needsSources = (args) => args.some((each) => /^--(changed|coverage)\b/.test(each))
@@ -74,18 +74,18 @@ const readCounts = async (file) => {
   const tests = testResults.flatMap(({ assertionResults }) => assertionResults)
   const count = (/** @type {string[]} */ ...statuses) => tests.filter(({ status }) => statuses.includes(status)).length
   // A file that could not be loaded has no tests, and counts as one failure.
-  const broken = testResults.filter(({ status, assertionResults }) => {
+  const unloadedFiles = testResults.filter(({ status, assertionResults }) => {
     return status === 'failed' && !assertionResults.some((test) => test.status === 'failed')
   })
   return {
     passed: count('passed'),
-    failed: count('failed') + broken.length,
+    failed: count('failed') + unloadedFiles.length,
     skipped: count('skipped', 'pending', 'todo', 'disabled'),
     slowest: slowestOf(testResults),
   }
 }
 
-/** So that what a test costs is known: the twenty files that took longest, a line for each. @param {FileResult[]} files */
+/** The twenty files that took longest, a line for each, so that the cost of tests is known. @param {FileResult[]} files */
 const slowestOf = (files) =>
   files
     .map(({ name, startTime, endTime }) => ({ path: relative(home, name), seconds: (endTime - startTime) / 1000 }))
@@ -98,7 +98,7 @@ const run = (command, args, settings = {}) =>
   new Promise((resolve, reject) => {
     const env = { ...process.env, ...settings }
     const child = spawn(command, args, { cwd: home, env, stdio: ['ignore', 'inherit', 'inherit'] })
-    // Ctrl-C reaches the child by itself; a signal to this process alone is passed on. In both cases we wait for the child.
+    // Ctrl-C reaches the child by itself. A signal to this process alone is passed on. In both cases this process waits for the child.
     const passOn = () => child.kill('SIGTERM')
     const wait = () => {}
     process.on('SIGTERM', passOn).on('SIGINT', wait)

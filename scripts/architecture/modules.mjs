@@ -1,4 +1,4 @@
-// What the rules need to know about a source file, read from its syntax tree.
+// Reads what the rules need to know about a source file from its syntax tree.
 import { readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { parseSync } from 'vite'
@@ -6,11 +6,26 @@ import { shapeOf, shapeTaken } from './parts.mjs'
 import { readRows } from './rows.mjs'
 import { childrenOf, functionsIn, isFunction, isNode, listIn, nameIn, walk } from './syntax.mjs'
 
-/** `names`: what of it is used. @typedef {{ specifier: string, target: string, names: string[], line: number, dynamic: boolean, typeOnly: boolean }} Import */
-/** `ownLines` leaves out the functions inside. @typedef {{ name: string, line: number, lines: number, ownLines: number }} FunctionSize */
-/** A module of Node, or of a package. @typedef {{ name: string, line: number }} OutsideImport */
-/** What a factory takes, and how many functions it returns: its own, and those of other factories without some (`left`). @typedef {{ name: string, line: number, takes: Shape, own: number, spreads: { factory: string, left: number }[] }} Factory */
-/** @typedef {{ path: string, lines: number, imports: Import[], outsideImports: OutsideImport[], functions: FunctionSize[], defaultExports: number[], environmentReads: number[], requests: number[], sessionBegins: number[], rowsGivenAway: number[], rowExports: string[], types: Record<string, Shape>, factories: Factory[], tupleDeclarations: number[], literalSpreads: number[] }} Module */
+/**
+ * `names` are the names that are imported. @typedef {{ specifier: string, target: string, names: string[], line: number, dynamic:
+ * boolean, typeOnly: boolean }} Import
+ */
+/**
+ * `ownLines` leaves out the lines of inner functions. @typedef {{ name: string, line: number, lines: number, ownLines: number }}
+ * FunctionSize
+ */
+/** An import of Node, or of a package. @typedef {{ name: string, line: number }} OutsideImport */
+/**
+ * What a factory takes, and how many functions it returns: `own` ones, and those of the factories that it spreads, without `left`
+ * of them. @typedef {{ name: string, line: number, takes: Shape, own: number, spreads: { factory: string, left: number }[] }}
+ * Factory
+ */
+/**
+ * @typedef {{ path: string, lines: number, imports: Import[], outsideImports: OutsideImport[], functions: FunctionSize[],
+ * defaultExports: number[], environmentReads: number[], requests: number[], sessionBegins: number[], rowsGivenAway: number[],
+ * rowExports: string[], types: Record<string, Shape>, factories: Factory[], tupleDeclarations: number[], literalSpreads: number[]
+ * }} Module
+ */
 /** @typedef {import('./syntax.mjs').Node} Node */
 /** @typedef {import('./parts.mjs').Shape} Shape */
 
@@ -61,7 +76,7 @@ export const readModule = (path, text) => {
   return module
 }
 
-/** The line of an offset, from 1. @type {(text: string) => (offset: number) => number} */
+/** Finds the line of an offset, counted from 1. @type {(text: string) => (offset: number) => number} */
 const createLines = (text) => {
   const ends = [...text.matchAll(/\n/g)].map(({ index }) => index)
   return (offset) => {
@@ -80,7 +95,7 @@ const createLines = (text) => {
 const measure = (node, parent, lineAt) => {
   const linesOf = (/** @type {Node} */ { start, end }) => lineAt(end) - lineAt(start) + 1
   const lines = linesOf(node)
-  // The first line of an inner function counts for the outer one, which names it there.
+  // The first line of an inner function counts for the outer function, which names it in that line.
   const inside = functionsIn(node).reduce((sum, inner) => sum + linesOf(inner) - 1, 0)
   return { name: nameOf(node, parent), line: lineAt(node.start), lines, ownLines: lines - inside }
 }

@@ -1,10 +1,11 @@
-// What a factory takes, as its types say it: also by types of other files, and `Parameters<typeof createOther>[0]`.
+// Reads from its types what a factory takes, also from types of other files and from `Parameters<typeof createOther>[0]`.
 import { isNode, listIn, nameIn } from './syntax.mjs'
 
 /** @typedef {import('./syntax.mjs').Node} Node */
 /** @typedef {import('./modules.mjs').Module} Module */
 /**
- * Members by name; the members of a type with this name; what another factory takes; all of these together; the same without some.
+ * The shape of a parameter: the names of its members, the members of a named type, what another factory takes, several shapes
+ * together, or a shape without some members.
  * @typedef {{ members: string[] } | { type: string } | { factory: string } | { all: Shape[] } | { without: string[], from: Shape }} Shape
  */
 
@@ -38,7 +39,7 @@ const wordsIn = (type) => {
   return type.type === 'TSUnionType' ? listIn(type.types).flatMap(wordsIn) : [nameIn(type.literal) ?? '']
 }
 
-// A noun is one part, however much it can do, and so are settings. An object of parts is as many as it has.
+// A noun is one part, however much it can do, and settings are one part. An object of parts counts as the number of its members.
 /** @type {(type: Node, ownTypes: Record<string, Shape>) => boolean} */
 const isListOfParts = ({ type, typeName }, ownTypes) =>
   type !== 'TSTypeReference' ||
@@ -58,7 +59,8 @@ export const shapeTaken = (parameters, ownTypes) => ({
 })
 
 /**
- * The names of all parts, as far as the files say: `place` has the shape, and the tree the files that it imports.
+ * The names of all parts, as far as the files show them. `place` is the module with the shape, and `tree` has the modules that it
+ * imports.
  * @type {(shape: Shape, place: Module, tree: Map<string, Module>) => string[]}
  */
 export const partsOf = (shape, place, tree) => {

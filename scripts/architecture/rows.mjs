@@ -1,10 +1,14 @@
-// Where a noun gives rows of its store away: by a function that it exports, or by one of an object that such a function returns.
+// Finds where a noun gives rows of its store away: by a function that it exports, or by a function of an object that such a function
+// returns.
 import { childrenOf, isFunction, isNode, listIn, nameIn } from './syntax.mjs'
 
 /** @typedef {import('./syntax.mjs').Node} Node */
-/** What a name stands for at this place: the value that it was declared with. @typedef {Map<string, Node>} Scope */
+/** The names that are known at a place, each with the value that it was declared with. @typedef {Map<string, Node>} Scope */
 
-/** Where rows leave the file, and by which of its exports they go to its own folder only. @type {(program: Node) => { rowsGivenAway: number[], rowExports: string[] }} */
+/**
+ * The offsets at which rows leave the folder, and the exports that give rows to files of the same folder. @type {(program: Node) =>
+ * { rowsGivenAway: number[], rowExports: string[] }}
+ */
 export const readRows = (program) => {
   const statements = listIn(program.body)
   const stores = new Set(
@@ -27,13 +31,13 @@ export const readRows = (program) => {
   }
 }
 
-// A function of a folder that hands rows to its neighbours says so: createNoteRows, findNoteRow.
+// A function that gives rows to other files of its folder says so in its name: createNoteRows, findNoteRow.
 /** @type {(name: string | undefined) => boolean} */
 const isNamedForRows = (name = '') => /Rows?$/.test(name)
 
 /** @type {(stores: Set<string | undefined>) => { rowsIn: (value: unknown, scope: Scope) => number[] }} */
 const createRowFinder = (stores) => {
-  /** The offsets of what gives rows to the one who gets this value. @type {(value: unknown, scope: Scope) => number[]} */
+  /** The offsets of the expressions that make this value hold rows. @type {(value: unknown, scope: Scope) => number[]} */
   const rowsIn = (value, scope) => {
     if (!isNode(value)) return []
     if (isFunction(value)) return rowsReturnedBy(value, scope)
@@ -48,12 +52,12 @@ const createRowFinder = (stores) => {
   const rowsOfCall = (call, scope) => {
     const callee = /** @type {Node} */ (call.callee)
     if (stores.has(nameIn(callee.object ?? callee))) return [call.start]
-    // database.transaction((sql) => …) answers what its function does.
+    // database.transaction((sql) => …) returns what its function returns.
     const functions = listIn(call.arguments).filter(isFunction)
     return [...(callee.type === 'Identifier' ? [callee] : []), ...functions].flatMap((each) => rowsIn(each, scope))
   }
 
-  // A name is looked up once: a function may call itself.
+  // A name is looked up once, because a function may call itself.
   /** @type {(name: string, scope: Scope) => number[]} */
   const rowsInName = (name, scope) => {
     const rest = new Map(scope)
@@ -71,7 +75,7 @@ const createRowFinder = (stores) => {
   return { rowsIn }
 }
 
-/** What a value is one of, or consists of. @type {(value: Node) => unknown[]} */
+/** The expressions that a value may be, or consists of. @type {(value: Node) => unknown[]} */
 const partsOf = ({ type, argument, expression, consequent, alternate, left, right, properties, value }) => {
   if (/^(AwaitExpression|SpreadElement)$/.test(type)) return [argument]
   if (type === 'ParenthesizedExpression') return [expression]

@@ -1,4 +1,4 @@
-// The rules of ARCHITECTURE.md. Each is a function that takes a module and returns what is wrong with it.
+// The rules of ARCHITECTURE.md. Each rule is a function that takes a module and returns its faults.
 import { posix } from 'node:path'
 import { aliases } from './modules.mjs'
 import { partsOf } from './parts.mjs'
@@ -10,7 +10,7 @@ import { partsOf } from './parts.mjs'
 /** Every module by its path. @typedef {Map<string, Module>} Tree */
 /** @typedef {(module: Module, tree: Tree) => Finding[]} Rule */
 
-// From the outside in. A file imports from its own ring and from the rings after it.
+// The rings from the outside to the inside. A file imports from its own ring and from the rings after it.
 const rings = [
   ['main', 'testing'],
   ['commands'],
@@ -23,7 +23,7 @@ const rings = [
   ['contract'],
   ['lib'],
 ]
-const drawers = /^(utils?|helpers?|common|shared|misc)$/
+const vagueNames = /^(utils?|helpers?|common|shared|misc)$/
 const longestFile = 400
 const longestFunction = 60
 const maxParts = 8
@@ -35,22 +35,22 @@ const hasAPlace = ({ path }) =>
 
 /** @type {Rule} */
 const importsInwards = ({ path, imports }) =>
-  inSourceAndNoTest(path)
+  isSourceAndNoTest(path)
     ? imports
         .filter(({ target }) => !isSource(target) || ringOf(target) < ringOf(path))
         .map(({ target, line }) => ({ line, says: `${partOf(path)} must not import ${target}` }))
     : []
 
-// Browsers, servers and clients in other programs load the contract: nothing in it may need Node.
+// Browsers, servers and clients in other programs load the contract, so nothing in it may need Node.
 /** @type {Rule} */
 const contractIsPure = ({ path, outsideImports }) =>
-  inSourceAndNoTest(path) && partOf(path) === 'contract'
+  isSourceAndNoTest(path) && partOf(path) === 'contract'
     ? outsideImports
         .filter(({ name }) => name !== 'typebox')
         .map(({ name, line }) => ({ line, says: `the contract imports itself, lib and typebox, not ${name}` }))
     : []
 
-// A package is published by itself: the build puts what it uses of the contract into it.
+// A package is published by itself. The build copies into it what it uses of the contract.
 /** @type {Rule} */
 const packagesStandAlone = ({ path, imports }) =>
   path.startsWith('packages/') && !isTest(path)
@@ -67,7 +67,7 @@ const pagesKnowTheContract = ({ path, imports }) =>
         .map(({ target, line }) => ({ line, says: `pages import only src/contract of src, not ${target}` }))
     : []
 
-// Inside of src/ and of each package paths are relative: their files are also compiled one by one.
+// Inside of src/ and of each package paths are relative, because their files are also compiled one by one.
 /** @type {Rule} */
 const importsByAlias = ({ path, imports }) =>
   imports
@@ -77,10 +77,10 @@ const importsByAlias = ({ path, imports }) =>
     })
     .map(({ specifier, line }) => ({ line, says: `import ${specifier} by its alias: see paths in tsconfig.json` }))
 
-// A route sends refusals by its own list (http/route-refusals.ts), so that one which it has not named does not compile.
+// A route sends refusals by its own list (http/route-refusals.ts), so that a refusal that is not in the list does not compile.
 /** @type {Rule} */
 const routesNameTheirRefusals = ({ path, imports }) =>
-  inSourceAndNoTest(path) && partOf(path) === 'flows'
+  isSourceAndNoTest(path) && partOf(path) === 'flows'
     ? imports
         .filter(({ target }) => target === 'src/http/errors.ts')
         .map(({ line }) => ({ line, says: 'a flow sends refusals by routeRefusals, not by http/errors.ts' }))
@@ -96,7 +96,7 @@ const importsWhatIsThere = ({ path, imports }, tree) =>
 
 /** @type {Rule} */
 const flowsStandAlone = ({ path, imports }) =>
-  inSourceAndNoTest(path) && partOf(path) === 'flows'
+  isSourceAndNoTest(path) && partOf(path) === 'flows'
     ? imports
         .filter(({ target }) => partOf(target) === 'flows' && flowOf(target) !== flowOf(path))
         .map(({ target, line }) => ({ line, says: `a flow must not import a flow: ${target}` }))
@@ -106,14 +106,14 @@ const flowsStandAlone = ({ path, imports }) =>
 const storesStayHome = ({ path, imports }) =>
   imports
     .filter(({ target }) => target.endsWith('.store.ts') && posix.dirname(target) !== posix.dirname(path))
-    // One suite runs every statement on both databases.
+    // The tests of contracts run every statement on both databases.
     .filter(() => !path.startsWith('test/contracts/'))
     .map(({ target, line }) => ({ line, says: `a store is imported only from its own folder: ${target}` }))
 
-// Columns are known to the folder of their table only.
+// Only the folder of a table knows its columns.
 /** @type {Rule} */
 const nounsKeepTheirRows = ({ path, rowsGivenAway, imports }, tree) =>
-  inSourceAndNoTest(path) && !path.endsWith('.store.ts')
+  isSourceAndNoTest(path) && !path.endsWith('.store.ts')
     ? [
         ...(partOf(path) === 'domain' ? rowsGivenAway : []).map((line) => ({
           line,
@@ -129,7 +129,7 @@ const nounsKeepTheirRows = ({ path, rowsGivenAway, imports }, tree) =>
 // A production process must not even load the files of the development providers.
 /** @type {Rule} */
 const devProvidersAreOptional = ({ path, imports }) =>
-  inSourceAndNoTest(path) && partOf(path) !== 'dev-providers'
+  isSourceAndNoTest(path) && partOf(path) !== 'dev-providers'
     ? imports
         .filter(({ target }) => partOf(target) === 'dev-providers')
         .filter(({ dynamic, typeOnly }) => partOf(path) !== 'app' || !(dynamic || typeOnly))
@@ -146,19 +146,19 @@ const pagesAskByTheClient = ({ path, requests }) =>
 // Which proofs are enough for a session is decided in one place.
 /** @type {Rule} */
 const oneWayIntoASession = ({ path, sessionBegins }) =>
-  inSourceAndNoTest(path) && !path.startsWith('src/domain/sign-in/')
+  isSourceAndNoTest(path) && !path.startsWith('src/domain/sign-in/')
     ? sessionBegins.map((line) => ({ line, says: 'only src/domain/sign-in begins sessions' }))
     : []
 
 /** @type {Rule} */
 const configReadsTheEnvironment = ({ path, environmentReads }) =>
-  inSourceAndNoTest(path) && partOf(path) !== 'config'
+  isSourceAndNoTest(path) && partOf(path) !== 'config'
     ? environmentReads.map((line) => ({ line, says: 'process.env is read in config.ts only' }))
     : []
 
 /** @type {Rule} */
 const exportsByName = ({ path, defaultExports }) =>
-  // Vite and the frameworks ask for them.
+  // Vite and the frameworks need default exports.
   /(^|\/)(vite|vitest)\.config\.ts$|^examples\/(next\/app|nuxt\/(app|server))\/|^examples\/\w+\/\w+\.config\./.test(
     path,
   )
@@ -171,7 +171,7 @@ const isNamedForWhatItIs = ({ path }) => [
   ...posix
     .dirname(path)
     .split('/')
-    .filter((folder) => drawers.test(folder))
+    .filter((folder) => vagueNames.test(folder))
     .map((folder) => ({ line: 1, says: `no folder called ${folder}: name it for a verb or a noun` })),
   ...(/(^|\/)(utils?|helpers?|common|shared|misc)\.\w+$/.test(path)
     ? [{ line: 1, says: 'name it for what it holds' }]
@@ -185,7 +185,8 @@ const filesAreShort = ({ path, lines }) =>
     ? [{ line: lines, says: `${lines} lines; a file stays under ${longestFile}` }]
     : []
 
-// A test file is a list of tests, and what starts a server for many tests is one of its parts: the functions inside are measured.
+// A test file is a list of tests and is not measured. In test/, functions that start servers hold many inner functions, so only their
+// own lines are measured.
 /** @type {Rule} */
 const functionsAreShort = ({ path, functions }) =>
   isTest(path)
@@ -207,7 +208,7 @@ const factoriesAreSmall = (module, tree) =>
           name,
           line,
           parts: module.path.startsWith('src/app/') ? 0 : partsOf(factory.takes, module, tree).length,
-          returned: isList(module.path) ? 0 : returnedBy(factory, module, tree),
+          returned: returnsManyFunctions(module.path) ? 0 : returnedBy(factory, module, tree),
         }))
         .filter(({ parts, returned }) => parts > maxParts || returned > maxReturned)
         .map(({ name, parts, returned, line }) => ({
@@ -215,11 +216,15 @@ const factoriesAreSmall = (module, tree) =>
           says: `${name} takes ${parts} parts and returns ${returned}: at most ${maxParts} and ${maxReturned}`,
         }))
 
-// What puts the program together returns its parts, and the client has a function for each request.
+// The functions of src/app return the parts of the program, and the client has a function for each request.
 /** @type {(path: string) => boolean} */
-const isList = (path) => path.startsWith('src/app/') || /^packages\/client\/src\/(calls|client)\.ts$/.test(path)
+const returnsManyFunctions = (path) =>
+  path.startsWith('src/app/') || /^packages\/client\/src\/(calls|client)\.ts$/.test(path)
 
-/** With what its spreads bring, as far as the tree says. @type {(factory: Pick<Factory, 'own' | 'spreads'>, module: Module, tree: Tree) => number} */
+/**
+ * How many functions a factory returns, with those of the factories that it spreads, as far as the tree has them. @type {(factory:
+ * Pick<Factory, 'own' | 'spreads'>, module: Module, tree: Tree) => number}
+ */
 const returnedBy = ({ own, spreads }, module, tree) =>
   spreads.reduce((sum, { factory: name, left }) => {
     const places = [module, ...module.imports.flatMap(({ target }) => tree.get(target) ?? [])]
@@ -280,7 +285,7 @@ export const findings = (modules) => {
 
 export const ruleNames = Object.keys(rules)
 
-/** Rings without a file: a check that looks at nothing finds nothing. @param {Module[]} modules */
+/** Rings in which no file was found. Then the check has looked at the wrong folder, and must not pass. @param {Module[]} modules */
 export const emptyRings = (modules) =>
   rings.filter((ring) => !modules.some(({ path }) => ring.includes(partOf(path)))).map(([name]) => name)
 
@@ -291,7 +296,7 @@ const isSource = (path) => path.startsWith('src/')
 const isTest = (path) => /\.test\.tsx?$/.test(path)
 
 /** @type {(path: string) => boolean} */
-const inSourceAndNoTest = (path) => isSource(path) && !isTest(path)
+const isSourceAndNoTest = (path) => isSource(path) && !isTest(path)
 
 /** The first name below src/: main, app, flows, … @type {(path: string) => string} */
 const partOf = (path) => (isSource(path) ? (path.split('/')[1] ?? '').replace(/(\.test)?\.ts$/, '') : '')
@@ -302,7 +307,7 @@ const ringOf = (path) => rings.findIndex((ring) => ring.includes(partOf(path)))
 /** @type {(path: string) => string} */
 const packageOf = (path) => path.split('/').slice(0, 2).join('/')
 
-/** A package, or the first folder. @type {(path: string) => string | undefined} */
+/** The package of a path, or otherwise its first folder. @type {(path: string) => string | undefined} */
 const homeOf = (path) => (path.startsWith('packages/') ? packageOf(path) : path.split('/')[0])
 
 /** @type {(path: string) => string | undefined} */

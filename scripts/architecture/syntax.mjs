@@ -1,4 +1,4 @@
-// How the syntax tree of a file is read.
+// Functions that read the syntax tree of a file.
 
 /** @typedef {{ type: string, start: number, end: number, [key: string]: unknown }} Node */
 
@@ -8,7 +8,7 @@ export const walk = (node, parent, visit) => {
   for (const child of childrenOf(node)) walk(child, node, visit)
 }
 
-// A loop, because it runs for every node of every file.
+// This is a loop for speed, because it runs for every node of every file.
 /** @type {(node: Node) => Node[]} */
 export const childrenOf = (node) => {
   const children = []
@@ -24,7 +24,7 @@ export const childrenOf = (node) => {
 export const isNode = (/** @type {unknown} */ value) =>
   typeof value === 'object' && value !== null && 'type' in value && 'start' in value
 
-/** The outermost functions inside this one. @type {(node: Node) => Node[]} */
+/** The outermost functions inside this node. @type {(node: Node) => Node[]} */
 export const functionsIn = (node) =>
   childrenOf(node).flatMap((child) => (isFunction(child) ? [child] : functionsIn(child)))
 

@@ -1,4 +1,4 @@
-// What the changelog says of a version, and whether a release may be made of it.
+// Reads what the changelog says of a version, and checks whether a release of it may be made.
 
 /**
  * The text below each `## heading`, by its first word.
@@ -14,11 +14,11 @@ const sectionsOf = (changelog) => {
   )
 }
 
-/** A reason for an operator, not a bug. */
+/** The release cannot be made, for a reason that its maker can fix. */
 export class NotReleasable extends Error {}
 
 /**
- * What operators are told. A preview is of what has no version yet.
+ * The notes of the release. Those of a preview stand under “Unreleased”.
  * @type {(changelog: string, version: string, options: { isPreview: boolean }) => string}
  */
 export const notesFor = (changelog, version, { isPreview }) => {
@@ -38,11 +38,11 @@ export const notesFor = (changelog, version, { isPreview }) => {
 }
 
 /**
- * A version of its own for a preview of this commit: later than the last release, earlier than the next one.
- * @type {(version: string, committed: Date) => string}
+ * The version of a preview of this commit. It is later than the last release, and earlier than the next one.
+ * @type {(version: string, committedAt: Date) => string}
  */
-export const previewVersion = (version, committed) => {
+export const previewVersion = (version, committedAt) => {
   const [major = '0', minor = '0', patch = '0'] = version.split('.')
-  const moment = committed.toISOString().replaceAll(/\D/g, '').slice(0, 14)
+  const moment = committedAt.toISOString().replaceAll(/\D/g, '').slice(0, 14)
   return `${major}.${minor}.${Number(patch) + 1}-preview.${moment}`
 }

@@ -1,10 +1,10 @@
-// The way of a new user on a service that runs on its embedded defaults: register, take the link from the mailbox, be signed in.
+// Signs a new user in on a service with its embedded defaults: registers, and takes the link from the development mailbox.
 import { setTimeout as pause } from 'node:timers/promises'
 
 const person = { username: 'ada', email: 'ada@example.com', password: 'violet-Harbor-91-lantern' }
 
-/** The mail is sent a moment after the answer. @param {string} address */
-const mailedToken = async (address) => {
+/** Waits for the mail, which is sent a moment after the answer, and reads its token. @param {string} address */
+const readMailedToken = async (address) => {
   for (let attempt = 0; attempt < 100; attempt += 1) {
     const [, token] = /token=([\w-]+)/.exec(await (await fetch(`${address}/dev/mailbox.json`)).text()) ?? []
     if (token) return token
@@ -16,11 +16,11 @@ const mailedToken = async (address) => {
 /** @param {string} address @returns {Promise<string>} the name of the user who is signed in */
 export const firstSignIn = async (address) => {
   /** @type {Map<string, string>} */
-  const jar = new Map()
+  const cookies = new Map()
   const ask = async (/** @type {string} */ path, /** @type {object | undefined} */ body) => {
     const headers = {
       'content-type': 'application/json',
-      cookie: [...jar].map((each) => each.join('=')).join('; '),
+      cookie: [...cookies].map((each) => each.join('=')).join('; '),
     }
     const answer = await fetch(
       address + path,
@@ -28,13 +28,13 @@ export const firstSignIn = async (address) => {
     )
     for (const line of answer.headers.getSetCookie()) {
       const [name = '', value = ''] = (line.split(';')[0] ?? '').split('=')
-      jar.set(name, value)
+      cookies.set(name, value)
     }
     if (!answer.ok) throw new Error(`${path} answers ${answer.status}: ${await answer.text()}`)
     return answer.json()
   }
   await ask('/api/auth/register', person)
-  await ask('/api/auth/verify-email', { token: await mailedToken(address) })
+  await ask('/api/auth/verify-email', { token: await readMailedToken(address) })
   const { user } = /** @type {{ user: { username: string } }} */ (await ask('/api/auth/me', undefined))
   return user.username
 }

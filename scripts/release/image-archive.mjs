@@ -1,5 +1,5 @@
-// buildah writes the random id and host name of its build container into the image. Without them, the same commit on the same
-// base gives the same bytes.
+// buildah writes the random id and host name of its build container into the image. Here they are removed, so that the same commit on
+// the same base gives the same bytes.
 import { createHash } from 'node:crypto'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -12,19 +12,19 @@ export const withoutBuildContainer = ({ container, container_config, config, ...
   JSON.stringify({ ...image, config: { ...config, Hostname: '' } })
 
 /**
- * Writes the archive again, with the layers as they are, and only what `docker load` reads.
+ * Writes the archive again with the same layers, and with only what `docker load` reads.
  * @param {{ archive: string, folder: string, name: string, moment: number }} options `moment` in seconds
  */
 export const writeReproducibly = async ({ archive, folder, name, moment }) => {
   await mkdir(folder)
   await run('tar', ['-xf', archive], { cwd: folder })
   const read = async (/** @type {string} */ path) => JSON.parse(await readFile(join(folder, path), 'utf8'))
-  const [{ Config: earlier, Layers }] = /** @type {[Entry]} */ (await read('manifest.json'))
-  const config = withoutBuildContainer(await read(earlier))
+  const [{ Config: configFile, Layers }] = /** @type {[Entry]} */ (await read('manifest.json'))
+  const config = withoutBuildContainer(await read(configFile))
   const Config = `${createHash('sha256').update(config).digest('hex')}.json`
   await writeFile(join(folder, Config), config)
   await writeFile(join(folder, 'manifest.json'), JSON.stringify([{ Config, RepoTags: [name], Layers }]))
-  const sameForAll = [
+  const fixedOptions = [
     '--format=ustar',
     '--owner=0',
     '--group=0',
@@ -32,6 +32,6 @@ export const writeReproducibly = async ({ archive, folder, name, moment }) => {
     '--mode=0644',
     `--mtime=@${moment}`,
   ]
-  await run('tar', ['-cf', archive, ...sameForAll, 'manifest.json', Config, ...Layers], { cwd: folder })
+  await run('tar', ['-cf', archive, ...fixedOptions, 'manifest.json', Config, ...Layers], { cwd: folder })
   await rm(folder, { recursive: true })
 }

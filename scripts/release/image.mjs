@@ -8,9 +8,12 @@ import { NotReleasable } from './changelog.mjs'
 import { writeReproducibly } from './image-archive.mjs'
 import { run } from './run.mjs'
 
-/** @typedef {{ work: string, folder: string, commit: string, committed: Date, version: string, baseImage: string, program: string, say(line: string): void }} Wanted */
+/**
+ * @typedef {{ work: string, folder: string, commit: string, committed: Date, version: string, baseImage: string, program: string,
+ * say(line: string): void }} Wanted
+ */
 
-/** A name alone leads to other bytes next week. An image that was made on this machine has no digest. @param {string} name */
+/** A name without a digest may name other bytes next week. An image that was made on this machine has no digest. @param {string} name */
 export const refuseUnpinned = (name) => {
   if (/@sha256:[0-9a-f]{64}$/.test(name) || name.startsWith('localhost/')) return
   throw new NotReleasable(`The base image ${name} needs its digest: NAME@sha256:… (skopeo inspect prints it).`)

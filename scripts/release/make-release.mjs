@@ -39,7 +39,7 @@ const lastCommit = async (home) => {
   return { commit, committed: new Date(Number(seconds) * 1000) }
 }
 
-/** The files of the commit, installed and built from nothing. @type {(home: string, work: string, commit: string) => Promise<void>} */
+/** Unpacks the files of the commit, and installs and builds them. @type {(home: string, work: string, commit: string) => Promise<void>} */
 const buildCommit = async (home, work, commit) => {
   const archive = join(work, 'commit.tar')
   await run('git', ['archive', '--output', archive, commit], { cwd: home })
@@ -64,7 +64,7 @@ const packPackages = async (release) => {
     .sort()
   for (const name of names) {
     const file = join(release.work, 'packages', name, 'package.json')
-    // Its script would build the package once more, and is for this repository.
+    // The scripts of a package are for this repository. They would build the package once more.
     const { scripts: _, ...description } = await readJson(file)
     await writeJson(file, { ...description, version: release.version })
     const readme = join(release.work, 'packages', name, 'README.md')
@@ -73,7 +73,7 @@ const packPackages = async (release) => {
   }
 }
 
-/** The guides as a reader of the packed folder needs them. @param {Release} release */
+/** Changes the guides for readers of the packed folder, which has fewer files than the repository. @param {Release} release */
 const writeGuides = async ({ work, version }) => {
   const [{ files }] = JSON.parse(await run('npm', ['pack', '--dry-run', '--ignore-scripts', '--json'], { cwd: work }))
   const paths = files.map((/** @type {{ path: string }} */ { path }) => path)
@@ -86,14 +86,14 @@ const writeGuides = async ({ work, version }) => {
 /** @param {string} path */
 const foldersOf = (path) => path.split('/').map((_, place, parts) => parts.slice(0, place).join('/'))
 
-/** Leaves out what no setting uses, and those who would ask for it. @param {string} work */
+/** Removes packages that no setting uses, and the dependencies on them. @param {string} work */
 const removeUnused = async (work) => {
   await rm(join(work, unused), { recursive: true, force: true })
   for (const name of external) {
     const file = join(work, 'node_modules', name, 'package.json')
     const description = await readJson(file)
-    const modest = withoutUnused(description)
-    if (modest !== description) await writeJson(file, modest)
+    const reduced = withoutUnused(description)
+    if (reduced !== description) await writeJson(file, reduced)
   }
 }
 
@@ -108,13 +108,13 @@ const packProgram = async (release) => {
   await rm(place('package-lock.json'))
   await removeUnused(work)
   await writeGuides(release)
-  // npm does this when it installs, tar does not.
+  // npm makes the program executable when it installs, but tar does not.
   await chmod(place('dist/main.js'), 0o755)
   const program = await pack(release, '.')
   return { program, description, lockfile }
 }
 
-/** Code and data of development dependencies that are in the program. @type {(work: string, names: string[]) => Promise<string[]>} */
+/** The development dependencies whose code or data is in the program. @type {(work: string, names: string[]) => Promise<string[]>} */
 const bundledNames = async (work, names) => {
   const texts = await Promise.all(
     ['src', 'web'].map(async (folder) => {
@@ -169,7 +169,7 @@ const writeNotes = async ({ folder, version, commit }, notes, { hasImage }) => {
   await writeFile(join(folder, 'NOTES.md'), `${lines.join('\n\n')}\n`)
 }
 
-/** As `sha256sum --check SHA256SUMS` reads them. @param {string} folder */
+/** Writes the checksums in the form that `sha256sum --check SHA256SUMS` reads. @param {string} folder */
 const writeChecksums = async (folder) => {
   const names = (await readdir(folder)).filter((name) => name !== 'SHA256SUMS').sort()
   const lines = await Promise.all(
@@ -190,12 +190,12 @@ export const makeRelease = async ({ home, folder, isPreview, baseImage, say }) =
   if (baseImage !== undefined) refuseUnpinned(baseImage)
   const { commit, committed } = await lastCommit(home)
   const show = (/** @type {string} */ path) => run('git', ['show', `${commit}:${path}`], { cwd: home })
-  const { version: written } = JSON.parse(await show('package.json'))
-  const notes = notesFor(await show('CHANGELOG.md'), written, { isPreview })
-  const version = isPreview ? previewVersion(written, committed) : written
+  const { version: packageVersion } = JSON.parse(await show('package.json'))
+  const notes = notesFor(await show('CHANGELOG.md'), packageVersion, { isPreview })
+  const version = isPreview ? previewVersion(packageVersion, committed) : packageVersion
   const work = await mkdtemp(join(tmpdir(), 'latchkey-release-'))
   const release = { work, folder, commit, committed, version }
-  // Modes are a part of an archive.
+  // An archive holds the modes of its files, so they must not depend on the umask of the caller.
   process.umask(0o022)
   try {
     await mkdir(folder, { recursive: true })

@@ -1,13 +1,16 @@
-// What the packed program says of itself. Most packages are in its bundle. The others are packed with it, as bundled
-// dependencies: npm takes overrides and versions of a lockfile from the project that installs only, and ignores the shrinkwrap
-// of an archive. So an installation has the versions that were tested, and needs no registry.
+// Writes the package.json and the guides of the packed program. Most packages are in its bundle. The others are packed with it as
+// bundled dependencies, because npm takes overrides and a lockfile only from the project that installs, and ignores the shrinkwrap of an
+// archive. So an installation has the versions that were tested, and needs no registry.
 import { posix } from 'node:path'
 
-/** @typedef {{ version?: string, integrity?: string, license?: string, dev?: boolean, link?: boolean, optionalDependencies?: Record<string, string> }} Locked */
+/**
+ * @typedef {{ version?: string, integrity?: string, license?: string, dev?: boolean, link?: boolean, optionalDependencies?:
+ * Record<string, string> }} Locked
+ */
 /** @typedef {{ lockfileVersion: number, packages: Record<string, Locked> }} Lockfile */
 /** @typedef {Record<string, unknown> & { dependencies: Record<string, string>, devDependencies: Record<string, string> }} Description */
 
-const published = /** @type {const} */ ([
+const publishedFields = /** @type {const} */ ([
   'name',
   'version',
   'description',
@@ -26,7 +29,7 @@ const published = /** @type {const} */ ([
  * @param {{ version: string, external: string[] }} options
  */
 export const packedDescription = (description, { packages }, { version, external }) => ({
-  ...Object.fromEntries(published.map((name) => [name, description[name]])),
+  ...Object.fromEntries(publishedFields.map((name) => [name, description[name]])),
   version,
   scripts: { start: 'exec node dist/main.js serve' },
   dependencies: Object.fromEntries(external.map((name) => [name, packages[`node_modules/${name}`]?.version ?? ''])),
@@ -34,8 +37,8 @@ export const packedDescription = (description, { packages }, { version, external
 })
 
 /**
- * The lockfile without what is needed for building only, and its package.json. From the whole one, `npm sbom --omit=dev` leaves
- * out packages that are needed for both.
+ * The lockfile without packages that are needed only for building, and its package.json. With the whole lockfile, `npm sbom --omit=dev`
+ * would leave out packages that are needed both for building and by the program.
  * @param {Description} description
  * @param {Lockfile} lockfile
  */
@@ -55,17 +58,18 @@ export const productionOnly = ({ name, version, license, dependencies, overrides
   }
 }
 
-/** Native code of one platform, which only a setting would use that we do not have. */
+/** Native code for one platform. Only a setting that we do not have would use it. */
 export const unused = 'node_modules/@napi-rs'
 
 /**
- * A package without the wish for what is left out: npm would fetch it from a registry as soon as it installs over an older release.
+ * The description of a package without the optional dependencies that are left out. With them, npm would ask a registry for them when
+ * it installs over an older release.
  * @type {<Package extends { optionalDependencies?: Record<string, string> }>(description: Package) => Package}
  */
 export const withoutUnused = (description) => {
-  const wishes = Object.entries(description.optionalDependencies ?? {})
-  const kept = wishes.filter(([name]) => !`node_modules/${name}`.startsWith(unused))
-  return kept.length === wishes.length
+  const dependencies = Object.entries(description.optionalDependencies ?? {})
+  const kept = dependencies.filter(([name]) => !`node_modules/${name}`.startsWith(unused))
+  return kept.length === dependencies.length
     ? description
     : { ...description, optionalDependencies: Object.fromEntries(kept) }
 }
@@ -73,7 +77,7 @@ export const withoutUnused = (description) => {
 const link = /\[([^\]]+)\]\((?!\w+:|#)([^)#\s]*)(#[^)\s]*)?\)/g
 
 /**
- * A guide without links to files that are in the repository only: their labels stay.
+ * A guide without links to files that are only in the repository. The labels of the links stay.
  * @type {(text: string, path: string, packed: Set<string>) => string}
  */
 export const withPackedLinks = (text, path, packed) =>
@@ -82,27 +86,30 @@ export const withPackedLinks = (text, path, packed) =>
     return packed.has(file) ? whole : label
   })
 
-/** The notes are read beside the packed program: their links say where to look in it. @type {(notes: string) => string} */
+/**
+ * The notes are read outside of the packed program, so the path in it stands after the label of each link. @type {(notes: string)
+ * => string}
+ */
 export const withNamedPages = (notes) =>
   notes.replaceAll(link, (_, label, target) => (label === target ? label : `${label}: ${target}`))
 
 /**
- * The README of a package, which no other file of the repository is packed with: in the place of a link it says where the guide is.
+ * The README of a package. No other file of the repository is packed with it, so it names the place of each guide instead of a link.
  * @type {(text: string, folder: string, version: string) => string}
  */
 export const packedPackageReadme = (text, folder, version) => {
-  const named = text.replaceAll(link, (_, label, target) => {
+  const withPlaces = text.replaceAll(link, (_, label, target) => {
     const file = posix.normalize(posix.join('packages', folder, target))
     return /^docs\/|^packages\//.test(file)
       ? `${label} (${file.replace(/^packages\/(\w+)\/.*/, 'README of @latchkey/$1')})`
       : label
   })
-  return `${named.replaceAll('-VERSION.tgz', `-${version}.tgz`)}
+  return `${withPlaces.replaceAll('-VERSION.tgz', `-${version}.tgz`)}
 The guides in \`docs/\` are in the program, \`latchkey-${version}.tgz\`: once it is installed, in \`node_modules/latchkey/docs\`.
 `
 }
 
-/** What is on top of the folder, instead of the page for those who have the repository. @type {(version: string) => string} */
+/** The README of the packed program, which replaces that of the repository. @type {(version: string) => string} */
 export const packedReadme = (version) => `# Latchkey ${version}
 
 Sign-in for your web application, self-hosted. It needs Node 20.19 or later; take 24, because 20 gets no updates any more.
@@ -119,7 +126,7 @@ Where npm has installed it, \`npx latchkey\` does the same as \`npm start\`, and
 `
 
 /**
- * The Dockerfile of the packed program: the last stage of that of the sources, with what is there instead of what is built.
+ * The Dockerfile of the packed program: the last stage of the repository's Dockerfile, with packed files instead of built ones.
  * @type {(dockerfile: string) => string}
  */
 export const packedDockerfile = (dockerfile) => {
@@ -128,7 +135,7 @@ export const packedDockerfile = (dockerfile) => {
   return head + last.replaceAll(/^COPY --from=\w+ \/\w+\/(\w+) \1$/gm, 'COPY $1 $1')
 }
 
-/** What the image is built from. */
+/** Only the files from which the image is built are not ignored. */
 export const packedDockerignore = ['*', '!package.json', '!LICENSE', '!node_modules', '!dist', '!migrations', ''].join(
   '\n',
 )

@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 const execute = promisify(execFile)
 
 /**
- * Runs a program and returns what it prints. If it fails, the error has what it said.
+ * Runs a program and returns what it prints. If the program fails, the error has its output.
  * @type {(command: string, args: string[], options: { cwd: string, env?: NodeJS.ProcessEnv }) => Promise<string>}
  */
 export const run = async (command, args, { cwd, env = process.env }) => {

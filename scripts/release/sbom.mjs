@@ -1,15 +1,18 @@
-// Makes npm's list of components (CycloneDX) fit for a release: the same for the same commit, and with what is bundled.
+// Changes npm's list of components (CycloneDX) for a release: it is the same for the same commit, and has the bundled packages.
 import { createHash } from 'node:crypto'
 
 /** @typedef {{ name: string, version: string, purl: string, [key: string]: unknown }} Component */
-/** @typedef {{ serialNumber: string, metadata: { timestamp: string, component: Record<string, unknown> }, components: Component[], [key: string]: unknown }} Sbom */
+/**
+ * @typedef {{ serialNumber: string, metadata: { timestamp: string, component: Record<string, unknown> }, components: Component[],
+ * [key: string]: unknown }} Sbom
+ */
 /** @typedef {import('./packed-program.mjs').Locked} Locked */
 
 /**
- * A package that is only needed for building, and whose code or data the build puts into the program.
+ * The component of a package that is only needed for building, but whose code or data the build puts into the program.
  * @type {(name: string, locked: Locked) => Component}
  */
-const bundled = (name, { version = '', integrity = '', license }) => ({
+const bundledComponent = (name, { version = '', integrity = '', license }) => ({
   'bom-ref': `${name}@${version}`,
   type: 'library',
   name,
@@ -21,12 +24,12 @@ const bundled = (name, { version = '', integrity = '', license }) => ({
 })
 
 /**
- * The serial number is made from the contents: npm takes a random one, and the time of the day.
+ * Makes the serial number from the contents, and takes the time from the commit. npm takes a random number and the present time.
  * @type {(sbom: Sbom, of: { name: string, committed: Date, bundledNames: string[], packages: Record<string, Locked> }) => Sbom}
  */
 export const finishedSbom = (sbom, { name, committed, bundledNames, packages }) => {
-  const added = bundledNames.map((each) => bundled(each, packages[`node_modules/${each}`] ?? {}))
-  const components = [...sbom.components, ...added].sort((one, other) => (one.purl < other.purl ? -1 : 1))
+  const bundledComponents = bundledNames.map((each) => bundledComponent(each, packages[`node_modules/${each}`] ?? {}))
+  const components = [...sbom.components, ...bundledComponents].sort((one, other) => (one.purl < other.purl ? -1 : 1))
   const metadata = {
     ...sbom.metadata,
     timestamp: committed.toISOString(),

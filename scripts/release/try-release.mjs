@@ -1,4 +1,4 @@
-// Tries the files of a release as an operator and a builder would: in an empty folder, with npm and nothing of this repository.
+// Tries the files of a release as operators and developers would: in an empty folder, with npm and nothing of this repository.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -9,7 +9,7 @@ import { run } from './run.mjs'
 
 /** @typedef {{ folder: string, version: string, commit: string, say(line: string): void }} Made */
 
-/** Nothing of the shell that calls: npm passes its own settings and those of this project on to what it runs. */
+/** The environment without the variables of npm, which passes its own settings and those of this project on to the programs it runs. */
 const plainEnvironment = () =>
   Object.fromEntries(
     Object.entries(process.env).filter(([name]) => /^(PATH|HOME|TMPDIR|LANG|.*proxy|.*_CERTS?)$/i.test(name)),
@@ -21,10 +21,10 @@ const expectThat = (condition, fault) => {
 }
 
 /**
- * Installed packages that the list of components does not have, or in another version.
+ * Installed packages that the list of components does not have, or has in another version.
  * @type {(place: string, sbom: string) => Promise<string[]>}
  */
-const notListed = async (place, sbom) => {
+const findUnlistedPackages = async (place, sbom) => {
   const read = async (/** @type {string} */ path) => JSON.parse(await readFile(path, 'utf8'))
   const { packages } = await read(join(place, 'node_modules/.package-lock.json'))
   const { components } = await read(sbom)
@@ -46,7 +46,7 @@ const serveOnce = async (place, env) => {
     env: { ...env, PORT: '0' },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  const exited = once(child, 'exit')
+  const exit = once(child, 'exit')
   let said = ''
   try {
     const address = await new Promise((/** @type {(url: string) => void} */ resolve, reject) => {
@@ -57,7 +57,7 @@ const serveOnce = async (place, env) => {
       }
       child.stdout.on('data', listen)
       child.stderr.on('data', listen)
-      exited.then(() => reject(new Error(`The program ended instead of serving:\n${said}`)), reject)
+      exit.then(() => reject(new Error(`The program ended instead of serving:\n${said}`)), reject)
     })
     const seconds = ((performance.now() - start) / 1000).toFixed(1)
     const page = await fetch(`${address}/login`)
@@ -67,21 +67,24 @@ const serveOnce = async (place, env) => {
     return seconds
   } finally {
     child.kill('SIGTERM')
-    await exited
+    await exit
   }
 }
 
 /**
- * Doctor gives each check a few seconds, and a machine that has just built something may be busy.
+ * Calls `work` again if it fails. Doctor gives each check a few seconds, and a machine that has just built something may be busy.
  * @type {(attempts: number, work: () => Promise<unknown>) => Promise<unknown>}
  */
-const atMost = (attempts, work) =>
+const retry = (attempts, work) =>
   work().catch((error) => {
     if (attempts === 1) throw error
-    return atMost(attempts - 1, work)
+    return retry(attempts - 1, work)
   })
 
-/** The packages load, with everything that they export. A framework that an entry is for may be missing. @param {string} place @param {NodeJS.ProcessEnv} env */
+/**
+ * Loads the packages with everything that they export. The framework of an entry may be missing. @param {string} place @param
+ * {NodeJS.ProcessEnv} env
+ */
 const loadPackages = async (place, env) => {
   const names = await readdir(join(place, 'node_modules/@latchkey'))
   for (const name of names) {
@@ -107,15 +110,15 @@ export const tryRelease = async ({ folder, version, commit, say }) => {
     await run('sha256sum', ['--check', '--quiet', 'SHA256SUMS'], { cwd: folder })
     await writeFile(join(place, 'package.json'), '{}\n')
     const archives = (await readdir(folder)).filter((name) => /\.tgz$/.test(name)).map((name) => join(folder, name))
-    // Without a registry: everything is in the archives, in the versions that were tested.
+    // No registry is needed: everything is in the archives, in the versions that were tested.
     await run('npm', ['install', '--offline', '--no-audit', '--no-fund', ...archives], { cwd: place, env })
-    const others = await notListed(place, join(folder, `latchkey-${version}.cdx.json`))
-    expectThat(others.length === 0, `these are not in the list of components: ${others.join(', ')}`)
+    const unlistedPackages = await findUnlistedPackages(place, join(folder, `latchkey-${version}.cdx.json`))
+    expectThat(unlistedPackages.length === 0, `these are not in the list of components: ${unlistedPackages.join(', ')}`)
     const npx = (/** @type {string[]} */ ...args) =>
       run('npx', ['--no-install', 'latchkey', ...args], { cwd: place, env })
     const said = (await npx('--version')).trim()
     expectThat(said === `latchkey ${version}+${commit.slice(0, 12)}`, `it says that it is ${said}`)
-    await atMost(3, () => npx('doctor'))
+    await retry(3, () => npx('doctor'))
     const seconds = await serveOnce(place, env)
     const names = await loadPackages(place, env)
     say(
