@@ -33,12 +33,14 @@ const rejection = { code: 'password_rejected', errors: ['This password is in a l
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'latchkey-leaked-'))
-  const others = Array.from({ length: 100_000 }, (_, number) => `Other-${number}-password\n`)
-  await writeFile(at('list.txt'), `${others.join('')}${leaked}\n${leaked}\n${alsoLeaked}`)
+  const others = Array.from({ length: 10_000 }, (_, number) => `Other-${number}-password\n`)
+  // More of one than a bucket in memory has room for: the rest of the sorting is on the disk.
+  const repeated = `${leaked}\n`.repeat(2_100)
+  await writeFile(at('list.txt'), `${others.join('')}${repeated}${alsoLeaked}`)
   expect(await build([at('list.txt'), at('list')])).toMatchObject({
     code: 0,
     err: '',
-    out: expect.stringContaining('100,002 entries from 100,003 lines of passwords, 4.6 MB.'),
+    out: expect.stringContaining('10,002 entries from 12,101 lines of passwords, 4.2 MB.'),
   })
   service = await startLatchkey({ settings: { BREACHED_PASSWORDS: at('list') } })
 })
@@ -224,7 +226,7 @@ describe('a file that is no complete list', () => {
   })
 
   it('is found by doctor, also when a single entry has changed', async () => {
-    expect(await doctor('list')).toMatch(/^ok .* 100,002 leaked passwords in .*, complete and unchanged/)
+    expect(await doctor('list')).toMatch(/^ok .* 10,002 leaked passwords in .*, complete and unchanged/)
     const changed = await readFile(at('list'))
     await writeFile(at('entry'), changed.fill(0xab, changed.length - 2, changed.length - 1))
     expect(await doctor('entry')).toMatch(/^error .* is damaged/)
