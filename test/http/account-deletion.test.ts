@@ -62,7 +62,7 @@ describe('the deletion of an account', () => {
     names.push(...others, 'Quagga Browser')
     const tab = latchkey.browser()
     await login(username, tab)
-    await latchkey.signedUp(former, { email: formerEmail })
+    await latchkey.registered(former, { email: formerEmail })
     const agent = { headers: { 'user-agent': 'Quagga Browser' }, address: '203.0.113.77' }
     await tab.post('/login', { username: former, password: goodPassword }, agent)
     const id = await idOf(tab)
@@ -200,7 +200,7 @@ describe('the deletion of an account', () => {
   })
 
   it('is all or nothing: a process that dies before the commit has deleted nothing', async () => {
-    const tab = await latchkey.signedUp('phoenix')
+    const tab = await latchkey.registered('phoenix')
     const id = await idOf(tab)
     const countAll = async () => {
       const counts: Record<string, unknown> = {}

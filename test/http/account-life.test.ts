@@ -155,7 +155,7 @@ describe('the owner of an account', () => {
   })
 
   it('gets everything that is stored about the account, and no secret', async () => {
-    const tab = await latchkey.signedUp('exported')
+    const tab = await latchkey.registered('exported')
     const { recoveryCodes, secret: totp } = await addAuthenticator(tab, latchkey)
     await change(tab, { username: 'export' })
     await latchkey.sql.query("update refresh_token_records set provider = 'provider_a' where user_id = $1", [

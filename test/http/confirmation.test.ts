@@ -118,7 +118,7 @@ describe('a registration that is not confirmed yet', () => {
   })
 
   it('the account is compared last: an attempt that finds the queue full, and is not counted, has not guessed its password', async () => {
-    await latchkey.signedUp('uma')
+    await latchkey.registered('uma')
     const stranger = await register('uma-too', { email: addressOf('uma'), password: otherPassword })
     const { nouns } = latchkey.app
     const compared: unknown[] = []
@@ -138,7 +138,7 @@ describe('a registration that is not confirmed yet', () => {
   })
 
   it('tells neither by answer nor by mail count whether an address that was registered has an account', async () => {
-    await latchkey.signedUp('vic')
+    await latchkey.registered('vic')
     const seen = []
     for (const victim of ['vic', 'nobody']) {
       const stranger = await register(`stranger-${victim}`, { email: addressOf(victim), password: otherPassword })

@@ -25,7 +25,7 @@ const tokenIn = ({ text }: { text: string }) => /#token=([\w-]+)/.exec(text)?.[1
 // Every other journey runs on PostgreSQL, and contracts/ holds that both databases behave alike.
 it('a user goes through the whole service on the embedded database', async () => {
   const email = 'ada@example.com'
-  const tab = await latchkey.signedUp('ada')
+  const tab = await latchkey.registered('ada')
   expect((await tab.get('/api/auth/me')).body.user).toMatchObject({ username: 'ada' })
   expect((await tab.get('/.well-known/jwks.json')).body.keys).toHaveLength(1)
   expect((await tab.get('/api/content')).body.content).toContainEqual(expect.objectContaining({ slug: 'welcome' }))

@@ -124,7 +124,7 @@ describe('registering with a password', () => {
   })
 
   it('answers a registration for a taken address like any other and tells its owner by mail', async () => {
-    await latchkey.signedUp('owner')
+    await latchkey.registered('owner')
     const fresh = await latchkey
       .browser()
       .post('/api/auth/register', { username: 'new1', email: 'new1@example.com', password: goodPassword })
@@ -139,7 +139,7 @@ describe('registering with a password', () => {
   })
 
   it('refuses a taken username, whatever its case, and lets one of two at once win', async () => {
-    await latchkey.signedUp('eve')
+    await latchkey.registered('eve')
     const again = await latchkey
       .browser()
       .post('/api/auth/register', { username: 'EVE', email: 'e2@example.com', password: goodPassword })

@@ -40,7 +40,7 @@ beforeAll(async () => {
   metricsUrl = `http://127.0.0.1:${port}/metrics`
   const settings = { METRICS_PORT: String(port), SENSITIVE_LIMIT: '1/1h', LOG_LEVEL: 'info' }
   service = await startLatchkey({ settings })
-  const ada = await service.signedUp('ada')
+  const ada = await service.registered('ada')
   const login = (password: string) => service.browser().post('/login', { username: 'ada', password })
   await login('not-Her-Password-1')
   await login(goodPassword)
