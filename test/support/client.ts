@@ -39,7 +39,7 @@ const expectDocumented = (method: string, path: string, { status }: Response) =>
 /** Sends what our own pages send, with the cookies that a browser would have. */
 export const createBrowser = (origin: string, jar = createCookieJar()) => {
   const send = async (method: string, path: string, body?: unknown, options: Options = {}): Promise<Answer> => {
-    const csrf: Record<string, string> = options.csrf ? { 'x-csrf-token': await csrfToken() } : {}
+    const csrf: Record<string, string> = options.csrf ? { 'x-csrf-token': await keptCsrfToken() } : {}
     const cookie = jar.header()
     const response = await fetch(new URL(path, origin), {
       method,
@@ -71,6 +71,16 @@ export const createBrowser = (origin: string, jar = createCookieJar()) => {
   const csrfToken = async () => {
     const { body } = await send('GET', '/api/auth/csrf-token')
     return String(body.csrfToken)
+  }
+
+  /** As a page does, which keeps its token: it is good as long as the cookies stay the same. */
+  let kept = { cookies: '', token: '' }
+  const keptCsrfToken = async () => {
+    if (kept.token === '' || kept.cookies !== jar.header()) {
+      const token = await csrfToken()
+      kept = { cookies: jar.header(), token }
+    }
+    return kept.token
   }
 
   return {
