@@ -257,7 +257,7 @@ describe('a group', () => {
     for (const name of ['renewed', 'deleted-since']) await groups.remove(name, client)
     await latchkey.advance(1 * minutes)
     await groups.add('renewed', client)
-    const tab = await latchkey.signedUp('jon')
+    const tab = await latchkey.registered('jon')
     expect(groupsIn(tab)).toEqual(['staff'])
   })
 

@@ -34,7 +34,7 @@ beforeAll(async () => {
   const settings = { JWT_SECRET: secret, LOGIN_LIMIT: '3/15m', SENSITIVE_LIMIT: '1/1h' }
   service = await startLatchkey({ settings })
   await service.signedUp('ada')
-  await service.signedUp('grace')
+  await service.registered('grace')
   await login('ADA@example.com', 'wrong-Password-1', ofAda)
   await login('ada', 'wrong-Password-1', ofAda)
   await login('ada', 'wrong-Password-1', ofAda)

@@ -74,7 +74,7 @@ it('groups are in an invitation, in an export, and in an import that makes them'
   })
   expect((await command('invite', 'ben@example.com', '--group', 'staff')).code).toBe(0)
   expect((await command('invite', '--list')).out).toContain('staff')
-  const tab = await latchkey.signedUp('ben')
+  const tab = await latchkey.registered('ben')
   const { out } = await command('user', 'export', '--format', 'csv')
   expect(out).toMatch(/^id,.*,groups,created_at,disabled\r?\n/)
   expect(out).toMatch(/^.*,ben,.*,staff,.*$/m)
