@@ -111,17 +111,17 @@ it('a connection that floods the queue of passwords is refused, and others are n
       const { status, headers } = await guess(`2001:db8:0:${index + 10}00::1`)
       if (status !== 503) continue
       refused.push(headers.get('retry-after'))
-      await pause(20)
+      await pause(100)
     }
   }
   const flooding = Promise.all(Array.from({ length: 12 }, flood))
   await expect.poll(() => refused.length).toBeGreaterThan(10)
   const strangers = []
-  for (let round = 0; round < 3; round++)
+  for (let round = 0; round < 2; round++)
     strangers.push(...(await Promise.all([1, 2, 3].map((n) => guess(`203.0.113.${n}`)))))
   isOver = true
   await flooding
-  expect(strangers.map(({ status }) => status)).toEqual(Array(9).fill(401))
+  expect(strangers.map(({ status }) => status)).toEqual(Array(6).fill(401))
   for (const retryAfter of refused) expect(Number(retryAfter)).toBeGreaterThan(0)
   await flooded.stop()
 })

@@ -16,7 +16,7 @@ const inTurns = async <Result>(count: number, send: () => Promise<Result>) => {
 describe('limits', () => {
   let latchkey: Latchkey
   beforeAll(async () => {
-    const settings = { LOGIN_LIMIT: '5/15m', SENSITIVE_LIMIT: '3/1h', GENERAL_LIMIT: '100/15m' }
+    const settings = { LOGIN_LIMIT: '5/15m', SENSITIVE_LIMIT: '3/1h', GENERAL_LIMIT: '20/15m' }
     latchkey = await startLatchkey({ settings })
     await latchkey.signedUp('ada')
   })
@@ -57,7 +57,7 @@ describe('limits', () => {
 
   it('does not count a success, and does not forgive the failures before it', async () => {
     const address = freshAddress()
-    for (let round = 0; round < 10; round++) expect((await guess(address, goodPassword)).status).toBe(200)
+    for (let round = 0; round < 6; round++) expect((await guess(address, goodPassword)).status).toBe(200)
     for (let wrong = 0; wrong < 4; wrong++) expect((await guess(address)).status).toBe(401)
     const success = await guess(address, goodPassword)
     expect([success.status, success.headers.get('ratelimit-remaining')]).toEqual([200, '1'])
@@ -143,12 +143,12 @@ describe('limits', () => {
     expect((await ask('/reset-password')).status).toBe(202)
   })
 
-  it('slows an anonymous network after a hundred requests, but not a session behind it, nor the access check', async () => {
+  it('slows an anonymous network after twenty requests, but not a session behind it, nor the access check', async () => {
     const address = freshAddress()
     const tab = latchkey.browser()
     await tab.post('/login', { username: 'ada', password: goodPassword }, { address })
     const stranger = latchkey.browser()
-    const answers = await inTurns(110, () => stranger.post('/api/auth/verify-email', {}, { address }))
+    const answers = await inTurns(30, () => stranger.post('/api/auth/verify-email', {}, { address }))
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(10)
     expect(answers.find(({ status }) => status === 429)?.body).toEqual({
       error: 'Too many requests',
@@ -164,7 +164,7 @@ describe('limits', () => {
     const page = '/login?error=provider_a_auth_failed&reason=too_many_requests'
     expect([person.status, person.headers.get('location'), person.text]).toEqual([303, page, ''])
     expect((await callback('*/*')).status).toBe(429)
-    const checks = await inTurns(120, () => tab.get('/api/auth/me', { address }))
+    const checks = await inTurns(30, () => tab.get('/api/auth/me', { address }))
     expect(checks.every(({ status }) => status === 200)).toBe(true)
   })
 
@@ -184,7 +184,7 @@ describe('limits', () => {
     expect((await confirm()).status).toBe(429)
 
     const verify = () => latchkey.browser().post('/api/auth/verify-email', body, { address: '198.51.100.202' })
-    const verified = await inTurns(101, verify)
+    const verified = await inTurns(21, verify)
     expect(verified.filter(({ status }) => status === 429)).toHaveLength(1)
   })
 
@@ -193,7 +193,7 @@ describe('limits', () => {
     const tab = latchkey.browser()
     await tab.post('/login', { username: 'ada', password: goodPassword }, { address })
     const copy = tab.copy()
-    const renewed = await inTurns(101, () => copy.copy().post('/api/auth/refresh', undefined, { address }))
+    const renewed = await inTurns(21, () => copy.copy().post('/api/auth/refresh', undefined, { address }))
     const limited = renewed.filter(({ status }) => status !== 200)
     expect(limited.map(({ status, setCookies }) => [status, setCookies])).toEqual([[429, []]])
     // Refreshes use up nothing that ending the session needs.
@@ -204,7 +204,7 @@ describe('limits', () => {
     const address = freshAddress()
     const tab = latchkey.browser()
     await tab.post('/login', { username: 'ada', password: goodPassword }, { address })
-    const calls = await inTurns(101, () => tab.get('/api/auth/events', { address }))
+    const calls = await inTurns(21, () => tab.get('/api/auth/events', { address }))
     expect(calls.filter(({ status }) => status === 429)).toHaveLength(1)
     expect((await tab.post('/api/auth/refresh', undefined, { address })).status).toBe(200)
     tab.jar.delete('access_token')
@@ -216,7 +216,7 @@ describe('limits', () => {
     const tab = await latchkey.signedUp('bearer')
     const ended = tab.copy()
     expect((await tab.act('/api/auth/logout-all')).status).toBe(204)
-    await inTurns(100, () => latchkey.browser().post('/api/auth/verify-email', {}, { address }))
+    await inTurns(20, () => latchkey.browser().post('/api/auth/verify-email', {}, { address }))
     const open = [
       await ended.post('/api/auth/register', {}, { address }),
       await ended.post('/api/auth/verify-email', {}, { address }),
@@ -244,7 +244,7 @@ describe('limits', () => {
     const tabs = await Promise.all([latchkey.signedUp('old'), latchkey.signedUp('new')])
     await latchkey.advance(31 * days)
     const renew = (tab: Browser) => tab.copy().post('/api/auth/refresh', undefined, { address })
-    const first = await inTurns(100, () => renew(tabs[0]))
+    const first = await inTurns(20, () => renew(tabs[0]))
     expect(new Set(first.map(({ status }) => status))).toEqual(new Set([401]))
     expect((await renew(tabs[1])).status).toBe(429)
   })
@@ -256,7 +256,7 @@ describe('limits', () => {
     const ask = (path: string, headers: Record<string, string>) => stranger.get(path, { address, headers })
     const paths = ['/api/auth/provider-a', '/%61pi/auth/provider-a', '/api/auth/account', '/api/auth/csrf-token']
     for (const path of paths) {
-      const answers = await Promise.all(Array.from({ length: 50 }, () => ask(path, image)))
+      const answers = await Promise.all(Array.from({ length: 21 }, () => ask(path, image)))
       expect(new Set(answers.map(({ status, body }) => `${status} ${String(body.error)}`))).toEqual(
         new Set(['403 Cross-site request']),
       )
@@ -264,11 +264,11 @@ describe('limits', () => {
     expect((await ask('/api/auth/verify', image)).status).toBe(401)
     const prefetch = { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'document', 'sec-purpose': 'prefetch' }
     expect((await ask('/api/auth/provider-a', prefetch)).status).toBe(403)
-    const anonymous = await inTurns(101, () => ask('/api/auth/account', {}))
+    const anonymous = await inTurns(21, () => ask('/api/auth/account', {}))
     expect(new Set(anonymous.map(({ status }) => status))).toEqual(new Set([401]))
     const navigation = { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'document' }
     const begun = await ask('/api/auth/provider-a', navigation)
-    expect([begun.status, begun.headers.get('ratelimit-remaining')]).toEqual([303, '99'])
+    expect([begun.status, begun.headers.get('ratelimit-remaining')]).toEqual([303, '19'])
   })
 
   it('bounds the mails to one address, from however many networks they are asked for', async () => {

@@ -107,7 +107,7 @@ it('a rotation refuses no request, at either instance', async () => {
   const tab = await signIn(byKey)
   const answers: number[] = []
   const kids = new Set<string | undefined>()
-  const turns = [0, 0, 0]
+  const turns = [0, 0]
   let isOver = false
   const client = async (_: number, index: number) => {
     const own = await signIn(byKey)
