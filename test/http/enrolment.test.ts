@@ -32,7 +32,7 @@ it('leads a new account of a provider, and one that is to be linked, to the enro
   ).toContainEqual({ methods: ['provider', 'otp'] })
 
   const linked = setup.providers.nameOf('bob')
-  await setup.registered(linked)
+  await setup.added(linked)
   setup.providers.providers.github.become({ login: 'bob-there' }, onlyAddress(`${linked}@example.com`))
   const linking = latchkey.browser()
   expect((await signInWith(linking, 'provider-b')).location).toMatch(/^\/second-factor/)
@@ -125,7 +125,7 @@ it('asks for no further code after a registration or a reset: their mail was the
 })
 
 it('gives nothing else to a browser whose enrolment is open', async () => {
-  await setup.registered('bea')
+  await setup.added('bea')
   const tab = await setup.opened('bea')
   const changes = [
     'recovery-codes',
@@ -144,7 +144,7 @@ it('gives nothing else to a browser whose enrolment is open', async () => {
 })
 
 it('ends after five wrong mailed codes, however many mails there were', async () => {
-  await setup.registered('cy')
+  await setup.added('cy')
   const { tab } = await setup.login('cy')
   await tab.post(`${path}/mail`)
   const code = await setup.mailedCode('cy')
@@ -164,7 +164,7 @@ it('ends after five wrong mailed codes, however many mails there were', async ()
 })
 
 it('sends five mails an hour to an account, whichever sign-in asks for them, and a code opens its own sign-in only', async () => {
-  await setup.registered('dot')
+  await setup.added('dot')
   const { tab } = await setup.login('dot')
   await tab.post(`${path}/mail`)
   const code = await setup.mailedCode('dot')
@@ -178,7 +178,7 @@ it('sends five mails an hour to an account, whichever sign-in asks for them, and
 })
 
 it('sends mails again after a reset: the person who used them up knew the old password', async () => {
-  await setup.registered('ed')
+  await setup.added('ed')
   const { tab } = await setup.login('ed')
   for (const status of [202, 202, 202, 202, 202, 429]) expect((await tab.post(`${path}/mail`)).status).toBe(status)
   await tab.post('/api/auth/reset-password', { email: 'ed@example.com' })
@@ -219,7 +219,7 @@ it('is over when the password, the email or the factors change, and after ten mi
     ['late', () => latchkey.advance(10 * minutes + 1 * seconds)],
   ]
   for (const [name, change] of cases) {
-    await setup.registered(name)
+    await setup.added(name)
     const tab = await setup.opened(name)
     const app = await setup.begin(tab)
     await change(name)
@@ -231,7 +231,7 @@ it('is over when the password, the email or the factors change, and after ten mi
 })
 
 it('adds one factor and begins one session, even if several confirm at the same time', async () => {
-  await setup.registered('eli')
+  await setup.added('eli')
   const signedIn = await setup.signedInBefore('eli')
   const tab = await setup.opened('eli')
   const app = await setup.begin(tab)
@@ -245,8 +245,8 @@ it('adds one factor and begins one session, even if several confirm at the same 
 })
 
 it('lets sessions from before the switch continue, and adds the factor to the account that the CSRF token is bound to', async () => {
-  await setup.registered('fay')
-  await setup.registered('gus')
+  await setup.added('fay')
+  await setup.added('gus')
   const tab = await setup.signedInBefore('fay')
   expect((await tab.post('/api/auth/refresh')).status).toBe(200)
   // The browser has a session of one account now, and a sign-in of the other that waits.
@@ -265,7 +265,7 @@ it('lets sessions from before the switch continue, and adds the factor to the ac
 })
 
 it('enrols a passkey, which is then the second step after the password, and can be removed only beside another factor', async () => {
-  await setup.registered('ivy')
+  await setup.added('ivy')
   const waiting = (await setup.login('ivy')).tab
   expect((await waiting.act('/api/auth/passkeys/options')).body.code).toBe('mailed_code_required')
   const tab = await setup.opened('ivy')
@@ -310,7 +310,7 @@ it('enrols a passkey, which is then the second step after the password, and can 
 })
 
 it('keeps the last factor, also in two requests at once, and a trusted device skips no enrolment', async () => {
-  await setup.registered('hal')
+  await setup.added('hal')
   const tab = await setup.opened('hal')
   const app = await setup.begin(tab)
   await setup.confirm(tab, app.code())
@@ -344,7 +344,7 @@ it('keeps the last factor, also in two requests at once, and a trusted device sk
 
 it('after a sign-in by mail asks for the password and no second mail, and for nothing if there is none', async () => {
   const { mailed, confirm } = createMailLogins(latchkey)
-  await setup.registered('mailed')
+  await setup.added('mailed')
   const first = await mailed('mailed@example.com')
   const { tab } = first
   expect((await confirm(tab, { code: first.code })).body).toEqual(enrolment)

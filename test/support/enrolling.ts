@@ -3,7 +3,8 @@ import { startApp } from '../../src/app.js'
 import { createProviderSetup } from '../providers/provider-setup.js'
 import { createAuthenticator } from './authenticator.js'
 import { type Browser, createBrowser } from './client.js'
-import { goodPassword } from './latchkey.js'
+import { goodPassword, sharedParts } from './latchkey.js'
+import { addUser } from './sign-up-directly.js'
 
 export const path = '/api/auth/second-factor'
 export const enrolment = { next: 'enrolment', methods: ['totp', 'passkey'] }
@@ -13,7 +14,7 @@ export const startEnrolling = async () => {
   const providers = await createProviderSetup({ SECOND_FACTOR: 'required', MAIL_SIGN_IN: 'on' })
   const latchkey = providers.service
   const { clock, config } = latchkey
-  const options = { clock, log: latchkey.app.log, onFatal: () => undefined }
+  const options = { clock, log: latchkey.app.log, onFatal: () => undefined, ...(await sharedParts()) }
   const before = await startApp({ ...config, port: 0, secondFactor: 'optional' }, options)
 
   /** Either instance may have sent it, and shows it in its own mailbox. */
@@ -32,6 +33,9 @@ export const startEnrolling = async () => {
     const token = /#token=([\w-]+)/.exec((await mailTo(email)).text)?.[1]
     return { tab, answer: await tab.post('/api/auth/verify-email', { token }) }
   }
+  /** A user with a password, for tests about what comes after the registration. */
+  const added = (username: string) =>
+    addUser(latchkey.app, { username, email: `${username}@example.com`, password: goodPassword })
   const login = async (username: string, tab = latchkey.browser()) => {
     const answer = await tab.post('/login', { username, password: goodPassword })
     return { tab, answer }
@@ -74,6 +78,7 @@ export const startEnrolling = async () => {
     latchkey,
     mailTo,
     registered,
+    added,
     login,
     signedInBefore,
     mailedCode,
