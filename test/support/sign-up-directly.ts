@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { isRefused, type Refused } from '#contract/outcome.js'
 import type { App } from '../../src/app.js'
-import { isRefused, type Refused } from '../../src/contract/outcome.js'
 import { readEmail } from '../../src/domain/users/email.js'
 import { readUsername } from '../../src/domain/users/username.js'
 import { cookieLine } from '../../src/http/cookies/cookie-line.js'
