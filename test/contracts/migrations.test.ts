@@ -347,30 +347,6 @@ describe('migrations on PostgreSQL by several at once', () => {
   })
 })
 
-describe('a schema of its own in the database of another program', () => {
-  it('is named by the address, and holds everything', async () => {
-    const fresh = await emptyPostgres()
-    const other = testPostgres(fresh.url)
-    const own = testPostgres(`${fresh.url}?search_path=latchkey`)
-    try {
-      await other.transaction((sql) =>
-        sql.script('create table users (id int); create table schema_migrations (version text)'),
-      )
-      await expect(migrate({ database: own, directory: migrationsDirectory })).rejects.toThrow(
-        'has no schema of the search_path latchkey: create it',
-      )
-      await other.query('create schema latchkey')
-      await migrate({ database: own, directory: migrationsDirectory })
-      expect(await tablesOf(other)).toEqual(['schema_migrations', 'users'])
-      expect(await own.query('select username from latchkey.users')).toEqual([])
-      expect(await pendingMigrations({ database: own, directory: migrationsDirectory })).toEqual([])
-    } finally {
-      await Promise.all([own.close(), other.close()])
-      await fresh.drop()
-    }
-  })
-})
-
 describe('a fresh database for a test', () => {
   it('has the current schema and shares nothing with the next one', async () => {
     const [first, second] = await Promise.all([freshPostgres(), freshPostgres()])

@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { OperatorError } from '../../lib/operator-error.js'
 import { type Database, type Sql, StoreUnavailable, type Transaction } from './database.js'
 import { type Grants, grant, requireRole, rightsToMigrate } from './grants.js'
-import { hasOwnTables, type NamedSql } from './own-tables.js'
+import { hasOwnTables, type NamedSql, requireOneSchema } from './own-tables.js'
 
 /** A newer program has migrated the database, and a migration of it does not let this program run. */
 export class SchemaTooNew extends OperatorError {
@@ -152,6 +152,7 @@ export const describeSchema = async (
 const applyNext = async (sql: Transaction, migrations: Migration[], grants: Grants | undefined) => {
   const [lock] = await sql.query<{ mine: boolean }>('select pg_try_advisory_xact_lock($1) as mine', [lockKey])
   if (!lock?.mine) return 'busy'
+  await requireOneSchema(sql)
   // This comes before the state is read. A connection may remember that the table does not exist, although the instance that had the
   // lock has created it. `create table if not exists` refreshes what the connection knows; a lookup by name does not.
   await sql.script(tableOfMigrations)
