@@ -68,4 +68,8 @@ it('leads from the sign-in page back to a page of its own host, also from anothe
   expect([undefined, '/a', `${app}/b`].map((returnTo) => beside.signInUrl(returnTo))).toEqual(
     [`${app}/notes?by=day#x`, `${app}/a`, `${app}/b`].map((place) => `https://auth.example.com${login(place)}`),
   )
+  // From an address bar: no error, and no other host.
+  expect(['//', '//evil.example', 'https://'].map((returnTo) => beside.signInUrl(returnTo))).toEqual(
+    [`${app}//`, `${app}//evil.example`, 'https://'].map((place) => `https://auth.example.com${login(place)}`),
+  )
 })
