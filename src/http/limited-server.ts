@@ -13,6 +13,9 @@ import { closeStillConnections } from './still-connections.js'
 /** Answers a request in front of the framework and returns true, or leaves it to the framework. */
 export type FastLane = (request: IncomingMessage, response: ServerResponse) => boolean
 
+/** The newest answer of each connection. The fast lane answers at once, so its answers are not among them. */
+const newestAnswers = new WeakMap<Socket, ServerResponse>()
+
 /** A server of Node that slow and silent clients cannot keep busy. */
 export const createLimitedServer = (framework: RequestListener, answersInFront: FastLane) => {
   const limits = {
@@ -25,16 +28,15 @@ export const createLimitedServer = (framework: RequestListener, answersInFront: 
     // A request without `Host` is refused below, with our own headers and body.
     requireHostHeader: false,
   }
-  const responses = new WeakMap<Socket, ServerResponse>()
   const server = createServer(limits, (request, response) => {
     if (answersInFront(request, response)) return
-    responses.set(request.socket, response)
+    newestAnswers.set(request.socket, response)
     framework(request, response)
   })
   // Node would drop all header lines after the 2,000th without a word, and X-Forwarded-For may be among them. The bytes are
   // bounded above.
   server.maxHeadersCount = 0
-  closeStillConnections(server, (socket) => responses.get(socket))
+  closeStillConnections(server, (socket) => newestAnswers.get(socket))
   return server
 }
 
@@ -43,16 +45,37 @@ export const createLimitedServer = (framework: RequestListener, answersInFront: 
  * kept open stay for a moment; a request on one of them is answered, and then its connection closes. Node itself would
  * close idle connections at once, and cut off a request that is just arriving.
  */
-export const createDrain =
-  (server: HttpServer, state: { isClosing: boolean }) =>
-  async ({ idleDelay, limit }: { idleDelay: number; limit: number }) => {
+export const createDrain = (server: HttpServer, state: { isClosing: boolean }) => {
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
+
+  /** Answers that are not yet written say that their connection closes. Those of later requests say so by themselves. */
+  const announce = () => {
+    for (const socket of sockets) {
+      const answer = newestAnswers.get(socket)
+      if (answer && !answer.headersSent) answer.shouldKeepAlive = false
+    }
+  }
+
+  const closeIdle = () => {
+    server.closeIdleConnections()
+    // Node waits for the first request of these.
+    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
+  }
+
+  return async ({ idleDelay, limit }: { idleDelay: number; limit: number }) => {
     state.isClosing = true
+    announce()
     const allClosed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()))
     await withTimeout(allClosed, idleDelay, () => undefined)
     // Idle connections close after what has arrived is read: a request that waits in the kernel would otherwise lose its connection.
-    const closeIdle = () => setImmediate(() => server.closeIdleConnections())
-    closeIdle()
-    const sweep = setInterval(closeIdle, 100)
+    const closeIdleSoon = () => setImmediate(closeIdle)
+    closeIdleSoon()
+    const sweep = setInterval(closeIdleSoon, 100)
     await withTimeout(allClosed, limit, () => server.closeAllConnections())
     clearInterval(sweep)
   }
+}

@@ -3,6 +3,7 @@ import { readConfig } from '../../config.js'
 import { OperatorError } from '../../lib/operator-error.js'
 import { type Command, readArguments } from '../command.js'
 import { settingsFromSupervisor, tellFailure } from './process-messages.js'
+import { endOnSignalsWhileLoading } from './signals.js'
 
 /** A process with a supervisor does not print why it cannot start, but tells the supervisor. */
 const reportFailure = async (work: Promise<void>) => {
@@ -26,6 +27,7 @@ docs/configuration.md. Logs go to standard output: plain lines in development, o
     readArguments(args, {}, [])
     // SIGHUP asks the service to read files again. It must not end a service that is still loading.
     process.on('SIGHUP', () => undefined)
+    if (!cluster.isWorker) endOnSignalsWhileLoading()
     const environment = cluster.isWorker ? await settingsFromSupervisor() : context.environment
     const { config, texts } = readConfig(environment)
     // The service itself is loaded for this command only.
