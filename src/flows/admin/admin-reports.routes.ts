@@ -88,13 +88,16 @@ const registerEvents = (server: Server, { adminGuard, clock, events, users }: De
     const query = queryFrom(filters, clock.now())
     if (isRefused(query)) return sendRefusal(reply, query)
     const user = name === undefined ? undefined : await users.findNamed(name)
-    const found =
+    const foundEvents =
       name === undefined
         ? await events.between(query)
         : await events.about({ name, ...(user && { userId: user.id }) }, query)
-    const page = found.slice(0, adminEventsPageSize)
+    const page = foundEvents.slice(0, adminEventsPageSize)
     const { role } = adminGuard.administratorOf(request)
-    return { events: page.map(eventBodyFor(role)), next: found.length > page.length ? (page.at(-1)?.id ?? null) : null }
+    return {
+      events: page.map(eventBodyFor(role)),
+      next: foundEvents.length > page.length ? (page.at(-1)?.id ?? null) : null,
+    }
   })
 }
 

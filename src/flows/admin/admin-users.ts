@@ -79,12 +79,12 @@ type DetailsDependencies = FactorParts & {
 export const createUserDetails =
   (deps: DetailsDependencies) =>
   async (id: string, caller: { userId: string; role: AdminRole }): Promise<AdminUserDetails | undefined> => {
-    const found = await deps.userSearch.find(id)
-    const user = found && (await deps.users.findById(id))
+    const foundUser = await deps.userSearch.find(id)
+    const user = foundUser && (await deps.users.findById(id))
     if (!user) return undefined
     const formerEmails = await deps.userChanges.emailHistoryOf(id)
     return {
-      ...userBody(found),
+      ...userBody(foundUser),
       ...shownProfile(user, profileFieldNames),
       fields: deps.profileFields.knownValues(user.fields),
       fieldDefinitions: [...deps.profileFields.definitions],

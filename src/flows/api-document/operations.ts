@@ -48,6 +48,6 @@ export const needsOf = ({ serviceScope, isSensitive, adminRole }: RouteFacts, se
 
 /** The description of an operation that has none of its own. */
 export const describe = (facts: RouteFacts, security: Security) => {
-  const limited = facts.limiters.length > 0 ? [`Limiter: ${facts.limiters.join(', ')}.`] : []
-  return [`Needs ${needsOf(facts, security)}.`, ...limited].join(' ')
+  const limiterSentences = facts.limiters.length > 0 ? [`Limiter: ${facts.limiters.join(', ')}.`] : []
+  return [`Needs ${needsOf(facts, security)}.`, ...limiterSentences].join(' ')
 }

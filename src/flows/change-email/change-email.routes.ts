@@ -15,7 +15,7 @@ import type { Server } from '../../http/server.js'
 import type { createChangeEmail } from './change-email.js'
 
 /** The body is the same in every case, so it does not show whether the address has an account. */
-const accepted = { message: 'A mail is on its way to the new address' }
+const acceptedBody = { message: 'A mail is on its way to the new address' }
 
 const askRefusals = routeRefusals(...guardRefusals, 'bad_request', 'email_shape', 'fresh_sign_in_required')
 const readRefusals = routeRefusals('not_authenticated', 'too_many_requests', 'unavailable')
@@ -66,7 +66,7 @@ export const changeEmailRoutes = (server: Server, deps: Dependencies) => {
     const withheld = !(await mailLimits.mayMailStranger(request))
     const change = changeEmail.ask(callers.contextOf(request), { ...request.body, withheld })
     const refused = await takeAtLeast(minResponseTime, change)
-    return refused ? askRefusals.sendRefusal(reply, refused) : reply.status(202).send(accepted)
+    return refused ? askRefusals.sendRefusal(reply, refused) : reply.status(202).send(acceptedBody)
   })
 
   const readOptions = { schema: readSchema, onRequest: guards.read }

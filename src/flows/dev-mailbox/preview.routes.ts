@@ -51,8 +51,10 @@ export const previewRoutes = (server: Server, { look, mailPreview, drawPage, has
   const mailOptions = { config, schema: { ...page, params: Type.Object({ kind: name, language }) } }
 
   server.get('/dev/preview/mails/:kind/:language', mailOptions, async (request, reply) => {
-    const found = previewOf(request.params)
-    return found ? asPage(allowFrame(reply), renderMailPreview(found, look)) : sendRefusal(reply, refuse('not_found'))
+    const preview = previewOf(request.params)
+    return preview
+      ? asPage(allowFrame(reply), renderMailPreview(preview, look))
+      : sendRefusal(reply, refuse('not_found'))
   })
 
   const frameOptions = {
@@ -60,8 +62,8 @@ export const previewRoutes = (server: Server, { look, mailPreview, drawPage, has
     schema: { ...mailOptions.schema, querystring: Type.Object({ scheme: Type.Optional(OneOf(schemes)) }) },
   }
   server.get('/dev/preview/mails/:kind/:language/html', frameOptions, async (request, reply) => {
-    const found = previewOf(request.params)
-    if (!found) return sendRefusal(reply, refuse('not_found'))
-    return asPage(withFramedHeaders(reply), withLinksInTopWindow(inScheme(found.mail.html, request.query.scheme)))
+    const preview = previewOf(request.params)
+    if (!preview) return sendRefusal(reply, refuse('not_found'))
+    return asPage(withFramedHeaders(reply), withLinksInTopWindow(inScheme(preview.mail.html, request.query.scheme)))
   })
 }

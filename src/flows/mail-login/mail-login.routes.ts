@@ -20,7 +20,7 @@ import type { createMailLogin } from './mail-login.js'
 import type { createMailRegistration } from './mail-registration.js'
 
 /** The body is the same in every case, so it does not show whether the address has an account, may have one, or has got too many mails. */
-const accepted = { message: 'Check your mail to sign in' }
+const acceptedBody = { message: 'Check your mail to sign in' }
 
 const askRefusals = routeRefusals('bad_request', 'email_shape', 'cross_site', 'too_many_requests', 'unavailable')
 const confirmRefusals = routeRefusals(
@@ -97,7 +97,7 @@ export const mailLoginRoutes = (server: Server, deps: Dependencies) => {
       return mailSignIns.begin({ email, formerBrowserToken, withheld }, clientOf(request))
     }
     cookies.set(reply, 'attempt_mail', await takeAtLeast(minResponseTime, beginSignIn()))
-    return reply.status(202).send(accepted)
+    return reply.status(202).send(acceptedBody)
   })
 
   const sendRegistration = async (reply: FastifyReply, browserToken: string) => {
@@ -124,8 +124,8 @@ export const mailLoginRoutes = (server: Server, deps: Dependencies) => {
   })
 
   server.post(`${path}/check`, { schema: schemas.check, onRequest: limits.byNetwork }, async (request) => {
-    const found = await mailSignIns.findByToken(request.body.token, cookies.read(request, 'attempt_mail'))
-    if (!isRefused(found)) return { state: 'usable' as const }
-    return { state: found.refused === 'other_browser' ? ('other_browser' as const) : ('over' as const) }
+    const mailSignIn = await mailSignIns.findByToken(request.body.token, cookies.read(request, 'attempt_mail'))
+    if (!isRefused(mailSignIn)) return { state: 'usable' as const }
+    return { state: mailSignIn.refused === 'other_browser' ? ('other_browser' as const) : ('over' as const) }
   })
 }

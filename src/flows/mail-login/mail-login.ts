@@ -26,10 +26,10 @@ export const createMailLogin = ({ mailSignIns, signIns, users, userChanges, even
   }
 
   const byCode = async (code: string, browserToken: string | undefined, visit: Visit) => {
-    const found = await mailSignIns.findByCode(code, browserToken)
-    if (!isRefused(found)) return found
-    await noteFailure(visit, found.refused === 'wrong_mailed_code' ? 'wrong_code' : 'code_void', found.userId)
-    return refuse(found.refused)
+    const mailSignIn = await mailSignIns.findByCode(code, browserToken)
+    if (!isRefused(mailSignIn)) return mailSignIn
+    await noteFailure(visit, mailSignIn.refused === 'wrong_mailed_code' ? 'wrong_code' : 'code_void', mailSignIn.userId)
+    return refuse(mailSignIn.refused)
   }
 
   /** Locks the user's row, as every change of the account that voids the mail does. */

@@ -45,15 +45,15 @@ const busyMessage = 'too many requests from this network or user, try again in s
 const maxRemembered = 1_000
 
 /** Remembers applications that have asked before, so that they get an answer while the database is away. */
-const createRemembered = () => {
-  const remembered = new Map<string, Application>()
+const createRememberedApplications = () => {
+  const rememberedApplications = new Map<string, Application>()
   return {
-    get: (id: string) => remembered.get(id),
+    get: (id: string) => rememberedApplications.get(id),
     add: (application: Application) => {
-      remembered.delete(application.id)
-      remembered.set(application.id, application)
-      const [oldest] = remembered.keys()
-      if (remembered.size > maxRemembered && oldest !== undefined) remembered.delete(oldest)
+      rememberedApplications.delete(application.id)
+      rememberedApplications.set(application.id, application)
+      const [oldest] = rememberedApplications.keys()
+      if (rememberedApplications.size > maxRemembered && oldest !== undefined) rememberedApplications.delete(oldest)
     },
   }
 }
@@ -102,10 +102,13 @@ const createAnswerBusy = ({ applications, issuer }: Pick<Dependencies, 'applicat
 }
 
 /** An application that asks with `prompt=none` gets an answer even while the database is away. */
-const createAnswerWithoutDatabase = (remembered: ReturnType<typeof createRemembered>, issuer: string) => {
+const createAnswerWithoutDatabase = (
+  rememberedApplications: ReturnType<typeof createRememberedApplications>,
+  issuer: string,
+) => {
   const errorAt = createErrorAt(issuer)
   return (parameters: Parameters) => {
-    const application = remembered.get(parameters.values.get('client_id') ?? '')
+    const application = rememberedApplications.get(parameters.values.get('client_id') ?? '')
     const address = application && addressOf(application, parameters)
     if (!address || !listOf(parameters.values.get('prompt')).includes('none')) return undefined
     return errorAt(application, address, { error: 'temporarily_unavailable', description: 'try again in a moment' })
@@ -115,7 +118,7 @@ const createAnswerWithoutDatabase = (remembered: ReturnType<typeof createRemembe
 /** Checks the parameters of a new request, and stores it if its user may be asked something. */
 export const createBeginRequest = (deps: Dependencies) => {
   const { applications, applicationErrors, authorizationRequests, issuer } = deps
-  const remembered = createRemembered()
+  const rememberedApplications = createRememberedApplications()
   const namedUser = createNamedUser(deps)
 
   const errorAt = createErrorAt(issuer)
@@ -144,7 +147,7 @@ export const createBeginRequest = (deps: Dependencies) => {
       applicationErrors.noteUnknown(clientId ?? '', sender.client)
       return refuse('unknown_application')
     }
-    remembered.add(application)
+    rememberedApplications.add(application)
     const address = addressOf(application, parameters)
     if (address) return beginAt(application, address, parameters, sender)
     const sentence = redirectSentence(application, parameters.values.get('redirect_uri'))
@@ -152,7 +155,7 @@ export const createBeginRequest = (deps: Dependencies) => {
     return refuse('redirect_not_registered')
   }
 
-  const answerWithoutDatabase = createAnswerWithoutDatabase(remembered, issuer)
+  const answerWithoutDatabase = createAnswerWithoutDatabase(rememberedApplications, issuer)
 
   return {
     begin: async (text: string, sender: Sender) => {

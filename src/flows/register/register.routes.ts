@@ -15,7 +15,7 @@ import type { Server } from '../../http/server.js'
 import type { createRegister } from './register.js'
 
 /** The body is the same in every case, so it does not show whether the email has an account. */
-const accepted = { message: 'Check your mail to finish the registration' }
+const acceptedBody = { message: 'Check your mail to finish the registration' }
 
 const { responses, sendRefusal } = routeRefusals(
   'bad_request',
@@ -96,6 +96,6 @@ export const registerRoutes = (server: Server, deps: Dependencies) => {
       return sendSignInStep(reply, { cookies, signInCookies }, result.entry)
     }
     cookies.set(reply, 'registration', result.browserToken)
-    return reply.status(202).send(accepted)
+    return reply.status(202).send(acceptedBody)
   })
 }

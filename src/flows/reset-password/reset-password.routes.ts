@@ -20,7 +20,7 @@ import type { Server } from '../../http/server.js'
 import type { createResetPassword } from './reset-password.js'
 
 /** The body is the same in every case, so it does not show whether the email has an account. */
-const accepted = { message: 'If this address has an account, a mail is on its way' }
+const acceptedBody = { message: 'If this address has an account, a mail is on its way' }
 
 const requestRefusals = routeRefusals('bad_request', 'cross_site', 'too_many_attempts', 'unavailable')
 const checkRefusals = routeRefusals('bad_request', 'invalid_link', 'cross_site', 'too_many_requests', 'unavailable')
@@ -88,15 +88,15 @@ export const resetPasswordRoutes = (server: Server, deps: Dependencies) => {
     server.post(path, requestOptions, async (request, reply) => {
       const withheld = !(await mailLimits.mayMailStranger(request))
       await takeAtLeast(minResponseTime, resetPassword.request(request.body, clientOf(request), withheld))
-      return reply.status(202).send(accepted)
+      return reply.status(202).send(acceptedBody)
     })
   }
 
   const checkOptions = { schema: checkSchema, onRequest: limits.byNetwork }
   server.post('/api/auth/reset-password/check', checkOptions, async (request, reply) => {
-    const found = await resetPassword.describe(request.body.token)
-    if (isRefused(found)) return checkRefusals.sendRefusal(reply, found)
-    const { user, applicationId } = found
+    const resetLink = await resetPassword.describe(request.body.token)
+    if (isRefused(resetLink)) return checkRefusals.sendRefusal(reply, resetLink)
+    const { user, applicationId } = resetLink
     const application = applicationId === undefined ? undefined : await applications.find(applicationId)
     return { username: user.username, ...(application && { application: publicApplication(application) }) }
   })

@@ -39,15 +39,15 @@ export const createResetPassword = (deps: Dependencies) => {
 
   /** Whether a link still works, for the page before it shows its form. Changes nothing. */
   const describe = async (token: string) => {
-    const found = await oneTimeTokens.findReset(token)
-    const user = found && (await users.findEnabled(found.userId))
-    return user ? { user, applicationId: found.applicationId } : refuse('invalid_link')
+    const resetLink = await oneTimeTokens.findReset(token)
+    const user = resetLink && (await users.findEnabled(resetLink.userId))
+    return user ? { user, applicationId: resetLink.applicationId } : refuse('invalid_link')
   }
 
   const confirm = async (token: string, password: string, client: Client) => {
-    const found = await describe(token)
-    if (isRefused(found)) return found
-    const { user } = found
+    const resetLink = await describe(token)
+    if (isRefused(resetLink)) return resetLink
+    const { user } = resetLink
     const rejected = await passwords.refusalFor(password, user, client)
     if (rejected) return rejected
     const passwordHash = await passwords.hash(password, client)

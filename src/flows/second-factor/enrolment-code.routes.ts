@@ -34,11 +34,12 @@ export const enrolmentCodeRoutes = (server: Server, deps: Dependencies) => {
   const mailOptions = { schema, onRequest: limits.byNetwork, config: { countsIn: ['mailed_codes'] as const } }
   server.post('/api/auth/second-factor/mail', mailOptions, async (request, reply) => {
     const token = signInCookies.challengeOf(request)
-    const found = token === undefined ? refuse('challenge_over') : await enrolments.findToMail(token)
-    if (isRefused(found)) return refusals.sendRefusal(signInCookies.clearChallengeIfOver(reply, found), found)
-    const limited = await mailLimits.countMailedCode(found.user.id, request, reply)
+    const enrolment = token === undefined ? refuse('challenge_over') : await enrolments.findToMail(token)
+    if (isRefused(enrolment))
+      return refusals.sendRefusal(signInCookies.clearChallengeIfOver(reply, enrolment), enrolment)
+    const limited = await mailLimits.countMailedCode(enrolment.user.id, request, reply)
     if (limited) return reply
-    await enrolments.mailCode(found, clientOf(request))
+    await enrolments.mailCode(enrolment, clientOf(request))
     return reply.status(202).send({ message: 'A mail is on its way' })
   })
 }

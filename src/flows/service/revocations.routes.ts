@@ -51,12 +51,12 @@ export const revocationsRoutes = (server: Server, { guards, endedSessions, isClo
     const deadline = performance.now() + Number(wait) * seconds
     // The wait begins before the list is read, so that a session that ends in between is not missed.
     let news = endedSessions.waitForNews(waitSlice)
-    const found = await endedSessions.since(after)
-    if (found.complete || found.entries.length > 0) return answerOf(found)
+    const endedSince = await endedSessions.since(after)
+    if (endedSince.complete || endedSince.entries.length > 0) return answerOf(endedSince)
     while (performance.now() < deadline && !isClosing() && !request.raw.socket.destroyed) {
-      if (await news) return answerOf(await endedSessions.since(found.cursor))
+      if (await news) return answerOf(await endedSessions.since(endedSince.cursor))
       news = endedSessions.waitForNews(Math.min(waitSlice, deadline - performance.now()))
     }
-    return answerOf(wait === '0' ? found : await endedSessions.since(found.cursor))
+    return answerOf(wait === '0' ? endedSince : await endedSessions.since(endedSince.cursor))
   })
 }

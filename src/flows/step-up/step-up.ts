@@ -43,9 +43,9 @@ export const createStepUp = (deps: Dependencies) => {
     const [name] = names
     const handler = name && handlerOf(proofHandlers, given, name)
     if (!handler || names.length !== 1) return refuse('bad_request', { message: 'Send exactly one proof' })
-    const found = await findProver(caller)
-    if (isRefused(found)) return found
-    const { user, methods } = found
+    const prover = await findProver(caller)
+    if (isRefused(prover)) return prover
+    const { user, methods } = prover
     if (!methods.includes(handler.proof)) return refuse('fresh_sign_in_required', { methods })
     const issued = await handler.prove({ user, caller, sealedChallenge, visit })
     if (isRefused(issued) && refusalsWithoutTry.includes(issued.refused)) return issued
@@ -56,18 +56,18 @@ export const createStepUp = (deps: Dependencies) => {
   }
 
   const beginPasskey = async (caller: SessionCaller) => {
-    const found = await findProver(caller)
-    if (isRefused(found)) return found
-    const { methods } = found
+    const prover = await findProver(caller)
+    if (isRefused(prover)) return prover
+    const { methods } = prover
     if (!methods.includes('passkey')) return refuse('fresh_sign_in_required', { methods })
     return passkeyCeremonies.stepUpOptions(caller.userId, sessionBinding(caller))
   }
 
   /** Mails a code to an account that has no other method of proof. */
   const mailCode = async (caller: SessionCaller, client: Client) => {
-    const found = await findProver(caller)
-    if (isRefused(found)) return found
-    const { user, methods } = found
+    const prover = await findProver(caller)
+    if (isRefused(prover)) return prover
+    const { user, methods } = prover
     if (!methods.includes('mail')) return refuse('fresh_sign_in_required', { methods })
     await mailedCodes.send(mailedCodeOf(caller), user, client)
     return undefined
@@ -75,8 +75,8 @@ export const createStepUp = (deps: Dependencies) => {
 
   return {
     methods: async (caller: SessionCaller) => {
-      const found = await findProver(caller)
-      return isRefused(found) ? found : { methods: found.methods }
+      const prover = await findProver(caller)
+      return isRefused(prover) ? prover : { methods: prover.methods }
     },
     prove,
     beginPasskey,

@@ -65,7 +65,7 @@ type Link = { token: string; password?: string }
 
 export const undoRoutes = (server: Server, deps: Dependencies) => {
   const { undo, recoveredAccounts, limits, countedRequests } = deps
-  const limited = { onRequest: limits.confirm, onSend: countedRequests.refundSuccess }
+  const limitHooks = { onRequest: limits.confirm, onSend: countedRequests.refundSuccess }
 
   server.post('/api/auth/undo/check', { schema: checkSchema, onRequest: limits.byNetwork }, async (request, reply) => {
     return checkRefusals.answer(reply, await undo.describe(request.body.token))
@@ -78,11 +78,11 @@ export const undoRoutes = (server: Server, deps: Dependencies) => {
     return reply.status(204).send()
   }
 
-  server.post('/api/auth/factors/undo', { schema: schemas.factor, ...limited }, async (request, reply) =>
+  server.post('/api/auth/factors/undo', { schema: schemas.factor, ...limitHooks }, async (request, reply) =>
     takeBack('factor', request.body, request, reply),
   )
 
-  server.post('/api/auth/email/undo', { schema: schemas.email, ...limited }, async (request, reply) =>
+  server.post('/api/auth/email/undo', { schema: schemas.email, ...limitHooks }, async (request, reply) =>
     takeBack('email', request.body, request, reply),
   )
 }

@@ -23,9 +23,9 @@ export const createUndo = ({ undoPreview, takeBackAccount, passwords, providers 
 
   /** Describes the change that a link takes back, for its page. */
   const describe = async (token: string) => {
-    const found = await undoPreview(token)
-    if (isRefused(found)) return found
-    const { undo, user, email, username, language, formerTotp, totp, recoveryCodes, passkeys } = found
+    const preview = await undoPreview(token)
+    if (isRefused(preview)) return preview
+    const { undo, user, email, username, language, formerTotp, totp, recoveryCodes, passkeys } = preview
     const state: UndoState = {
       kind: undo.kind,
       username: user.username,
@@ -37,8 +37,8 @@ export const createUndo = ({ undoPreview, takeBackAccount, passwords, providers 
         language: language === undefined || language === user.language ? null : language,
         totp: formerTotp,
       },
-      removes: { totp, recoveryCodes, passkeys, providers: found.providers.map(nameOf) },
-      keeps: { ...found.keeps, providers: found.keeps.providers.map(nameOf), name: user.name },
+      removes: { totp, recoveryCodes, passkeys, providers: preview.providers.map(nameOf) },
+      keeps: { ...preview.keeps, providers: preview.keeps.providers.map(nameOf), name: user.name },
     }
     return state
   }
@@ -46,10 +46,10 @@ export const createUndo = ({ undoPreview, takeBackAccount, passwords, providers 
   /** Takes the change back. `password` is the new one. It is checked against the names that the account has afterwards. */
   const takeBack = async (of: UndoOf, { token, password }: Link, client: Client) => {
     if (password === undefined) return takeBackAccount({ token, linkKind: of, passwordHash: undefined }, client)
-    const found = await undoPreview(token)
-    if (isRefused(found)) return found
-    if (undoOf(found.undo) !== of) return refuse('invalid_link')
-    const { user, email, username } = found
+    const preview = await undoPreview(token)
+    if (isRefused(preview)) return preview
+    if (undoOf(preview.undo) !== of) return refuse('invalid_link')
+    const { user, email, username } = preview
     const rejected = await passwords.refusalFor(password, { ...user, email, username }, client)
     if (rejected) return rejected
     // The thief who made the changes may know the current password.

@@ -18,7 +18,7 @@ import type { Server } from '../../http/server.js'
 import type { createVerifyEmail } from './verify-email.js'
 
 /** The body is the same in every case, so it does not show whether the email has an account or has got too many mails. */
-const sent = { message: 'A mail is on its way' }
+const sentBody = { message: 'A mail is on its way' }
 
 const verifyRefusals = routeRefusals(
   'bad_request',
@@ -111,7 +111,7 @@ export const verifyEmailRoutes = (server: Server, deps: Dependencies) => {
       minResponseTime,
       registrations.sendAgainToBrowser(browserToken, clientOf(request), withheld),
     )
-    return isRefused(result) ? resendRefusals.sendRefusal(reply, result) : reply.status(202).send(sent)
+    return isRefused(result) ? resendRefusals.sendRefusal(reply, result) : reply.status(202).send(sentBody)
   })
 
   server.post('/api/auth/verify-email', { schema, onRequest }, async (request, reply) => {
