@@ -1,5 +1,5 @@
 /**
- * The rights of the service's role to the tables, by name and not "all tables": others may live in the same schema. A
+ * The tables that the role of the service may write. They are listed by name, because other programs may have tables in the same schema. A
  * test compares the lists with the migrations.
  */
 export const writableTables: readonly string[] = [
@@ -47,10 +47,12 @@ export const writableTables: readonly string[] = [
 ]
 export const readableTables: readonly string[] = ['content', 'schema_migrations']
 
-/** Rows of these stay as they were written: only these columns may be changed. A trigger says which rows may be deleted. */
+/** Rows of these tables stay as they were written, and only these columns may be changed. A trigger decides which rows may be deleted. */
 const changeableColumns: Readonly<Record<string, readonly string[]>> = { events: ['name_mark', 'log_pending'] }
 
-/** The service may make the months of `events`, and drop those that are over, but creates and drops nothing by itself. */
+/**
+ * With these functions the service may make the months of `events`, and drop those that are over. It cannot create or drop any other table.
+ */
 const callableFunctions: readonly string[] = [
   'make_event_months(integer)',
   'drop_event_months(uuid)',

@@ -28,15 +28,17 @@ export type Entry =
   | { issued: NewSession }
   | { challenge: string; next: NextStep; methods: readonly SecondFactorMethod[] }
 
-/** A sign-in. `token`: of the challenge that it has waited with; `done`: the last step that was answered. */
-type Entering = { by: SignedInBy; proof: FirstProof; token?: string | undefined; done?: LastStep }
+/**
+ * A sign-in whose session may begin. `token`: the token of the challenge that it has waited with. `done`: the last step that was answered.
+ */
+type SignInToFinish = { by: SignedInBy; proof: FirstProof; token?: string | undefined; done?: LastStep }
 
-/** With what makes its browser known from now on; undefined if the browser's cookie was not seen. */
+/** A new session. `knownDevices` makes its browser known from now on. It is undefined if the browser has not sent this cookie. */
 export type NewSession = Issued & { knownDevices: readonly string[] | undefined }
 
 /**
- * Begins a session, and tells the owner if the account has not been used in this browser before. One transaction: no such session
- * is there without its mail. The first sign-in of an account needs none.
+ * Begins a session, and tells the owner if the account was not used in this browser before. Both happen in one transaction, so no such
+ * session begins without its mail. The first sign-in of an account needs no mail.
  */
 const createBegin =
   ({ sessions, userChanges, accountChanges, knownDevices }: Dependencies) =>
@@ -47,29 +49,29 @@ const createBegin =
     { client, knownDevices: values }: Visit,
   ): Promise<NewSession | undefined> => {
     const account = { id: user.id, undoCount: user.undoCount ?? 0 }
-    const remembered = values && knownDevices.remember(account, values)
-    const browser = knownDevices.browserKey(account, remembered ?? [])
+    const newValues = values && knownDevices.remember(account, values)
+    const browser = knownDevices.browserKey(account, newValues ?? [])
     const issued = await sessions.beginSession(sql, user, proof, { ...client, browser })
     if (!issued) return undefined
     const isFirst = await userChanges.noteSignIn(sql, user.id, client.language)
     const isKnown = knownDevices.find(account, values ?? []) !== undefined
     if (!isFirst && !isKnown) {
-      // As the locked row has the names: a change of the email may have overtaken this sign-in.
+      // The mail takes the names from the locked row, because a change of the email may have overtaken this sign-in.
       await accountChanges.bySignIn(sql, { user: issued.user, client }, { new_device: {} })
     }
-    return { ...issued, knownDevices: remembered }
+    return { ...issued, knownDevices: newValues }
   }
 
 export const callerOf = ({ user, sessionId }: NewSession) => ({ userId: user.id, sessionId, generation: 0 })
 
-/** A session, or the first of the last steps that is open. */
+/** Begins the session, or lets the sign-in wait for the first last step that is open. */
 const createBeginOrWait = (deps: Dependencies) => {
   const { challenges, lastSteps } = deps
   const beginAndTell = createBegin(deps)
   return async (
     sql: Transaction,
     user: User,
-    { by, proof, token, done }: Entering,
+    { by, proof, token, done }: SignInToFinish,
     visit: Visit,
   ): Promise<Entry | undefined> => {
     const next = await lastSteps.nextFor(sql, user, done)
@@ -79,59 +81,59 @@ const createBeginOrWait = (deps: Dependencies) => {
       return issued && { issued }
     }
     if (!(await lastSteps.areDue(sql, user, proof))) return undefined
-    const waiting = { user, kind: next, by: completeOf(by), proof, token, client: visit.client }
-    const challenge = await challenges.waitFor(sql, waiting)
+    const completeSignIn = { user, kind: next, by: completeOf(by), proof, token, client: visit.client }
+    const challenge = await challenges.waitFor(sql, completeSignIn)
     return challenge === undefined ? undefined : { challenge, next, methods: [] }
   }
 }
 
 export type NewSessions = ReturnType<typeof createNewSessions>
 
-/** How sessions begin inside a transaction, and what is recorded of each that began. */
+/** Begins sessions inside a transaction, and records each that began. */
 export const createNewSessions = (deps: Dependencies) => {
   const { accountChanges, events, identities, sessions, lastSteps } = deps
   const beginOrWait = createBeginOrWait(deps)
 
-  /** With what a link has done to the account: its event names the session, if it begins now. */
+  /** Begins a session, and applies the changes of a link to the account. The event of the link names the session, if it begins now. */
   const begin = async (
     sql: Transaction,
     user: User,
-    entering: Entering,
+    signIn: SignInToFinish,
     visit: Visit,
-    linked?: Changes<'provider_linked'>,
+    linkChanges?: Changes<'provider_linked'>,
   ) => {
-    const entry = await beginOrWait(sql, user, entering, visit)
-    if (!entry || !linked) return entry
+    const entry = await beginOrWait(sql, user, signIn, visit)
+    if (!entry || !linkChanges) return entry
     const session = 'issued' in entry && { caller: callerOf(entry.issued) }
-    await accountChanges.bySignIn(sql, { user, client: visit.client, ...session }, linked)
+    await accountChanges.bySignIn(sql, { user, client: visit.client, ...session }, linkChanges)
     return entry
   }
 
   /**
-   * No copy of the tokens that this browser had before works any more. After the commit: the earlier session may be one of another
-   * user, whose deletion takes the rows in the opposite order.
+   * Ends the session that this browser had before, so that no copy of its tokens works any more. It is ended after the commit, because it
+   * may belong to another user, whose deletion locks the rows in the opposite order.
    */
-  const endEarlier = async ({ earlierSession: earlier, client }: Visit) => {
-    if (earlier && (await sessions.end('signed_in', earlier)))
-      await events.record({ kind: 'signed_out', ...earlier, reason: 'signed_in_again' }, client)
+  const endEarlier = async ({ earlierSession, client }: Visit) => {
+    if (earlierSession && (await sessions.end('signed_in', earlierSession)))
+      await events.record({ kind: 'signed_out', ...earlierSession, reason: 'signed_in_again' }, client)
   }
 
   return {
     begin,
-    /** A link that waited is written together with the last proof: the user's row is locked, and both are there or none. */
+    /** A link that waited is written together with the last proof. The user's row is locked, and both are written or neither. */
     beginWithLink: async (
       sql: Transaction,
       user: User,
-      entering: Entering,
+      signIn: SignInToFinish,
       link: Identity | undefined,
       visit: Visit,
     ) => {
-      const linked = link && (await identities.linkByAddress(sql, user, link))
-      return link && !linked ? undefined : begin(sql, user, entering, visit, linked)
+      const linkChanges = link && (await identities.linkByAddress(sql, user, link))
+      return link && !linkChanges ? undefined : begin(sql, user, signIn, visit, linkChanges)
     },
     /** Whether a session of this user would wait for a last step. */
     hasLastStep: async (sql: Transaction, user: User) => (await lastSteps.nextFor(sql, user)) !== undefined,
-    /** After the commit. `created`: the provider with which the sign-in has created the account. */
+    /** Records a session after the commit. `created`: the provider with which the sign-in has created the account. */
     record: async (entry: Entry, by: SignedInBy, visit: Visit, created?: Identity['provider']) => {
       if (!('issued' in entry)) return
       const { issued } = entry

@@ -8,7 +8,7 @@ type Dependencies = {
   database: Database
   factors: Pick<Factors, 'methodsOf' | 'hasTotp'>
   passkeys: Pick<Passkeys, 'countUsable'>
-  /** Whether every session needs a second factor, also of an account that has none. */
+  /** Whether every session needs a second factor, even if the account has none. */
   secondFactorRequired: boolean
 }
 type Step = { next: ProofStep; methods: readonly SecondFactorMethod[]; allowsTrustedDevice: boolean }

@@ -25,18 +25,18 @@ const bothProofs = ({ by }: Challenge, second: Method): FirstProof => ({
   provider: by.provider,
 })
 
-/** An enrolment for which the mailed code is missing. */
+/** Whether an enrolment still needs the mailed code. */
 const needsMailedCode = ({ by, isOpened }: Challenge) => !isOpened && openedBy(by) === 'mailed code'
 
 type TrustDependencies = { trustedDevices: TrustedDevices; accountChanges: Pick<AccountChanges, 'bySignIn'> }
 
-/** The browser needs no code from now on, and the owner is told. */
+/** Trusts the browser, so that it needs no code from now on, and tells the owner. */
 const createTrust =
   ({ trustedDevices, accountChanges }: TrustDependencies) =>
   async (sql: Transaction, user: User, visit: Visit) => {
-    const added = await trustedDevices.add(sql, user.id, visit)
-    if (added) await accountChanges.bySignIn(sql, { user, client: visit.client }, { device_trusted: {} })
-    return added
+    const newTokens = await trustedDevices.add(sql, user.id, visit)
+    if (newTokens) await accountChanges.bySignIn(sql, { user, client: visit.client }, { device_trusted: {} })
+    return newTokens
   }
 
 type CodeDependencies = TrustDependencies & {
@@ -49,12 +49,15 @@ type CodeDependencies = TrustDependencies & {
 
 export type ByCode = ReturnType<typeof createByCode>
 
-/** A challenge is finished with a code of the app or a recovery code. */
+/** Finishes a challenge with a code of the app or a recovery code. */
 export const createByCode = (deps: CodeDependencies) => {
   const { users, factors, knownDevices, challenges, newSessions } = deps
   const trust = createTrust(deps)
 
-  /** One transaction: the code is used up, the challenge is gone, the link is written and the session begins, or nothing of it. */
+  /**
+   * In one transaction, the code is used up, the challenge is removed, the link is written and the session begins. If one of them fails,
+   * none happens.
+   */
   const finish = async (challenge: Challenge, { token, code, trustDevice }: SecondProof, visit: Visit) => {
     const { userId, link } = challenge
     const { client } = visit
@@ -63,8 +66,8 @@ export const createByCode = (deps: CodeDependencies) => {
     return factors.prove({ userId, code, client, device }, async (sql, owner, accept, second) => {
       if (!(await challenges.lock(sql, token))) return refuse('challenge_over')
       if (!(await accept())) return refuse('wrong_second_factor')
-      const entering = { by: challenge.by, proof: bothProofs(challenge, second), token }
-      const entry = await newSessions.beginWithLink(sql, owner, entering, link, visit)
+      const signIn = { by: challenge.by, proof: bothProofs(challenge, second), token }
+      const entry = await newSessions.beginWithLink(sql, owner, signIn, link, visit)
       if (!entry) return refuse('challenge_over')
       return { entry, trustedDevices: trustDevice && second === 'otp' ? await trust(sql, owner, visit) : undefined }
     })
@@ -80,7 +83,7 @@ export const createByCode = (deps: CodeDependencies) => {
     }
     const finished = await finish(challenge, second, visit)
     if (isRefused(finished)) {
-      // There were too many wrong codes before, so this one was not compared.
+      // There were too many wrong codes before, so this code was not compared.
       if (finished.refused === 'too_many_codes') await challenges.giveBackTry(second.token)
       return finished
     }
@@ -101,38 +104,38 @@ type PasskeyDependencies = {
 export type ByPasskey = ReturnType<typeof createByPasskey>
 
 /**
- * A passkey is two factors by itself. It also finishes the challenge of its user that waits in this browser. Undefined if the user is
- * disabled or gone, or the passkey was removed or copied.
+ * Signs in with a passkey, which is two factors by itself. It also finishes the challenge of its user that waits in this browser. Undefined
+ * if the user is disabled or gone, or the passkey was removed or copied.
  */
 export const createByPasskey = (deps: PasskeyDependencies) => {
   const { database, users, passkeys, identities, challenges, newSessions } = deps
 
-  /** The waiting sign-in of this browser, if it is one of this user. It goes on with the passkey. */
+  /** The waiting sign-in of this browser, if it belongs to this user. It goes on with the passkey. */
   const lockChallenge = async (sql: Transaction, token: string | undefined, userId: string) => {
     if (token === undefined || !(await challenges.lock(sql, token))) return undefined
     const challenge = await challenges.find(sql, token)
     return challenge?.userId === userId ? { ...challenge, token } : undefined
   }
 
-  /** One transaction: the use of the passkey is written down and the session begins, or nothing of it. */
-  const enter = (proven: ProvenPasskey, token: string | undefined, visit: Visit) =>
+  /** In one transaction, the use of the passkey is stored and the session begins. If one of them fails, neither happens. */
+  const enter = (provenPasskey: ProvenPasskey, token: string | undefined, visit: Visit) =>
     commitUnlessRefused(database, async (sql) => {
-      const user = await users.lockEnabled(sql, proven.userId)
-      if (!user || !(await passkeys.accept(sql, proven))) return refuse('no_session')
+      const user = await users.lockEnabled(sql, provenPasskey.userId)
+      if (!user || !(await passkeys.accept(sql, provenPasskey))) return refuse('no_session')
       const challenge = await lockChallenge(sql, token, user.id)
-      // Without a complete proof yet, the passkey is the second factor.
+      // If the proofs are not complete yet, the passkey is the second factor.
       const isSecondFactor = challenge !== undefined && challenge.proof === undefined
       const proof = isSecondFactor ? bothProofs(challenge, 'passkey') : { methods: ['passkey'] as const }
-      const linked = challenge?.link && (await identities.linkByAddress(sql, user, challenge.link))
-      const entering = { by: { way: 'passkey' } as const, proof, token: challenge?.token }
-      const entry = await newSessions.begin(sql, user, entering, visit, linked)
+      const linkChanges = challenge?.link && (await identities.linkByAddress(sql, user, challenge.link))
+      const signIn = { by: { way: 'passkey' } as const, proof, token: challenge?.token }
+      const entry = await newSessions.begin(sql, user, signIn, visit, linkChanges)
       return entry ? { entry, challenge } : refuse('no_session')
     })
 
-  return async (proven: ProvenPasskey, token: string | undefined, visit: Visit) => {
-    const entered = await enter(proven, token, visit)
-    if (isRefused(entered)) return undefined
-    const { entry, challenge } = entered
+  return async (provenPasskey: ProvenPasskey, token: string | undefined, visit: Visit) => {
+    const result = await enter(provenPasskey, token, visit)
+    if (isRefused(result)) return undefined
+    const { entry, challenge } = result
     await newSessions.record(entry, { way: 'passkey' }, visit)
     return { entry, hadChallenge: challenge !== undefined }
   }
@@ -151,8 +154,8 @@ type EnrolmentDependencies = {
 export type ByEnrolment = ReturnType<typeof createByEnrolment>
 
 /**
- * Adds an app or the first passkey to an account without one, at the sign-in that needs it, and begins its session, in one
- * transaction: the user's row is locked, and both happen or none. `add` gets the id of the challenge, to which the new factor is bound.
+ * Adds an app or the first passkey to an account without a factor, at the sign-in that needs one, and begins the session. One transaction
+ * locks the user's row, and both happen or neither. `add` gets the id of the challenge, to which the new factor is bound.
  */
 export const createByEnrolment = (deps: EnrolmentDependencies) => {
   const { database, users, accountChanges, challenges, enrolments, nextSteps, newSessions } = deps
@@ -166,26 +169,27 @@ export const createByEnrolment = (deps: EnrolmentDependencies) => {
       challengeId: string,
     ) => Promise<{ result: Added; changes: Changes<'totp_added' | 'passkey_added'> } | Refused<Code>>,
   ) => {
-    const found = await enrolments.findOpen(token)
-    if (isRefused(found)) return found
-    const { challenge } = found
+    const enrolment = await enrolments.findOpen(token)
+    if (isRefused(enrolment)) return enrolment
+    const { challenge } = enrolment
     const finished = await commitUnlessRefused(database, async (sql) => {
       const user = await users.lockEnabled(sql, challenge.userId)
       if (!user || !(await challenges.lock(sql, token))) return refuse('challenge_over')
-      // Added in another browser just before this sign-in began to wait.
+      // The account got a factor in another browser just before this sign-in began to wait.
       if (await nextSteps.hasFactor(sql, user.id)) return refuse('challenge_over')
       const added = await add(sql, user, challenge.id)
       if ('refused' in added) return added
-      // A new factor voids the sign-ins that wait, also this one. If a last step is left, it begins to wait anew, without its token.
+      // A new factor voids the sign-ins that wait, including this one. If a last step is left, this sign-in begins to wait again, without
+      // its token.
       const hasLastStep = await newSessions.hasLastStep(sql, user)
       if (hasLastStep) await accountChanges.bySignIn(sql, { user, client: visit.client }, added.changes)
-      const entering = {
+      const signIn = {
         by: challenge.by,
         proof: bothProofs(challenge, second),
         token: hasLastStep ? undefined : token,
       }
-      const entry: Entry | undefined = await newSessions.beginWithLink(sql, user, entering, challenge.link, visit)
-      // A factor must not stay without the sign-in, or its recovery codes would never be shown.
+      const entry: Entry | undefined = await newSessions.beginWithLink(sql, user, signIn, challenge.link, visit)
+      // Without the session the factor must not stay, because its recovery codes would never be shown.
       if (!entry) return refuse('challenge_over')
       if ('issued' in entry) {
         const caller = callerOf(entry.issued)

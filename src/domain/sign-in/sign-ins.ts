@@ -10,13 +10,13 @@ import type { ByCode, ByEnrolment, ByPasskey } from './second-steps.js'
 
 export type { Entry } from './new-sessions.js'
 
-/** A browser that signs in: and what it knows from earlier sign-ins. */
+/** A browser that signs in, and what it has from earlier sign-ins. */
 export type Visit = {
   client: Client
   trustedDevices: readonly string[]
-  /** Undefined if the browser has not sent this cookie, although it may have one. */
+  /** Undefined if the browser has not sent this cookie, although it may have it. */
   knownDevices: readonly string[] | undefined
-  /** The session whose refresh token the browser sent. It ends when another one begins in this browser. */
+  /** The session whose refresh token the browser has sent. It ends when another session begins in this browser. */
   earlierSession: { userId: string; sessionId: string } | undefined
 }
 
@@ -34,7 +34,7 @@ type Dependencies = {
 /** `claim` uses the mail up, once, in the transaction of the session. */
 type ByMail = { claim?: (sql: Transaction) => Promise<boolean>; isNew: boolean }
 
-/** `provenAt` is when the user last proved it there, if the provider says so. */
+/** `provenAt`: when the user last signed in at the provider, if the provider says so. */
 type ByProvider = {
   identity: Identity
   provenAt: Date | undefined
@@ -43,14 +43,14 @@ type ByProvider = {
   isLinkWaiting: boolean
 }
 
-/** A link that waits is written together with the session. */
+/** Signs in by a provider. A link that waits is written together with the session. */
 const createByProvider =
   ({ events, newSessions, firstSteps }: Dependencies) =>
   async (user: User, { identity, provenAt, isNew, isLinkWaiting }: ByProvider, visit: Visit) => {
     const { provider } = identity
     const by = { way: 'provider', provider } as const
-    const linked = isLinkWaiting ? { link: identity } : { identity }
-    const entry = await firstSteps.enter(user, { by, provenAt, ...linked }, visit)
+    const identityOrLink = isLinkWaiting ? { link: identity } : { identity }
+    const entry = await firstSteps.enter(user, { by, provenAt, ...identityOrLink }, visit)
     if (!entry) throw new Error('The account changed while signing in')
     if ('issued' in entry) await newSessions.record(entry, by, visit, isNew ? provider : undefined)
     // There is no session yet, but the account exists already.
@@ -58,7 +58,7 @@ const createByProvider =
     return entry
   }
 
-/** Undefined if the mail was used or voided in the meantime, or the user was disabled. */
+/** Signs in by mail. Undefined if the mail was used or voided meanwhile, or the user was disabled. */
 const createByMail =
   ({ events, newSessions, firstSteps }: Dependencies) =>
   async (user: User, { claim, isNew }: ByMail, visit: Visit) => {
@@ -72,15 +72,15 @@ const createByMail =
 export type SignIns = ReturnType<typeof createSignIns>
 
 /**
- * Every way to sign in ends here, and nothing else may begin a session (`scripts/architecture` enforces it). The event's
- * `sessionBegan` is the one sign of it, whatever kind of event a user reads.
+ * Every way to sign in ends here, and nothing else may begin a session (`scripts/architecture` enforces it). Whatever the kind of an event,
+ * only `sessionBegan` says that a session began with it.
  */
 export const createSignIns = (deps: Dependencies) => {
   const { events, challenges, nextSteps, newSessions, bySecondFactor, byPasskey, byEnrolment } = deps
   const { enter } = deps.firstSteps
 
   return {
-    /** Undefined if the password has changed since it was checked, or the user was disabled in the meantime. */
+    /** Undefined if the password has changed since it was checked, or the user was disabled meanwhile. */
     byPassword: async (user: User, passwordHash: string, visit: Visit) => {
       const by = { way: 'password' } as const
       const entry = await enter(user, { by, passwordHash }, visit)
@@ -89,8 +89,8 @@ export const createSignIns = (deps: Dependencies) => {
     },
 
     /**
-     * The user has just proven the email address of the new account, and chosen or entered its password. Undefined if the account
-     * was disabled or deleted in the meantime.
+     * The user has just proven the email address of the new account, and chosen or entered its password. Undefined if the account was
+     * disabled or deleted meanwhile.
      */
     byRegistration: async (user: User, visit: Visit) => {
       const by = { way: 'registration' } as const
@@ -102,8 +102,8 @@ export const createSignIns = (deps: Dependencies) => {
     },
 
     /**
-     * The user has just chosen this password with a mailed link. No second step is left out. Undefined if the password was changed
-     * again, or the account was disabled, in the meantime.
+     * The user has just chosen this password with a mailed link. The second step is still needed. Undefined if the password was changed
+     * again, or the account was disabled, meanwhile.
      */
     byReset: async (user: User, passwordHash: string, visit: Visit) => {
       const by = { way: 'reset' } as const
@@ -118,10 +118,10 @@ export const createSignIns = (deps: Dependencies) => {
     byPasskey,
     byEnrolment,
 
-    /** Whether a first proof is not enough for this account: then a link to it is written together with the session. */
+    /** Whether a first proof is not enough for this account. Then a link to it is written together with the session. */
     needsSecondStep: async (sql: Transaction, userId: string) => (await nextSteps.nextFor(sql, userId)) !== undefined,
 
-    /** The challenge of the sign-in that waits in this browser; undefined if there is none. */
+    /** The challenge of the sign-in that waits in this browser. Undefined if there is none. */
     findChallenge: (token: string) => challenges.find(token),
     methodsOf: nextSteps.methodsOf,
   }

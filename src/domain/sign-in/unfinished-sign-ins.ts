@@ -12,8 +12,8 @@ type Dependencies = {
 }
 
 /**
- * Sign-ins whose second step was never finished. The owner gets a mail: someone knows the password. None if the same browser has
- * signed in since, by another attempt; and at most one a day for an account (see the ceilings of mails).
+ * Sign-ins whose second step was never finished. The owner gets a mail, because another person may know the password. No mail is sent if
+ * the same browser has signed in since, and at most one a day for an account (see `mail-limits`).
  */
 export const createUnfinishedSignIns = ({ challenges, users, events, accountChanges }: Dependencies) => {
   const tell = async (sql: Transaction, { userId, client, begunAt: at }: AbandonedChallenge) => {

@@ -11,14 +11,14 @@ type Counting<As extends 'first' | 'both'> = {
   [Name in Method]: (typeof methods)[Name] extends As ? Name : never
 }[Method]
 
-/** `method` is what `amr` says of a session that begins so. */
+/** `method` is what `amr` says of a session that begins in this way. */
 type Counted = { method: Counting<'first'> } | { method: Counting<'both'>; beforeEnrolment: null }
 
 /**
  * `freshSince`: since when the session is fresh. A provider may send the browser back without having asked the user. `beforeEnrolment`:
- * what is asked for before the first second factor is added; `its own mail`: the way has just proven the mailbox, together with a
- * password. `trustedDevice`: whether a browser that the user trusts needs no second step. Who can read the mails must not get around a
- * password or an app, and one mailbox must not be both proofs: a way by mail is never fresh, no trusted device finishes it, and before
+ * what is asked for before the first second factor is added. `its own mail`: the way has just proven the mailbox, together with a password.
+ * `trustedDevice`: whether a browser that the user trusts needs no second step. A person who can read the mails must not get around a
+ * password or an app, and one mailbox must not be both proofs. So a way by mail is never fresh, no trusted device finishes it, and before
  * an enrolment it asks for the password, if the account has one.
  */
 type Trusted =
@@ -32,19 +32,19 @@ type Trusted =
 
 type Way = Counted &
   Trusted & {
-    /** Counts the requests of a network, before anything is compared. */
+    /** The limiter that counts the requests of a network, before anything is compared. */
     limiter: Extract<LimiterName, 'login' | 'general' | 'confirm'>
     /** The event in the list of the user. */
     event: 'signed_in' | 'registered'
-    /** Whether the owner gets a mail if the second step never comes: another person may know the first proof. */
+    /** Whether the owner gets a mail if the second step never comes, because another person may know the first proof. */
     tellsOfUnfinished: boolean
-    /** Whether an account can sign in so, again and again: the last such way is not removed. */
+    /** Whether an account can sign in like this again and again. The last such way is never removed. */
     isOpenTo: (account: Means) => boolean
   }
 
 /**
- * Every way to sign in. Its name is the label in the metrics and the reason in events; a provider has its own id there. Words for
- * the list of sessions are kept by method.
+ * Every way to sign in. Its name is the label in the metrics and the reason in events, where a provider has its own id. The list of
+ * sessions names the method instead.
  */
 export const waysToSignIn = {
   password: {
@@ -57,7 +57,7 @@ export const waysToSignIn = {
     tellsOfUnfinished: true,
     isOpenTo: ({ hasPassword }) => hasPassword,
   },
-  // The link or the code of the mail, with the password that was chosen.
+  // The link or the code of the mail, with the password that was chosen in the form.
   registration: {
     method: 'pwd',
     freshSince: 'the sign-in',
@@ -68,7 +68,7 @@ export const waysToSignIn = {
     tellsOfUnfinished: true,
     isOpenTo: () => false,
   },
-  // The same as signing in with the password that was chosen a moment ago.
+  // This way is like a sign-in with the password that was chosen a moment ago.
   reset: {
     method: 'pwd',
     freshSince: 'the sign-in',
@@ -118,8 +118,8 @@ type WayBy<Method> = {
 }[WayToSignIn]
 
 /**
- * The form of a sign-in by a method while it waits for its second step: a way with the same method, because its row says how fresh the
- * session will be and what opens an enrolment. A method that is two factors by itself waits for nothing.
+ * The way as which a sign-in by a method waits for its second step. It has the same method, because its row says how fresh the session will
+ * be and what opens an enrolment. A method that is two factors by itself waits for nothing.
  */
 export const waitsAs = {
   pwd: 'password',
@@ -129,7 +129,7 @@ export const waitsAs = {
 } as const satisfies { [Method in Counting<'first'>]: WayBy<Method> } & Record<Counting<'both'>, null>
 type WaitingWay = NonNullable<(typeof waitsAs)[keyof typeof waitsAs]>
 
-/** Those that can need a second step. */
+/** The ways that can need a second step. */
 type FirstWay = {
   [Name in WayToSignIn]: (typeof waitsAs)[(typeof waysToSignIn)[Name]['method']] extends null ? never : Name
 }[WayToSignIn]
@@ -138,7 +138,7 @@ type OneOfWays<Name extends WayToSignIn> =
   | { way: 'provider'; provider: ProviderId }
   | { way: Exclude<Name, 'provider'>; provider?: undefined }
 
-/** The way of a sign-in, and which provider it was. */
+/** The way of a sign-in, and the provider if it was one. */
 export type SignedInBy = OneOfWays<WayToSignIn>
 export type FirstBy = OneOfWays<FirstWay>
 export type WaitingBy = OneOfWays<WaitingWay>
@@ -150,15 +150,15 @@ const freshness: Record<Trusted['freshSince'], (provenAt?: Date) => Date | undef
   'what the provider says': (provenAt = neverProven) => provenAt,
   never: () => neverProven,
 }
-/** The time since which the session of a first proof is fresh; undefined: now. */
+/** The time since which the session of a first proof is fresh. Undefined means now. */
 export const freshSinceOf = (way: WayToSignIn, provenAt?: Date) => freshness[waysToSignIn[way].freshSince](provenAt)
 
-/** The proof that opens the enrolment of a sign-in that waits as this. */
+/** The proof that opens the enrolment of a sign-in that waits as this way. */
 export const openedBy = ({ way }: SignedInBy) => waysToSignIn[way].beforeEnrolment
 
 export const skipsOnTrustedDevice = ({ way }: FirstBy) => waysToSignIn[way].trustedDevice === 'skips the second step'
 
-/** Whether the way has proven the mailbox itself: its enrolment is open from the beginning. */
+/** Whether the way has proven the mailbox itself, so that its enrolment is open from the beginning. */
 export const provesMail = ({ way }: SignedInBy) => waysToSignIn[way].beforeEnrolment === 'its own mail'
 
 export const canSignIn = (account: Means) => names.some((name) => waysToSignIn[name].isOpenTo(account))
@@ -168,7 +168,7 @@ export type SignInLabel = Exclude<WayToSignIn, 'provider'> | ProviderId | 'devic
 export const labelOf = (by: SignedInBy): SignInLabel => (by.way === 'provider' ? by.provider : by.way)
 export const signInLabels = (providers: readonly ProviderId[] = builtInProviderIds): SignInLabel[] => [
   ...names.flatMap((name): readonly SignInLabel[] => (name === 'provider' ? providers : [name])),
-  // Begins from a session, so it is no way to sign in (`device-sessions`).
+  // The session of a device begins from another session, so it is no way to sign in (`device-sessions`).
   'device',
 ]
 
@@ -179,16 +179,19 @@ export const eventOf = (by: SignedInBy) => {
   return { kind, ...(kind === 'signed_in' && { reason: by.way }), sessionBegan: by.way }
 }
 
-/** The form in which a sign-in waits. */
+/** The way as which a sign-in waits for its second step. */
 export const waitingOf = (by: FirstBy): WaitingBy =>
   by.way === 'provider' ? by : { way: waitsAs[waysToSignIn[by.way].method] }
 
-/** Reads a stored way. Undefined for a way that this release does not know: such a sign-in is over. */
+/** Reads a stored way. Undefined for a way that this release does not know. Such a sign-in is over. */
 export const readWay = (way: string, provider: ProviderId | undefined): SignedInBy | undefined => {
   if (way === 'provider') return provider && { way, provider }
-  const known = names.find((each) => each === way)
-  return known && known !== 'provider' ? { way: known } : undefined
+  const knownWay = names.find((each) => each === way)
+  return knownWay && knownWay !== 'provider' ? { way: knownWay } : undefined
 }
 
-/** The form in which a sign-in with all its proofs waits. The event of a registration was written when its account was made. */
+/**
+ * The way as which a sign-in with all its proofs waits. A registration waits as a password, because its event was written when the account
+ * was created.
+ */
 export const completeOf = (by: SignedInBy): SignedInBy => (by.way === 'registration' ? { way: 'password' } : by)

@@ -4,15 +4,15 @@ import { withTimeout } from '../../lib/with-timeout.js'
 import { headerOf } from '../tokens/token-keys.js'
 import { mayBeOurs } from './key-pair.js'
 
-/** A token of an unknown key lets the keys be read at most so often, for all clients together. */
+/** How often tokens of unknown keys may cause a reading of the keys, for all clients together. */
 const pauseBetweenReads = 1 * seconds
-/** How long a request waits for that, how many may, and how long a key counts as unknown afterwards. */
+/** How long a request waits for such a reading, how many requests may wait, and how long a key counts as unknown afterwards. */
 const waitTimeout = 3 * seconds
 const maxWaiting = 1_000
 const unknownKeyLifetime = 30 * seconds
 const maxUnknown = 256
 
-/** Reads the keys early for a token whose key is not known: another instance may have made it a moment ago. */
+/** Reads the keys early for a token whose key is not known, because another instance may have made the key a moment ago. */
 export const createEarlyLoad = ({
   load,
   lastRead,
@@ -22,34 +22,34 @@ export const createEarlyLoad = ({
   lastRead: () => number
   isKnown: (header: string) => boolean
 }) => {
-  const unknown = new Map<string, number>()
+  const unknownHeaders = new Map<string, number>()
   let earlyLoad: Promise<void> | undefined
-  let waiting = 0
+  let waitingCount = 0
 
   const loadSoon = async () => {
     await wait(Math.max(0, lastRead() + pauseBetweenReads - performance.now()))
     await load().catch(() => undefined)
   }
   const rememberUnknown = (header: string) => {
-    const [oldest] = unknown.keys()
-    if (unknown.size >= maxUnknown && oldest !== undefined) unknown.delete(oldest)
-    unknown.set(header, performance.now())
+    const [oldest] = unknownHeaders.keys()
+    if (unknownHeaders.size >= maxUnknown && oldest !== undefined) unknownHeaders.delete(oldest)
+    unknownHeaders.set(header, performance.now())
   }
   const loadFor = async (header: string) => {
     earlyLoad ??= loadSoon().finally(() => {
       earlyLoad = undefined
     })
-    waiting += 1
+    waitingCount += 1
     await withTimeout(earlyLoad, waitTimeout, () => undefined)
-    waiting -= 1
+    waitingCount -= 1
     if (!isKnown(header)) rememberUnknown(header)
   }
 
-  /** A promise only if it is worth waiting: never for a token of a known key, or of a secret. */
+  /** Returns a promise only if it is worth waiting: never for a token of a known key, or one that a secret has signed. */
   return (token: string): Promise<void> | undefined => {
     const header = headerOf(token)
-    if (isKnown(header) || !mayBeOurs(header) || waiting >= maxWaiting) return undefined
-    const refusedAt = unknown.get(header)
+    if (isKnown(header) || !mayBeOurs(header) || waitingCount >= maxWaiting) return undefined
+    const refusedAt = unknownHeaders.get(header)
     return refusedAt !== undefined && performance.now() - refusedAt < unknownKeyLifetime ? undefined : loadFor(header)
   }
 }

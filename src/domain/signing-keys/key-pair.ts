@@ -42,7 +42,7 @@ export const newKeyPair = () => {
 }
 
 const headerShape = new RegExp(`^\\{"alg":"ES256","typ":"at\\+jwt","kid":"[\\w-]{${idLength}}"\\}$`)
-/** Of the header in base64url: the id has a fixed length, so all headers are equally long. */
+/** The length of the header in base64url. The id has a fixed length, so all headers are equally long. */
 const headerLength = 74
 
 /** Whether a key of ours, known or not, could have written this header of a token. */

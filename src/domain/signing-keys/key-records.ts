@@ -10,7 +10,10 @@ import * as store from './signing-keys.store.js'
 
 export type SigningKey = { id: string; createdAt: Date; signsFrom: number; pair: KeyPair }
 
-/** Times are those of the database. `unopened` are keys that were sealed with a key that this process does not have. */
+/**
+ * `now` and the times of keys are by the clock of the database. `unopened`: the ids of keys that were sealed with a key that this process
+ * does not have.
+ */
 export type KeySet = { now: number; keys: SigningKey[]; unopened: string[] }
 
 export type ListedKey = {
@@ -27,31 +30,31 @@ type Dependencies = { database: Database; clock: Clock; sealedValues: Pick<Seale
 export const createReadKeys = ({ database, clock, sealedValues }: Dependencies) => {
   const sealed = sealedValues.of(signingKeyColumn)
   /**
-   * Opened before. The id belongs to the key, so the sealed text need not be opened again: an instance whose SEALING_KEY is a
-   * step behind goes on with what it has.
+   * The keys that were opened before. The id belongs to the key, so a sealed text need not be opened again. An instance whose SEALING_KEY
+   * is outdated goes on with these keys.
    */
-  let opened = new Map<string, KeyPair>()
+  let openedPairs = new Map<string, KeyPair>()
 
   const openKey = ({ id, private_key: text }: store.KeyRow) => {
-    const known = opened.get(id)
-    if (known) return known
+    const knownPair = openedPairs.get(id)
+    if (knownPair) return knownPair
     const privateKey = sealed.open(id, text)
     return privateKey === undefined ? undefined : readKeyPair(privateKey)
   }
 
   return createOptionalTransaction(database)(async (sql): Promise<KeySet> => {
     const { now, keys: rows } = await store.selectAll(sql, clock.offset())
-    const found = rows.map((row) => ({ row, pair: openKey(row) }))
-    const keys = found.flatMap(({ row: { id, created_at: createdAt, signs_from }, pair }) =>
+    const openedRows = rows.map((row) => ({ row, pair: openKey(row) }))
+    const keys = openedRows.flatMap(({ row: { id, created_at: createdAt, signs_from }, pair }) =>
       pair ? [{ id, createdAt, signsFrom: signs_from.getTime(), pair }] : [],
     )
-    opened = new Map(found.flatMap(({ row, pair }) => (pair ? [[row.id, pair]] : [])))
-    const unopened = found.flatMap(({ row, pair }) => (pair ? [] : [row.id]))
+    openedPairs = new Map(openedRows.flatMap(({ row, pair }) => (pair ? [[row.id, pair]] : [])))
+    const unopened = openedRows.flatMap(({ row, pair }) => (pair ? [] : [row.id]))
     return { now: now.getTime(), keys, unopened }
   })
 }
 
-/** The first key signs at once. Later ones are published first. */
+/** Seals a key and stores it. The first key signs at once. Later keys are published first. */
 export const createAddKey =
   ({ clock, sealedValues }: Dependencies) =>
   async (sql: Sql, pair: KeyPair, delay: number) => {
@@ -63,12 +66,12 @@ export const createAddKey =
 
 type ReadKeys = ReturnType<typeof createReadKeys>
 
-/** For operators. */
+/** Lists every key with its state, for operators. */
 export const createListKeys =
   ({ database, clock }: Pick<Dependencies, 'database' | 'clock'>, read: ReadKeys) =>
   async (): Promise<ListedKey[]> => {
     const { now, keys, unopened } = await read()
-    const listed = accessTokenSchedule
+    const trustedKeys = accessTokenSchedule
       .trustedAt(keys, now)
       .map(({ id, state, createdAt, signsFrom, trustedUntil: end }) => ({
         id,
@@ -80,7 +83,7 @@ export const createListKeys =
     const { keys: rows } = await store.selectAll(database, clock.offset())
     const unopenedRows = rows.filter(({ id }) => unopened.includes(id))
     return [
-      ...listed,
+      ...trustedKeys,
       ...unopenedRows.map(({ id, created_at: createdAt, signs_from: signsFrom }) => {
         return { id, state: 'unopened' as const, createdAt, signsFrom }
       }),

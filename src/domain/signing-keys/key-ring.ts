@@ -40,13 +40,13 @@ const createTokenKeys = () => {
   }
 }
 
-/** The keys that are trusted now, as they were last read, with the time of the database since then. */
+/** The trusted keys, as they were last read. The time of the database is computed from the last reading. */
 export const createKeyRing = ({ clock, log }: { clock: Clock; log: Pick<Log, 'info'> }) => {
   const tokenKeysOf = createTokenKeys()
   let loaded: Loaded | undefined
   let removals = 0
 
-  /** The time of the database, without asking it. */
+  /** The time of the database, computed without a query. */
   const databaseTime = ({ now, readAt, offset }: Loaded) =>
     now + (performance.now() - readAt) + (clock.offset() - offset)
 
@@ -66,9 +66,9 @@ export const createKeyRing = ({ clock, log }: { clock: Clock; log: Pick<Log, 'in
     isEmpty: () => loaded?.keys.length === 0,
     signer,
     find: (header: string) => loaded?.byHeader.get(header),
-    /** How often keys were removed: tokens that were checked before such a removal are checked again. */
+    /** How often keys were removed. Tokens that were checked before a removal are checked again. */
     removals: () => removals,
-    /** For other programs; undefined before the keys were read, and if there are only some that cannot be opened. */
+    /** The public keys for other programs. Undefined before the keys were read, and if there are only keys that cannot be opened. */
     published: () =>
       loaded?.keys.length === 0 && loaded.hasUnopened ? undefined : loaded?.keys.map(({ pair }) => pair.published),
     /** For how long the current key has signed, in seconds. */

@@ -10,9 +10,12 @@ import { mayBeOurs } from './key-pair.js'
 import { createKeyRing, type Log, type Reading } from './key-ring.js'
 import type { KeySet, SigningKeys } from './signing-keys.js'
 
-/** A key that was withdrawn is refused so soon. */
+/** How often the keys are read. A withdrawn key is refused within this time. */
 const interval = 2 * seconds
-/** Without any key there is nothing to withdraw, and a token of the first one causes an early reading. */
+/**
+ * How often the keys are read while there are none. Then there is nothing to withdraw, and a token of the first key causes an early
+ * reading.
+ */
 const intervalWithoutKeys = 1 * minutes
 
 export type LoadedKeys = ReturnType<typeof createLoadedKeys>
@@ -21,11 +24,11 @@ type Dependencies = {
   signingKeys: Pick<SigningKeys, 'read' | 'makeIfDue'>
   clock: Clock
   log: Log
-  /** Whether this instance signs access tokens with these keys, and makes them. It verifies with them in any case. */
+  /** Whether this instance makes these keys and signs access tokens with them. It verifies with them in any case. */
   signsWithKeyPair: boolean
 }
 
-/** Tells the operator once of keys that this instance cannot open. */
+/** Logs keys that this instance cannot open, once until all can be opened again. */
 const createReportUnopened = (log: Log) => {
   let isReported = false
   return ({ unopened }: KeySet) => {
@@ -34,14 +37,14 @@ const createReportUnopened = (log: Log) => {
   }
 }
 
-/** Says that there are no keys only if it has looked a moment ago: caches keep that answer. */
+/** Returns an empty list only if the keys were read a moment ago, because caches keep that answer. */
 const createPublished =
   (keyRing: ReturnType<typeof createKeyRing>, load: () => Promise<void>, sinceRead: () => number) => async () => {
     if (keyRing.isEmpty() && sinceRead() >= interval) await load().catch(() => undefined)
     return keyRing.published()
   }
 
-/** The keys in the memory of this process, which signs and checks access tokens with them and asks no store. */
+/** The keys in the memory of this process, which signs and checks access tokens with them without a query. */
 export const createLoadedKeys = ({ signingKeys, clock, log, signsWithKeyPair }: Dependencies) => {
   const inOwnContext = createDetachedContext('signing keys')
   const keyRing = createKeyRing({ clock, log })
@@ -61,15 +64,17 @@ export const createLoadedKeys = ({ signingKeys, clock, log, signsWithKeyPair }: 
     const { keys, now, unopened } = reading.set
     if (!keyRing.isLoaded() && unopened.length > 0) throw new OperatorError(`${unopenedKeys}. ${wayOut}`)
     reportUnopened(reading.set)
-    // An empty set is not taken while the first key is being made: it would be published.
+    // An empty set is not used while the first key is being made, because it would be published.
     if (!signsWithKeyPair || keys.length > 0) keyRing.replace(reading)
     if (!signsWithKeyPair || !accessTokenSchedule.isNextDue(keys, now)) return
-    const made = await signingKeys.makeIfDue()
-    if (made) log.info({ key: made.id, signsFrom: made.signsFrom.toISOString() }, 'signing key made')
+    const newKey = await signingKeys.makeIfDue()
+    if (newKey) log.info({ key: newKey.id, signsFrom: newKey.signsFrom.toISOString() }, 'signing key made')
     keyRing.replace(await read())
   }
 
-  /** One after the other: an older reading never replaces a newer one, and each call sees what was there when it began. */
+  /**
+   * Loads run one after the other. So an older reading never replaces a newer one, and a load reads the database after it was called for.
+   */
   const load = () => {
     loading = inOwnContext(() => loading.catch(() => undefined).then(loadNow))
     return loading
@@ -95,10 +100,10 @@ export const createLoadedKeys = ({ signingKeys, clock, log, signsWithKeyPair }: 
       return keyRing.find(header)
     },
     removals: keyRing.removals,
-    /** Before the keys were read, there is nothing to wait for: `find` says that. */
+    /** Before the keys were read there is nothing to wait for, and `find` throws. */
     learn: (token: string) => (keyRing.isLoaded() ? learn(token) : undefined),
     published: createPublished(keyRing, load, () => performance.now() - lastRead),
-    /** Undefined if a secret signs. */
+    /** For how long the current key has signed, in seconds. Undefined if a secret signs. */
     age: () => (signsWithKeyPair ? keyRing.signerAge() : undefined),
   }
 }

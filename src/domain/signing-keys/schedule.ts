@@ -7,15 +7,15 @@ import { days } from '../../lib/durations.js'
 
 export const signingPeriod = 90 * days
 
-/** A running instance has made the next key by then. */
+/** Whether the next key is late. A running instance would have made it by then. */
 export const isOverdue = (signsFrom: Date, now: Date) => now.getTime() - signsFrom.getTime() > signingPeriod + 1 * days
 
-/** In the order of `signsFrom`; times in milliseconds. */
+/** Keys are in the order of `signsFrom`. Times are in milliseconds. */
 type Scheduled = { signsFrom: number }
 
 export type KeyState = 'waiting' | 'current' | 'retired'
 
-/** The key that signs. If the database's clock went back before the first key, that one goes on. */
+/** The key that signs. If the database's clock went back to before the first key, the first key signs. */
 export const signerAt = <Key extends Scheduled>(keys: readonly Key[], now: number) =>
   keys.findLast(({ signsFrom }) => signsFrom <= now) ?? keys[0]
 
@@ -28,17 +28,17 @@ type Durations = {
 
 /** The schedule of the keys for one kind of token and one algorithm. */
 export const createSchedule = ({ announcedFor, trustedAfterwards }: Durations) => {
-  /** Undefined while there is no later key. */
+  /** Until when a key is trusted. Undefined while there is no later key. */
   const trustedUntil = (keys: readonly Scheduled[], place: number) => {
     const next = keys[place + 1]
     return next && next.signsFrom + trustedAfterwards
   }
 
   return {
-    /** The first key signs at once: no program has an older set of keys in its cache. */
+    /** How long the next key waits. The first key signs at once, because no program has an older set of keys in its cache. */
     delayAfter: (keys: readonly Scheduled[]) => (keys.length === 0 ? 0 : announcedFor),
 
-    /** Each key with its state, and until when it is trusted. Without those whose last token has expired. */
+    /** Each key with its state, and until when it is trusted. Keys whose last token has expired are left out. */
     trustedAt: <Key extends Scheduled>(keys: readonly Key[], now: number) => {
       const current = signerAt(keys, now)
       return keys
@@ -51,11 +51,11 @@ export const createSchedule = ({ announcedFor, trustedAfterwards }: Durations) =
 
     /** Whether it is time to make the next key, so that it can be published before it signs. */
     isNextDue: (keys: readonly Scheduled[], now: number) => {
-      const newest = keys.at(-1)
-      return newest === undefined || newest.signsFrom + signingPeriod - announcedFor <= now
+      const newestKey = keys.at(-1)
+      return newestKey === undefined || newestKey.signsFrom + signingPeriod - announcedFor <= now
     },
 
-    /** A key that is published and does not sign yet. */
+    /** The key that is published and does not sign yet. */
     waitingAt: <Key extends Scheduled>(keys: readonly Key[], now: number) =>
       keys.find((key) => key.signsFrom > now && key !== signerAt(keys, now)),
   }

@@ -3,7 +3,7 @@ import { databaseNow, milliseconds } from '../../platform/database/database-now.
 
 export type KeyRow = { id: string; private_key: string; created_at: Date; signs_from: Date }
 
-/** Any number that nothing else locks. With it, one process at a time adds or removes keys, until its transaction ends. */
+/** The number of a lock that nothing else uses. The lock lets one process at a time add or remove keys, until its transaction ends. */
 const advisoryLock = 7_210_452
 
 export const lock = (sql: Sql) => sql.query('select pg_advisory_xact_lock($1)', [advisoryLock])

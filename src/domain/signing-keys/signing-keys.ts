@@ -14,7 +14,7 @@ export type SigningKeys = ReturnType<typeof createSigningKeys>
 
 type Dependencies = { database: Database; clock: Clock; sealedValues: Pick<SealedValues, 'of'> }
 
-/** Keys that cannot be opened are removed as well. */
+/** Removes all keys, even those that cannot be opened. Returns their ids. */
 const removeAll = async (sql: Transaction, { keys, unopened }: KeySet) => {
   const removed = await store.deleteKeys(sql, [...keys.map(({ id }) => id), ...unopened])
   return removed.map(({ id }) => id)
@@ -26,8 +26,8 @@ export const createSigningKeys = (deps: Dependencies) => {
   const read = createReadKeys(deps)
   const add = createAddKey(deps)
 
-  /** One process at a time, and with the keys as they are then: two that start at once make one key. */
-  const withLock = <Result>(work: (sql: Transaction, found: KeySet) => Promise<Result>) =>
+  /** Runs `work` in one process at a time, with the keys as they are then. So two processes that start at once make one key. */
+  const withLock = <Result>(work: (sql: Transaction, keySet: KeySet) => Promise<Result>) =>
     database.transaction(async (sql) => {
       await store.lock(sql)
       return work(sql, await read(sql))
@@ -36,11 +36,11 @@ export const createSigningKeys = (deps: Dependencies) => {
   return {
     read,
 
-    /** The next key if it is time for it, and the first one if there is none. */
+    /** Makes the next key if it is due, and the first key if there is none. */
     makeIfDue: async () => {
       const pair = newKeyPair()
       return withLock(async (sql, { now, keys, unopened }) =>
-        // Keys that cannot be opened belong to instances with another SEALING_KEY, and a new one would not help them.
+        // Keys that cannot be opened belong to instances with another SEALING_KEY, and a new key would not help these.
         isNextDue(keys, now) && unopened.length === 0 ? add(sql, pair, delayAfter(keys)) : undefined,
       )
     },
@@ -50,20 +50,21 @@ export const createSigningKeys = (deps: Dependencies) => {
       const pair = newKeyPair()
       return withLock(async (sql, { now, keys, unopened }) => {
         if (unopened.length > 0) return undefined
-        const waiting = waitingAt(keys, now)
-        if (waiting) return { id: waiting.id, signsFrom: new Date(waiting.signsFrom), isNew: false, now: new Date(now) }
+        const waitingKey = waitingAt(keys, now)
+        if (waitingKey)
+          return { id: waitingKey.id, signsFrom: new Date(waitingKey.signsFrom), isNew: false, now: new Date(now) }
         return { ...(await add(sql, pair, delayAfter(keys))), isNew: true, now: new Date(now) }
       })
     },
 
-    /** Returns the ids of all keys, which it removed. */
+    /** Removes all keys, and returns their ids. */
     withdrawAll: () => withLock(removeAll),
 
-    /** The same, and makes a key that signs at once. */
+    /** Removes all keys, and makes one that signs at once. */
     replaceAll: async () => {
       const pair = newKeyPair()
-      return withLock(async (sql, found) => {
-        const removed = await removeAll(sql, found)
+      return withLock(async (sql, keySet) => {
+        const removed = await removeAll(sql, keySet)
         return { ...(await add(sql, pair, 0)), removed }
       })
     },
@@ -73,9 +74,9 @@ export const createSigningKeys = (deps: Dependencies) => {
     /** Deletes the keys whose last token has expired. */
     purge: async (sql: Sql) => {
       const { now, keys } = await read(sql)
-      const trusted = new Set(trustedAt(keys, now).map(({ id }) => id))
-      const old = keys.map(({ id }) => id).filter((id) => !trusted.has(id))
-      return old.length === 0 ? 0 : (await store.deleteKeys(sql, old)).length
+      const trustedIds = new Set(trustedAt(keys, now).map(({ id }) => id))
+      const oldIds = keys.map(({ id }) => id).filter((id) => !trustedIds.has(id))
+      return oldIds.length === 0 ? 0 : (await store.deleteKeys(sql, oldIds)).length
     },
   }
 }

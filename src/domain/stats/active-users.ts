@@ -4,15 +4,15 @@ import { uuidFloor } from '../../lib/uuid.js'
 import type { Database } from '../../platform/database/database.js'
 import * as store from './stats.store.js'
 
-/** The query reads a row for each session and event of 30 days, so its answer is used for a while. */
+/** The query reads a row for each session and event of 30 days, so its answer is used for this long. */
 const countInterval = 10 * minutes
 
 /**
- * How many users were active in the last 1, 7 and 30 days: those who used a session in that time. Sessions that have ended have
- * no row any more, so what users did in them counts too.
+ * How many users were active in the last 1, 7 and 30 days, which means that they used a session. Sessions that have ended have no row any
+ * more, so the events of sessions count too.
  */
 export const createActiveUsers = ({ database, clock }: { database: Database; clock: Clock }) => {
-  let last: { at: Date; counted: ReturnType<typeof count> } | undefined
+  let lastCount: { at: Date; counts: ReturnType<typeof count> } | undefined
 
   const count = async () => {
     const now = clock.now()
@@ -27,15 +27,15 @@ export const createActiveUsers = ({ database, clock }: { database: Database; clo
   return {
     count,
     /**
-     * Up to ten minutes old. After a failure it waits as long: with very many sessions a count takes longer than a statement may, and
-     * the next question, a few seconds later, would begin it again.
+     * The counts may be ten minutes old. A failure is kept as long: with very many sessions a count takes longer than a statement may, and
+     * the next call, a few seconds later, would begin it again.
      */
     recent: () => {
       const now = clock.now()
-      if (last && now.getTime() - last.at.getTime() < countInterval) return last.counted
-      const counted = count()
-      last = { at: now, counted }
-      return counted
+      if (lastCount && now.getTime() - lastCount.at.getTime() < countInterval) return lastCount.counts
+      const counts = count()
+      lastCount = { at: now, counts }
+      return counts
     },
   }
 }

@@ -29,11 +29,11 @@ type Dependencies = {
 
 type Finding = Attention | false
 
-/** A receiver that restarts is back by then, however many wait for it. */
+/** A receiver that restarts is back within this time, however many webhooks wait for it. */
 const longWait = 15 * minutes
 /** Links and codes in mails expire, the first after 10 minutes. */
 const longMailWait = 5 * minutes
-/** Beyond it, tokens expire noticeably too early or too late. */
+/** If the clocks differ by more, tokens expire noticeably too early or too late. */
 const toleratedOffset = 1 * minutes
 const refusedMailsWindow = 1 * days
 const givenUpMailsWindow = 7 * days
@@ -46,8 +46,8 @@ const checkMails = async ({ database, clock }: Dependencies): Promise<Finding[]>
     (await store.countEventsOfKind(database, kind, uuidFloor(later(now, -window))))[0]?.events ?? 0
   const [lateMails] = await store.countLateMails(database, later(now, -longMailWait))
   const { late_count: lateCount = 0, since, last_error: lastError } = lateMails ?? {}
-  const refused = await countEvents('mail_refused', refusedMailsWindow)
-  const givenUp = await countEvents('mail_given_up', givenUpMailsWindow)
+  const refusedCount = await countEvents('mail_refused', refusedMailsWindow)
+  const givenUpCount = await countEvents('mail_given_up', givenUpMailsWindow)
   const reason = lastError ? `The last attempt failed: ${lastError}.` : '`latchkey doctor` and the log say why.'
   return [
     lateCount > 0 && {
@@ -57,20 +57,20 @@ const checkMails = async ({ database, clock }: Dependencies): Promise<Finding[]>
       ...(since && { since }),
       ...(lastError && { detail: lastError }),
     },
-    refused > 0 && {
+    refusedCount > 0 && {
       code: 'mails_refused',
-      message: `The mail server refused ${countText(refused, 'mail')} for good in the last ${inWords(refusedMailsWindow)}. \`latchkey events --kind mail_refused\` shows its answers.`,
-      count: refused,
+      message: `The mail server refused ${countText(refusedCount, 'mail')} for good in the last ${inWords(refusedMailsWindow)}. \`latchkey events --kind mail_refused\` shows its answers.`,
+      count: refusedCount,
     },
-    givenUp > 0 && {
+    givenUpCount > 0 && {
       code: 'mails_given_up',
-      message: `${countText(givenUp, 'mail was', 'mails were')} given up in the last ${inWords(givenUpMailsWindow)}, because the mail server did not accept them in time. \`latchkey events --kind mail_given_up\` shows its answers.`,
-      count: givenUp,
+      message: `${countText(givenUpCount, 'mail was', 'mails were')} given up in the last ${inWords(givenUpMailsWindow)}, because the mail server did not accept them in time. \`latchkey events --kind mail_given_up\` shows its answers.`,
+      count: givenUpCount,
     },
   ]
 }
 
-/** When the oldest began to wait, if it has waited for too long. */
+/** When the oldest entry began to wait. Undefined if it has not waited for too long. */
 const lateSince = (clock: Clock, oldestWaitSeconds: number) => {
   const wait = oldestWaitSeconds * seconds
   return wait > longWait ? later(clock.now(), -wait) : undefined
@@ -124,21 +124,23 @@ type ListedKey = { state: string; signsFrom: Date; algorithm?: string }
 type KeyUse = { tokens: string; unreadable: AttentionCode; due: AttentionCode }
 
 /** The key that signs, if the next one should have replaced it. The keys of one algorithm sign one after the other. */
-const findOverdue = (keys: readonly ListedKey[], now: Date) => {
+const overdueKeys = (keys: readonly ListedKey[], now: Date) => {
   const hasNext = keys.some(({ state }) => state === 'waiting')
   return keys.filter(({ state, signsFrom }) => state === 'current' && !hasNext && isOverdue(signsFrom, now))
 }
 
 const checkKeys = (keys: readonly ListedKey[], now: Date, { tokens, unreadable, due }: KeyUse): Finding[] => {
   const algorithms = [...new Set(keys.map(({ algorithm }) => algorithm))]
-  const overdue = algorithms.flatMap((algorithm) =>
-    findOverdue(
+  const allOverdueKeys = algorithms.flatMap((algorithm) =>
+    overdueKeys(
       keys.filter((key) => key.algorithm === algorithm),
       now,
     ),
   )
   const unopened = keys.filter(({ state }) => state === 'unopened')
-  const [oldest] = overdue.map(({ signsFrom }) => signsFrom).toSorted((one, other) => one.getTime() - other.getTime())
+  const [oldest] = allOverdueKeys
+    .map(({ signsFrom }) => signsFrom)
+    .toSorted((one, other) => one.getTime() - other.getTime())
   return [
     unopened.length > 0 && {
       code: unreadable,
@@ -147,7 +149,7 @@ const checkKeys = (keys: readonly ListedKey[], now: Date, { tokens, unreadable, 
     },
     oldest !== undefined && {
       code: due,
-      message: `${countText(overdue.length, 'key')} for ${tokens} should have been replaced after ${inWords(signingPeriod)}. \`latchkey keys rotate\` makes a new one.`,
+      message: `${countText(allOverdueKeys.length, 'key')} for ${tokens} should have been replaced after ${inWords(signingPeriod)}. \`latchkey keys rotate\` makes a new one.`,
       since: oldest,
     },
   ]

@@ -5,7 +5,7 @@ import type { Database } from '../../platform/database/database.js'
 import * as store from './stats.store.js'
 
 const shownDays = 30
-/** Events of a day may be written a little later, by a machine whose clock is behind. */
+/** Events of a day may be written a little after it, by a machine whose clock is behind. */
 const settlingTime = 5 * minutes
 const countInterval = 1 * minutes
 
@@ -26,19 +26,19 @@ export const createDailyCounts = ({ database, clock }: { database: Database; clo
     if (cached && cached.until > now) return cached.count
     const end = later(from, 1 * days)
     const [row] = await store.countDay(database, uuidFloor(from), uuidFloor(end))
-    const found = { day, signIns: row?.sign_ins ?? 0, failures: row?.failures ?? 0, newUsers: row?.new_users ?? 0 }
+    const dailyCount = { day, signIns: row?.sign_ins ?? 0, failures: row?.failures ?? 0, newUsers: row?.new_users ?? 0 }
     const isOver = now > end.getTime() + settlingTime
-    cache.set(day, { count: found, until: isOver ? end.getTime() + (shownDays + 1) * days : now + countInterval })
-    return found
+    cache.set(day, { count: dailyCount, until: isOver ? end.getTime() + (shownDays + 1) * days : now + countInterval })
+    return dailyCount
   }
 
-  /** The oldest day first; the last one is today. */
+  /** Returns the oldest day first. The last one is today. */
   return async () => {
     const today = startOfDay(clock.now())
-    const shown: DailyCount[] = []
-    for (let back = shownDays - 1; back >= 0; back--) shown.push(await count(later(today, -back * days)))
-    const oldest = shown[0]?.day ?? ''
+    const dailyCounts: DailyCount[] = []
+    for (let back = shownDays - 1; back >= 0; back--) dailyCounts.push(await count(later(today, -back * days)))
+    const oldest = dailyCounts[0]?.day ?? ''
     for (const day of cache.keys()) if (day < oldest) cache.delete(day)
-    return shown
+    return dailyCounts
   }
 }

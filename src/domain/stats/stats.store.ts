@@ -18,7 +18,7 @@ export type StatsRow = {
   logout_notices_given_up: number
 }
 
-/** Numbers of rows; `since` is for what is new. */
+/** Numbers of rows. `since`: from when on users count as new. */
 export const selectStats = (sql: Sql, live: LiveAt, { now, since }: { now: Date; since: Date }) =>
   sql.query<StatsRow>(
     `select u.*, s.*,
@@ -48,7 +48,7 @@ export const countIdentities = (sql: Sql) =>
     'select provider, count(*) as users from identities group by provider order by provider',
   )
 
-/** By kind; refusals also by their reason. */
+/** The numbers of events by kind, and for refusals also by their reason. */
 export const countEvents = (sql: Sql, from: string) =>
   sql.query<{ kind: string; reason: string | null; events: number }>(
     `select kind, case when kind in ('sign_in_failed', 'rate_limited', 'second_factor_failed') then reason end as reason,
@@ -57,7 +57,7 @@ export const countEvents = (sql: Sql, from: string) =>
     [from],
   )
 
-/** Each user once, with the last use that is known. */
+/** Counts each user once, by the last use that is known. */
 export const countActiveUsers = (sql: Sql, since: { day: Date; week: Date; month: Date; firstEvent: string }) =>
   sql.query<{ day: number; week: number; month: number }>(
     `select count(*) filter (where used >= $1) as day, count(*) filter (where used >= $2) as week, count(*) as month
@@ -71,7 +71,7 @@ export const countActiveUsers = (sql: Sql, since: { day: Date; week: Date; month
     [since.day, since.week, since.month, since.firstEvent],
   )
 
-/** Between two ids, which begin with their time. A user counts on the day on which the account was made here. */
+/** The counts between two ids, which begin with their time. A user counts on the day on which the account was created here. */
 export const countDay = (sql: Sql, from: string, before: string) =>
   sql.query<{ sign_ins: number; failures: number; new_users: number }>(
     `select count(*) filter (where kind = 'signed_in' or (kind = 'registered' and session_id is not null)) as sign_ins,
@@ -81,7 +81,7 @@ export const countDay = (sql: Sql, from: string, before: string) =>
     [from, before],
   )
 
-/** Mails that wait since before then, since when the oldest of them does, and why the last attempt with the newest one failed. */
+/** The number of mails that wait since before a time, since when the oldest of them waits, and the last error of the newest. */
 export const countLateMails = (sql: Sql, waitingSince: Date) =>
   sql.query<{ late_count: number; since: Date | null; last_error: string | null }>(
     `select count(*) as late_count, min(created_at) as since,

@@ -41,7 +41,7 @@ const fromRow = (row: store.StatsRow): Counts => ({
 
 export type Stats = ReturnType<typeof createStats>
 
-/** How much there is of everything, for an operator. No request uses this. */
+/** Counts everything, for an operator. No request uses it. */
 export const createStats = ({ database, clock, ...limits }: SessionLimits & { database: Database; clock: Clock }) => ({
   since: async (since: Date) => {
     const [row] = await store.selectStats(database, createSessionLife({ clock, ...limits }).liveNow(), {

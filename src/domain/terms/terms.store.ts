@@ -6,7 +6,7 @@ type AgreedRow = { version: string; agreed_at: Date }
 export const selectAgreed = (sql: Sql, userId: string, version: string) =>
   sql.query('select 1 from agreed_terms where user_id = $1 and version = $2', [userId, version])
 
-/** One that is there keeps its time. */
+/** An agreement that exists keeps its time. */
 export const insertAgreed = (sql: Sql, userId: string, version: string, at: Date) =>
   sql.query(
     'insert into agreed_terms (user_id, version, agreed_at) values ($1, $2, $3) on conflict (user_id, version) do nothing',

@@ -9,8 +9,8 @@ import { isUuid } from '../../lib/uuid.js'
  */
 
 /**
- * `gen` counts the rotations of a session. `auth_time` is when the user last proved who they are, `amr` how, and `mfa_time` when
- * they last used a second factor; it is missing if they never did. A token without `groups` is one of a release that had none.
+ * `gen` counts the rotations of a session. `auth_time` is when the user last proved who they are, and `amr` how. `mfa_time` is when they
+ * last used a second factor. It is missing if they never did. A token without `groups` comes from a release that had none.
  */
 export type AccessClaims = {
   userId: string
@@ -52,11 +52,11 @@ type Payload = Readonly<Record<string, unknown>>
 const isWholeUpTo = (value: unknown, most: number): value is number =>
   Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= most
 
-/** Seconds until the end of the year 9999: every database and every format of a date can write it. */
+/** The end of the year 9999, in seconds. Every database and every format of a date can write it. */
 export const lastMoment = 253_402_300_799
 export const isMoment = (value: unknown): value is number => isWholeUpTo(value, lastMoment)
 
-/** The column is a 32-bit integer, and the successor's number must fit in as well. */
+/** The highest generation. The column is a 32-bit integer, and the number of the successor must fit too. */
 export const lastGeneration = 2 ** 31 - 2
 const isGeneration = (value: unknown): value is number => isWholeUpTo(value, lastGeneration)
 
@@ -67,7 +67,7 @@ const longestEmail = 254
 const isText = (value: unknown, longest: number): value is string =>
   typeof value === 'string' && isCleanText(value) && value.length > 0 && Array.from(value).length <= longest
 
-/** A display name may be longer than what a token has room for. */
+/** Cuts a display name, which may be longer than a token has room for. */
 export const cutName = (name: string) => Array.from(name).slice(0, longestNameInToken).join('').trim()
 
 /** A later release may know more methods, so any short word is read. */
@@ -78,11 +78,11 @@ const isMethods = (value: unknown): value is string[] =>
 
 const isAbsentOr = (value: unknown, isValid: (value: unknown) => boolean) => value === undefined || isValid(value)
 
-/** Issued by this service for this service, and about the user whom it names. */
+/** Whether this service has issued the token for itself, about the user whom it names. */
 const isOwn = (claims: Payload, issuer: string) =>
   claims.iss === issuer && claims.aud === issuer && claims.sub === claims.userId
 
-/** Looks at everything although it is signed: another program may share the secret. */
+/** Checks every claim although the token is signed, because another program may share the secret. */
 export const isAccessClaims = (claims: Payload, issuer: string): claims is AccessClaims =>
   isId(claims.userId) &&
   isText(claims.username, longestNameInToken) &&

@@ -1,14 +1,14 @@
 import { createSigner, createVerifier } from 'fast-jwt'
 
-/** Access and refresh tokens of sessions, and refresh tokens of applications. */
+/** The kinds of tokens: access and refresh tokens of sessions, and refresh tokens of applications. */
 export type TokenKind = 'at+jwt' | 'rt+jwt' | 'art+jwt'
 
-/** Longer than any token of ours; a longer text is refused unread. */
+/** Longer than any token of ours. A longer text is refused unread. */
 const maximumLength = 2048
 
 /**
- * Header, payload, and a signature of 32 or 64 bytes. Some bits of its last character are not used, so several texts decode to
- * the same signature: only the one with these bits zero is accepted.
+ * A token is a header, a payload, and a signature of 32 or 64 bytes. Some bits of its last character are not used, so several texts decode
+ * to the same signature. Only the text in which these bits are zero is accepted.
  */
 const shapes = {
   HS256: /^[\w-]{1,256}\.[\w-]+\.[\w-]{42}[AEIMQUYcgkosw048]$/,
@@ -20,14 +20,14 @@ type Material =
   | { algorithm: 'ES256'; kid: string; privateKey: string; publicKey: string }
 
 /**
- * Signs and checks one kind of token with one key. `header` is the only header that its tokens have: the text of the header
- * selects the key, so another algorithm or type, an unknown key id or an embedded key is never parsed, and no key is ever used
- * with another algorithm than its own.
+ * Signs and checks one kind of token with one key. `header` is the only header that its tokens have. The text of the header selects the
+ * key, so another algorithm or type, an unknown key id or an embedded key is never parsed, and no key is used with another algorithm than
+ * its own.
  */
 export type TokenKey = {
   header: string
   sign(claims: object): string
-  /** The claims of a token with this header; undefined if the signature is wrong. */
+  /** The claims of a token with this header. Undefined if the signature is wrong. */
   verify(token: string): Record<string, unknown> | undefined
 }
 

@@ -2,7 +2,7 @@ import { methods } from '../../contract/factors.js'
 import { nilUuid } from '../../lib/uuid.js'
 import { lastGeneration, lastMoment, type NewAccessClaims } from './claims.js'
 
-/** With it the cookies of a browser stay under 4 KB, which is the most that many proxies take. */
+/** With tokens of this length the cookies of a browser stay under 4 KB, the most that many proxies accept. */
 export const longestAccessToken = 1800
 
 /** The length of an ES256 signature in base64url. */
@@ -24,15 +24,15 @@ const base64Length = (text: string) => Math.ceil((Buffer.byteLength(text) * 4) /
 /** The id of a key has at most 16 characters. */
 const longestHeader = base64Length(JSON.stringify({ alg: 'ES256', typ: 'at+jwt', kid: 'x'.repeat(16) }))
 
-type Named = Pick<NewAccessClaims, 'username' | 'email' | 'groups'>
+type TokenOwner = Pick<NewAccessClaims, 'username' | 'email' | 'groups'>
 
 /**
- * Says whether the access tokens of a user stay short enough: with the longest of what else they say, without a name, and with the longer
- * of both kinds of signatures. It signs nothing: a command has no key.
+ * Whether the access tokens of a user stay short enough, with the longest values of all other claims, without a name, and with the longer
+ * signature. Nothing is signed, because a command has no key.
  */
 export const createFits =
   (issuer: string) =>
-  ({ username, email, groups }: Named) => {
+  ({ username, email, groups }: TokenOwner) => {
     const claims = { ...longestClaims, username, email, groups, sub: nilUuid, iss: issuer, aud: issuer }
     const parts = [longestHeader, base64Length(JSON.stringify(claims)), lengthOfLongerSignature]
     const dots = parts.length - 1

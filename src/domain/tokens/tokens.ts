@@ -18,24 +18,24 @@ export const accessTokenLifetime = 15 * minutes
 
 export type { AccessClaims, RefreshClaims } from './claims.js'
 
-/** A refresh token of ours whose signature was checked. `readRefresh` makes it, so that it is checked once. */
+/** A refresh token of ours whose signature was checked. Only `readRefresh` makes one, so that a token is checked once. */
 export type RefreshToken = { text: string; claims: RefreshClaims }
 
-/** A longer address of the service would not fit into a token twice, with the longest username and email. */
+/** The longest address of the service. A longer one would not fit into a token twice, with the longest username and email. */
 export const longestIssuer = 160
 
-/** Keys for access tokens besides the secrets: `domain/signing-keys`. It asks no store. */
+/** Keys for access tokens besides the secrets, from `domain/signing-keys`. None of the functions makes a query. */
 export type PublicKeys = {
-  /** The key that signs now; undefined if the first secret signs. */
+  /** The key that signs now. Undefined if the first secret signs. */
   signer(): TokenKey | undefined
   find(header: string): TokenKey | undefined
-  /** Another number after a key was removed: its tokens are refused from then on. */
+  /** A number that changes when a key is removed, whose tokens are refused from then on. */
   removals(): number
 }
 
 const noPublicKeys: PublicKeys = { signer: () => undefined, find: () => undefined, removals: () => 0 }
 
-/** One kind of token with a ring of secrets: the first signs, all of them verify. */
+/** One kind of token with a list of secrets. The first secret signs, and all of them verify. */
 const createKind = (kind: TokenKind, secrets: readonly string[]) => {
   const keys = secrets.map((secret) => {
     const kid = deriveKey(secret, 'key id').toString('base64url').slice(0, 8)
@@ -45,7 +45,7 @@ const createKind = (kind: TokenKind, secrets: readonly string[]) => {
   return { first: keys[0] as TokenKey, all: keys, find: (header: string) => byHeader.get(header) }
 }
 
-/** Tokens that were checked before, with the keys of now: all of them are forgotten when a key is removed. */
+/** Tokens that were checked before with the present keys. All of them are forgotten when a key is removed. */
 const createRemembered = ({ removals }: PublicKeys) => {
   let verified = createVerifiedTokens()
   let seenRemovals = removals()
@@ -62,10 +62,10 @@ export type Tokens = ReturnType<typeof createTokens>
 type Options = {
   secrets: readonly string[]
   clock: Clock
-  /** The address of this service: access tokens name it, and those of another one are refused. */
+  /** The address of this service, which access tokens name. Tokens of another service are refused. */
   issuer: string
   publicKeys?: PublicKeys
-  /** Whether the session of a valid access token has ended since. It asks no store. */
+  /** Whether the session of a valid access token has ended since. It makes no query. */
   hasEnded?: (claims: AccessClaims) => boolean
 }
 
@@ -85,7 +85,7 @@ export const createTokens = (options: Options) => {
     return claims && isAccessClaims(claims, issuer) ? claims : undefined
   }
 
-  /** The longest username, email and address of the service leave room for a part of a long name, or for none. */
+  /** A long name is cut. With the longest username, email and address of the service, it may be left out. */
   const signAccess = ({ name, ...claims }: NewAccessClaims): string => {
     const shownName = cutName(name ?? '')
     const named = shownName === '' ? {} : { name: shownName }
@@ -96,7 +96,7 @@ export const createTokens = (options: Options) => {
     return signAccess({ ...claims, name: letters.slice(0, letters.length / 2).join('') })
   }
 
-  /** Checks what can change from one request to the next: at every request, also for a remembered token. */
+  /** Checks what can change from one request to the next. This is done at every request, even for a remembered token. */
   const isCurrent = (claims: AccessClaims) => hasBegun(claims) && !hasExpired(claims) && !hasEnded(claims)
 
   return {
@@ -105,7 +105,7 @@ export const createTokens = (options: Options) => {
     fits: createFits(issuer),
     signRefresh: (claims: RefreshClaims) => refresh.first.sign(claims),
 
-    /** The same claims under every secret of the ring: one of them is the token that was signed before a secret was added. */
+    /** Signs the same claims with every secret. One of the results is the token that was signed before a newer secret was added. */
     signRefreshWithEach: (claims: RefreshClaims) => refresh.all.map(({ sign }) => sign(claims)),
 
     readAccess: (token: string) => {
@@ -117,7 +117,7 @@ export const createTokens = (options: Options) => {
       return claims
     },
     rememberedTokens: () => rememberedTokens().size(),
-    /** An expired refresh token is still read: its session decides, and an ended one has its cookies cleared. */
+    /** An expired refresh token is still read, because its session decides. If the session has ended, the cookies are cleared. */
     readRefresh: (text: string): RefreshToken | undefined => {
       const claims = refresh.find(headerOf(text))?.verify(text)
       return claims && isRefreshClaims(claims) && hasBegun(claims) ? { text, claims } : undefined

@@ -1,12 +1,14 @@
 import type { AccessClaims } from './claims.js'
 
-/** Enough for the users of a busy instance: an access token lives for 15 minutes. */
+/** Bounds that are enough for the users of a busy instance, because an access token lasts 15 minutes. */
 const usualBounds = { maxTokens: 32_768, maxBytes: 32 * 1024 * 1024 }
 
-/** The text, about as much again for its claims, the entry in the map, and the answers that are kept with the claims. */
+/**
+ * The size of an entry: the text, about as much again for its claims, the entry in the map, and the answers that are kept with the claims.
+ */
 const sizeOf = (token: string) => 2 * token.length + 640
 
-/** A part of a longer text keeps all of it in memory, here a whole header with cookies. This is a text of its own. */
+/** Copies a text. A part of a longer text would keep all of it in memory, here a whole header with cookies. */
 const ownText = (token: string) => Buffer.from(token, 'latin1').toString('latin1')
 
 /**
@@ -31,7 +33,7 @@ export const createVerifiedTokens = ({ maxTokens, maxBytes } = usualBounds) => {
       newer = new Map()
       newerBytes = 0
     }
-    // Many requests share these claims from now on.
+    // The claims are frozen, because many requests share them from now on.
     newer.set(ownText(token), Object.freeze(claims))
     newerBytes += size
   }

@@ -26,11 +26,11 @@ const undoSelectList = selectList<UndoRow>({
   is_void: true,
 })
 
-/** By the database's clock, which also sets the expiry: an instance whose clock is wrong must not void the owner's links. */
+/** The database's clock decides, and also sets the expiry: an instance whose clock is wrong must not void the owner's links. */
 const isOpen = (clockOffset: string) => `expires_at > ${databaseMoment(clockOffset)}`
 const linkWorks = (clockOffset: string) => `not is_void and ${isOpen(clockOffset)}`
 
-/** All rows of one address have the same `since`, the time of its first mail: that of a later address is younger. */
+/** All rows of one address have the same `since`, the time of the first mail to it. A later address has a later `since`. */
 export const insert = (
   sql: Sql,
   row: {
@@ -71,7 +71,7 @@ export const insert = (
 export const select = (sql: Sql, hash: Uint8Array, clockOffset: number) =>
   sql.query<UndoRow>(`select ${undoSelectList} from undos where hash = $1 and ${linkWorks('$2')}`, [hash, clockOffset])
 
-/** The oldest change first, also those whose link is void. */
+/** The open undos, the oldest change first. Undos whose link is void are included. */
 export const selectOpen = (sql: Sql, userId: string, clockOffset: number) =>
   sql.query<UndoRow>(
     `select ${undoSelectList} from undos where user_id = $1 and ${isOpen('$2')} order by made_at, hash`,
@@ -87,14 +87,17 @@ export const selectFormerEmails = (sql: Sql, userId: string, clockOffset: number
     [userId, clockOffset],
   )
 
-/** Using it deletes its row, so of many requests at once only one succeeds. */
+/** Using a link deletes its row, so of several requests at once only one succeeds. */
 export const take = (sql: Sql, hash: Uint8Array, clockOffset: number) =>
   sql.query<UndoRow>(`delete from undos where hash = $1 and ${linkWorks('$2')} returning ${undoSelectList}`, [
     hash,
     clockOffset,
   ])
 
-/** An address that the account had later than another one may be that of the thief, whom the link to the first one throws out. */
+/**
+ * Voids the links to later addresses. An address that the account had later than another one may be the thief's, whom the link to the first
+ * one removes.
+ */
 export const voidOfLaterEmails = (sql: Sql, userId: string, clockOffset: number) =>
   sql.query(
     `update undos set is_void = true where user_id = $1
@@ -113,7 +116,7 @@ export const forgetFormerSecrets = (sql: Sql, userId: string) =>
     [userId],
   )
 
-/** One that has expired stays so, also while its row is still there. */
+/** Extends the undos of an address. An undo that has expired stays expired, even while its row is still there. */
 export const extendOfEmail = (
   sql: Sql,
   row: { userId: string; emailKey: string; lifetime: number; clockOffset: number },

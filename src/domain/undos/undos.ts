@@ -21,7 +21,7 @@ export type FormerSecret = { id: string; sealed: string }
  */
 export type Undoable =
   | { kind: 'totp' }
-  /** Without a former one: before the last seven days there was no app. */
+  /** `former` is undefined if the account had no app before the last seven days. */
   | { kind: 'totp_replaced'; former: FormerSecret | undefined }
   | { kind: 'passkey'; id: string }
   | { kind: 'provider'; identity: Identity }
@@ -33,15 +33,15 @@ export type Undoable =
 export type UndoKind = Undoable['kind']
 
 /**
- * `email`: the address to which the mail with the link went. `since`: from when on the account had that address. `isVoid`: the link works
- * no longer, but other links still take the change back.
+ * `email`: the address to which the mail with the link went. `since`: from when on the account had that address. `isVoid`: this link no
+ * longer works, but other links still take the change back.
  */
 export type Undo = Undoable & { userId: string; email: string; since: Date; expiresAt: Date; isVoid: boolean }
 
-/** The call that takes the token. */
+/** The kind of request that the token is for. */
 export const undoOf = ({ kind }: Undoable): UndoOf => (kind === 'email' ? 'email' : 'factor')
 
-/** Programs from before apps could be replaced know the kind in the row. */
+/** The kind in the row. Releases from before apps could be replaced know only these kinds. */
 const storedKindOf = ({ kind }: Undoable) => (kind === 'totp_replaced' ? 'totp' : kind)
 
 const subjectOf = (undoable: Undoable) => {
@@ -97,8 +97,8 @@ const createInsert =
 export type Undos = ReturnType<typeof createUndos>
 
 /**
- * The links in mails that take an account back. Each belongs to the address to which its mail went, and reserves it for the user as
- * long as the row is there: triggers refuse it to everyone else.
+ * The links in mails that take an account back. Each belongs to the address to which its mail went. Its row reserves that address for the
+ * user: triggers refuse it to everyone else.
  */
 export const createUndos = ({ database, clock }: { database: Database; clock: Clock }) => {
   const insert = createInsert(clock)
@@ -109,13 +109,13 @@ export const createUndos = ({ database, clock }: { database: Database; clock: Cl
       const rows = await store.selectFormerEmails(sql, userId, clock.offset())
       return rows.map(({ email, reserved_until }) => ({ email, reservedUntil: reserved_until }))
     }),
-    /** The token for the mail to the user's present address. */
+    /** Adds an undo, and returns the token for the mail to the user's present address. */
     add: (sql: Sql, user: Addressee, undoable: Undoable) => insert(sql, user, undoable, { isVoid: false }),
-    /** No mail has a link to this address; no other user gets it in the next days. */
+    /** Reserves the address for the user for some days. No mail has a link for it. */
     reserveEmail: async (sql: Sql, user: Addressee) => {
       await insert(sql, user, { kind: 'email' }, { isVoid: true })
     },
-    /** Without using it. */
+    /** Finds an undo without using it. */
     find: async (token: string) => {
       const [row] = await store.select(database, fingerprint(token), clock.offset())
       return row && fromRow(row)
@@ -124,30 +124,33 @@ export const createUndos = ({ database, clock }: { database: Database; clock: Cl
     openOf: createOptionalTransaction(database)(async (sql, userId: string) =>
       (await store.selectOpen(sql, userId, clock.offset())).map(fromRow),
     ),
-    /** The caller holds a lock on the user's row. */
+    /** Uses an undo up. The caller holds a lock on the user's row. */
     take: async (sql: Sql, token: string) => {
       const [row] = await store.take(sql, fingerprint(token), clock.offset())
       return row && fromRow(row)
     },
     /**
-     * Deletes the links that went to this address, and to addresses that the account had later. Those to an earlier address stay: its
-     * owner may have lost the account to the one who uses this link.
+     * Deletes the links that went to this address, and to addresses that the account had later. Links to an earlier address stay, because
+     * its owner may have lost the account to the person who uses this link.
      */
     forgetFrom: async (sql: Sql, userId: string, email: string, since: Date) => {
       await store.deleteOfEmailAndLater(sql, userId, emailKey(email), since)
     },
-    /** Leaves only the links to the address that the account had first: a thief may have changed it, and have got the mails since. */
+    /**
+     * Voids all links but those to the address that the account had first: a thief may have changed the address, and have got the mails
+     * since.
+     */
     voidOfLaterEmails: async (sql: Sql, userId: string) => {
       await store.voidOfLaterEmails(sql, userId, clock.offset())
     },
-    /** Two-step sign-in was switched off: no app from before comes back. */
+    /** Forgets the apps from before, because two-step sign-in was switched off. */
     forgetFormerSecrets: async (sql: Sql, userId: string) => {
       await store.forgetFormerSecrets(sql, userId)
     },
     forgetAll: async (sql: Sql, userId: string) => {
       await store.deleteOfUser(sql, userId)
     },
-    /** The user gives this address up now: from now on it can be put back, and is reserved, for the whole time. */
+    /** Extends the undos of an address that the user gives up now. It can be put back, and is reserved, for the whole time from now on. */
     extend: async (sql: Sql, userId: string, email: string) => {
       await store.extendOfEmail(sql, {
         userId,

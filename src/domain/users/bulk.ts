@@ -5,7 +5,7 @@ export type { ListedUser } from './user-lists.js'
 
 export type BulkUsers = ReturnType<typeof createBulkUsers>
 
-/** Many users at once, for the command line. No request uses this. */
+/** Handles many users at once, for the command line. No request uses it. */
 export const createBulkUsers = (deps: Parameters<typeof createUserImport>[0]) => ({
   ...createUserImport(deps),
   ...createUserLists(deps),

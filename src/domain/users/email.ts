@@ -14,9 +14,9 @@ export type Email = { email: string; key: string }
 
 export const emailKey = (text: string) => text.trim().toLowerCase()
 
-/** Spaces around an address come from pasting and are removed. */
-export const readEmail = (given: string): Email | Refused<EmailRefusal> => {
-  const text = given.trim()
+/** Reads an address. Spaces around it come from pasting and are removed. */
+export const readEmail = (typedEmail: string): Email | Refused<EmailRefusal> => {
+  const text = typedEmail.trim()
   const [local = ''] = text.split('@')
   const hasMisplacedDot = local.startsWith('.') || local.endsWith('.') || local.includes('..')
   if (text.length > maximumLength || hasMisplacedDot || !shape.test(text)) return refuse('email_shape')

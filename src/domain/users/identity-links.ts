@@ -7,17 +7,19 @@ import { canSignIn } from '../sign-in/ways-to-sign-in.js'
 import type { User } from './users.js'
 import * as store from './users.store.js'
 
-/** At a provider that may be configured no longer, or is unknown to this program. */
+/** An identity that an undo has removed. Its provider may no longer be configured, or be unknown to this release. */
 type UndoneIdentity = { provider: string; subject: string; undoneAt: Date }
 
 export type IdentityLinks = ReturnType<typeof createIdentityLinks>
 
-/** The identities at providers that sign a user in, and those that an undo has taken away. */
+/** The identities at providers that sign a user in, and those that an undo has removed. */
 export const createIdentityLinks = ({ database, clock }: { database: Database; clock: Clock }) => ({
-  /** False when the user has an identity at this provider, or the identity a user. */
+  /** False if the user already has an identity at this provider, or another user has the identity. */
   linkProvider: async (sql: Sql, userId: string, identity: store.Identity) =>
     (await store.insertIdentity(sql, userId, identity, clock.offset())).length > 0,
-  /** The caller holds a lock on the user's row, so that of two removals at once the second sees what the first has left. */
+  /**
+   * Unlinks a provider. The caller holds a lock on the user's row, so that of two removals at once the second sees what the first has left.
+   */
   unlinkProvider: async (
     sql: Transaction,
     { id, providers, passwordHash }: User,
@@ -36,13 +38,16 @@ export const createIdentityLinks = ({ database, clock }: { database: Database; c
       isProviderId(provider) ? [{ provider, subject, email, linkedAt }] : [],
     ),
   ),
-  /** The address of the account at the provider: users see which one is linked. Nothing if the identity is not linked. */
+  /**
+   * Stores the address of the account at the provider, so that users see which account is linked. Changes nothing if the identity is not
+   * linked.
+   */
   noteEmail: async (identity: store.Identity, email: string) => {
     await store.updateIdentityEmail(database, identity, email)
   },
   /**
-   * An address does not link them again: only a session of the user does. Also if they were unlinked in the meantime. One may be
-   * the last way in: the caller gives the user another one.
+   * Removes identities, and remembers them even if they were unlinked meanwhile: an address does not link them again, only a session of the
+   * user does. An identity may be the last way to sign in, so the caller gives the user another one.
    */
   undoLinks: async (sql: Sql, userId: string, identities: readonly store.Identity[]) => {
     await store.undoIdentities(sql, userId, identities, clock.now())

@@ -20,7 +20,7 @@ export type ImportedUser = StoredProfile & {
   email: Email
   username: Username
   passwordHash: string | null
-  /** Something to know about a user who is added all the same. */
+  /** What the operator should know about a user who is added all the same. */
   warning: string | undefined
   provider: ProviderId | null
   identities: Identity[]
@@ -33,7 +33,7 @@ export type ImportedUser = StoredProfile & {
 /** The column with the user's identifier at a provider, in a file that is imported or exported. */
 export const identityColumn = (provider: ProviderId): `${ProviderId}_id` => `${provider}_id`
 
-/** The fields that a row may have, as the export writes them. Other forms of a name (`passwordHash`) are accepted too. */
+/** The fields that a row may have, as the export writes them. Other spellings of a name (`passwordHash`) are accepted too. */
 const importFields = [
   'id',
   'email',
@@ -64,7 +64,7 @@ export const importFieldsWith = (providers: readonly ProviderId[], definitions: 
     ...[...importFields, ...providers.map(identityColumn), ...fieldColumns].map(
       (field) => [normalizedName(field), field] as const,
     ),
-    // As Firebase exports it.
+    // Firebase exports the salt under this name.
     ['salt', 'password_salt'],
   ])
   return (name: string) => fieldsByBareName.get(normalizedName(name))
@@ -80,7 +80,7 @@ const refuseRow = (reason: string): never => {
 }
 
 const longestText = 255
-/** Firebase's has the project's key in it. */
+/** A hash of Firebase is this long, because it contains the project's key. */
 const longestHash = 512
 
 export type ImportRow = Partial<Record<ImportField, unknown>>
@@ -100,7 +100,7 @@ const emailOf = (row: ImportRow) => {
   return isRefused(read) ? refuseRow(refusals[read.refused].message) : read
 }
 
-/** Without a username, it is made from the part of the email before the at-sign. */
+/** A row without a username gets one from the part of the email before the at-sign. */
 const usernameOf = (row: ImportRow, email: Email) => {
   const given = textOf(row, 'username')
   if (given === undefined) return usernameFromEmail(email)
@@ -136,7 +136,7 @@ const identitiesOf = (row: ImportRow, providers: readonly ProviderId[]): Identit
     return subject === undefined ? [] : [{ provider, subject }]
   })
 
-/** An array of JSON, or names with commas or spaces between them. */
+/** Reads an array of JSON, or names with commas or spaces between them. */
 const groupsOf = (row: ImportRow): readonly string[] => {
   const { groups } = row
   const names = Array.isArray(groups) ? groups : (textOf(row, 'groups', 1024) ?? '').split(/[,\s]+/).filter(Boolean)
@@ -176,17 +176,17 @@ const asObject = (value: unknown): Readonly<Record<string, unknown>> => {
   return typeof value === 'object' && !Array.isArray(value) ? { ...value } : refuseRow('fields must be a JSON object')
 }
 
-/** A cell of a CSV file is a text, also of what is true or false. */
+/** The value of a cell of a CSV file. A cell is a text, even for true and false. */
 const cellOf = (type: FieldType, cell: unknown) =>
   type === 'boolean' && (cell === 'true' || cell === 'false') ? cell === 'true' : cell
 
-/** By an operator, who can leave out what users must give: they are asked at their next sign-in. */
+/** Reads profile fields. An operator can leave out fields that users must give, and the users are asked at their next sign-in. */
 const fieldsOf = (row: ImportRow, { definitions, change }: ImportedFields): FieldValues => {
-  const inCells = definitions.flatMap(({ key, type }) => {
+  const cellValues = definitions.flatMap(({ key, type }) => {
     const cell = row[fieldColumn(key)]
     return cell === undefined ? [] : [[key, cellOf(type, cell)] as const]
   })
-  const given = { ...asObject(row.fields), ...Object.fromEntries(inCells) }
+  const given = { ...asObject(row.fields), ...Object.fromEntries(cellValues) }
   const read = change({}, given as ProfileFieldChanges, 'administrators')
   if (!isRefused(read)) return read.fields
   const [first] = read.fields
@@ -204,7 +204,7 @@ type ImportRules = { forms: HashForms; providers: readonly ProviderId[]; profile
 
 export type UnusableRow = Refused<'unusable_row'> & { reason: string }
 
-/** A row that breaks a rule is refused with the reason; the reason never repeats what the row held. */
+/** Reads a row. One that breaks a rule is refused with the reason, which never repeats what the row has. */
 export const readImportedUser = (
   row: ImportRow,
   { forms, providers, profileFields }: ImportRules,

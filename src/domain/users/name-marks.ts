@@ -13,7 +13,7 @@ export const createNameMarks = (keys: readonly Buffer[]) => {
     createHmac('sha256', key).update(loginKey(name)).digest('hex').slice(0, 12)
   return {
     of: (name: string) => (keys[0] ? markWith(keys[0], name) : undefined),
-    /** With every secret that is still configured, for a search. */
+    /** The marks with every secret that is still configured, for a search. */
     all: (name: string) => keys.map((key) => markWith(key, name)),
   }
 }

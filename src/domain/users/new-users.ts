@@ -15,21 +15,21 @@ export type NewUser = {
   username: Username
   name: string | null
   passwordHash: string
-  /** Whether a link or a code in our mail has proven it. */
+  /** Whether a link or a code in our mail has proven the address. */
   emailProven?: boolean
   language?: Language | undefined
   fields?: FieldValues
 }
 
-/** One that signs in by mail has no password. */
+/** A user who signs in by mail has no password, so the hash may be null. */
 type CreatedUser = Omit<NewUser, 'passwordHash'> & { passwordHash: string | null }
 
-/** Whether an account may be created, decided in the transaction that inserts it. */
+/** Decides whether an account may be created, in the transaction that inserts it. */
 type Admission<Refusal extends string> = (
   sql: Transaction,
   insert: () => Promise<User | undefined>,
 ) => Promise<User | undefined | Refused<Refusal>>
-/** A new user from a provider, which has verified the address. The username is the one at the provider. */
+/** A new user from a provider, which has verified the address. The username is that at the provider. */
 type ProviderUser = {
   email: Email
   username: string
@@ -49,19 +49,21 @@ type Dependencies = {
   usernames: Pick<Usernames, 'reservedNamesWith' | 'isTaken' | 'release'>
 }
 
-/** The first free username that is made from a name or an address: with a number, if it is taken. */
+/** The first free username that is made from a name or an address. If it is taken, it gets a number. */
 const createFreeUsername =
   ({ database, clock, usernames }: Dependencies) =>
   async (from: string, id = uuidv7(clock.now())) => {
-    const wanted = usernameFrom(from)
-    const reserved = usernames.reservedNamesWith(wanted.key)
-    const [free] = await store.selectFreeSuffix(database, wanted.key, reserved, clock.now())
-    return withSuffix(wanted, free?.suffix ?? id.slice(-6))
+    const firstChoice = usernameFrom(from)
+    const reserved = usernames.reservedNamesWith(firstChoice.key)
+    const [freeRow] = await store.selectFreeSuffix(database, firstChoice.key, reserved, clock.now())
+    return withSuffix(firstChoice, freeRow?.suffix ?? id.slice(-6))
   }
 
 const maxTries = 20
 
-/** For a new user who has chosen no name. Another user can be faster, with the same name: then the next one is tried. */
+/**
+ * Runs `attempt` with a free username, for a new user who has chosen none. If another user takes the name first, the next name is tried.
+ */
 const createWithFreeUsername =
   (freeUsername: ReturnType<typeof createFreeUsername>) =>
   async <Outcome>(
@@ -77,28 +79,28 @@ const createWithFreeUsername =
 
 export type NewUsers = ReturnType<typeof createNewUsers>
 
-/** How accounts come into being. */
+/** Creates accounts. */
 export const createNewUsers = (deps: Dependencies) => {
   const { database, clock, usernames } = deps
   const freeUsername = createFreeUsername(deps)
 
-  /** The unique value that is taken; undefined if it is free again. */
+  /** The refusal if the email or the username is taken. Undefined if both are free. */
   const takenValue = async (sql: Sql, user: { email: Email; username: Username }) => {
     if (await firstUser(store.selectByEmail(sql, user.email.key))) return refuse('email_taken')
     if ((await ownerOfReserved(sql, user.email.email, clock.offset())) !== undefined) return refuse('email_taken')
     return (await usernames.isTaken(sql, user.username.key)) ? refuse('username_taken') : undefined
   }
 
-  /** A name that gets reserved for its former owner at this moment is a unique violation. */
+  /** Creates an account. A name that is reserved for its former owner at the same moment is a unique violation. */
   const create = async (sql: Sql, user: CreatedUser) => {
-    const taken = await takenValue(sql, user)
-    if (taken) return taken
+    const refusal = await takenValue(sql, user)
+    if (refusal) return refusal
     const now = clock.now()
     await usernames.release(sql, [user.username.key])
     await store.releaseEmail(sql, user.email.key, clock.offset())
     const insert = () => firstUser(store.insert(sql, { emailProven: false, ...user, id: uuidv7(now), now }))
     const created = (await insert()) ?? (await takenValue(sql, user)) ?? (await insert())
-    // Another transaction is deleting the expired reservation of the address: a later attempt succeeds.
+    // Without a row, another transaction is deleting the expired reservation of the address. A later attempt succeeds.
     return created ?? refuse('email_taken')
   }
 
@@ -116,12 +118,12 @@ export const createNewUsers = (deps: Dependencies) => {
       const username = await freeUsername(user.username, id)
       await usernames.release(database, [username.key])
       await store.releaseEmail(database, user.email.key, clock.offset())
-      const inserting = database.transaction((sql) =>
+      const insertion = database.transaction((sql) =>
         admit(sql, () =>
           firstUser(store.insertFromProvider(sql, { ...user, username, id, now, clockOffset: clock.offset() })),
         ),
       )
-      const created = await inserting.catch(undefinedIfTaken)
+      const created = await insertion.catch(undefinedIfTaken)
       if (created && !isRefused(created)) return created
       if (await firstUser(store.selectByIdentity(database, user.identity))) return refuse('provider_taken')
       if (await firstUser(store.selectByEmail(database, user.email.key))) return refuse('email_taken')

@@ -11,13 +11,13 @@ export const profileColumns = Object.fromEntries(profileFieldNames.map((name) =>
 >
 
 export type Reader = {
-  /** The longest text that an import takes. */
+  /** The longest text that an import accepts. */
   longest: number
-  /** From the form of the account page, and from a request like it. */
+  /** Reads a text from the form of the account page, or from a request like it. */
   typed: (text: string | null) => string | null
-  /** From a row of an import; null if it is left out. What the import must refuse is a sentence in `broken`. */
+  /** Reads a text from a row of an import. Null if it is left out. `broken` is a sentence that says why the import refuses it. */
   imported: (text: string) => string | null | { broken: string }
-  /** From the table: a newer program, a provider or plain SQL may have written what this program would not. */
+  /** Reads a text from the table. A newer release, a provider or plain SQL may have written what this release would not. */
   stored: (text: string | null) => string | null | undefined
   /** The text for an export, in a form that the import accepts. */
   exported: (text: string | null) => string | null
@@ -35,7 +35,7 @@ export const profileReaders = {
   language: {
     longest: 255,
     typed: (code) => code,
-    /** `de` or `de-AT`. One that we have no mails in is left out: the first sign-in sets it. */
+    /** Accepts `de` or `de-AT`. A language without mails of ours is left out, and the first sign-in sets it. */
     imported: (text) => {
       const [code = ''] = text.toLowerCase().split(/[-_]/)
       return isLanguage(code) ? code : null
@@ -45,13 +45,13 @@ export const profileReaders = {
   },
 } as const satisfies Record<ProfileField, Reader>
 
-/** The fields of a user, as this program knows them. */
+/** The fields of a user, as this release reads them. */
 export type Profile = { [Name in ProfileField]: ReturnType<(typeof profileReaders)[Name]['stored']> }
 
 export const profileFrom = (row: StoredProfile) =>
   Object.fromEntries(profileFieldNames.map((name) => [name, profileReaders[name].stored(row[name])])) as Profile
 
-/** The values of these fields for a body: null if they are not known. */
+/** The values of these fields for an answer. Null if they are not known. */
 export const shownProfile = <Name extends ProfileField>(profile: Pick<Profile, Name>, names: readonly Name[]) =>
   Object.fromEntries(names.map((name) => [name, profile[name] ?? null])) as {
     [Each in Name]: Exclude<Profile[Each], undefined> | null

@@ -16,34 +16,37 @@ export const createUserChanges = ({ database, clock }: { database: Database; clo
   setPassword: async (sql: Sql, userId: string, passwordHash: string) => {
     await store.updatePassword(sql, userId, passwordHash)
   },
-  /** `isProven`: by our mail or a provider's word. False if it is reserved for another user. One that another user has is a unique violation. */
+  /**
+   * Changes the address. False if it is reserved for another user. An address that another user has is a unique violation. `isProven`: a
+   * mail of ours or the word of a provider has proven it.
+   */
   setEmail: async (sql: Sql, userId: string, email: Email, { isProven }: { isProven: boolean }) => {
     await store.releaseEmail(sql, email.key, clock.offset())
     return (await store.updateEmail(sql, userId, email, isProven, clock.now())).length > 0
   },
-  /** A link in our mail to the present address was used, or a provider has verified it. */
+  /** Notes that the present address is proven: a link in our mail was used, or a provider has verified it. */
   proveEmail: async (sql: Sql, userId: string) => {
     await store.proveEmail(sql, userId)
   },
-  /** The addresses that the account had in the last time, the oldest first. */
+  /** The addresses that the account had in the last 90 days, the oldest first. */
   emailHistoryOf: createOptionalTransaction(database)(async (sql, userId: string): Promise<FormerEmail[]> => {
     const rows = await store.selectFormerEmails(sql, userId)
     return rows.map(({ email, replaced_at }) => ({ email, replacedAt: replaced_at }))
   }),
-  /** For an account that is taken back: no sign-in that began before gets a session, and without a hash no password works. */
+  /** Takes an account back: no sign-in that began before gets a session, and without a hash no password works. */
   takeBack: async (sql: Sql, userId: string, passwordHash: string | undefined) => {
     await store.takeBack(sql, userId, passwordHash ?? null)
   },
-  /** No password signs the user in until a reset sets a new one. The caller also ends the user's sessions. */
+  /** Removes the password. The user can set a new one by a reset. The caller also ends the user's sessions. */
   expirePassword: async (sql: Sql, userId: string) => {
     await store.updatePassword(sql, userId, null)
   },
   replaceHash: async (userId: string, oldHash: string, newHash: string) =>
     (await store.replaceHash(database, userId, oldHash, newHash)).length > 0,
-  /** Whether it is the first time that this user signs in. An account that has no language yet gets this one. */
+  /** Returns whether this user signs in for the first time. An account without a language gets this one. */
   noteSignIn: async (sql: Sql, userId: string, language: Language | undefined) => {
-    const [noted] = await store.noteSignIn(sql, userId, clock.now(), language ?? null)
-    return noted?.is_first ?? false
+    const [notedRow] = await store.noteSignIn(sql, userId, clock.now(), language ?? null)
+    return notedRow?.is_first ?? false
   },
   setField: async <Name extends ProfileField>(
     sql: Sql,
@@ -53,7 +56,7 @@ export const createUserChanges = ({ database, clock }: { database: Database; clo
   ) => {
     await store.updateProfileField(sql, userId, field, value)
   },
-  /** Everything of the user goes with it. */
+  /** Deletes the user, and everything that refers to them. */
   remove: async (sql: Sql, userId: string) => (await store.deleteUser(sql, userId)).length > 0,
   disable: async (sql: Transaction, userId: string, { isLockDown = false } = {}) => {
     await (isLockDown ? store.lockDown : store.disable)(sql, userId, clock.now())

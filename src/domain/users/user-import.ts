@@ -6,20 +6,20 @@ import * as store from './users-bulk.store.js'
 
 export type Batch = {
   added: ImportedUser[]
-  /** How many users have an email that already has an account, so that an interrupted import can be run again. */
+  /** How many users have an email that already has an account. They are skipped, so that an interrupted import can be run again. */
   existed: number
   refused: { user: ImportedUser; reason: string }[]
 }
 
 const noKeys: ReadonlySet<string> = new Set()
-/** Between looking and writing, another process may take a value. Then the rest is looked at again. */
+/** Between the check and the insert, another process may take a value. Then the remaining users are checked again. */
 const maxTries = 5
 
 const usernameTaken = 'the username belongs to a user with another email'
 const emailReserved = 'the email is kept for the user who had it until a few days ago'
 const idTaken = 'the id or a provider id belongs to a user with another email'
 
-/** The values that only one user may have, each as one text. */
+/** The values that only one user may have, each as a text. */
 const keysOf = ({ id, email, username, identities }: ImportedUser) => ({
   email: `email ${email.key}`,
   username: `username ${username.key}`,
@@ -28,7 +28,7 @@ const keysOf = ({ id, email, username, identities }: ImportedUser) => ({
 
 type Dependencies = { database: Database; usernames: Pick<Usernames, 'release'> }
 
-/** Decides which of these users can be added, in the order of the file. `added` holds the keys of users who count as added before. */
+/** Decides which of these users can be added, in the order of the file. `addedKeys` has the keys of users who count as added before. */
 const createDecide = ({ database, usernames }: Dependencies) => {
   const takenFor = async (users: readonly ImportedUser[]) => {
     const identities = users.flatMap((user) => user.identities)
@@ -47,9 +47,9 @@ const createDecide = ({ database, usernames }: Dependencies) => {
     ])
   }
 
-  return async (users: readonly ImportedUser[], added: { has(key: string): boolean }): Promise<Batch> => {
+  return async (users: readonly ImportedUser[], addedKeys: { has(key: string): boolean }): Promise<Batch> => {
     const taken = await takenFor(users)
-    const isTaken = (key: string) => taken.has(key) || added.has(key)
+    const isTaken = (key: string) => taken.has(key) || addedKeys.has(key)
     const batch: Batch = { added: [], existed: 0, refused: [] }
     for (const user of users) {
       const { email, username, otherKeys } = keysOf(user)
@@ -66,12 +66,12 @@ const createDecide = ({ database, usernames }: Dependencies) => {
   }
 }
 
-/** Adds many users, whose values must differ from each other and from those of users who are there. */
+/** Adds many users, whose values must differ from each other and from those of existing users. */
 export const createUserImport = (deps: Dependencies) => {
   const { database } = deps
   const decide = createDecide(deps)
 
-  /** The emails of the users that were written: all, fewer if a value was taken in the meantime, or none. */
+  /** The emails of the users that were inserted: all, fewer if a value was taken meanwhile, or none. */
   const insert = async (users: readonly ImportedUser[]) => {
     if (users.length === 0) return new Set<string>()
     try {
@@ -97,8 +97,8 @@ export const createUserImport = (deps: Dependencies) => {
   }
 
   /**
-   * For a dry run: decides as `add` does, and remembers instead of writing. A digest of each value is kept, so that a file of
-   * a million users fits into memory.
+   * For a dry run: decides as `add` does, and remembers the users instead of inserting them. Only a digest of each value is kept, so that a
+   * file of a million users fits into memory.
    */
   const createTrial = () => {
     const digests = new Set<string>()

@@ -6,7 +6,7 @@ import type { StoredProfile } from './profile-fields.js'
 import { usernameKey } from './username.js'
 import * as store from './users-bulk.store.js'
 
-/** With everything that an export writes, also identities at providers that are no longer configured. */
+/** A user with everything that an export writes, including identities at providers that are no longer configured. */
 export type ListedUser = StoredProfile & {
   id: string
   email: string
@@ -14,10 +14,10 @@ export type ListedUser = StoredProfile & {
   passwordHash: string | undefined
   /** The provider that created the account. */
   provider: string | null
-  /** By provider, the user's subject there. */
+  /** The user's subject at each provider. */
   identities: Readonly<Record<string, string>>
   groups: readonly string[]
-  /** Also of fields that PROFILE_FIELDS_FILE no longer has. */
+  /** The values of profile fields, including fields that PROFILE_FIELDS_FILE no longer has. */
   fields: FieldValues
   createdAt: Date
   disabled: boolean

@@ -18,7 +18,7 @@ export type FoundRow = {
   last_sign_in_at: Date | null
   has_totp: boolean
   has_passkey: boolean
-  /** The value by which the page is in order. */
+  /** The value by which the page is sorted. */
   key: string
 }
 
@@ -34,7 +34,7 @@ const foundSelectList = selectList<FoundRow>({
   fields: true,
   provider: true,
   providers: 'array(select i.provider from identities as i where i.user_id = page.id order by i.provider)',
-  // Of a session that is older than the events that are kept, only its row is left.
+  // The events are kept for 90 days. Of an older session only its row is left.
   last_sign_in_at: `greatest(
     (select max(r.created_at) from refresh_token_records as r where r.user_id = page.id),
     (select e.created_at from events as e where e.user_id = page.id
@@ -53,7 +53,7 @@ const keys = {
 } as const
 type SearchedKey = keyof typeof keys
 
-/** Usernames and addresses have keys of their own; names are compared in small letters. */
+/** Usernames and addresses have their own key columns. Names are compared in lower case. */
 const prefixes: Record<SearchedKey, string> = {
   username: '$3::text',
   email: '$4::text',
@@ -61,13 +61,13 @@ const prefixes: Record<SearchedKey, string> = {
   lastName: 'lower($5::text)',
 }
 
-/** In the order of bytes. No character is higher than the last one. */
+/** Whether a key begins with the text, in the order of bytes. U+10FFFF is the highest character. */
 const hasPrefix = (key: SearchedKey) =>
   `(${keys[key]} >= ${prefixes[key]} and ${keys[key]} < ${prefixes[key]} || U&'\\+10FFFF')`
 
 /**
- * `key` and `id`: of the last user of the page before. `text`: as each of the keys writes it. Indexes find the members of a group and
- * disabled users.
+ * `key` and `id`: those of the last user of the page before. `text`: the text in the form of each of the keys. Indexes find the members of
+ * a group and disabled users.
  */
 export type Scan = {
   key: string
@@ -75,16 +75,16 @@ export type Scan = {
   text: { username: string; email: string; name: string }
   group: string | null
   isDisabled: boolean
-  /** How many users are looked at. */
+  /** How many users the scan looks at. */
   scanned: number
 }
 
-/** Conditions for rows that a scan has found: no index finds them, and there may be few among very many. */
+/** Conditions on the rows of a scan. No index finds these rows, and there may be few among very many. */
 export type ScanFilter = { isEnabled: boolean; isWithoutFactor: boolean; limit: number }
 
 /**
- * Users whose key begins like the text, in its order. Without those whom the searches before it have found: there are never more of
- * them to pass by than were shown on the pages before.
+ * Users whose key begins with the text, in the order of the key. Users whom the searches before this one have found are left out: there are
+ * never more of them to skip than the pages before have shown.
  */
 const usersWithPrefix = (key: SearchedKey, before: readonly SearchedKey[]) =>
   `select *, ${keys[key]} as key from users
@@ -121,7 +121,7 @@ const selectPage =
       [...valuesOf(scan), isEnabled, isWithoutFactor, limit],
     )
 
-/** The last user who is looked at; none if there are fewer. */
+/** The last user that a scan looks at. No row if there are fewer. */
 const selectEnd = (key: SearchedKey, before: readonly SearchedKey[]) => (sql: Sql, scan: Scan) =>
   sql.query<{ key: string; id: string }>(
     `select key, id from (${usersWithPrefix(key, before)} offset $8::int - 1 limit 1) as last`,

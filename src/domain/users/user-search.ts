@@ -19,7 +19,7 @@ export type FoundUser = {
   lastSignInAt: Date | null
   factors: ('totp' | 'passkey')[]
   groups: readonly string[]
-  /** Also of fields that have left the file. */
+  /** The values of profile fields, including fields that the file no longer has. */
   fields: FieldValues
   provider: ProviderId | null
   providers: ProviderId[]
@@ -41,7 +41,7 @@ const fromRow = (row: store.FoundRow): FoundUser => ({
   providers: row.providers.filter(isProviderId),
 })
 
-/** First all users whose username begins like the text, then those whose address does, and so on. */
+/** The searches in their order: first all users whose username begins with the text, then those whose address does, and so on. */
 const searches = [
   { page: store.selectByUsername, end: store.selectEndByUsername },
   { page: store.selectByEmail, end: store.selectEndByEmail },
@@ -49,7 +49,7 @@ const searches = [
   { page: store.selectByLastName, end: store.selectEndByLastName },
 ]
 
-/** So many are looked at for one page where no index finds users. */
+/** How many users are looked at for one page if no index finds them. */
 const usersPerScan = 10_000
 
 /** The place where a page begins: after the user with this key, in this search. */
@@ -69,21 +69,21 @@ const readCursor = (text: string): Cursor | undefined => {
   }
 }
 
-/** `state`, `factor`: undefined for all. */
+/** `state` and `factor` are undefined for all users. */
 type Filter = {
   search?: string | undefined
   group?: string | undefined
   state?: 'active' | 'disabled' | undefined
   factor?: 'none' | undefined
-  /** Users of a page. */
+  /** The number of users of a page. */
   limit?: number
 }
 
 export type UserSearch = ReturnType<typeof createUserSearch>
 
 /**
- * Finds users by how a name begins, a page at a time. Every page is read from an index, however many users there are. Where none knows
- * the users, a page ends after some thousand that were looked at, and may have less than 50, or none.
+ * Finds users by the beginning of a name, a page at a time. Every page is read from an index, however many users there are. If no index
+ * finds the users, a page ends after some thousand that were looked at, and may have fewer users than usual, or none.
  */
 export const createUserSearch = ({
   database,
@@ -97,26 +97,26 @@ export const createUserSearch = ({
     return row && fromRow(row)
   }
 
-  /** From the search of the cursor on, until the page is full. One user more says that there is another page. */
+  /** Searches from the cursor on until the page is full. One more user shows that there is another page. */
   const page = async (
     text: string,
     { group, state, factor, limit: pageSize = adminPageSize }: Filter,
     cursor: Cursor,
   ) => {
-    const typed = { username: usernameKey(text), email: emailKey(text), name: text }
+    const textOfKeys = { username: usernameKey(text), email: emailKey(text), name: text }
     const isFiltered = state === 'active' || factor === 'none'
     const users: { row: store.FoundRow; at: number }[] = []
     const pageEndingAt = (end: Cursor | undefined) => ({
       users: users.slice(0, pageSize).map(({ row }) => fromRow(row)),
       next: end ? writeCursor(end) : null,
     })
-    // Without a text there is one order: that of all usernames.
+    // Without a text all users are found by their usernames, so one search is enough.
     for (const [at, search] of (text === '' ? searches.slice(0, 1) : searches).entries()) {
       if (at < cursor.at) continue
       const { key, id } = at === cursor.at ? cursor : firstPage
       const limit = pageSize + 1 - users.length
       const scanned = isFiltered ? scannedAtOnce : limit
-      const scan = { key, id, text: typed, group: group ?? null, isDisabled: state === 'disabled', scanned }
+      const scan = { key, id, text: textOfKeys, group: group ?? null, isDisabled: state === 'disabled', scanned }
       const filter = { isEnabled: state === 'active', isWithoutFactor: factor === 'none', limit }
       const rows = await search.page(database, scan, filter)
       users.push(...rows.map((row) => ({ row, at })))

@@ -10,8 +10,8 @@ import {
 import type { Email } from './email.js'
 
 /**
- * Letters that look like a Latin one. Folding them makes a look-alike name equal. A capital i, a small L and the digit one are one
- * sign in many typefaces. It is the digit, so that a key with a number after it is a key.
+ * Letters that look like a Latin one. Replacing them gives names that look alike the same key. A capital i, a small L and the digit one
+ * look the same in many typefaces. All three become the digit, so that a key with a number after it is a key too.
  */
 // biome-ignore format: a table reads best as a table
 const lookAlikes = new Map(
@@ -32,17 +32,17 @@ const imitations = new Map(
 
 export type Username = { username: string; key: string }
 
-/** Case folding by way of upper case: it also joins the long s, the dotless i, the Kelvin sign and the sharp s. */
+/** Folds case by way of upper case, which also joins the long s, the dotless i, the Kelvin sign and the sharp s. */
 const fold = (text: string) => text.toUpperCase().toLowerCase().normalize('NFKC').replaceAll('i\u0307', 'i')
 
 /**
- * Two names with one key are one name: `Ada`, `ADA`, fullwidth `Ａｄａ`, and `аdа` with Cyrillic letters. A key is not for display.
+ * Two names with the same key are the same name: `Ada`, `ADA`, fullwidth `Ａｄａ`, and `аdа` with Cyrillic letters. A key is not for display.
  */
 export const usernameKey = (text: string) => withoutLookAlikes(fold(normalizedUsername(text)))
 
 /**
- * The Latin key that this one imitates. Only to compare with reserved names: users of these alphabets keep their names, and
- * keys are stored.
+ * The Latin key that this one imitates. It is only compared with reserved names: users of these alphabets keep their names, and stored keys
+ * do not change.
  */
 export const imitatedKey = (key: string) =>
   withoutLookAlikes(
@@ -57,10 +57,10 @@ const readBy = (rule: Rule, text: string): Username | Refused<UsernameRefusal> =
   return code ? refuse(code) : { username, key: usernameKey(username) }
 }
 
-/** A name that exists already, is imported, or comes from an operator. */
+/** Reads a name that exists already, is imported, or comes from an operator. */
 export const readUsername = (text: string) => readBy(usernameRefusal, text)
 
-/** A name that a user chooses. */
+/** Reads a name that a user chooses, with stricter rules. */
 export const chooseUsername = (text: string) => readBy(chosenUsernameRefusal, text)
 
 /** Makes a username that could be chosen from the name at a provider or the first part of an email, with room for a suffix. */
@@ -69,7 +69,7 @@ export const usernameFrom = (text: string): Username => {
   return isRefused(chosen) ? { username: 'user', key: 'user' } : chosen
 }
 
-/** The same of the part of an address before the at-sign. */
+/** Makes a username from the part of an address before the at-sign. */
 export const usernameFromEmail = ({ email }: Email) => usernameFrom(email.slice(0, email.lastIndexOf('@')))
 
 export const withSuffix = ({ username, key }: Username, suffix: number | string): Username =>

@@ -11,7 +11,7 @@ export const selectHolder = (sql: Sql, key: string, userId: string | null, now: 
     [key, userId, now],
   )
 
-/** A trigger refuses every name that is in the table, so what has expired is deleted before a name is used. */
+/** Deletes expired reservations before a name is used, because a trigger refuses every name that is in the table. */
 export const deleteExpired = (sql: Sql, keys: readonly string[], now: Date) =>
   sql.query('delete from reserved_usernames where username_key = any($1::text[]) and reserved_until <= $2', [keys, now])
 

@@ -8,13 +8,13 @@ import * as store from './usernames.store.js'
 
 /** How long a former username stays with its owner. Links, mentions and programs that know users by name still use it. */
 export const usernameReservedFor = 30 * days
-/** So that no user collects names. */
+/** The most former names of a user, so that no user collects names. */
 const maxFormerNames = 5
 
 type Named = { id: string; username: string }
 export type RenameRefusal = Refused<'username_taken'> | (Refused<'too_many_usernames'> & { freeFrom: Date })
 
-/** `counts`: it is one of the names that the user may leave behind. */
+/** `counts`: whether the name counts towards the most former names that a user may have. */
 type FormerUsername = { username: string; key: string; reservedUntil: Date; counts: boolean }
 
 const fromRow = ({ username, username_key, reserved_until, counts }: store.ReservedRow): FormerUsername => ({
@@ -24,7 +24,7 @@ const fromRow = ({ username, username_key, reserved_until, counts }: store.Reser
   counts,
 })
 
-/** Those that are still reserved for the user, the oldest first. */
+/** The names that are still reserved for the user, the oldest first. */
 const formerNames = async (sql: Sql, userId: string, now: Date) =>
   (await store.selectOfUser(sql, userId, now)).map(fromRow)
 
@@ -33,8 +33,8 @@ type Dependencies = { database: Database; clock: Clock; reserved?: readonly stri
 export type Usernames = ReturnType<typeof createUsernames>
 
 /**
- * Decides which user may have which name. `reserved` are the keys of names that users cannot take (`RESERVED_USERNAMES`). The database is
- * the last check: a name that was taken or reserved in the meantime is a unique violation.
+ * Decides which user may have which name. `reserved` are the keys of names that users cannot take (`RESERVED_USERNAMES`). The database
+ * checks last: a name that was taken or reserved meanwhile is a unique violation.
  */
 export const createUsernames = ({ database, clock, reserved = [] }: Dependencies) => {
   const optionalTransaction = createOptionalTransaction(database)
@@ -43,21 +43,21 @@ export const createUsernames = ({ database, clock, reserved = [] }: Dependencies
   const isTaken = async (sql: Sql, key: string, userId: string | null = null) =>
     (await store.selectHolder(sql, key, userId, clock.now())).length > 0
 
-  /** Refuses a name that this user cannot have; undefined for another spelling of the same name. */
+  /** The refusal if this user cannot have the name. Undefined if they can, which includes another spelling of the present name. */
   const refusalFor = async (sql: Transaction, user: Named, next: Username): Promise<RenameRefusal | undefined> => {
     if (next.key === usernameKey(user.username)) return undefined
     const former = await formerNames(sql, user.id, clock.now())
     const otherNames = former.filter(({ key }) => key !== next.key)
     const wasMine = otherNames.length < former.length
     if ((!wasMine && isReserved(next.key)) || (await isTaken(sql, next.key, user.id))) return refuse('username_taken')
-    const counted = otherNames.filter(({ counts }) => counts)
-    const [oldest] = counted
-    return oldest && counted.length >= maxFormerNames
+    const countedNames = otherNames.filter(({ counts }) => counts)
+    const [oldest] = countedNames
+    return oldest && countedNames.length >= maxFormerNames
       ? refuse('too_many_usernames', { freeFrom: oldest.reservedUntil })
       : undefined
   }
 
-  /** After `refusalFor`, in the same transaction. The caller holds a lock on the user's row. */
+  /** Changes the name, after `refusalFor` in the same transaction. The caller holds a lock on the user's row. */
   const rename = async (sql: Transaction, user: Named, next: Username) => {
     const former = { username: user.username, key: usernameKey(user.username) }
     if (next.key !== former.key) {
@@ -68,7 +68,10 @@ export const createUsernames = ({ database, clock, reserved = [] }: Dependencies
     await store.updateUsername(sql, user.id, next)
   }
 
-  /** For an account that is taken back: the names that were chosen in between stay reserved, and do not count against its owner. */
+  /**
+   * Gives a former name back to an account that is taken back. Names that were chosen in between stay reserved, and do not count against
+   * the owner.
+   */
   const takeBack = async (sql: Transaction, user: Named, next: Username) => {
     const former = await formerNames(sql, user.id, clock.now())
     const reservation = former.find(({ key }) => key === next.key)
@@ -77,10 +80,10 @@ export const createUsernames = ({ database, clock, reserved = [] }: Dependencies
   }
 
   return {
-    /** The names that no user may take; this one is among them if it imitates one. */
+    /** The names that no user may take. `key` is included if it imitates one of them. */
     reservedNamesWith: (key: string) => (isReserved(key) ? [...reserved, key] : reserved),
     isTaken,
-    /** For a new user who chooses the name. */
+    /** Whether a new user can choose the name. */
     mayBeChosen: async ({ key }: Username) => !isReserved(key) && !(await isTaken(database, key)),
     release: async (sql: Sql, keys: readonly string[]) => {
       await store.deleteExpired(sql, keys, clock.now())

@@ -13,7 +13,7 @@ export type ListedRow = StoredProfile & {
   username: string
   password_hash: string | null
   provider: string | null
-  /** By provider, the user's subject there. */
+  /** The user's subject at each provider. */
   identities: Readonly<Record<string, string>>
   groups: string[]
   fields: FieldValues
@@ -21,7 +21,7 @@ export type ListedRow = StoredProfile & {
   disabled: boolean
 }
 
-/** `value`: of the column, if it is not the one that is given. */
+/** `value`: the SQL of the column's value, if it is not simply the given one. */
 type ImportColumn = {
   name: string
   type: 'uuid' | 'text' | 'timestamptz'
@@ -38,7 +38,7 @@ const importColumns: readonly ImportColumn[] = [
   { name: 'provider', type: 'text', of: ({ provider }) => provider },
   { name: 'created_at', type: 'timestamptz', of: ({ createdAt }) => createdAt },
   { name: 'disabled_at', type: 'timestamptz', of: ({ disabledAt }) => disabledAt },
-  // An array of arrays cannot be taken apart by rows.
+  // SQL cannot split an array of arrays into rows, so each list is one text.
   { name: 'groups', type: 'text', value: `string_to_array(given.groups, ',')`, of: ({ groups }) => groups.join(',') },
   { name: 'fields', type: 'text', value: 'given.fields::jsonb', of: ({ fields }) => JSON.stringify(fields) },
   ...profileFieldNames.map((name): ImportColumn => ({ name, type: 'text', of: (user) => user[name] })),
@@ -46,8 +46,8 @@ const importColumns: readonly ImportColumn[] = [
 const importNames = importColumns.map(({ name }) => name).join(', ')
 
 /**
- * One statement for the whole batch, whose values must differ. A user whose id, email or username is taken is skipped. An
- * identity that is taken is a unique violation, and nothing of the batch is written.
+ * Inserts the whole batch in one statement. Its values must differ. A user whose id, email or username is taken is skipped. An identity
+ * that is taken is a unique violation, and nothing of the batch is inserted.
  */
 export const insertMany = (sql: Sql, users: readonly ImportedUser[]) => {
   const identities = users.flatMap((user) => user.identities.map((identity) => ({ userId: user.id, ...identity })))
@@ -85,7 +85,7 @@ export const selectTaken = (sql: Sql, users: readonly ImportedUser[]) =>
     [users.map((user) => user.email.key), users.map((user) => user.username.key), users.map((user) => user.id)],
   )
 
-/** Former names of other users. */
+/** The names among these that are reserved for their former owners. */
 export const selectReserved = (sql: Sql, keys: readonly string[]) =>
   sql.query<{ username_key: string }>(
     'select username_key from reserved_usernames where username_key = any($1::text[])',
@@ -127,7 +127,7 @@ const listedSelectList = selectList<ListedRow>({
   disabled: 'disabled_at is not null',
 })
 
-/** Every provider that a user has an identity at. Reads one entry of the index for each of them. */
+/** Every provider at which a user has an identity. Reads one entry of the index for each provider. */
 export const selectProviders = (sql: Sql) =>
   sql.query<{ provider: string }>(
     `with recursive found as (
@@ -152,7 +152,7 @@ export type Filter = {
 const hasSecondFactor = `(exists (select 1 from totp_secrets where user_id = users.id)
          or exists (select 1 from passkeys where user_id = users.id))`
 
-/** By key and not by offset: every page takes the same time, and no user is listed twice or missed. */
+/** Pages go by id and not by offset, so every page takes the same time, and no user is listed twice or missed. */
 export const selectPage = (
   sql: Sql,
   after: string,
@@ -182,7 +182,7 @@ export const selectPage = (
 export const countWithSecondFactor = (sql: Sql) =>
   sql.query<{ users: number }>(`select count(*) as users from users where ${hasSecondFactor}`)
 
-/** Any part of the username, the email or the name; whole matches first. Reads the whole table. */
+/** Users with this text in the username, the email or the name. Whole matches come first. Reads the whole table. */
 export const selectMatching = (sql: Sql, part: { username: string; email: string; name: string }, limit: number) =>
   sql.query<ListedRow>(
     `select ${listedSelectList} from users

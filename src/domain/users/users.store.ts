@@ -54,15 +54,18 @@ const userSelectList = selectList<UserRow>(columns)
 export const selectById = (sql: Sql, id: string) =>
   sql.query<UserRow>(`select ${userSelectList} from users where id = $1`, [id])
 
-/** Deletions at the same time would wait for each other's mails: a request for an address writes a row about its owner. */
+/**
+ * Lets one deletion run at a time. Otherwise deletions would wait for each other's mails, because a request for an address writes a row
+ * about its owner.
+ */
 export const waitForOtherDeletions = (sql: Sql) =>
   sql.query(`select pg_advisory_xact_lock(hashtextextended('deletion of a user', 0))`)
 
-/** Until the transaction ends no other one can change this user, or write a row that refers to it. */
+/** Until the transaction ends, no other transaction can change this user or write a row that refers to it. */
 export const lockForDeletion = (sql: Sql, id: string) =>
   sql.query<UserRow>(`select ${userSelectList} from users where id = $1 for update`, [id])
 
-/** Until the transaction ends no other one can change this user. Rows that refer to the user can still be written. */
+/** Until the transaction ends, no other transaction can change this user. Rows that refer to the user can still be written. */
 export const lockById = (sql: Sql, id: string) => sql.query('select 1 from users where id = $1 for no key update', [id])
 
 export const selectByEmail = (sql: Sql, key: string) =>
@@ -72,7 +75,7 @@ export const selectByEmail = (sql: Sql, key: string) =>
 export const holdByEmail = (sql: Sql, key: string) =>
   sql.query<UserRow>(`select ${userSelectList} from users where email_key = $1 for key share`, [key])
 
-/** The user who has the address, and the one for whom it is reserved. */
+/** Locks the user who has the address, and the user for whom it is reserved. */
 export const lockUsersOfAddress = (sql: Sql, key: string) =>
   sql.query(
     `select 1 from users where email_key = $1 or id in (select user_id from undos where email_key = $1)
@@ -80,7 +83,7 @@ export const lockUsersOfAddress = (sql: Sql, key: string) =>
     [key],
   )
 
-/** An undo of a changed email keeps the address for its user. */
+/** The user for whom an undo of a changed email reserves the address. */
 export const selectReservation = (sql: Sql, key: string, clockOffset: number) =>
   sql.query<{ user_id: string }>(
     `select user_id from undos where email_key = $1 and expires_at > ${databaseMoment('$2')} limit 1`,
@@ -88,8 +91,8 @@ export const selectReservation = (sql: Sql, key: string, clockOffset: number) =>
   )
 
 /**
- * A trigger refuses every address that is in the table, so what has expired is deleted before an address is used. It waits for no
- * one: who deletes a user holds such rows, and may wait for rows of the caller.
+ * Deletes expired reservations before an address is used, because a trigger refuses every address that is in the table. The statement waits
+ * for no lock: a deletion of a user holds such rows, and may wait for rows of the caller.
  */
 export const releaseEmail = (sql: Sql, key: string, clockOffset: number) =>
   sql.query(
@@ -118,7 +121,7 @@ export const selectFreeSuffix = (sql: Sql, key: string, reserved: readonly strin
     [key, reserved, now],
   )
 
-type Inserted = {
+type InsertedUser = {
   id: string
   email: Email
   username: Username
@@ -130,7 +133,7 @@ type Inserted = {
 
 export const insert = (
   sql: Sql,
-  { id, email, username, ...rest }: Inserted & { passwordHash: string | null; emailProven: boolean },
+  { id, email, username, ...rest }: InsertedUser & { passwordHash: string | null; emailProven: boolean },
 ) =>
   sql.query<UserRow>(
     `insert into users (id, email, email_key, username, username_key, name, password_hash, created_at, language, email_proven, fields)
@@ -142,8 +145,8 @@ export const insert = (
   )
 
 /**
- * The account and its identity, or neither. An email or a username that is taken gives no row. An identity that another
- * account got in the meantime is a unique violation, which rolls back the account too.
+ * Inserts the account and its identity, or neither. An email or a username that is taken gives no row. An identity that another account got
+ * meanwhile is a unique violation, which rolls back the account too.
  */
 export const insertFromProvider = (
   sql: Sql,
@@ -156,7 +159,7 @@ export const insertFromProvider = (
     language,
     now,
     clockOffset,
-  }: Inserted & { identity: Identity; clockOffset: number },
+  }: InsertedUser & { identity: Identity; clockOffset: number },
 ) =>
   sql.query<UserRow>(
     `with account as (
@@ -173,7 +176,10 @@ export const insertFromProvider = (
     ],
   )
 
-/** No row when the user has an identity there, or the identity a user; of two at once the second waits and gets none. */
+/**
+ * No row if the user already has an identity there, or another user has the identity. Of two inserts at once, the second waits and gets no
+ * row.
+ */
 export const insertIdentity = (sql: Sql, userId: string, { provider, subject }: Identity, clockOffset: number) =>
   sql.query(
     `insert into identities (user_id, provider, subject, linked_at)
@@ -193,7 +199,7 @@ export const updateIdentityEmail = (sql: Sql, { provider, subject }: Identity, e
 export const deleteIdentity = (sql: Sql, userId: string, provider: ProviderId) =>
   sql.query('delete from identities where user_id = $1 and provider = $2', [userId, provider])
 
-/** Removed if they are there, and remembered as undone in any case. */
+/** Removes the identities that are still linked, and remembers all of them as undone. */
 export const undoIdentities = (sql: Sql, userId: string, undone: readonly Identity[], now: Date) =>
   sql.query(
     `with given as (
@@ -229,7 +235,7 @@ export const selectAllUndone = (sql: Sql, userId: string) =>
     [userId],
   )
 
-/** No row if a trigger refuses it, because the address is reserved for another user. The address before is noted. */
+/** No row if a trigger refuses the address because it is reserved for another user. The former address is noted. */
 export const updateEmail = (sql: Sql, userId: string, { email, key }: Email, isProven: boolean, now: Date) =>
   sql.query(
     `with before as (
@@ -255,7 +261,7 @@ export const selectFormerEmails = (sql: Sql, userId: string) =>
     [userId],
   )
 
-/** No sign-in that began before gets a session. */
+/** The new `undo_count` keeps sign-ins that began before from getting a session. */
 export const takeBack = (sql: Sql, userId: string, passwordHash: string | null) =>
   sql.query(
     'update users set password_hash = $2, password_distrusted = false, undo_count = undo_count + 1 where id = $1',
@@ -265,7 +271,7 @@ export const takeBack = (sql: Sql, userId: string, passwordHash: string | null) 
 export const updatePassword = (sql: Sql, userId: string, passwordHash: string | null) =>
   sql.query('update users set password_hash = $2 where id = $1', [userId, passwordHash])
 
-/** A language that the account has stays. No row if there was nothing to note. */
+/** A language that the account already has stays. No row if there was nothing to note. */
 export const noteSignIn = (sql: Sql, userId: string, now: Date, language: Language | null) =>
   sql.query<{ is_first: boolean }>(
     `update users set first_signed_in_at = coalesce(first_signed_in_at, $2), language = coalesce(language, $3)
@@ -275,8 +281,8 @@ export const noteSignIn = (sql: Sql, userId: string, now: Date, language: Langua
   )
 
 /**
- * A stronger hash of the same password, only if the hash is still the one that was checked: a password that was changed in the
- * meantime stays.
+ * Stores a stronger hash of the same password, only if the hash is still the one that was checked. A password that was changed meanwhile
+ * stays.
  */
 export const replaceHash = (sql: Sql, userId: string, oldHash: string, newHash: string) =>
   sql.query('update users set password_hash = $3 where id = $1 and password_hash = $2 returning id', [
@@ -289,7 +295,7 @@ const withOneField = profileFieldNames.map((name) => `${name} = case $2::text wh
 export const updateProfileField = (sql: Sql, userId: string, field: ProfileField, value: string | null) =>
   sql.query(`update users set ${withOneField.join(', ')} where id = $1`, [userId, field, value])
 
-/** Triggers do the rest: see migrations, `forget_user`. */
+/** Triggers delete the rest (see `forget_user` in the migrations). */
 export const deleteUser = (sql: Sql, userId: string) =>
   sql.query('delete from users where id = $1 returning id', [userId])
 

@@ -9,25 +9,25 @@ import { type Profile, profileFrom } from './profile-fields.js'
 import { usernameKey } from './username.js'
 import * as store from './users.store.js'
 
-/** A user. `language` of the profile is that of the mails about the account; undefined until the next sign-in sets it. */
+/** A user. The `language` of the profile is that of the mails about the account. It is undefined until the next sign-in sets it. */
 export type User = Profile & {
   id: string
   email: string
   username: string
   provider: ProviderId | null
   providers: ProviderId[]
-  /** Sorted. */
+  /** The names of the groups, sorted. */
   groups: readonly string[]
-  /** The values of profile fields, also of those that have left the file: `profileFields.knownValues` gives those of today. */
+  /** The values of profile fields, including fields that the file no longer has. `profileFields.knownValues` leaves those out. */
   fields: FieldValues
-  /** By a mail of ours, or by the word of a provider. */
+  /** Whether a mail of ours or the word of a provider has proven the address. */
   emailProven: boolean
   passwordHash: string | undefined
   createdAt: Date
   disabled: boolean
-  /** Disabled, and protected from a thief. */
+  /** When an operator locked the account down, to protect it from a thief. Undefined if it is not locked down. */
   lockedDownAt: Date | undefined
-  /** It is from before the lock-down, and ends when the account is enabled. */
+  /** Whether the password is from before a lock-down. Then it expires when the account is enabled. */
   passwordDistrusted: boolean
   /** How often the account was taken back by an undo link. */
   undoCount: number
@@ -60,37 +60,46 @@ export const firstUser = async (rows: Promise<store.UserRow[]>) => {
   return row && fromRow(row)
 }
 
-/** An email if it has an `@`, which no username has. */
+/** Whether the login is an email. No username has an `@`. */
 const isEmail = (login: string) => login.includes('@')
 
-/** Names in the sign-in form with one key are the same name. */
+/** The key of a name in the sign-in form. Names with the same key are the same name. */
 export const loginKey = (login: string) => (isEmail(login) ? emailKey(login) : usernameKey(login))
 
-/** The user who had this address until a short time ago: no other user gets it yet. */
+/** The user who had this address until a short time ago, and for whom it is reserved. */
 export const ownerOfReserved = async (sql: Sql, email: string, clockOffset: number) => {
   const [row] = await store.selectReservation(sql, emailKey(email), clockOffset)
   return row?.user_id
 }
 
 const locks = {
-  /** The user is not deleted before the transaction ends: for a mail that says whose address it is. */
+  /** Keeps the user from being deleted before the transaction ends, for a mail that says whose address it is. */
   holdByEmail: (sql: Transaction, email: string) => firstUser(store.holdByEmail(sql, emailKey(email))),
-  /** For a transaction that holds rows of this address: a deletion of one of these users takes them in the same order. */
+  /**
+   * Locks the users of an address, for a transaction that holds rows of this address. A deletion of one of these users locks in the same
+   * order.
+   */
   lockUsersOfAddress: async (sql: Transaction, email: string) => {
     await store.lockUsersOfAddress(sql, emailKey(email))
   },
-  /** The user as it is now, locked until the transaction ends. The statement that waits for the lock still sees providers from before. */
+  /**
+   * The user as it is now, locked until the transaction ends. The user is selected after the lock, because a statement that waits for a
+   * lock still sees former providers.
+   */
   lock: async (sql: Transaction, id: string) => {
     await store.lockById(sql, id)
     return firstUser(store.selectById(sql, id))
   },
-  /** The same, and undefined too if an operator has disabled the user. */
+  /** Like `lock`, but undefined if an operator has disabled the user. */
   lockEnabled: async (sql: Transaction, id: string) => {
     await store.lockById(sql, id)
     const user = await firstUser(store.selectById(sql, id))
     return user?.disabled ? undefined : user
   },
-  /** Whether the user, who is locked then, has this identity. A statement that waits for a lock still sees those from before. */
+  /**
+   * Locks the user, and returns whether they have this identity. The identity is selected after the lock, because a statement that waits
+   * for a lock still sees former identities.
+   */
   lockLinked: async (sql: Transaction, id: string, identity: store.Identity) => {
     await store.lockById(sql, id)
     return (await store.selectIdentity(sql, id, identity)).length > 0
@@ -107,21 +116,21 @@ export const createUsers = ({ database, clock }: { database: Database; clock: Cl
   const findByUsername = (username: string) => firstUser(store.selectByUsername(database, usernameKey(username)))
   const findByIdentity = (identity: store.Identity) => firstUser(store.selectByIdentity(database, identity))
 
-  /** By the name in the sign-in form. */
+  /** Finds a user by the name in the sign-in form. */
   const findByLogin = (login: string) => (isEmail(login) ? findByEmail(login) : findByUsername(login))
 
   return {
     findById,
-    /** By username, email or id. */
-    findNamed: async (named: string) =>
-      (isUuid(named.toLowerCase()) ? await findById(named.toLowerCase()) : undefined) ?? (await findByLogin(named)),
-    /** Undefined, too, if an operator has disabled the user. */
+    /** Finds a user by username, email or id. */
+    findNamed: async (name: string) =>
+      (isUuid(name.toLowerCase()) ? await findById(name.toLowerCase()) : undefined) ?? (await findByLogin(name)),
+    /** Undefined if there is no such user, or an operator has disabled them. */
     findEnabled: optionalTransaction(async (sql, id: string) => {
       const user = await findById(sql, id)
       return user?.disabled ? undefined : user
     }),
     ...locks,
-    /** The same before the user is deleted: it also waits for rows that refer to the user and are not committed yet. */
+    /** Locks a user who will be deleted. It also waits for rows that refer to the user and are not committed yet. */
     lockForDeletion: async (sql: Transaction, id: string) => {
       await store.waitForOtherDeletions(sql)
       return firstUser(store.lockForDeletion(sql, id))

@@ -9,7 +9,10 @@ import { OutboundFailed } from '../../platform/outbound/outbound-failed.js'
 import { keyOf, signedHeaders } from './signature.js'
 import * as store from './webhooks.store.js'
 
-/** Before the second attempt, the third, and so on. After the last one a webhook is given up, about three days after the first. */
+/**
+ * The pauses before the second attempt, the third, and so on. After the last attempt, about three days after the first, a webhook is given
+ * up.
+ */
 export const pauses = [
   5 * seconds,
   30 * seconds,
@@ -30,7 +33,7 @@ export type WebhookOutcome = 'delivered' | 'failed' | 'given_up'
 
 const failureOf = (error: unknown) => (error instanceof OutboundFailed ? error.code : reasonOf(error))
 
-/** The triggers write down all that is stored. What has left the file of profile fields is told to no program. */
+/** Leaves out profile fields that the file no longer has. The triggers write all stored fields, but no program is told of these. */
 const withKnownFields = (
   { user, ...data }: store.DueWebhook['data'],
   knownFields: (stored: FieldValues) => FieldValues,
@@ -39,7 +42,7 @@ const withKnownFields = (
   ...data,
 })
 
-/** Posts a webhook and gives the status of the answer. Redirects are not followed. */
+/** Posts a webhook and returns the status of the answer. Redirects are not followed. */
 const createPost = ({ url, secrets, outbound }: Receiver, knownFields: (stored: FieldValues) => FieldValues) => {
   const keys = secrets.map(keyOf)
   return async ({ id, type, data, created_at }: store.DueWebhook) => {
@@ -55,7 +58,7 @@ const createPost = ({ url, secrets, outbound }: Receiver, knownFields: (stored: 
   }
 }
 
-/** Sends waiting webhooks to the receiver. Its timeout is 15 seconds, which is shorter than the lease. */
+/** Sends waiting webhooks to the receiver. The timeout of a request is 15 seconds, which is shorter than the lease. */
 export const createWebhookSender = (options: {
   database: Database
   clock: Clock
@@ -80,19 +83,19 @@ export const createWebhookSender = (options: {
     else log.warn(details, 'webhook could not be delivered yet')
   }
 
-  /** The receiver wants no webhooks any more: no instance sends any. What happens meanwhile waits in the table. */
+  /** Stops sending at all instances, because the receiver wants no webhooks any more. New webhooks wait in the table. */
   const stopSending = async () => {
-    const [stopped] = await store.stopSending(database)
-    if (stopped)
+    const [stoppedRow] = await store.stopSending(database)
+    if (stoppedRow)
       log.error({ host }, 'the webhook receiver answered 410: nothing is sent until webhooks retry or a restart')
   }
 
   const deliver = async (webhook: store.DueWebhook) => {
-    const answered = await post(webhook).then(
+    const result = await post(webhook).then(
       (status) => ({ status, failure: `answered ${status}` }),
       (error: unknown) => ({ status: 0, failure: failureOf(error) }),
     )
-    const { status, failure } = answered
+    const { status, failure } = result
     if (status >= 200 && status < 300) {
       await recordDelivery(() => store.deleteDelivered(database, webhook.id))
       onOutcome('delivered')
@@ -100,7 +103,7 @@ export const createWebhookSender = (options: {
     }
     await fail(webhook, failure)
     if (status === 410) await stopSending()
-    // The receiver refuses this webhook and may take the next one. Otherwise it is away or overloaded.
+    // With such a status the receiver refuses this webhook, but may accept the next one. Otherwise it is down or overloaded.
     return status >= 400 && status < 500 && status !== 410 && status !== 429
   }
 

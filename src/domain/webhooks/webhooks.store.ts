@@ -14,19 +14,19 @@ export type WaitingRow = {
   user_id: string
   created_at: Date
   attempts: number
-  /** Null when it was given up. */
+  /** Null after the webhook was given up. */
   next_attempt_at: Date | null
   failure: string | null
 }
 
-/** Changes nothing while no program wants webhooks. The triggers of the migration write the other types. */
+/** Changes nothing while no program wants webhooks. Triggers of the migration write the other types. */
 export const insert = (sql: Sql, webhook: { type: WebhookType; userId: string; data: unknown }) =>
   sql.query(
     'insert into outgoing_webhooks (type, user_id, data) select $1, $2, $3::jsonb where are_webhooks_wanted() returning id',
     [webhook.type, webhook.userId, webhook.data],
   )
 
-/** Events are written for this long from now on. Writes a row once in an hour at most. */
+/** Webhooks are written for this long from now on. The row is updated once in an hour at most. */
 export const renewSubscription = (sql: Sql, duration: number) =>
   sql.query(
     `insert into webhooks_wanted (until) values (now() + ${milliseconds('$1')})
@@ -35,7 +35,7 @@ export const renewSubscription = (sql: Sql, duration: number) =>
     [duration],
   )
 
-/** The receiver wants none any more. Returns a row if this stops the sending. */
+/** Stops the sending, because the receiver wants no webhooks any more. No row if it was stopped before. */
 export const stopSending = (sql: Sql) =>
   sql.query('update webhooks_wanted set stopped_at = now() where stopped_at is null returning one_row')
 
@@ -47,8 +47,8 @@ export const selectStopped = (sql: Sql) =>
   sql.query<{ stopped_at: Date }>('select stopped_at from webhooks_wanted where stopped_at is not null')
 
 /**
- * Takes the webhook that has waited longest. No other sender takes it until the lease ends, as with mails. None while sending
- * is stopped. The triggers know nothing of a clock that a test moves: the first sender adds that to the time.
+ * Takes the webhook that has waited longest. No other sender takes it until the lease ends, as with mails. No row while sending is stopped.
+ * The triggers do not know the clock that a test moves, so the first sender adds its offset to the time.
  */
 export const claim = (sql: Sql, lease: number, offset: number) =>
   sql.query<DueWebhook>(
@@ -67,7 +67,7 @@ export const claim = (sql: Sql, lease: number, offset: number) =>
 
 export const deleteDelivered = (sql: Sql, id: string) => sql.query('delete from outgoing_webhooks where id = $1', [id])
 
-/** The next attempt after a pause, or none. Only the sender that holds the lease may write this. */
+/** Sets the next attempt after a pause, or gives the webhook up. Only the sender that holds the lease may write it. */
 export const markFailed = (
   sql: Sql,
   { id, attempts }: DueWebhook,
@@ -82,7 +82,7 @@ export const markFailed = (
 export const count = (sql: Sql) =>
   sql.query<{ waiting: number; given_up: number }>(waitingAndGivenUp('outgoing_webhooks'), [countedUpTo])
 
-/** How long the oldest one has waited, in seconds. */
+/** How long the oldest webhook has waited, in seconds. */
 export const oldestWaitSeconds = (sql: Sql, offset: number) =>
   sql.query<{ seconds: number | null }>(
     `select extract(epoch from ${databaseNow('$1')} - min(created_at))::float8 as seconds
@@ -103,7 +103,10 @@ const waitingSelectList = selectList<WaitingRow>({
 export const selectOldest = (sql: Sql, limit: number) =>
   sql.query<WaitingRow>(`select ${waitingSelectList} from outgoing_webhooks order by created_at, id limit $1`, [limit])
 
-/** Also if sending is stopped. Those that a sender has just now, whose lease runs, stay as they are. */
+/**
+ * Makes all webhooks due, and resumes the sending if it was stopped. Webhooks that a sender is sending just now, whose lease runs, stay as
+ * they are.
+ */
 export const retryAll = (sql: Sql, offset: number, lease: number) =>
   sql.query(
     `with resumed as (${resumeStatement})

@@ -8,7 +8,7 @@ import { lease } from '../../platform/delivery-rounds.js'
 import { createWebhookSender, type Receiver, type WebhookOutcome } from './webhook-sender.js'
 import * as store from './webhooks.store.js'
 
-/** Without a running service that has WEBHOOK_URL, events are written for this long: as long as they would be tried. */
+/** How long webhooks are written without a running service that has WEBHOOK_URL: as long as they would be sent again. */
 const subscriptionLifetime = 3 * days
 
 export type WaitingWebhook = {
@@ -17,7 +17,7 @@ export type WaitingWebhook = {
   userId: string
   createdAt: Date
   attempts: number
-  /** Null when it was given up. */
+  /** Null after the webhook was given up. */
   nextAttemptAt: Date | null
   failure: string | null
 }
@@ -34,12 +34,12 @@ const fromRow = (row: store.WaitingRow): WaitingWebhook => ({
 
 export type Webhooks = ReturnType<typeof createWebhooks>
 
-/** Without a receiver nothing is sent. Commands have none: a running service sends what they cause. */
+/** Without a receiver nothing is sent. Commands have no receiver: a running service sends the webhooks that they cause. */
 export const createWebhooks = (options: {
   database: Database
   clock: Clock
   receiver?: Receiver | undefined
-  /** The fields that a webhook may say: those of the file of today. */
+  /** Leaves only the profile fields that the file has now, and that a webhook may contain. */
   knownFields?: (stored: FieldValues) => FieldValues
   onOutcome?: ((outcome: WebhookOutcome) => void) | undefined
   log: Pick<BaseLogger, 'warn' | 'error'>
@@ -54,13 +54,13 @@ export const createWebhooks = (options: {
 
   return {
     /**
-     * Writes a webhook inside the caller's transaction. Those about users and sign-ins are written by triggers; what
-     * happened is recorded as an event afterwards, and `wake` then looks for it.
+     * Writes a webhook inside the caller's transaction. Triggers write those about users and sign-ins. An event is recorded afterwards, and
+     * `wake` then looks for the webhook.
      */
     queue: async <Type extends WebhookType>(sql: Sql, type: Type, data: WebhookData<Type>) => {
       await store.insert(sql, { type, userId: data.user.id, data })
     },
-    /** From now on events are written, also those of other instances, and sent, also if the receiver wanted none before. */
+    /** From this call on webhooks are written, at other instances too, and sent, even if the receiver wanted none before. */
     load: async (sql: Sql = database) => {
       if (!receiver) return
       await store.renewSubscription(sql, subscriptionLifetime)
@@ -73,11 +73,14 @@ export const createWebhooks = (options: {
     countWaiting: async () => (await count()).waiting,
     oldestWaitSeconds: async () => (await store.oldestWaitSeconds(database, clock.offset()))[0]?.seconds ?? 0,
     oldest: async (limit: number) => (await store.selectOldest(database, limit)).map(fromRow),
-    /** The time since which nothing is sent, because the receiver answered 410. */
+    /** The time since which nothing is sent, because the receiver has answered 410. */
     stoppedSince: async () => (await store.selectStopped(database))[0]?.stopped_at,
-    /** Everything is due at once, also what was given up, and is sent, also after a 410. Returns how many. */
+    /** Makes everything due at once, even what was given up, and sends it, even after a 410. Returns how many webhooks. */
     retryAll: async () => (await store.retryAll(database, clock.offset(), lease)).length,
-    /** A job of its own: without it no webhook is written after some days, whatever else fails. */
+    /**
+     * Renews the subscription in its own job. If it did not run, no webhook would be written after some days, so no other failure may stop
+     * it.
+     */
     renewSubscription: async (sql: Sql) => {
       if (receiver) await store.renewSubscription(sql, subscriptionLifetime)
       return 0
