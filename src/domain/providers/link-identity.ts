@@ -38,10 +38,7 @@ export const createLinkIdentity = ({
     },
   })
 
-  /**
-   * Links by the address alone, with the user's row locked. Undefined if the identity is linked already, or was removed by an undo
-   * meanwhile.
-   */
+  /** Links by the address alone, with the user's row locked. Undefined if it is linked already, or an undo has removed it meanwhile. */
   const linkLocked = async (sql: Transaction, user: User, identity: Identity) => {
     if (await identityLinks.isUndone(sql, user.id, identity)) return undefined
     if (!(await identityLinks.linkProvider(sql, user.id, identity))) return undefined
@@ -49,7 +46,7 @@ export const createLinkIdentity = ({
     return linkChange(identity)
   }
 
-  /** Returns the change that the caller applies to the account together with the session that begins. Undefined if nothing was linked. */
+  /** Returns the change, which the caller applies together with the new session. Undefined if nothing was linked. */
   const linkByAddress = async (sql: Transaction, user: User, identity: Identity) => {
     const current = await users.lock(sql, user.id)
     return isStillAsDecided(current, user) ? linkLocked(sql, current, identity) : undefined

@@ -72,9 +72,7 @@ export const createLoadedKeys = ({ signingKeys, clock, log, signsWithKeyPair }: 
     keyRing.replace(await read())
   }
 
-  /**
-   * Loads run one after the other. So an older reading never replaces a newer one, and a load reads the database after it was called for.
-   */
+  /** Loads run one after the other, so that an older reading never replaces a newer one. Each reads after it was called. */
   const load = () => {
     loading = inOwnContext(() => loading.catch(() => undefined).then(loadNow))
     return loading

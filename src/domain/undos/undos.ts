@@ -136,10 +136,7 @@ export const createUndos = ({ database, clock }: { database: Database; clock: Cl
     forgetFrom: async (sql: Sql, userId: string, email: string, since: Date) => {
       await store.deleteOfEmailAndLater(sql, userId, emailKey(email), since)
     },
-    /**
-     * Voids all links but those to the address that the account had first: a thief may have changed the address, and have got the mails
-     * since.
-     */
+    /** Voids all links but those to the first address: a thief may have changed the address, and have got the mails since. */
     voidOfLaterEmails: async (sql: Sql, userId: string) => {
       await store.voidOfLaterEmails(sql, userId, clock.offset())
     },

@@ -43,7 +43,7 @@ export const createUsernames = ({ database, clock, reserved = [] }: Dependencies
   const isTaken = async (sql: Sql, key: string, userId: string | null = null) =>
     (await store.selectHolder(sql, key, userId, clock.now())).length > 0
 
-  /** The refusal if this user cannot have the name. Undefined if they can, which includes another spelling of the present name. */
+  /** The refusal if this user cannot have the name. Undefined for another spelling of the present name. */
   const refusalFor = async (sql: Transaction, user: Named, next: Username): Promise<RenameRefusal | undefined> => {
     if (next.key === usernameKey(user.username)) return undefined
     const former = await formerNames(sql, user.id, clock.now())
@@ -68,10 +68,7 @@ export const createUsernames = ({ database, clock, reserved = [] }: Dependencies
     await store.updateUsername(sql, user.id, next)
   }
 
-  /**
-   * Gives a former name back to an account that is taken back. Names that were chosen in between stay reserved, and do not count against
-   * the owner.
-   */
+  /** Gives a former name back with its account. Names that were chosen in between stay reserved, and do not count. */
   const takeBack = async (sql: Transaction, user: Named, next: Username) => {
     const former = await formerNames(sql, user.id, clock.now())
     const reservation = former.find(({ key }) => key === next.key)
