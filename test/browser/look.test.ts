@@ -108,7 +108,7 @@ afterAll(() => latchkey?.stop())
 
 /** Together they have every component: about these, axe is also asked for the colours of both schemes. */
 const colourful = ['login-refused', 'register', 'development-mail', 'dashboard']
-/** The same card with other words: axe has seen it on another page. Its words are as long as theirs. */
+/** The same card with other words: axe has seen it on another page. */
 const variants = [
   'login-unconfirmed',
   'verify-email-elsewhere',

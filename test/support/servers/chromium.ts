@@ -3,7 +3,7 @@ import type { BrowserServer } from 'playwright-core'
 import { stepTimeout } from '../controls.js'
 import { testProgram } from './programs.js'
 
-/** Without memory for more, nothing is drawn that would have to be scrolled to: that is half of what a click costs. */
+/** With so little memory, Chromium draws less of what would have to be scrolled to. A click costs a quarter less. */
 const drawsOnlyTheWindow = ['--force-gpu-mem-available-mb=1']
 
 const launch = async () => {
