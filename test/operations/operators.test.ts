@@ -274,6 +274,8 @@ describe('users and their sessions', () => {
   })
 
   it('are all signed out by sessions end --all', async () => {
+    await service.signedUp('mary')
+    await service.signedUp('jean')
     expect((await command('sessions', 'end')).code).toBe(2)
     expect(await command('sessions', 'end', '--all')).toMatchObject({ code: 1, err: expect.stringContaining('--yes') })
     const [{ sessionsEnded }] = await json('sessions', 'end', '--all', '--yes')

@@ -71,6 +71,6 @@ export const createClient = ({
     onChange: presence.onChange,
     fetch: createRenewingFetch(send, renewal),
     signInUrl: (returnTo = location.href.slice(location.origin.length)) =>
-      `${baseUrl}/login?returnTo=${encodeURIComponent(baseUrl ? returnTo.replace(/^\//, `${location.origin}/`) : returnTo)}`,
+      `${baseUrl}/login?returnTo=${encodeURIComponent(baseUrl ? returnTo.replace(/^(?=\/)/, location.origin) : returnTo)}`,
   }
 }

@@ -61,7 +61,7 @@ const withCounters = async <Result>(
 const clearedText = (cleared: readonly Cleared[]) =>
   cleared
     .map(
-      ({ limit, subject, used }) => `${limit} of ${subject}${used === undefined ? '' : ` (${used} clearedCounters)`}`,
+      ({ limit, subject, used }) => `${limit} of ${subject}${used === undefined ? '' : ` (${used} counted)`}`,
     )
     .join(', ')
 

@@ -60,7 +60,9 @@ export const connectToHolder = async (directory: string, timeout = answerTimeout
     const paths = (await socketsOf(folder.path, place).catch(throwIfForbidden(directory))) ?? []
     const holder = holderAmong(await askAll(paths, timeout))
     if (holder === undefined) return undefined
-    if (!(await isOfThisUser(home, holder.path))) throw new DataDirectoryOfAnotherUser(directory)
+    const isOwn = await isOfThisUser(home, holder.path)
+    if (isOwn === undefined) return undefined
+    if (!isOwn) throw new DataDirectoryOfAnotherUser(directory)
     if (holder.state === 'silent') throw new DataDirectoryInUse(directory, describeHolder(holder))
     return await connectAfterState(holder.path)
   } finally {
@@ -70,13 +72,16 @@ export const connectToHolder = async (directory: string, timeout = answerTimeout
 
 /**
  * A command trusts the holder of the lock, also with the paths of files. So the holder must be the same user: otherwise an attacker with
- * another account could direct what root does.
+ * another account could direct what root does. Undefined if the holder has ended since it answered.
  */
-const isOfThisUser = async (home: string, socket: string) => {
+const isOfThisUser = async (home: string, path: string) => {
   const ownUid = process.getuid?.()
   const folder = await lstat(home)
-  const { uid } = await lstat(socket)
-  return uid === ownUid && (folder.uid === ownUid || folder.uid === 0)
+  const socket = await lstat(path).catch((error) => {
+    if (codeOf(error) === 'ENOENT') return undefined
+    throw error
+  })
+  return socket && socket.uid === ownUid && (folder.uid === ownUid || folder.uid === 0)
 }
 
 // On Windows the lock is a named pipe: only one process can own it, and it ends with this process.
