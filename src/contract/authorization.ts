@@ -31,7 +31,7 @@ const authorizationSteps = [
 ] as const
 export type AuthorizationStep = (typeof authorizationSteps)[number]
 
-/** The parameters may have so many characters. They are sent as they came, so that a repeated parameter is noticed. */
+/** The parameters may have at most so many characters. They are sent as they came, so that a repeated parameter is noticed. */
 const longestAuthorizationRequest = 8_192
 
 export const AuthorizationQuestion = Type.Object({

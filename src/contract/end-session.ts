@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 
-/** The query of the application may have so many characters. */
+/** The query of the application may have at most so many characters. */
 const maxParametersLength = 8 * 1024
 
 /** The reasons why the user cannot return to the application, or why the application is not known. */

@@ -1,6 +1,6 @@
 /** A name that a header, a claim and a query can hold without encoding. */
 export const groupPattern = '^[a-z0-9][a-z0-9._-]{0,31}$'
-/** A user can be in so many groups, and a condition can name so many. */
+/** A user can be in at most so many groups, and a condition can name at most so many. */
 export const maxGroups = 16
 
 const groupName = new RegExp(groupPattern)

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { OneOf } from './refusal-bodies.js'
 
-/** All values of a user together may have so many characters, and so may one value. The fields are those of PROFILE_FIELDS_FILE. */
+/** All values of a user together have at most so many characters, and so has one value. The fields are those of PROFILE_FIELDS_FILE. */
 export const longestFields = 4_000
 export const maxFields = 20
 

@@ -50,9 +50,7 @@ export const readableTables: readonly string[] = ['content', 'schema_migrations'
 /** Rows of these tables stay as they were written, and only these columns may be changed. A trigger decides which rows may be deleted. */
 const changeableColumns: Readonly<Record<string, readonly string[]>> = { events: ['name_mark', 'log_pending'] }
 
-/**
- * With these functions the service may make the months of `events`, and drop those that are over. It cannot create or drop any other table.
- */
+/** With these functions the service may make the months of `events`, and drop old ones. It cannot create or drop any other table. */
 const callableFunctions: readonly string[] = [
   'make_event_months(integer)',
   'drop_event_months(uuid)',

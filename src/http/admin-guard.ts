@@ -20,7 +20,7 @@ import type { LimitHook } from './limits/limit-hooks.js'
 /** How long the proof of a second factor lasts for administrators, also if they only read. */
 const proofLifetime = 8 * hours
 
-/** The refusals that the guard itself can give. */
+/** The refusals in front of every handler: those of the guard, of the schema, and of a store that is away. */
 export const adminReadRefusals = [
   'not_found',
   'cross_site',

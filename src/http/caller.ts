@@ -45,8 +45,8 @@ const createRefreshTokens = ({ cookies, tokens }: Pick<Dependencies, 'cookies' |
 type RefreshTokens = ReturnType<typeof createRefreshTokens>
 
 /**
- * Finds the holder of a session for changes that last as long as the session. They need the refresh token: an access token, which lasts
- * for minutes, is not enough.
+ * Finds the holder of a session for changes that last as long as the session. They need the refresh token, too: an access token, which
+ * lasts for minutes, is not enough alone.
  */
 const createHolderOf =
   (

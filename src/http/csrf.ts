@@ -50,8 +50,8 @@ export const createCsrf = ({ keys, cookies, callers, signInCookies }: Dependenci
 
   return {
     /**
-     * The token for this browser's secret, which is created if there is none yet. It is bound to the session, or with `forChallenge` to
-     * the sign-in that waits.
+     * The token for this browser's secret, which is created if there is none yet. It is bound to the session, or to the sign-in that
+     * waits: with `forChallenge`, and if there is no session.
      */
     issue: (request: FastifyRequest, reply: FastifyReply, forChallenge: boolean) => {
       const binding = (forChallenge ? challengeOf(request) : undefined) ?? bindingOf(request)

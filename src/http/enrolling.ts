@@ -25,7 +25,7 @@ type Dependencies = {
 }
 
 /**
- * The gate of routes that add a factor. A browser can have a session of one account and a sign-in of another that waits: the CSRF
+ * The guard of routes that add a factor. A browser can have a session of one account and a sign-in of another that waits: the CSRF
  * token is bound to one of them, and so says which is meant.
  */
 export const createEnrolling = ({ callers, csrf, signInCookies, freshness }: Dependencies) => {

@@ -13,7 +13,7 @@ import { limitersOfHook } from './limits/limit-hooks.js'
 import type { Limits } from './limits/limits.js'
 import type { ServiceCallers } from './service-callers.js'
 
-/** The gates in front of the handler of a route: the API document and docs/api.md are made of them. */
+/** The guards in front of the handler of a route: the API document and docs/api.md are made of them. */
 export type RouteFacts = {
   method: string
   url: string

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import ipaddr from 'ipaddr.js'
 
-/** So many requests in a row are no coincidence. */
+/** This many requests in a row are no coincidence. */
 const enoughRequests = 20
 
 const isPrivate = (ip: string) => ipaddr.isValid(ip) && ipaddr.process(ip).range() !== 'unicast'

@@ -126,7 +126,7 @@ export const createServer = (options: ServerOptions) => {
   // The fast lane (flows/access-check) skips these hooks. If a new hook is added, the lane must do the same or decline.
   server.addHook('onRequest', async (request, reply) => {
     reply.headers(headers)
-    // The answers of `quiet` routes are not logged, so they have no request id unless they are refused.
+    // `quiet` routes are usually not logged, so a request id would lead nowhere: only their refusals have one.
     if (!request.routeOptions.config.quiet) reply.header(requestIdHeader, request.id)
     if (state.isClosing) reply.header('connection', 'close')
     if (lacksHost(request)) return sendRefusal(reply.header('connection', 'close'), refuse('bad_request'))

@@ -82,7 +82,7 @@ const createReport = ({ events, clock }: Pick<Dependencies, 'events' | 'clock'>)
 const createActingClient =
   (administrators: Dependencies['administrators']) =>
   (request: FastifyRequest, options: ActingOptions = {}): Client => {
-    if (!request.serviceKey) throw new Error('A handler asked for its service key without the gate')
+    if (!request.serviceKey) throw new Error('A handler asked for its service key without the guard')
     const { name } = request.serviceKey
     const { reason, exemptGroups = administrators.groups } = options
     return { ...clientOf(request), userAgent: `service key ${name}`, actor: { serviceKey: name, exemptGroups, reason } }
@@ -102,9 +102,9 @@ export const createServiceCallers = ({ serviceKeys, limits, events, administrato
     return sendRefusal(reply.header('WWW-Authenticate', 'Bearer'), refuse('not_authenticated'))
   }
 
-  const gateFor = (scope: ServiceScope) => async (request: FastifyRequest, reply: FastifyReply) => {
+  const guardFor = (scope: ServiceScope) => async (request: FastifyRequest, reply: FastifyReply) => {
     if (isOddPath(request)) return sendRefusal(reply, refuse('not_found'))
-    // Two such headers count as none, as it is with cookies.
+    // Two such headers count as none, as with cookies.
     const [authorization = '', ...furtherHeaders] = request.raw.headersDistinct.authorization ?? []
     const [, key] = (furtherHeaders.length === 0 && bearer.exec(authorization)) || []
     if (key === undefined) return refuseKey(undefined, request, reply)
@@ -117,21 +117,21 @@ export const createServiceCallers = ({ serviceKeys, limits, events, administrato
     return reply.sent || usedKey.scopes.includes(scope) ? undefined : sendMissingScope(reply, scope)
   }
 
-  const gates: Readonly<Record<ServiceScope, ReturnType<typeof gateFor>>> = {
-    'users:read': gateFor('users:read'),
-    'users:write': gateFor('users:write'),
-    'sessions:end': gateFor('sessions:end'),
-    'revocations:read': gateFor('revocations:read'),
-    'tokens:read': gateFor('tokens:read'),
-    invitations: gateFor('invitations'),
-    groups: gateFor('groups'),
+  const guards: Readonly<Record<ServiceScope, ReturnType<typeof guardFor>>> = {
+    'users:read': guardFor('users:read'),
+    'users:write': guardFor('users:write'),
+    'sessions:end': guardFor('sessions:end'),
+    'revocations:read': guardFor('revocations:read'),
+    'tokens:read': guardFor('tokens:read'),
+    invitations: guardFor('invitations'),
+    groups: guardFor('groups'),
   }
 
   return {
     /** The guard of a route that needs a key with this scope. */
-    withScope: (scope: ServiceScope) => gates[scope],
+    withScope: (scope: ServiceScope) => guards[scope],
     /** The scope that a guard asks for; undefined if it is not one of these. */
-    scopeOf: (gate: unknown) => serviceScopes.find((scope) => gates[scope] === gate),
+    scopeOf: (guard: unknown) => serviceScopes.find((scope) => guards[scope] === guard),
     limiterFor,
     /** For handlers that need another scope beside that of their guard. */
     hasScope: (request: FastifyRequest, scope: ServiceScope) => request.serviceKey?.scopes.includes(scope) ?? false,

@@ -20,7 +20,7 @@ export const useRead = <Value>(ask: () => Promise<Answer<Value>>, key = '') => {
       setValue(answer.value)
       setRefused(undefined)
     } else if (!(await isLeftAfter(answer))) {
-      // If the service only cannot answer at the moment, the screen keeps the old value.
+      // If the service just cannot answer at the moment, the screen keeps the old value.
       if (value !== undefined && isTemporary(answer)) showError(sentenceOf(answer), () => load(newestKey.current))
       else setRefused(answer)
     }

@@ -42,7 +42,7 @@ export const SectionLinks = () => {
   )
 }
 
-/** The last section that begins in the upper third of the window; at the end of the page, the last section. */
+/** The last section that begins in the upper third of the window or above it; at the end of the page, the last section. */
 const useSectionOnScreen = () => {
   const [shown, setShown] = useState<SectionName>()
   useEffect(() => {

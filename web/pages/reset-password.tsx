@@ -72,7 +72,7 @@ const leave = (answered: SignedIn | SecondFactorNeeded | undefined) => {
   else redirectAfterSignIn(returnTo)
 }
 
-/** Tells a visitor who is signed in as another user that the reset ends that session. */
+/** Tells a visitor who is signed in as another user that the reset signs this browser in as the user of the link. */
 const ReplacesSession = ({ username }: { username: string }) => {
   const { replacesSession } = useWords('reset-password')
   const [otherUsername, setOtherUsername] = useState<string>()

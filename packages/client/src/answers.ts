@@ -41,7 +41,7 @@ export type Answer<Value> = (NoRefusal & { readonly value: Value }) | Refusal
  */
 type NoRefusal = { readonly [Name in Exclude<keyof Refusal, 'value'>]?: undefined }
 
-/** Whether the service only cannot answer at the moment. Such a refusal says nothing about whether the user is signed in. */
+/** Whether the service just cannot answer at the moment. Such a refusal says nothing about whether the user is signed in. */
 export const isTemporary = ({ status }: Refusal): boolean => status < 400 || status === 429 || status >= 500
 
 const noAnswer: Refusal = { refused: 'no_answer', status: 0 }

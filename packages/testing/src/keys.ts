@@ -8,7 +8,7 @@ const encode = (bytes: Uint8Array) =>
     .replaceAll('=', '')
 const encodeText = (text: string) => encode(new TextEncoder().encode(text))
 
-/** The user of the token. Missing values are made up, so each token is of another user. */
+/** The user of the token. Missing values are made up. Without an `id`, each token is of another user. */
 export type TestTokenOptions = {
   /** A UUID in small letters. */
   readonly id?: string
@@ -16,7 +16,7 @@ export type TestTokenOptions = {
   readonly email?: string
   readonly name?: string
   readonly groups?: readonly string[]
-  /** With 2, the user has just proven a second factor. */
+  /** With 2, the last proof was by a second factor, too. */
   readonly factors?: 1 | 2
   /** How long ago the user proved who they are, in seconds. */
   readonly age?: number

@@ -12,7 +12,7 @@ const shape = /^Bearer +([\w.~+/-]+=*)$/i
 /** Finds bearer tokens with odd spaces, too: a request that means one must not be identified by its cookie. */
 const isMeantAsBearer = /(?:^|,)[^\w]*Bearer\b/i
 
-/** The token in the header; a header of another scheme, such as Basic, is ignored. */
+/** The token in the header, or an empty text if it has the wrong form. A header of another scheme, such as Basic, is ignored. */
 const tokenIn = (request: Incoming) => {
   const header = headerOf(request, 'authorization')
   if (header === undefined || !isMeantAsBearer.test(header)) return undefined

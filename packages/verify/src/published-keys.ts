@@ -7,7 +7,7 @@ import { decodeBase64Url, isObject, readObject, utf8 } from './token-text.js'
 const pause = 30_000
 /** The pause while no key is known: the service may be about to make its first one. */
 const firstPause = 1_000
-/** If keys are known, a service that hangs delays a request for this time at most, once in 30 seconds. */
+/** A service that hangs delays a request whose key is known for this time at most, once in 30 seconds. */
 const longestWait = 1_000
 const limits = { milliseconds: 5_000, maxBytes: 64 * 1024 }
 const maxKeys = 32

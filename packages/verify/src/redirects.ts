@@ -1,10 +1,10 @@
 import { readCookie } from './cookies.js'
 import { addressOf } from './settings.js'
 
-/** The service accepts no address to return to that is longer. */
+/** The longest address to return to that the service accepts, in characters. */
 const longestReturnTo = 512
 
-/** The path of the application; `/` if the request line has no path. */
+/** A path of the application: `/` if the request line has anything else in its place. */
 const pathOf = (path: string) => (path.startsWith('/') ? path : '/')
 
 /** The pages of the service that send the user back afterwards. */

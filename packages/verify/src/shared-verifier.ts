@@ -38,7 +38,7 @@ export const sharedVerifier = (options: VerifierOptions, appUrl?: string): Share
   refuseFaults([...faultsOfOptions(options, 'createLatchkey'), faultOfAddress('appUrl', appUrl)])
   const shared: Map<string, ReturnType<typeof open>> = Reflect.get(globalThis, place) ?? new Map()
   Reflect.set(globalThis, place, shared)
-  // Each bundle has an `onProblem` of its own, with the same text. Only tests replace `fetch` and `now`, and those share no verifier.
+  // Each bundle has an `onProblem` of its own, with the same text. Only tests replace `fetch` and `now`, and a test shares no verifier.
   const isOfTest = Boolean(options.fetch ?? options.now)
   const key = isOfTest ? String(Math.random()) : JSON.stringify({ ...options, onProblem: String(options.onProblem) })
   const known = shared.get(key) ?? open(options)

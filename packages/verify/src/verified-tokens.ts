@@ -12,8 +12,8 @@ const ownText = (token: string) => new TextDecoder().decode(new TextEncoder().en
 
 /**
  * Tokens whose signature was checked, by their whole text: WebCrypto takes some hundred microseconds for a signature, and a lookup here
- * takes two. When the newer half is full, it becomes the older one, whose tokens are forgotten. Each request still checks whether the
- * token is valid *now*, and whether its key is still in use.
+ * takes two. When the newer half is full, it takes the place of the older one, whose tokens are forgotten. Each request still checks
+ * whether the token is valid *now*, and whether its key is still in use.
  */
 export const createVerifiedTokens = () => {
   let newer = new Map<string, Proven>()

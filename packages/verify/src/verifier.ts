@@ -23,7 +23,7 @@ export type VerifyRefusal =
   | 'not_yet_valid'
   /** The user signed out, or the session was ended in another way. */
   | 'ended'
-  /** The token cannot be checked now, because keys or ended sessions were never read. This is no sign-out. */
+  /** The token cannot be checked now: keys or ended sessions were never read, or the list of these is too old. This is no sign-out. */
   | 'unavailable'
 
 export type Refused = { readonly ok: false; readonly code: VerifyRefusal; readonly user?: undefined }
@@ -131,7 +131,7 @@ export const createVerifier = (options: VerifierOptions) => {
         await new Promise((resolve) => setTimeout(resolve, pollInterval))
       }
     },
-    /** Whether the list of ended sessions now refuses this user, who was verified before. */
+    /** Whether the list of ended sessions now refuses the token of this user, which was accepted before. */
     hasEnded: ({ claims: { sid, gen } }: Verified) => list?.refusesToken(sid, gen) ?? false,
     /** How old the list of ended sessions is. Undefined if none is followed. */
     revocations: (): RevocationState | undefined => list?.state(),

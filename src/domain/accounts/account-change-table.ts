@@ -293,7 +293,7 @@ export const accountChangeTable = {
     voids: ['resets', 'restore links', 'trusted devices', 'waiting sign-ins'],
     event: 'password_reset',
   },
-  // `voids` has no restore links because the new link in the mail replaces an earlier one.
+  // `voids` has no restore links because `restored-mail` replaces them, or deletes them if a password was chosen.
   email_change_undone: {
     by: ['link'],
     mail: 'account-restored',
@@ -305,7 +305,7 @@ export const accountChangeTable = {
     voids: ['resets', 'email change', 'trusted devices', 'waiting sign-ins'],
     event: 'email_change_undone',
   },
-  // `voids` has no restore links because the new link in the mail replaces an earlier one.
+  // `voids` has no restore links because `restored-mail` replaces them, or deletes them if a password was chosen.
   factor_undone: {
     by: ['link'],
     mail: 'account-restored',

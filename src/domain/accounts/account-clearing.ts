@@ -55,8 +55,8 @@ export const createAccountClearing = (deps: Dependencies) => {
   }
 
   /**
-   * Gives the former username back, and returns the one that the account has then. Another user can have it only if its reservation has
-   * expired.
+   * Gives the former username back, and returns the one that the account has then. Another user can have the former name only if its
+   * reservation has expired.
    */
   const rename = async (sql: Transaction, user: User, username: string) => {
     const former = { username, key: usernameKey(username) }

@@ -30,7 +30,7 @@ export const createAccountDeletion =
     const restorableEmails = (await undos.formerEmailsOf(sql, id)).map((each) => each.email)
     const pastEmails = (await userChanges.emailHistoryOf(sql, id)).map((each) => each.email)
     const formerUsernameKeys = (await usernames.formerOf(sql, id)).map((each) => each.key)
-    // Deleting the row would end the sessions too, but this instance would not know of it.
+    // Deleting the row would end the sessions too, but this instance would learn it only from its next reading of the ended sessions.
     await sessions.endAll(sql, event, id)
     await events.forgetNames(sql, [email, username, ...restorableEmails, ...pastEmails, ...formerUsernameKeys])
     await userChanges.remove(sql, id)

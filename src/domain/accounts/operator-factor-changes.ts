@@ -34,7 +34,7 @@ export const createOperatorFactorChanges = (deps: Dependencies) => {
         return { result: true, changes: { password_expired: user.disabled ? { mail: null } : {} } }
       }),
 
-    /** Removes two-step sign-in and all passkeys. The result is the number of passkeys. */
+    /** Removes two-step sign-in and all passkeys. The result is the number of passkeys that were removed. */
     resetFactors: (actor: OperatorContext) =>
       byOperator(actor, 'factors_reset', async (sql, { id }) => {
         const hadTotp = await factors.remove(sql, id)

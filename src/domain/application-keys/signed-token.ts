@@ -26,7 +26,7 @@ export const unsignedToken = (header: string, claims: Record<string, unknown>) =
 const maxLength = 16_384
 const tokenShape = /^([\w-]+)\.([\w-]+)\.([\w-]+)$/
 
-/** The parts of a token. Undefined if a part is not the only base64url text of its bytes. */
+/** The parts of a token. Undefined if a part is spelled in another way than base64url writes its bytes. */
 export const tokenParts = (token: string) => {
   if (token.length > maxLength) return undefined
   const [, header, payload, signature] = tokenShape.exec(token) ?? []

@@ -35,8 +35,8 @@ type Dependencies = {
 }
 
 /**
- * The time of the proof. The proof time is 0 if the proof does not count (a provider that signed in silently). Then it is the time when the
- * session began.
+ * The time of the proof, or the time when the session began if the proof does not count (a provider that signed in silently). The time of
+ * such a proof is 0.
  */
 export const authTimeOf = ({ provenAt, begunAt }: SessionProof) => epochSeconds(provenAt) || epochSeconds(begunAt)
 

@@ -40,7 +40,8 @@ type DeviceRedemption<Signed> = {
 type NewDeviceTokens = { approval: Approval; grant: Grant; refreshHash: Uint8Array; tokensId: string; issuedAt: Date }
 
 /**
- * The grant of an approval, as it will be if nothing changes before the transaction. Undefined if the approver may not sign in any more.
+ * The grant of an approval, as it will be if nothing changes before the transaction. Undefined if the user is disabled, or the session of
+ * the approval has ended.
  */
 const createPrepareGrant =
   ({ database, clock, moments, grantOf }: TokenExchangeParts) =>

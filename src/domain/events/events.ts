@@ -213,7 +213,7 @@ const createRetention = (clock: Clock) => ({
     const [months] = await store.makeMonths(sql)
     return months?.made ?? 0
   },
-  /** Drops the months that are over, and deletes the old events of the next one row by row. */
+  /** Drops months in which all events are too old, and deletes the old events of the next month row by row. */
   purge: async (sql: Sql, limit: number) => {
     const oldestId = uuidFloor(later(clock.now(), -retention))
     const [months] = await store.dropMonthsBefore(sql, oldestId)

@@ -32,7 +32,7 @@ export const expiringTables: readonly ExpiringTable[] = [
   { table: 'wrong_codes', expires: 'last_wrong_at', keptFor: 2 * days },
   // Webhooks that were given up are kept as well, so that an operator can retry them.
   { table: 'outgoing_webhooks', expires: 'created_at', keptFor: 30 * days },
-  // Notices are sent again for a day. The rest of the time is for operators who look for the cause of a failure.
+  // Failed notices are retried for a day. The rest of the time is for operators who look for the cause of a failure.
   { table: 'logout_notices', expires: 'created_at', keptFor: 7 * days },
 ]
 

@@ -55,7 +55,7 @@ export const createHousekeeping = (options: Options) => {
     return doneCount
   }
 
-  /** A full batch means that there is more to delete, so the next round follows soon, after a pause for other statements. */
+  /** A full batch means that there is more to do, so the next round follows soon, after a pause for other statements. */
   const schedule = (delay: number) => {
     timer = setTimeout(() => {
       running = sweep().then((doneCount) => {

@@ -11,7 +11,7 @@ export type IdTokens = ReturnType<typeof createIdTokens>
 
 const lifetime = 10 * minutes
 
-/** The first half of the hash of the access token (OpenID Connect Core 3.1.3.6). It is SHA-256 for both algorithms, which sign with it. */
+/** The first half of the hash of the access token (OpenID Connect Core 3.1.3.6). The hash is SHA-256, with which both algorithms sign. */
 const accessTokenHash = (accessToken: string) =>
   createHash('sha256').update(accessToken, 'ascii').digest().subarray(0, 16).toString('base64url')
 

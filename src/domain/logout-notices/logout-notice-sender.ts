@@ -136,8 +136,8 @@ const createDeliver = (parts: SenderParts) => {
 }
 
 /**
- * Sends the notices of each application in its own queue, so that a slow application delays no other. The timeout of a request is 15
- * seconds, which is shorter than the lease.
+ * Sends the notices of each application in its own queue, so that an application that is slow or down delays no other. The timeout of a
+ * request is 15 seconds, which is shorter than the lease.
  */
 export const createLogoutNoticeSender = (parts: SenderParts) => {
   const { database, clock, log } = parts

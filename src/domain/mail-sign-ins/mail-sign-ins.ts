@@ -30,7 +30,7 @@ type Dependencies = {
 }
 
 /** `formerBrowserToken`: the value that the browser's cookie had before. `withheld`: a limit is reached, so no mail is sent. */
-type MailRequest = { email: Email; formerBrowserToken: string | undefined; withheld: boolean }
+type SignInMailRequest = { email: Email; formerBrowserToken: string | undefined; withheld: boolean }
 
 /** The account or the registration that the mail opens. Both are null if it opens nothing. */
 type Target = { userId: string | null; email: Email | null }
@@ -83,7 +83,7 @@ const createBegin = (deps: Dependencies) => {
   const { database, clock, users, mails, mailedCodes } = deps
   const mailFor = createMailFor(deps)
 
-  return ({ email, formerBrowserToken, withheld }: MailRequest, client: Client) =>
+  return ({ email, formerBrowserToken, withheld }: SignInMailRequest, client: Client) =>
     database.transaction(async (sql) => {
       const browserToken = randomToken()
       const hashes = hashesOf(browserToken, email)

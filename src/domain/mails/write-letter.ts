@@ -63,8 +63,8 @@ type LetterRequest<Kind extends MailKind> = {
 }
 
 /**
- * The values in the form that the words show. While a change of the username can be undone, it shows both names. The mail about a new
- * username names both by itself.
+ * The values in the form that the words show. While a change of the username can be undone, the former username is shown with it. The mail
+ * about a new username names both by itself.
  */
 const shownValues = <Kind extends MailKind>(
   { kind, values, formerUsername }: LetterRequest<Kind>,

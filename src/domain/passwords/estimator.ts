@@ -79,8 +79,8 @@ const isMadeOfPatterns = (parts: MatchExtended[]) => {
 }
 
 /**
- * The most words of each list. Two rarer words are strong enough together, and the library knows single ones. Every entry takes time when
- * the lists are loaded.
+ * The most words that are used of each long list. Two rarer words are strong enough together, and the library knows single ones. Every
+ * entry takes time when the lists are loaded.
  */
 const maxWords = 25_000
 

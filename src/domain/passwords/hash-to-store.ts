@@ -9,7 +9,7 @@ export const saltedHexForms = ['better-auth', 'node'] as const
 export type HashForms = {
   firebase?: FirebaseParameters | undefined
   saltedHex: (typeof saltedHexForms)[number]
-  /** BCRYPT_COST. A bcrypt hash of this cost is always accepted. */
+  /** BCRYPT_COST. A bcrypt hash of at most this cost is always accepted. */
   bcryptCost?: number | undefined
 }
 

@@ -31,7 +31,7 @@ export type Workers = {
   hash(password: string, cost: number, asker?: Asker): Promise<string | Busy>
   /** A failed comparison does the work of `cost`, even if the stored hash is cheaper. */
   compare(password: string, hash: string, cost: number, asker?: Asker): Promise<boolean | Busy>
-  /** Compares with a hash of another system (imported-hashes.ts). The password must not be condensed. */
+  /** Like `compare`, with a hash of another system (imported-hashes.ts). The password must not be condensed. */
   compareImported(password: string, hash: string, cost: number, asker?: Asker): Promise<boolean | Busy>
   estimate(password: string, inputs: string[], asker?: Asker): Promise<Estimate | Busy>
   /** How many tasks wait. */
@@ -111,12 +111,12 @@ const createRunQueued =
 /**
  * Runs what takes long in our own threads: in libuv's pool, hashes would delay DNS and files. Hashes and estimates have a queue each, so
  * that neither waits behind the other: a hash takes a third of a second, an estimate a few milliseconds. In both queues the sites of
- * clients take turns, and the connections within each site, so that a flood from one connection hardly delays the others. A task that has
+ * clients take turns, and the connections within each site, so that a flood from one connection hardly delays the others. A hash that has
  * started is not stopped when its time is over, because its work would be lost just when there is most to do.
  */
 export const createWorkers = (options: Dependencies = {}): Workers => {
   const { processes = 1, threads = standardThreads(processes), queueLimit = 100, deadline = 10 * seconds } = options
-  // There is one thread for every four, because each holds its own dictionaries.
+  // There is one estimating thread for every four hashing threads, because each holds its own dictionaries.
   const estimateThreadCount = Math.ceil(threads / 4)
   const hashThreads = createThreads(builtFile('domain/passwords/bcrypt.worker.js'), threads)
   const estimateThreads = createThreads(builtFile('domain/passwords/estimate.worker.js'), estimateThreadCount)

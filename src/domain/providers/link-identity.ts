@@ -38,7 +38,7 @@ export const createLinkIdentity = ({
     },
   })
 
-  /** Links by the address alone, with the user's row locked. Undefined if it is linked already, or an undo has removed it meanwhile. */
+  /** Links by the address alone, with the user's row locked. Undefined if another link came first, or an undo has removed the identity. */
   const linkLocked = async (sql: Transaction, user: User, identity: Identity) => {
     if (await identityLinks.isUndone(sql, user.id, identity)) return undefined
     if (!(await identityLinks.linkProvider(sql, user.id, identity))) return undefined

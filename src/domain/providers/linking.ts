@@ -1,7 +1,10 @@
 import { type Refused, refuse } from '../../contract/outcome.js'
 import type { ProviderId } from '../../contract/providers.js'
 
-/** The facts about an account that the policy needs. The email of every account is verified, because no account is created before. */
+/**
+ * The facts about an account that the policy needs. The email of every account counts as verified, because an account is created after the
+ * proof of its address, or by an operator.
+ */
 export type LinkableAccount = { id: string; disabled: boolean; providers: readonly ProviderId[] }
 
 export type Situation = {

@@ -20,7 +20,7 @@ type Cursor = { at: number; server: string; place: SnapshotCursor; first: string
 
 /**
  * A snapshot names every open transaction. If there are very many, a short snapshot makes the next answer repeat all entries since the
- * oldest one.
+ * oldest of these transactions.
  */
 const longestSnapshot = 1_000
 const shortened = (snapshot: string) =>

@@ -38,8 +38,8 @@ export const lockUser = (
   )
 
 /**
- * A trigger inserts nothing if the account needs a second factor, and neither the methods nor a trusted device replace it. Another trigger
- * gives the session the groups of its user.
+ * A trigger inserts nothing if a second factor is needed, the methods have none, and no trusted device replaces it. Another trigger gives
+ * the session the groups of its user.
  */
 export const insertRecord = (
   sql: Sql,

@@ -8,7 +8,10 @@ import type { RecordRow } from './sessions.store.js'
  */
 export type TokenStanding = 'valid' | 'replaced' | 'theft'
 
-/** Compares a token with the row of its session. Any other old token counts as stolen, and the caller ends the session. */
+/**
+ * Compares a token with the row of its session. An old token that is neither valid nor replaced counts as stolen, and the caller ends the
+ * session.
+ */
 export const standingOf = (row: RecordRow, { text, claims }: RefreshToken): TokenStanding => {
   const presentedHash = fingerprint(text)
   const isPresented = (hash: Uint8Array | null) => hash !== null && equalInConstantTime(hash, presentedHash)

@@ -131,7 +131,7 @@ const createBeginnings = ({ clock }: Pick<Dependencies, 'clock'>) => ({
     })
     return insertedRows.length > 0 ? token : undefined
   },
-  /** Lets a sign-in whose proofs are complete wait for a last step. Its row goes on, with a new token for the browser. */
+  /** Lets a sign-in whose proofs are complete wait for a last step. If it already has a row, the row gets a new token for the browser. */
   waitFor: async (sql: Sql, { user, kind, by, proof, token: formerToken, client }: CompleteSignIn) => {
     const token = randomToken()
     const now = clock.now()

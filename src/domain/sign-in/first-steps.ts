@@ -21,9 +21,9 @@ import {
 } from './ways-to-sign-in.js'
 
 /**
- * A first proof. `identity` is an identity at a provider that must still be linked. `link` is one that is linked together with the session.
- * `provenAt` is when the user last gave the proof at the provider, if the provider says so. `claim` uses the proof up in the transaction of
- * what follows. It returns false if the proof was used before.
+ * A first proof. `identity` is the linked identity at a provider, which counts only if it was not unlinked meanwhile. `link` is an identity
+ * that is linked together with the session. `provenAt` is when the user last gave the proof at the provider, if the provider says so.
+ * `claim` uses the proof up in the transaction of what follows. It returns false if the proof was used before.
  */
 type FirstStep = {
   by: FirstBy

@@ -38,7 +38,7 @@ export type LastSteps = ReturnType<typeof createLastSteps>
  * asked.
  */
 export const createLastSteps = ({ profileFields, fieldChanges, terms, nextSteps }: Dependencies) => {
-  /** Whether a sign-in at a provider has created the account, so that the user has not seen our registration form. */
+  /** Whether a provider has created the account, and no session has begun yet. Its user has not seen our registration form. */
   const isNewFromProvider = ({ provider, hasSignedIn }: User) => provider !== null && !hasSignedIn
 
   /** The fields that the step `profile` asks for. */
@@ -73,7 +73,7 @@ export const createLastSteps = ({ profileFields, fieldChanges, terms, nextSteps 
     fieldsFor,
     answer: <Name extends LastStep>(sql: Transaction, user: User, step: Name, given: LastAnswer[Name]) =>
       steps[step].answer(sql, user, given),
-    /** Whether no proof is missing, because the last steps come after all proofs. */
+    /** Whether no proof is missing. The last steps come after all proofs. */
     areDue: async (sql: Transaction, { id }: User, { methods, trustedDevice }: FirstProof) =>
       trustedDevice !== undefined || factorsOf(methods) === 2 || !(await nextSteps.nextFor(sql, id)),
     /** The first open step after the one that is done. So fields that may be left empty are asked for once. */

@@ -189,7 +189,7 @@ export const createByEnrolment = (deps: EnrolmentDependencies) => {
         token: hasLastStep ? undefined : token,
       }
       const entry: Entry | undefined = await newSessions.beginWithLink(sql, user, signIn, challenge.link, visit)
-      // Without the session the factor must not stay, because its recovery codes would never be shown.
+      // If the sign-in cannot go on, the factor must not stay, because its recovery codes would never be shown.
       if (!entry) return refuse('challenge_over')
       if ('issued' in entry) {
         const caller = callerOf(entry.issued)

@@ -102,8 +102,8 @@ export const createSignIns = (deps: Dependencies) => {
     },
 
     /**
-     * The user has just chosen this password with a mailed link. The second step is still needed. Undefined if the password was changed
-     * again, or the account was disabled, meanwhile.
+     * The user has just chosen this password with a mailed link. If the account has a second step, it is still asked for. Undefined if
+     * the password was changed again, or the account was disabled, meanwhile.
      */
     byReset: async (user: User, passwordHash: string, visit: Visit) => {
       const by = { way: 'reset' } as const

@@ -38,7 +38,7 @@ type Way = Counted &
     event: 'signed_in' | 'registered'
     /** Whether the owner gets a mail if the second step never comes, because another person may know the first proof. */
     tellsOfUnfinished: boolean
-    /** Whether an account can sign in like this again and again. The last such way is never removed. */
+    /** Whether an account can sign in like this again and again. A user cannot remove the last such way. */
     isOpenTo: (account: Means) => boolean
   }
 

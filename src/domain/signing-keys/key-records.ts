@@ -66,7 +66,7 @@ export const createAddKey =
 
 type ReadKeys = ReturnType<typeof createReadKeys>
 
-/** Lists every key with its state, for operators. */
+/** Lists the keys that are still trusted, and those that cannot be opened, for operators. */
 export const createListKeys =
   ({ database, clock }: Pick<Dependencies, 'database' | 'clock'>, read: ReadKeys) =>
   async (): Promise<ListedKey[]> => {

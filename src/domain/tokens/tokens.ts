@@ -18,7 +18,10 @@ export const accessTokenLifetime = 15 * minutes
 
 export type { AccessClaims, RefreshClaims } from './claims.js'
 
-/** A refresh token of ours whose signature was checked. Only `readRefresh` makes one, so that a token is checked once. */
+/**
+ * A refresh token of ours. `readRefresh` has checked its signature, or this service has just signed the text again, so no other part checks
+ * it.
+ */
 export type RefreshToken = { text: string; claims: RefreshClaims }
 
 /** The longest address of the service. A longer one would not fit into a token twice, with the longest username and email. */

@@ -97,8 +97,8 @@ const createInsert =
 export type Undos = ReturnType<typeof createUndos>
 
 /**
- * The links in mails that take an account back. Each belongs to the address to which its mail went. Its row reserves that address for the
- * user: triggers refuse it to everyone else.
+ * The links in mails that take an account back. Each belongs to the address to which its mail went. While its row exists, that address is
+ * reserved for the user: triggers refuse it to everyone else.
  */
 export const createUndos = ({ database, clock }: { database: Database; clock: Clock }) => {
   const insert = createInsert(clock)

@@ -80,7 +80,7 @@ const refuseRow = (reason: string): never => {
 }
 
 const longestText = 255
-/** A hash of Firebase is this long, because it contains the project's key. */
+/** A hash of Firebase needs this length, because it contains the project's key. */
 const longestHash = 512
 
 export type ImportRow = Partial<Record<ImportField, unknown>>

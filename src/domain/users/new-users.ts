@@ -49,7 +49,7 @@ type Dependencies = {
   usernames: Pick<Usernames, 'reservedNamesWith' | 'isTaken' | 'release'>
 }
 
-/** The first free username that is made from a name or an address. If it is taken, it gets a number. */
+/** The first free username that is made from a name or an address. It has a number if the plain username is taken. */
 const createFreeUsername =
   ({ database, clock, usernames }: Dependencies) =>
   async (from: string, id = uuidv7(clock.now())) => {

@@ -8,7 +8,7 @@ import { lease } from '../../platform/delivery-rounds.js'
 import { createWebhookSender, type Receiver, type WebhookOutcome } from './webhook-sender.js'
 import * as store from './webhooks.store.js'
 
-/** How long webhooks are written without a running service that has WEBHOOK_URL: as long as they would be sent again. */
+/** How long webhooks are written without a running service that has WEBHOOK_URL: as long as sending them would be retried. */
 const subscriptionLifetime = 3 * days
 
 export type WaitingWebhook = {

@@ -62,7 +62,7 @@ export const isMember = (groups: readonly string[], { groups: userGroups = [] }:
 
 /**
  * Whether there were enough proofs, and the last one is recent enough. With two factors, the last proof by a second factor counts. A
- * token without that time is refused.
+ * token without that time is not recent enough.
  */
 const isProven = ({ auth_time, mfa_time, amr }: AccessClaims, { freshFor, factors }: Conditions, now: Date) => {
   const provenAt = (factors === 2 ? mfa_time : auth_time) ?? 0

@@ -13,7 +13,7 @@ export const identityHeaders = [
   'x-auth-groups',
 ] as const
 
-/** The characters that a header can hold. Every email address that the service accepts has only these. */
+/** Every email address that the service accepts has only these characters. Another one could not be sent in a header. */
 const asciiOnly = /^[\x21-\x7e]*$/
 
 /** Names may have any letters, so they are percent-encoded. */

@@ -12,8 +12,8 @@ export type Renewal = ReturnType<typeof createRenewal>
 
 /**
  * New tokens for a request that came through a proxy. A page sends many requests at once, all with the same refresh token: those that
- * arrive while the token is being exchanged share one exchange. Only the exchange counts in the limit of refreshes, so the many
- * requests of one page count once.
+ * arrive while the token is being exchanged share one exchange. Only an exchange that rotates the token counts in the limit of
+ * refreshes, so the many requests of one page count once.
  */
 export const createRenewal = ({ rotate, reserveRotation }: { rotate: Rotations; reserveRotation: ReserveRotation }) => {
   const exchanges = new Map<string, Promise<Renewed>>()

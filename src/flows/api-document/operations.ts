@@ -1,7 +1,7 @@
 import type { AdminRole } from '../../contract/admin/admin-bodies.js'
 import type { RouteFacts } from '../../http/guards.js'
 
-/** The credentials that a request needs, from the gates before its handler. An empty list means that anyone may call. */
+/** The credentials that a request needs, from the guards in front of its handler. An empty list means that anyone may call. */
 export const securityOf = (facts: Pick<RouteFacts, 'byAccessToken' | 'byCsrfToken' | 'serviceScope'>) => {
   const schemes = {
     ...(facts.byAccessToken && { accessToken: [] }),

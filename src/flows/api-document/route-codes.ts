@@ -46,7 +46,7 @@ export const codesIn = (description: string | undefined): RefusalCode[] =>
 export const refusalsOf = (ownResponses: Responses) =>
   Object.values(ownResponses).flatMap((response) => codesIn(response['x-response-description']))
 
-/** The responses that a route names, with the refusals of its gates among its own. */
+/** The responses that a route names, with the refusals of its guards among its own. */
 export const completeResponses = (ownResponses: Responses, facts: RouteFacts) => {
   const codes = new Set([...refusalsOf(ownResponses), ...codesOfGuards(facts)])
   // The codes are in the order of the table, so that answers with the same codes are equal.

@@ -32,7 +32,7 @@ type Proof = { caller: SessionCaller } | { passwordHash: string }
 export const createConfirmationProofs = (deps: ProofDependencies) => {
   const { users, passwords, sessionLookups, factors, events, secondFactorRequired } = deps
 
-  /** The proof that is needed: a session of the user, or else the password, if that is enough to sign in. */
+  /** The proof that is needed: a session of the user, or else the password; a sign-in, if the password is not enough for one. */
   const neededProof = async ({ id, passwordHash }: User, caller: SessionCaller | undefined) => {
     if (caller?.userId === id && (await sessionLookups.isLive(caller))) return 'session' as const
     const isPasswordEnough = !secondFactorRequired && passwordHash !== undefined && !(await factors.hasTotp(id))

@@ -24,7 +24,7 @@ const schema = {
   response: { 200: Type.Object({ keys: Type.Array(PublishedKey) }, { title: 'KeySet' }), ...responses },
 }
 
-/** The answer is made when the keys are read, so a request asks no store. */
+/** The answer is made when the keys are read, so a request asks no store while there are keys. */
 export const jwksRoutes = (server: Server, { loadedKeys }: { loadedKeys: Pick<LoadedKeys, 'published'> }) => {
   const config = { quiet: true, unlimited: 'Sent from memory' }
   server.get('/.well-known/jwks.json', { schema, config }, async (_request, reply) => {

@@ -50,7 +50,7 @@ export const openidDeviceRoutes = (server: Server, deps: Dependencies) => {
     onSend: countedRequests.refundSuccess,
     config: { ownOriginOnly: true, countsIn: ['user_codes', 'network_user_codes', 'general'] as const },
   }
-  /** Calls the handler with the approval and its user, or answers why the user cannot decide. */
+  /** Calls `work` for a signed-in user, or answers why they cannot decide. */
   const decide = async (
     request: FastifyRequest,
     reply: FastifyReply,

@@ -17,8 +17,8 @@ const authorizationLimiter: Limiter = { name: 'userinfo', limit: limiters.userin
 const bearer = /^Bearer +([\w-]{43})$/i
 
 /**
- * Reads the token from the header (RFC 6750, 2.1) or from the form of a POST (2.2). `twice`: sent in two ways. `none`: not sent.
- * `token` is undefined if what was sent has not the form of ours.
+ * Reads the token from the header (RFC 6750, 2.1) or from the form of a POST (2.2). `twice`: sent in two ways, or more than once.
+ * `none`: not sent. `token` is undefined if the header does not hold a token of our form.
  */
 const readToken = (request: FastifyRequest) => {
   const { values, repeated } = formOf(request)

@@ -10,7 +10,7 @@ const plainValue = /^[\w.-]*$/
 export const fullCookieName = (name: string, secure: boolean) =>
   secure && !isSessionCookie(name) ? hostPrefix + name : name
 
-/** `maxAge` is in seconds. It is needed where the table has only `atMost`. */
+/** `maxAge` is in seconds: for a cookie whose lifetime the table only limits (`atMost`), or 0 to clear a cookie. */
 type LineOptions = { secure: boolean; domain?: string | undefined; maxAge?: number | undefined }
 
 /** A `Set-Cookie` line as the table says. */

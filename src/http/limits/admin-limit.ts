@@ -11,8 +11,8 @@ type Dependencies = {
 }
 
 /**
- * The limit of administrators, behind a hook that has found a caller. It is higher than the general one, because a page that follows
- * events sends many requests.
+ * The limit of administrators, behind a hook that has found a caller. A page that follows events sends more requests than the general
+ * limit allows.
  */
 export const createAdminLimit = ({ countedRequests, routeLimiters, callers }: Dependencies): LimitHook => {
   const limiter = routeLimiters.administrators

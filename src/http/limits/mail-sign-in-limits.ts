@@ -46,7 +46,7 @@ export const createMailSignInLimits = ({ cache, users, nameMarks, knownBrowsers,
   }
 
   return {
-    /** Whether one more mail may be sent. A network over its limit does not count for the mailbox. */
+    /** Whether one more mail may be sent. A mail that the limit of the network stops does not count for the mailbox. */
     mayMail: async (email: string, request: FastifyRequest) => {
       if (!(await reserve('network_mail_sign_ins', customerNetwork(request), request))) return false
       // Looked up in every case, so that the time does not show whether there is an account.

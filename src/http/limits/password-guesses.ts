@@ -48,7 +48,7 @@ export type PasswordGuesses = ReturnType<typeof createPasswordGuesses>
 
 /**
  * Guesses from many networks at one account. Unknown devices share one ceiling for each name that is typed, whether it exists or not.
- * That ceiling does not stop a known device. It has a few tries of its own, and counts as unknown when they are used up.
+ * That ceiling does not stop a known device, which has a few tries of its own, and counts as unknown when they are used up.
  */
 export const createPasswordGuesses = (deps: Dependencies) => {
   const { countedRequests, knownDeviceCounter, nameMarks, knownBrowsers, callers, users } = deps

@@ -49,7 +49,7 @@ export const createReservations = (cache: Pick<Cache, 'reserve' | 'refund'>) => 
     },
     hasReservation: (request: FastifyRequest, { name }: Limiter) =>
       heldBy(request).some(({ limiter }) => limiter.name === name),
-    /** Gives back all reservations of the request. */
+    /** Gives back what the request holds. A reservation that can never be given back is not held. */
     release: async (request: FastifyRequest, reply: FastifyReply) => {
       const reservations = heldBy(request)
       held.delete(request)

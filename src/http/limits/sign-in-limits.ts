@@ -23,7 +23,7 @@ export type SignInLimits = ReturnType<typeof createSignInLimits>
 /**
  * Limits sign-ins with the right password: a program that signs in again and again, instead of keeping its session, would fill the
  * tables and keep the threads busy. They are counted after the proof, so that only a client with the password can use them up. Each
- * known device has its own counter, so a thief with the password cannot lock out the owner's browser.
+ * known device has its own counter, so a thief with the password cannot lock out the owner's browser, not even from another known one.
  */
 export const createSignInLimits = (deps: Dependencies) => {
   const { countedRequests, knownBrowsers, cache } = deps

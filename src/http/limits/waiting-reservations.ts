@@ -32,14 +32,14 @@ export const createWaitingReservations = () => {
   /** False if the time is over or the client has left. */
   const nextDecision = ({ waiting }: Undecided, milliseconds: number, response: ServerResponse) =>
     new Promise<boolean>((resolve) => {
-      const deadline = (isDecided: boolean) => {
+      const settle = (isDecided: boolean) => {
         clearTimeout(timer)
         waiting.delete(wake)
         response.off('close', giveUp)
         resolve(isDecided)
       }
-      const wake = () => deadline(true)
-      const giveUp = () => deadline(false)
+      const wake = () => settle(true)
+      const giveUp = () => settle(false)
       const timer = setTimeout(giveUp, milliseconds)
       waiting.add(wake)
       response.once('close', giveUp)
@@ -50,14 +50,14 @@ export const createWaitingReservations = () => {
    * when too many wait, at `deadline` (a time of `performance`), or when the client has left. The caller calls `onDecision` when a
    * granted attempt is decided.
    */
-  return async (key: string, reserve: () => Promise<Reservation>, response: ServerResponse, settle: number) => {
+  return async (key: string, reserve: () => Promise<Reservation>, response: ServerResponse, deadline: number) => {
     for (;;) {
       const undecidedBefore = attempts.get(key)
       const decisionsBefore = undecidedBefore?.decisions ?? 0
       const reservation = await reserve()
       if (reservation.granted) return { reservation, onDecision: begin(key) }
       const undecided = undecidedBefore ?? attempts.get(key)
-      const timeLeft = settle - performance.now()
+      const timeLeft = deadline - performance.now()
       if (!undecided || timeLeft <= 0 || undecided.waiting.size >= maxWaiting || response.closed) return { reservation }
       // An attempt may have been decided while the counter was asked.
       if (undecided.decisions === decisionsBefore && !(await nextDecision(undecided, timeLeft, response)))

@@ -40,7 +40,7 @@ export const createBrowserOrigins = ({ clock, production }: { clock: Clock; prod
     try {
       origins = new Set(originsOf(await applications.list(), production))
     } catch {
-      // The database is away, which the request itself will report. The last list stays, and is read again next time.
+      // The database is away, which the request itself will report. The last list stays until the next request reads it again.
       readAt = Number.NEGATIVE_INFINITY
     }
     return origins

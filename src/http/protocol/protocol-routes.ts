@@ -38,7 +38,7 @@ export const isAddressForPrograms = (url: string) =>
 /** Whether programs send the request. Then its errors are in the words of the protocol. */
 export const isForPrograms = (request: FastifyRequest) => senderOf(request) === 'program'
 
-/** Whether the request has a form instead of JSON. */
+/** Whether the route of the request takes a form instead of JSON. */
 export const takesForm = (request: FastifyRequest) => request.method === 'POST' && senderOf(request) !== undefined
 
 /** Older browsers send no `Sec-Fetch-Mode`, so a request without it counts as a navigation. */
