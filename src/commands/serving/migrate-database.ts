@@ -60,7 +60,7 @@ const withDirectory = (database: Database | undefined) => ({ directory, ...(data
 export const statusOf = (target: MigrationTarget) =>
   withExistingDatabase(target, (database) => describeSchema(withDirectory(database)))
 
-/** The state of the schema, with the pending migrations. Rejects if the role may not migrate, or if the schema is too new. Changes nothing. */
+/** The state of the schema, with the pending migrations. Rejects if the role may not migrate or the schema is too new. Changes nothing. */
 export const planFor = (target: MigrationTarget, role: string | undefined) =>
   withExistingDatabase(target, async (database) => {
     if (database && role !== undefined) await requireRole(database, role)
