@@ -9,7 +9,7 @@ import { run } from './run.mjs'
 
 /** @typedef {{ folder: string, version: string, commit: string, say(line: string): void }} Made */
 
-/** The environment without the variables of npm, which passes its own settings and those of this project on to the programs it runs. */
+/** Only these variables are passed on: npm gives its own settings and those of this project to the programs that it runs. */
 const plainEnvironment = () =>
   Object.fromEntries(
     Object.entries(process.env).filter(([name]) => /^(PATH|HOME|TMPDIR|LANG|.*proxy|.*_CERTS?)$/i.test(name)),

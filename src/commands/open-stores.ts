@@ -63,7 +63,7 @@ const noMailer = {
   close: async () => undefined,
 }
 
-/** Creates a new database only if DATA_DIR is set. If `./data` has no database, the command was probably called in a wrong folder. */
+/** Creates no database in the usual `./data`: if it has none, the command was probably called in a wrong folder. */
 const openEmbedded = async (config: Config, log: Log) => {
   const directory = embeddedDirectory(config)
   const isNew = !(await hasDatabase(directory))

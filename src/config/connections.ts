@@ -64,8 +64,8 @@ const isSilentlyPlain = (url: string | undefined) => {
 
 /**
  * Production refuses an address that does not say whether the connection is encrypted: password hashes, sessions and counters must
- * not cross a network in the clear because a parameter was forgotten. Mail needs no such rule: an `smtp://` address requires TLS unless
- * it has `?tls=off`.
+ * not cross a network in the clear because a parameter was forgotten. Mail needs no such rule: an `smtp://` address of another machine
+ * requires TLS unless it says otherwise.
  */
 export const unprotectedFaults = ({ databaseUrl, databaseOwnerUrl, redisUrl }: Addresses) => {
   const vague = Object.entries({ DATABASE_URL: databaseUrl, DATABASE_OWNER_URL: databaseOwnerUrl })

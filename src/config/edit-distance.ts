@@ -1,4 +1,4 @@
-/** How many letters must be added, removed or costOfReplacing to turn `from` into `to` (Levenshtein). */
+/** How many letters must be added, removed or replaced to turn `from` into `to` (Levenshtein). */
 export const editDistance = (from: string, to: string) => {
   let previous = Array.from({ length: to.length + 1 }, (_, index) => index)
   for (const [row, letter] of Array.from(from).entries()) {

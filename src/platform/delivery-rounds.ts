@@ -8,7 +8,7 @@ export const lease = 60 * seconds
 const maxLanes = 4
 const pollInterval = 5 * seconds
 const stopTimeout = 5 * seconds
-/** A change that queues items wakes the rounds before its commit. This many milliseconds later it is usually committed. */
+/** How many milliseconds pass between `wake` and the round. A change that queues items is usually committed by then. */
 const usualCommitTime = 50
 
 /** Changes a pause by up to a fifth, so that items that wait for the same server are not all tried at once. */

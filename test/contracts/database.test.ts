@@ -113,7 +113,7 @@ describe.each(testStores)('$name', ({ name, open }) => {
       expect(everything).not.toContain('(id)=(1)')
     })
 
-    // The last three end the connection. The embedded database starts again then, which takes most of a core second.
+    // The last two end the connection. The embedded database starts again then, which takes most of a core second.
     const codes = ['53100', '53300', '55P03', '57014', '57P03', '25006', '08006']
     it.each(name === 'PostgreSQL' ? codes : codes.slice(0, 5))(
       'become StoreUnavailable when the store is to blame: %s',

@@ -155,7 +155,7 @@ export const startLatchkey = async (options: StartOptions = {}) => {
     return tab
   }
 
-  /** The same user and the same session without the requests and the mail, for a fifth of the work. */
+  /** A user and a session as after a registration, without its requests, rules, limits and mail. */
   const signedUp = async (username: string, { email = `${username}@example.com`, password = goodPassword } = {}) => {
     const tab = browser()
     tab.jar.keep(await signUpDirectly(app, { username, email, password }))

@@ -15,12 +15,12 @@ const orThrow = <Outcome>(outcome: Outcome, username: string): Exclude<Outcome, 
 }
 
 /** Most users of the tests have the same password. */
-const hashes = new Map<string, Promise<string | Refused>>()
+const hashes = new Map<string, string>()
 
-const hashOf = ({ config, nouns }: App, password: string) => {
+const hashOf = async ({ config, nouns }: App, password: string) => {
   const key = `${config.bcryptCost} ${password}`
-  const hash = hashes.get(key) ?? nouns.passwords.hash(password, client)
-  hashes.set(key, hash)
+  const hash = hashes.get(key) ?? (await nouns.passwords.hash(password, client))
+  if (typeof hash === 'string') hashes.set(key, hash)
   return hash
 }
 

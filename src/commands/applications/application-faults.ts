@@ -33,8 +33,8 @@ const sentences: {
 }
 
 /**
- * Returns the outcome, or throws the sentence of its refusal. No full stop follows a sentence that ends in a command, which can be
- * copied.
+ * Returns the outcome, or throws the sentence of its refusal. Nothing is written after the sentence, because it may end in a command that
+ * the operator copies.
  */
 export const throwIfRefused = <Value>(outcome: Value, name: string): Exclude<Value, { refused: string }> => {
   if (!isRefused(outcome)) return outcome as Exclude<Value, { refused: string }>

@@ -26,7 +26,7 @@ const identityOf = async (sql: Sql) => {
   return row?.identity
 }
 
-/** False if it is not known: because one database cannot be reached, or its role may not ask. */
+/** False also if it cannot be known, because one database cannot be reached or its role may not ask. */
 const areDifferentDatabases = async (owner: Sql, service: Sql) => {
   const [one, other] = await Promise.allSettled([identityOf(owner), identityOf(service)])
   return one.status === 'fulfilled' && other.status === 'fulfilled' && one.value !== other.value

@@ -28,7 +28,7 @@ type KeyOfAnyPurpose = Omit<ListedKey, 'state'> & {
 const signsWithKeyPair = async ({ settings }: CommandContext) =>
   loadConfig(await settings()).accessTokenAlgorithm === 'ES256'
 
-/** While JWT_SECRET signs access tokens, their keys only check tokens. */
+/** While a secret signs access tokens, the key pairs of access tokens only check them. */
 const stateOf = (state: ListedKey['state'], isSigning: boolean) =>
   isSigning || state === 'unopened' ? state : ('checks' as const)
 

@@ -60,9 +60,7 @@ const withCounters = async <Result>(
 
 const clearedText = (cleared: readonly Cleared[]) =>
   cleared
-    .map(
-      ({ limit, subject, used }) => `${limit} of ${subject}${used === undefined ? '' : ` (${used} counted)`}`,
-    )
+    .map(({ limit, subject, used }) => `${limit} of ${subject}${used === undefined ? '' : ` (${used} counted)`}`)
     .join(', ')
 
 const clearNetwork = async (stores: Stores, network: string): Promise<Outcome> => {
@@ -134,8 +132,8 @@ const clearAll = async (stores: Stores): Promise<Outcome> => {
   }
 }
 
-/** Records what was cleared, unless it was for a user: `clearLimits` has recorded that itself. */
-const recordUnlessOfUser = async ({ cleared }: Outcome, what: string, stores: Stores, context: CommandContext) => {
+/** Records what was cleared for a network or for all. What is cleared for a user, `clearLimits` records itself. */
+const recordClearing = async ({ cleared }: Outcome, what: string, stores: Stores, context: CommandContext) => {
   if (cleared.length === 0) return
   const reason = `${what}: ${[...new Set(cleared.map(({ limit }) => limit))].join(' ')}`
   await stores.events.record({ kind: 'limits_cleared', reason }, operator(context))
@@ -184,7 +182,7 @@ an hour for reset mails, after 1 to 24 hours for wrong codes of an account.
       const json = values.json ?? false
       if (user !== undefined) return report(await clearUser(stores, user, context), json, context)
       const outcome = network === undefined ? await clearAll(stores) : await clearNetwork(stores, network)
-      await recordUnlessOfUser(outcome, network === undefined ? 'all' : `network ${network}`, stores, context)
+      await recordClearing(outcome, network === undefined ? 'all' : `network ${network}`, stores, context)
       return report(outcome, json, context)
     })
   },

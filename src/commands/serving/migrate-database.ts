@@ -8,6 +8,7 @@ import { hostName } from '../../platform/database/find-primary.js'
 import { requireRole } from '../../platform/database/grants.js'
 import { describeSchema, migrate, requireOwner, schemaStatus } from '../../platform/database/migrate.js'
 import { openAsOwner, openEmbeddedForCommand, roleToGrant } from '../../platform/database/open.js'
+import { requireOneSchema } from '../../platform/database/own-tables.js'
 import { postgresAddress } from '../../platform/database/postgres-address.js'
 import { commandLog } from '../terminal/command-log.js'
 
@@ -60,13 +61,15 @@ const withDirectory = (database: Database | undefined) => ({ directory, ...(data
 export const statusOf = (target: MigrationTarget) =>
   withExistingDatabase(target, (database) => describeSchema(withDirectory(database)))
 
-/** The state of the schema, with the pending migrations. It rejects if `applyMissing` would, and changes nothing. */
+/** The state of the schema, with the pending migrations. Rejects if `applyMissing` would. Changes nothing. */
 export const planFor = (target: MigrationTarget, role: string | undefined) =>
   withExistingDatabase(target, async (database) => {
     if (database && role !== undefined) await requireRole(database, role)
     const status = await schemaStatus(withDirectory(database))
-    if (database && (status.pending.length > 0 || role !== undefined))
+    if (database && (status.pending.length > 0 || role !== undefined)) {
+      await requireOneSchema(database)
       await requireOwner(database, [...writableTables, ...readableTables])
+    }
     return status
   })
 

@@ -40,7 +40,10 @@ const send = (receiver: Sender, message: object | string) => {
 }
 export const sendSettings = (receiver: Sender, settings: Environment) => send(receiver, { settings } satisfies Settings)
 
-/** Tells the supervisor why this process cannot start. It prints the reason once, because all processes have the same. */
+/**
+ * Tells the supervisor why this process cannot start, and waits until it has received that, at most two seconds. The supervisor prints
+ * the reason once, because all processes have the same.
+ */
 export const tellFailure = (failure: string) => {
   const isReceived = (message: unknown): message is string => message === failureReceivedMessage
   return withTimeout(

@@ -25,8 +25,8 @@ type Counter = { used: number; unreported: number; maximum: number; ends: number
 /**
  * Holds a bounded number of counters. When it is full, the counter that has been used least is dropped, and among equals the oldest.
  * An attacker who wants to clear a counter that is at its limit must first bring every other counter to its limit, each from another
- * network, which costs more attempts than the attacker gains. Refusing new keys instead would let a flood lock out all users; dropping the oldest
- * would let an attacker clear a counter with one request from each address.
+ * network, which costs more attempts than the attacker gains. Refusing new keys instead would let a flood lock out all users; dropping
+ * the oldest would let an attacker clear a counter with one request from each address.
  */
 const createCounterShelves = ({ clock, maximumKeys }: { clock: Clock; maximumKeys: number }) => {
   // Three maps: for counters that are used less than half, at least half, and fully. Each map is in the order of arrival. The first

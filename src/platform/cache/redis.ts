@@ -48,7 +48,7 @@ export const createRedisCache = ({ address, prefix, clock, log, commandTimeout }
     log.debug({ reason: error.message }, 'redis connection')
   })
 
-  /** This deadline starts when a counter is asked for. The deadline of the client starts later, when it sends the command. */
+  /** This deadline starts when a counter is asked for. The client's own deadline, which frees its queues, starts when a command is sent. */
   const withinDeadline = async <Result>(ask: () => Promise<Result>): Promise<Result> => {
     if (client.status !== 'ready') throw new StoreUnavailable('Redis is not connected', { cause: failure })
     try {

@@ -55,8 +55,8 @@ export type MigrateOptions = {
 const lockKey = 7_284_110_452
 const pauseMs = 100
 /**
- * How long a migration waits for a lock, because requests wait behind it. After a second PostgreSQL looks for deadlocks, and may end a
- * request instead of the migration. Before that, the migration releases everything and tries again.
+ * How long a migration waits for a lock. The time is short, because requests wait behind the migration. After a second PostgreSQL looks
+ * for deadlocks, and may end a request instead of the migration. Before that, the migration releases everything and tries again.
  */
 const lockMs = 500
 
@@ -98,7 +98,7 @@ export const migrate = async ({
 /** How long a service may take from the opening of its database to the last migration. */
 const longestStartMs = 10_000
 
-/** Waits until the running service has applied every migration. A service of this version does so at its start. */
+/** Waits until the running service has applied every migration. A service of this version does so at its start, so a command adds none. */
 const waitForService = async (database: Database, migrations: Migration[]) => {
   const giveUpAt = performance.now() + longestStartMs
   for (;;) {

@@ -57,7 +57,7 @@ export const openEmbeddedForCommand = (options: CommandOptions): Promise<Databas
     () => true,
   )
 
-/** Opens the embedded database for a service. If a command has it open, the service waits until the command has ended. */
+/** Opens the embedded database for a service. If a command has it open, the service waits some seconds for its end. */
 export const openEmbeddedForService = async (options: PgliteOptions): Promise<Database> => {
   const { directory, log } = options
   const isNew = !(await hasDatabase(directory))

@@ -13,7 +13,7 @@ export type TurnParts = {
   statementTimeoutMs: number
 }
 
-/** How long a command may pause in a transaction, because every request waits for the connection in the meantime. */
+/** How long a command may pause in a transaction. In the meantime every request waits for the connection. */
 const longestIdle = 10 * seconds
 
 /** The last byte of every answer (in ReadyForQuery) is the state of the transaction: `I` for none. */

@@ -7,7 +7,7 @@ import { createSpaceWatch } from './space-watch.js'
 
 type Dependencies = {
   pool: Pool
-  /** How long a transaction may be idle between two statements, because others may wait for its locks or its connection. */
+  /** How long a transaction may be idle between two statements. Others may wait for its locks or its connection. */
   idleInTransactionMs: number
   closeGraceMs: number
 }

@@ -12,7 +12,7 @@ const longestBatch = 64 * 1024 * 1024
 export async function* readBatches(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, undefined> {
   let chunks: Buffer[] = []
   let size = 0
-  /** `at` is the offset of the next message, `neededSize` how many bytes it needs, and `typeSize` how long its type is. */
+  /** `at` is the offset of the next message, `neededSize` how many bytes must be there to read on, and `typeSize` how long its type is. */
   let at = 0
   let neededSize = lengthSize
   let typeSize = 0

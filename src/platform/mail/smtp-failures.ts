@@ -22,7 +22,7 @@ type Failure = {
 
 const longestAnswer = 200
 
-/** In these steps the server has seen neither the password nor this mail. In later steps its answer may repeat them. */
+/** The answers to these steps are about the connection or the sender. In other steps the answer may repeat the password or this mail. */
 const stepsWithoutSecrets = ['CONN', 'MAIL FROM']
 
 /** The answer of the server. Its text is used only if it can repeat no secret, in one line and without addresses; otherwise its number. */
