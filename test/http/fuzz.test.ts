@@ -9,7 +9,7 @@ import { inLongRun } from '../support/long-run.js'
 import { type Credentials, fuzz } from './fuzz.js'
 import { type Operation, operationsOf } from './fuzz-requests.js'
 
-const requests = Number(process.env.FUZZ_REQUESTS ?? inLongRun(20_000, 300))
+const requests = Number(process.env.FUZZ_REQUESTS ?? inLongRun(20_000, 200))
 const seed = Number(process.env.FUZZ_SEED ?? randomInt(2 ** 31 - 1))
 
 /** Beside the API document: addresses that answer people. */

@@ -23,6 +23,8 @@ export type PostgresOptions = {
 const testSettings = {
   fsync: 'off',
   full_page_writes: 'off',
+  // It would visit every database of every test.
+  autovacuum: 'off',
   max_connections: '300',
   shared_buffers: '64MB',
   unix_socket_directories: '',

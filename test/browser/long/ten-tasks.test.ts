@@ -1,9 +1,9 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { addAuthenticator } from '../support/authenticator.js'
-import { openChromium, visit } from '../support/chromium.js'
-import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
-import { addApplication, useApplication } from '../support/used-applications.js'
+import { addAuthenticator } from '../../support/authenticator.js'
+import { openChromium, visit } from '../../support/chromium.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../../support/latchkey.js'
+import { addApplication, useApplication } from '../../support/used-applications.js'
 
 let latchkey: Latchkey
 let browser: Browser
