@@ -27,6 +27,6 @@ export const openLeakedPasswords = async ({ breachedPasswords: path }: Pick<Conf
   if (path === undefined) return undefined
   const list = await readLeakedFile(path, openLeakedList(path, log))
   if (isRefused(list)) throw leakedFileFault(path, list.refused)
-  log.info({ entries: list.count() }, 'leaked passwords are refused')
+  log.info({ entries: list.count() }, 'the list of leaked passwords is open: users cannot choose one of them')
   return list
 }

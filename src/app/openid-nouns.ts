@@ -31,7 +31,7 @@ const createTokenNouns = ({ publicUrl }: Config, { database, clock, log }: NounP
   }
 }
 
-/** The nouns of the OpenID provider. This file is loaded when there is an application (`openid-provider`). */
+/** The nouns of the OpenID provider. `openid-provider.ts` loads this file once there is an application. */
 export const createOpenidNouns = (config: Config, platform: NounPlatform, nouns: Nouns) => {
   const { database, clock, log, metrics } = platform
   const { applications } = nouns

@@ -27,7 +27,7 @@ describe('the arguments of a command', () => {
   it('may have names with a leading dash, and the message says how', () => {
     const options = { username: { type: 'string' } } as const
     expect(() => readArguments(['-dash'], options, ['USER'])).toThrow(
-      /^Unknown option '-d'\. Write a name with a leading dash behind --, at the end\.$/,
+      /^Unknown option '-d'\. If a name begins with a dash, write it last, after --\.$/,
     )
     expect(readArguments(['--', '-dash'], options, ['USER']).positionals).toEqual(['-dash'])
     expect(() => readArguments(['--username', '-dash'], options, [])).toThrow(

@@ -80,12 +80,12 @@ type Options = NonNullable<ParseArgsConfig['options']>
 const parseFault = (error: unknown, args: readonly string[]) => {
   const [sentence] = error instanceof Error ? error.message.split(/\.\s|\.?\n/) : []
   const message = `${sentence ?? 'The arguments were not understood'}.`
-  const isAmbiguous = error instanceof Error && 'code' in error && error.code === 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE'
+  const isValueFault = error instanceof Error && 'code' in error && error.code === 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE'
   const [, option] = /'(?:-\w, )?(--[\w-]+)/.exec(message) ?? []
-  if (isAmbiguous && option && message.includes('ambiguous'))
+  if (isValueFault && option && message.includes('ambiguous'))
     return `${message} Write a value with a leading dash as ${option}=VALUE.`
   return args.some((arg) => /^-[^-]/.test(arg))
-    ? `${message} Write a name with a leading dash behind --, at the end.`
+    ? `${message} If a name begins with a dash, write it last, after --.`
     : message
 }
 
@@ -141,7 +141,7 @@ export const operatorName = (env: Environment, account = accountName() ?? '') =>
   return env.SUDO_USER && env.SUDO_USER !== ownName ? `${env.SUDO_USER} as ${ownName}` : ownName
 }
 
-/** The client that stands in the events and mails of a command. */
+/** The operator, as the client whom the events and mails of a command name. */
 export const operator = ({ environment }: Pick<CommandContext, 'environment'>) =>
   operatorClient(operatorName(environment))
 

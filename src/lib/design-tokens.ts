@@ -9,7 +9,9 @@ const light = {
   raised: '#f8f7f4',
   text: '#1b201e',
   muted: '#59625d',
+  /** Around cards and between rows. */
   line: '#e2dfd7',
+  /** Around buttons and fields, which must stand out from what is behind them. */
   edge: '#838d87',
   danger: '#b3261e',
   'danger-background': '#fdf1ef',
@@ -42,7 +44,7 @@ const dark: Colours = {
 
 export const colours = { light, dark }
 
-/** The radii of corners in pixels. */
+/** The radii of corners in pixels. `mark` is the logo. */
 export const radii = { mark: 9, control: 10, panel: 14, card: 16 }
 
 /** The sizes of letters in pixels, at the usual font size of a browser. */

@@ -91,12 +91,12 @@ const UserFilter = ({ filter, onChange }: { filter: Filter; onChange: (change: P
   )
 }
 
-/**
- * A page of the API may have few users or none although others follow, because the service looks at some thousand users for each page.
- * So several pages are asked for.
- */
 const maxPagesAsked = 100
 
+/**
+ * Asks for several pages. For each page the service looks at only some thousand users, so few of them or none may match although later
+ * pages have more.
+ */
 const askForUsers = async (filter: Filter, after?: string) => {
   const items: AdminUser[] = []
   let next = after ?? null

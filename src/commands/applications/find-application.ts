@@ -1,6 +1,6 @@
 import { CommandFailure, type Stores } from '../command.js'
 
-/** Finds an application by its name, in any case of letters, or by its id. */
+/** Finds an application by its name (small and large letters are the same) or by its id. */
 export const requireApplication = async ({ applications }: Pick<Stores, 'applications'>, text: string) => {
   const found = (await applications.findByName(text)) ?? (await applications.find(text))
   if (!found) throw new CommandFailure(`There is no application ${text}. See: latchkey application list`)

@@ -2,10 +2,10 @@ import { seconds } from '../../lib/durations.js'
 import { withTimeout } from '../../lib/with-timeout.js'
 
 type Level = 'ok' | 'warning' | 'error'
-/** With `skippedBecause` nothing was checked. The report has one line for all findings with the same reason. */
+/** With `skippedBecause` nothing was checked. Checks that are skipped for the same reason share one line of the report. */
 export type Finding = { level: Level; says: string; skippedBecause?: string }
 
-/** A check makes one line of the report. It leaves no change behind. */
+/** A check makes one line of the report, unless it is skipped. It leaves no change behind. */
 export type Check = { name: string; run(): Finding | Promise<Finding> }
 
 /** Checks that share something, such as a connection, which is closed afterwards. */
