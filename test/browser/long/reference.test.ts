@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
-import { type ReferenceDocument, renderReference } from '../../src/flows/api-document/reference-page.js'
-import { designOf } from '../../src/lib/design.js'
-import { faultsOf } from '../support/axe.js'
-import { keepPicture, openChromium } from '../support/chromium.js'
+import { type ReferenceDocument, renderReference } from '../../../src/flows/api-document/reference-page.js'
+import { designOf } from '../../../src/lib/design.js'
+import { faultsOf } from '../../support/axe.js'
+import { keepPicture, openChromium } from '../../support/chromium.js'
 
 /** A few operations and schemas with everything that the page can show: axe would need minutes for all of them. */
 const excerpt = async (): Promise<ReferenceDocument> => {
-  const text = await readFile(new URL('../../docs/openapi.json', import.meta.url), 'utf8')
+  const text = await readFile(new URL('../../../docs/openapi.json', import.meta.url), 'utf8')
   const { tags, paths, components, ...rest } = JSON.parse(text) as ReferenceDocument
   const chosen = ['/api/auth/login', '/api/auth/verify', '/api/service/users/{id}']
   const only = <Value>(all: Record<string, Value>, names: readonly string[]) =>
