@@ -37,7 +37,7 @@ export type CheckedRequest = {
   claims: RequestedClaims['claims']
   /** Only this user may be signed in. */
   user: string | undefined
-  /** The level (number of factors) that the sign-in must have. Undefined: any level is enough. */
+  /** The level (number of factors) that the sign-in must have. If undefined, every level is enough. */
   acr: AcrLevel | undefined
   /** Two factors are preferred, and one is enough (`acr_values` is voluntary). */
   prefersTwoFactors: boolean
