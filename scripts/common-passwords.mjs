@@ -28,7 +28,7 @@ const folderOf = (name) => dirname(resolve(`${name}/package.json`))
 export const linesOf = ({ name, path }) => {
   const bytes = readFileSync(join(folderOf(name), path))
   const text = path.endsWith('.gz') ? gunzipSync(bytes) : bytes
-  return text.toString('utf8').split(/\r?\n/)
+  return text.toString('utf8').replaceAll('\r\n', '\n').split('\n')
 }
 
 const versions = () =>
@@ -49,16 +49,16 @@ const readSections = async () => {
   const { shortestHashed } = await load('domain/passwords/hashed-words')
   const { withoutDisguise } = await load('domain/passwords/known-words')
   const { passwordRuleIds, passwordRules } = await load('contract/password-rules')
-  const entries = new Set(lists.flatMap(linesOf).filter((line) => line !== ''))
+  const entries = lists.flatMap(linesOf)
   const letters = new RegExp(`[a-z]{${shortestHashed.word},${maxWordLength}}`, 'g')
-  const words = new Set(
-    [...entries].flatMap((entry) => [...entry.toLowerCase().matchAll(letters)].map(([word]) => withoutDisguise(word))),
-  )
-  const ranked = [...words]
+  /** @type {Set<string>} */
+  const words = new Set()
+  for (const entry of entries) for (const word of entry.toLowerCase().match(letters) ?? []) words.add(word)
+  const ranked = [...new Set([...words].map(withoutDisguise))]
   const bounds = [0, ...costs.map(({ upTo }) => upTo)]
   const meetsRules = (/** @type {string} */ entry) =>
     passwordRuleIds.every((/** @type {string} */ id) => passwordRules[id].test(entry))
-  const wholeEntries = [...entries].filter(meetsRules).map((entry) => entry.normalize('NFKC').toLowerCase())
+  const wholeEntries = entries.filter(meetsRules).map((entry) => entry.normalize('NFKC').toLowerCase())
   return [
     ...costs.map(({ cost }, at) => ({ kind: 'word', cost, texts: ranked.slice(bounds[at], bounds[at + 1]) })),
     { kind: 'entry', cost: costOfEntry, texts: wholeEntries },

@@ -1,4 +1,4 @@
-import { type Static, type TObject, Type } from 'typebox'
+import { type Static, type TSchema, Type } from 'typebox'
 import { Check } from 'typebox/schema'
 import { groupPattern } from '../contract/groups.js'
 import { isRefused } from '../contract/outcome.js'
@@ -66,8 +66,10 @@ const client = operatorClient('SEED_FILE')
 
 const fault = (sentence: string) => new OperatorError(`SEED_FILE: ${sentence}`)
 
+type ObjectSchema = { properties: Record<string, TSchema>; required?: string[] }
+
 /** The value, if it has the keys of the schema and no others. Otherwise an error names `place`, where the value stands in the file. */
-const readObject = <Schema extends TObject>(schema: Schema, value: unknown, place: string): Static<Schema> => {
+const readObject = <Content>(schema: ObjectSchema, value: unknown, place: string): Content => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw fault(`${place} is no JSON object`)
   const unknown = Object.keys(value).find((key) => !Object.hasOwn(schema.properties, key))
   if (unknown !== undefined)
@@ -82,10 +84,11 @@ const readObject = <Schema extends TObject>(schema: Schema, value: unknown, plac
     if (!Check(property, given[key]))
       throw fault(`${key} of ${place} must be ${(property as { description?: string }).description}`)
   }
-  return given as Static<Schema>
+  return given as Content
 }
 
-const readSeedFile = (path: string) => readOperatorFile('SEED_FILE', path, (value) => readObject(SeedFile, value, path))
+const readSeedFile = (path: string) =>
+  readOperatorFile('SEED_FILE', path, (value) => readObject<Static<typeof SeedFile>>(SeedFile, value, path))
 
 const applicationFrom = (given: Static<typeof SeededApplication>): NewApplication => {
   const { name, kind = 'web', redirectAddresses, logoutAddresses = [], backchannelLogout, groups, pkce = true } = given
@@ -111,7 +114,7 @@ const missingGroupSentence = (group: string, place: string) =>
   `${place} names the group ${group}, which does not exist: add it to "groups" of the file`
 
 const addApplication = async (given: unknown, place: string, platform: NounPlatform, nouns: Nouns) => {
-  const seeded = readObject(SeededApplication, given, place)
+  const seeded = readObject<Static<typeof SeededApplication>>(SeededApplication, given, place)
   if (await nouns.applications.find(seeded.id)) return
   const application = applicationFrom(seeded)
   if (application.kind === 'web' && seeded.secret === undefined)
@@ -172,7 +175,7 @@ export const applySeedFile = async (path: string, platform: NounPlatform, nouns:
   for (const [index, given] of applications.entries())
     await addApplication(given, `applications[${index}]`, platform, nouns)
   if (administrator === undefined) return
-  const seeded = readObject(SeededUser, administrator, 'administrator')
+  const seeded = readObject<Static<typeof SeededUser>>(SeededUser, administrator, 'administrator')
   const { id: userId } = await addUser(seeded, platform, nouns)
   const groupOutcome = await nouns.groupChanges.change({ userId, client }, { add: seeded.groups ?? [] })
   if (!isRefused(groupOutcome)) return

@@ -42,11 +42,10 @@ type Hook = onRequestAsyncHookHandler
 const roleOfHook = new WeakMap<object, AdminRole>()
 
 /** The role that a route asks for; undefined if no guard of administrators is in front of it. */
-export const adminRoleOf = ({ onRequest }: Pick<RouteOptions, 'onRequest'>) =>
-  [onRequest ?? []]
-    .flat()
-    .map((hook) => roleOfHook.get(hook))
-    .find((role) => role !== undefined)
+export const adminRoleOf = ({ onRequest = [] }: Pick<RouteOptions, 'onRequest'>) => {
+  const hooks: readonly object[] = Array.isArray(onRequest) ? onRequest : [onRequest]
+  return hooks.map((hook) => roleOfHook.get(hook)).find((role) => role !== undefined)
+}
 
 /** Works for the path of a registered route and for the path of a request. */
 export const isAdminPath = (url: string | undefined) => url === adminPath || url?.startsWith(`${adminPath}/`) === true
