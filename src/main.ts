@@ -42,10 +42,10 @@ const run = async (args: string[]) => {
       return environment()
     },
     settings,
-    openStores: async (role) => {
+    openNouns: async (role) => {
       const config = loadConfig(await settings())
-      const { openStores } = await import('./commands/open-stores.js')
-      return openStores(config, role)
+      const { openNouns } = await import('./commands/open-nouns.js')
+      return openNouns(config, role)
     },
   })
   process.off('beforeExit', endUnfinished)

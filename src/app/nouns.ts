@@ -52,7 +52,7 @@ import { createRegistrationNouns } from './registration-nouns.js'
 import { createSignInNouns } from './sign-in-nouns.js'
 import type { OwnWords } from './words-file.js'
 
-/** The parts that nouns are made of. The service opens all of them (`open-platform`), and commands open fewer (`commands/open-stores`). */
+/** The parts that nouns are made of. The service opens all of them (`open-platform`), and commands open fewer (`commands/open-nouns`). */
 export type NounPlatform = {
   clock: Clock
   log: Log

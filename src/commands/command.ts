@@ -24,7 +24,7 @@ export type CommandPasswords = {
 }
 
 /** The nouns of the service, and parts that only commands need. */
-export type Stores = Omit<Nouns, 'passwords'> &
+export type CommandNouns = Omit<Nouns, 'passwords'> &
   OperatorNouns & {
     database: Database
     clock: Clock
@@ -48,8 +48,8 @@ export type CommandContext = Terminal & {
   environment: Environment
   /** The settings of the running service, if one has the embedded database open; otherwise those of `environment`. */
   settings(): Promise<Environment>
-  /** Opens the migrated database, as the service's own role or as the owner of the tables. A command calls this at most once. */
-  openStores(role: 'service' | 'owner'): Promise<Stores>
+  /** Opens the database, as the service's own role or as the owner of the tables, and migrates it. A command calls this at most once. */
+  openNouns(role: 'service' | 'owner'): Promise<CommandNouns>
 }
 
 /** `run` returns the exit code: 0 for success, 1 if something failed, 2 for wrong arguments. */
@@ -145,17 +145,17 @@ export const operatorName = (env: Environment, account = accountName() ?? '') =>
 export const operator = ({ environment }: Pick<CommandContext, 'environment'>) =>
   operatorClient(operatorName(environment))
 
-/** Opens the stores, runs `work`, and closes them, also if `work` fails. */
-export const withStores = async <Result>(
+/** Opens the database, gives its nouns to `work`, and closes the database, also if `work` fails. */
+export const withNouns = async <Result>(
   context: CommandContext,
   role: 'service' | 'owner',
-  work: (stores: Stores) => Promise<Result>,
+  work: (nouns: CommandNouns) => Promise<Result>,
 ) => {
-  const stores = await context.openStores(role)
+  const nouns = await context.openNouns(role)
   try {
-    return await work(stores)
+    return await work(nouns)
   } finally {
-    await stores.close()
+    await nouns.close()
   }
 }
 

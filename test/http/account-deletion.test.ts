@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openStores } from '../../src/commands/open-stores.js'
+import { openNouns } from '../../src/commands/open-nouns.js'
 import { minutes } from '../../src/lib/durations.js'
 import { addAuthenticator } from '../support/authenticator.js'
 import type { Browser } from '../support/client.js'
@@ -277,7 +277,7 @@ describe('the deletion of an account', () => {
   })
 
   it('is also a command, which asks for the username', async () => {
-    const store = { openStores: (role: 'service' | 'owner') => openStores(latchkey.config, role) }
+    const store = { openNouns: (role: 'service' | 'owner') => openNouns(latchkey.config, role) }
     const command = (...more: string[]) => run(store, ['user', 'delete', 'great-auk', ...more])
     await latchkey.signedUp('great-auk')
     expect(await command()).toMatchObject({ code: 1, err: expect.stringContaining('--yes') })

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { openStores } from '../../src/commands/open-stores.js'
+import { openNouns } from '../../src/commands/open-nouns.js'
 import type { Browser } from '../support/client.js'
 import { createEmailChanges } from '../support/email-changes.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
@@ -36,7 +36,7 @@ it('do not happen when a reset ends the session first', async () => {
 })
 
 it('are told to an operator who changes the account at that moment', async () => {
-  const store = { openStores: (role: 'service' | 'owner') => openStores(latchkey.config, role) }
+  const store = { openNouns: (role: 'service' | 'owner') => openNouns(latchkey.config, role) }
   for (const command of [['disable'], ['enable'], ['expire-password', '--yes']]) {
     const [name = ''] = command
     await latchkey.signedUp(name)

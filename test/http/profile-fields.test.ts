@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openStores } from '../../src/commands/open-stores.js'
+import { openNouns } from '../../src/commands/open-nouns.js'
 import { newServiceKey } from '../../src/domain/service-keys/service-keys.js'
 import { type Browser, createBrowser } from '../support/client.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
@@ -52,7 +52,7 @@ const webhooks = () => ({
   WEBHOOK_SECRET: receiver.secret,
   WEBHOOK_ALLOW_PRIVATE: 'true',
 })
-const store = { openStores: (role: 'service' | 'owner') => openStores(latchkey.config, role) }
+const store = { openNouns: (role: 'service' | 'owner') => openNouns(latchkey.config, role) }
 const command = (args: string[], input?: string) => run(store, args, input === undefined ? {} : { input })
 
 beforeAll(async () => {

@@ -2,7 +2,7 @@ import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createVerifier } from '#verify/verify.js'
 import { startApp } from '../../src/app.js'
-import { openStores } from '../../src/commands/open-stores.js'
+import { openNouns } from '../../src/commands/open-nouns.js'
 import { minutes } from '../../src/lib/durations.js'
 import { type Browser, createBrowser } from '../support/client.js'
 import { createMovableClock } from '../support/clock.js'
@@ -159,8 +159,8 @@ it('a row that something else wrote stops a start, which names the command that 
     { clock, log, onFatal: () => undefined, ...(await sharedParts()) },
   )
   await expect(starting).rejects.toThrow('run `latchkey keys rotate --compromised --yes`')
-  const openAsCommand = (role: 'service' | 'owner') => openStores(byKey.config, role)
-  const rotated = await latchkey({ openStores: openAsCommand }, ['keys', 'rotate', '--compromised', '--yes'], {
+  const openAsCommand = (role: 'service' | 'owner') => openNouns(byKey.config, role)
+  const rotated = await latchkey({ openNouns: openAsCommand }, ['keys', 'rotate', '--compromised', '--yes'], {
     environment: { ACCESS_TOKEN_ALGORITHM: 'ES256' },
   })
   expect(rotated).toMatchObject({ code: 0, out: expect.stringContaining('it signs now. Withdrew ') })

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { openStores } from '../../src/commands/open-stores.js'
+import { openNouns } from '../../src/commands/open-nouns.js'
 import { limiterNames } from '../../src/domain/limiters/limiters.js'
 import { signInLabels } from '../../src/domain/sign-in/ways-to-sign-in.js'
 import { seconds } from '../../src/lib/durations.js'
@@ -44,7 +44,7 @@ beforeAll(async () => {
     PROVIDER_OKTA_CLIENT_SECRET: 'a secret of the provider',
   }
   service = await startLatchkey({ settings, clock: createWrongClock(-240_000), housekeepingInterval: 10 * seconds })
-  await latchkey({ openStores: (role) => openStores(service.config, role) }, ['sessions', 'end', '--all', '--yes'])
+  await latchkey({ openNouns: (role) => openNouns(service.config, role) }, ['sessions', 'end', '--all', '--yes'])
   scrape = async () => (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
 })
 afterAll(() => service.stop())

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { openStores } from '../../src/commands/open-stores.js'
+import { openNouns } from '../../src/commands/open-nouns.js'
 import { createApplicationErrors } from '../../src/domain/applications/application-errors.js'
 import { quoted } from '../../src/domain/applications/quoted.js'
 import { addApplication } from '../support/applications.js'
@@ -8,7 +8,7 @@ import { latchkey as run } from '../support/terminal.js'
 import { until } from '../support/until.js'
 
 let latchkey: Latchkey
-const store = { openStores: (role: 'service' | 'owner') => openStores(latchkey.config, role) }
+const store = { openNouns: (role: 'service' | 'owner') => openNouns(latchkey.config, role) }
 const command = (...args: string[]) => run(store, args)
 
 beforeAll(async () => {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openStores } from '../../src/commands/open-stores.js'
+import { openNouns } from '../../src/commands/open-nouns.js'
 import { loadConfig } from '../../src/config.js'
 import { grantsFor } from '../../src/domain/tables.js'
 import type { Database } from '../../src/platform/database/database.js'
@@ -67,7 +67,7 @@ describe('a dump of PostgreSQL', () => {
   const withoutSecret = async (url: string, admin: Database) => {
     const settings = { NODE_ENV: 'test', DATABASE_URL: url, JWT_SECRET: randomBytes(48).toString('hex') }
     await expect(startLatchkey({ settings })).rejects.toThrow('cannot be opened: the key that sealed them is missing')
-    const store = { openStores: (role: 'service' | 'owner') => openStores(loadConfig(settings), role) }
+    const store = { openNouns: (role: 'service' | 'owner') => openNouns(loadConfig(settings), role) }
     const concerned = await admin.query(
       'select username from users join totp_secrets on totp_secrets.user_id = users.id',
     )

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import bcrypt from 'bcrypt'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { openStores } from '../../src/commands/open-stores.js'
+import { openNouns } from '../../src/commands/open-nouns.js'
 import { settingsFor } from '../../src/commands/settings-for-command.js'
 import { loadConfig } from '../../src/config.js'
 import { runLatchkey } from '../support/program.js'
@@ -44,7 +44,7 @@ const program = async (args: string[], input = '') => {
 const command = (args: string[], input = '') => {
   const environment = { DATA_DIR: folder }
   const settings = () => settingsFor(environment)
-  const openTheirs = { openStores: async (role: 'service' | 'owner') => openStores(loadConfig(await settings()), role) }
+  const openTheirs = { openNouns: async (role: 'service' | 'owner') => openNouns(loadConfig(await settings()), role) }
   return latchkey(openTheirs, args, { input, environment, settings })
 }
 

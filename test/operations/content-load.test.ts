@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { openStores } from '../../src/commands/open-stores.js'
+import { openNouns } from '../../src/commands/open-nouns.js'
 import { loadConfig } from '../../src/config.js'
 import { grantsFor } from '../../src/domain/tables.js'
 import { migrateAsOwner } from '../../src/platform/database/open.js'
@@ -92,7 +92,7 @@ describe('content load', () => {
     await store.database.query(`create role ${role} login`)
     await migrateAsOwner({ url, ownerUrl, directory, grantsFor })
     const asService = {
-      openStores: () => openStores(loadConfig({ NODE_ENV: 'test', DATABASE_URL: url }), 'owner'),
+      openNouns: () => openNouns(loadConfig({ NODE_ENV: 'test', DATABASE_URL: url }), 'owner'),
     }
     const input = '{"slug":"terms","title":"Terms","body":"New."}'
     expect(await latchkey(asService, ['content', 'load', '-'], { input })).toMatchObject({

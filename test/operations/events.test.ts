@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openStores } from '../../src/commands/open-stores.js'
+import { openNouns } from '../../src/commands/open-nouns.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { latchkey } from '../support/terminal.js'
 
@@ -18,7 +18,7 @@ type Shown = {
 }
 
 let service: Latchkey
-const command = (...args: string[]) => latchkey({ openStores: (role) => openStores(service.config, role) }, args)
+const command = (...args: string[]) => latchkey({ openNouns: (role) => openNouns(service.config, role) }, args)
 const shown = async (...args: string[]) => {
   const { out, code } = await command('events', '--json', ...args)
   expect(code).toBe(0)
@@ -137,7 +137,7 @@ describe('what an operator does', () => {
     await login('grace', goodPassword, ofGrace)
     await command('user', 'enable', 'grace')
     await command('user', 'sessions', 'end', 'grace')
-    await latchkey({ openStores: (role) => openStores(service.config, role) }, ['user', 'import', '-'], {
+    await latchkey({ openNouns: (role) => openNouns(service.config, role) }, ['user', 'import', '-'], {
       input: 'email\nalan@example.com\nbad\n',
     })
     await command('user', 'export')
@@ -214,9 +214,9 @@ describe('the events command', () => {
 })
 
 it('gives a command time for a large table, and lets it wait for a lock no longer than a request', async () => {
-  const stores = await openStores(service.config, 'service')
+  const nouns = await openNouns(service.config, 'service')
   const shown = `select current_setting('statement_timeout') as statement, current_setting('lock_timeout') as lock`
-  const [timeouts] = await stores.database.query(shown)
-  await stores.close()
+  const [timeouts] = await nouns.database.query(shown)
+  await nouns.close()
   expect(timeouts).toEqual({ statement: '10min', lock: '5s' })
 })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openLeakedPasswords } from '../../src/app/leaked-passwords.js'
-import { openStores } from '../../src/commands/open-stores.js'
+import { openNouns } from '../../src/commands/open-nouns.js'
 import { randomToken } from '../../src/lib/random.js'
 import { createLog } from '../../src/platform/log.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
@@ -78,7 +78,7 @@ describe('a password in a list of leaked ones', () => {
   })
 
   it('is refused on the command line too', async () => {
-    const store = { openStores: (role: 'service' | 'owner') => openStores(service.config, role) }
+    const store = { openNouns: (role: 'service' | 'owner') => openNouns(service.config, role) }
     const args = ['user', 'add', '--email', 'eve@example.com', '--username', 'eve', '--password-stdin']
     expect(await latchkey(store, args, { input: `${leaked}\n` })).toMatchObject({
       code: 1,

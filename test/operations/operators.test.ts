@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runCommand } from '../../src/commands/commands.js'
-import { openStores } from '../../src/commands/open-stores.js'
+import { openNouns } from '../../src/commands/open-nouns.js'
 import { usernameKey } from '../../src/domain/users/username.js'
 import { addAuthenticator } from '../support/authenticator.js'
 import { testPostgres, testServerUrl } from '../support/databases.js'
@@ -15,8 +15,8 @@ const hostile = 'Grace \u202e\u001b[31mHopper'
 
 let service: Latchkey
 let codes: Awaited<ReturnType<typeof addAuthenticator>>
-const stores = (role: 'service' | 'owner') => openStores(service.config, role)
-const command = (...args: string[]) => latchkey({ openStores: stores }, args)
+const openAsCommand = (role: 'service' | 'owner') => openNouns(service.config, role)
+const command = (...args: string[]) => latchkey({ openNouns: openAsCommand }, args)
 const json = async (...args: string[]) => {
   const { out, err, code } = await command(...args, '--json')
   expect({ err, code }).toEqual({ err: '', code: 0 })
@@ -166,7 +166,7 @@ describe('limits clear', () => {
     expect((await login('grace', 'wrong-Password-1', ofGrace)).status).toBe(401)
     const all = await command('limits', 'clear', '--all', '--yes')
     expect(all.out).toMatch(/^Cleared .*counters? of login/)
-    const opened = await stores('service')
+    const opened = await openAsCommand('service')
     const counters = await opened.limits.openCounters()
     expect(await counters?.keys()).toEqual([])
     await counters?.close()
@@ -268,7 +268,7 @@ describe('users and their sessions', () => {
 
   it('are told apart from the counters of a service without Redis', async () => {
     const config = { ...service.config, redisUrl: undefined }
-    const { out } = await latchkey({ openStores: (role) => openStores(config, role) }, ['user', 'show', 'ada'])
+    const { out } = await latchkey({ openNouns: (role) => openNouns(config, role) }, ['user', 'show', 'ada'])
     expect(out).toContain('Which limits refuse now is known only to the running service')
     expect(out).not.toContain('Redis')
   })
@@ -337,7 +337,7 @@ describe('events --follow', () => {
       stderr,
       environment: {},
       settings: async () => ({}),
-      openStores: stores,
+      openNouns: openAsCommand,
     })
     const pressCtrlC = () => {
       for (const listener of process.listeners('SIGINT')) if (!others.includes(listener)) listener('SIGINT')

@@ -21,8 +21,8 @@ it('an export is recorded before its first row, so that a closed pipe hides noth
     write: (_chunk, _encoding, done) => done(Object.assign(new Error(), { code: 'EPIPE' })),
   })
   const [stdin, stderr] = [new PassThrough(), new PassThrough()]
-  const { openStores } = store
-  const context = { stdin, stdout: closed, stderr, environment: {}, settings: async () => ({}), openStores }
+  const { openNouns } = store
+  const context = { stdin, stdout: closed, stderr, environment: {}, settings: async () => ({}), openNouns }
   expect(await runCommand(['user', 'export', '--with-password-hashes'], context)).toBe(0)
   expect(await reasonsOf('users_exported')).toContain('all users with password hashes')
 })

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { openStores } from '../../src/commands/open-stores.js'
+import { openNouns } from '../../src/commands/open-nouns.js'
 import { loadConfig } from '../../src/config.js'
 import { type Database, StoreUnavailable } from '../../src/platform/database/database.js'
 import {
@@ -145,9 +145,9 @@ describe('the embedded database', () => {
       await writer.kill()
       if (existsSync(directory)) expect(existsSync(join(directory, 'PG_VERSION'))).toBe(true)
     }
-    const stores = await openStores(loadConfig({ NODE_ENV: 'test', DATA_DIR: folder }), 'service')
-    await stores.database.ping()
-    await stores.close()
+    const nouns = await openNouns(loadConfig({ NODE_ENV: 'test', DATA_DIR: folder }), 'service')
+    await nouns.database.ping()
+    await nouns.close()
     expect(await readdir(folder)).toEqual(['database'])
   })
 
@@ -338,7 +338,7 @@ describe('commands that use the embedded database of a running service', () => {
     const started = process.cwd()
     process.chdir(folder)
     try {
-      await expect(openStores(loadConfig({ NODE_ENV: 'test' }), 'service')).rejects.toThrow('There is no database in')
+      await expect(openNouns(loadConfig({ NODE_ENV: 'test' }), 'service')).rejects.toThrow('There is no database in')
       expect(await readdir(folder)).toEqual([])
     } finally {
       process.chdir(started)

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openStores } from '../../src/commands/open-stores.js'
+import { openNouns } from '../../src/commands/open-nouns.js'
 import { loadConfig } from '../../src/config.js'
 import type { Consequences, Initiator } from '../../src/domain/accounts/account-change-columns.js'
 import { consequencesOf, isDeletion } from '../../src/domain/accounts/account-change-table.js'
@@ -65,17 +65,17 @@ describe('every kind of change of an account', () => {
   })
 
   const prepareAll = async () => {
-    const stores = await openStores(loadConfig(settings), 'service')
+    const nouns = await openNouns(loadConfig(settings), 'service')
     const prepared = []
     for (const { kind, initiator } of kindsByInitiator) {
-      const account = await prepareAccount(stores.database, stores, `${kind}-${initiator}`.replaceAll('_', '-'))
+      const account = await prepareAccount(nouns.database, nouns, `${kind}-${initiator}`.replaceAll('_', '-'))
       const row = consequencesOf(kind)
       const statement = isDeletion(row)
         ? 'delete from users where id = $1'
         : "update users set name = 'Changed' where id = $1"
       prepared.push({ ...account, kind, initiator, row, details: changeDetails[kind], statement })
     }
-    await stores.close()
+    await nouns.close()
     return prepared
   }
   type Account = (typeof accounts)[number]

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { startApp } from '../../src/app.js'
-import { openStores } from '../../src/commands/open-stores.js'
+import { openNouns } from '../../src/commands/open-nouns.js'
 import { loadConfig } from '../../src/config.js'
 import { OperatorError } from '../../src/lib/operator-error.js'
 import { DataDirectoryInUse } from '../../src/platform/database/directory-faults.js'
@@ -88,7 +88,7 @@ describe('a start that cannot succeed says why in one sentence and changes nothi
     const settings = { PROFILE_FIELDS_FILE: join(folder, 'none.json') }
     const said = await refusal(settings)
     expect(said).toContain('none.json')
-    const command = openStores(loadConfig({ DATA_DIR: folder, ...settings }), 'service')
+    const command = openNouns(loadConfig({ DATA_DIR: folder, ...settings }), 'service')
     await expect(command).rejects.toThrow(new OperatorError(said))
     expect(await readdir(folder)).not.toContain('database')
   })

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { CommandContext } from '../../src/commands/command.js'
-import { openStores } from '../../src/commands/open-stores.js'
+import { openNouns } from '../../src/commands/open-nouns.js'
 import { loadConfig } from '../../src/config.js'
 import type { Database } from '../../src/platform/database/database.js'
 import { openDatabase } from '../../src/platform/database/open.js'
@@ -62,23 +62,23 @@ export const testStores = [
   { name: 'the embedded database', open: openEmbeddedStore },
 ]
 
-export type CommandStore = { database: Database; openStores: CommandContext['openStores']; drop(): Promise<void> }
+export type CommandStore = { database: Database; openNouns: CommandContext['openNouns']; drop(): Promise<void> }
 
 /** PostgreSQL for the commands, opened once and kept open between them. */
 export const openCommandStore = async (settings: Record<string, string> = {}): Promise<CommandStore> => {
   const { url, drop } = await freshPostgres()
-  const stores = await openStores(
+  const nouns = await openNouns(
     loadConfig({ NODE_ENV: 'test', BCRYPT_COST: '10', DATABASE_URL: url, ...settings }),
     'owner',
   )
   return {
-    database: stores.database,
-    openStores: async () => ({ ...stores, close: async () => {} }),
-    drop: () => stores.close().then(drop),
+    database: nouns.database,
+    openNouns: async () => ({ ...nouns, close: async () => {} }),
+    drop: () => nouns.close().then(drop),
   }
 }
 
 /** For commands that never get as far as a database. */
-export const noStore: Pick<CommandStore, 'openStores'> = {
-  openStores: () => Promise.reject(new Error('No database was expected to be opened')),
+export const noStore: Pick<CommandStore, 'openNouns'> = {
+  openNouns: () => Promise.reject(new Error('No database was expected to be opened')),
 }

@@ -28,7 +28,7 @@ type Options = {
 
 /** Runs a command as an operator at a terminal would, or a script without one. */
 export const latchkey = async (
-  { openStores }: Pick<CommandStore, 'openStores'>,
+  { openNouns }: Pick<CommandStore, 'openNouns'>,
   args: string[],
   { input, typed, environment = {}, settings = async () => environment, interruptedAfter }: Options = {},
 ) => {
@@ -54,7 +54,7 @@ export const latchkey = async (
     stderr,
     environment,
     settings,
-    openStores,
+    openNouns,
   })
   return { code, out: out(), err: err(), modes }
 }

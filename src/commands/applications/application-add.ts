@@ -1,5 +1,5 @@
 import { isOnOwnHost, ownHostWarning } from '../../domain/applications/application-addresses.js'
-import { type Command, operator, print, readArguments, withStores } from '../command.js'
+import { type Command, operator, print, readArguments, withNouns } from '../command.js'
 import { printableJson, printableText } from '../terminal/printable-json.js'
 import { throwIfRefused } from './application-faults.js'
 import { newApplicationOptions, readNewApplication } from './application-options.js'
@@ -41,7 +41,7 @@ ${optionsHelp}
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, newApplicationOptions, ['NAME'])
     const { application, program } = readNewApplication(positionals[0] ?? '', values)
-    return withStores(context, 'service', async ({ applicationChanges, issuer }) => {
+    return withNouns(context, 'service', async ({ applicationChanges, issuer }) => {
       const added = throwIfRefused(await applicationChanges.add(application, operator(context)), application.name)
       const { id, name, home, redirectAddresses } = added.application
       const { secret } = added

@@ -1,4 +1,4 @@
-import { type Command, operator, print, readArguments, withStores } from '../command.js'
+import { type Command, operator, print, readArguments, withNouns } from '../command.js'
 import { printableJson, printableText } from '../terminal/printable-json.js'
 import { optionsHelp } from './application-add.js'
 import { throwIfRefused } from './application-faults.js'
@@ -22,9 +22,9 @@ ${optionsHelp}
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, changeOptions, ['APPLICATION'])
     const change = readChange(values)
-    return withStores(context, 'service', async (stores) => {
-      const { id, name: formerName } = await requireApplication(stores, positionals[0] ?? '')
-      const changed = throwIfRefused(await stores.applicationChanges.change(id, change, operator(context)), formerName)
+    return withNouns(context, 'service', async (nouns) => {
+      const { id, name: formerName } = await requireApplication(nouns, positionals[0] ?? '')
+      const changed = throwIfRefused(await nouns.applicationChanges.change(id, change, operator(context)), formerName)
       const { application, summary } = changed
       const name = printableText(application.name)
       const message =

@@ -1,4 +1,4 @@
-import { type Command, operator, print, readArguments, withStores } from '../command.js'
+import { type Command, operator, print, readArguments, withNouns } from '../command.js'
 import { printableJson, printableText } from '../terminal/printable-json.js'
 import { quoteCommand } from '../terminal/quote-command.js'
 import { throwIfRefused } from './application-faults.js'
@@ -18,9 +18,9 @@ the new one into the application, then \`latchkey application secret remove APPL
   printsOnce: true,
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, json, ['APPLICATION'])
-    return withStores(context, 'service', async (stores) => {
-      const { id: applicationId, name } = await requireApplication(stores, positionals[0] ?? '')
-      const added = throwIfRefused(await stores.applicationChanges.addSecret(applicationId, operator(context)), name)
+    return withNouns(context, 'service', async (nouns) => {
+      const { id: applicationId, name } = await requireApplication(nouns, positionals[0] ?? '')
+      const added = throwIfRefused(await nouns.applicationChanges.addSecret(applicationId, operator(context)), name)
       const { id, secret } = added
       const next = quoteCommand('application secret remove', name)
       const message = `${secret}\nThe secret is shown only now. When ${printableText(name)} uses it: ${next}`
@@ -40,9 +40,9 @@ The older of two, or the one whose id \`latchkey application show\` prints. It s
 
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, json, ['APPLICATION', '[SECRET]'])
-    return withStores(context, 'service', async (stores) => {
-      const { id: applicationId, name } = await requireApplication(stores, positionals[0] ?? '')
-      const { applicationChanges } = stores
+    return withNouns(context, 'service', async (nouns) => {
+      const { id: applicationId, name } = await requireApplication(nouns, positionals[0] ?? '')
+      const { applicationChanges } = nouns
       const { id } = throwIfRefused(
         await applicationChanges.removeSecret(applicationId, positionals[1], operator(context)),
         name,

@@ -1,6 +1,6 @@
 import type { Application } from '../../domain/applications/application.js'
 import { seconds } from '../../lib/durations.js'
-import { type Command, operator, print, readArguments, type Stores, withStores } from '../command.js'
+import { type Command, type CommandNouns, operator, print, readArguments, withNouns } from '../command.js'
 import { printList } from '../terminal/print-list.js'
 import { printableJson, printableText } from '../terminal/printable-json.js'
 import { asTable } from '../terminal/table.js'
@@ -26,7 +26,7 @@ export const applicationList: Command = {
 
   run: async (args, context) => {
     const { values } = readArguments(args, json, [])
-    return withStores(context, 'service', async ({ applications }) => {
+    return withNouns(context, 'service', async ({ applications }) => {
       const all = await applications.list()
       const none = 'There are no applications. Add one with: latchkey application add'
       await printList(context, all, { json: values.json, asTable: asLines, none })
@@ -57,7 +57,7 @@ const fieldsOf = (application: Application, issuer: string) => [
   ['created', application.createdAt.toISOString()],
 ]
 
-const readDetails = async ({ applicationSecrets, applicationErrors }: Stores, { id }: Application) => ({
+const readDetails = async ({ applicationSecrets, applicationErrors }: CommandNouns, { id }: Application) => ({
   secrets: await applicationSecrets.list(id),
   ...(await applicationErrors.list(id)),
 })
@@ -77,18 +77,18 @@ separately, not as an error.
 
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, json, ['APPLICATION'])
-    return withStores(context, 'service', async (stores) => {
-      const application = await requireApplication(stores, positionals[0] ?? '')
-      const { secrets, errors, normalEnds } = await readDetails(stores, application)
+    return withNouns(context, 'service', async (nouns) => {
+      const application = await requireApplication(nouns, positionals[0] ?? '')
+      const { secrets, errors, normalEnds } = await readDetails(nouns, application)
       if (values.json) {
         await print(
           context.stdout,
-          printableJson({ ...application, issuer: stores.issuer, secrets, errors, normalEnds }),
+          printableJson({ ...application, issuer: nouns.issuer, secrets, errors, normalEnds }),
         )
         return 0
       }
       const secretTexts = secrets.map(({ id, createdAt }) => `${id} of ${createdAt.toISOString().slice(0, 10)}`)
-      const fields = [...fieldsOf(application, stores.issuer), ...rowsFor('secret', secretTexts)]
+      const fields = [...fieldsOf(application, nouns.issuer), ...rowsFor('secret', secretTexts)]
       const parts = [
         asTable(fields),
         errors.length > 0 ? problemLines('Last errors:', errors) : 'No errors are known.',
@@ -112,10 +112,10 @@ signed-in users is deleted only with --yes. APPLICATION is a name or an id.
 
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, { yes: { type: 'boolean' }, ...json }, ['APPLICATION'])
-    return withStores(context, 'service', async (stores) => {
-      const { id, name } = await requireApplication(stores, positionals[0] ?? '')
+    return withNouns(context, 'service', async (nouns) => {
+      const { id, name } = await requireApplication(nouns, positionals[0] ?? '')
       const alsoIfUsed = values.yes ?? false
-      throwIfRefused(await stores.applicationChanges.delete(id, operator(context), alsoIfUsed), name)
+      throwIfRefused(await nouns.applicationChanges.delete(id, operator(context), alsoIfUsed), name)
       const message = `Deleted ${printableText(name)}.`
       await print(context.stdout, values.json ? printableJson({ id, name, deleted: true }) : message)
       return 0

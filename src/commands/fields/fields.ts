@@ -6,11 +6,11 @@ import {
   type Command,
   type CommandContext,
   CommandFailure,
+  type CommandNouns,
   operator,
   print,
   readArguments,
-  type Stores,
-  withStores,
+  withNouns,
 } from '../command.js'
 import { printList } from '../terminal/print-list.js'
 import { printableJson } from '../terminal/printable-json.js'
@@ -19,7 +19,7 @@ import { fieldTypesOf } from './field-types.js'
 
 const noFieldsText = 'PROFILE_FIELDS_FILE is not set, and no user has a value.'
 
-const rowsOf = async ({ profileFields }: Stores) => {
+const rowsOf = async ({ profileFields }: CommandNouns) => {
   const counts = new Map((await profileFields.count()).map(({ key, users }) => [key, users]))
   const rowsInFile = profileFields.definitions.map(({ key, type, labels, required, registration, editedBy }) => ({
     key,
@@ -62,14 +62,14 @@ Lists the fields of PROFILE_FIELDS_FILE, and those that have left the file while
 
   run: async (args, context) => {
     const { values } = readArguments(args, { json: { type: 'boolean' } }, [])
-    return withStores(context, 'service', async (stores) => {
+    return withNouns(context, 'service', async (nouns) => {
       const options = {
         json: values.json,
         asJson: (row: Row) => printableJson(row),
         asTable: asLines,
         none: noFieldsText,
       }
-      await printList(context, await rowsOf(stores), options)
+      await printList(context, await rowsOf(nouns), options)
       return 0
     })
   },
@@ -92,10 +92,10 @@ and \`OperatorFieldChanges\` what the service API takes. It opens no database.`,
   },
 }
 
-const purge = async (stores: Stores, key: string, context: CommandContext) => {
-  const purgedUsers = await stores.profileFields.purge(key)
+const purge = async (nouns: CommandNouns, key: string, context: CommandContext) => {
+  const purgedUsers = await nouns.profileFields.purge(key)
   if (purgedUsers > 0)
-    await stores.events.record({ kind: 'field_purged', reason: `${key}, ${purgedUsers} users` }, operator(context))
+    await nouns.events.record({ kind: 'field_purged', reason: `${key}, ${purgedUsers} users` }, operator(context))
   return purgedUsers
 }
 
@@ -113,17 +113,17 @@ instance first. This cannot be taken back.
     const options = { yes: { type: 'boolean' }, json: { type: 'boolean' } } as const
     const { values, positionals } = readArguments(args, options, ['KEY'])
     const [key = ''] = positionals
-    return withStores(context, 'service', async (stores) => {
-      if (stores.profileFields.definitions.some((each) => each.key === key))
+    return withNouns(context, 'service', async (nouns) => {
+      if (nouns.profileFields.definitions.some((each) => each.key === key))
         throw new CommandFailure(
           `PROFILE_FIELDS_FILE still has the field ${key}. Take it out and restart every instance first.`,
         )
-      const users = (await stores.profileFields.count()).find((each) => each.key === key)?.users ?? 0
+      const users = (await nouns.profileFields.count()).find((each) => each.key === key)?.users ?? 0
       if (users > 0 && !values.yes)
         throw new CommandFailure(
           `${countText(users, 'user')} would lose the value of ${JSON.stringify(key)} for good. Add --yes to do it.`,
         )
-      const purgedUsers = await purge(stores, key, context)
+      const purgedUsers = await purge(nouns, key, context)
       const message = `Deleted the value of ${countText(purgedUsers, 'user')}.`
       await print(context.stdout, values.json ? printableJson({ key, users: purgedUsers }) : message)
       return 0

@@ -1,7 +1,7 @@
 import { isRefused, type Refused } from '../../contract/outcome.js'
 import type { Group } from '../../domain/groups/groups.js'
 import { countText } from '../../lib/count-text.js'
-import { type Command, CommandFailure, operator, print, readArguments, withStores } from '../command.js'
+import { type Command, CommandFailure, operator, print, readArguments, withNouns } from '../command.js'
 import { printList } from '../terminal/print-list.js'
 import { printableJson, printableText } from '../terminal/printable-json.js'
 import { quoteCommand } from '../terminal/quote-command.js'
@@ -24,7 +24,7 @@ hyphens, with a letter or a digit first. Members join with \`latchkey user group
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, json, ['NAME'])
     const name = groupNameFrom(positionals[0] ?? '')
-    return withStores(context, 'service', async ({ groups }) => {
+    return withNouns(context, 'service', async ({ groups }) => {
       const added = await groups.add(name, operator(context))
       const members = (await groups.list()).find((each) => each.name === name)?.members ?? 0
       const message = added
@@ -50,7 +50,7 @@ export const groupList: Command = {
 
   run: async (args, context) => {
     const { values } = readArguments(args, json, [])
-    return withStores(context, 'service', async ({ groups }) => {
+    return withNouns(context, 'service', async ({ groups }) => {
       const all = await groups.list()
       await printList(context, all, { json: values.json, asTable: asLines, none: 'There are no groups.' })
       return 0
@@ -101,7 +101,7 @@ They lose it within two seconds, and stay signed in. If the command is interrupt
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, { yes: { type: 'boolean' }, ...json }, ['NAME'])
     const name = groupNameFrom(positionals[0] ?? '')
-    return withStores(context, 'service', async ({ groupChanges }) => {
+    return withNouns(context, 'service', async ({ groupChanges }) => {
       const alsoWithMembers = values.yes ?? false
       const deleted = await groupChanges.deleteGroup(operator(context), name, { alsoWithMembers })
       if (isRefused(deleted)) throw new CommandFailure(whyNotDeleted(deleted, name))

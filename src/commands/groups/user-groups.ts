@@ -1,7 +1,7 @@
 import { maxGroups } from '../../contract/groups.js'
 import { isRefused } from '../../contract/outcome.js'
 import { longestAccessToken } from '../../domain/tokens/token-length.js'
-import { type Command, CommandFailure, operator, print, readArguments, withStores } from '../command.js'
+import { type Command, CommandFailure, operator, print, readArguments, withNouns } from '../command.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { requireUser, throwIfDeleted } from '../users/find-user.js'
 import { groupNameFrom } from './group-name.js'
@@ -34,8 +34,8 @@ username, an email or an id.
     const remove = namesFrom(values.remove)
     const groupInBoth = add.find((name) => remove.includes(name))
     if (groupInBoth !== undefined) throw new CommandFailure(`--add and --remove name the same group: ${groupInBoth}.`)
-    return withStores(context, 'service', async (stores) => {
-      const user = await requireUser(stores, positionals[0] ?? '')
+    return withNouns(context, 'service', async (nouns) => {
+      const user = await requireUser(nouns, positionals[0] ?? '')
       const { id, username } = user
       const printGroups = (groups: readonly string[], changed: boolean) =>
         print(
@@ -46,7 +46,7 @@ username, an email or an id.
         await printGroups(user.groups, false)
         return 0
       }
-      const outcome = await stores.groupChanges.change({ userId: id, client: operator(context) }, { add, remove })
+      const outcome = await nouns.groupChanges.change({ userId: id, client: operator(context) }, { add, remove })
       const changed = throwIfDeleted(outcome, username)
       if (isRefused(changed)) throw new CommandFailure(whyRefused(changed, username))
       await printGroups(changed.user.groups, changed.result)

@@ -15,12 +15,12 @@ import { countText } from '../../lib/count-text.js'
 import {
   type Command,
   type CommandContext,
+  type CommandNouns,
   operator,
   print,
   readArguments,
-  type Stores,
   UsageFault,
-  withStores,
+  withNouns,
 } from '../command.js'
 import { exitCodes, watchForInterruption } from '../terminal/interruption.js'
 import { printableJson } from '../terminal/printable-json.js'
@@ -98,7 +98,7 @@ const collectIgnored = (fieldNamed: ImportFieldNamed) => {
 
 /** Collects users into batches and writes each batch with one statement. Remarks are reported in the order of their lines. */
 const createImporter = (
-  { bulkUsers, tokens, clock, profileFields, configuredProviders: providers }: Stores,
+  { bulkUsers, tokens, clock, profileFields, configuredProviders: providers }: CommandNouns,
   { forms, dryRun }: Plan,
   knownGroups: ReadonlySet<string>,
   report: (remark: Remark) => Promise<void>,
@@ -157,7 +157,7 @@ const createImporter = (
 /** Records and prints the counts, also after an interruption: the users who were added stay, and the next run continues. */
 const reportCounts = async (
   { counts, ignored, dryRun, json }: { counts: Counts; ignored: ReadonlySet<string> } & Pick<Plan, 'dryRun' | 'json'>,
-  { events }: Stores,
+  { events }: CommandNouns,
   context: CommandContext,
 ) => {
   const { added, existed, refused, groups } = counts
@@ -168,16 +168,16 @@ const reportCounts = async (
   await print(context.stdout, json ? asJson() : summary(counts, ignored, dryRun))
 }
 
-const importAll = async (stores: Stores, input: Input, plan: Plan, context: CommandContext) => {
+const importAll = async (nouns: CommandNouns, input: Input, plan: Plan, context: CommandContext) => {
   const { readUserRecords } = await import('./user-records.js')
   const progress = createProgress(context.stderr, input.size)
-  const knownGroups = new Set((await stores.groups.list()).map(({ name }) => name))
-  const importer = createImporter(stores, plan, knownGroups, async ({ line, text }) => {
+  const knownGroups = new Set((await nouns.groups.list()).map(({ name }) => name))
+  const importer = createImporter(nouns, plan, knownGroups, async ({ line, text }) => {
     progress.clear()
     await print(context.stderr, `line ${line}: ${text}`)
   })
   const { fieldNamed, ignored } = collectIgnored(
-    importFieldsWith(stores.configuredProviders, stores.profileFields.definitions),
+    importFieldsWith(nouns.configuredProviders, nouns.profileFields.definitions),
   )
   let bytesRead = 0
   let rows = 0
@@ -201,7 +201,7 @@ const importAll = async (stores: Stores, input: Input, plan: Plan, context: Comm
     interruption.forget()
     progress.clear()
     // Nothing was imported from input that is empty or has no columns, so there is nothing to count.
-    if (rows > 0 || isDone) await reportCounts({ counts: importer.counts, ignored, ...plan }, stores, context)
+    if (rows > 0 || isDone) await reportCounts({ counts: importer.counts, ignored, ...plan }, nouns, context)
   }
   return { ...importer.counts, interruptedBy: interruption.signal() }
 }
@@ -278,14 +278,14 @@ The exit code is 0 if every row was valid, and 1 if some were refused. Ctrl-C st
     const saltedHex = saltedHexFrom(values['salted-hex'])
     const { bcryptCost } = loadConfig(await context.settings())
     const { input, firebase } = await openFiles(positionals[0] ?? '', values['firebase-config'], context)
-    return withStores(context, 'service', async (stores) => {
+    return withNouns(context, 'service', async (nouns) => {
       const plan = {
         format,
         forms: { firebase, saltedHex, bcryptCost },
         dryRun: values['dry-run'] ?? false,
         json: values.json ?? false,
       }
-      const { refused, interruptedBy } = await importAll(stores, input, plan, context)
+      const { refused, interruptedBy } = await importAll(nouns, input, plan, context)
       if (!interruptedBy) return refused === 0 ? 0 : 1
       await print(context.stderr, 'Interrupted: run the same command again to import the rest.')
       return exitCodes[interruptedBy]

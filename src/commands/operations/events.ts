@@ -6,12 +6,12 @@ import { parseDate } from '../../lib/parse-date.js'
 import {
   type Command,
   type CommandContext,
+  type CommandNouns,
   limitFrom,
   print,
   readArguments,
-  type Stores,
   UsageFault,
-  withStores,
+  withNouns,
 } from '../command.js'
 import { printList } from '../terminal/print-list.js'
 import { eventAsJson, eventsAsTable, followedHeading, followedLine } from './event-lines.js'
@@ -65,11 +65,11 @@ const wrapWords = (words: readonly string[], indent: string, width = 118) =>
     return `${indent}${line}`.length + next.length > width ? `${text.trimEnd()}\n${indent}${next}` : text + next
   }, '')
 
-const searchFor = async (stores: Stores, userName: string | undefined) => {
-  if (userName === undefined) return { find: stores.events.between, note: undefined }
-  const user = await stores.users.findNamed(userName)
+const searchFor = async (nouns: CommandNouns, userName: string | undefined) => {
+  if (userName === undefined) return { find: nouns.events.between, note: undefined }
+  const user = await nouns.users.findNamed(userName)
   const note = user ? undefined : `There is no user ${JSON.stringify(userName)}: these are attempts under that name.`
-  const find = (query: EventQuery) => stores.events.about({ name: userName, ...(user && { userId: user.id }) }, query)
+  const find = (query: EventQuery) => nouns.events.about({ name: userName, ...(user && { userId: user.id }) }, query)
   return { find, note }
 }
 
@@ -146,8 +146,8 @@ requestId of the log lines of the same request.
     const until = new Date(momentFrom('--until', values.until ?? '0s', now).getTime() + 1)
     const limit = limitFrom(values.limit ?? '100', maxAtOnce)
     if (since >= until) throw new UsageFault('--since is later than --until.')
-    return withStores(context, 'service', async (stores) => {
-      const { find, note } = await searchFor(stores, values.user)
+    return withNouns(context, 'service', async (nouns) => {
+      const { find, note } = await searchFor(nouns, values.user)
       if (note) await print(context.stderr, note)
       const query = { since, until, limit, ...filters }
       const listing = { query, find, json: values.json ?? false }

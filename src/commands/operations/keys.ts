@@ -7,11 +7,11 @@ import {
   type Command,
   type CommandContext,
   CommandFailure,
+  type CommandNouns,
   operator,
   print,
   readArguments,
-  type Stores,
-  withStores,
+  withNouns,
 } from '../command.js'
 import { printList } from '../terminal/print-list.js'
 import { printableJson } from '../terminal/printable-json.js'
@@ -32,7 +32,10 @@ const signsWithKeyPair = async ({ settings }: CommandContext) =>
 const stateOf = (state: ListedKey['state'], isSigning: boolean) =>
   isSigning || state === 'unopened' ? state : ('checks' as const)
 
-const listAll = async ({ signingKeys, applicationKeys }: Stores, isSigning: boolean): Promise<KeyOfAnyPurpose[]> => [
+const listAll = async (
+  { signingKeys, applicationKeys }: CommandNouns,
+  isSigning: boolean,
+): Promise<KeyOfAnyPurpose[]> => [
   ...(await signingKeys.list()).map((key) => ({
     ...key,
     purpose: 'access_tokens' as const,
@@ -84,8 +87,8 @@ applications, at /api/auth/keys; each in the order in which they sign. STATE is 
 
   run: async (args, context) => {
     const { values } = readArguments(args, { json: { type: 'boolean' } }, [])
-    return withStores(context, 'service', async (stores) => {
-      const keys = await listAll(stores, await signsWithKeyPair(context))
+    return withNouns(context, 'service', async (nouns) => {
+      const keys = await listAll(nouns, await signsWithKeyPair(context))
       await printList(context, keys, { json: values.json, asTable: asLines, none: 'There are no keys.' })
       if (keys.some(({ purpose }) => purpose === 'access_tokens')) await noteWhoSigns(context)
       return 0
@@ -139,9 +142,9 @@ const unopenedMessage =
   'Nothing was changed: the keys cannot be opened with SEALING_KEY. Run this with the settings of the service. If the key that sealed them is lost: latchkey keys rotate --compromised --yes'
 
 /** Looks at the keys of both kinds first, so that nothing is changed if one of them cannot be opened. */
-const rotateBoth = async (stores: Stores, forAccessTokens: boolean) => {
-  const { signingKeys, applicationKeys } = stores
-  if ((await listAll(stores, true)).some(({ state }) => state === 'unopened')) return undefined
+const rotateBoth = async (nouns: CommandNouns, forAccessTokens: boolean) => {
+  const { signingKeys, applicationKeys } = nouns
+  if ((await listAll(nouns, true)).some(({ state }) => state === 'unopened')) return undefined
   const idTokens = await applicationKeys.rotate()
   if (idTokens && !forAccessTokens) return { accessTokens: [], idTokens }
   const accessToken = idTokens && (await signingKeys.rotate())
@@ -149,11 +152,11 @@ const rotateBoth = async (stores: Stores, forAccessTokens: boolean) => {
 }
 
 const rotate = (context: CommandContext, forAccessTokens: boolean) =>
-  withStores(context, 'service', async (stores): Promise<RotationOfBoth> => {
-    const made = await rotateBoth(stores, forAccessTokens)
+  withNouns(context, 'service', async (nouns): Promise<RotationOfBoth> => {
+    const made = await rotateBoth(nouns, forAccessTokens)
     if (!made) throw new CommandFailure(unopenedMessage)
     for (const key of [...made.accessTokens, ...made.idTokens])
-      if (key.isNew) await stores.events.record({ kind: 'signing_key_made', reason: nameOf(key) }, operator(context))
+      if (key.isNew) await nouns.events.record({ kind: 'signing_key_made', reason: nameOf(key) }, operator(context))
     const rotated = (keys: readonly (Omit<RotatedKey, 'signsNow'> & { now: Date })[]): Rotation => ({
       keys: keys.map(({ now, ...key }) => ({ ...key, signsNow: key.signsFrom <= now })),
       withdrawn: [],
@@ -162,14 +165,17 @@ const rotate = (context: CommandContext, forAccessTokens: boolean) =>
   })
 
 /** Withdraws all keys. A new key is made only if `isKeyWanted`. */
-const replaceAccessTokenKeys = async (signingKeys: Stores['signingKeys'], isKeyWanted: boolean): Promise<Rotation> => {
+const replaceAccessTokenKeys = async (
+  signingKeys: CommandNouns['signingKeys'],
+  isKeyWanted: boolean,
+): Promise<Rotation> => {
   if (!isKeyWanted) return { ...emptyRotation, withdrawn: await signingKeys.withdrawAll() }
   const { id, signsFrom, removed } = await signingKeys.replaceAll()
   return { keys: [{ id, signsFrom, isNew: true, signsNow: true }], withdrawn: removed }
 }
 
 const replaceAll = (context: CommandContext, forAccessTokens: boolean) =>
-  withStores(context, 'service', async ({ signingKeys, applicationKeys, events }): Promise<RotationOfBoth> => {
+  withNouns(context, 'service', async ({ signingKeys, applicationKeys, events }): Promise<RotationOfBoth> => {
     const record = async ({ keys, withdrawn }: Rotation) => {
       if (keys.length + withdrawn.length === 0) return
       const listOf = (names: readonly string[]) => names.join(', ') || 'none'

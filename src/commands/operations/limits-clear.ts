@@ -6,12 +6,12 @@ import {
   type Command,
   type CommandContext,
   CommandFailure,
+  type CommandNouns,
   operator,
   print,
   readArguments,
-  type Stores,
   UsageFault,
-  withStores,
+  withNouns,
 } from '../command.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { quoteCommandWith } from '../terminal/quote-command.js'
@@ -46,8 +46,8 @@ const clearedDevices = (counters: readonly Counter[], { username }: { username: 
 
 /** Runs `work` with the counters in Redis. Without Redis it returns undefined. */
 const withCounters = async <Result>(
-  { limits }: Stores,
-  work: (counters: NonNullable<Awaited<ReturnType<Stores['limits']['openCounters']>>>) => Promise<Result>,
+  { limits }: CommandNouns,
+  work: (counters: NonNullable<Awaited<ReturnType<CommandNouns['limits']['openCounters']>>>) => Promise<Result>,
 ) => {
   const counters = await limits.openCounters()
   if (!counters) return undefined
@@ -63,8 +63,8 @@ const clearedText = (cleared: readonly Cleared[]) =>
     .map(({ limit, subject, used }) => `${limit} of ${subject}${used === undefined ? '' : ` (${used} counted)`}`)
     .join(', ')
 
-const clearNetwork = async (stores: Stores, network: string): Promise<Outcome> => {
-  const removed = await withCounters(stores, (counters) => counters.remove(keysOfNetwork(network)))
+const clearNetwork = async (nouns: CommandNouns, network: string): Promise<Outcome> => {
+  const removed = await withCounters(nouns, (counters) => counters.remove(keysOfNetwork(network)))
   if (!removed) throw new CommandFailure(inMemoryHint)
   const cleared = removed.filter(isUsed).map(describeCounter)
   return {
@@ -75,22 +75,22 @@ const clearNetwork = async (stores: Stores, network: string): Promise<Outcome> =
 }
 
 /** The networks from which the user was refused in the last hour. They are only named: other users share their limits. */
-const refusedNetworks = async (stores: Stores, user: { id: string; username: string }) => {
-  const now = stores.clock.now().getTime()
+const refusedNetworks = async (nouns: CommandNouns, user: { id: string; username: string }) => {
+  const now = nouns.clock.now().getTime()
   const query = {
     since: new Date(now - 60 * 60_000),
     until: new Date(now + 60_000),
     kind: 'rate_limited',
     limit: 100,
   } as const
-  const events = await stores.events.about({ userId: user.id, name: user.username }, query)
+  const events = await nouns.events.about({ userId: user.id, name: user.username }, query)
   return networksOf(events.filter(({ userId }) => userId === null).map(({ ip }) => ip))
 }
 
-const clearUser = async (stores: Stores, userName: string, context: CommandContext): Promise<Outcome> => {
-  const user = await requireUser(stores, userName)
+const clearUser = async (nouns: CommandNouns, userName: string, context: CommandContext): Promise<Outcome> => {
+  const user = await requireUser(nouns, userName)
   const clearedCounters = throwIfDeleted(
-    await stores.clearLimits({ userId: user.id, client: operator(context) }),
+    await nouns.clearLimits({ userId: user.id, client: operator(context) }),
     user.username,
   )
   const cleared = [
@@ -99,7 +99,7 @@ const clearUser = async (stores: Stores, userName: string, context: CommandConte
     ...clearedDevices(clearedCounters.devices, user),
     ...clearedCounters.accountAndSessions.map(describeCounter),
   ]
-  const networks = await refusedNetworks(stores, user)
+  const networks = await refusedNetworks(nouns, user)
   return {
     cleared,
     says: cleared.length > 0 ? `Cleared ${clearedText(cleared)}.` : `Nothing was counted for ${user.username}.`,
@@ -113,9 +113,9 @@ const clearUser = async (stores: Stores, userName: string, context: CommandConte
   }
 }
 
-const clearAll = async (stores: Stores): Promise<Outcome> => {
-  const accounts = await stores.codeWaits.forgetAll()
-  const removed = await withCounters(stores, async (counters) =>
+const clearAll = async (nouns: CommandNouns): Promise<Outcome> => {
+  const accounts = await nouns.codeWaits.forgetAll()
+  const removed = await withCounters(nouns, async (counters) =>
     counters.remove((await counters.keys()).filter(isLimitKey)),
   )
   const byLimit = new Map([['codes', accounts]])
@@ -133,10 +133,10 @@ const clearAll = async (stores: Stores): Promise<Outcome> => {
 }
 
 /** Records what was cleared for a network or for all. What is cleared for a user, `clearLimits` records itself. */
-const recordClearing = async ({ cleared }: Outcome, what: string, stores: Stores, context: CommandContext) => {
+const recordClearing = async ({ cleared }: Outcome, what: string, nouns: CommandNouns, context: CommandContext) => {
   if (cleared.length === 0) return
   const reason = `${what}: ${[...new Set(cleared.map(({ limit }) => limit))].join(' ')}`
-  await stores.events.record({ kind: 'limits_cleared', reason }, operator(context))
+  await nouns.events.record({ kind: 'limits_cleared', reason }, operator(context))
 }
 
 const report = async ({ cleared, says, hints }: Outcome, json: boolean, context: CommandContext) => {
@@ -178,11 +178,11 @@ an hour for reset mails, after 1 to 24 hours for wrong codes of an account.
       throw new UsageFault('--network takes an IPv4 or IPv6 address.')
     if (all && !values.yes)
       throw new CommandFailure('This forgets all failed attempts, also those of attackers. Add --yes to do it.')
-    return withStores(context, 'service', async (stores) => {
+    return withNouns(context, 'service', async (nouns) => {
       const json = values.json ?? false
-      if (user !== undefined) return report(await clearUser(stores, user, context), json, context)
-      const outcome = network === undefined ? await clearAll(stores) : await clearNetwork(stores, network)
-      await recordClearing(outcome, network === undefined ? 'all' : `network ${network}`, stores, context)
+      if (user !== undefined) return report(await clearUser(nouns, user, context), json, context)
+      const outcome = network === undefined ? await clearAll(nouns) : await clearNetwork(nouns, network)
+      await recordClearing(outcome, network === undefined ? 'all' : `network ${network}`, nouns, context)
       return report(outcome, json, context)
     })
   },

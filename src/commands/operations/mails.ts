@@ -2,7 +2,7 @@ import { mailEventKinds } from '../../contract/events.js'
 import type { EventQuery, StoredEvent } from '../../domain/events/events.js'
 import type { MailOwner, WaitingMail } from '../../domain/mails/waiting-mails.js'
 import { days } from '../../lib/durations.js'
-import { type Command, limitFrom, print, readArguments, type Stores, withStores } from '../command.js'
+import { type Command, type CommandNouns, limitFrom, print, readArguments, withNouns } from '../command.js'
 import { printList } from '../terminal/print-list.js'
 import { asTable } from '../terminal/table.js'
 
@@ -55,7 +55,7 @@ const lineOfEvent = (event: StoredEvent): MailLine => {
 
 /** Finds the events of mails that were accepted, refused or given up, the newest first. */
 const findMailEvents = (
-  { events, clock }: Stores,
+  { events, clock }: CommandNouns,
   limit: number,
   owner: (MailOwner & { name: string }) | undefined,
 ) => {
@@ -69,8 +69,8 @@ const findMailEvents = (
   return owner ? events.about(owner, query) : events.between(query)
 }
 
-const ownerOf = async (stores: Stores, userName: string) => {
-  const user = await stores.users.findNamed(userName)
+const ownerOf = async (nouns: CommandNouns, userName: string) => {
+  const user = await nouns.users.findNamed(userName)
   return user ? { userId: user.id, email: user.email, name: user.email } : { email: userName, name: userName }
 }
 
@@ -109,10 +109,10 @@ the log of that server knows.
       [],
     )
     const limit = limitFrom(values.limit, maxAtOnce)
-    return withStores(context, 'service', async (stores) => {
-      const owner = values.user === undefined ? undefined : await ownerOf(stores, values.user)
-      const waiting = await stores.waitingMails.list(limit + 1, owner)
-      const mailEvents = await findMailEvents(stores, limit + 1, owner)
+    return withNouns(context, 'service', async (nouns) => {
+      const owner = values.user === undefined ? undefined : await ownerOf(nouns, values.user)
+      const waiting = await nouns.waitingMails.list(limit + 1, owner)
+      const mailEvents = await findMailEvents(nouns, limit + 1, owner)
       const lines = [...waiting.slice(0, limit).map(lineOfWaitingMail), ...mailEvents.slice(0, limit).map(lineOfEvent)]
       const none = `No mail waits, and none was sent in ${shownPeriod / days} days.`
       await printList(context, lines, { json: values.json, asTable: asLines, none })

@@ -23,7 +23,7 @@ import {
   print,
   readArguments,
   UsageFault,
-  withStores,
+  withNouns,
 } from '../command.js'
 import { printableJson } from '../terminal/printable-json.js'
 
@@ -39,7 +39,7 @@ const readKeys = async (path: string) => {
 /** A failure does not stop the command, because the key works without the database. Returns why nothing was recorded, or undefined. */
 const recordEvent = async (name: string, context: CommandContext) => {
   try {
-    await withStores(context, 'service', ({ events }) =>
+    await withNouns(context, 'service', ({ events }) =>
       events.record({ kind: 'service_key_added', reason: name }, operator(context)),
     )
     return undefined

@@ -1,6 +1,6 @@
 import { isProviderId, providerLabel } from '../../contract/providers.js'
 import type { Stats } from '../../domain/stats/stats.js'
-import { type Command, print, readArguments, withStores } from '../command.js'
+import { type Command, print, readArguments, withNouns } from '../command.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { asTable } from '../terminal/table.js'
 import { momentFrom } from './events.js'
@@ -76,8 +76,8 @@ Counts users, sessions and what waits, and the events since a time. Active users
   run: async (args, context) => {
     const { values } = readArguments(args, { since: { type: 'string', default: '24h' }, json: { type: 'boolean' } }, [])
     const since = momentFrom('--since', values.since, new Date())
-    return withStores(context, 'service', async (stores) => {
-      const counts = asObject(await stores.stats.since(since), since)
+    return withNouns(context, 'service', async (nouns) => {
+      const counts = asObject(await nouns.stats.since(since), since)
       await print(context.stdout, values.json ? printableJson(counts) : asLines(counts))
       return 0
     })

@@ -1,6 +1,6 @@
 import type { WaitingWebhook } from '../../domain/webhooks/webhooks.js'
 import { countText } from '../../lib/count-text.js'
-import { type Command, limitFrom, operator, print, readArguments, withStores } from '../command.js'
+import { type Command, limitFrom, operator, print, readArguments, withNouns } from '../command.js'
 import { printList } from '../terminal/print-list.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { asTable } from '../terminal/table.js'
@@ -42,7 +42,7 @@ on the standard error says since when.
   run: async (args, context) => {
     const { values } = readArguments(args, { limit: { type: 'string', default: '100' }, json: { type: 'boolean' } }, [])
     const limit = limitFrom(values.limit, maxAtOnce)
-    return withStores(context, 'service', async ({ webhooks }) => {
+    return withNouns(context, 'service', async ({ webhooks }) => {
       const found = await webhooks.oldest(limit + 1)
       const shown = found.slice(0, limit)
       await printList(context, shown, { json: values.json, asJson, asTable: asLines, none: 'No webhook waits.' })
@@ -66,7 +66,7 @@ receiver that was away is back.
 
   run: async (args, context) => {
     const { values } = readArguments(args, { json: { type: 'boolean' } }, [])
-    return withStores(context, 'service', async ({ webhooks, events }) => {
+    return withNouns(context, 'service', async ({ webhooks, events }) => {
       const due = await webhooks.retryAll()
       await events.record({ kind: 'webhooks_retried', reason: `${due} due` }, operator(context))
       await print(

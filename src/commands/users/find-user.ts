@@ -1,7 +1,7 @@
 import { isRefused, type Refused } from '../../contract/outcome.js'
-import { CommandFailure, type Stores } from '../command.js'
+import { CommandFailure, type CommandNouns } from '../command.js'
 
-export const requireUser = async ({ users }: Pick<Stores, 'users'>, userName: string) => {
+export const requireUser = async ({ users }: Pick<CommandNouns, 'users'>, userName: string) => {
   const user = await users.findNamed(userName)
   if (!user) throw new CommandFailure(`There is no user ${JSON.stringify(userName)}.`)
   return user

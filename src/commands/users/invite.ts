@@ -13,7 +13,7 @@ import {
   print,
   readArguments,
   UsageFault,
-  withStores,
+  withNouns,
 } from '../command.js'
 import { groupNameFrom } from '../groups/group-name.js'
 import { printList } from '../terminal/print-list.js'
@@ -46,7 +46,7 @@ const whyRefused = (
 
 const invite = (context: CommandContext, { address, language, groups }: NewInvitation, { json }: Output) => {
   const email = emailFrom(address)
-  return withStores(context, 'service', async ({ invitations, addresses }) => {
+  return withNouns(context, 'service', async ({ invitations, addresses }) => {
     const invitation = await invitations.invite(email, { ...operator(context), language }, groups)
     if (isRefused(invitation)) throw new CommandFailure(whyRefused(invitation, email.email))
     const link = addresses('invite', invitation.token)
@@ -73,7 +73,7 @@ const asLines = (openInvitations: readonly Invitation[]) =>
   ])
 
 const list = (context: CommandContext, { json }: Output) =>
-  withStores(context, 'service', async ({ invitations }) => {
+  withNouns(context, 'service', async ({ invitations }) => {
     const openInvitations = await invitations.listOpen()
     await printList(context, openInvitations, { json, asTable: asLines, none: 'There are no open invitations.' })
     return 0
@@ -81,7 +81,7 @@ const list = (context: CommandContext, { json }: Output) =>
 
 const revoke = (context: CommandContext, address: string, { json }: Output) => {
   const email = emailFrom(address)
-  return withStores(context, 'service', async ({ invitations }) => {
+  return withNouns(context, 'service', async ({ invitations }) => {
     if (!(await invitations.revoke(email, operator(context))))
       throw new CommandFailure(`${email.email} has no open invitation.`)
     const message = `Withdrew the invitation of ${email.email}.`

@@ -2,7 +2,7 @@ import { describeDevice } from '../../contract/device-names.js'
 import { isProviderId, providerLabel } from '../../contract/providers.js'
 import type { Session } from '../../domain/sessions/session-lookups.js'
 import { countText } from '../../lib/count-text.js'
-import { type Command, CommandFailure, operator, print, readArguments, UsageFault, withStores } from '../command.js'
+import { type Command, CommandFailure, operator, print, readArguments, UsageFault, withNouns } from '../command.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { asTable } from '../terminal/table.js'
 import { requireUser, throwIfDeleted } from './find-user.js'
@@ -39,9 +39,9 @@ last used first: 200 at most. USER is a username, an email or an id.
 
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, { json: { type: 'boolean' } }, ['USER'])
-    return withStores(context, 'service', async (stores) => {
-      const user = await requireUser(stores, positionals[0] ?? '')
-      const sessions = await stores.sessionLookups.list(user.id)
+    return withNouns(context, 'service', async (nouns) => {
+      const user = await requireUser(nouns, positionals[0] ?? '')
+      const sessions = await nouns.sessionLookups.list(user.id)
       if (values.json) {
         for (const session of sessions) await print(context.stdout, printableJson(sessionAsJson(session)))
         return 0
@@ -72,9 +72,9 @@ can sign in again at once; \`user disable\` prevents that. USER is a username, a
 
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, { json: { type: 'boolean' } }, ['USER'])
-    return withStores(context, 'service', async (stores) => {
-      const { id, username } = await requireUser(stores, positionals[0] ?? '')
-      const outcome = await stores.operatorChanges.endSessions({ userId: id, client: operator(context) })
+    return withNouns(context, 'service', async (nouns) => {
+      const { id, username } = await requireUser(nouns, positionals[0] ?? '')
+      const outcome = await nouns.operatorChanges.endSessions({ userId: id, client: operator(context) })
       const { endedSessions: endedCount } = throwIfDeleted(outcome, username)
       const message = `Ended ${countText(endedCount, 'session')} of ${username}.`
       await print(context.stdout, values.json ? printableJson({ id, username, sessionsEnded: endedCount }) : message)
@@ -99,7 +99,7 @@ at once. For one user, use \`latchkey user sessions end USER\`.
     const { values } = readArguments(args, options, [])
     if (!values.all) throw new UsageFault('--all is needed. For one user: latchkey user sessions end USER.')
     if (!values.yes) throw new CommandFailure('This signs out every user. Add --yes to do it.')
-    return withStores(context, 'service', async ({ sessions, events }) => {
+    return withNouns(context, 'service', async ({ sessions, events }) => {
       // The event is recorded first, because an interrupted command may have ended sessions, too.
       await events.record({ kind: 'sessions_ended', reason: 'all users' }, operator(context))
       let endedCount = 0

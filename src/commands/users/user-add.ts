@@ -14,7 +14,7 @@ import {
   print,
   readArguments,
   UsageFault,
-  withStores,
+  withNouns,
 } from '../command.js'
 import { readPassword } from '../terminal/password-prompt.js'
 import { printableJson } from '../terminal/printable-json.js'
@@ -68,7 +68,7 @@ The command asks for the password without showing it. The rules are the same as 
     const language = values.language === undefined ? undefined : readLanguage(values.language)
     const password = await readPassword(context, values['password-stdin'] ?? false)
 
-    return withStores(context, 'service', async ({ database, newUsers, passwords, events }) => {
+    return withNouns(context, 'service', async ({ database, newUsers, passwords, events }) => {
       const faults = await passwords.faults(password, { username: username.username, email: email.email, name })
       if (faults.length > 0) throw new CommandFailure(faults.join('\n'))
       const passwordHash = await passwords.hash(password)

@@ -1,6 +1,6 @@
 import { isRefused } from '../../contract/outcome.js'
 import type { FieldFaultId, ProfileFieldChanges, ProfileFieldDefinition } from '../../contract/profile-fields.js'
-import { type Command, CommandFailure, operator, print, readArguments, UsageFault, withStores } from '../command.js'
+import { type Command, CommandFailure, operator, print, readArguments, UsageFault, withNouns } from '../command.js'
 import { printableJson, printableText } from '../terminal/printable-json.js'
 import { requireUser, throwIfDeleted } from './find-user.js'
 
@@ -57,9 +57,9 @@ USER is a username, an email or an id.
     const { positionals, values } = readArguments(args, options, ['USER'])
     const { field: fieldTexts = [] } = values
     if (fieldTexts.length === 0) throw new UsageFault('--field is needed.')
-    return withStores(context, 'service', async (stores) => {
-      const { profileFields, fieldChanges } = stores
-      const { id, username } = await requireUser(stores, positionals[0] ?? '')
+    return withNouns(context, 'service', async (nouns) => {
+      const { profileFields, fieldChanges } = nouns
+      const { id, username } = await requireUser(nouns, positionals[0] ?? '')
       const changes = changesFrom(fieldTexts, profileFields.definitions)
       const outcome = await fieldChanges.byOperator({ userId: id, client: operator(context) }, changes)
       const changed = throwIfDeleted(outcome, username)

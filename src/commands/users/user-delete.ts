@@ -6,7 +6,7 @@ import {
   operator,
   print,
   readArguments,
-  withStores,
+  withNouns,
 } from '../command.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { requireUser, throwIfDeleted } from './find-user.js'
@@ -46,10 +46,10 @@ backup. USER is a username, an email or an id.
   run: async (args, context) => {
     const options = { yes: { type: 'boolean' }, json: { type: 'boolean' } } as const
     const { positionals, values } = readArguments(args, options, ['USER'])
-    return withStores(context, 'service', async (stores) => {
-      const { id, username } = await requireUser(stores, positionals[0] ?? '')
+    return withNouns(context, 'service', async (nouns) => {
+      const { id, username } = await requireUser(nouns, positionals[0] ?? '')
       if (!values.yes) await confirm(context, username)
-      throwIfDeleted(await stores.operatorChanges.remove({ userId: id, client: operator(context) }), username)
+      throwIfDeleted(await nouns.operatorChanges.remove({ userId: id, client: operator(context) }), username)
       await print(
         context.stdout,
         values.json

@@ -8,12 +8,12 @@ import { countText } from '../../lib/count-text.js'
 import {
   type Command,
   type CommandContext,
+  type CommandNouns,
   operator,
   print,
   readArguments,
-  type Stores,
   UsageFault,
-  withStores,
+  withNouns,
   write,
 } from '../command.js'
 import { csvLine, guardFormula } from '../import/csv-cells.js'
@@ -23,7 +23,7 @@ import { requireUser } from './find-user.js'
 type Value = string | boolean | Date | readonly string[] | FieldValues | null
 type Column = { name: string; of: (user: ListedUser) => Value }
 
-type FieldReader = Pick<Stores['profileFields'], 'definitions' | 'knownValues'>
+type FieldReader = Pick<CommandNouns['profileFields'], 'definitions' | 'knownValues'>
 
 /** A CSV file has a column for each profile field. JSON lines have all fields in one object. */
 const fieldColumns = {
@@ -84,13 +84,13 @@ const factorsSentence = async (bulkUsers: BulkUsers) => {
 
 /** Prints the data of one user, for users who cannot sign in to download it themselves. */
 const exportOne = (userName: string, context: CommandContext) =>
-  withStores(context, 'service', async (stores) => {
-    const user = await requireUser(stores, userName)
-    await stores.events.record(
+  withNouns(context, 'service', async (nouns) => {
+    const user = await requireUser(nouns, userName)
+    await nouns.events.record(
       { kind: 'users_exported', userId: user.id, reason: 'data of this user' },
       operator(context),
     )
-    await print(context.stdout, printableJson(await stores.accountData(user)))
+    await print(context.stdout, printableJson(await nouns.accountData(user)))
     return 0
   })
 
@@ -131,7 +131,7 @@ download it from the account page: for a request of someone who cannot sign in. 
     const formatName = formatFrom(values.format ?? 'jsonl')
     const format = formats[formatName]
 
-    return withStores(context, 'service', async ({ bulkUsers, events, profileFields }) => {
+    return withNouns(context, 'service', async ({ bulkUsers, events, profileFields }) => {
       // The event is recorded before the first row, because a reader that closes the pipe early (`… | head`) has seen rows, too.
       const what = `all users${values['with-password-hashes'] ? ' with password hashes' : ''}`
       await events.record({ kind: 'users_exported', reason: what }, operator(context))

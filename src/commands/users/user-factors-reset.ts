@@ -9,7 +9,7 @@ import {
   print,
   readArguments,
   UsageFault,
-  withStores,
+  withNouns,
 } from '../command.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { requireUser, throwIfDeleted } from './find-user.js'
@@ -18,7 +18,7 @@ type ResetOptions = { yes?: boolean | undefined; json?: boolean | undefined }
 
 /** Resets users whose TOTP secrets or recovery codes were sealed with a lost key. After an interruption, the next run does the rest. */
 const resetUnreadable = (context: CommandContext, { yes, json }: ResetOptions) =>
-  withStores(context, 'service', async ({ database, sealedValues, operatorChanges }) => {
+  withNouns(context, 'service', async ({ database, sealedValues, operatorChanges }) => {
     const ids = await sealedValues.usersOfMissing(database, [totpColumn, recoveryCodeColumn, formerTotpColumn])
     if (ids.length > 0 && !yes)
       throw new CommandFailure(
@@ -54,7 +54,7 @@ at the next sign-in, after a code from a mail. USER is a username, an email or a
     if ((values.unreadable ?? false) === positionals.length > 0)
       throw new UsageFault('Name a USER, or give --unreadable.')
     if (values.unreadable) return resetUnreadable(context, values)
-    return withStores(context, 'service', async ({ users, factors, passkeys, operatorChanges, secondFactor }) => {
+    return withNouns(context, 'service', async ({ users, factors, passkeys, operatorChanges, secondFactor }) => {
       const { id, username } = await requireUser({ users }, positionals[0] ?? '')
       const passkeyCount = (await passkeys.list(id)).length
       if (!(await factors.hasTotp(id)) && passkeyCount === 0) {

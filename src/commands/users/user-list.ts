@@ -11,7 +11,7 @@ import {
   print,
   readArguments,
   UsageFault,
-  withStores,
+  withNouns,
 } from '../command.js'
 import { groupNameFrom } from '../groups/group-name.js'
 import { momentFrom } from '../operations/events.js'
@@ -85,7 +85,7 @@ export const listUsers = async (values: ListValues, context: CommandContext) => 
 
   const isFiltered = Object.values(filter).some(Boolean)
 
-  return withStores(context, 'service', async ({ bulkUsers }) => {
+  return withNouns(context, 'service', async ({ bulkUsers }) => {
     const foundUsers = await bulkUsers.page(after, limit + 1, filter)
     const users = foundUsers.slice(0, limit)
     const none = isFiltered ? 'No user matches.' : 'There are no users.'
@@ -136,7 +136,7 @@ The exit code is 1 if no user matches.`,
     const text = (positionals[0] ?? '').trim()
     if (text === '') throw new UsageFault('TEXT is empty.')
 
-    return withStores(context, 'service', async ({ bulkUsers }) => {
+    return withNouns(context, 'service', async ({ bulkUsers }) => {
       const foundUsers = await bulkUsers.search(text, limit + 1)
       const users = foundUsers.slice(0, limit)
       if (values.json) for (const user of users) await print(context.stdout, asJson(user))

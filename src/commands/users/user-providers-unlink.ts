@@ -1,7 +1,7 @@
 import { isRefused } from '../../contract/outcome.js'
 import { isProviderId } from '../../contract/providers.js'
 import { countText } from '../../lib/count-text.js'
-import { type Command, CommandFailure, operator, print, readArguments, withStores } from '../command.js'
+import { type Command, CommandFailure, operator, print, readArguments, withNouns } from '../command.js'
 import { printableJson, printableText } from '../terminal/printable-json.js'
 import { requireUser, throwIfDeleted } from './find-user.js'
 
@@ -23,7 +23,7 @@ USER is a username, an email or an id. For an account that was stolen, use “la
       'PROVIDER',
     ])
     const [, provider = ''] = positionals
-    return withStores(context, 'service', async ({ users, operatorChanges, providerName }) => {
+    return withNouns(context, 'service', async ({ users, operatorChanges, providerName }) => {
       const { id, username, providers } = await requireUser({ users }, positionals[0] ?? '')
       if (!isProviderId(provider) || !providers.includes(provider))
         throw new CommandFailure(

@@ -2,7 +2,7 @@ import { isRefused } from '../../contract/outcome.js'
 import { undoLifetime } from '../../domain/undos/undos.js'
 import { countText } from '../../lib/count-text.js'
 import { days } from '../../lib/durations.js'
-import { type Command, CommandFailure, emailFrom, operator, print, readArguments, withStores } from '../command.js'
+import { type Command, CommandFailure, emailFrom, operator, print, readArguments, withNouns } from '../command.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { noSuchUser } from './user-show.js'
 
@@ -27,12 +27,12 @@ an email or an id.
       'EMAIL',
     ])
     const email = emailFrom(positionals[1] ?? '')
-    return withStores(context, 'service', async (stores) => {
-      const { recoverAccount } = stores
+    return withNouns(context, 'service', async (nouns) => {
+      const { recoverAccount } = nouns
       const userName = positionals[0] ?? ''
       // If there is no such user, the message names a former owner of the name: a thief may have renamed the account.
-      const account = await stores.users.findNamed(userName)
-      if (!account) throw await noSuchUser(stores, userName)
+      const account = await nouns.users.findNamed(userName)
+      if (!account) throw await noSuchUser(nouns, userName)
       if (!values.yes)
         throw new CommandFailure(
           `This gives the account ${account.username} to ${email.email} (now ${account.email}): it removes the password, two-step sign-in, all passkeys and all linked providers, signs out everywhere, makes every undo link invalid, and mails a link to choose a new password to ${email.email}. Add --yes to do it.`,

@@ -3,7 +3,7 @@ import { longestAccessToken } from '../../domain/tokens/token-length.js'
 import { undoLifetime } from '../../domain/undos/undos.js'
 import { countText } from '../../lib/count-text.js'
 import { days } from '../../lib/durations.js'
-import { type Command, CommandFailure, emailFrom, operator, print, readArguments, withStores } from '../command.js'
+import { type Command, CommandFailure, emailFrom, operator, print, readArguments, withNouns } from '../command.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { requireUser } from './find-user.js'
 
@@ -28,7 +28,7 @@ this time. USER is a username, an email or an id.
       ['USER', 'EMAIL'],
     )
     const email = emailFrom(positionals[1] ?? '')
-    return withStores(context, 'service', async ({ users, operatorChanges }) => {
+    return withNouns(context, 'service', async ({ users, operatorChanges }) => {
       const { id, username, email: previousEmail } = await requireUser({ users }, positionals[0] ?? '')
       if (previousEmail === email.email) throw new CommandFailure(`${username} already has this email address.`)
       if (!values.yes)

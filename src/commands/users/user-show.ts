@@ -5,7 +5,7 @@ import type { StoredEvent } from '../../domain/events/events.js'
 import { shownProfile } from '../../domain/users/profile-fields.js'
 import type { User } from '../../domain/users/users.js'
 import { countText } from '../../lib/count-text.js'
-import { type Command, CommandFailure, print, readArguments, type Stores, withStores } from '../command.js'
+import { type Command, CommandFailure, type CommandNouns, print, readArguments, withNouns } from '../command.js'
 import { eventAsObject, eventsAsTable } from '../operations/event-lines.js'
 import { printableJson, printableText } from '../terminal/printable-json.js'
 import { quoteCommand, quoteCommandWith } from '../terminal/quote-command.js'
@@ -39,16 +39,16 @@ const isoText = (date: Date) => date.toISOString()
 /** Stands in the place of the subject, because no name is stored for a browser. */
 const knownBrowser = 'known browser'
 
-const readReport = async (stores: Stores, user: User) => {
-  const { totpCreatedAt: totp, recoveryCodesLeft } = await stores.factors.describe(user.id)
-  const sessions = await stores.sessionLookups.list(user.id)
-  const devices = await stores.trustedDevices.list(user.id)
-  const applications = await stores.usedApplications.listOfUser(user.id)
-  const applicationsNotTold = await stores.logoutNotices.untoldOf(user.id)
-  const passkeys = await stores.passkeys.countUsable(user.id)
-  const events = await stores.obstacles.eventsOf(user)
-  const obstacles = await stores.obstacles.of(user, events)
-  const formerEmails = await stores.userChanges.emailHistoryOf(user.id)
+const readReport = async (nouns: CommandNouns, user: User) => {
+  const { totpCreatedAt: totp, recoveryCodesLeft } = await nouns.factors.describe(user.id)
+  const sessions = await nouns.sessionLookups.list(user.id)
+  const devices = await nouns.trustedDevices.list(user.id)
+  const applications = await nouns.usedApplications.listOfUser(user.id)
+  const applicationsNotTold = await nouns.logoutNotices.untoldOf(user.id)
+  const passkeys = await nouns.passkeys.countUsable(user.id)
+  const events = await nouns.obstacles.eventsOf(user)
+  const obstacles = await nouns.obstacles.of(user, events)
+  const formerEmails = await nouns.userChanges.emailHistoryOf(user.id)
   const { id, username, email, emailProven, disabled, createdAt, providers, groups } = user
   const lastSignIn = events.find((event) => event.userId === id && beganSession(event))
   return {
@@ -61,7 +61,7 @@ const readReport = async (stores: Stores, user: User) => {
       email,
       emailProven,
       ...shownProfile(user, profileFieldNames),
-      fields: stores.profileFields.knownValues(user.fields),
+      fields: nouns.profileFields.knownValues(user.fields),
       createdAt: isoText(createdAt),
       disabled,
       formerEmails: formerEmails.map((former) => ({ email: former.email, replacedAt: isoText(former.replacedAt) })),
@@ -71,7 +71,7 @@ const readReport = async (stores: Stores, user: User) => {
       totp: totp ? { createdAt: isoText(totp) } : null,
       recoveryCodesLeft,
       passkeys,
-      passkeysOfOtherHosts: await stores.passkeys.otherHostsOf(user.id),
+      passkeysOfOtherHosts: await nouns.passkeys.otherHostsOf(user.id),
       trustedDevices: devices.length,
       sessions: sessions.map(sessionAsJson),
       applications: applications.map(({ application: { id, name }, since, lastUsedAt }) => ({
@@ -166,22 +166,22 @@ const asLines = (report: Report) => {
 }
 
 /** The user who had this name or address before, while it is still reserved for them. */
-const formerOwner = async ({ users, usernames }: Stores, userName: string) => {
+const formerOwner = async ({ users, usernames }: CommandNouns, userName: string) => {
   const id = (await usernames.formerOwner(userName)) ?? (await users.reservedFor(userName))
   return id === undefined ? undefined : users.findById(id)
 }
 
-const hintAbout = async (stores: Stores, userName: string) => {
-  const owner = await formerOwner(stores, userName)
+const hintAbout = async (nouns: CommandNouns, userName: string) => {
+  const owner = await formerOwner(nouns, userName)
   if (owner)
     return ` It is a former name of ${printableText(owner.username)}: ${quoteCommand('user show', owner.username)}`
-  const waits = await stores.waitingRegistrations.has(userName)
+  const waits = await nouns.waitingRegistrations.has(userName)
   return waits ? ' A registration under this name waits until its email is confirmed.' : ''
 }
 
 /** Says that there is no such user, with a hint if the name is a former one or belongs to a registration that is not confirmed. */
-export const noSuchUser = async (stores: Stores, userName: string) => {
-  const hint = await hintAbout(stores, userName)
+export const noSuchUser = async (nouns: CommandNouns, userName: string) => {
+  const hint = await hintAbout(nouns, userName)
   const name = printableText(JSON.stringify(userName))
   const attempts = quoteCommandWith('events', '--user', userName)
   return new CommandFailure(`There is no user ${name}.${hint} Attempts under that name: ${attempts}`)
@@ -201,10 +201,10 @@ operator or a provider vouched for it.
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, { json: { type: 'boolean' } }, ['USER'])
     const [userName = ''] = positionals
-    return withStores(context, 'service', async (stores) => {
-      const user = await stores.users.findNamed(userName)
-      if (!user) throw await noSuchUser(stores, userName)
-      const report = await readReport(stores, user)
+    return withNouns(context, 'service', async (nouns) => {
+      const user = await nouns.users.findNamed(userName)
+      if (!user) throw await noSuchUser(nouns, userName)
+      const report = await readReport(nouns, user)
       const { details, lastFailures, lastSignIn } = report
       const asObject = {
         ...details,

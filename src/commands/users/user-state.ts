@@ -1,6 +1,6 @@
 import { isRefused } from '../../contract/outcome.js'
 import { countText } from '../../lib/count-text.js'
-import { type Command, CommandFailure, operator, print, readArguments, withStores } from '../command.js'
+import { type Command, CommandFailure, operator, print, readArguments, withNouns } from '../command.js'
 import { printableJson, printableText } from '../terminal/printable-json.js'
 import { requireUser, throwIfDeleted } from './find-user.js'
 
@@ -23,11 +23,11 @@ tokens within two seconds. USER is a username, an email or an id.${jsonHelp}`,
 
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, json, ['USER'])
-    return withStores(context, 'service', async (stores) => {
-      const { id, username } = await requireUser(stores, positionals[0] ?? '')
-      const outcome = await stores.operatorChanges.disable({ userId: id, client: operator(context) })
+    return withNouns(context, 'service', async (nouns) => {
+      const { id, username } = await requireUser(nouns, positionals[0] ?? '')
+      const outcome = await nouns.operatorChanges.disable({ userId: id, client: operator(context) })
       const { result: wasDisabled, endedSessions: endedCount } = throwIfDeleted(outcome, username)
-      const untold = await stores.logoutNotices.untoldOf(id)
+      const untold = await nouns.logoutNotices.untoldOf(id)
       const changed = !wasDisabled
       const message = changed ? `Disabled ${username}` : `${username} was disabled already`
       const output = values.json
@@ -61,11 +61,11 @@ since, with “This was not me”, stays. The link goes to the present address o
   run: async (args, context) => {
     const options = { 'keep-password': { type: 'boolean' }, ...json } as const
     const { positionals, values } = readArguments(args, options, ['USER'])
-    return withStores(context, 'service', async (stores) => {
-      const { id, username } = await requireUser(stores, positionals[0] ?? '')
+    return withNouns(context, 'service', async (nouns) => {
+      const { id, username } = await requireUser(nouns, positionals[0] ?? '')
       const actor = { userId: id, client: operator(context) }
       const keepsPassword = values['keep-password'] === true
-      const enabling = throwIfDeleted(await stores.operatorChanges.enable(actor, { keepsPassword }), username)
+      const enabling = throwIfDeleted(await nouns.operatorChanges.enable(actor, { keepsPassword }), username)
       if (isRefused(enabling))
         throw new CommandFailure(
           `${username} must choose a new password, and has got as many mails with such links as an address may get for now. Nothing was changed.`,
@@ -94,11 +94,11 @@ to the first address work: a thief may have got the others. USER is a username, 
 
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, json, ['USER'])
-    return withStores(context, 'service', async (stores) => {
-      const { id, username } = await requireUser(stores, positionals[0] ?? '')
-      const outcome = await stores.operatorChanges.lockDown({ userId: id, client: operator(context) })
+    return withNouns(context, 'service', async (nouns) => {
+      const { id, username } = await requireUser(nouns, positionals[0] ?? '')
+      const outcome = await nouns.operatorChanges.lockDown({ userId: id, client: operator(context) })
       const { endedSessions: sessionsEnded } = throwIfDeleted(outcome, username)
-      const untold = await stores.logoutNotices.untoldOf(id)
+      const untold = await nouns.logoutNotices.untoldOf(id)
       const output = values.json
         ? printableJson({ id, username, disabled: true, sessionsEnded, applicationsNotTold: untold })
         : `Locked ${username} down; ended ${countText(sessionsEnded, 'session')}.${untoldSentence(untold)}`
@@ -121,9 +121,9 @@ The same mail that “Forgot password?” sends. A running service sends it. USE
 
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, json, ['USER'])
-    return withStores(context, 'service', async (stores) => {
-      const { id, username } = await requireUser(stores, positionals[0] ?? '')
-      const outcome = await stores.resetLinks.sendByOperator({ userId: id, client: operator(context) })
+    return withNouns(context, 'service', async (nouns) => {
+      const { id, username } = await requireUser(nouns, positionals[0] ?? '')
+      const outcome = await nouns.resetLinks.sendByOperator({ userId: id, client: operator(context) })
       const resetLink = throwIfDeleted(outcome, username)
       if (isRefused(resetLink)) throw new CommandFailure(`${username} ${whyNotSent[resetLink.refused]}`)
       const message = `A running service mails ${username} a link to choose a new password.`
@@ -146,7 +146,7 @@ the user. Signing in with a provider goes on working. USER is a username, an ema
 
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, { yes: { type: 'boolean' }, ...json }, ['USER'])
-    return withStores(context, 'service', async ({ users, operatorChanges }) => {
+    return withNouns(context, 'service', async ({ users, operatorChanges }) => {
       const { id, username, passwordHash } = await requireUser({ users }, positionals[0] ?? '')
       if (passwordHash !== undefined && !values.yes)
         throw new CommandFailure(

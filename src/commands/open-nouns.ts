@@ -23,7 +23,7 @@ import { openEmbeddedForCommand } from '../platform/database/open.js'
 import { existingSecret } from '../platform/generated-secret.js'
 import { createLog, type Log } from '../platform/log.js'
 import { createOutbound } from '../platform/outbound/outbound.js'
-import { CommandFailure, type CommandPasswords, type Stores } from './command.js'
+import { CommandFailure, type CommandNouns, type CommandPasswords } from './command.js'
 import { commandLog } from './terminal/command-log.js'
 
 /** A command does not share its threads, so a timeout means that the machine is far too slow. */
@@ -122,7 +122,7 @@ const openCommandPlatform = async (config: Config, role: 'service' | 'owner') =>
 }
 
 /** The migrated database and the nouns that commands use, as the service's own role or as the owner of the tables. */
-export const openStores = async (config: Config, role: 'service' | 'owner'): Promise<Stores> => {
+export const openNouns = async (config: Config, role: 'service' | 'owner'): Promise<CommandNouns> => {
   const platform = await openCommandPlatform(config, role)
   const { database, workers } = platform
   // RESERVED_USERNAMES applies to users who choose a name themselves, and not to operators.
