@@ -9,24 +9,24 @@ export type DeviceStep = (typeof deviceSteps)[number]
 
 const code = Type.String({ maxLength: 64, description: 'As the device shows it' })
 
-export const DeviceQuestion = Type.Object({ code })
+export const DeviceCodeBody = Type.Object({ code })
 
 const deviceAnswers = ['approve', 'deny'] as const
 
-export const DeviceAnswer = Type.Object({
+export const DeviceDecisionBody = Type.Object({
   code,
   user: Type.String({
     maxLength: 64,
-    description: 'The user whom the page has shown: of another one nothing is decided',
+    description: 'The id of the user whom the page has shown. If another user is signed in by now, nothing is decided',
   }),
   answer: OneOf(deviceAnswers),
 })
-export type DeviceAnswer = Static<typeof DeviceAnswer>
+export type DeviceDecisionBody = Static<typeof DeviceDecisionBody>
 
 export const DeviceState = Type.Object(
   {
     next: OneOf(deviceSteps),
-    code: Type.String({ description: 'As the device shows it: the user compares' }),
+    code: Type.String({ description: 'As the device shows it, so that the user can compare both' }),
     application: NamedApplication,
     user: Type.Object({ id: Id, username: Type.String() }, { description: 'Who is signed in' }),
     scopes: Type.Array(OneOf(openidScopes), { description: 'What the user is asked to share' }),
@@ -39,7 +39,7 @@ export const DeviceState = Type.Object(
         system: Nullable(Type.String()),
         userAgent: Type.String(),
         askedAt: Moment,
-        sameNetwork: Type.Boolean({ description: 'Whether the browser that asks is in the same network' }),
+        sameNetwork: Type.Boolean({ description: 'Whether this browser is in the same network as the device' }),
       },
       { description: 'Where the request of the device came from' },
     ),

@@ -18,7 +18,7 @@ export const enrolmentMethods: readonly SecondFactorMethod[] = ['totp', 'passkey
  * Every proof by its name in `amr` of tokens, and what it counts as. `second` is a second factor beside a `first` one, `both` is two
  * factors by itself. The trigger `session_needs_second_factor` has the same list of second factors.
  */
-export const methods = {
+export const amrMethods = {
   pwd: 'first',
   provider: 'first',
   mail: 'first',
@@ -27,27 +27,27 @@ export const methods = {
   passkey: 'both',
 } as const satisfies Record<string, 'first' | 'second' | 'both'>
 
-export type Method = keyof typeof methods
+export type AmrMethod = keyof typeof amrMethods
 
-/** The second factors that are typed. */
-export type CodeMethod = { [Name in Method]: (typeof methods)[Name] extends 'second' ? Name : never }[Method]
-const isCodeMethod = (method: Method): method is CodeMethod => methods[method] === 'second'
-export const codeMethods = (Object.keys(methods) as Method[]).filter(isCodeMethod)
+/** The second factors that are a code which the user enters. */
+export type CodeMethod = { [Name in AmrMethod]: (typeof amrMethods)[Name] extends 'second' ? Name : never }[AmrMethod]
+const isCodeMethod = (method: AmrMethod): method is CodeMethod => amrMethods[method] === 'second'
+export const codeMethods = (Object.keys(amrMethods) as AmrMethod[]).filter(isCodeMethod)
 
-export const methodsThatCount = (count: (typeof methods)[Method]) =>
-  (Object.keys(methods) as Method[]).filter((method) => methods[method] === count)
+export const methodsCountingAs = (part: (typeof amrMethods)[AmrMethod]) =>
+  (Object.keys(amrMethods) as AmrMethod[]).filter((method) => amrMethods[method] === part)
 
 /** A later release may know more methods. A method that this release does not know never counts. */
-const countOf = (method: string) => (Object.hasOwn(methods, method) ? methods[method as Method] : 'none')
+const countsAs = (method: string) => (Object.hasOwn(amrMethods, method) ? amrMethods[method as AmrMethod] : 'none')
 
 /** Whether the method is a code of the app, a recovery code or a passkey. A session stores the time of such a proof separately. */
-export const isSecondFactor = (method: string) => ['second', 'both'].includes(countOf(method))
+export const isSecondFactor = (method: string) => ['second', 'both'].includes(countsAs(method))
 
 /**
  * How many factors were proven. A password, a provider or a mail is one, and needs a code beside it for two. A trusted device never
  * counts.
  */
 export const factorsOf = (proven: readonly string[]): 1 | 2 => {
-  const has = (count: string) => proven.some((method) => countOf(method) === count)
+  const has = (part: string) => proven.some((method) => countsAs(method) === part)
   return has('both') || (has('first') && has('second')) ? 2 : 1
 }

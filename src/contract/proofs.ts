@@ -1,4 +1,4 @@
-import { factorsOf, isSecondFactor, type Method } from './factors.js'
+import { type AmrMethod, factorsOf, isSecondFactor } from './factors.js'
 
 /** The ways in which an account can prove again who its user is, as the `methods` of a refusal name them. */
 export const proofMethods = ['passkey', 'totp', 'recovery_code', 'password', 'mail'] as const
@@ -6,7 +6,7 @@ export const proofMethods = ['passkey', 'totp', 'recovery_code', 'password', 'ma
 export type ProofMethod = (typeof proofMethods)[number]
 
 /** The method of each proof in `amr` of a session. */
-export const amrOfProof: Record<ProofMethod, Method> = {
+export const amrOfProof: Record<ProofMethod, AmrMethod> = {
   passkey: 'passkey',
   totp: 'otp',
   recovery_code: 'rec',

@@ -16,7 +16,7 @@ export const webhookTypes = {
     data: Type.Object({ user: ServiceUser }),
   },
   'user.updated': {
-    when: 'Something that this webhook says of a user changed: an address, a name, a group, a profile field, a linked provider, whether the user is disabled',
+    when: 'Part of the data of this webhook has changed: an address, a name, a group, a profile field, a linked provider, or whether the user is disabled',
     data: Type.Object({ user: ServiceUser }),
   },
   'user.deleted': {
@@ -35,7 +35,7 @@ export const webhookTypes = {
     }),
   },
   'factor.changed': {
-    when: 'The password of a user was changed, reset, chosen anew or removed when the account was taken back, expired by an operator, two-step sign-in was switched on or off, recovery codes were made anew, or a passkey was added or removed',
+    when: 'The password of a user was changed or reset, was expired by an operator, or was chosen anew or removed when the account was taken back; two-step sign-in was switched on or off, or got another app; recovery codes were made anew; a passkey was added or removed',
     data: Type.Object({ user: JustUser, factor: Factor }),
   },
   'session.theft_suspected': {
@@ -64,7 +64,7 @@ export const webhookBody = (type: WebhookType) =>
       type: Type.Literal(type),
       timestamp: Type.Unsafe<string>({
         ...Moment,
-        description: 'When it happened; the header has the time of the attempt',
+        description: 'When it happened. The header `webhook-timestamp` has the time of this attempt to deliver it',
       }),
       data: webhookTypes[type].data,
     },

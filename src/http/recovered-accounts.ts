@@ -11,7 +11,7 @@ type Dependencies = {
   signInLimits: Pick<SignInLimits, 'forgetSignIns'>
   knownDevices: Pick<KnownDevices, 'remember'>
   signInCookies: Pick<SignInCookies, 'knownDevicesIn' | 'visitOf'>
-  cookies: Pick<Cookies, 'keepKnownDevice'>
+  cookies: Pick<Cookies, 'setKnownDevices'>
 }
 
 export type RecoveredAccounts = ReturnType<typeof createRecoveredAccounts>
@@ -28,7 +28,7 @@ export const createRecoveredAccounts = (deps: Dependencies) => {
     },
     /** Makes this browser known, so that the owner can sign in with it while others guess at the account. */
     rememberBrowser: (owner: DeviceOwner, request: FastifyRequest, reply: FastifyReply) =>
-      cookies.keepKnownDevice(reply, rememberedDevices(owner, request)),
+      cookies.setKnownDevices(reply, rememberedDevices(owner, request)),
     /** The visit of the owner in this browser. It counts as known, because the mail about the change already tells who was here. */
     visitOf: (owner: DeviceOwner, request: FastifyRequest): Visit => ({
       ...signInCookies.visitOf(request),

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { methodsThatCount } from '#contract/factors.js'
+import { methodsCountingAs } from '#contract/factors.js'
 import type { ApplicationChange } from '../../src/domain/applications/application-rules.js'
 import { operatorClient } from '../../src/domain/sessions/client.js'
 import { addApplication, applicationChangesOf } from '../support/applications.js'
@@ -35,7 +35,7 @@ it.each<[string, ApplicationChange, () => Promise<unknown>]>([
     async () =>
       latchkey.sql.query('update refresh_token_records set methods = $2 where id = $1', [
         (await callerOf(latchkey, 'grace')).sessionId,
-        [...methodsThatCount('both')],
+        [...methodsCountingAs('both')],
       ]),
   ],
   [

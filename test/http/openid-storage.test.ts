@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { methodsThatCount } from '#contract/factors.js'
+import { methodsCountingAs } from '#contract/factors.js'
 import { createExpiredRows } from '../../src/domain/housekeeping/expired-rows.js'
 import { operatorClient } from '../../src/domain/sessions/client.js'
 import { minutes, seconds } from '../../src/lib/durations.js'
@@ -179,7 +179,7 @@ describe('a request', () => {
     const [one, two] = [await latchkey.signedUp('one'), await latchkey.signedUp('two')]
     await latchkey.sql.query('update refresh_token_records set methods = $2 where id = $1', [
       (await callerOf(latchkey, 'two')).sessionId,
-      [...methodsThatCount('both')],
+      [...methodsCountingAs('both')],
     ])
     const outcome = async (tab: Browser, acr: object) => {
       const asked = await notes.ask(tab, { claims: JSON.stringify({ id_token: { acr } }) })

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { eventKinds } from '#contract/events.js'
-import { methods } from '#contract/factors.js'
+import { amrMethods } from '#contract/factors.js'
 import { fieldTypes } from '#contract/profile-fields.js'
 import { refusalCodes } from '#contract/refusals.js'
 import { accountChangesGuide } from '../../scripts/account-changes-guide.mjs'
@@ -67,7 +67,14 @@ it.each([...others.filter((name) => name !== 'CHANGELOG.md'), ...guides.map((nam
 it('the plan of the house has the table of ways to sign in', async () => {
   const rows = Object.entries(waysToSignIn).map(([way, { method, freshSince, beforeEnrolment, ...row }]) => {
     const code = (text: string | null) => (text === null ? '–' : `\`${text}\``)
-    const said = [code(way), code(method), methods[method], code(waitsAs[method]), freshSince, beforeEnrolment ?? '–']
+    const said = [
+      code(way),
+      code(method),
+      amrMethods[method],
+      code(waitsAs[method]),
+      freshSince,
+      beforeEnrolment ?? '–',
+    ]
     return `| ${[...said, code(row.limiter), code(row.event), row.tellsOfUnfinished ? 'yes' : 'no'].join(' | ')} |`
   })
   const table = (await read('ARCHITECTURE.md')).split('\n').filter((line) => /^\| `\w+` \| `\w+` \|/.test(line))

@@ -1,6 +1,6 @@
 import { englishDevices } from '#contract/device-names.js'
 import type { AccountEventKind } from '#contract/events.js'
-import type { Method } from '#contract/factors.js'
+import type { AmrMethod } from '#contract/factors.js'
 import type { LoginNotice, PublicReason } from '#contract/pages.js'
 import { type FeedbackId, feedbackSentences } from '#contract/password-feedback.js'
 import type { PasswordErrorId, PasswordRuleId } from '#contract/password-rules.js'
@@ -505,7 +505,7 @@ export const en = {
       rec: 'recovery code',
       passkey: 'passkey',
       mail: 'emailed code',
-    } satisfies Record<Method, string>,
+    } satisfies Record<AmrMethod, string>,
     activeNow: 'Active now',
     lastUsed: 'Active {when}',
     endSession: 'Sign out',

@@ -1,5 +1,5 @@
 import type { Authorization } from '#contract/authorization.js'
-import type { DeviceAnswer, DeviceState } from '#contract/device-request.js'
+import type { DeviceDecisionBody, DeviceState } from '#contract/device-request.js'
 import type { EndSession } from '#contract/end-session.js'
 import type { Answer } from './answers.js'
 import type { Client } from './client.js'
@@ -29,7 +29,7 @@ export const createApplicationPageCalls = ({ me }: Pick<Client, 'me'>) => {
       const caller = await me()
       return caller.refused ? caller : requests.sendWithCsrfToken<DeviceState>('POST', 'device/question', { code })
     },
-    answerDevice: async (answer: DeviceAnswer): Promise<Answer<DeviceState>> => {
+    answerDevice: async (answer: DeviceDecisionBody): Promise<Answer<DeviceState>> => {
       const caller = await me()
       return caller.refused ? caller : requests.sendWithCsrfToken<DeviceState>('POST', 'device/answer', answer)
     },

@@ -1,5 +1,5 @@
 import type { EventKind } from '../../contract/events.js'
-import type { Method } from '../../contract/factors.js'
+import type { AmrMethod } from '../../contract/factors.js'
 import type { WebhookType } from '../../contract/webhooks.js'
 import type { MailKind } from '../mails/letters.js'
 import type { UndoKind } from '../undos/undos.js'
@@ -46,6 +46,6 @@ export type Consequences = SessionConsequences & {
   /** What happens to the caller's session, if there is a caller. `new tokens`: its earlier tokens are refused from now on. */
   thisSession: 'stays' | 'new tokens' | 'no longer fresh' | 'ends'
   /** The methods that do not count as proven in this session any more. */
-  withdraws: readonly Method[]
+  withdraws: readonly AmrMethod[]
   voids: readonly Voided[]
 }

@@ -1,4 +1,4 @@
-import type { Method } from '../../contract/factors.js'
+import type { AmrMethod } from '../../contract/factors.js'
 import type { Language } from '../../contract/languages.js'
 import type { ProviderId } from '../../contract/providers.js'
 import type { WebhookData } from '../../contract/webhooks.js'
@@ -40,7 +40,7 @@ export type ChangeDetails<Kind extends ChangeKind> = (
 ) &
   RequiredUnlessEmpty<'undo', UndoDetails<Row<Kind>['undo']>> &
   (Kind extends `provider_${string}` ? { readonly event: { readonly provider: ProviderId } } : unknown) &
-  (Kind extends 'stepped_up' ? { readonly proven: Method } : unknown) &
+  (Kind extends 'stepped_up' ? { readonly proven: AmrMethod } : unknown) &
   (Row<Kind>['webhook'] extends 'factor.changed each' ? { readonly factors: readonly ChangedFactor[] } : unknown) & {
     readonly event?: Pick<Event, 'sessionId' | 'provider' | 'reason'>
   }
@@ -50,6 +50,6 @@ export type AnyDetails = {
   readonly mail?: MailOverrides | null | undefined
   readonly undo?: object | undefined
   readonly factors?: readonly ChangedFactor[]
-  readonly proven?: Method
+  readonly proven?: AmrMethod
   readonly event?: Pick<Event, 'sessionId' | 'provider' | 'reason'>
 }

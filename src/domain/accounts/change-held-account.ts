@@ -1,4 +1,4 @@
-import type { Method } from '../../contract/factors.js'
+import type { AmrMethod } from '../../contract/factors.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { Transaction } from '../../platform/database/database.js'
 import type { Issued, Sessions } from '../sessions/sessions.js'
@@ -45,7 +45,7 @@ type Dependencies = {
   applyConsequences: AccountConsequences
   tokens: Pick<Tokens, 'fits'>
 }
-type Renewal = { kinds: readonly ChangeKind[]; proven: Method | undefined }
+type Renewal = { kinds: readonly ChangeKind[]; proven: AmrMethod | undefined }
 
 export const consequencesOfEach = (kinds: AnnouncedKinds<ChangeKind>) => [kinds].flat().map(consequencesOf)
 

@@ -1,10 +1,10 @@
-import { methodsThatCount } from '../../contract/factors.js'
+import { methodsCountingAs } from '../../contract/factors.js'
 import { liveSession } from '../sessions/live-sessions.js'
 
 /** Whether the user may use the application, as `mayUse` decides it, for the tables `applications as a` and `users as u`. */
 const mayUseNow = `(a.access = 'everyone' or a.groups && u.groups)`
 
-const hasOneOf = (counts: 'first' | 'second' | 'both') => `r.methods && '{${methodsThatCount(counts).join()}}'::text[]`
+const hasOneOf = (counts: 'first' | 'second' | 'both') => `r.methods && '{${methodsCountingAs(counts).join()}}'::text[]`
 
 /** Whether the session `refresh_token_records as r` has two factors, counted as by `factorsOf`. */
 const hasTwoFactors = `coalesce(${hasOneOf('both')} or (${hasOneOf('first')} and ${hasOneOf('second')}), false)`

@@ -1,10 +1,10 @@
-import type { Method } from '../../contract/factors.js'
+import type { AmrMethod } from '../../contract/factors.js'
 
 /**
  * Our proofs in the words of RFC 8176. A recovery code counts as a password that works once. We do not know where a passkey keeps its key,
  * only that its user was present. The RFC has no word for another provider or for mail.
  */
-const words: Readonly<Record<Method, string | undefined>> = {
+const words: Readonly<Record<AmrMethod, string | undefined>> = {
   pwd: 'pwd',
   otp: 'otp',
   rec: 'otp',
@@ -13,7 +13,7 @@ const words: Readonly<Record<Method, string | undefined>> = {
   mail: undefined,
 }
 
-const wordOf = (method: string) => (Object.hasOwn(words, method) ? words[method as Method] : undefined)
+const wordOf = (method: string) => (Object.hasOwn(words, method) ? words[method as AmrMethod] : undefined)
 
 /** The claim `amr`. Empty if the RFC has no word for any of the methods. */
 export const authenticationMethods = (methods: readonly string[], secondFactor: boolean) => {

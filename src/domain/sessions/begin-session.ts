@@ -1,4 +1,4 @@
-import type { Method } from '../../contract/factors.js'
+import type { AmrMethod } from '../../contract/factors.js'
 import type { ProviderId } from '../../contract/providers.js'
 import type { Clock } from '../../lib/clock.js'
 import { fingerprint } from '../../lib/random.js'
@@ -16,7 +16,7 @@ import * as store from './sessions.store.js'
  * factor. `provenAt`: when the user gave the proof, if not now.
  */
 export type FirstProof = {
-  methods: readonly Method[]
+  methods: readonly AmrMethod[]
   passwordHash?: string | undefined
   trustedDevice?: string
   provider?: ProviderId | undefined

@@ -1,4 +1,4 @@
-import { isSecondFactor, type Method } from '../../contract/factors.js'
+import { type AmrMethod, isSecondFactor } from '../../contract/factors.js'
 
 /** How the user of a session has proven who they are, the time of the last proof, and the time of the last proof by a second factor. */
 export type Proof = { methods: readonly string[]; provenAt: Date; secondFactorAt: Date | null }
@@ -13,19 +13,19 @@ export const proofOf = ({ methods, authenticated_at, second_factor_at }: ProofRo
 })
 
 /** A change of the proof of a session that gets new tokens: a method is added, or the methods of a removed factor are withdrawn. */
-export type ProofChange = { proven?: Method; withdrawn?: readonly Method[] }
+export type ProofChange = { proven?: AmrMethod; withdrawn?: readonly AmrMethod[] }
 
 /** The time of proof of a session that is signed in, but not fresh before a step-up. */
 export const neverProven = new Date(0)
 
 /** The second factor is proven at the sign-in itself, while the first proof may be older. */
-export const firstProof = (methods: readonly Method[], now: Date, provenAt = now): Proof => ({
+export const firstProof = (methods: readonly AmrMethod[], now: Date, provenAt = now): Proof => ({
   methods,
   provenAt,
   secondFactorAt: methods.some(isSecondFactor) ? now : null,
 })
 
-const withProven = ({ methods, secondFactorAt }: Proof, proven: Method, now: Date): Proof => ({
+const withProven = ({ methods, secondFactorAt }: Proof, proven: AmrMethod, now: Date): Proof => ({
   methods: [...new Set([...methods, proven])],
   provenAt: now,
   secondFactorAt: isSecondFactor(proven) ? now : secondFactorAt,

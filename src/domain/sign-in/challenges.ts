@@ -1,8 +1,8 @@
 import {
+  type AmrMethod,
+  amrMethods,
   type LastStep,
   lastSteps,
-  type Method,
-  methods,
   type NextStep,
   nextSteps,
   type ProofStep,
@@ -65,7 +65,7 @@ const wayOf = ({ way, provider }: Pick<store.ChallengeRow, 'way' | 'provider'>) 
   readWay(way, isProviderId(provider) ? provider : undefined)
 
 const isLastStep = (kind: string): kind is LastStep => lastSteps.some((each) => each === kind)
-const isMethod = (method: string): method is Method => Object.hasOwn(methods, method)
+const isMethod = (method: string): method is AmrMethod => Object.hasOwn(amrMethods, method)
 
 const proofIn = (row: store.ChallengeRow, { provider }: SignedInBy): FirstProof | undefined =>
   row.methods === null

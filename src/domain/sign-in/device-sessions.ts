@@ -1,4 +1,4 @@
-import type { Method } from '../../contract/factors.js'
+import type { AmrMethod } from '../../contract/factors.js'
 import type { Transaction } from '../../platform/database/database.js'
 import type { AccountChanges } from '../accounts/account-changes.js'
 import type { Events } from '../events/events.js'
@@ -26,7 +26,7 @@ export type DeviceSessions = ReturnType<typeof createDeviceSessions>
 export const createDeviceSessions = ({ sessions, accountChanges, events }: Dependencies) => ({
   /** False if the user is disabled, or needs another factor by now. */
   begin: async (sql: Transaction, { user, sid, applicationId, proof, client }: NewDeviceSession) => {
-    const firstProof = { methods: proof.methods as readonly Method[], inherited: proof }
+    const firstProof = { methods: proof.methods as readonly AmrMethod[], inherited: proof }
     const issued = await sessions.beginSession(sql, user, firstProof, client, sid)
     if (!issued) return false
     await assignToApplication(sql, sid, applicationId)

@@ -1,4 +1,4 @@
-import type { Method } from '../../contract/factors.js'
+import type { AmrMethod } from '../../contract/factors.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
 import type { Database, Transaction } from '../../platform/database/database.js'
@@ -20,7 +20,7 @@ import { openedBy, waysToSignIn } from './ways-to-sign-in.js'
 type SecondProof = { token: string; code: string; trustDevice: boolean }
 
 /** Both proofs of a sign-in that waited. */
-const bothProofs = ({ by }: Challenge, second: Method): FirstProof => ({
+const bothProofs = ({ by }: Challenge, second: AmrMethod): FirstProof => ({
   methods: [waysToSignIn[by.way].method, second],
   provider: by.provider,
 })

@@ -1,4 +1,4 @@
-import type { Method, methods } from '../../contract/factors.js'
+import type { AmrMethod, amrMethods } from '../../contract/factors.js'
 import { builtInProviderIds, type ProviderId } from '../../contract/providers.js'
 import type { LimiterName } from '../limiters/limiters.js'
 import { neverProven } from '../sessions/proof.js'
@@ -8,8 +8,8 @@ type Means = { hasPassword: boolean; hasProvider: boolean; hasPasskey: boolean }
 
 /** The methods that count as the first proof only, or as both. */
 type Counting<As extends 'first' | 'both'> = {
-  [Name in Method]: (typeof methods)[Name] extends As ? Name : never
-}[Method]
+  [Name in AmrMethod]: (typeof amrMethods)[Name] extends As ? Name : never
+}[AmrMethod]
 
 /** `method` is what `amr` says of a session that begins in this way. */
 type Counted = { method: Counting<'first'> } | { method: Counting<'both'>; beforeEnrolment: null }
@@ -24,7 +24,7 @@ type Counted = { method: Counting<'first'> } | { method: Counting<'both'>; befor
 type Trusted =
   | { method: 'mail'; freshSince: 'never'; beforeEnrolment: 'password'; trustedDevice: 'asks too' }
   | {
-      method: Exclude<Method, 'mail'>
+      method: Exclude<AmrMethod, 'mail'>
       freshSince: 'the sign-in' | 'what the provider says'
       beforeEnrolment: 'mailed code' | 'its own mail' | null
       trustedDevice: 'skips the second step' | null

@@ -1,4 +1,4 @@
-import { methods } from '../../contract/factors.js'
+import { amrMethods } from '../../contract/factors.js'
 import { nilUuid } from '../../lib/uuid.js'
 import { lastGeneration, lastMoment, type NewAccessClaims } from './claims.js'
 
@@ -15,7 +15,7 @@ const longestClaims = {
   iat: lastMoment,
   exp: lastMoment,
   auth_time: lastMoment,
-  amr: Object.keys(methods),
+  amr: Object.keys(amrMethods),
   mfa_time: lastMoment,
 }
 

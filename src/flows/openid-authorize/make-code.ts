@@ -8,7 +8,7 @@ import type { EndStolen } from '../../domain/sessions/rotations.js'
 import type { TokenHolder } from '../../domain/sessions/sessions.js'
 import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
 import type { Database, Transaction } from '../../platform/database/database.js'
-import { type Asking, createTake } from './asking.js'
+import { createTake, type PendingRequest } from './pending-request.js'
 
 type Dependencies = {
   database: Database
@@ -25,18 +25,18 @@ export const createMakeCode = ({ database, authorizations, consents, endStolen, 
   const take = createTake(deps.authorizationRequests)
 
   /**
-   * Checks the consent while the user's row is locked: a user who withdraws it has done so before, or waits for the lock and then ends
-   * what is made here.
+   * `issueCodeInside` has locked the user's row. So a withdrawal of the consent came earlier and is seen here, or it waits for the lock
+   * and then ends the new code.
    */
-  const stillAgrees = async (sql: Transaction, asking: Asking, user: SignedInUser) => {
-    const agreedTo = await consents.scopesOf(sql, user.id, asking.application.id)
-    return !lacksConsent({ ...asking, user: { ...user, agreedTo } })
+  const stillAgrees = async (sql: Transaction, pending: PendingRequest, user: SignedInUser) => {
+    const agreedTo = await consents.scopesOf(sql, user.id, pending.application.id)
+    return !lacksConsent({ ...pending, user: { ...user, agreedTo } })
   }
 
-  const make = (asking: Asking, holder: TokenHolder, user: SignedInUser, hasAgreed: boolean) =>
+  const make = (pending: PendingRequest, holder: TokenHolder, user: SignedInUser, hasAgreed: boolean) =>
     commitUnlessRefused(database, async (sql) => {
-      const { application, request, visitor } = asking
-      if (!(await take(sql, asking, user.id))) return refuse('over')
+      const { application, request, visitor } = pending
+      if (!(await take(sql, pending, user.id))) return refuse('over')
       const { redirectAddress, challenge, scopes, nonce, claims, acr } = request
       const content = {
         scopes,
@@ -48,14 +48,14 @@ export const createMakeCode = ({ database, authorizations, consents, endStolen, 
       const outcome = await authorizations.issueCodeInside(sql, holder, codeRequest)
       if (isRefused(outcome)) return outcome
       if (hasAgreed) await consents.give(sql, user.id, application.id, sharedScopes(request))
-      else if (!(await stillAgrees(sql, asking, user))) return refuse('consent_withdrawn')
+      else if (!(await stillAgrees(sql, pending, user))) return refuse('consent_withdrawn')
       return outcome
     })
 
   /** If the refresh token was stolen, the session ends: copied cookies must not become the tokens of an application unnoticed. */
-  return async (asking: Asking, holder: TokenHolder, user: SignedInUser, hasAgreed: boolean) => {
-    const outcome = await make(asking, holder, user, hasAgreed)
-    if (isRefused(outcome) && outcome.refused === 'theft') await endStolen(holder.refreshToken, asking.visitor.client)
+  return async (pending: PendingRequest, holder: TokenHolder, user: SignedInUser, hasAgreed: boolean) => {
+    const outcome = await make(pending, holder, user, hasAgreed)
+    if (isRefused(outcome) && outcome.refused === 'theft') await endStolen(holder.refreshToken, pending.visitor.client)
     return outcome
   }
 }

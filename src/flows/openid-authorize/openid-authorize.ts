@@ -17,9 +17,9 @@ import type { SignedInUsers } from '../../domain/authorization-requests/signed-i
 import { sharedScopes } from '../../domain/id-tokens/user-claims.js'
 import type { Database } from '../../platform/database/database.js'
 import { type Answers, accessDenied, type RequestEnd } from './answers.js'
-import { type Asking, createTake, keyOf } from './asking.js'
 import type { createBeginRequest } from './begin-request.js'
 import type { MakeCode } from './make-code.js'
+import { createTake, keyOf, type PendingRequest } from './pending-request.js'
 import type { ReportNoAccess } from './report-no-access.js'
 import type { Visitor } from './visitor.js'
 
@@ -60,23 +60,23 @@ const createFinish = (deps: Omit<Dependencies, 'applications' | 'signedInUsers' 
   const { database, makeCode, answers, reportNoAccess } = deps
   const take = createTake(deps.authorizationRequests)
 
-  const withError = async (asking: Asking, end: RequestEnd, userId: string | undefined) => {
-    const { application, request } = asking
-    const isTaken = await take(database, asking, userId)
+  const withError = async (pending: PendingRequest, end: RequestEnd, userId: string | undefined) => {
+    const { application, request } = pending
+    const isTaken = await take(database, pending, userId)
     return isTaken ? done(application, answers.withError(application, request, end)) : startAgain(application)
   }
 
   /** Asks the question, or with `prompt=none` answers with the error that stands for it. */
   const withQuestion = async (
-    asking: Asking,
+    pending: PendingRequest,
     user: SignedInUser | undefined,
     next: AuthorizationStep,
   ): Promise<Authorization> => {
-    const { application, request, visitor } = asking
-    if (user && next === 'no_access') await reportNoAccess(asking, user)
+    const { application, request, visitor } = pending
+    if (user && next === 'no_access') await reportNoAccess(pending, user)
     if (request.prompts.includes('none')) {
-      const error = visitor.couldNotRenew ? 'temporarily_unavailable' : silentError(asking, next)
-      return withError(asking, error === 'access_denied' ? accessDenied(next) : { error }, user?.id)
+      const error = visitor.couldNotRenew ? 'temporarily_unavailable' : silentError(pending, next)
+      return withError(pending, error === 'access_denied' ? accessDenied(next) : { error }, user?.id)
     }
     return {
       request: request.id,
@@ -84,18 +84,18 @@ const createFinish = (deps: Omit<Dependencies, 'applications' | 'signedInUsers' 
       application: publicApplication(application),
       ...(user && { user: { id: user.id, username: user.username } }),
       ...(next === 'consent' && { scopes: sharedScopes(request) }),
-      ...(user && next === 'prove' && { methods: [...sufficientMethods({ ...asking, user })] }),
+      ...(user && next === 'prove' && { methods: [...sufficientMethods({ ...pending, user })] }),
     }
   }
 
-  const withCode = async (asking: Asking, user: SignedInUser, hasAgreed: boolean): Promise<Authorization> => {
-    const { application, request, visitor } = asking
+  const withCode = async (pending: PendingRequest, user: SignedInUser, hasAgreed: boolean): Promise<Authorization> => {
+    const { application, request, visitor } = pending
     const { caller } = visitor
-    if (!caller || isNotNamedUser({ ...asking, user })) return withError(asking, { error: 'login_required' }, user.id)
-    const made = await makeCode(asking, caller, user, hasAgreed)
+    if (!caller || isNotNamedUser({ ...pending, user })) return withError(pending, { error: 'login_required' }, user.id)
+    const made = await makeCode(pending, caller, user, hasAgreed)
     if (!isRefused(made)) return done(application, answers.withCode(request, made.code))
     if (made.refused === 'over') return startAgain(application)
-    return withQuestion(asking, user, questionAfterRefusal[made.refused])
+    return withQuestion(pending, user, questionAfterRefusal[made.refused])
   }
 
   return { withError, withQuestion, withCode }
@@ -107,19 +107,19 @@ type ProceedDependencies = Pick<Dependencies, 'authorizationRequests' | 'signedI
 /** Finds out what a request still needs, and asks for it. */
 const createProceed = ({ authorizationRequests, signedInUsers, finish }: ProceedDependencies) => {
   /** From the first proof on, the request belongs to its user. */
-  const withOwner = async (asking: Asking, user: SignedInUser | undefined): Promise<Asking> => {
-    const { request } = asking
-    if (!user || request.userId !== undefined || !hasProvenSince({ ...asking, user })) return asking
-    const isAssigned = await authorizationRequests.assignTo(keyOf(asking), user.id)
-    return isAssigned ? { ...asking, request: { ...request, userId: user.id } } : asking
+  const withOwner = async (pending: PendingRequest, user: SignedInUser | undefined): Promise<PendingRequest> => {
+    const { request } = pending
+    if (!user || request.userId !== undefined || !hasProvenSince({ ...pending, user })) return pending
+    const isAssigned = await authorizationRequests.assignTo(keyOf(pending), user.id)
+    return isAssigned ? { ...pending, request: { ...request, userId: user.id } } : pending
   }
 
   /** The next question, or the answer. */
-  return async (found: Asking): Promise<Authorization> => {
+  return async (found: PendingRequest): Promise<Authorization> => {
     const user = await signedInUsers.find(found.visitor.caller, found.application.id)
-    const asking = await withOwner(found, user)
-    const next = nextQuestion(asking, user)
-    return user && next === 'done' ? finish.withCode(asking, user, false) : finish.withQuestion(asking, user, next)
+    const pending = await withOwner(found, user)
+    const next = nextQuestion(pending, user)
+    return user && next === 'done' ? finish.withCode(pending, user, false) : finish.withQuestion(pending, user, next)
   }
 }
 
@@ -153,22 +153,22 @@ export const createAuthorize = (deps: Dependencies) => {
     },
 
     resume: async (id: string, visitor: Visitor) => {
-      const asking = await find(id, visitor)
-      return asking ? proceed(asking) : startAgainAt(id)
+      const pending = await find(id, visitor)
+      return pending ? proceed(pending) : startAgainAt(id)
     },
 
     /** Takes the answer of the user. It counts for the question that is open, and only for the user who was shown on the page. */
     answer: async ({ request: id, user: shownUserId, answer }: Answer, visitor: Visitor) => {
-      const asking = await find(id, visitor)
-      if (!asking) return startAgainAt(id)
-      const user = await signedInUsers.find(visitor.caller, asking.application.id)
-      if (!user || user.id !== shownUserId) return proceed(asking)
-      const next = nextQuestion(asking, user)
-      if (next === 'consent' && answer === 'continue') return finish.withCode(asking, user, true)
-      if (next !== 'choose' && answer === 'continue') return proceed(asking)
-      await authorizationRequests.handOver(keyOf(asking), user.id)
-      if (answer === 'deny') return finish.withError(asking, accessDenied(next), user.id)
-      return proceed({ ...asking, request: { ...asking.request, userId: user.id } })
+      const pending = await find(id, visitor)
+      if (!pending) return startAgainAt(id)
+      const user = await signedInUsers.find(visitor.caller, pending.application.id)
+      if (!user || user.id !== shownUserId) return proceed(pending)
+      const next = nextQuestion(pending, user)
+      if (next === 'consent' && answer === 'continue') return finish.withCode(pending, user, true)
+      if (next !== 'choose' && answer === 'continue') return proceed(pending)
+      await authorizationRequests.handOver(keyOf(pending), user.id)
+      if (answer === 'deny') return finish.withError(pending, accessDenied(next), user.id)
+      return proceed({ ...pending, request: { ...pending.request, userId: user.id } })
     },
   }
 }

@@ -4,7 +4,7 @@ import type { Events } from '../../domain/events/events.js'
 import { createOncePerWindow } from '../../http/once-per-window.js'
 import type { Clock } from '../../lib/clock.js'
 import { minutes } from '../../lib/durations.js'
-import type { Asking } from './asking.js'
+import type { PendingRequest } from './pending-request.js'
 
 export type ReportNoAccess = ReturnType<typeof createReportNoAccess>
 
@@ -17,7 +17,7 @@ const maxReported = 1_000
 /** Records that a user has no access, so that operators find among the user's events why an application cannot be used. */
 export const createReportNoAccess = ({ events, clock }: Dependencies) => {
   const isNew = createOncePerWindow({ maxKeys: maxReported, clock })
-  return async ({ application, visitor }: Asking, { id: userId }: SignedInUser) => {
+  return async ({ application, visitor }: PendingRequest, { id: userId }: SignedInUser) => {
     if (!isNew(`${application.id} ${userId}`, reportWindow)) return
     const sessionId = visitor.caller?.sessionId
     const reason = noAccessReason(application.name)

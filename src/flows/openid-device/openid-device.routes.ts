@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { DeviceAnswer, DeviceQuestion, DeviceState } from '../../contract/device-request.js'
+import { DeviceCodeBody, DeviceDecisionBody, DeviceState } from '../../contract/device-request.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import type { Callers } from '../../http/caller.js'
 import { clientOf } from '../../http/client.js'
@@ -50,8 +50,8 @@ export const openidDeviceRoutes = (server: Server, deps: Dependencies) => {
     onSend: countedRequests.refundSuccess,
     config: { ownOriginOnly: true, countsIn: ['user_codes', 'network_user_codes', 'general'] as const },
   }
-  /** Calls `work` for a signed-in user, or answers why they cannot decide. */
-  const decide = async (
+  /** Calls `work` with the approval and the signed-in user, and sends what it returns. Without one of the two, sends a refusal. */
+  const withApproval = async (
     request: FastifyRequest,
     reply: FastifyReply,
     work: (approval: DeviceApproval, approver: Approver) => ReturnType<DeviceApproval['ask']>,
@@ -64,15 +64,16 @@ export const openidDeviceRoutes = (server: Server, deps: Dependencies) => {
     return isRefused(state) ? sendRefusal(reply, state) : reply.send(state)
   }
 
-  const questionOptions = { ...hooks, schema: schemaOf(DeviceQuestion) }
+  const questionOptions = { ...hooks, schema: schemaOf(DeviceCodeBody) }
   server.post('/api/auth/device/question', questionOptions, async (request, reply) =>
-    decide(request, reply, (approval, approver) => approval.ask(request.body.code, approver)),
+    withApproval(request, reply, (approval, approver) => approval.ask(request.body.code, approver)),
   )
 
-  const answerOptions = { ...hooks, schema: schemaOf(DeviceAnswer) }
+  const answerOptions = { ...hooks, schema: schemaOf(DeviceDecisionBody) }
   server.post('/api/auth/device/answer', answerOptions, async (request, reply) => {
     const staleRefusal = request.body.answer === 'approve' ? await freshness.refusalFor(request) : undefined
-    if (!staleRefusal) return decide(request, reply, (approval, approver) => approval.answer(request.body, approver))
+    if (!staleRefusal)
+      return withApproval(request, reply, (approval, approver) => approval.answer(request.body, approver))
     // No code was compared, so the attempt is given back.
     countedRequests.refundDespiteRefusal(request)
     return sendRefusal(reply, staleRefusal)

@@ -1,5 +1,5 @@
 import { describeDevice } from '../../contract/device-names.js'
-import type { DeviceAnswer, DeviceState, DeviceStep } from '../../contract/device-request.js'
+import type { DeviceDecisionBody, DeviceState, DeviceStep } from '../../contract/device-request.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import { type Application, mayUseDevices, publicApplication } from '../../domain/applications/application.js'
 import type { ApplicationErrors } from '../../domain/applications/application-errors.js'
@@ -70,8 +70,8 @@ const createStateOf = (secondFactorRequired: boolean) => {
     { client }: Approver,
     answered: 'approved' | 'denied' | undefined = request.isApproved ? 'approved' : undefined,
   ): DeviceState => {
-    const asking = { application, request: demandsOf(request) }
-    const next = answered ?? steps[nextQuestion(asking, user)]
+    const applicationRequest = { application, request: demandsOf(request) }
+    const next = answered ?? steps[nextQuestion(applicationRequest, user)]
     const { ip, userAgent } = request.client
     return {
       next,
@@ -79,7 +79,7 @@ const createStateOf = (secondFactorRequired: boolean) => {
       application: publicApplication(application),
       user: { id: user.id, username: user.username },
       scopes: request.scopes,
-      ...(next === 'prove' && { methods: [...sufficientMethods({ ...asking, user })] }),
+      ...(next === 'prove' && { methods: [...sufficientMethods({ ...applicationRequest, user })] }),
       from: {
         ip,
         userAgent,
@@ -130,7 +130,7 @@ export const createDeviceApproval = (deps: Dependencies) => {
     },
 
     /** An answer counts only for the user whom the page has shown, and an approval only if no other step is open. */
-    answer: async ({ code, user: shownUserId, answer }: DeviceAnswer, approver: Approver) => {
+    answer: async ({ code, user: shownUserId, answer }: DeviceDecisionBody, approver: Approver) => {
       const waiting = await find(code, approver)
       if (isRefused(waiting)) return waiting
       const state = stateOf(waiting, approver)

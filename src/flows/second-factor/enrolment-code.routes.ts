@@ -22,7 +22,7 @@ const refusals = routeRefusals(
 
 const schema = {
   tags: ['sign in'],
-  summary: 'Mail the code that opens the enrolment of a sign-in',
+  summary: 'Mail the code that a sign-in needs before its user can add a first second factor',
   ...needsChallenge,
   response: { 202: Accepted, ...withCookies(refusals.responses, clearsChallenge) },
 }

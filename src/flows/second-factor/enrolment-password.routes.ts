@@ -32,7 +32,7 @@ const refusals = routeRefusals(
 
 const schema = {
   tags: ['sign in'],
-  summary: 'Open the enrolment of a sign-in by mail with the password of the account',
+  summary: 'After a sign-in by mail: give the password of the account, so that its first second factor can be added',
   ...needsChallenge,
   body: Type.Object({ password: TypedPassword }),
   response: { 202: SecondFactorNeeded, ...withCookies(refusals.responses, clearsChallenge) },

@@ -53,11 +53,15 @@ const schema = {
   description: `Needs the challenge cookie. Takes one of \`code\`, \`mailedCode\`, \`fields\` (after \`next: "profile"\`) and \`terms\` (after \`next: "terms"\`). After a mailed code a second factor can be added, which finishes the sign-in.`,
   body: Type.Object({
     code: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'Spaces and hyphens are ignored' })),
-    mailedCode: Type.Optional(Type.String({ minLength: 1, maxLength: 32, description: 'At an enrolment' })),
+    mailedCode: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 32, description: 'The code of the mail, after `next: "enrolment"`' }),
+    ),
     fields: Type.Optional(ProfileFieldChanges),
     terms: Type.Optional(Type.String({ maxLength: 64, description: 'The version that the user agrees to' })),
     trustDevice: Type.Optional(
-      Type.Boolean({ description: 'Ask for no code in this browser for a while. Not with a recovery code' }),
+      Type.Boolean({
+        description: 'Ask for no code in this browser for a while. Ignored if `code` is a recovery code',
+      }),
     ),
   }),
   response: {
@@ -78,7 +82,7 @@ type Dependencies = {
   limits: Limits
 }
 
-/** Handles the answers that are not a code of a factor. */
+/** Handles a mailed code, missing fields and the terms: everything but the code of a second factor. */
 const createAnswers = ({ enrolments, lastAnswers, signInCookies, cookies }: Dependencies) => {
   const openEnrolment = async (request: FastifyRequest, reply: FastifyReply, mailedCode: string) => {
     const token = signInCookies.challengeOf(request)
@@ -98,9 +102,10 @@ const createAnswers = ({ enrolments, lastAnswers, signInCookies, cookies }: Depe
   ) => {
     const token = signInCookies.challengeOf(request)
     const visit = signInCookies.visitOf(request)
-    const entry = token === undefined ? refuse('challenge_over') : await lastAnswers.answer(token, step, answer, visit)
-    if (isRefused(entry)) return sendRefusal(signInCookies.clearChallengeIfOver(reply, entry), entry)
-    return sendFinishedSignIn(reply, { cookies, signInCookies }, entry)
+    const outcome =
+      token === undefined ? refuse('challenge_over') : await lastAnswers.answer(token, step, answer, visit)
+    if (isRefused(outcome)) return sendRefusal(signInCookies.clearChallengeIfOver(reply, outcome), outcome)
+    return sendFinishedSignIn(reply, { cookies, signInCookies }, outcome)
   }
 
   return { openEnrolment, answerLast }
@@ -131,7 +136,7 @@ export const secondFactorRoutes = (server: Server, deps: Dependencies) => {
     if (mailedCode !== undefined) return openEnrolment(request, reply, mailedCode)
     if (fields) return answerLast(request, reply, 'profile', fields)
     if (version !== undefined) return answerLast(request, reply, 'terms', version)
-    if (code === undefined) throw new Error('One of the four is there')
+    if (code === undefined) throw new Error('The check above lets through exactly one of the four')
     const finished =
       token === undefined
         ? refuse('challenge_over')

@@ -4,7 +4,10 @@ import { createCookies } from './cookies.js'
 
 const cookies = createCookies({ secure: false, host: 'localhost' })
 const server = fastify()
-server.get('/', async (request) => ({ read: cookies.read(request, 'key') ?? null, names: cookies.names(request) }))
+server.get('/', async (request) => ({
+  read: cookies.read(request, 'key') ?? null,
+  names: cookies.prefixedNames(request),
+}))
 
 const ask = async (cookie?: string) => {
   const answer = await server.inject({ url: '/', headers: cookie === undefined ? {} : { cookie } })
@@ -46,7 +49,7 @@ const production = createCookies({ secure: true, host: 'auth.example.com' })
 const front = fastify()
 front.get('/', (request, reply) => {
   production.set(reply, 'csrf_secret', 'made', 60)
-  return { read: production.read(request, 'csrf_secret') ?? null, names: production.names(request) }
+  return { read: production.read(request, 'csrf_secret') ?? null, names: production.prefixedNames(request) }
 })
 front.get('/login', (request, reply) => {
   if (production.hasDoubledSessionCookie(request)) production.clearSession(reply)

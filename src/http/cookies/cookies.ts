@@ -7,13 +7,13 @@ import { createSessionCookies } from './session-cookies.js'
 /** The most that the cookies of a browser may need together, so that every proxy takes the header. */
 const maxCookieHeader = 4_096
 
-const bytesOf = (name: string, value: string) => `; ${name}=${value}`.length
+const pairLength = (name: string, value: string) => `; ${name}=${value}`.length
 
 type Options = { secure: boolean; host: string; domain?: string | undefined }
 
 export type Cookies = ReturnType<typeof createCookies>
 
-/** Reads and sets cookies. Callers know their plain names only. */
+/** Reads and sets cookies. Callers use plain names: the prefix is added and removed here. */
 export const createCookies = ({ secure, host, domain }: Options) => {
   const jars = new WeakMap<FastifyRequest, CookieValues>()
   const prefix = secure ? hostPrefix : ''
@@ -33,28 +33,31 @@ export const createCookies = ({ secure, host, domain }: Options) => {
 
   const clear = (reply: FastifyReply, name: CookieName) => set(reply, name, '', 0)
 
-  const keepKnownDevice = (reply: FastifyReply, values: readonly string[]) =>
+  const setKnownDevices = (reply: FastifyReply, values: readonly string[]) =>
     set(reply, 'known_device', values.join('.'))
 
   return {
     read: (request: FastifyRequest, name: string) => jarOf(request).values.get(nameOf(name)),
-    /** The names of our cookies, without the prefix. In development there is no prefix, so cookies of other programs are among them. */
-    names: (request: FastifyRequest) =>
+    /**
+     * The plain names of the cookies that have our prefix. In production the two session cookies have none and are missing here. In
+     * development no cookie has one, so cookies of other programs are here too.
+     */
+    prefixedNames: (request: FastifyRequest) =>
       [...jarOf(request).values.keys()]
         .filter((name) => name.startsWith(prefix))
         .map((name) => name.slice(prefix.length)),
     /** How many bytes are left in the Cookie header when this cookie is added. Below 0, others have to be cleared. */
     bytesLeftWith: (request: FastifyRequest, name: string, value: string) =>
-      maxCookieHeader - (request.headers.cookie ?? '').length - bytesOf(nameOf(name), value),
-    /** How many bytes are free again when this cookie is cleared. */
-    bytesOf: (request: FastifyRequest, name: string) =>
-      bytesOf(nameOf(name), jarOf(request).values.get(nameOf(name)) ?? ''),
+      maxCookieHeader - (request.headers.cookie ?? '').length - pairLength(nameOf(name), value),
+    /** How many bytes of the Cookie header become free when this cookie is cleared. */
+    bytesFreedBy: (request: FastifyRequest, name: string) =>
+      pairLength(nameOf(name), jarOf(request).values.get(nameOf(name)) ?? ''),
     set,
     clear,
-    ...createSessionCookies({ secure, host, domain, keepKnownDevice }),
+    ...createSessionCookies({ secure, host, domain, setKnownDevices }),
     /** Whether a session cookie is there twice: one of the two was planted. */
     hasDoubledSessionCookie: (request: FastifyRequest) =>
       sessionCookies.some((name) => jarOf(request).doubled.has(name)),
-    keepKnownDevice,
+    setKnownDevices,
   }
 }

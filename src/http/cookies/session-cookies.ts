@@ -20,11 +20,11 @@ type Options = {
   secure: boolean
   host: string
   domain: string | undefined
-  keepKnownDevice: (reply: FastifyReply, values: readonly string[]) => unknown
+  setKnownDevices: (reply: FastifyReply, values: readonly string[]) => unknown
 }
 
 /** The two cookies of a session, which may have a Domain: another host could have planted one beside ours. */
-export const createSessionCookies = ({ secure, host, domain, keepKnownDevice }: Options) => {
+export const createSessionCookies = ({ secure, host, domain, setKnownDevices }: Options) => {
   /** The other places where a session cookie could be: for this host only, and for each domain above it. */
   const otherDomains = [undefined, ...domainsOf(host)].filter((otherDomain) => otherDomain !== domain)
 
@@ -70,7 +70,7 @@ export const createSessionCookies = ({ secure, host, domain, keepKnownDevice }: 
     setNewSession: (reply: FastifyReply, session: NewSession) => {
       clearElsewhere(reply)
       setSession(reply, session)
-      if (session.knownDevices) keepKnownDevice(reply, session.knownDevices)
+      if (session.knownDevices) setKnownDevices(reply, session.knownDevices)
     },
   }
 }

@@ -32,12 +32,12 @@ const createTabCookies = ({ cookies, prefix, maxOthers, maxBytesOfOthers, expiry
   /** An attacker may have planted hundreds: each answer clears a few of them, so that it stays small enough for any proxy. */
   const othersOf = (request: FastifyRequest) =>
     cookies
-      .names(request)
+      .prefixedNames(request)
       .filter(isTabCookieName)
       .slice(0, 2 * maxOthers)
       .map((name) => ({
         name,
-        bytes: cookies.bytesOf(request, name),
+        bytes: cookies.bytesFreedBy(request, name),
         expiry: expiryOf(cookies.read(request, name) ?? ''),
       }))
       .sort((left, right) => left.expiry - right.expiry)
