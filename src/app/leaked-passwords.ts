@@ -16,8 +16,8 @@ const faults: Readonly<Record<FileFault, string>> = {
 export const leakedFileFault = (path: string, fault: FileFault) =>
   new OperatorError(`BREACHED_PASSWORDS: ${path} ${faults[fault]}`)
 
-/** Waits for `work`, which reads the file. If that fails, the error says in one sentence why. */
-export const readLeakedFile = <Result>(path: string, work: Promise<Result>) =>
+/** Waits for `work`, which reads the file. If that fails, the error says in one sentence why the file cannot be read. */
+export const explainReadFault = <Result>(path: string, work: Promise<Result>) =>
   work.catch((error: unknown) => {
     throw new OperatorError(`BREACHED_PASSWORDS: the file cannot be read: ${path} (${whyUnreadable(error)})`)
   })
@@ -25,7 +25,7 @@ export const readLeakedFile = <Result>(path: string, work: Promise<Result>) =>
 /** The list that BREACHED_PASSWORDS names. */
 export const openLeakedPasswords = async ({ breachedPasswords: path }: Pick<Config, 'breachedPasswords'>, log: Log) => {
   if (path === undefined) return undefined
-  const list = await readLeakedFile(path, openLeakedList(path, log))
+  const list = await explainReadFault(path, openLeakedList(path, log))
   if (isRefused(list)) throw leakedFileFault(path, list.refused)
   log.info({ entries: list.count() }, 'the list of leaked passwords is open: users cannot choose one of them')
   return list

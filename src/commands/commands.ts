@@ -140,15 +140,15 @@ const runWithoutCommand = async (args: readonly string[], { stdout, stderr }: Co
   return 2
 }
 
-/** A pipe that its reader has closed (`… | head`) is a normal end, unless the output cannot be shown again. */
-const afterOutputFailure = async (
+/** Returns the exit code. A pipe that its reader has closed (`… | head`) is a normal end, unless the output cannot be shown again. */
+const reportOutputFailure = async (
   { stream, isPipeClosed, cause }: OutputFailure,
   { stdout, stderr }: CommandContext,
   printsOnce: boolean,
 ) => {
   if (isPipeClosed && !printsOnce) return stream === stdout ? 0 : 1
   const reason = whyUnwritable(cause) ?? 'an unknown error'
-  const message = `The output could not be written: ${reason}. If the command changes something, that may be done.`
+  const message = `The output could not be written: ${reason}. If the command changes something, that may have been done.`
   await print(stderr, message).catch(() => undefined)
   return 1
 }
@@ -161,7 +161,7 @@ export const runCommand = async (args: readonly string[], context: CommandContex
     return await runNamedCommand(args, context)
   } catch (error) {
     if (error instanceof OutputFailure)
-      return afterOutputFailure(error, context, findCommand(args)?.[1].printsOnce ?? false)
+      return reportOutputFailure(error, context, findCommand(args)?.[1].printsOnce ?? false)
     throw error
   }
 }

@@ -81,7 +81,7 @@ const hiddenFields = (hidden: Record<string, string>) =>
 
 const choices = people
   .map(
-    ({ key, name, says }) =>
-      `<button name="person" value="${key}"><strong>${escapeHtml(name)}</strong><span>${escapeHtml(says)}</span></button>`,
+    ({ key, name, subtitle }) =>
+      `<button name="person" value="${key}"><strong>${escapeHtml(name)}</strong><span>${escapeHtml(subtitle)}</span></button>`,
   )
   .join('')

@@ -6,7 +6,7 @@ export type Person = {
   name: string
   email?: string
   emailVerified?: boolean
-  says: string
+  subtitle: string
 }
 
 export const people: readonly Person[] = [
@@ -17,7 +17,7 @@ export const people: readonly Person[] = [
     name: 'Ada Example',
     email: 'ada@example.com',
     emailVerified: true,
-    says: 'ada@example.com',
+    subtitle: 'ada@example.com',
   },
   {
     key: 'ben',
@@ -26,7 +26,7 @@ export const people: readonly Person[] = [
     name: 'Ben Example',
     email: 'ben@example.com',
     emailVerified: true,
-    says: 'ben@example.com',
+    subtitle: 'ben@example.com',
   },
   {
     key: 'zoe',
@@ -35,9 +35,9 @@ export const people: readonly Person[] = [
     name: 'Zo\u00eb Example',
     email: 'ada@example.org',
     emailVerified: true,
-    says: 'ada@example.org (same username as Ada)',
+    subtitle: 'ada@example.org (same username as Ada)',
   },
-  { key: 'nomail', number: 1004, login: 'no-mail', name: 'No Email', says: 'has no email address' },
+  { key: 'nomail', number: 1004, login: 'no-mail', name: 'No Email', subtitle: 'has no email address' },
   {
     key: 'unverified',
     number: 1005,
@@ -45,7 +45,7 @@ export const people: readonly Person[] = [
     name: 'Not Verified',
     email: 'unverified@example.com',
     emailVerified: false,
-    says: 'unverified@example.com (not verified)',
+    subtitle: 'unverified@example.com (not verified)',
   },
 ]
 

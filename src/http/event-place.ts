@@ -1,9 +1,9 @@
 import type { EventQuery } from '../domain/events/events.js'
-import { commandLine } from '../domain/sessions/client.js'
+import { commandLineIp } from '../domain/sessions/client.js'
 import { readAddress, readRange } from './client.js'
 
 /** The texts that stand in the place of an IP address in events without one. */
-const namedOrigins = [commandLine, 'unknown']
+const namedOrigins = [commandLineIp, 'unknown']
 
 /** Reads an address, a network such as 192.0.2.0/24, or a text that stands in the place of an address; undefined for any other text. */
 export const readEventOrigin = (text: string): Pick<EventQuery, 'ip' | 'network'> | undefined => {

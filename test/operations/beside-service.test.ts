@@ -125,7 +125,9 @@ it('an import reads standard input, one that is killed changes nothing, and an e
   const imported = await command(['user', 'import', '-', '--json'], `email,groups\n${many.join(',staff\n')},staff\n`)
   expect(JSON.parse(imported.out)).toMatchObject({ added: many.length, refused: 0 })
   const checked = await command(['doctor'])
-  expect(checked.out).toMatch(/warning +registration +users without a password, a provider and a passkey: 1001\. While/)
+  expect(checked.out).toMatch(
+    /warning +registration +users who have no password, no provider and no passkey: 1001\. While/,
+  )
   const child = startCommand('user', 'import', '-')
   const gone = new Promise((resolve) => child.once('close', resolve))
   child.stdin.write('email\nkilled@example.com\n')

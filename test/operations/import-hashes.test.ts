@@ -51,7 +51,7 @@ describe('user import from other systems', () => {
     expect(real.code).toBe(1)
     expect(real.err.split('\n')).toEqual([
       'line 6: password_hash is of a kind that is not known: the user is added without a password, and can set one with a reset mail',
-      'line 8: password_hash must be $argon2id$v=19$m=,t=,p=$salt$hash, with at most 131072 KiB of memory, and 524288 KiB times t',
+      'line 8: password_hash must be $argon2id$v=19$m=,t=,p=$salt$hash, with at most 131072 KiB of memory, and at most 524288 KiB for memory times t',
       '',
     ])
     expect(real.out).toBe(

@@ -115,7 +115,7 @@ describe('why a user could not sign in', () => {
 
     const cleared = await command('limits', 'clear', '--user', 'ada')
     expect(cleared.out).toMatch(
-      /^Cleared codes of user:[0-9a-f-]+, account of ada \(2 counted\), sign_ins of user:[0-9a-f-]+ \(\d counted\), account_changes of user:[0-9a-f-]+ \(\d counted\), general of session:/,
+      /^Cleared these limits: codes of user:[0-9a-f-]+, account of ada \(2 counted\), sign_ins of user:[0-9a-f-]+ \(\d counted\), account_changes of user:[0-9a-f-]+ \(\d counted\), general of session:/,
     )
     expect(cleared.err).toContain(`latchkey limits clear --network ${ofAda}`)
     await signIn()
@@ -307,11 +307,11 @@ describe('a name that a shell would read', () => {
     expect(await show()).toContain("latchkey limits clear --user '$(id)'")
 
     const cleared = await clear()
-    expect(cleared).toContain('Cleared account of $(id) (5 counted), ')
+    expect(cleared).toContain('Cleared these limits: account of $(id) (5 counted), ')
     expect(cleared).toMatch(/known of user:\S+ \(1 counted\), .*email_changes of user:\S+ \(1 counted\)/)
     // A right password counts as a sign-in only.
     expect((await login(name, goodPassword, '192.0.2.110')).status).toBe(200)
-    expect(await clear()).toMatch(/^Cleared sign_ins of user:\S+ \(1 counted\)\.\n$/)
+    expect(await clear()).toMatch(/^Cleared these limits: sign_ins of user:\S+ \(1 counted\)\.\n$/)
     expect(await clear()).toBe('Nothing was counted for $(id).\n')
     // It is still known afterwards that the ceiling of the name has refused it.
     expect(await show()).toMatch(/rate_limited +account +\$\(id\) +192\.0\.2\.104/)

@@ -261,7 +261,7 @@ describe('user import', () => {
   it.each([
     [Buffer.from('email,name\nada@example.com,M\xfcller\n', 'latin1'), 'The input is not UTF-8 text'],
     [`email,name\nada@example.com,"${'x\n'.repeat(600_000)}`, 'line 2: the quotes of a field are never closed'],
-    ['name,username\nAda,ada\n', 'the first line must name the columns, and one of them email'],
+    ['name,username\nAda,ada\n', 'the first line must name the columns, and one of them must be email'],
     ['email,E_mail\na@example.com,b@example.com\n', 'two columns are called email'],
   ])('stops with a sentence at input it cannot make sense of', async (input, sentence) => {
     const { code, err } = await importing(input)

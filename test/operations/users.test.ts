@@ -222,7 +222,7 @@ describe('a command whose output cannot be written', () => {
 
   it('says so in one line and fails, or ends quietly when its reader has seen enough', async () => {
     const full =
-      'The output could not be written: no space is left there. If the command changes something, that may be done.\n'
+      'The output could not be written: no space is left there. If the command changes something, that may have been done.\n'
     for (const args of [['--help'], ['user', '--help'], ['doctor']])
       expect(await run(args, failing('ENOSPC'))).toEqual({ code: 1, err: full })
     expect(await run(['--help'], failing('EPIPE'))).toEqual({ code: 0, err: '' })

@@ -8,19 +8,19 @@ import { generalSettings, programs } from './program-settings.js'
 /** The help of the options of `add` and `change`. */
 export const optionsHelp = `  --redirect URL       to which users come back after they have signed in here. Several are possible. It is compared byte for
                        byte, without wildcards. https only; outside production also http to this machine
-  --everyone           every user may use it
+  --everyone           every user may use the application
   --group GROUP        only members of this group, or of one of several (--group a --group b)
-  --home URL           where users start again; otherwise the origin of the first --redirect
+  --home URL           where users start again if a sign-in has expired; without it, the origin of the first --redirect
   --after-logout URL   to which the application may lead back when it signs a user out here. Several are possible
   --backchannel-logout URL
-                       is told of every session that ends, by whatever way
+                       gets a logout notice for every session that ends, however it ends
   --consent ask        asks each user once before the application gets name, email and groups (none: does not ask)
   --factors 2          lets users in only with two factors (1: with any sign-in)
-  --max-age 10m        lets users in only if they have signed in, by whatever way, or proven once more who they are in this time
-                       (none: at any time). A sign-in by mail counts too, although it lets no user make a sensitive change
+  --max-age 10m        lets users in only if, within this time, they have signed in (by whatever way) or have proven again who
+                       they are (none: at any time). A sign-in by mail counts too, although it lets no user make a sensitive change
   --no-pkce            for programs that send no PKCE challenge, as some older ones with a secret do
-  --algorithm ES256    signs ID tokens with it instead of RS256
-  --no-device          a native program only: its devices without a browser cannot sign in with a code (RFC 8628)`
+  --algorithm ES256    signs ID tokens with ES256 instead of RS256
+  --no-device          for a native program: devices without a browser cannot sign in with a code (RFC 8628)`
 
 export const applicationAdd: Command = {
   summary: 'Let an application sign its users in here (OpenID Connect)',
@@ -34,7 +34,7 @@ ${optionsHelp}
   --public             a page in the browser that has no server to keep a secret
   --native             a program on the user's machine, which always asks the user. --redirect is http://127.0.0.1/callback
                        (any port) or com.example.app:/callback
-  --for PROGRAM        grafana, gitea (also Forgejo) or nextcloud: knows its addresses below --home and the names of its settings
+  --for PROGRAM        grafana, gitea (also Forgejo) or nextcloud: Latchkey knows its settings, and its addresses below --home
   --json               {"id": …, "secret": … or null, "issuer": …}`,
 
   printsOnce: true,

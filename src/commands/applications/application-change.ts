@@ -10,12 +10,12 @@ export const applicationChange: Command = {
   help: `latchkey application change APPLICATION [options] [--json]
 
 APPLICATION is a name or an id. What is not named stays as it is. Addresses and groups that are given replace all earlier ones
-of their kind; \`--after-logout none\` and \`--backchannel-logout none\` remove them. Users who may no longer use it lose access at
-once. The kind of an application cannot be changed: delete it and add it anew.
+of their kind; \`--after-logout none\` and \`--backchannel-logout none\` remove them. Users who may no longer use the application
+lose access at once. The kind of an application cannot be changed: delete it and add it anew.
 
   --name NAME          another name
 ${optionsHelp}
-  --pkce               needs a PKCE challenge again
+  --pkce               requires a PKCE challenge again
   --device             lets devices without a browser sign in again
   --json               one JSON object, for programs`,
 

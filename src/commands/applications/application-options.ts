@@ -125,7 +125,7 @@ export const readNewApplication = (name: string, values: OptionValues<typeof new
   if (values['no-device'] && kind !== 'native')
     throw new UsageFault('--no-device is for --native: others have no device flow.')
   const programDefaults = defaultsOfProgram(program, values)
-  const { home = programDefaults.home, ...options } = changeFrom(values)
+  const { home, ...options } = changeFrom(values)
   const redirectAddresses = options.redirectAddresses ?? programDefaults.redirectAddresses
   if (!redirectAddresses) throw new UsageFault('--redirect is missing: the address to which users come back.')
   if (options.access === undefined)

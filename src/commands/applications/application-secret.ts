@@ -4,7 +4,7 @@ import { quoteCommand } from '../terminal/quote-command.js'
 import { throwIfRefused } from './application-faults.js'
 import { requireApplication } from './find-application.js'
 
-const json = { json: { type: 'boolean' } } as const
+const jsonOption = { json: { type: 'boolean' } } as const
 
 export const applicationSecretAdd: Command = {
   summary: 'Make a second secret for an application, to replace the first',
@@ -17,7 +17,7 @@ the new one into the application, then \`latchkey application secret remove APPL
 
   printsOnce: true,
   run: async (args, context) => {
-    const { positionals, values } = readArguments(args, json, ['APPLICATION'])
+    const { positionals, values } = readArguments(args, jsonOption, ['APPLICATION'])
     return withNouns(context, 'service', async (nouns) => {
       const { id: applicationId, name } = await requireApplication(nouns, positionals[0] ?? '')
       const added = throwIfRefused(await nouns.applicationChanges.addSecret(applicationId, operator(context)), name)
@@ -34,12 +34,13 @@ export const applicationSecretRemove: Command = {
   summary: 'Remove the older secret of an application',
   help: `latchkey application secret remove APPLICATION [SECRET] [--json]
 
-The older of two, or the one whose id \`latchkey application show\` prints. It stops working at once. The only one stays.
+Removes the older of two secrets, or the one with the id SECRET (\`latchkey application show\` prints the ids). It stops working at
+once. The only secret of an application cannot be removed.
 
   --json    {"id": …}`,
 
   run: async (args, context) => {
-    const { positionals, values } = readArguments(args, json, ['APPLICATION', '[SECRET]'])
+    const { positionals, values } = readArguments(args, jsonOption, ['APPLICATION', '[SECRET]'])
     return withNouns(context, 'service', async (nouns) => {
       const { id: applicationId, name } = await requireApplication(nouns, positionals[0] ?? '')
       const { applicationChanges } = nouns

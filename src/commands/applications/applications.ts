@@ -7,12 +7,12 @@ import { asTable } from '../terminal/table.js'
 import { throwIfRefused } from './application-faults.js'
 import { requireApplication } from './find-application.js'
 
-const json = { json: { type: 'boolean' } } as const
+const jsonOption = { json: { type: 'boolean' } } as const
 
 const accessText = ({ access, groups }: Application) =>
   access === 'everyone' ? 'everyone' : `members of ${groups.join(', ')}`
 
-const asLines = (applications: readonly Application[]) =>
+const applicationTable = (applications: readonly Application[]) =>
   asTable([
     ['NAME', 'KIND', 'FOR', 'HOME', 'ID'],
     ...applications.map((each) => [each.name, each.kind, accessText(each), each.home, each.id]),
@@ -25,11 +25,11 @@ export const applicationList: Command = {
   --json    one JSON object on each line, for programs`,
 
   run: async (args, context) => {
-    const { values } = readArguments(args, json, [])
+    const { values } = readArguments(args, jsonOption, [])
     return withNouns(context, 'service', async ({ applications }) => {
       const all = await applications.list()
       const none = 'There are no applications. Add one with: latchkey application add'
-      await printList(context, all, { json: values.json, asTable: asLines, none })
+      await printList(context, all, { json: values.json, asTable: applicationTable, none })
       return 0
     })
   },
@@ -69,14 +69,14 @@ export const applicationShow: Command = {
   summary: 'Show an application, and what went wrong with it lately',
   help: `latchkey application show APPLICATION [--json]
 
-APPLICATION is a name or an id. Of each application the last 20 different errors are kept, a few of
-each kind. A request that ended normally without a sign-in (a user cancelled, or was not signed in) is counted
+APPLICATION is a name or an id. The last 20 different errors of an application are kept, with a
+fixed share for each kind of error. A request that ended normally without a sign-in (a user cancelled, or was not signed in) is counted
 separately, not as an error.
 
   --json    one JSON object, for programs`,
 
   run: async (args, context) => {
-    const { positionals, values } = readArguments(args, json, ['APPLICATION'])
+    const { positionals, values } = readArguments(args, jsonOption, ['APPLICATION'])
     return withNouns(context, 'service', async (nouns) => {
       const application = await requireApplication(nouns, positionals[0] ?? '')
       const { secrets, errors, normalEnds } = await readDetails(nouns, application)
@@ -107,11 +107,11 @@ export const applicationDelete: Command = {
 Its codes, tokens and consents are deleted with it, and its address gets no logout notice any more. An application with
 signed-in users is deleted only with --yes. APPLICATION is a name or an id.
 
-  --yes     also with users
+  --yes     delete it although it has signed-in users
   --json    one JSON object, for programs`,
 
   run: async (args, context) => {
-    const { positionals, values } = readArguments(args, { yes: { type: 'boolean' }, ...json }, ['APPLICATION'])
+    const { positionals, values } = readArguments(args, { yes: { type: 'boolean' }, ...jsonOption }, ['APPLICATION'])
     return withNouns(context, 'service', async (nouns) => {
       const { id, name } = await requireApplication(nouns, positionals[0] ?? '')
       const alsoIfUsed = values.yes ?? false

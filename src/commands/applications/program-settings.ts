@@ -43,7 +43,7 @@ signout_redirect_url = ${issuer}/end-session?client_id=${id}&post_logout_redirec
 
 Roles by group, if you want them: role_attribute_path = contains(groups[*], 'admins') && 'Admin' || 'Viewer'
 Grafana knows a user again by sub, the id of the account here. Leave oauth_allow_insecure_email_lookup off: with it, the same email
-would be enough. It does not listen to logout notices: a user who signs out here stays signed in there until Grafana asks for a
+would be enough. Grafana does not listen to logout notices: a user who signs out here stays signed in there until Grafana asks for a
 new token, which is refused.`,
 }
 
@@ -67,8 +67,8 @@ USERNAME = preferred_username
 ACCOUNT_LINKING = login
 
 Gitea knows a user again by sub, the id of the account here. With ACCOUNT_LINKING = login the owner of an account that is
-there already has to prove its password once; auto would link by name or email alone. It sends no PKCE and does not listen to
-logout notices: a user who signs out here stays signed in there until its own session ends.`,
+there already has to prove its password once; auto would link by name or email alone. Gitea sends no PKCE challenge and does not
+listen to logout notices: a user who signs out here stays signed in there until the session there ends.`,
 }
 
 const nextcloud: Program = {
@@ -83,7 +83,7 @@ occ user_oidc:provider latchkey --clientid='${id}' --clientsecret='${secret}' \\
   --scope='openid profile email groups' --mapping-uid=sub --unique-uid=1 \\
   --mapping-display-name=name --mapping-email=email --mapping-groups=groups --group-provisioning=1
 
-Nextcloud knows a user again by sub, the id of the account here (--mapping-uid=sub). It listens to logout notices. If its
+Nextcloud knows a user again by sub, the id of the account here (--mapping-uid=sub). Nextcloud listens to logout notices. If its
 addresses contain /index.php, say so with --home https://cloud.example.com/index.php.`,
 }
 

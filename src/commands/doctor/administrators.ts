@@ -26,7 +26,7 @@ const judgeGroup = (setting: string, group: string, counts: Members, isFactorReq
     return warning(`no user who can sign in is in ${group} (${setting}): \`latchkey user groups USER --add ${group}\``)
   if (counts.with_factor === 0 && !isFactorRequired)
     return warning(
-      `no member of ${group} (${setting}) has a second factor, without which the admin page opens for none: they add an authenticator app or a passkey to their account`,
+      `no member of ${group} (${setting}) has a second factor, and the admin page needs one: they must add an authenticator app or a passkey to their account`,
     )
   return ok(`${group} has ${countText(counts.members, 'member')}, ${counts.with_factor} with a second factor`)
 }

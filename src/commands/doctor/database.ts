@@ -175,7 +175,7 @@ const checkClock = async (sql: Sql): Promise<Finding> => {
 const embeddedChecks = (config: Config): CheckGroup => {
   const { production, databaseOwnerUrl } = config
   const folder = embeddedDirectory(config)
-  const place = `embedded in ${folder}: one instance only, not safe against power loss`
+  const embeddedText = `embedded in ${folder}: one instance only, not safe against power loss`
   // The database is used only through a running service. Opening it here could create it, or leave files of another system user in it.
   let openedDatabase: Promise<Database | undefined> | undefined
   const openThroughService = () => {
@@ -187,18 +187,21 @@ const embeddedChecks = (config: Config): CheckGroup => {
     const database = await databaseIfRunning()
     return database ? check(database) : ok('not checked while the service does not run')
   }
-  const whyNotOpen = () =>
+  const judgeOpening = () =>
     openThroughService().then(
       () => ok(''),
       (error: unknown) =>
         warning(
-          `${place}. Its content was not checked: ${error instanceof Error ? error.message : 'it does not answer'}`,
+          `${embeddedText}. Its content was not checked: ${error instanceof Error ? error.message : 'it does not answer'}`,
         ),
     )
   const unusedOwnerWarning = warning('DATABASE_OWNER_URL is not used by the service, because DATABASE_URL is not set')
   return {
     checks: [
-      { name: 'database', run: async () => (production ? failure(place) : worstOf(place, [await whyNotOpen()])) },
+      {
+        name: 'database',
+        run: async () => (production ? failure(embeddedText) : worstOf(embeddedText, [await judgeOpening()])),
+      },
       ...(databaseOwnerUrl === undefined ? [] : [{ name: 'database owner', run: () => unusedOwnerWarning }]),
       { name: 'webhooks', run: async () => checkWebhooks(config, await databaseIfRunning()) },
       { name: 'waiting mails', run: ifRunning(checkWaitingMails) },

@@ -25,7 +25,7 @@ type TimedKey = { id: string; state: string; signsFrom: Date }
 
 const findInState = (keys: readonly TimedKey[], state: 'current' | 'waiting') => keys.find((key) => key.state === state)
 
-const whoSigns = (current: TimedKey, waiting: TimedKey | undefined) =>
+const signersText = (current: TimedKey, waiting: TimedKey | undefined) =>
   `${current.id} signs since ${asDate(current.signsFrom)}${waiting ? `, ${waiting.id} from ${waiting.signsFrom.toISOString()}` : ''}`
 
 /** Checks which key signs access tokens, how old it is, and whether the next key is waiting. */
@@ -46,7 +46,7 @@ export const checkSigningKeys = async (
         : `JWT_SECRET signs access tokens; ${countText(keys.length, 'key')} published`,
     )
   if (!current) return ok('the first start with ES256 makes a key')
-  const says = whoSigns(current, waiting)
+  const says = signersText(current, waiting)
   return isOverdue(current.signsFrom, new Date()) && !waiting
     ? warning(
         `${says}: it is older than ${timeSpan(signingPeriod, 'en')}, and no running instance has ACCESS_TOKEN_ALGORITHM=ES256`,
@@ -59,7 +59,7 @@ const judgeAlgorithm = (algorithm: ApplicationAlgorithm, keys: readonly ListedAp
   const current = findInState(keysOfAlgorithm, 'current')
   const waiting = findInState(keysOfAlgorithm, 'waiting')
   if (!current) return ok(`${algorithm}: the running service makes a key`)
-  const says = `${algorithm}: ${whoSigns(current, waiting)}`
+  const says = `${algorithm}: ${signersText(current, waiting)}`
   return isOverdue(current.signsFrom, new Date()) && !waiting
     ? warning(`${says}: it is older than ${timeSpan(signingPeriod, 'en')}, and no running instance has replaced it`)
     : ok(says)

@@ -2,7 +2,7 @@ import { constants } from 'node:fs'
 import { access, stat } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { leakedFileFault, readLeakedFile } from '../../app/leaked-passwords.js'
+import { explainReadFault, leakedFileFault } from '../../app/leaked-passwords.js'
 import { readServiceKeys } from '../../app/service-keys-file.js'
 import { readDesign } from '../../app/theme-file.js'
 import { readOwnWords } from '../../app/words-file.js'
@@ -27,7 +27,7 @@ const checkProxy = ({ publicUrl, trustProxy }: Config): Finding => {
 
 /** An old secret is needed for 30 days, so more than two of them are hardly needed at once. */
 const maxOldSecrets = 2
-const minCost = 4
+const cheapestCost = 4
 
 const checkSecrets = ({ jwtSecret }: Config): Finding => {
   if (!jwtSecret) return ok('the signing secret is generated and kept in DATA_DIR')
@@ -40,8 +40,8 @@ const checkSecrets = ({ jwtSecret }: Config): Finding => {
   ]
   const shortest = Math.min(...jwtSecret.map((secret) => secret.length))
   if (oldSecretCount === 0) return ok(`one secret of ${shortest} characters`)
-  const verifying = `${oldSecretCount} other${oldSecretCount === 1 ? ' still verifies' : 's still verify'}`
-  const summary = `the first of ${jwtSecret.length} signs, ${verifying}; at least ${shortest} characters each`
+  const verifyingText = `${oldSecretCount} other${oldSecretCount === 1 ? ' still verifies' : 's still verify'}`
+  const summary = `the first of ${jwtSecret.length} signs, ${verifyingText}; at least ${shortest} characters each`
   return worstOf(summary, findings)
 }
 
@@ -74,9 +74,9 @@ const checkWords = async (path: string): Promise<Finding> => {
 
 /** Reads the whole file, which a start of the service does not do. */
 const checkLeakedPasswords = async (path: string): Promise<Finding> => {
-  const verification = await readLeakedFile(path, verifyLeakedFile(path, AbortSignal.timeout(5 * seconds)))
+  const verification = await explainReadFault(path, verifyLeakedFile(path, AbortSignal.timeout(5 * seconds)))
   if (isRefused(verification)) throw leakedFileFault(path, verification.refused)
-  const verificationText = verification.isWhole
+  const verificationText = verification.comparedAll
     ? 'complete and unchanged'
     : 'complete; too large to compare all of it here'
   return ok(`${countText(verification.count, 'leaked password')} in ${path}, ${verificationText}`)
@@ -101,8 +101,8 @@ const checkDataDirectory = async ({ dataDir, databaseUrl, jwtSecret }: Config): 
   if (existing !== directory) return ok(`${directory} will be created at the first start`)
   const secret = await statusOf(join(directory, 'secret'))
   const readableByOthers = secret !== undefined && (secret.mode & 0o077) !== 0
-  const { finding, free } = await spaceAt(directory)
-  return worstOf(`${directory} can be written to${free}`, [
+  const { finding, freeText } = await spaceAt(directory)
+  return worstOf(`${directory} can be written to${freeText}`, [
     readableByOthers ? warning(`${join(directory, 'secret')} can be read by other users: chmod 600`) : ok(''),
     finding,
   ])
@@ -110,29 +110,29 @@ const checkDataDirectory = async ({ dataDir, databaseUrl, jwtSecret }: Config): 
 
 const checkThreads = ({ workerThreads: threadsPerProcess, workers, bcryptCost }: Config): Finding => {
   const cores = availableParallelism()
-  const workerThreads = threadsPerProcess === undefined ? undefined : threadsPerProcess * workers
-  if (workerThreads === undefined)
+  if (threadsPerProcess === undefined)
     return ok(`as many threads as suit ${countText(cores, 'core')}, bcrypt at cost ${bcryptCost}`)
-  return workerThreads > cores
+  const allThreads = threadsPerProcess * workers
+  return allThreads > cores
     ? warning(
         `WORKER_THREADS is ${threadsPerProcess}${workers > 1 ? ` in each of ${workers} processes` : ''} on ${countText(cores, 'core')}: more threads than cores are not faster, and requests wait`,
       )
-    : ok(`${countText(workerThreads, 'thread')} on ${countText(cores, 'core')}, bcrypt at cost ${bcryptCost}`)
+    : ok(`${countText(allThreads, 'thread')} on ${countText(cores, 'core')}, bcrypt at cost ${bcryptCost}`)
 }
 
 /** Hashes a password as a sign-in does, in a thread and at full cost, to see how long that takes. */
 const checkPasswords = async ({ bcryptCost }: Config): Promise<Finding> => {
   await requireWorkerPackages()
-  const workers = createWorkers({ threads: 1 })
+  const hasher = createWorkers({ threads: 1 })
   try {
     // The first hash also starts the thread.
-    await workers.hash('a password', minCost)
+    await hasher.hash('a password', cheapestCost)
     const start = performance.now()
-    await workers.hash('a password', bcryptCost)
+    await hasher.hash('a password', bcryptCost)
     const elapsed = ((performance.now() - start) / seconds).toFixed(1)
     return ok(`hashed in threads; a hash at cost ${bcryptCost} takes ${elapsed} s`)
   } finally {
-    await workers.close()
+    await hasher.close()
   }
 }
 

@@ -62,7 +62,7 @@ const mailFinding = async ({ mailSignIn }: Config, sql: Sql) => {
   return users === 0
     ? ok('')
     : warning(
-        `users without a password, a provider and a passkey: ${users === maxCounted ? 'at least ' : ''}${users}. While MAIL_SIGN_IN is off, they need “Forgot password?” to sign in`,
+        `users who have no password, no provider and no passkey: ${users === maxCounted ? 'at least ' : ''}${users}. While MAIL_SIGN_IN is off, they need “Forgot password?” to sign in`,
       )
 }
 

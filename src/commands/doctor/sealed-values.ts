@@ -27,7 +27,7 @@ export const checkSealedValues = async (
     )
   if (byOthers > 0)
     return warning(
-      `${countText(byOthers, 'stored secret')} sealed with an old key of ${setting}: do not remove it. The next start of an instance seals with the first`,
+      `${countText(byOthers, 'stored secret')} sealed with an old key of ${setting}: do not remove it. The next start of an instance seals them with the first key`,
     )
   const summary =
     byFirst === 0 ? 'no secrets are stored' : `${countText(byFirst, 'stored secret')}, sealed with ${setting}`

@@ -9,22 +9,22 @@ import { type Finding, ok, warning, worstOf } from './check.js'
 export const isContainer = (env: Environment) =>
   existsSync('/.dockerenv') || existsSync('/run/.containerenv') || env.KUBERNETES_SERVICE_HOST !== undefined
 
-const readByOthers = 0o004
-const writtenByOthers = 0o002
-const enteredByOthers = 0o001
+const othersReadBit = 0o004
+const othersWriteBit = 0o002
+const othersEnterBit = 0o001
 
 /** Whether other users may enter all folders above a file. A closed folder protects everything in it. */
 const canBeReachedByOthers = async (path: string): Promise<boolean> => {
   const folder = dirname(path)
   if (folder === path) return true
   const { mode } = await stat(folder)
-  return (mode & enteredByOthers) !== 0 && canBeReachedByOthers(folder)
+  return (mode & othersEnterBit) !== 0 && canBeReachedByOthers(folder)
 }
 
 const judgeFile = async (path: string): Promise<Finding> => {
   const realPath = await realpath(path)
   const { mode } = await stat(realPath)
-  const rights = [...(mode & readByOthers ? ['read'] : []), ...(mode & writtenByOthers ? ['changed'] : [])]
+  const rights = [...(mode & othersReadBit ? ['read'] : []), ...(mode & othersWriteBit ? ['changed'] : [])]
   if (rights.length === 0 || !(await canBeReachedByOthers(realPath))) return ok('')
   return warning(
     `${path} can be ${rights.join(' and ')} by every user of this machine: make the service's user its owner, and \`chmod o= ${path}\``,

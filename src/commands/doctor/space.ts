@@ -11,13 +11,13 @@ const inMegabytes = (bytes: number) => `${Math.round(bytes / megabyte).toLocaleS
 const failureBelow = 50 * megabyte
 const warningBelow = 500 * megabyte
 
-export const spaceAt = async (path: string): Promise<{ free: string; finding: Finding }> => {
+export const spaceAt = async (path: string): Promise<{ freeText: string; finding: Finding }> => {
   const bytes = await freeSpaceAt(path)
-  if (bytes === undefined) return { free: '', finding: ok('') }
-  const free = `, ${inMegabytes(bytes)} free`
+  if (bytes === undefined) return { freeText: '', finding: ok('') }
+  const freeText = `, ${inMegabytes(bytes)} free`
   const says = `only ${inMegabytes(bytes)} are free at ${path}`
-  if (bytes < failureBelow) return { free, finding: failure(says) }
-  return { free, finding: bytes < warningBelow ? warning(says) : ok('') }
+  if (bytes < failureBelow) return { freeText, finding: failure(says) }
+  return { freeText, finding: bytes < warningBelow ? warning(says) : ok('') }
 }
 
 /** The data folder of PostgreSQL, if it is on this machine and the role may know it. */
@@ -41,9 +41,9 @@ export const checkDatabaseSpace = async (database: Database, url: string): Promi
   }
   const sizeText = `the database has ${inMegabytes(size?.bytes ?? 0)} and can grow`
   const folder = await localDataFolder(database, url)
-  const { free, finding } = folder === undefined ? { free: '', finding: ok('') } : await spaceAt(folder)
+  const { freeText, finding } = folder === undefined ? { freeText: '', finding: ok('') } : await spaceAt(folder)
   return worstOf(
-    free === '' ? `${sizeText}; how much of its disk is free cannot be seen from here` : `${sizeText}${free}`,
+    freeText === '' ? `${sizeText}; how much of its disk is free cannot be seen from here` : `${sizeText}${freeText}`,
     [finding],
   )
 }

@@ -12,13 +12,13 @@ const commentOf = ({ labels, key, editedBy }: ProfileFieldDefinition) =>
 
 type Member = (definition: ProfileFieldDefinition) => string
 
-const readMember: Member = (each) => `${each.key}?: ${typeOf(each)}`
+const memberToRead: Member = (each) => `${each.key}?: ${typeOf(each)}`
 /** A required field can be changed, and not removed. */
-const changeMember: Member = (each) => `${readMember(each)}${each.required ? '' : ' | null'}`
+const memberToChange: Member = (each) => `${memberToRead(each)}${each.required ? '' : ' | null'}`
 /** An operator may also remove the value of a required field. */
-const operatorChangeMember: Member = (each) => `${readMember(each)} | null`
-const registrationMember: Member = (each) =>
-  each.required && each.registration ? `${each.key}: ${typeOf(each)}` : changeMember(each)
+const memberForOperator: Member = (each) => `${memberToRead(each)} | null`
+const memberToRegister: Member = (each) =>
+  each.required && each.registration ? `${each.key}: ${typeOf(each)}` : memberToChange(each)
 
 const typeWith = (name: string, comment: string, member: Member, definitions: readonly ProfileFieldDefinition[]) => [
   '',
@@ -34,14 +34,14 @@ export const fieldTypesOf = (definitions: readonly ProfileFieldDefinition[]) => 
   const readComment = '`fields` of an account, a webhook, the service API and the claim. Every value can be missing.'
   return [
     '// Made by `latchkey fields types` from PROFILE_FIELDS_FILE: do not edit.',
-    ...typeWith('ProfileFields', readComment, readMember, definitions),
-    ...typeWith('RegistrationFields', '`fields` of a registration.', registrationMember, userFields),
+    ...typeWith('ProfileFields', readComment, memberToRead, definitions),
+    ...typeWith('RegistrationFields', '`fields` of a registration.', memberToRegister, userFields),
     ...typeWith(
       'ProfileFieldChanges',
       '`fields` of a change of the account; null removes a value.',
-      changeMember,
+      memberToChange,
       userFields,
     ),
-    ...typeWith('OperatorFieldChanges', '`fields` of a change by the service API.', operatorChangeMember, definitions),
+    ...typeWith('OperatorFieldChanges', '`fields` of a change by the service API.', memberForOperator, definitions),
   ].join('\n')
 }

@@ -39,7 +39,7 @@ const rowsOf = async ({ profileFields }: CommandNouns) => {
 
 type Row = Awaited<ReturnType<typeof rowsOf>>[number]
 
-const asLines = (rows: readonly Row[]) =>
+const fieldTable = (rows: readonly Row[]) =>
   asTable([
     ['KEY', 'TYPE', 'LABEL', 'ASKED', 'EDITED BY', 'USERS WITH A VALUE'],
     ...rows.map(({ key, type, label, required, registration, editedBy, users, inFile }) => [
@@ -66,7 +66,7 @@ Lists the fields of PROFILE_FIELDS_FILE, and those that have left the file while
       const options = {
         json: values.json,
         asJson: (row: Row) => printableJson(row),
-        asTable: asLines,
+        asTable: fieldTable,
         none: noFieldsText,
       }
       await printList(context, await rowsOf(nouns), options)

@@ -9,7 +9,7 @@ import { asTable } from '../terminal/table.js'
 import { listOptions, listUsers } from '../users/user-list.js'
 import { groupNameFrom } from './group-name.js'
 
-const json = { json: { type: 'boolean' } } as const
+const jsonOption = { json: { type: 'boolean' } } as const
 
 export const groupAdd: Command = {
   summary: 'Make a group',
@@ -22,7 +22,7 @@ hyphens, with a letter or a digit first. Members join with \`latchkey user group
   --json    one JSON object, for programs`,
 
   run: async (args, context) => {
-    const { positionals, values } = readArguments(args, json, ['NAME'])
+    const { positionals, values } = readArguments(args, jsonOption, ['NAME'])
     const name = groupNameFrom(positionals[0] ?? '')
     return withNouns(context, 'service', async ({ groups }) => {
       const added = await groups.add(name, operator(context))
@@ -36,7 +36,7 @@ hyphens, with a letter or a digit first. Members join with \`latchkey user group
   },
 }
 
-const asLines = (groups: readonly Group[]) =>
+const groupTable = (groups: readonly Group[]) =>
   asTable([
     ['NAME', 'MEMBERS', 'CREATED'],
     ...groups.map(({ name, members, createdAt }) => [name, String(members), createdAt.toISOString().slice(0, 10)]),
@@ -49,10 +49,10 @@ export const groupList: Command = {
   --json    one JSON object on each line, for programs`,
 
   run: async (args, context) => {
-    const { values } = readArguments(args, json, [])
+    const { values } = readArguments(args, jsonOption, [])
     return withNouns(context, 'service', async ({ groups }) => {
       const all = await groups.list()
-      await printList(context, all, { json: values.json, asTable: asLines, none: 'There are no groups.' })
+      await printList(context, all, { json: values.json, asTable: groupTable, none: 'There are no groups.' })
       return 0
     })
   },
@@ -81,6 +81,7 @@ const whyNotDeleted = (refusal: DeletionRefusal, name: string) => {
   if (refusal.refused === 'group_has_members')
     return `The group ${name} has members, who would lose it. Add --yes to delete it.`
   const [application, ...others] = refusal.applications
+  // The group is in use, but not by an application: then a setting names it.
   if (application === undefined)
     return `ADMIN_GROUP or SUPPORT_GROUP names the group ${name}. Change the setting first.`
   if (others.length > 0)
@@ -95,11 +96,11 @@ export const groupDelete: Command = {
 A group that an application lets in (latchkey application list) is not deleted. A group with members is deleted only with --yes.
 They lose it within two seconds, and stay signed in. If the command is interrupted, some members have lost it; run it again.
 
-  --yes     also with members
+  --yes     delete it although it has members
   --json    one JSON object, for programs`,
 
   run: async (args, context) => {
-    const { positionals, values } = readArguments(args, { yes: { type: 'boolean' }, ...json }, ['NAME'])
+    const { positionals, values } = readArguments(args, { yes: { type: 'boolean' }, ...jsonOption }, ['NAME'])
     const name = groupNameFrom(positionals[0] ?? '')
     return withNouns(context, 'service', async ({ groupChanges }) => {
       const alsoWithMembers = values.yes ?? false

@@ -20,7 +20,7 @@ export const userGroups: Command = {
   summary: 'Show the groups of a user, or change them',
   help: `latchkey user groups USER [--add GROUP]... [--remove GROUP]... [--json]
 
-Without --add and --remove it changes nothing. A change counts within two seconds, for every instance, and signs nobody out. A user
+Without --add and --remove it changes nothing. A change counts within two seconds, for every instance, and signs no user out. A user
 can be in ${maxGroups} groups at most, and in fewer if their names are long: an access token must stay under ${longestAccessToken} bytes. USER is a
 username, an email or an id.
 

@@ -50,7 +50,7 @@ const fromJsonLines = async (path: string, context: CommandContext) => {
   return pages
 }
 
-/** `privacy-notice.md` is the page `privacy-notice`; its first heading is the title and the rest the body. */
+/** `privacy-notice.md` is the page `privacy-notice`. If the text begins with a heading, that is the title, and the rest is the body. */
 const fromMarkdown = async (folder: string, file: string) => {
   const text = await readFile(join(folder, file), 'utf8')
   const slug = file.replace(/\.md$/, '')
@@ -86,7 +86,7 @@ export const contentLoad: Command = {
 
 Adds pages for signed-in users, and replaces those with the same slug. If one page is invalid, nothing is changed.
 A FILE (or - for standard input) has one JSON object on each line: {"slug": "…", "title": "…", "body": "…"}. In a FOLDER,
-every .md file is a page: the name of the file is the slug, and its first heading is the title.
+every .md file is a page: the name of the file is the slug, and the heading with which it begins is the title.
 
 Runs as the owner of the tables (DATABASE_OWNER_URL): the service's own role may only read content.
 
@@ -97,10 +97,10 @@ Runs as the owner of the tables (DATABASE_OWNER_URL): the service's own role may
     const path = positionals[0] ?? ''
     const pages = (await isFolder(path)) ? await fromFolder(path) : await fromJsonLines(path, context)
     return withNouns(context, 'owner', async ({ database, content, events }) => {
-      const load = database.transaction(async (sql) => {
+      const loading = database.transaction(async (sql) => {
         for (const page of pages) await content.load(sql, page)
       })
-      await load.catch(explainPrivilege)
+      await loading.catch(explainPrivilege)
       const pagesText = countText(pages.length, 'page')
       await events.record({ kind: 'content_loaded', reason: pagesText }, operator(context))
       await print(context.stdout, values.json ? printableJson({ pages: pages.length }) : `Loaded ${pagesText}.`)

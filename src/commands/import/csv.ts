@@ -51,6 +51,7 @@ export const createCsvReader = ({ maximumLength = 1_000_000 } = {}) => {
   const readSoFar = (): RecordResult => {
     // The text of a record that is too long is not kept. Only its quotes are counted, to find its end.
     if (isTooLong()) return { fault: quotes % 2 === 1 ? neverClosed : tooLong(maximumLength) }
+    // A line without a quote cannot close the quotes, so the record is not parsed again.
     return isQuoteOpen && !lineHasQuote ? { fault: neverClosed } : readRecord(text)
   }
 

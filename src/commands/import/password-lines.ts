@@ -70,7 +70,7 @@ const createLineHasher = (kindOption: ListKind | undefined, take: (sha1: Buffer)
   let lines = 0
   let kind = kindOption
 
-  /** Hashes with the count 0 are skipped: they are made up, and stand in lists that were downloaded in ranges. */
+  /** Hashes with the count 0 are skipped: they are padding in lists that were downloaded in ranges, and no leaked password. */
   const hashIn = (text: string) => {
     const [, digits, timesSeen] = hashLine.exec(text) ?? []
     if (digits === undefined)
@@ -82,7 +82,7 @@ const createLineHasher = (kindOption: ListKind | undefined, take: (sha1: Buffer)
     return decoded
   }
 
-  const sha1Of = (line: Buffer): Buffer | keyof SkippedLines => {
+  const readLine = (line: Buffer): Buffer | keyof SkippedLines => {
     const end = line.at(-1) === carriageReturn ? line.length - 1 : line.length
     if (end === 0) return 'empty'
     if (end > longestLine) return 'tooLong'
@@ -94,9 +94,9 @@ const createLineHasher = (kindOption: ListKind | undefined, take: (sha1: Buffer)
   return {
     takeLine: (line: Buffer) => {
       lines += 1
-      const sha1 = sha1Of(line)
-      if (typeof sha1 !== 'string') return take(sha1)
-      skipped[sha1] += 1
+      const sha1OrFault = readLine(line)
+      if (typeof sha1OrFault !== 'string') return take(sha1OrFault)
+      skipped[sha1OrFault] += 1
       return undefined
     },
     result: () => ({ lines, skipped, kind }),

@@ -33,22 +33,22 @@ const cannotWrite = (path: string, error: unknown) => {
 
 type Progress = ReturnType<typeof createProgress>
 
-const readList = async (input: Input, as: ListKind | undefined, output: string, progress: Progress) => {
+const readList = async (input: Input, kindOption: ListKind | undefined, output: string, progress: Progress) => {
   const [{ createPasswordLines }, { createLeakedListBuilder }] = await Promise.all([
     import('./password-lines.js'),
     import('../../domain/passwords/leaked-builder.js'),
   ])
   const builder = await createLeakedListBuilder(output)
   try {
-    const lines = createPasswordLines(as, builder.add)
+    const passwordLines = createPasswordLines(kindOption, builder.add)
     let bytes = 0
     for await (const chunk of input.bytes) {
       const piece = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
-      await lines.push(piece)
+      await passwordLines.push(piece)
       bytes += piece.length
-      progress.draw(bytes, lines.lines())
+      progress.draw(bytes, passwordLines.lines())
     }
-    const counts = await lines.end()
+    const counts = await passwordLines.end()
     const entries = await builder.finish()
     if (entries === 0) throw new CommandFailure('The list is empty. Nothing was written.')
     return { ...counts, entries }
@@ -74,8 +74,8 @@ standard input, need not be sorted, may repeat itself and may be of any size. A 
 written beside it and then renamed, so a service that uses it sees the old file or the new one, and takes the new one without a
 restart.
 
-If the first line is a SHA-1 hash, all lines must be; otherwise all lines are passwords. Lines that are empty, longer than
-1,024 bytes or have the count 0 are skipped.
+If the first line is a SHA-1 hash, all lines must be; otherwise all lines are passwords. Lines that are empty, are longer
+than 1,024 bytes or have the count 0 are skipped.
 
 The file has 4 bytes for each entry and 4 MB more. While it is made, the folder of OUTPUT also needs 8 bytes for each line.
 Needs no settings and no database. docs/leaked-passwords.md says where to get lists.
@@ -89,7 +89,7 @@ Needs no settings and no database. docs/leaked-passwords.md says where to get li
       'OUTPUT',
     ])
     const [inputPath = '', output = ''] = positionals
-    const as = kindFrom(values.as)
+    const kindOption = kindFrom(values.as)
     if (output === '-')
       throw new UsageFault('OUTPUT is the path of a file. The list cannot be written to standard output.')
     const replaced = await fileExists(output)
@@ -99,7 +99,7 @@ Needs no settings and no database. docs/leaked-passwords.md says where to get li
     const progress = createProgress(context.stderr, input.size)
     const interruption = watchForInterruption(input.stop)
     try {
-      const built = await readList(input, as, output, progress)
+      const built = await readList(input, kindOption, output, progress)
       const { size: bytes } = await stat(output)
       progress.clear()
       const skipped = Object.values(built.skipped).reduce((sum, each) => sum + each, 0)
@@ -112,7 +112,7 @@ Needs no settings and no database. docs/leaked-passwords.md says where to get li
       await print(context.stderr, 'Interrupted: nothing was written.')
       return exitCodes[signal]
     } finally {
-      interruption.forget()
+      interruption.stopWatching()
       input.stop()
       progress.clear()
     }

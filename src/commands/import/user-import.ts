@@ -5,8 +5,8 @@ import { profileFieldNames } from '../../contract/schemas.js'
 import { type HashForms, saltedHexForms } from '../../domain/passwords/hash-to-store.js'
 import { displayName } from '../../domain/users/display-name.js'
 import {
+  type FindImportField,
   type ImportedUser,
-  type ImportFieldNamed,
   identityColumn,
   importFieldsWith,
   readImportedUser,
@@ -57,7 +57,7 @@ const saltedHexFrom = (text = 'better-auth'): HashForms['saltedHex'] => {
   return form
 }
 
-/** Says how many users get a password. The operator sees a misspelt column `password_hash` by it. */
+/** Says how many users get a password. If the column `password_hash` is misspelt, the operator notices it here. */
 const passwordsText = ({ added, withPassword, unknownHashes }: Counts) => {
   const none = `without a password: ${(added - withPassword).toLocaleString('en')}`
   const why =
@@ -86,14 +86,14 @@ const summary = (counts: Counts, ignored: ReadonlySet<string>, dryRun: boolean) 
 const maxIgnored = 20
 
 /** Collects the names of columns that are ignored. JSON lines may have any number of names, so only the first ones are kept. */
-const collectIgnored = (fieldNamed: ImportFieldNamed) => {
+const collectIgnored = (findField: FindImportField) => {
   const ignored = new Set<string>()
-  const fieldNamedAndCollected: ImportFieldNamed = (name) => {
-    const field = fieldNamed(name)
+  const findFieldAndNoteIgnored: FindImportField = (name) => {
+    const field = findField(name)
     if (field === undefined && ignored.size < maxIgnored) ignored.add(displayName(name, 60) ?? '(no name)')
     return field
   }
-  return { fieldNamed: fieldNamedAndCollected, ignored }
+  return { findField: findFieldAndNoteIgnored, ignored }
 }
 
 /** Collects users into batches and writes each batch with one statement. Remarks are reported in the order of their lines. */
@@ -176,7 +176,7 @@ const importAll = async (nouns: CommandNouns, input: Input, plan: Plan, context:
     progress.clear()
     await print(context.stderr, `line ${line}: ${text}`)
   })
-  const { fieldNamed, ignored } = collectIgnored(
+  const { findField, ignored } = collectIgnored(
     importFieldsWith(nouns.configuredProviders, nouns.profileFields.definitions),
   )
   let bytesRead = 0
@@ -184,7 +184,7 @@ const importAll = async (nouns: CommandNouns, input: Input, plan: Plan, context:
   let isDone = false
   const interruption = watchForInterruption(input.stop)
   try {
-    for await (const { records, bytes } of readUserRecords(input, fieldNamed, plan.format)) {
+    for await (const { records, bytes } of readUserRecords(input, findField, plan.format)) {
       for (const record of records) {
         if (interruption.signal()) break
         await importer.take(record)
@@ -198,9 +198,9 @@ const importAll = async (nouns: CommandNouns, input: Input, plan: Plan, context:
   } catch (error) {
     if (!interruption.signal()) throw error
   } finally {
-    interruption.forget()
+    interruption.stopWatching()
     progress.clear()
-    // Nothing was imported from input that is empty or has no columns, so there is nothing to count.
+    // Input that is empty or has no columns fails before its first row: then there are no counts to report.
     if (rows > 0 || isDone) await reportCounts({ counts: importer.counts, ignored, ...plan }, nouns, context)
   }
   return { ...importer.counts, interruptedBy: interruption.signal() }
@@ -239,15 +239,16 @@ its columns, and their names in the first line; a JSON lines file has one object
 
 Hashes:
 
-  $2b$12$…                                    bcrypt ($2a$, $2b$ or $2y$), cost 4 to 14 (or BCRYPT_COST)
+  $2b$12$…                                    bcrypt ($2a$, $2b$ or $2y$), cost 4 to 14, or to BCRYPT_COST if that is higher
   $argon2id$v=19$m=65536,t=3,p=4$salt$hash    argon2id
   $scrypt$ln=14,r=8,p=1$salt$hash             scrypt; N is 2 to the power of ln, salt and hash are base64
   salt:hash                                   Better Auth: 32 and 128 hexadecimal digits. With --salted-hex node: the same
                                               digits, made with the defaults of Node's scrypt
   base64, with a salt                         Firebase, with --firebase-config
 
-Hashes other than bcrypt are replaced by bcrypt at the first sign-in. A hash may need at most 128 MiB of memory, and at
-most 512 MiB times its passes. A hash of another kind is not taken: the user is added without a password, with a warning.
+Hashes other than bcrypt are replaced by bcrypt at the first sign-in. A hash may need at most 128 MiB of memory, and its
+memory times its passes may be at most 512 MiB. With a hash of another kind, the user is added without a password, and with a
+warning.
 
 Other fields are ignored, and named at the end. A row that breaks a rule is reported on standard error with its line number and
 skipped; the other rows are imported. A user whose email already exists is not changed, so an interrupted import can be run

@@ -1,6 +1,6 @@
 import {
+  type FindImportField,
   type ImportField,
-  type ImportFieldNamed,
   type ImportRow,
   isPlainPassword,
 } from '../../domain/users/imported-user.js'
@@ -30,27 +30,27 @@ const whyNoEmail = (columnNames: readonly string[]) => {
   const separator =
     columnNames.length > 1 ? undefined : otherSeparators.find(({ sign }) => firstName.includes(sign))?.name
   return separator === undefined
-    ? 'the first line must name the columns, and one of them email'
+    ? 'the first line must name the columns, and one of them must be email'
     : `the columns are separated by ${separator}: save the file with commas between them`
 }
 
-const columnsFrom = (row: CsvRow, fieldNamed: ImportFieldNamed) => {
+const columnsFrom = (row: CsvRow, findField: FindImportField) => {
   if ('fault' in row) throw new CommandFailure(`line ${row.line}: ${row.fault}`)
   if (row.fields.some(isPlainPassword)) throw new CommandFailure(`line ${row.line}: ${noPlainPasswords}`)
-  const columns = row.fields.map(fieldNamed)
+  const columns = row.fields.map(findField)
   const repeatedColumn = columns.find((column, index) => column && columns.indexOf(column) !== index)
   if (repeatedColumn) throw new CommandFailure(`line ${row.line}: two columns are called ${repeatedColumn}`)
   if (!columns.includes('email')) throw new CommandFailure(`line ${row.line}: ${whyNoEmail(row.fields)}`)
   return columns
 }
 
-const csvRecords = (fieldNamed: ImportFieldNamed): Reader => {
+const csvRecords = (findField: FindImportField): Reader => {
   const reader = createCsvReader()
   let columns: (ImportField | undefined)[] | undefined
 
   const record = (row: CsvRow): UserRecord[] => {
     if (!columns) {
-      columns = columnsFrom(row, fieldNamed)
+      columns = columnsFrom(row, findField)
       return []
     }
     if ('fault' in row) return [row]
@@ -70,20 +70,20 @@ const csvRecords = (fieldNamed: ImportFieldNamed): Reader => {
   return { push: (text) => reader.push(text).flatMap(record), end: () => reader.end().flatMap(record) }
 }
 
-const jsonRecord = (line: JsonLine, fieldNamed: ImportFieldNamed): UserRecord => {
+const jsonRecord = (line: JsonLine, findField: FindImportField): UserRecord => {
   if ('fault' in line) return line
   const row: ImportRow = {}
   for (const [name, value] of Object.entries(line.value)) {
     if (isPlainPassword(name)) return { line: line.line, fault: noPlainPasswords }
-    const field = fieldNamed(name)
+    const field = findField(name)
     if (field) row[field] = value
   }
   return { line: line.line, row }
 }
 
-const jsonRecords = (fieldNamed: ImportFieldNamed): Reader => {
+const jsonRecords = (findField: FindImportField): Reader => {
   const reader = createJsonLinesReader()
-  const record = (line: JsonLine) => jsonRecord(line, fieldNamed)
+  const record = (line: JsonLine) => jsonRecord(line, findField)
   return { push: (text) => reader.push(text).map(record), end: () => reader.end().map(record) }
 }
 
@@ -100,12 +100,12 @@ const formatOf = (start: string): UserFormat => {
 /** Reads the users of a file piece by piece. Without `format`, the first character of the file decides. */
 export async function* readUserRecords(
   input: Input,
-  fieldNamed: ImportFieldNamed,
+  findField: FindImportField,
   format?: UserFormat,
 ): AsyncGenerator<UserRecords> {
   let reader: Reader | undefined
   for await (const { text, bytes } of asText(input.bytes)) {
-    if (!reader && text.trim() !== '') reader = readerFor[format ?? formatOf(text)](fieldNamed)
+    if (!reader && text.trim() !== '') reader = readerFor[format ?? formatOf(text)](findField)
     yield { records: reader?.push(text) ?? [], bytes }
   }
   if (!reader)

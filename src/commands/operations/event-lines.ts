@@ -1,5 +1,5 @@
 import type { StoredEvent } from '../../domain/events/events.js'
-import { commandLine } from '../../domain/sessions/client.js'
+import { commandLineIp } from '../../domain/sessions/client.js'
 import { printableJson, printableText } from '../terminal/printable-json.js'
 import { asTable } from '../terminal/table.js'
 
@@ -11,6 +11,7 @@ export const eventAsObject = (event: StoredEvent) => ({
   reason: event.reason,
   userId: event.userId,
   username: event.username,
+  /** Stands for a typed name that no user has: the name itself is not stored, as it could be a password. */
   nameMark: event.nameMark,
   sessionId: event.sessionId,
   requestId: event.requestId,
@@ -25,12 +26,12 @@ export const eventAsObject = (event: StoredEvent) => ({
 export const eventAsJson = (event: StoredEvent) => printableJson(eventAsObject(event))
 
 /**
- * The origin of an event, with who caused it: the system account of an operator for a command, which has no IP address, or an
- * administrator, or a service key.
+ * The origin of an event, with who caused it: an administrator, a service key, or for a command (which has no IP address) the operator's
+ * system account.
  */
 const originOf = ({ ip, userAgent, actor, actorKey }: StoredEvent) => {
   const key = actorKey === null ? null : `service key ${actorKey}`
-  const who = ip === commandLine ? userAgent : (actor ?? key)
+  const who = ip === commandLineIp ? userAgent : (actor ?? key)
   return who === null ? ip : `${ip} (${who})`
 }
 

@@ -69,6 +69,6 @@ export const followEvents = async ({ stderr }: Pick<CommandContext, 'stderr'>, e
     }
     return exitCodes[interruption.signal() ?? 'SIGINT']
   } finally {
-    interruption.forget()
+    interruption.stopWatching()
   }
 }

@@ -19,9 +19,12 @@ import { requireUser, throwIfDeleted } from '../users/find-user.js'
 import { isLimitKey, keysOfNetwork, networksOf, readLimitKey } from './limit-keys.js'
 
 type Cleared = { limit: string; subject: string; used?: number }
-type Outcome = { cleared: Cleared[]; says: string; hints: string[] }
+type Outcome = { cleared: Cleared[]; summary: string; hints: string[] }
 
-const inMemoryHint = 'Without REDIS_URL other limits are counted in the memory of the service: a restart clears them.'
+const inMemoryHint =
+  'Without REDIS_URL all limits but wrong codes are counted in the memory of the service: a restart clears them.'
+const networkInMemoryHint =
+  'Without REDIS_URL the limits of networks are counted in the memory of the service: a restart clears them.'
 
 const describeCounter = ({ key, used }: Counter): Cleared => ({ ...readLimitKey(key), used })
 
@@ -58,23 +61,28 @@ const withCounters = async <Result>(
   }
 }
 
-const clearedText = (cleared: readonly Cleared[]) =>
-  cleared
-    .map(({ limit, subject, used }) => `${limit} of ${subject}${used === undefined ? '' : ` (${used} counted)`}`)
-    .join(', ')
+const clearedText = (cleared: readonly Cleared[]) => {
+  const parts = cleared.map(
+    ({ limit, subject, used }) => `${limit} of ${subject}${used === undefined ? '' : ` (${used} counted)`}`,
+  )
+  return `Cleared these limits: ${parts.join(', ')}.`
+}
 
 const clearNetwork = async (nouns: CommandNouns, network: string): Promise<Outcome> => {
   const removed = await withCounters(nouns, (counters) => counters.remove(keysOfNetwork(network)))
-  if (!removed) throw new CommandFailure(inMemoryHint)
+  if (!removed) throw new CommandFailure(networkInMemoryHint)
   const cleared = removed.filter(isUsed).map(describeCounter)
   return {
     cleared,
-    says: cleared.length > 0 ? `Cleared ${clearedText(cleared)}.` : `Nothing was counted for ${network}.`,
+    summary: cleared.length > 0 ? clearedText(cleared) : `Nothing was counted for ${network}.`,
     hints: [],
   }
 }
 
-/** The networks from which the user was refused in the last hour. They are only named: other users share their limits. */
+/**
+ * The networks of the user that a limit refused in the last hour. Such a refusal names no user. The networks are only named and not
+ * cleared, because other users share their limits.
+ */
 const refusedNetworks = async (nouns: CommandNouns, user: { id: string; username: string }) => {
   const now = nouns.clock.now().getTime()
   const query = {
@@ -89,22 +97,22 @@ const refusedNetworks = async (nouns: CommandNouns, user: { id: string; username
 
 const clearUser = async (nouns: CommandNouns, userName: string, context: CommandContext): Promise<Outcome> => {
   const user = await requireUser(nouns, userName)
-  const clearedCounters = throwIfDeleted(
+  const userCounters = throwIfDeleted(
     await nouns.clearLimits({ userId: user.id, client: operator(context) }),
     user.username,
   )
   const cleared = [
-    ...(clearedCounters.hadWrongCodes ? [{ limit: 'codes', subject: userSubject(user.id) }] : []),
-    ...clearedNames(clearedCounters.names, user),
-    ...clearedDevices(clearedCounters.devices, user),
-    ...clearedCounters.accountAndSessions.map(describeCounter),
+    ...(userCounters.hadWrongCodes ? [{ limit: 'codes', subject: userSubject(user.id) }] : []),
+    ...clearedNames(userCounters.names, user),
+    ...clearedDevices(userCounters.devices, user),
+    ...userCounters.accountAndSessions.map(describeCounter),
   ]
   const networks = await refusedNetworks(nouns, user)
   return {
     cleared,
-    says: cleared.length > 0 ? `Cleared ${clearedText(cleared)}.` : `Nothing was counted for ${user.username}.`,
+    summary: cleared.length > 0 ? clearedText(cleared) : `Nothing was counted for ${user.username}.`,
     hints: [
-      ...(clearedCounters.isKnown ? [] : [inMemoryHint]),
+      ...(userCounters.couldReadCounters ? [] : [inMemoryHint]),
       ...networks.map(
         (network) =>
           `A limit refused ${network} in the last hour: ${quoteCommandWith('limits clear', '--network', network)}`,
@@ -127,26 +135,26 @@ const clearAll = async (nouns: CommandNouns): Promise<Outcome> => {
   const parts = cleared.map(({ limit, used }) => `${countText(used, 'counter')} of ${limit}`)
   return {
     cleared,
-    says: parts.length > 0 ? `Cleared ${parts.join(', ')}.` : 'Nothing was counted.',
+    summary: parts.length > 0 ? `Cleared ${parts.join(', ')}.` : 'Nothing was counted.',
     hints: removed ? [] : [inMemoryHint],
   }
 }
 
-/** Records what was cleared for a network or for all. What is cleared for a user, `clearLimits` records itself. */
+/** Records what was cleared for a network or for all. For a user, `clearLimits` records it. */
 const recordClearing = async ({ cleared }: Outcome, what: string, nouns: CommandNouns, context: CommandContext) => {
   if (cleared.length === 0) return
   const reason = `${what}: ${[...new Set(cleared.map(({ limit }) => limit))].join(' ')}`
   await nouns.events.record({ kind: 'limits_cleared', reason }, operator(context))
 }
 
-const report = async ({ cleared, says, hints }: Outcome, json: boolean, context: CommandContext) => {
-  await print(context.stdout, json ? printableJson({ cleared }) : says)
+const report = async ({ cleared, summary, hints }: Outcome, json: boolean, context: CommandContext) => {
+  await print(context.stdout, json ? printableJson({ cleared }) : summary)
   for (const hint of hints) await print(context.stderr, hint)
   return 0
 }
 
 export const limitsClear: Command = {
-  summary: 'Let a user or a network that a limit refuses try again now',
+  summary: 'Clear limits, so that a refused user or network can try again now',
   help: `latchkey limits clear --user USER | --network ADDRESS | --all [--yes] [--json]
 
 Forgets what limits have counted, and says what that was. Limits end by themselves: after 15 minutes for failed sign-ins, after
@@ -154,7 +162,8 @@ an hour for reset mails, after 1 to 24 hours for wrong codes of an account.
 
   --user USER          a username, an email or an id: wrong passwords under the user's names and in browsers that the user has
                        signed in with, wrong codes of two-step sign-in, mailed codes, requests of the user's sessions. Failed
-                       sign-ins are counted by network: the command names networks that were refused to this user
+                       sign-ins also count by network. These counters stay: the command only names the user's networks that
+                       a limit has refused
   --network ADDRESS    an IPv4 address, or an IPv6 address, which stands for its /64: failed sign-ins, reset mails, requests
   --all                everything. An attacker who is guessing passwords can go on at once
   --yes                needed with --all

@@ -8,10 +8,10 @@ export const watchForInterruption = (stop: () => void) => {
   let receivedSignal: Signal | undefined
   const receive = (signal: Signal) => {
     receivedSignal = signal
-    forget()
+    stopWatching()
     stop()
   }
-  const forget = () => void process.off('SIGINT', receive).off('SIGTERM', receive)
+  const stopWatching = () => void process.off('SIGINT', receive).off('SIGTERM', receive)
   process.on('SIGINT', receive).on('SIGTERM', receive)
-  return { signal: () => receivedSignal, forget }
+  return { signal: () => receivedSignal, stopWatching }
 }

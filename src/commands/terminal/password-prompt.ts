@@ -6,7 +6,7 @@ const maxLength = 4_096
 const endOfInput = '\u0004'
 const enterKeys = ['\r', '\n', endOfInput]
 const eraseKeys = ['\u007f', '\b']
-const interrupt = '\u0003'
+const interruptKey = '\u0003'
 
 /** Reads one line without showing it, and then restores the terminal, also after Ctrl-C. */
 const askHidden = async ({ stdin, stderr }: Terminal, question: string) => {
@@ -25,7 +25,7 @@ const askHidden = async ({ stdin, stderr }: Terminal, question: string) => {
       const giveUp = () => finish(() => reject(new CommandFailure('No password was given.')))
       const read = (chunk: Buffer | string) => {
         for (const character of typeof chunk === 'string' ? chunk : decoder.write(chunk)) {
-          if (character === interrupt || (character === endOfInput && typedCharacters.length === 0)) return giveUp()
+          if (character === interruptKey || (character === endOfInput && typedCharacters.length === 0)) return giveUp()
           if (enterKeys.includes(character)) return finish(() => resolve(typedCharacters.join('')))
           if (eraseKeys.includes(character)) typedCharacters = typedCharacters.slice(0, -1)
           else if (typedCharacters.length < maxLength) typedCharacters.push(character)
@@ -48,7 +48,7 @@ const askTwice = async (terminal: Terminal) => {
 }
 
 /** Reads one line. It may end with a line break, as files and `printf '%s\n' "$PASSWORD" | …` do. */
-const readAll = async ({ stdin }: Terminal) => {
+const readOneLine = async ({ stdin }: Terminal) => {
   let text = ''
   for await (const piece of asText(stdin)) {
     text += piece.text
@@ -61,8 +61,8 @@ const readAll = async ({ stdin }: Terminal) => {
 }
 
 /** A password is never an argument of a command: every user of the machine can see arguments, and the history of the shell keeps them. */
-export const readPassword = async (terminal: Terminal, isFromInput: boolean) => {
-  if (isFromInput) return readAll(terminal)
+export const readPassword = async (terminal: Terminal, isOnStdin: boolean) => {
+  if (isOnStdin) return readOneLine(terminal)
   if (!terminal.stdin.isTTY)
     throw new CommandFailure('There is no terminal to ask for the password: give it with --password-stdin.')
   return askTwice(terminal)

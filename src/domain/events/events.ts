@@ -5,7 +5,7 @@ import { days } from '../../lib/durations.js'
 import { uuidFloor, uuidv7 } from '../../lib/uuid.js'
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
 import type { Administrators } from '../administrators/administrators.js'
-import { type Client, commandLine } from '../sessions/client.js'
+import { type Client, commandLineIp } from '../sessions/client.js'
 import type { SignInLabel } from '../sign-in/ways-to-sign-in.js'
 import type { NameMarks } from '../users/name-marks.js'
 import * as store from './events.store.js'
@@ -101,7 +101,7 @@ const fromRow = (row: store.EventRow): StoredEvent => ({
 
 /** Users see that an administrator or a program has acted, but not from where. */
 const asSeenByUser = (event: StoredEvent): StoredEvent =>
-  event.actorId === null && event.actorKey === null ? event : { ...event, ip: commandLine, userAgent: '' }
+  event.actorId === null && event.actorKey === null ? event : { ...event, ip: commandLineIp, userAgent: '' }
 
 const isAccountEvent = (event: StoredEvent): event is StoredEvent & { kind: AccountEventKind } =>
   accountEventKinds.some((kind) => kind === event.kind)

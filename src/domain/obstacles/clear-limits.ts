@@ -67,7 +67,7 @@ export const createClearLimits = (deps: Dependencies) => {
       return hadWrongCodes
     })
 
-  /** In the result, `isKnown` is false for a command that cannot read the counters, because they are in the memory of the service. */
+  /** In the result, `couldReadCounters` is false for a command that cannot read the counters, because they are in the memory of the service. */
   return async (actor: OperatorContext) => {
     const user = await users.findById(actor.userId)
     if (!user) return refuse('no_user')
@@ -77,7 +77,7 @@ export const createClearLimits = (deps: Dependencies) => {
       const keys = [...counted.names, ...counted.devices, ...counted.accountAndSessions].map(({ key }) => key)
       const hadWrongCodes = await record(actor, keys)
       await counters?.remove(keys)
-      return { ...counted, hadWrongCodes, isKnown: counters !== undefined }
+      return { ...counted, hadWrongCodes, couldReadCounters: counters !== undefined }
     } finally {
       await counters?.close()
     }

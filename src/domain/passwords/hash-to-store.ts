@@ -20,10 +20,11 @@ const withoutPadding = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/
 
 const boundsByPrefix = (highestCost: number) => ({
   $2: `password_hash must be a bcrypt hash ($2a$, $2b$ or $2y$) of cost 4 to ${highestCost}`,
-  $scrypt: 'password_hash must be $scrypt$ln=,r=,p=$salt$hash, with at most 128 MiB of memory, and 512 MiB times p',
+  $scrypt:
+    'password_hash must be $scrypt$ln=,r=,p=$salt$hash, with at most 128 MiB of memory, and at most 512 MiB for memory times p',
   $fbscrypt: 'password_hash must be $fbscrypt$v=1,n=,r=,p=1,ss=,sk=$salt$hash, with at most 128 MiB of memory',
   $argon2id:
-    'password_hash must be $argon2id$v=19$m=,t=,p=$salt$hash, with at most 131072 KiB of memory, and 524288 KiB times t',
+    'password_hash must be $argon2id$v=19$m=,t=,p=$salt$hash, with at most 131072 KiB of memory, and at most 524288 KiB for memory times t',
 })
 
 /** Reads `salt:hash`. Both systems hash with the digits of the salt as text, and not with the bytes that they stand for. */

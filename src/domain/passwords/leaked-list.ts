@@ -129,7 +129,7 @@ export const openLeakedList = async (path: string, log: Pick<Log, 'info' | 'erro
   return { count: () => current.count, has, close: () => current.handle.close() } satisfies LeakedList
 }
 
-/** Compares the checksums of a file. Its entries are read until `deadline`. `isWhole` says whether all of them were read. */
+/** Compares the checksums of a file. Its entries are read until `deadline`. `comparedAll` says whether all of them were read. */
 export const verifyLeakedFile = async (path: string, deadline: AbortSignal) => {
   const file = await openFile(path)
   if (isRefused(file)) return file
@@ -138,10 +138,10 @@ export const verifyLeakedFile = async (path: string, deadline: AbortSignal) => {
     const hash = createHash('sha256')
     const end = placeOfEntry(count)
     for (let place = headSize; place < end; place += chunkSize) {
-      if (deadline.aborted) return { count, isWhole: false }
+      if (deadline.aborted) return { count, comparedAll: false }
       hash.update(await readExactly(handle, place, Math.min(chunkSize, end - place)))
     }
-    return hash.digest().equals(entriesHash) ? { count, isWhole: true } : refuse('damaged')
+    return hash.digest().equals(entriesHash) ? { count, comparedAll: true } : refuse('damaged')
   } finally {
     await handle.close()
   }

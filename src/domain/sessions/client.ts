@@ -27,14 +27,14 @@ export type Client = {
 }
 
 /** The value of `ip` for what an operator does at the command line. */
-export const commandLine = 'command line'
+export const commandLineIp = 'command line'
 
 /** The client of an operator: no address, and the name of their account on the machine in place of a device. */
-export const operatorClient = (name: string): Client => ({ ip: commandLine, userAgent: name })
+export const operatorClient = (name: string): Client => ({ ip: commandLineIp, userAgent: name })
 
 /**
  * True for clients that users know as administrators: an operator at the command line, an administrator in a browser, or a program with a
  * key.
  */
 export const isAdministrator = ({ ip, actor }: Pick<Client, 'ip' | 'actor'>) =>
-  ip === commandLine || actor !== undefined
+  ip === commandLineIp || actor !== undefined

@@ -69,7 +69,7 @@ export const importFieldsWith = (providers: readonly ProviderId[], definitions: 
   ])
   return (name: string) => fieldsByBareName.get(normalizedName(name))
 }
-export type ImportFieldNamed = ReturnType<typeof importFieldsWith>
+export type FindImportField = ReturnType<typeof importFieldsWith>
 
 /** Whether a column holds passwords themselves. They are refused: hashing a million of them would take days. */
 export const isPlainPassword = (name: string) => normalizedName(name) === 'password'
