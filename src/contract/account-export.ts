@@ -16,7 +16,7 @@ export const AccountExport = Type.Object(
       description: 'The addresses of the account in the last 90 days',
     }),
     formerEmails: Type.Array(Type.Object({ email: Type.String(), reservedUntil: Moment }), {
-      description: 'Those that are still kept for the user',
+      description: 'The former addresses that are still reserved for the user',
     }),
     formerUsernames: Type.Array(
       Type.Object({
@@ -26,15 +26,20 @@ export const AccountExport = Type.Object(
     ),
     registrations: Type.Array(
       Type.Object({ email: Type.String(), confirmedAt: Type.Union([Moment, Null]), expiresAt: Moment }),
-      { description: 'Registrations of the last day with the present address or a former one, by whomever' },
+      {
+        description:
+          'Registrations of the last day with the present address or a former one. Another person may have begun them',
+      },
     ),
     invitations: Type.Array(Type.Object({ email: Type.String(), createdAt: Moment, expiresAt: Moment })),
     agreedTerms: Type.Array(Type.Object({ version: Type.String(), agreedAt: Moment })),
     identities: Type.Array(
       Type.Object({
         provider: Type.String(),
-        subject: Type.String({ description: 'The account there' }),
-        email: Type.Union([Type.String(), Null], { description: 'Its address there, at the last sign-in with it' }),
+        subject: Type.String({ description: 'The id of the account at the provider' }),
+        email: Type.Union([Type.String(), Null], {
+          description: 'The address of that account, as of the last sign-in with it',
+        }),
         linkedAt: Moment,
       }),
     ),
@@ -45,15 +50,19 @@ export const AccountExport = Type.Object(
       Type.Object({
         id: Id,
         ...Origin,
-        username: Type.Union([Type.String(), Null], { description: 'That of the sign-in' }),
+        username: Type.Union([Type.String(), Null], { description: 'The username at the time of the sign-in' }),
         methods: Type.Array(Type.String()),
-        provider: Type.Union([Type.String(), Null], { description: 'Where the session began, if not here' }),
+        provider: Type.Union([Type.String(), Null], {
+          description: 'The provider at which the user signed in; null if it was not at a provider',
+        }),
         createdAt: Moment,
         lastUsedAt: Moment,
         expiresAt: Moment,
       }),
     ),
-    applications: Type.Array(UsedApplication, { description: 'That have access in a session of the user' }),
+    applications: Type.Array(UsedApplication, {
+      description: 'The applications that have access in a session of the user',
+    }),
     consents: Type.Array(
       Type.Object({ application: Type.String(), scopes: Type.Array(Type.String()), givenAt: Moment }),
       { description: 'What the user has agreed to share with an application' },
@@ -83,7 +92,7 @@ export const AccountExport = Type.Object(
       }),
       {
         description:
-          'Of the last day, and those that wait to be sent, to the present address and to former ones. Mails to an address that the user asked for are not listed: their kind shows whether it has an account',
+          'The mails of the last day, and those that wait to be sent, to the present address and to former ones. Mails to a new address that the user asked for are not listed: their kind would show whether that address has an account',
       },
     ),
   },

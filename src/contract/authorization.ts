@@ -34,11 +34,11 @@ export type AuthorizationStep = (typeof authorizationSteps)[number]
 /** The parameters may have at most so many characters. They are sent as they came, so that a repeated parameter is noticed. */
 const longestAuthorizationRequest = 8_192
 
-export const AuthorizationQuestion = Type.Object({
+export const AuthorizationBody = Type.Object({
   parameters: Type.Optional(
     Type.String({
       maxLength: longestAuthorizationRequest,
-      description: 'Those of the application, as a form writes them: a new request is stored',
+      description: 'The parameters of the application, encoded as in a form. They begin a new request',
     }),
   ),
   request: Type.Optional(Type.String({ maxLength: 200, description: 'The id of a stored request' })),
@@ -46,11 +46,11 @@ export const AuthorizationQuestion = Type.Object({
 
 const authorizationAnswers = ['continue', 'deny'] as const
 
-export const AuthorizationAnswer = Type.Object({
+export const AuthorizationDecisionBody = Type.Object({
   request: Type.String({ maxLength: 200 }),
   user: Type.String({
     maxLength: 64,
-    description: 'The user whom the page has shown: of another one nothing is decided',
+    description: 'The id of the user whom the page has shown. If another user is signed in by now, nothing is decided',
   }),
   answer: OneOf(authorizationAnswers),
 })
@@ -65,7 +65,10 @@ export const Authorization = Type.Object(
     }),
     user: Type.Optional(Type.Object({ id: Id, username: Type.String() }, { description: 'Who is signed in' })),
     scopes: Type.Optional(Type.Array(OneOf(openidScopes), { description: 'What the user is asked to share' })),
-    methods: Type.Optional({ ...StepUpMethods.properties.methods, description: 'With `prove`: what is enough' }),
+    methods: Type.Optional({
+      ...StepUpMethods.properties.methods,
+      description: 'With `prove`: each of these proofs is enough',
+    }),
     location: Type.Optional(
       Type.String({
         description: 'With `done`: where the browser goes, an address that the application has registered',

@@ -30,7 +30,10 @@ export const DeviceState = Type.Object(
     application: NamedApplication,
     user: Type.Object({ id: Id, username: Type.String() }, { description: 'Who is signed in' }),
     scopes: Type.Array(OneOf(openidScopes), { description: 'What the user is asked to share' }),
-    methods: Type.Optional({ ...StepUpMethods.properties.methods, description: 'With `prove`: what is enough' }),
+    methods: Type.Optional({
+      ...StepUpMethods.properties.methods,
+      description: 'With `prove`: each of these proofs is enough',
+    }),
     from: Type.Object(
       {
         ip: Type.String(),

@@ -10,7 +10,7 @@ export const isGroupName = (value: unknown): value is string => typeof value ===
 export const isGroupList = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.length <= maxGroups && value.every(isGroupName)
 
-/** The names of a list with commas; undefined if it is no such list. */
+/** The groups in a text with commas; undefined if a part of it is no name of a group, or if there are too many. */
 export const readGroupList = (text: string) => {
   const names = text.split(',')
   return isGroupList(names) ? names : undefined

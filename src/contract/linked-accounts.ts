@@ -4,7 +4,10 @@ import { type Static, Type } from 'typebox'
 export const LinkedAccount = Type.Object(
   {
     provider: Type.String(),
-    email: Type.Union([Type.String({ description: 'Its address there, at the last sign-in with it' }), Type.Null()]),
+    email: Type.Union([
+      Type.String({ description: 'The address of the account at the provider, as of the last sign-in with it' }),
+      Type.Null(),
+    ]),
   },
   { title: 'LinkedAccount' },
 )

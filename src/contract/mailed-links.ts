@@ -9,7 +9,7 @@ export const LinkState = Type.Object(
   {
     state: OneOf(['waiting', 'confirmed', 'replaced', 'unknown']),
     passwordRequired: Type.Boolean(),
-    newerMail: Type.Boolean(),
+    newerMail: Type.Boolean({ description: 'Whether a newer mail was sent to the address' }),
     codeUsable: Type.Boolean({ description: 'Whether this browser has attempts left for the code' }),
     application: sender,
   },
@@ -61,7 +61,7 @@ export const UndoState = Type.Object(
     kind: OneOf(['totp', 'totp_replaced', 'passkey', 'provider', 'username', 'language', 'password', 'email'], {
       description: 'What the mail with the link was about',
     }),
-    username: Type.String({ description: 'The present one' }),
+    username: Type.String({ description: 'The present username' }),
     email: Type.String({ description: 'The address to which the mail went, and which the account has afterwards' }),
     disabled: Type.Boolean({
       description: 'The account is disabled or locked down, and the link does not change that',

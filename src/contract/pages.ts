@@ -37,7 +37,7 @@ export type ProviderButton = {
   logo?: string | undefined
 }
 
-/** The settings of a page at its start. They are the same for every visitor of a language, but for `maybeSignedIn`. */
+/** The settings of a page at its start. All but `parameters` and `maybeSignedIn` are the same for every visitor with this language. */
 export type PageSettings = {
   language: Language
   productName: string
@@ -97,8 +97,9 @@ export type LoginNotice = (typeof loginNotices)[number]
 /** The name of the mailed token in the fragment of the login page. */
 export const mailTokenName = 'mail'
 
-/** `?error=` after a sign-in with a provider: it failed at the provider, or in the service itself. */
+/** `?error=` after a sign-in with a provider that failed in the service itself. */
 export const callbackFailed = 'callback_failed'
+/** `?error=` after a sign-in that failed at the provider. */
 export const signInFailed = (provider: ProviderId) => `${provider}_auth_failed` as const
 export const providerOfFailure = <Provider extends { id: ProviderId }>(error: string, providers: Provider[]) =>
   providers.find(({ id }) => signInFailed(id) === error)

@@ -2,7 +2,7 @@ import { refuse } from './outcome.js'
 import { type FeedbackId, feedbackSentences } from './password-feedback.js'
 
 /**
- * The rules that a page can check without asking (docs/specification.md, 5.4), in their order. Letters and digits are found by Unicode
+ * The rules that a page can check without the service (docs/specification.md, 5.4), in their order. Letters and digits are found by Unicode
  * property, and the length counts code points.
  */
 export const passwordRules = {

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { OneOf } from './refusal-bodies.js'
 
-/** All values of a user together have at most so many characters, and so has one value. The fields are those of PROFILE_FIELDS_FILE. */
+/** The most characters of one value, and of all values of a user together. The fields are those of PROFILE_FIELDS_FILE. */
 export const longestFields = 4_000
 export const maxFields = 20
 
@@ -36,7 +36,7 @@ export type FieldValues = Readonly<Record<string, FieldValue>>
 const Value = Type.Union([Type.String(), Type.Boolean()])
 export const ProfileFields = Type.Record(Type.String(), Value, {
   title: 'ProfileFields',
-  description: 'What the file of profile fields asks for, by key',
+  description: 'The values of the fields in PROFILE_FIELDS_FILE, by key',
 })
 
 /** The rules of each field limit the text further, and say what is wrong. */

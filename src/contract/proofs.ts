@@ -5,7 +5,7 @@ export const proofMethods = ['passkey', 'totp', 'recovery_code', 'password', 'ma
 
 export type ProofMethod = (typeof proofMethods)[number]
 
-/** The method of each proof in `amr` of a session. */
+/** The name that each proof has in `amr`. */
 export const amrOfProof: Record<ProofMethod, AmrMethod> = {
   passkey: 'passkey',
   totp: 'otp',

@@ -1,8 +1,8 @@
 import type { ProviderId } from './providers.js'
 
 /**
- * The word for a provider in addresses. It follows from the id, so that pages and clients need no table, to which the service may have
- * added a provider since they were built.
+ * The word for a provider in addresses. It follows from the id, so that pages and clients need no table: the service may have a
+ * provider that was added after they were built.
  */
 export const providerPath = (id: ProviderId) => id.replaceAll('_', '-')
 

@@ -21,6 +21,6 @@ export const LinkToken = Type.String({ minLength: 1, maxLength: 128 })
 // The schema allows more than a username may have, so that the rules of usernames give the refusal.
 export const TypedUsername = Type.String({ maxLength: 1024, description: 'May be missing with `USERNAMES=from_email`' })
 
-/** A registration in whose type the username is optional. It is required where users choose it. */
-export const askingUsername = <Body extends TObject>(body: Body, source: UsernameSource): Body =>
+/** The schema of a registration, which requires the username if users choose it. In the type the username stays optional. */
+export const withRequiredUsername = <Body extends TObject>(body: Body, source: UsernameSource): Body =>
   source === 'chosen' ? { ...body, required: ['username', ...(body.required ?? [])] } : body

@@ -12,7 +12,7 @@ const inAllowedSite = (value: string, allowedOrigins: readonly string[]) => {
 }
 
 /**
- * The place to go after signing in, if it is a path of this very site, or a page of an allowed one. Browsers drop tabs and
+ * The place to go after signing in, if it is a path of our own site, or a page of an allowed site. Browsers drop tabs and
  * line breaks, read a backslash as a slash and fold `/..//host` into `//host`, so the address is judged both as written and
  * as a browser would read it; and with its path decoded, since a proxy in front of us may decode before it passes a path on.
  */

@@ -8,13 +8,14 @@ import { ProfileFieldChanges, ProfileFieldDefinition, ProfileFields } from './pr
 import { type ProviderId, providerIdPattern } from './providers.js'
 import { FreshSignInRequired, OneOf, PasswordFindings } from './refusal-bodies.js'
 
-/** The bodies of the API. A schema with a title stands once in the API document, under that name. */
+// The bodies of the API. A schema with a title stands once in the API document, under that name.
+
 export const Nullable = <Each extends TSchema>(each: Each) => Type.Union([each, Type.Null()])
 export const Id = Type.String({ format: 'uuid' })
 export const Moment = Type.String({ format: 'date-time' })
 export const Provider = Type.Unsafe<ProviderId>({ type: 'string', pattern: providerIdPattern, title: 'ProviderId' })
 
-/** The language of mails about an account; null until its next sign-in. */
+/** The language of the mails to a user. */
 export const LanguageCode = OneOf(languages)
 
 /** The schema of an answer with status 204. */
@@ -59,7 +60,7 @@ export const nextStep = { next: OneOf(nextSteps), methods: Type.Array(OneOf<Seco
 export const TermsOfUse = Type.Object({ version: Type.String(), url: Type.String() }, { title: 'TermsOfUse' })
 export type TermsOfUse = Static<typeof TermsOfUse>
 
-/** The first proof was right, and the account asks for a second one, or has to add one. Then the user chooses one of `methods`. */
+/** The first proof was right, and `next` says what is asked for now. The user chooses one of `methods`. */
 export const SecondFactorNeeded = Type.Object(nextStep, { title: 'SecondFactorNeeded' })
 export type SecondFactorNeeded = Static<typeof SecondFactorNeeded>
 
@@ -70,16 +71,18 @@ export const SecondFactorWaiting = Type.Object(
     terms: Type.Optional(TermsOfUse),
     expiresAt: Moment,
     mailedCodeRequired: Type.Boolean({
-      description: 'Whether the code of the mail is missing, before a factor can be added',
+      description: 'Whether the code of the mail must be sent before a factor can be added',
     }),
     passwordRequired: Type.Boolean({
-      description: 'The same for the password, after a sign-in by mail',
+      description: 'After a sign-in by mail: whether the password must be sent before a factor can be added',
     }),
     trustDevice: Type.Boolean({
       description:
         'Whether `trustDevice: true` can be sent with a code of the authenticator app. It does nothing with any other method',
     }),
-    trustedFor: Nullable(Type.Integer({ description: 'For how many seconds' })),
+    trustedFor: Nullable(
+      Type.Integer({ description: 'For how many seconds the device would be trusted; null if that is not offered' }),
+    ),
   },
   { title: 'SecondFactorWaiting' },
 )
@@ -130,7 +133,9 @@ export const Account = Type.Object(
     ...valuesOf(profileFieldNames),
     ...providersOfUser,
     ...groupsAndFields,
-    emailProven: Type.Boolean({ description: 'By a mail of ours, or by the word of a provider' }),
+    emailProven: Type.Boolean({
+      description: 'Whether a mail of ours, or the word of a provider, has proven the address',
+    }),
     hasPassword: Type.Boolean(),
     createdAt: Moment,
   },
@@ -173,7 +178,9 @@ export const Revocations = Type.Object(
       }),
     ),
     cursor: Type.String(),
-    complete: Type.Boolean({ description: 'The entries begin the whole list, and replace what you had' }),
+    complete: Type.Boolean({
+      description: 'True: the whole list begins with these entries, which replace all that you had',
+    }),
   },
   { title: 'Revocations' },
 )
@@ -192,9 +199,15 @@ export const Session = Type.Object(
     lastUsedAt: Moment,
     current: Type.Boolean(),
     methods: Type.Array(Type.String(), { description: 'How the user proved who they are, as in `amr`' }),
-    provider: Nullable(Type.String({ description: 'Where the session began, if that was at a provider' })),
-    administers: Type.Boolean({ description: 'Whether it was used as an administrator' }),
-    application: Nullable(Type.String({ description: 'The application whose device without a browser has it' })),
+    provider: Nullable(
+      Type.String({ description: 'The provider at which the user signed in; null if it was not at a provider' }),
+    ),
+    administers: Type.Boolean({ description: 'Whether it has made a request as an administrator' }),
+    application: Nullable(
+      Type.String({
+        description: 'The application whose device without a browser uses this session; null for a browser',
+      }),
+    ),
   },
   { title: 'Session' },
 )
@@ -230,7 +243,10 @@ const finishedSignIn = {
   accessTokenExpiresAt: Type.Optional(SignedIn.properties.accessTokenExpiresAt),
   next: Type.Optional(nextStep.next),
 }
-const addedFactor = { description: 'With `user` and `accessTokenExpiresAt` if it finished a sign-in, or `next`' }
+const addedFactor = {
+  description:
+    'If it finished a sign-in, also with `user` and `accessTokenExpiresAt`, or with `next` if that asks for more',
+}
 export const PasskeyAdded = Type.Object(
   { ...Passkey.properties, ...finishedSignIn },
   { title: 'PasskeyAdded', ...addedFactor },

@@ -45,11 +45,20 @@ export type ServiceUsers = Static<typeof ServiceUsers>
 
 /** `email` finds one user, and cannot be combined with other parameters. */
 export const ServiceUserQuery = Type.Object({
-  email: Type.Optional(Type.String({ minLength: 1, maxLength: 320, description: 'One user, as `user`' })),
-  search: Type.Optional(
-    Type.String({ maxLength: 254, description: 'How a username, an address, a name or a last name begins, or an id' }),
+  email: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 320,
+      description: 'Finds one user: the answer has `user` instead of `users`',
+    }),
   ),
-  group: Type.Optional(Type.String({ pattern: groupPattern, description: 'Only its members' })),
+  search: Type.Optional(
+    Type.String({
+      maxLength: 254,
+      description: 'The beginning of a username, an address, a name or a last name; or an id',
+    }),
+  ),
+  group: Type.Optional(Type.String({ pattern: groupPattern, description: 'Only the members of this group' })),
   secondFactor: Type.Optional(
     Type.Literal('none', { description: 'Only users without an authenticator app and without a passkey' }),
   ),
@@ -57,14 +66,14 @@ export const ServiceUserQuery = Type.Object({
   limit: Type.Optional(
     Type.String({
       pattern: '^(?:[1-9]\\d?|1\\d\\d|200)$',
-      description: `Users of a page, 1 to ${maxListedUsers}; 50 without it`,
+      description: `The number of users in a page, 1 to ${maxListedUsers}; 50 if it is left out`,
     }),
   ),
 })
 
 const { id, disabled, groups, fields } = ServiceUser.properties
 
-/** A change answers only with what it has changed: a key that may change a user may not read everything about them. */
+/** A change answers only with what it has changed: a key that can change users need not have the right to read them. */
 export const ServiceUserState = Type.Object({ user: Type.Object({ id, disabled }) }, { title: 'ServiceUserState' })
 export type ServiceUserState = Static<typeof ServiceUserState>
 /** The answer has only the fields that the request names. */

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 
-export const ServiceToken = Type.Object({
+export const ServiceTokenBody = Type.Object({
   token: Type.String({
     minLength: 1,
     maxLength: 2_048,
@@ -27,12 +27,15 @@ const Claims = Type.Object(
     mfa_time: Type.Optional(Type.Integer()),
     groups: Type.Array(Type.String()),
   },
-  { description: 'What an access token of a browser would say' },
+  { description: 'The same claims as in an access token of a browser' },
 )
 
 export const ServiceTokenState = Type.Object(
   {
-    active: Type.Boolean({ description: 'False: it is not known, has expired, or what it stands for has ended' }),
+    active: Type.Boolean({
+      description:
+        'False if the token is unknown or has expired, or if the session or the access that it was given for has ended',
+    }),
     application: Type.Optional(Type.String({ description: 'The id of the application that the token was given to' })),
     claims: Type.Optional(Claims),
   },

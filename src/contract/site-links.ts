@@ -4,8 +4,8 @@ export type SiteLink = (typeof siteLinks)[number]
 export type SiteLinks = Partial<Record<SiteLink, string>>
 
 /**
- * The mail address of a `mailto:` link; undefined for any other. It is shown as text, so that the reader can write to it from any
- * program.
+ * The mail address of a `mailto:` link; undefined for any other link. The mail address is shown as text, so that the reader can write
+ * to it from any program.
  */
 export const mailAddressIn = (address: string) =>
   address.startsWith('mailto:') ? new URL(address).pathname : undefined

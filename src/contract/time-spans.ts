@@ -7,8 +7,8 @@ const units = [
 ] as const
 
 /**
- * "30 minutes", "24 Stunden", "2 jours": in the largest unit that leaves no remainder, where one day counts as 24 hours. The time is
- * rounded up, to whole minutes if it is longer than one minute.
+ * "30 minutes", "24 Stunden", "2 jours": in the largest unit that leaves no remainder; exactly one day is written as 24 hours. The
+ * time is first rounded up: to whole seconds below a minute, else to whole minutes.
  */
 export const timeSpan = (milliseconds: number, locale: string) => {
   const seconds = Math.max(1, Math.ceil(milliseconds / 1_000))

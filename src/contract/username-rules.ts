@@ -12,12 +12,13 @@ const invisible = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/u
 const latin = /\p{Script=Latin}/u
 const resemblesLatin = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}\p{Script=Coptic}]/u
 
-/**
- * Letters that no language is written with, or that look like a sign. Among the Latin ones: letters without case, such as those for
- * clicks (`ǃ`), and those whose capital is outside the blocks of living languages, such as small capitals, phonetic signs and `ꞌ`.
- */
 const modifier = /(?!\u30FC)(?=\p{Lm})[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Common}]/u
 const latinInUse = /^[A-Z\u00C0-\u024F\u1E00-\u1EFF]/
+/**
+ * False for letters that no language is written with, or that look like a sign. Among the Latin ones: letters without case, such as
+ * those for clicks (`ǃ`), and those whose capital is outside the blocks of living languages, such as small capitals, phonetic signs and
+ * `ꞌ`.
+ */
 const isOrdinary = (letter: string) =>
   !modifier.test(letter) && (!latin.test(letter) || (!/\p{Lo}/u.test(letter) && latinInUse.test(letter.toUpperCase())))
 

@@ -100,13 +100,14 @@ const createAdmission = (deps: Dependencies) => {
   const { callers, administrators, adminSessions, settings } = deps
   const { adminGroup, supportGroup, publicUrl } = settings
   const refuseWithoutProof = createProofCheck(deps)
-  const administratorOfRequest = new WeakMap<FastifyRequest, Administrator & { groups: readonly string[] }>()
+  const administratorOfRequest = new WeakMap<FastifyRequest, Administrator & { neededGroups: readonly string[] }>()
+  /** The groups of which one is enough for the role. */
   const groupsByRole: Record<AdminRole, string[]> = {
     admin: [adminGroup],
     support: [adminGroup, ...(supportGroup === undefined ? [] : [supportGroup])],
   }
 
-  /** Refuses, or admits the administrator, which begins their session as an administrator at the first request. */
+  /** Returns a refusal, or undefined. The first request that is admitted begins the session as that of an administrator. */
   const admit = async (request: FastifyRequest, administrator: Administrator, neededRole: AdminRole) => {
     if (isCrossOrigin(request, publicUrl)) return refuse('cross_site')
     const refusal = await refuseWithoutProof(request, administrator, proofLifetime)
@@ -124,7 +125,7 @@ const createAdmission = (deps: Dependencies) => {
         if (!administrator) return sendNotFound(reply)
         const refusal = await admit(request, administrator, neededRole)
         if (refusal) return sendRefusal(reply, refusal)
-        administratorOfRequest.set(request, { ...administrator, groups: groupsByRole[neededRole] })
+        administratorOfRequest.set(request, { ...administrator, neededGroups: groupsByRole[neededRole] })
         return undefined
       }
       roleOfHook.set(hook, neededRole)
@@ -187,10 +188,10 @@ export const createAdminGuard = (deps: Dependencies) => {
     administratorOf,
     /** The client with the administrator as its actor and the reason: every event of the change has both. */
     actingClient: (request: FastifyRequest, reason?: string): Client => {
-      const { role, groups } = administratorOf(request)
+      const { role, neededGroups } = administratorOf(request)
       const { userId, sessionId } = callers.of(request)
-      const exemptGroups = role === 'support' ? [settings.adminGroup] : []
-      return { ...clientOf(request), actor: { userId, sessionId, groups, reason, exemptGroups } }
+      const protectedGroups = role === 'support' ? [settings.adminGroup] : []
+      return { ...clientOf(request), actor: { userId, sessionId, groups: neededGroups, reason, protectedGroups } }
     },
   }
 }

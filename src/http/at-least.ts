@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 
-/** In milliseconds. It takes less time to write a mail or an event, so the time of the answer does not show whether one was written. */
+/** In milliseconds. To write a mail or an event takes less, so the time of the answer does not show whether one was written. */
 export const minResponseTime = 100
 
 /** Waits for the work, and at least this long, so that the answer does not show how long the work took. */

@@ -28,7 +28,7 @@ const createRefreshTokens = ({ cookies, tokens }: Pick<Dependencies, 'cookies' |
   }
 
   /** The session of the refresh token, which may be old or expired. */
-  const refreshedSessionOf = (request: FastifyRequest) => {
+  const sessionOfRefreshToken = (request: FastifyRequest) => {
     const claims = refreshTokenOf(request)?.claims
     return claims && { userId: claims.userId, sessionId: claims.sid }
   }
@@ -39,7 +39,7 @@ const createRefreshTokens = ({ cookies, tokens }: Pick<Dependencies, 'cookies' |
     return token && !tokens.hasExpired(token.claims) ? token : undefined
   }
 
-  return { refreshTokenOf, refreshedSessionOf, refreshableTokenOf }
+  return { refreshTokenOf, sessionOfRefreshToken, refreshableTokenOf }
 }
 
 type RefreshTokens = ReturnType<typeof createRefreshTokens>
@@ -82,7 +82,7 @@ export const createCallers = ({ cookies, tokens, loadedKeys }: Dependencies) => 
     return caller
   }
 
-  const { refreshTokenOf, refreshedSessionOf, refreshableTokenOf } = createRefreshTokens({ cookies, tokens })
+  const { refreshTokenOf, sessionOfRefreshToken, refreshableTokenOf } = createRefreshTokens({ cookies, tokens })
 
   /** A hook that runs before all hooks that ask who is calling. It waits only for a token whose key this instance does not know yet. */
   const learnKey = (request: FastifyRequest, _reply: FastifyReply, done: () => void) => {
@@ -105,7 +105,7 @@ export const createCallers = ({ cookies, tokens, loadedKeys }: Dependencies) => 
     /** All claims of a valid access token. */
     claimsOf,
     refreshTokenOf,
-    refreshedSessionOf,
+    sessionOfRefreshToken,
     /** The session that either cookie names: the access cookie expires while the session is still valid. */
     sessionOf: (request: FastifyRequest) => find(request)?.sessionId ?? refreshTokenOf(request)?.claims.sid,
     /** The session of a token that has not expired. The refresh token comes first, because a refresh is about its session. */

@@ -9,9 +9,9 @@ const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS'])
 const jsonType = /^application\/json(?:; ?charset=utf-8)?$/i
 
 /** A page cannot change the `Sec-Fetch-Site` that a browser sends. For older browsers the `Origin` decides. */
-const isCrossSite = (request: FastifyRequest, publicUrl: string, isAllowed: boolean) => {
+const isCrossSite = (request: FastifyRequest, publicUrl: string, isExempt: boolean) => {
   const { origin, 'sec-fetch-site': site } = request.headers
-  if (isAllowed || site === 'same-origin' || site === 'none') return false
+  if (isExempt || site === 'same-origin' || site === 'none') return false
   return site === 'cross-site' || (origin !== undefined && origin !== publicUrl)
 }
 
@@ -42,11 +42,11 @@ export const refuseCrossSite =
   async (request: FastifyRequest, reply: FastifyReply) => {
     const { ownOriginOnly = false } = request.routeOptions.config
     const isAllowedOrigin = !ownOriginOnly && allowedOrigins.has(request.headers.origin) && isAuthRoute(request)
-    const isAllowed = passesFromOtherSites(request) || isAllowedOrigin
-    if (!isAllowed && isForeignSubresource(request))
+    const isExempt = passesFromOtherSites(request) || isAllowedOrigin
+    if (!isExempt && isForeignSubresource(request))
       return sendRefusal(reply, request.routeOptions.config.crossSite ?? refuse('cross_site'))
     if (safeMethods.has(request.method)) return undefined
-    if (isCrossSite(request, publicUrl, isAllowed)) return sendRefusal(reply, refuse('cross_site'))
+    if (isCrossSite(request, publicUrl, isExempt)) return sendRefusal(reply, refuse('cross_site'))
     const { 'content-type': type } = request.headers
     const isForm = takesForm(request)
     const acceptedType = isForm ? formType : jsonType

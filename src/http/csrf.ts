@@ -25,11 +25,11 @@ type Dependencies = {
  * host that plants a secret does not have our key, and a token of one session is not valid in another.
  */
 export const createCsrf = ({ keys, cookies, callers, signInCookies }: Dependencies) => {
-  const challengeOf = (request: FastifyRequest) => {
+  const challengeBindingOf = (request: FastifyRequest) => {
     const challenge = signInCookies.challengeOf(request)
     return challenge === undefined ? undefined : `challenge ${challenge}`
   }
-  const bindingOf = (request: FastifyRequest) => callers.sessionOf(request) ?? challengeOf(request) ?? ''
+  const bindingOf = (request: FastifyRequest) => callers.sessionOf(request) ?? challengeBindingOf(request) ?? ''
 
   const secretOf = (request: FastifyRequest) => {
     const secret = cookies.read(request, cookieName)
@@ -50,11 +50,11 @@ export const createCsrf = ({ keys, cookies, callers, signInCookies }: Dependenci
 
   return {
     /**
-     * The token for this browser's secret, which is created if there is none yet. It is bound to the session, or to the sign-in that
-     * waits: with `forChallenge`, and if there is no session.
+     * A token for this browser's secret, which is created if there is none yet. The token is bound to the session. With `forChallenge`,
+     * or without a session, it is bound to the sign-in that waits.
      */
     issue: (request: FastifyRequest, reply: FastifyReply, forChallenge: boolean) => {
-      const binding = (forChallenge ? challengeOf(request) : undefined) ?? bindingOf(request)
+      const binding = (forChallenge ? challengeBindingOf(request) : undefined) ?? bindingOf(request)
       const existing = secretOf(request)
       const secret = existing ?? randomToken()
       if (!existing) cookies.set(reply, cookieName, secret)
@@ -65,13 +65,15 @@ export const createCsrf = ({ keys, cookies, callers, signInCookies }: Dependenci
     },
     required: async (request: FastifyRequest, reply: FastifyReply) =>
       isValid(request) ? undefined : sendRefusal(reply, refuse('invalid_csrf_token')),
+    /** Whether the request has a token that is bound to its session. */
     isOfSession: (request: FastifyRequest) => {
       const session = callers.sessionOf(request)
       return session !== undefined && isValid(request, session)
     },
+    /** Whether the request has a token that is bound to its sign-in that waits. */
     isOfChallenge: (request: FastifyRequest) => {
-      const challenge = challengeOf(request)
-      return challenge !== undefined && isValid(request, challenge)
+      const binding = challengeBindingOf(request)
+      return binding !== undefined && isValid(request, binding)
     },
   }
 }

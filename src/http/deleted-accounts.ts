@@ -12,7 +12,7 @@ type Dependencies = {
   users: Pick<Users, 'findById'>
   trustedDevices: Pick<TrustedDevices, 'tokensOf'>
   knownDevices: Pick<KnownDevices, 'valuesOf'>
-  callers: Pick<Callers, 'find' | 'refreshedSessionOf'>
+  callers: Pick<Callers, 'find' | 'sessionOfRefreshToken'>
   cookies: Cookies
   signInCookies: SignInCookies
   pendingLinkCookie: PendingLinkCookie
@@ -33,7 +33,7 @@ export const createDeletedAccounts = (deps: Dependencies) => {
   }
 
   const hasSessionOf = (request: FastifyRequest, userId: string) =>
-    [callers.find(request), callers.refreshedSessionOf(request)].some((session) => session?.userId === userId)
+    [callers.find(request), callers.sessionOfRefreshToken(request)].some((session) => session?.userId === userId)
 
   return {
     /** Runs the deletion, and clears the cookies of the account if it was not refused. */

@@ -11,7 +11,7 @@ import { requestIdHeader } from './request-ids.js'
 
 /**
  * A refusal with what its body may add to the table: a more exact message, what is wrong with a password or with fields, the methods of
- * a proof, or the date from which it works.
+ * a proof, or the date from which another username is allowed.
  */
 type DetailedRefusal = Refused<RefusalCode> & { message?: string; retryAfter?: number; freeFrom?: Date } & Partial<
     Pick<PasswordRejected, 'errors' | 'ids'>
@@ -19,8 +19,8 @@ type DetailedRefusal = Refused<RefusalCode> & { message?: string; retryAfter?: n
   Partial<Pick<FreshSignInRequired, 'methods'>> &
   Partial<Pick<InvalidFields, 'fields'>>
 
-/** Refusals that only an operator can solve, so they have the id of the request. */
-const operatorRefusals: readonly RefusalCode[] = ['unknown_application', 'redirect_not_registered']
+/** An operator has to solve these, and finds the request by its id. */
+const refusalsWithRequestId: readonly RefusalCode[] = ['unknown_application', 'redirect_not_registered']
 
 /** A failure on our side has the id of the request, which leads to its lines in the log. */
 export const bodyOf = (
@@ -29,7 +29,8 @@ export const bodyOf = (
 ) => {
   const { status, error, message: defaultMessage } = refusals[refused]
   const body = { error, message: message ?? errors?.[0] ?? defaultMessage, code: refused }
-  if ((status >= 500 || operatorRefusals.includes(refused)) && requestId !== undefined) return { ...body, requestId }
+  if ((status >= 500 || refusalsWithRequestId.includes(refused)) && requestId !== undefined)
+    return { ...body, requestId }
   if (methods) return { ...body, methods }
   if (fields) return { ...body, fields }
   if (freeFrom) return { ...body, freeFrom: freeFrom.toISOString() }

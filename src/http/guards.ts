@@ -17,7 +17,9 @@ import type { ServiceCallers } from './service-callers.js'
 export type RouteFacts = {
   method: string
   url: string
+  /** Whether the route needs an access token. */
   byAccessToken: boolean
+  /** Whether the route needs a CSRF token. */
   byCsrfToken: boolean
   /** Whether a sign-in that has to add a factor may call the route, too. */
   byEnrolment: boolean

@@ -62,7 +62,7 @@ export const createDrain = (server: HttpServer, state: { isClosing: boolean }) =
 
   const closeIdle = () => {
     server.closeIdleConnections()
-    // Node waits for the first request of these.
+    // Node leaves these open, because it waits for their first request.
     for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
   }
 

@@ -11,7 +11,7 @@ const isPrivate = (ip: string) => ipaddr.isValid(ip) && ipaddr.process(ip).range
  * that TRUST_PROXY does not name, and all clients share one limit. With any TRUST_PROXY it does not watch.
  */
 export const createProxyWatch = ({ trustsProxy, warn }: { trustsProxy: boolean; warn: () => void }) => {
-  let requests = 0
+  let requestCount = 0
   let firstIp: string | undefined
   let isWatching = !trustsProxy
 
@@ -20,10 +20,10 @@ export const createProxyWatch = ({ trustsProxy, warn }: { trustsProxy: boolean; 
     if (!isWatching || request.routeOptions.config.probe) return
     const ip = request.socket.remoteAddress ?? ''
     firstIp ??= ip
-    requests += 1
+    requestCount += 1
     const isProxied = request.headers['x-forwarded-for'] && isPrivate(ip) && ip === firstIp
-    if (isProxied && requests === enoughRequests) warn()
-    isWatching = Boolean(isProxied) && requests < enoughRequests
+    if (isProxied && requestCount === enoughRequests) warn()
+    isWatching = Boolean(isProxied) && requestCount < enoughRequests
   }
   return { watch, isWatching: () => isWatching }
 }

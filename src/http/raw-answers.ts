@@ -16,8 +16,8 @@ const wholeAnswer = (refusal: Refused<RefusalCode>, headers: Readonly<Record<str
 }
 
 /**
- * Answers bytes that the HTTP parser refuses. They never become a request, so the answer is written to the socket, with the same
- * headers.
+ * Answers bytes that the HTTP parser refuses. They never become a request, so the answer is written to the socket, with the headers
+ * of every answer.
  */
 export const answerOnSocket = (
   socket: Socket,

@@ -22,7 +22,7 @@ export const sendSignInStep = (
   extra?: object,
 ) => {
   if ('issued' in entry) return sendSignedIn(reply, cookies, entry.issued, extra)
-  signInCookies.keepChallenge(reply, entry.challenge)
+  signInCookies.setChallenge(reply, entry.challenge)
   const { next, methods } = entry
   return extra ? reply.send({ next, ...extra }) : reply.status(202).send({ next, methods })
 }
@@ -38,13 +38,14 @@ export const sendFinishedSignIn = (
   return sendSignInStep(reply, parts, entry, extra)
 }
 
+/** Sends the new tokens in cookies, and the user and the time at which the access token expires in the body. */
 export const sendRenewed = (reply: FastifyReply, cookies: Cookies, issued: Issued) => {
   cookies.renewSession(reply, issued)
   return send(reply, issued)
 }
 
-/** Sends the new tokens without a body. There are none if another request has just ended the session. */
-export const sendRotated = (reply: FastifyReply, cookies: Cookies, issued: Issued | undefined) => {
+/** Sends the new tokens in cookies, without a body. There are none if another request has just ended the session. */
+export const sendTokensOnly = (reply: FastifyReply, cookies: Cookies, issued: Issued | undefined) => {
   if (issued) cookies.renewSession(reply, issued)
   return reply.status(204).send()
 }

@@ -12,16 +12,16 @@ export type ReturnToNotes = ReturnType<typeof createReturnToNotes>
  * says it, once for each of the first such sites: anyone can write any address into a link.
  */
 export const createReturnToNotes = (allowedOrigins: readonly string[]) => {
-  const noted = new Set<string>(allowedOrigins)
-  const maxNoted = noted.size + maxOrigins
+  const notedOrAllowed = new Set<string>(allowedOrigins)
+  const maxNoted = notedOrAllowed.size + maxOrigins
 
   return ({ query, log }: RequestParts) => {
     const { returnTo } = (query ?? {}) as { returnTo?: unknown }
     if (typeof returnTo !== 'string' || returnTo.length > maxLength || !/^https?:\/\//i.test(returnTo)) return
     if (!URL.canParse(returnTo)) return
     const { origin } = new URL(returnTo)
-    if (noted.has(origin) || noted.size >= maxNoted) return
-    noted.add(origin)
+    if (notedOrAllowed.has(origin) || notedOrAllowed.size >= maxNoted) return
+    notedOrAllowed.add(origin)
     log.warn({ origin }, 'returnTo names an origin that is not in ALLOWED_ORIGINS')
   }
 }

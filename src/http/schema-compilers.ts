@@ -50,7 +50,7 @@ export const createSchemaCompilers = () => {
 export type SchemaCompilers = ReturnType<typeof createSchemaCompilers>
 
 /**
- * Compiles each schema when it is first used. To compile all at the start would take half of its time: there are hundreds, and most
+ * Compiles each schema when it is first used. To compile all of them at the start would double its time: there are hundreds, and most
  * describe refusals that are rarely sent.
  */
 export const compileSchemasWhenNeeded = (

@@ -98,7 +98,7 @@ export const createServer = (options: ServerOptions) => {
     trustsProxy: (options.trustProxy?.length ?? 0) > 0,
     warn: () =>
       options.log.warn(
-        'Every request comes from one private address with X-Forwarded-For: set TRUST_PROXY, or all limits count one client',
+        'Every request comes from one private address with X-Forwarded-For: set TRUST_PROXY, or all limits count all clients as one',
       ),
   })
   const { fastLane, log } = options

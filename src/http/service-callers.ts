@@ -41,7 +41,7 @@ const limitersOfScopes: { readonly [Scope in ServiceScope]?: 'service_revocation
   'tokens:read': 'service_tokens',
 }
 
-type ActingOptions = { reason?: string | undefined; exemptGroups?: readonly string[] }
+type ActingOptions = { reason?: string | undefined; protectedGroups?: readonly string[] }
 
 const bearer = /^Bearer +(\S+)$/i
 
@@ -84,8 +84,12 @@ const createActingClient =
   (request: FastifyRequest, options: ActingOptions = {}): Client => {
     if (!request.serviceKey) throw new Error('A handler asked for its service key without the guard')
     const { name } = request.serviceKey
-    const { reason, exemptGroups = administrators.groups } = options
-    return { ...clientOf(request), userAgent: `service key ${name}`, actor: { serviceKey: name, exemptGroups, reason } }
+    const { reason, protectedGroups = administrators.groups } = options
+    return {
+      ...clientOf(request),
+      userAgent: `service key ${name}`,
+      actor: { serviceKey: name, protectedGroups, reason },
+    }
   }
 
 /** Finds out which program calls, by the key in the Authorization header. Cookies mean nothing on these routes. */

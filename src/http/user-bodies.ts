@@ -30,7 +30,7 @@ const sharedBody = (
   createdAt: createdAt.toISOString(),
 })
 
-/** A user as they see themselves: the account page, and the export with every field that is stored. */
+/** A user as they see themselves, on the account page and in the export. */
 export const accountBody = (user: User, fields: FieldValues): Account => ({
   ...sharedBody(user, fields),
   ...shownProfile(user, profileFieldNames),

@@ -57,12 +57,12 @@ export const AdminUserQuery = Type.Object({
   search: Type.Optional(
     Type.String({
       maxLength: 254,
-      description: 'How a username, an address, a name or a last name begins, or an id',
+      description: 'The beginning of a username, an address, a name or a last name; or an id',
     }),
   ),
   group: Type.Optional(Group),
   state: Type.Optional(OneOf(['active', 'disabled'])),
-  factor: Type.Optional(OneOf(['none'], { description: 'Those without a second factor' })),
+  factor: Type.Optional(OneOf(['none'], { description: 'Only users without a second factor' })),
   after: Type.Optional(Type.String({ maxLength: 1000, description: '`next` of the page before' })),
 })
 export const AdminUsers = Type.Object(
@@ -79,7 +79,7 @@ export const AdminUsers = Type.Object(
         { email: Type.String(), invitedAt: Nullable(Moment), registeredAt: Nullable(Moment) },
         {
           description:
-            'For a whole address that no user has: an open invitation, or a registration that is not confirmed',
+            'If `search` is a whole address that no user has: its open invitation, or its registration that is not confirmed',
         },
       ),
     ),
@@ -129,7 +129,7 @@ export const AdminObstacle = Type.Object(
       }),
     ),
     solvedBy: Nullable(
-      OneOf(['enable', 'send-reset', 'clear-limits'], { description: 'Which change of the user would solve it' }),
+      OneOf(['enable', 'send-reset', 'clear-limits'], { description: 'The action that would solve it' }),
     ),
   },
   { title: 'AdminObstacle' },
@@ -151,10 +151,12 @@ export const AdminEvent = Type.Object(
     actorId: Nullable(Id),
     actor: Nullable(Type.String({ description: 'The username that the administrator had then' })),
     actorKey: Nullable(Type.String({ description: 'The name of the service key, for what another program did' })),
-    actorReason: Nullable(Type.String({ description: 'Null also for support' })),
+    actorReason: Nullable(
+      Type.String({ description: 'Null if support asks, because only administrators may read it' }),
+    ),
     sessionId: Nullable(Id),
     requestId: Nullable(Id),
-    ip: Type.String({ description: '`command line` for what an operator did there' }),
+    ip: Type.String({ description: '`command line` for what an operator did with a command' }),
     userAgent: Type.String(),
     device: Session.properties.device,
     createdAt: Moment,
@@ -167,7 +169,9 @@ export type AdminEvent = Static<typeof AdminEvent>
 export const AdminUserDetails = Type.Object(
   {
     ...AdminUser.properties,
-    self: Type.Boolean({ description: 'It is the account of who asks: changes are refused' }),
+    self: Type.Boolean({
+      description: 'Whether this is the account of the administrator who asks: changes to it are refused',
+    }),
     emailProven: Type.Boolean(),
     language: Nullable(OneOf(languages)),
     fields: ProfileFields,
@@ -183,7 +187,8 @@ export const AdminUserDetails = Type.Object(
       { description: 'The changes of the last seven days that can be taken back' },
     ),
     enablingSendsReset: Type.Boolean({
-      description: 'It was locked down: enabling ends its password and mails a link for a new one',
+      description:
+        'Whether enabling the account ends its password and mails a link for a new one, because it was locked down',
     }),
     hasPassword: Type.Boolean(),
     providers: Type.Array(Provider),
@@ -203,7 +208,7 @@ export type AdminUserDetails = Static<typeof AdminUserDetails>
 /** `POST /users/:id/…`: `userActions` says which of them need the reason. */
 export const AdminAction = Type.Object({ reason: Type.Optional(Reason) }, { title: 'AdminAction' })
 
-/** `PATCH /users/:id/groups`: answers with the user. `remove` needs the reason, and `add` of ADMIN_GROUP or SUPPORT_GROUP. */
+/** `PATCH /users/:id/groups`: answers with the user. The reason is needed for `remove`, and for `add` of ADMIN_GROUP or SUPPORT_GROUP. */
 export const AdminGroupsPatch = Type.Object(
   {
     add: Type.Optional(Type.Array(Group, { maxItems: maxGroups })),
@@ -220,7 +225,7 @@ export const AdminGroupsPatch = Type.Object(
 export const AdminFieldsPatch = Type.Object({ fields: ProfileFieldChanges }, { title: 'AdminFieldsPatch' })
 export const AdminFields = Type.Object({ fields: ProfileFields }, { title: 'AdminFields' })
 
-/** `POST /users/:id/delete`: the username, so that a wrong id is noticed. No reason is stored. */
+/** `POST /users/:id/delete` also takes the username, so that a wrong id is noticed. No reason is stored. */
 export const AdminDeletion = Type.Object({ username: Type.String({ maxLength: 1024 }) }, { title: 'AdminDeletion' })
 
 // ── Invitations
@@ -267,11 +272,11 @@ export type AdminGroup = Static<typeof AdminGroup>
 export const AdminGroups = Type.Object({ groups: Type.Array(AdminGroup) }, { title: 'AdminGroups' })
 /** `POST /groups`: 201 with the group, or 200 if it is there already. */
 export const AdminNewGroup = Type.Object({ name: Group }, { title: 'AdminNewGroup' })
-/** `DELETE /groups`: 204. A group with members only with `members: true` and a reason. */
+/** `DELETE /groups`: 204. A group with members is deleted only with `members: true` and a reason. */
 export const AdminGroupDeletion = Type.Object(
   {
     name: Group,
-    members: Type.Optional(Type.Boolean({ description: 'Also if members lose it' })),
+    members: Type.Optional(Type.Boolean({ description: 'True: the group is deleted even if it has members' })),
     reason: Type.Optional(Reason),
   },
   { title: 'AdminGroupDeletion' },
@@ -289,7 +294,7 @@ export const AdminApplication = Type.Object(
     kind: OneOf(['web', 'browser', 'native']),
     home: Type.String(),
     everyone: Type.Boolean(),
-    groups: Type.Array(Group, { description: 'Who may use it, unless everyone may' }),
+    groups: Type.Array(Group, { description: 'The groups whose members may use it, unless `everyone` is true' }),
     redirectAddresses: Type.Array(Type.String()),
     logoutAddresses: Type.Array(Type.String()),
     backchannelLogout: Nullable(Type.String()),
@@ -336,7 +341,10 @@ export const AdminEventQuery = Type.Object({
   after: Type.Optional(Type.String({ maxLength: 100, description: '`next` of the page before' })),
 })
 export const AdminEvents = Type.Object(
-  { events: Type.Array(AdminEvent), next: Nullable(Type.String({ description: 'For older ones' })) },
+  {
+    events: Type.Array(AdminEvent),
+    next: Nullable(Type.String({ description: 'For the page with older events; null on the last page' })),
+  },
   { title: 'AdminEvents' },
 )
 export type AdminEvents = Static<typeof AdminEvents>

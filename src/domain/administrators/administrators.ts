@@ -68,7 +68,7 @@ export const createAdministrators = (options: Options) => {
      * this call: of two who disable each other, the second is no administrator any more.
      */
     holdActor: async (sql: Transaction, actor: Actor, aboutUserId: string | undefined) => {
-      const { exemptGroups } = actor
+      const { protectedGroups } = actor
       if (actor.userId !== undefined && !checkedTransactions.has(sql)) {
         const { userId, sessionId, groups } = actor
         await store.lockGroups(sql, groupNames)
@@ -77,8 +77,8 @@ export const createAdministrators = (options: Options) => {
       }
       if (
         aboutUserId !== undefined &&
-        exemptGroups.length > 0 &&
-        (await store.selectMember(sql, aboutUserId, exemptGroups)).length > 0
+        protectedGroups.length > 0 &&
+        (await store.selectMember(sql, aboutUserId, protectedGroups)).length > 0
       )
         throw new ActorRefused('administrators_account')
     },

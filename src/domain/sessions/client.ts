@@ -3,9 +3,9 @@ import type { Language } from '../../contract/languages.js'
 /**
  * An administrator who changes something of others, or a program with a service key. The event of the change names the actor and the
  * reason. The change is rolled back unless the administrator is still in one of `groups`. An actor cannot change accounts in
- * `exemptGroups`.
+ * `protectedGroups`.
  */
-export type Actor = { exemptGroups: readonly string[]; reason?: string | undefined } & (
+export type Actor = { protectedGroups: readonly string[]; reason?: string | undefined } & (
   | { userId: string; sessionId: string; groups: readonly string[]; serviceKey?: undefined }
   | { serviceKey: string; userId?: undefined }
 )

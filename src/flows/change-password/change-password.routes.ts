@@ -10,7 +10,7 @@ import type { Guards } from '../../http/guards.js'
 import type { CountedRequests } from '../../http/limits/counted-requests.js'
 import type { PasswordGuesses } from '../../http/limits/password-guesses.js'
 import type { SignInLimits } from '../../http/limits/sign-in-limits.js'
-import { sendRotated, withHeaders } from '../../http/responses.js'
+import { sendTokensOnly, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createChangePassword } from './change-password.js'
@@ -83,6 +83,6 @@ export const changePasswordRoutes = (server: Server, deps: Dependencies) => {
     const result = await changePassword(callers.contextOf(request), request.body)
     if (isRefused(result)) return sendRefusal(reply, result)
     await signInLimits.forgetSignIns(result.user, request)
-    return sendRotated(reply, cookies, result.issued)
+    return sendTokensOnly(reply, cookies, result.issued)
   })
 }

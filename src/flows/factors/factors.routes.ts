@@ -8,7 +8,7 @@ import type { Cookies } from '../../http/cookies/cookies.js'
 import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
 import { type Enrolling, enrollerSecurity } from '../../http/enrolling.js'
 import type { Guards } from '../../http/guards.js'
-import { sendFinishedSignIn, sendRotated, withCookies, withHeaders } from '../../http/responses.js'
+import { sendFinishedSignIn, sendTokensOnly, withCookies, withHeaders } from '../../http/responses.js'
 import { guardRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import { uuidPattern } from '../../lib/uuid.js'
@@ -123,7 +123,9 @@ export const factorsRoutes = (server: Server, deps: Dependencies) => {
 
   server.delete('/api/auth/totp', { schema: schemas.remove, onRequest: guards.sensitive }, async (request, reply) => {
     const removed = await ownFactors.remove(callers.contextOf(request))
-    return isRefused(removed) ? removeRefusals.sendRefusal(reply, removed) : sendRotated(reply, cookies, removed.issued)
+    return isRefused(removed)
+      ? removeRefusals.sendRefusal(reply, removed)
+      : sendTokensOnly(reply, cookies, removed.issued)
   })
 
   server.post(

@@ -11,7 +11,7 @@ import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
 import type { CeremonyCookies } from '../../http/cookies/tab-cookies.js'
 import { type Enrolling, enrollerSecurity } from '../../http/enrolling.js'
 import type { Guards } from '../../http/guards.js'
-import { sendFinishedSignIn, sendRotated, withCookies, withHeaders } from '../../http/responses.js'
+import { sendFinishedSignIn, sendTokensOnly, withCookies, withHeaders } from '../../http/responses.js'
 import { guardRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import { uuidPattern } from '../../lib/uuid.js'
@@ -124,6 +124,8 @@ export const passkeysRoutes = (server: Server, deps: Dependencies) => {
 
   server.delete(`${path}/:id`, { schema: schemas.remove, onRequest: guards.sensitive }, async (request, reply) => {
     const removed = await ownPasskeys.remove(callers.contextOf(request), request.params.id)
-    return isRefused(removed) ? removeRefusals.sendRefusal(reply, removed) : sendRotated(reply, cookies, removed.issued)
+    return isRefused(removed)
+      ? removeRefusals.sendRefusal(reply, removed)
+      : sendTokensOnly(reply, cookies, removed.issued)
   })
 }

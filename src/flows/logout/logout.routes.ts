@@ -43,7 +43,7 @@ export const logoutRoutes = (server: Server, deps: Dependencies) => {
 
   const everywhereOptions = { schema: everywhereSchema, onRequest: guards.changeWith(limits.logout) }
   server.post('/api/auth/logout-all', everywhereOptions, async (request, reply) => {
-    const ended = await logout.everywhere(callers.contextOf(request), callers.refreshedSessionOf(request))
+    const ended = await logout.everywhere(callers.contextOf(request), callers.sessionOfRefreshToken(request))
     if (isRefused(ended) && ended.refused === 'outdated') return sendRefusal(reply, refuse('not_authenticated'))
     cookies.clearSession(reply)
     if (isRefused(ended)) return sendRefusal(reply, ended)

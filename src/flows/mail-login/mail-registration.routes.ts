@@ -4,7 +4,7 @@ import { longestName } from '../../contract/name-lengths.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import type { UsernameSource } from '../../contract/pages.js'
 import { ProfileFieldChanges } from '../../contract/profile-fields.js'
-import { askingUsername, TypedUsername } from '../../contract/request-fields.js'
+import { TypedUsername, withRequiredUsername } from '../../contract/request-fields.js'
 import { SecondFactorNeeded, SignedIn } from '../../contract/schemas.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
@@ -72,7 +72,7 @@ const path = '/api/auth/mail-login'
 /** The registration of an address that has no account yet. */
 export const mailRegistrationRoutes = (server: Server, deps: Dependencies) => {
   const { mailRegistration, usernameSource, cookies, signInCookies, limits } = deps
-  const register = { ...schemas.register, body: askingUsername(schemas.register.body, usernameSource) }
+  const register = { ...schemas.register, body: withRequiredUsername(schemas.register.body, usernameSource) }
   const onRequest = limits.byNetwork
   server.get(`${path}/registration`, { schema: schemas.describe, onRequest }, async (request, reply) => {
     const description = await mailRegistration.describe(cookies.read(request, 'attempt_mail') ?? '')

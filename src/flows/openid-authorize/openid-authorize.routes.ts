@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Authorization, AuthorizationAnswer, AuthorizationQuestion } from '../../contract/authorization.js'
+import { Authorization, AuthorizationBody, AuthorizationDecisionBody } from '../../contract/authorization.js'
 import { refuse } from '../../contract/outcome.js'
 import type { Callers } from '../../http/caller.js'
 import { clientOf } from '../../http/client.js'
@@ -32,7 +32,7 @@ const answerRefusals = routeRefusals(...guardRefusals, 'not_found')
 /** The routes are hidden, because they are for our own page and no part of the public API. */
 const questionSchema = {
   hide: true,
-  body: AuthorizationQuestion,
+  body: AuthorizationBody,
   response: {
     200: withHeaders(Authorization, { 'Set-Cookie': 'Ties the request to this browser' }),
     ...questionRefusals.responses,
@@ -40,7 +40,7 @@ const questionSchema = {
 }
 const answerSchema = {
   hide: true,
-  body: AuthorizationAnswer,
+  body: AuthorizationDecisionBody,
   response: { 200: Authorization, ...answerRefusals.responses },
 }
 
@@ -108,10 +108,10 @@ export const openidAuthorizeRoutes = (server: Server, deps: Dependencies) => {
       const found = await authorize.resume(id ?? '', visitorOf(request, browser ?? ''))
       return reply.send(found)
     }
-    const excess = await authorizationLimit.tooMany(request, reply)
+    const excess = await authorizationLimit.countAndFindExcess(request, reply)
     if (excess) {
       const busy = await authorize.answerBusy(parameters)
-      return busy ? reply.send(busy) : authorizationLimit.refuse(reply, excess)
+      return busy ? reply.send(busy) : authorizationLimit.answerExcess(reply, excess)
     }
     const browserToken = browser ?? randomToken()
     const begun = await authorize.begin(parameters, visitorOf(request, browserToken))

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { EndSession, EndSessionQuestion } from '../../contract/end-session.js'
+import { EndSession, EndSessionBody } from '../../contract/end-session.js'
 import { refuse } from '../../contract/outcome.js'
 import type { BrowserSessions } from '../../http/browser-sessions.js'
 import { clientOf } from '../../http/client.js'
@@ -24,7 +24,7 @@ const { responses, sendRefusal } = routeRefusals(
 /** The route is hidden, because it is for our own page and no part of the public API. */
 const schema = {
   hide: true,
-  body: EndSessionQuestion,
+  body: EndSessionBody,
   response: {
     200: withHeaders(EndSession, { 'Set-Cookie': 'With `done`: clears the cookies of the session' }),
     ...responses,

@@ -3,7 +3,12 @@ import { longestName } from '../../contract/name-lengths.js'
 import { isRefused } from '../../contract/outcome.js'
 import type { UsernameSource } from '../../contract/pages.js'
 import { ProfileFieldChanges } from '../../contract/profile-fields.js'
-import { askingUsername, SendingApplication, TypedPassword, TypedUsername } from '../../contract/request-fields.js'
+import {
+  SendingApplication,
+  TypedPassword,
+  TypedUsername,
+  withRequiredUsername,
+} from '../../contract/request-fields.js'
 import { Accepted, SecondFactorNeeded, SignedIn } from '../../contract/schemas.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
@@ -82,7 +87,7 @@ type Dependencies = {
 export const registerRoutes = (server: Server, deps: Dependencies) => {
   const { register, usernameSource, limits, mailLimits, cookies, signInCookies } = deps
   const options = {
-    schema: { ...schema, body: askingUsername(schema.body, usernameSource) },
+    schema: { ...schema, body: withRequiredUsername(schema.body, usernameSource) },
     onRequest: limits.beforeSignIn.registration,
     config: { countsIn: ['network_mails'] as const },
   }

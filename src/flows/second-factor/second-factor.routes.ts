@@ -147,7 +147,7 @@ export const secondFactorRoutes = (server: Server, deps: Dependencies) => {
       const { retryAfter } = finished
       return sendRefusal(reply, refuse('too_many_requests', { retryAfter }))
     }
-    if (finished.trustedDevices !== undefined) signInCookies.keepTrustedDevices(reply, finished.trustedDevices)
+    if (finished.trustedDevices !== undefined) signInCookies.setTrustedDevices(reply, finished.trustedDevices)
     return sendFinishedSignIn(reply, { cookies, signInCookies }, finished.entry)
   })
 }

@@ -30,7 +30,7 @@ export const signOutUserRoutes = (server: Server, { guards, operatorChanges, ser
     const { id: userId } = request.params
     if (!isUuid(userId)) return sendRefusal(reply, refuse('not_found'))
     // Administrators can be signed out, too, because it costs them no more than a new sign-in.
-    const client = serviceCallers.actingClient(request, { exemptGroups: [] })
+    const client = serviceCallers.actingClient(request, { protectedGroups: [] })
     const ended = await operatorChanges.endSessions({ userId, client })
     return isRefused(ended) ? sendRefusal(reply, refuse('not_found')) : reply.status(204).send()
   })

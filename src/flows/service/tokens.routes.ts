@@ -1,4 +1,4 @@
-import { ServiceToken, ServiceTokenState } from '../../contract/service-token.js'
+import { ServiceTokenBody, ServiceTokenState } from '../../contract/service-token.js'
 import type { Authorizations } from '../../domain/authorizations/authorizations.js'
 import type { Guards } from '../../http/guards.js'
 import { routeRefusals } from '../../http/route-refusals.js'
@@ -10,7 +10,7 @@ const { responses } = routeRefusals('bad_request', ...serviceRefusals)
 const schema = {
   tags: ['for other programs'],
   summary: 'Whose access token an application has sent you, for programs that native applications call',
-  body: ServiceToken,
+  body: ServiceTokenBody,
   response: { 200: ServiceTokenState, ...responses },
 }
 

@@ -146,7 +146,7 @@ const handleCallback = async (
   if (isRefused(outcome)) {
     if (outcome.refused === 'callback_failed') logFault(request, outcome.error)
   } else if ('issued' in outcome) cookies.setNewSession(reply, outcome.issued)
-  else if ('challenge' in outcome) signInCookies.keepChallenge(reply, outcome.challenge)
+  else if ('challenge' in outcome) signInCookies.setChallenge(reply, outcome.challenge)
   else
     pendingLinkCookie.keep(reply, {
       provider: id,

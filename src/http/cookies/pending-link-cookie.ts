@@ -6,9 +6,9 @@ const name = 'pending_link'
 
 export type PendingLinkCookie = ReturnType<typeof createPendingLinkCookie>
 
-/** The cookie with the identity that waits to be linked. */
 type Dependencies = { cookies: Cookies; pendingLinks: PendingLinks }
 
+/** The cookie with the identity that waits to be linked. */
 export const createPendingLinkCookie = ({ cookies, pendingLinks }: Dependencies) => ({
   keep: (reply: FastifyReply, link: Omit<PendingLink, 'expiresAt'>) =>
     cookies.set(reply, name, pendingLinks.seal(link)),

@@ -12,7 +12,7 @@ const domainsOf = (host: string) => {
   const labels = isIP(host) ? [] : host.split('.')
   return labels
     .slice(0, -1)
-    .map((_, otherDomain) => labels.slice(otherDomain).join('.'))
+    .map((_, start) => labels.slice(start).join('.'))
     .slice(-maxDomains)
 }
 

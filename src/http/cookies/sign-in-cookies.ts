@@ -17,7 +17,7 @@ export type SignInCookies = ReturnType<typeof createSignInCookies>
 
 type Dependencies = {
   cookies: Cookies
-  callers: Pick<Callers, 'refreshedSessionOf'>
+  callers: Pick<Callers, 'sessionOfRefreshToken'>
   trustedFor?: number | undefined
 }
 
@@ -44,14 +44,14 @@ export const createSignInCookies = ({ cookies, callers, trustedFor = 0 }: Depend
       const token = cookies.read(request, 'challenge')
       return token !== undefined && tokenShape.test(token) ? token : undefined
     },
-    keepChallenge: (reply: FastifyReply, token: string) => cookies.set(reply, 'challenge', token),
+    setChallenge: (reply: FastifyReply, token: string) => cookies.set(reply, 'challenge', token),
     clearChallenge,
     /** Returns the reply, which clears the challenge cookie if the refusal says that the sign-in is over. */
     clearChallengeIfOver: (reply: FastifyReply, { refused }: Refused) => {
       if (refused === 'challenge_over') clearChallenge(reply)
       return reply
     },
-    keepTrustedDevices: (reply: FastifyReply, tokens: readonly string[]) => {
+    setTrustedDevices: (reply: FastifyReply, tokens: readonly string[]) => {
       cookies.set(reply, 'trusted_device', tokens.slice(0, maxAccounts).join('.'), trustedMaxAge)
     },
     /** The values of this browser's known_device cookie. */
@@ -72,7 +72,7 @@ export const createSignInCookies = ({ cookies, callers, trustedFor = 0 }: Depend
       client: { ...clientOf(request), language: chosenLanguage(cookies, request) ?? languageOf(request) },
       trustedDevices: trustedDevicesIn(request),
       knownDevices: comesFromAnotherSite(request) ? undefined : knownDevicesIn(request),
-      earlierSession: callers.refreshedSessionOf(request),
+      earlierSession: callers.sessionOfRefreshToken(request),
     }),
   }
 }

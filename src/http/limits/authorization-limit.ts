@@ -8,7 +8,7 @@ import type { RouteLimiters } from './limiter.js'
 import { sendLimited } from './limiter-answers.js'
 
 type Dependencies = {
-  countedRequests: Pick<CountedRequests, 'tooMany'>
+  countedRequests: Pick<CountedRequests, 'countAndFindExcess'>
   routeLimiters: Pick<RouteLimiters, 'authorization_requests'>
   callers: Pick<Callers, 'find'>
 }
@@ -23,12 +23,12 @@ export type AuthorizationLimit = ReturnType<typeof createAuthorizationLimit>
 export const createAuthorizationLimit = ({ countedRequests, routeLimiters, callers }: Dependencies) => {
   const limiter = routeLimiters.authorization_requests
   return {
-    tooMany: (request: FastifyRequest, reply: FastifyReply) => {
+    countAndFindExcess: (request: FastifyRequest, reply: FastifyReply) => {
       const caller = callers.find(request)
       const subject = caller ? userSubject(caller.userId) : clientNetwork(request)
-      return countedRequests.tooMany(limiter, subject, request, reply)
+      return countedRequests.countAndFindExcess(limiter, subject, request, reply)
     },
-    refuse: (reply: FastifyReply, reservation: Reservation) => {
+    answerExcess: (reply: FastifyReply, reservation: Reservation) => {
       sendLimited(reply, limiter, reservation)
       return reply
     },

@@ -1,35 +1,35 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Cache, Reservation } from '../../platform/cache/cache.js'
-import type { FindSubject, OnRejection } from './limited-events.js'
+import type { FindAttemptedUser, OnRejection } from './limited-events.js'
 import type { Limiter } from './limiter.js'
 import { sendLimited, setLimitHeaders } from './limiter-answers.js'
 import { createReservations } from './reservations.js'
 
-const createReject =
+const createReportRejection =
   (onRejection: OnRejection) =>
   (
     { name: limiter }: Limiter,
     key: string,
     { resetsIn }: Reservation,
     request: FastifyRequest,
-    findSubject?: FindSubject,
+    findAttemptedUser?: FindAttemptedUser,
   ) =>
-    onRejection({ limiter, key, resetsIn, findSubject }, request)
+    onRejection({ limiter, key, resetsIn, findAttemptedUser }, request)
 
 export type CountedRequests = ReturnType<typeof createCountedRequests>
 
 /** Counts requests in limiters, answers those that are too many, and gives back those that succeeded. */
 export const createCountedRequests = ({ cache, onRejection }: { cache: Cache; onRejection: OnRejection }) => {
   const { reserve, reserveOrWait, hasReservation, release } = createReservations(cache)
-  const reject = createReject(onRejection)
-  const successes = new WeakSet<FastifyRequest>()
+  const reportRejection = createReportRejection(onRejection)
+  const withRightProof = new WeakSet<FastifyRequest>()
 
   return {
     reserve,
     hasReservation,
     /**
      * Reserves an attempt, or answers with a refusal and returns `answered`. After a refusal, the reservations of the request in other
-     * counters are given back, because nothing is compared. `findSubject` finds for the event whose attempt it was. The reply itself is
+     * counters are given back, because nothing is compared. `findAttemptedUser` is for the event of the refusal. The reply itself is
      * not returned, because awaiting a sent reply gives undefined.
      */
     count: async (
@@ -37,7 +37,7 @@ export const createCountedRequests = ({ cache, onRejection }: { cache: Cache; on
       subject: string,
       request: FastifyRequest,
       reply: FastifyReply,
-      findSubject?: FindSubject,
+      findAttemptedUser?: FindAttemptedUser,
     ): Promise<'answered' | undefined> => {
       const { key, reservation } = await reserveOrWait(limiter, subject, reply)
       // The client left while it waited, so nothing is compared and nothing has failed.
@@ -48,7 +48,7 @@ export const createCountedRequests = ({ cache, onRejection }: { cache: Cache; on
       }
       if (!reservation.granted) {
         await release(request, reply)
-        await reject(limiter, key, reservation, request, findSubject)
+        await reportRejection(limiter, key, reservation, request, findAttemptedUser)
         sendLimited(reply, limiter, reservation)
         return 'answered'
       }
@@ -56,10 +56,10 @@ export const createCountedRequests = ({ cache, onRejection }: { cache: Cache; on
       return undefined
     },
     /** Counts the request. If it is over the limit, returns its reservation, and the caller answers. */
-    tooMany: async (limiter: Limiter, subject: string, request: FastifyRequest, reply: FastifyReply) => {
+    countAndFindExcess: async (limiter: Limiter, subject: string, request: FastifyRequest, reply: FastifyReply) => {
       const { key, reservation } = await reserveOrWait(limiter, subject, reply)
       setLimitHeaders(reply, limiter, reservation)
-      if (!reservation.granted) await reject(limiter, key, reservation, request)
+      if (!reservation.granted) await reportRejection(limiter, key, reservation, request)
       return reservation.granted ? undefined : reservation
     },
     /**
@@ -68,11 +68,11 @@ export const createCountedRequests = ({ cache, onRejection }: { cache: Cache; on
      */
     refundSuccess: async (request: FastifyRequest, reply: FastifyReply) => {
       const isFailure = reply.statusCode >= 400 && reply.statusCode < 500 && ![409, 422].includes(reply.statusCode)
-      if (!isFailure || successes.has(request)) await release(request, reply)
+      if (!isFailure || withRightProof.has(request)) await release(request, reply)
     },
     /** Gives the attempt back although the answer is a refusal, because the proof was right. */
     refundDespiteRefusal: (request: FastifyRequest) => {
-      successes.add(request)
+      withRightProof.add(request)
     },
   }
 }

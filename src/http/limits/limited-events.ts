@@ -5,10 +5,15 @@ import type { Clock } from '../../lib/clock.js'
 import { clientOf } from '../client.js'
 import { createOncePerWindow } from '../once-per-window.js'
 
-/** Finds out whose attempt it was: the user, or only the typed name if no user has it. */
-export type FindSubject = () => Promise<{ userId: string | undefined; typedName: string }>
+/** Finds the user at whose account an attempt was aimed; only the typed name if no user has it. */
+export type FindAttemptedUser = () => Promise<{ userId: string | undefined; typedName: string }>
 
-export type Rejection = { limiter: LimiterName; key: string; resetsIn: number; findSubject?: FindSubject | undefined }
+export type Rejection = {
+  limiter: LimiterName
+  key: string
+  resetsIn: number
+  findAttemptedUser?: FindAttemptedUser | undefined
+}
 export type OnRejection = (rejection: Rejection, request: FastifyRequest) => Promise<void>
 
 /** At most so many client networks are remembered. Events of further ones would say nothing new. */
@@ -22,11 +27,11 @@ export const createLimitedEvents = ({ events, clock }: { events: Pick<Events, 'r
   const isNew = createOncePerWindow({ maxKeys, clock })
 
   /** The refusal stays a refusal when the database is away. */
-  const findSafely = (findSubject: FindSubject | undefined) => findSubject?.().catch(() => undefined)
+  const findSafely = (findAttemptedUser: FindAttemptedUser | undefined) => findAttemptedUser?.().catch(() => undefined)
 
-  return async ({ limiter, key, resetsIn, findSubject }: Rejection, request: FastifyRequest) => {
+  return async ({ limiter, key, resetsIn, findAttemptedUser }: Rejection, request: FastifyRequest) => {
     if (!limiters[limiter].isEvent || !isNew(key, resetsIn)) return
-    const { userId, typedName } = (await findSafely(findSubject)) ?? {}
+    const { userId, typedName } = (await findSafely(findAttemptedUser)) ?? {}
     await events.record(
       { kind: 'rate_limited', reason: limiter, ...(userId !== undefined && { userId }) },
       { ...clientOf(request), ...(typedName !== undefined && { typedName }) },

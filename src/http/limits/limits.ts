@@ -8,7 +8,7 @@ import { type LimitHook, limitHook } from './limit-hooks.js'
 import type { Limiter, RouteLimiters } from './limiter.js'
 import type { PasswordGuesses } from './password-guesses.js'
 
-type Subject = (request: FastifyRequest) => string
+type SubjectOf = (request: FastifyRequest) => string
 type HookOfWay = { [Way in keyof typeof waysToSignIn]: LimitHook }
 
 type Dependencies = {
@@ -18,6 +18,7 @@ type Dependencies = {
   passwordGuesses: Pick<PasswordGuesses, 'beforeName'>
 }
 
+/** The session of an access or refresh token that has not expired; without one, the network of the client. */
 export const sessionOrClientNetwork = (callers: Callers, request: FastifyRequest) => {
   const session = callers.currentSessionOf(request)
   return session === undefined ? clientNetwork(request) : sessionSubject(session)
@@ -33,17 +34,17 @@ export type Limits = ReturnType<typeof createLimits>
 export const createLimits = (deps: Dependencies) => {
   const { countedRequests, routeLimiters: limiters, callers, passwordGuesses } = deps
 
-  const hook = (limiter: Limiter, subject: Subject) =>
+  const hook = (limiter: Limiter, subject: SubjectOf) =>
     limitHook({ names: [limiter.name], code: limiter.code }, (request, reply) =>
       countedRequests.count(limiter, subject(request), request, reply),
     )
 
   /** Each signed-in caller has its own count, so that an office behind one address does not lock itself out. */
-  const callersSession: Subject = (request) => sessionSubject(callers.of(request).sessionId)
-  const serviceKey: Subject = (request) => `key:${request.serviceKey?.id}`
-  const callersUser: Subject = (request) => userSubject(callers.of(request).userId)
-  const anySessionOrNetwork: Subject = (request) => sessionOrClientNetwork(callers, request)
-  const callerOrNetwork: Subject = (request) =>
+  const callersSession: SubjectOf = (request) => sessionSubject(callers.of(request).sessionId)
+  const serviceKey: SubjectOf = (request) => `key:${request.serviceKey?.id}`
+  const callersUser: SubjectOf = (request) => userSubject(callers.of(request).userId)
+  const anySessionOrNetwork: SubjectOf = (request) => sessionOrClientNetwork(callers, request)
+  const callerOrNetwork: SubjectOf = (request) =>
     callers.find(request) === undefined ? clientNetwork(request) : callersSession(request)
   const byNetwork = hook(limiters.general, clientNetwork)
   const confirm = hook(limiters.confirm, clientNetwork)
@@ -56,7 +57,7 @@ export const createLimits = (deps: Dependencies) => {
     byNetwork,
     /** For routes behind `callers.required`. */
     bySession: hook(limiters.general, callersSession),
-    /** For routes that a sign-in that waits may use, too. */
+    /** For routes that a sign-in that waits may use, too: a request without a valid access token counts by network. */
     bySessionOrNetwork: hook(limiters.general, callerOrNetwork),
     mailedCodes: hook(limiters.mailed_codes, callersUser),
     emailChanges: hook(limiters.email_changes, callersUser),

@@ -28,8 +28,8 @@ export const createMailLimits = (deps: Dependencies) => {
     /** Resets the count, because a thief who knew the old password may have used up the codes of this hour. */
     forgetMailedCodes: (userId: string) => cache.forget(limiterKey(mailedCodesLimiter.name, userSubject(userId))),
     /**
-     * True if this client may cause one more mail to an address that it has not proven. Each address has its own limit, too, but there
-     * are very many addresses. The answer must not show the result.
+     * Counts one more mail to an address that this client has not proven, and says whether it may be sent. Each address has its own
+     * limit, too, but there are very many addresses. The answer to the client must not show the result.
      */
     mayMailStranger: async (request: FastifyRequest) => {
       const key = limiterKey('network_mails', customerNetwork(request))

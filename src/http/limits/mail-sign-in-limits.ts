@@ -6,7 +6,7 @@ import type { Users } from '../../domain/users/users.js'
 import type { Cache } from '../../platform/cache/cache.js'
 import { customerNetwork } from '../client.js'
 import type { KnownBrowsers } from './known-browsers.js'
-import type { FindSubject, OnRejection } from './limited-events.js'
+import type { FindAttemptedUser, OnRejection } from './limited-events.js'
 
 type MailSignInLimiter = Extract<LimiterName, 'mail_sign_ins' | 'network_mail_sign_ins'>
 
@@ -22,19 +22,19 @@ export type MailSignInLimits = ReturnType<typeof createMailSignInLimits>
 
 /**
  * Limits the sign-in mails that a network can cause and that a mailbox gets, however its address is spelled. A browser in which the
- * account was signed in before has its own limit, so that others cannot use up the mails of the owner. The answer must not show the
- * result.
+ * account was signed in before has its own limit, so that others cannot use up the mails of the owner. The answer to the
+ * client must not show the result.
  */
 export const createMailSignInLimits = ({ cache, users, nameMarks, knownBrowsers, onRejection }: Dependencies) => {
   const reserve = async (
     limiter: MailSignInLimiter,
     subject: string,
     request: FastifyRequest,
-    findSubject?: FindSubject,
+    findAttemptedUser?: FindAttemptedUser,
   ) => {
     const key = limiterKey(limiter, subject)
     const { granted, resetsIn } = await cache.reserve(key, limiters[limiter].limit)
-    if (!granted) await onRejection({ limiter, key, resetsIn, findSubject }, request)
+    if (!granted) await onRejection({ limiter, key, resetsIn, findAttemptedUser }, request)
     return granted
   }
 
@@ -46,12 +46,12 @@ export const createMailSignInLimits = ({ cache, users, nameMarks, knownBrowsers,
   }
 
   return {
-    /** Whether one more mail may be sent. A mail that the limit of the network stops does not count for the mailbox. */
+    /** Counts one more mail, and says whether it may be sent. A mail that the limit of the network stops does not count for the mailbox. */
     mayMail: async (email: string, request: FastifyRequest) => {
       if (!(await reserve('network_mail_sign_ins', customerNetwork(request), request))) return false
-      // Looked up in every case, so that the time does not show whether there is an account.
-      const findSubject = async () => ({ userId: (await users.findByEmail(email))?.id, typedName: email })
-      return reserve('mail_sign_ins', await subjectOf(email, request), request, findSubject)
+      // When the limit is reached, the address is looked up for the event whether or not it has an account, so the time tells nothing.
+      const findAttemptedUser = async () => ({ userId: (await users.findByEmail(email))?.id, typedName: email })
+      return reserve('mail_sign_ins', await subjectOf(email, request), request, findAttemptedUser)
     },
   }
 }

@@ -10,7 +10,7 @@ import { clientNetwork } from '../client.js'
 import type { CountedRequests } from './counted-requests.js'
 import type { KnownBrowsers } from './known-browsers.js'
 import { limitHook } from './limit-hooks.js'
-import type { FindSubject } from './limited-events.js'
+import type { FindAttemptedUser } from './limited-events.js'
 import type { Limiter, RouteLimiters } from './limiter.js'
 
 const deviceLimiter: Limiter = {
@@ -42,12 +42,12 @@ type Dependencies = {
   users: Pick<Users, 'findByLogin' | 'findById'>
 }
 
-type Guess = { account: DeviceOwner; name: string; findSubject: FindSubject }
+type Guess = { account: DeviceOwner; name: string; findAttemptedUser: FindAttemptedUser }
 
 export type PasswordGuesses = ReturnType<typeof createPasswordGuesses>
 
 /**
- * Guesses from many networks at one account. Unknown devices share one ceiling for each name that is typed, whether it exists or not.
+ * Limits guesses from many networks at one account. Unknown devices share one ceiling for each name that is typed, whether it exists or not.
  * That ceiling does not stop a known device, which has a few tries of its own, and counts as unknown when they are used up.
  */
 export const createPasswordGuesses = (deps: Dependencies) => {
@@ -58,31 +58,31 @@ export const createPasswordGuesses = (deps: Dependencies) => {
   const tryReserve = async (limiter: Limiter, subject: string, reply: FastifyReply) =>
     (await countedRequests.reserve(limiter, subject, reply)).granted
 
-  const count = async ({ account, name, findSubject }: Guess, request: FastifyRequest, reply: FastifyReply) => {
+  const count = async ({ account, name, findAttemptedUser }: Guess, request: FastifyRequest, reply: FastifyReply) => {
     const userId = account.id
     const nonce = knownBrowsers.nonceOf(account, request)
     const deviceKey = nonce === undefined ? undefined : deviceSubject(userId, nonce)
-    const isKnown =
+    const countsAsKnown =
       deviceKey !== undefined &&
       (await tryReserve(deviceLimiter, deviceKey, reply)) &&
       (await tryReserve(knownDevicesLimiter, userSubject(userId), reply))
     if (!countedRequests.hasReservation(request, login)) {
-      const ownSubject = isKnown && knownDeviceCounter === 'own' ? deviceKey : undefined
+      const ownSubject = countsAsKnown && knownDeviceCounter === 'own' ? deviceKey : undefined
       const limited = await countedRequests.count(
         login,
         ownSubject ?? clientNetwork(request),
         request,
         reply,
-        ownSubject === undefined ? undefined : findSubject,
+        ownSubject === undefined ? undefined : findAttemptedUser,
       )
       if (limited) return limited
     }
-    if (isKnown) return undefined
-    return countedRequests.count(nameLimiter, nameMarks.of(name) ?? '', request, reply, findSubject)
+    if (countsAsKnown) return undefined
+    return countedRequests.count(nameLimiter, nameMarks.of(name) ?? '', request, reply, findAttemptedUser)
   }
 
   const countGuessOfUser = (account: DeviceOwner, name: string, request: FastifyRequest, reply: FastifyReply) =>
-    count({ account, name, findSubject: async () => ({ userId: account.id, typedName: name }) }, request, reply)
+    count({ account, name, findAttemptedUser: async () => ({ userId: account.id, typedName: name }) }, request, reply)
 
   return {
     /** Counts before the body of a sign-in is read, so that a body that cannot be read counts, too. */
@@ -97,8 +97,8 @@ export const createPasswordGuesses = (deps: Dependencies) => {
       const user = knownBrowsers.claimsAny(request) ? await users.findByLogin(name) : undefined
       // When the limit is reached, the name is looked up for the event whether or not it has an account, so the time tells nothing.
       // `user` above cannot be used: it is looked up only for browsers with a device cookie.
-      const findSubject = async () => ({ userId: (await users.findByLogin(name))?.id, typedName: name })
-      return count({ account: user ?? noAccount, name, findSubject }, request, reply)
+      const findAttemptedUser = async () => ({ userId: (await users.findByLogin(name))?.id, typedName: name })
+      return count({ account: user ?? noAccount, name, findAttemptedUser }, request, reply)
     }),
     /** For a signed-in user who confirms their identity with the password. */
     byCaller: limitHook(guessLimiters, async (request, reply) => {

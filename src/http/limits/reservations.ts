@@ -39,6 +39,7 @@ export const createReservations = (cache: Pick<Cache, 'reserve' | 'refund'>) => 
       if (reservation.granted) hold({ limiter, key, reservation, onDecision: () => undefined }, reply)
       return reservation
     },
+    /** If the counter is full, waits for attempts that may still be given back. Only limiters that give back successes wait. */
     reserveOrWait: async (limiter: Limiter, subject: string, reply: FastifyReply) => {
       const key = limiterKey(limiter.name, subject)
       const ask = () => cache.reserve(key, limiter.limit)

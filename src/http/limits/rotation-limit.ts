@@ -10,7 +10,7 @@ type Dependencies = { cache: Cache; callers: Callers; routeLimiters: RouteLimite
 
 export type ReserveRotation = ReturnType<typeof createReserveRotation>
 
-/** Counts a refresh from inside a handler, which finds out only later whether there is one to count. */
+/** Counts a refresh from inside a handler, where it is first known whether the request refreshes the session. */
 export const createReserveRotation =
   ({ cache, callers, routeLimiters, onRejection }: Dependencies) =>
   async (request: FastifyRequest) => {

@@ -23,7 +23,7 @@ export type SignInLimits = ReturnType<typeof createSignInLimits>
 /**
  * Limits sign-ins with the right password: a program that signs in again and again, instead of keeping its session, would fill the
  * tables and keep the threads busy. They are counted after the proof, so that only a client with the password can use them up. Each
- * known device has its own counter, so a thief with the password cannot lock out the owner's browser, not even from another known one.
+ * known device has its own counter, so a thief with the password cannot lock out the owner's browser, not even from another known device.
  */
 export const createSignInLimits = (deps: Dependencies) => {
   const { countedRequests, knownBrowsers, cache } = deps
@@ -39,10 +39,16 @@ export const createSignInLimits = (deps: Dependencies) => {
      */
     countSignIn: async (user: DeviceOwner & Pick<User, 'username'>, request: FastifyRequest, reply: FastifyReply) => {
       const browser = knownBrowsers.browserOf(user, request)
-      const findSubject = async () => ({ userId: user.id, typedName: user.username })
+      const findAttemptedUser = async () => ({ userId: user.id, typedName: user.username })
       const limited = await (browser === undefined
-        ? countedRequests.count(unknownDevicesLimiter, userSubject(user.id), request, reply, findSubject)
-        : countedRequests.count(knownDevicesLimiter, deviceSubject(user.id, browser), request, reply, findSubject))
+        ? countedRequests.count(unknownDevicesLimiter, userSubject(user.id), request, reply, findAttemptedUser)
+        : countedRequests.count(
+            knownDevicesLimiter,
+            deviceSubject(user.id, browser),
+            request,
+            reply,
+            findAttemptedUser,
+          ))
       if (limited || (browser !== undefined && deps.knownDeviceCounter === 'own')) return limited
       return countedRequests.count(networkLimiter, clientNetwork(request), request, reply)
     },

@@ -22,7 +22,7 @@ type Dependencies = { countedRequests: Pick<CountedRequests, 'count'>; callers: 
 
 export type UserCodeLimit = ReturnType<typeof createUserCodeLimit>
 
-/** Counts the code of a device before it is compared. A right code is given back. */
+/** Counts an attempt to enter the code of a device, before the code is compared. The attempt is given back if the code is right. */
 export const createUserCodeLimit =
   ({ countedRequests, callers }: Dependencies) =>
   async (request: FastifyRequest, reply: FastifyReply) => {

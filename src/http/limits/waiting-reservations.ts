@@ -12,19 +12,19 @@ const maxWaiting = 50
  * The wait does not change which attempts are refused in the end: the counter decides.
  */
 export const createWaitingReservations = () => {
-  const attempts = new Map<string, Undecided>()
+  const undecidedByKey = new Map<string, Undecided>()
 
   const begin = (key: string) => {
-    const undecided = attempts.get(key) ?? { count: 0, decisions: 0, waiting: new Set() }
+    const undecided = undecidedByKey.get(key) ?? { count: 0, decisions: 0, waiting: new Set() }
     undecided.count += 1
-    attempts.set(key, undecided)
+    undecidedByKey.set(key, undecided)
     let isOpen = true
     return () => {
       if (!isOpen) return
       isOpen = false
       undecided.count -= 1
       undecided.decisions += 1
-      if (undecided.count === 0) attempts.delete(key)
+      if (undecided.count === 0) undecidedByKey.delete(key)
       for (const wake of [...undecided.waiting]) wake()
     }
   }
@@ -52,11 +52,11 @@ export const createWaitingReservations = () => {
    */
   return async (key: string, reserve: () => Promise<Reservation>, response: ServerResponse, deadline: number) => {
     for (;;) {
-      const undecidedBefore = attempts.get(key)
+      const undecidedBefore = undecidedByKey.get(key)
       const decisionsBefore = undecidedBefore?.decisions ?? 0
       const reservation = await reserve()
       if (reservation.granted) return { reservation, onDecision: begin(key) }
-      const undecided = undecidedBefore ?? attempts.get(key)
+      const undecided = undecidedBefore ?? undecidedByKey.get(key)
       const timeLeft = deadline - performance.now()
       if (!undecided || timeLeft <= 0 || undecided.waiting.size >= maxWaiting || response.closed) return { reservation }
       // An attempt may have been decided while the counter was asked.

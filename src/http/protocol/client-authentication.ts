@@ -133,7 +133,7 @@ const tooManyWrongMessage =
   'Too many wrong secrets of clients, or passwords, came from this network. Correct the secret: a right one works at once'
 
 const networkLimitedSentence = (network: string) =>
-  `So often from ${network} that nobody there can sign in with a password for some minutes. Once the secret is right, latchkey limits clear --network ends that; without REDIS_URL, a restart`
+  `Such requests came so often from ${network} that nobody there can sign in with a password for some minutes. Once the secret is right, run latchkey limits clear --network ${network}; without REDIS_URL, restart the service`
 
 export type ClientAuthentication = ReturnType<typeof createClientAuthentication>
 
