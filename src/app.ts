@@ -17,6 +17,7 @@ import { createActiveUsers } from './domain/stats/active-users.js'
 import { createFastLane } from './flows/access-check/fast-lane.js'
 import { createHealth } from './flows/health/health.js'
 import { healthRoutes } from './flows/health/health.routes.js'
+import { type Assets, loadAssets } from './flows/pages/assets.js'
 import { createAllowedOrigins } from './http/allowed-origins.js'
 import type { SchemaCompilers } from './http/schema-compilers.js'
 import { createServer } from './http/server.js'
@@ -30,6 +31,8 @@ type Options = ServeOptions & {
   workers?: Workers
   /** Likewise: what other services in this process have compiled. */
   schemaCompilers?: SchemaCompilers
+  /** Likewise: the files of the pages that other services in this process have read. */
+  assets?: Assets
   /** Longer ones, for tests on a machine that is busy with other programs. */
   storeTimeouts?: StoreTimeouts
   /** Another one for tests: a sweep by a clock that a test has moved deletes rows that the test still asks for. */
@@ -95,6 +98,7 @@ const openApp = async (config: Config, options: Options) => {
   const { pages, routes } = await registerFlows(server, config, platform, nouns, {
     ...httpParts,
     openidProvider,
+    assets: options.assets ?? (await loadAssets()),
     isClosing: () => drainState.isClosing,
   })
   healthRoutes(server, { health })

@@ -51,7 +51,7 @@ import { openidEndSessionRoutes } from '../flows/openid-end-session/openid-end-s
 import { openidRevokeRoutes } from '../flows/openid-revoke/openid-revoke.routes.js'
 import { openidTokenRoutes } from '../flows/openid-token/openid-token.routes.js'
 import { openidUserinfoRoutes } from '../flows/openid-userinfo/openid-userinfo.routes.js'
-import { loadAssets } from '../flows/pages/assets.js'
+import type { Assets } from '../flows/pages/assets.js'
 import { brandMark } from '../flows/pages/brand.js'
 import { withOwnTexts } from '../flows/pages/own-page-words.js'
 import { pagesRoutes } from '../flows/pages/pages.routes.js'
@@ -105,7 +105,7 @@ import type { OpenidProvider } from './openid-provider.js'
 const termsOf = ({ termsVersion: version, termsUrl: url }: Config): TermsOfUse | undefined =>
   version === undefined || url === undefined ? undefined : { version, url }
 
-type Parts = HttpParts & { openidProvider: OpenidProvider; isClosing: () => boolean }
+type Parts = HttpParts & { openidProvider: OpenidProvider; assets: Assets; isClosing: () => boolean }
 type Dependencies = Platform &
   Nouns &
   Parts & {
@@ -294,7 +294,7 @@ export const registerFlows = async (server: Server, config: Config, platform: Pl
   }
   if (platform.mailbox) devMailboxRoutes(server, { mailbox: platform.mailbox, design: platform.design })
   const pages = pagesRoutes(server, {
-    assets: withOwnTexts(await loadAssets(), platform.ownWords.pages),
+    assets: withOwnTexts(parts.assets, platform.ownWords.pages),
     noteReturnTo,
     cookies: parts.cookies,
     ...installationOf(config, platform, nouns),

@@ -5,6 +5,7 @@ import { Writable } from 'node:stream'
 import { startApp } from '../../src/app.js'
 import { loadConfig } from '../../src/config.js'
 import { createWorkers, type Workers } from '../../src/domain/passwords/workers.js'
+import { type Assets, loadAssets } from '../../src/flows/pages/assets.js'
 import { createSchemaCompilers } from '../../src/http/schema-compilers.js'
 import { days, minutes, seconds } from '../../src/lib/durations.js'
 import { createLog } from '../../src/platform/log.js'
@@ -55,6 +56,7 @@ const longTimeouts = { connection: 1 * minutes, statement: 1 * minutes, counters
 const schemaCompilers = createSchemaCompilers()
 
 let sharedWorkers: Promise<Workers> | undefined
+let sharedAssets: Promise<Assets> | undefined
 
 const warmedWorkers = async () => {
   const workers = createWorkers({ threads: 2, deadline: workerDeadline })
@@ -62,10 +64,15 @@ const warmedWorkers = async () => {
   return workers
 }
 
-/** Parts that the services of a test process share: threads that have loaded their dictionaries, and compiled schemas. */
+/** Parts that the services of a test process share: threads that have loaded their dictionaries, compiled schemas, and files. */
 export const sharedParts = async () => {
   sharedWorkers ??= warmedWorkers()
-  return { workers: await sharedWorkers, schemaCompilers }
+  return { workers: await sharedWorkers, schemaCompilers, assets: await readAssets() }
+}
+
+const readAssets = () => {
+  sharedAssets ??= loadAssets()
+  return sharedAssets
 }
 
 /** A service has its own threads only where a test is about them: loading the dictionaries takes most of a second. */
@@ -75,8 +82,8 @@ const workersFor = async ({ WORKER_THREADS, WORKER_QUEUE }: Settings) => {
     const workers = createWorkers({ ...numbers, deadline: workerDeadline })
     return { workers, close: workers.close }
   }
-  const { workers } = await sharedParts()
-  return { workers, close: async () => {} }
+  sharedWorkers ??= warmedWorkers()
+  return { workers: await sharedWorkers, close: async () => {} }
 }
 
 const storesFor = async (kind: StoreKind, dataDir: string): Promise<{ settings: Settings; drop(): Promise<void> }> => {
@@ -119,6 +126,7 @@ export const startLatchkey = async (options: StartOptions = {}) => {
     log,
     workers,
     schemaCompilers,
+    assets: await readAssets(),
     housekeepingInterval: options.housekeepingInterval ?? 1 * days,
     ...(options.hasUsualTimeouts ? {} : { storeTimeouts: longTimeouts }),
     onFatal: (error) => {
