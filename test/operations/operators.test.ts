@@ -390,7 +390,7 @@ it('a user gets a link to choose a password, which a lock-down voids', async () 
   expect(await service.sql.query(password, ['lola'])).toEqual([{ kept: true }])
   await command('user', 'lock-down', 'lola')
   expect((await command('user', 'enable', 'lola')).out).toBe(
-    'Enabled lola. It was locked down: a running service mails a link to choose a new password.\n',
+    'Enabled lola. The account was locked down: a running service mails a link to choose a new password.\n',
   )
   expect(await service.sql.query(password, ['lola'])).toEqual([{ kept: false }])
 })

@@ -47,7 +47,7 @@ describe('latchkey webhooks', () => {
       "insert into outgoing_webhooks (type, user_id, data) values ('user.deleted', gen_random_uuid(), '{}')",
     )
     const stopped =
-      /^Nothing is sent since \d{4}-.*: the receiver answered 410\. `latchkey webhooks retry` starts it again\.\n$/
+      /^Nothing is sent since \d{4}-.*: the receiver answered 410\. `latchkey webhooks retry` starts sending again\.\n$/
     expect((await latchkey(store, ['webhooks', 'list'])).err).toMatch(stopped)
     expect((await latchkey(store, ['webhooks', 'retry'])).out).toBe('3 webhooks are due now.\n')
     expect((await latchkey(store, ['webhooks', 'list'])).err).toBe('')

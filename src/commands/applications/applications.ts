@@ -69,9 +69,9 @@ export const applicationShow: Command = {
   summary: 'Show an application, and what went wrong with it lately',
   help: `latchkey application show APPLICATION [--json]
 
-APPLICATION is a name or an id. The last 20 different errors of an application are kept, with a
-fixed share for each kind of error. A request that ended normally without a sign-in (a user cancelled, or was not signed in) is counted
-separately, not as an error.
+APPLICATION is a name or an id. The last 20 different errors of an application are kept, with a fixed share for each kind of
+error. A request that ended normally without a sign-in (a user cancelled, or was not signed in) is counted separately, not as an
+error.
 
   --json    one JSON object, for programs`,
 

@@ -24,6 +24,7 @@ type FollowedEvents = {
 /** Reads on from the time of the newest event, and not from the clock of this machine. */
 const createReader = ({ since, find, show }: FollowedEvents) => {
   const shown = new Map<string, number>()
+  // Each read begins `overlap` before the newest event, so the first one begins at `since`.
   let newest = since === undefined ? undefined : since.getTime() + overlap
 
   const read = (from: number) =>

@@ -29,23 +29,23 @@ const signsWithKeyPair = async ({ settings }: CommandContext) =>
   loadConfig(await settings()).accessTokenAlgorithm === 'ES256'
 
 /** While a secret signs access tokens, the key pairs of access tokens only check them. */
-const stateOf = (state: ListedKey['state'], isSigning: boolean) =>
-  isSigning || state === 'unopened' ? state : ('checks' as const)
+const stateOf = (state: ListedKey['state'], keyPairsSign: boolean) =>
+  keyPairsSign || state === 'unopened' ? state : ('checks' as const)
 
 const listAll = async (
   { signingKeys, applicationKeys }: CommandNouns,
-  isSigning: boolean,
+  keyPairsSign: boolean,
 ): Promise<KeyOfAnyPurpose[]> => [
   ...(await signingKeys.list()).map((key) => ({
     ...key,
     purpose: 'access_tokens' as const,
     algorithm: 'ES256',
-    state: stateOf(key.state, isSigning),
+    state: stateOf(key.state, keyPairsSign),
   })),
   ...(await applicationKeys.list()).map((key) => ({ purpose: 'id_tokens' as const, ...key })),
 ]
 
-const asLines = (keys: readonly KeyOfAnyPurpose[]) =>
+const keyTable = (keys: readonly KeyOfAnyPurpose[]) =>
   asTable([
     ['ID', 'FOR', 'ALGORITHM', 'STATE', 'CREATED', 'SIGNS FROM', 'TRUSTED UNTIL'],
     ...keys.map(({ id, purpose, algorithm, state, createdAt, signsFrom, trustedUntil }) => [
@@ -81,7 +81,7 @@ applications, at /api/auth/keys; each in the order in which they sign. STATE is 
   retired     signs no more, and is trusted until its last token has expired
   hints       only its public part is left, for ID tokens that an application sends back at logout
   unopened    cannot be opened with SEALING_KEY
-  unreadable  the same of a key that had only its public part left: ID tokens that it has signed do not count
+  unreadable  cannot be opened either, and had only its public part left: ID tokens that it has signed do not count
 
   --json      one JSON object on each line, for programs`,
 
@@ -89,7 +89,7 @@ applications, at /api/auth/keys; each in the order in which they sign. STATE is 
     const { values } = readArguments(args, { json: { type: 'boolean' } }, [])
     return withNouns(context, 'service', async (nouns) => {
       const keys = await listAll(nouns, await signsWithKeyPair(context))
-      await printList(context, keys, { json: values.json, asTable: asLines, none: 'There are no keys.' })
+      await printList(context, keys, { json: values.json, asTable: keyTable, none: 'There are no keys.' })
       if (keys.some(({ purpose }) => purpose === 'access_tokens')) await noteWhoSigns(context)
       return 0
     })
@@ -107,17 +107,17 @@ const nameOf = ({ id, algorithm }: Pick<RotatedKey, 'id' | 'algorithm'>) =>
 
 const publishedOnly = 'is published, and signs once ACCESS_TOKEN_ALGORITHM is ES256'
 
-const keySentence = (key: RotatedKey, instead?: string) => {
-  if (instead !== undefined) return `${key.isNew ? 'Made ' : ''}${nameOf(key)}: it ${instead}.`
+const keySentence = (key: RotatedKey, insteadOfSigning?: string) => {
+  if (insteadOfSigning !== undefined) return `${key.isNew ? 'Made ' : ''}${nameOf(key)}: it ${insteadOfSigning}.`
   const when = key.signsNow ? 'signs now' : `signs from ${key.signsFrom.toISOString()}`
   return key.isNew
     ? `Made ${nameOf(key)}: it ${when}.`
     : `Nothing was changed: ${nameOf(key)} is waiting already, and ${when}.`
 }
 
-/** `instead` says what the keys do if they do not sign. */
-const asSentences = ({ keys, withdrawn }: Rotation, instead?: string) => {
-  const sentences = keys.map((key) => keySentence(key, instead))
+/** `insteadOfSigning` says what the keys do if they do not sign. */
+const asSentences = ({ keys, withdrawn }: Rotation, insteadOfSigning?: string) => {
+  const sentences = keys.map((key) => keySentence(key, insteadOfSigning))
   if (withdrawn.length > 0) sentences.push(`Withdrew ${countText(withdrawn.length, 'key')}.`)
   return sentences.join(' ')
 }
@@ -141,7 +141,7 @@ Add --yes to do it.`
 const unopenedMessage =
   'Nothing was changed: the keys cannot be opened with SEALING_KEY. Run this with the settings of the service. If the key that sealed them is lost: latchkey keys rotate --compromised --yes'
 
-/** Looks at the keys of both kinds first, so that nothing is changed if one of them cannot be opened. */
+/** Looks at the keys of both kinds first, so that nothing is changed if one of them cannot be opened: then it returns undefined. */
 const rotateBoth = async (nouns: CommandNouns, forAccessTokens: boolean) => {
   const { signingKeys, applicationKeys } = nouns
   if ((await listAll(nouns, true)).some(({ state }) => state === 'unopened')) return undefined
@@ -153,15 +153,15 @@ const rotateBoth = async (nouns: CommandNouns, forAccessTokens: boolean) => {
 
 const rotate = (context: CommandContext, forAccessTokens: boolean) =>
   withNouns(context, 'service', async (nouns): Promise<RotationOfBoth> => {
-    const made = await rotateBoth(nouns, forAccessTokens)
-    if (!made) throw new CommandFailure(unopenedMessage)
-    for (const key of [...made.accessTokens, ...made.idTokens])
+    const newestKeys = await rotateBoth(nouns, forAccessTokens)
+    if (!newestKeys) throw new CommandFailure(unopenedMessage)
+    for (const key of [...newestKeys.accessTokens, ...newestKeys.idTokens])
       if (key.isNew) await nouns.events.record({ kind: 'signing_key_made', reason: nameOf(key) }, operator(context))
-    const rotated = (keys: readonly (Omit<RotatedKey, 'signsNow'> & { now: Date })[]): Rotation => ({
+    const asRotation = (keys: readonly (Omit<RotatedKey, 'signsNow'> & { now: Date })[]): Rotation => ({
       keys: keys.map(({ now, ...key }) => ({ ...key, signsNow: key.signsFrom <= now })),
       withdrawn: [],
     })
-    return { accessTokens: rotated(made.accessTokens), idTokens: rotated(made.idTokens) }
+    return { accessTokens: asRotation(newestKeys.accessTokens), idTokens: asRotation(newestKeys.idTokens) }
   })
 
 /** Withdraws all keys. A new key is made only if `isKeyWanted`. */
@@ -222,14 +222,14 @@ If there are applications, makes a new key for ID tokens as well, for each algor
       [],
     )
     if (values.compromised && !values.yes) throw new CommandFailure(consequences)
-    const isSigning = await signsWithKeyPair(context)
-    const forAccessTokens = isSigning || (values['before-es256'] ?? false)
-    const rotated = await (values.compromised ? replaceAll : rotate)(context, forAccessTokens)
+    const keyPairsSign = await signsWithKeyPair(context)
+    const forAccessTokens = keyPairsSign || (values['before-es256'] ?? false)
+    const rotation = await (values.compromised ? replaceAll : rotate)(context, forAccessTokens)
     const sentences = [
-      asSentences(rotated.accessTokens, isSigning ? undefined : publishedOnly),
-      asSentences(rotated.idTokens),
+      asSentences(rotation.accessTokens, keyPairsSign ? undefined : publishedOnly),
+      asSentences(rotation.idTokens),
     ].filter((text) => text !== '')
-    await print(context.stdout, values.json ? asJson(rotated) : sentences.join('\n') || 'No key was made.')
+    await print(context.stdout, values.json ? asJson(rotation) : sentences.join('\n') || 'No key was made.')
     await noteWhoSigns(context)
     return 0
   },

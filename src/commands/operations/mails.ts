@@ -74,7 +74,7 @@ const ownerOf = async (nouns: CommandNouns, userName: string) => {
   return user ? { userId: user.id, email: user.email, name: user.email } : { email: userName, name: userName }
 }
 
-const asLines = (mails: readonly MailLine[]) =>
+const mailTable = (mails: readonly MailLine[]) =>
   asTable([
     ['TIME', 'STATE', 'KIND', 'USER', 'ATTEMPTS', 'NEXT ATTEMPT', 'REASON'],
     ...mails.map((mail) => [
@@ -115,7 +115,7 @@ the log of that server knows.
       const mailEvents = await findMailEvents(nouns, limit + 1, owner)
       const lines = [...waiting.slice(0, limit).map(lineOfWaitingMail), ...mailEvents.slice(0, limit).map(lineOfEvent)]
       const none = `No mail waits, and none was sent in ${shownPeriod / days} days.`
-      await printList(context, lines, { json: values.json, asTable: asLines, none })
+      await printList(context, lines, { json: values.json, asTable: mailTable, none })
       if (waiting.length > limit || mailEvents.length > limit)
         await print(context.stderr, 'There are more: use --limit.')
       return 0

@@ -94,7 +94,7 @@ const addToFile = async (name: string, grant: Grant, context: CommandContext) =>
 }
 
 /** This goes to standard error, because programs read the key from standard output. */
-const whenItWorks = 'A running service knows the key after a restart, or after SIGHUP if it has no terminal.'
+const restartHint = 'A running service knows the key after a restart, or after SIGHUP if it has no terminal.'
 
 export const serviceKeyAdd: Command = {
   summary: 'Make a key with which another program may ask /api/service/',
@@ -140,7 +140,7 @@ restart. To remove a key, delete its line and send SIGHUP.
     const asJson = () => printableJson({ name, key, scopes, expiresAt, ...(printsLine && { line }) })
     const asText = () => (printsLine ? `${key}\n${line}` : key)
     await print(context.stdout, values.json ? asJson() : asText())
-    if (!printsLine) await print(context.stderr, whenItWorks)
+    if (!printsLine) await print(context.stderr, restartHint)
     return 0
   },
 }

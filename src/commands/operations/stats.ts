@@ -68,7 +68,8 @@ export const stats: Command = {
   summary: 'Show how many users, sessions and events there are',
   help: `latchkey stats [--since TIME] [--json]
 
-Counts users, sessions and what waits, and the events since a time. Active users are those who used a session in that time.
+Counts users, sessions and what waits, and the events since a time. Active users are those who used a session in the
+last day, in 7 or in 30 days.
 
   --since TIME    2026-11-15T10:00Z, or how long ago: 15m, 2h, 7d (default 24h); events are kept for 90 days
   --json          one JSON object, for programs`,

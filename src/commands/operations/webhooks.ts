@@ -12,7 +12,7 @@ const asJson = (webhook: WaitingWebhook) => {
   return printableJson({ id, type, userId, time, attempts, nextAttempt, failure })
 }
 
-const asLines = (webhooks: readonly WaitingWebhook[]) =>
+const webhookTable = (webhooks: readonly WaitingWebhook[]) =>
   asTable([
     ['ID', 'TYPE', 'TIME', 'ATTEMPTS', 'NEXT ATTEMPT', 'LAST FAILURE'],
     ...webhooks.map((webhook) => [
@@ -26,7 +26,7 @@ const asLines = (webhooks: readonly WaitingWebhook[]) =>
   ])
 
 export const sendingStoppedText = (since: Date) =>
-  `Nothing is sent since ${since.toISOString()}: the receiver answered 410. \`latchkey webhooks retry\` starts it again.`
+  `Nothing is sent since ${since.toISOString()}: the receiver answered 410. \`latchkey webhooks retry\` starts sending again.`
 
 export const webhooksList: Command = {
   summary: 'Show webhooks that wait for the receiver or were given up',
@@ -45,7 +45,7 @@ on the standard error says since when.
     return withNouns(context, 'service', async ({ webhooks }) => {
       const found = await webhooks.oldest(limit + 1)
       const shown = found.slice(0, limit)
-      await printList(context, shown, { json: values.json, asJson, asTable: asLines, none: 'No webhook waits.' })
+      await printList(context, shown, { json: values.json, asJson, asTable: webhookTable, none: 'No webhook waits.' })
       const stoppedSince = await webhooks.stoppedSince()
       if (stoppedSince) await print(context.stderr, sendingStoppedText(stoppedSince))
       if (found.length > limit) await print(context.stderr, 'Newer ones are not shown: use --limit.')

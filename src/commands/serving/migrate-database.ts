@@ -55,17 +55,17 @@ const withExistingDatabase = <Result>(
   read: (database: Database | undefined) => Promise<Result>,
 ) => (isMissing(target) ? read(undefined) : withDatabase(target, read))
 
-const withDirectory = (database: Database | undefined) => ({ directory, ...(database && { database }) })
+const schemaParts = (database: Database | undefined) => ({ directory, ...(database && { database }) })
 
 /** The state of every migration. Unlike `planFor`, it does not reject a schema on which this version must not run. */
 export const statusOf = (target: MigrationTarget) =>
-  withExistingDatabase(target, (database) => describeSchema(withDirectory(database)))
+  withExistingDatabase(target, (database) => describeSchema(schemaParts(database)))
 
 /** The state of the schema, with the pending migrations. Rejects if `applyMissing` would. Changes nothing. */
 export const planFor = (target: MigrationTarget, role: string | undefined) =>
   withExistingDatabase(target, async (database) => {
     if (database && role !== undefined) await requireRole(database, role)
-    const status = await schemaStatus(withDirectory(database))
+    const status = await schemaStatus(schemaParts(database))
     if (database && (status.pending.length > 0 || role !== undefined)) {
       await requireOneSchema(database)
       await requireOwner(database, [...writableTables, ...readableTables])

@@ -75,15 +75,15 @@ export const migrate: Command = {
   summary: "Bring the database to this version's schema",
   help: `latchkey migrate [--dry-run | --status] [--grant-to ROLE] [--json]
 
-Applies the migrations that are missing, as the role of DATABASE_OWNER_URL, or of DATABASE_URL if that owns the tables.
-No other setting is needed. The role of the service (of DATABASE_URL, or ROLE) gets the rights it needs, and no others.
+Applies the migrations that are missing, as the role of DATABASE_OWNER_URL. If that is not set, the role of DATABASE_URL must own
+the tables. No other setting is needed. The role of the service (of DATABASE_URL, or ROLE) gets the rights it needs, and no others.
 
   --dry-run          check both roles, show what would be applied, and change nothing
   --status           list every migration and when it was applied, and change nothing. The exit code is 1 if a newer
                      version has changed the schema so that this version must not run on it
   --grant-to ROLE    the role of the service, if DATABASE_URL is not set here
-  --json             one JSON object, for programs: {"applied": […], "pending": […], "newer": […]}, where applied has what
-                     was applied by this run, or ever with --status and --dry-run`,
+  --json             one JSON object, for programs: {"applied": […], "pending": […], "newer": […]}, where applied has
+                     what this run has applied; with --status and --dry-run, all that was ever applied`,
 
   run: async (args, context) => {
     const { values } = readArguments(

@@ -31,14 +31,15 @@ const askSupervisor = <Answer>(question: unknown, isAnswer: (message: unknown) =
     process.send?.(question)
   })
 
-/** The supervisor reads the settings once for all, because a process that replaces another must not have other secrets than the rest. */
+/** The supervisor reads the settings once for all processes, because a process that replaces another must not have other secrets than the rest. */
 export const settingsFromSupervisor = async () => (await askSupervisor(settingsQuestion, isSettings)).settings
 
-type Sender = { isConnected(): boolean; send(message: object | string, sent: () => void): unknown }
-const send = (receiver: Sender, message: object | string) => {
+type Channel = { isConnected(): boolean; send(message: object | string, sent: () => void): unknown }
+const send = (receiver: Channel, message: object | string) => {
   if (receiver.isConnected()) receiver.send(message, () => undefined)
 }
-export const sendSettings = (receiver: Sender, settings: Environment) => send(receiver, { settings } satisfies Settings)
+export const sendSettings = (receiver: Channel, settings: Environment) =>
+  send(receiver, { settings } satisfies Settings)
 
 /**
  * Tells the supervisor why this process cannot start, and waits until it has received that, at most two seconds. The supervisor prints
@@ -52,4 +53,4 @@ export const tellFailure = (failure: string) => {
     () => undefined,
   )
 }
-export const confirmFailure = (receiver: Sender) => send(receiver, failureReceivedMessage)
+export const confirmFailure = (receiver: Channel) => send(receiver, failureReceivedMessage)

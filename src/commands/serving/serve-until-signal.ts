@@ -32,17 +32,17 @@ const reasonOf = (error: unknown) => (error instanceof Error ? error.message : S
 
 /** Shuts down at the first signal, within a known time, and stops at once at the second. */
 const shutDownOnSignals = (log: Log, { drainDelay, serviceKeysFile }: Config) => {
-  const shutdown = new AbortController()
+  const shutdownController = new AbortController()
   let startedApp: Promise<App> | undefined
   const closeAll = async () => {
     // If the service is still starting, this waits for the start and then closes the service. A start that fails has closed everything
-    // itself. Its caller reports the failure and ends the process, so this never continues.
+    // itself. Its caller reports the failure and ends the process, so this waits forever.
     const app = await startedApp?.catch(() => new Promise<never>(() => undefined))
     await app?.close()
   }
   const shutDown = (signal: string) => {
-    if (shutdown.signal.aborted) process.exit(1)
-    shutdown.abort()
+    if (shutdownController.signal.aborted) process.exit(1)
+    shutdownController.abort()
     const within = shutdownBudget(drainDelay)
     log.info({ signal, within: secondsText(within) }, 'shutting down')
     // Every answered request has been committed, so a store that does not close in time is no failure.
@@ -73,7 +73,7 @@ const shutDownOnSignals = (log: Log, { drainDelay, serviceKeysFile }: Config) =>
   // This comes before the start, because the first process of a container gets only the signals that it listens for.
   listenForShutdown({ shutDown, reload })
   return {
-    signal: shutdown.signal,
+    signal: shutdownController.signal,
     watch: (start: Promise<App>) => {
       startedApp = start
       return start

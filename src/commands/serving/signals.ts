@@ -6,7 +6,7 @@ const endAtOnce = () => process.exit(0)
 
 /**
  * While the service is still loading there is nothing to close. The first process of a container gets only the signals that it listens
- * for, so without this its supervisor would wait and then kill it.
+ * for, so without this the container runtime would wait and then kill it.
  */
 export const endOnSignalsWhileLoading = () => {
   process.on('SIGTERM', endAtOnce).on('SIGINT', endAtOnce)

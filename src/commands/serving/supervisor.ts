@@ -17,7 +17,7 @@ import {
 import { onSignals } from './signals.js'
 
 /**
- * A process that crashes is replaced, after a longer pause each time. After too many crashes, and if no process serves, the service
+ * A process that crashes is replaced, after a longer pause each time. If there were too many crashes and no process serves, the service
  * ends.
  */
 const maxCrashes = 5

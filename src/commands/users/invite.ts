@@ -61,7 +61,7 @@ const invite = (context: CommandContext, { address, language, groups }: NewInvit
   })
 }
 
-const asLines = (openInvitations: readonly Invitation[]) =>
+const invitationTable = (openInvitations: readonly Invitation[]) =>
   asTable([
     ['EMAIL', 'INVITED', 'EXPIRES', 'GROUPS'],
     ...openInvitations.map(({ email, groups, createdAt, expiresAt }) => [
@@ -75,7 +75,11 @@ const asLines = (openInvitations: readonly Invitation[]) =>
 const list = (context: CommandContext, { json }: Output) =>
   withNouns(context, 'service', async ({ invitations }) => {
     const openInvitations = await invitations.listOpen()
-    await printList(context, openInvitations, { json, asTable: asLines, none: 'There are no open invitations.' })
+    await printList(context, openInvitations, {
+      json,
+      asTable: invitationTable,
+      none: 'There are no open invitations.',
+    })
     return 0
   })
 
@@ -96,12 +100,12 @@ export const inviteCommand: Command = {
 latchkey invite --list [--json]
 latchkey invite --revoke EMAIL [--json]
 
-Mails a link with which the owner of the address can create an account, and prints another one. This works with every value of
-REGISTRATION and for every domain. The link works once, for 7 days and for this address only. The mailed link proves the
-address; after the printed one, which you may hand over, the mail that confirms it follows. With a provider that has verified the
-address, the link is not even needed.
+Mails a link with which the owner of the address can create an account, and prints another link. This works with every value of
+REGISTRATION and for every domain. A link works once, for 7 days and for this address only. The mailed link proves the
+address. The printed link, which you may hand over, does not: a mail to confirm the address follows. With a provider that has
+verified the address, no link is needed.
 A new invitation replaces the one before it, and keeps its groups unless you name others. An invitation is used up when the account
-is created. An address gets at most five in a day.
+is created. An address gets at most five invitations in a day.
 
   --group NAME      the account that is created with it is in this group; can be given several times
   --language CODE   language of the mail, by default en

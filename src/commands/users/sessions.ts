@@ -10,7 +10,7 @@ import { requireUser, throwIfDeleted } from './find-user.js'
 /** How many sessions one statement ends. It also writes a row for each session that has ended, so it must not take too long. */
 const batchSize = 2_000
 
-export const sessionAsJson = ({ id, ip, userAgent, createdAt, lastUsedAt, methods, provider }: Session) => ({
+export const sessionAsObject = ({ id, ip, userAgent, createdAt, lastUsedAt, methods, provider }: Session) => ({
   id,
   ip,
   userAgent,
@@ -43,7 +43,7 @@ last used first: 200 at most. USER is a username, an email or an id.
       const user = await requireUser(nouns, positionals[0] ?? '')
       const sessions = await nouns.sessionLookups.list(user.id)
       if (values.json) {
-        for (const session of sessions) await print(context.stdout, printableJson(sessionAsJson(session)))
+        for (const session of sessions) await print(context.stdout, printableJson(sessionAsObject(session)))
         return 0
       }
       const rows = sessions.map((session) => [

@@ -36,9 +36,9 @@ export const userAdd: Command = {
   help: `latchkey user add --email EMAIL --username NAME [--name DISPLAY_NAME] [--language ${languageCodes}]
                   [--password-stdin] [--json]
 
-Adds a user who can sign in at once, without confirming the email. Applications are told that it is not proven (email_verified)
-until, for example, a password reset by mail has proven it. REGISTRATION and REGISTRATION_DOMAINS do not matter here.
-The command asks for the password without showing it. The rules are the same as in a registration.
+Adds a user who can sign in at once, without confirming the email. Applications are told that the email is not proven
+(email_verified) until, for example, a password reset by mail has proven it. REGISTRATION and REGISTRATION_DOMAINS do not matter
+here. The command asks for the password without showing it. The rules are the same as in a registration.
 
   --email EMAIL       the address, required
   --username NAME     the name to sign in with, required

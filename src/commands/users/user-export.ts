@@ -26,7 +26,7 @@ type Column = { name: string; of: (user: ListedUser) => Value }
 type FieldReader = Pick<CommandNouns['profileFields'], 'definitions' | 'knownValues'>
 
 /** A CSV file has a column for each profile field. JSON lines have all fields in one object. */
-const fieldColumns = {
+const fieldColumnsFor = {
   csv: ({ definitions, knownValues }: FieldReader): Column[] =>
     definitions.map(({ key }) => ({ name: fieldColumn(key), of: ({ fields }) => knownValues(fields)[key] ?? null })),
   jsonl: ({ definitions, knownValues }: FieldReader): Column[] =>
@@ -106,11 +106,11 @@ export const userExport: Command = {
 latchkey user export USER > FILE
 
 Without USER, writes every user, a line each, in the form that \`latchkey user import\` reads. Authenticator apps, recovery codes and
-passkeys are not in it and do not move: these users sign in with their password alone until they add a second step again. The last
-line on standard error says how many they are.
+passkeys are not in the file and do not move: their users sign in with their password alone until they add a second step again.
+The last line on standard error says how many they are.
 
 With USER (a username, an email or an id), writes everything that is stored about that user as one JSON object, as the user could
-download it from the account page: for a request of someone who cannot sign in. Make sure that it is their request.
+download it from the account page: for a request of someone who cannot sign in. Make sure that the request is theirs.
 
   --format FORMAT           jsonl (default): one JSON object on each line; csv: with a header line, and an apostrophe before
                             what a spreadsheet would read as a formula (the import removes it again)
@@ -138,7 +138,7 @@ download it from the account page: for a request of someone who cannot sign in. 
       // Providers that are no longer configured may still have identities, so they get columns, too.
       const storedProviders = (await bulkUsers.providers()).filter(isProviderId)
       const providers = [...new Set<ProviderId>([...builtInProviderIds, ...storedProviders])]
-      const columns = columnsWith(providers, fieldColumns[formatName](profileFields))
+      const columns = columnsWith(providers, fieldColumnsFor[formatName](profileFields))
       const exportedColumns = values['with-password-hashes'] ? [...columns, hashColumn] : columns
       let count = 0
       await write(context.stdout, format.head(exportedColumns))

@@ -51,8 +51,8 @@ at the next sign-in, after a code from a mail. USER is a username, an email or a
     const { positionals, values } = readArguments(args, { unreadable: boolean, yes: boolean, json: boolean }, [
       '[USER]',
     ])
-    if ((values.unreadable ?? false) === positionals.length > 0)
-      throw new UsageFault('Name a USER, or give --unreadable.')
+    const namesUser = positionals.length > 0
+    if ((values.unreadable ?? false) === namesUser) throw new UsageFault('Name a USER, or give --unreadable.')
     if (values.unreadable) return resetUnreadable(context, values)
     return withNouns(context, 'service', async ({ users, factors, passkeys, operatorChanges, secondFactor }) => {
       const { id, username } = await requireUser({ users }, positionals[0] ?? '')

@@ -38,7 +38,7 @@ const asJson = (user: ListedUser) => {
   return printableJson({ id, email, username, ...profile, provider, ...ways, groups, created_at: createdAt, disabled })
 }
 
-const asLines = (users: readonly ListedUser[]) =>
+const userTable = (users: readonly ListedUser[]) =>
   asTable([
     ['ID', 'USERNAME', 'EMAIL', 'SIGNS IN WITH', 'CREATED', 'STATE'],
     ...users.map((user) => [
@@ -89,7 +89,7 @@ export const listUsers = async (values: ListValues, context: CommandContext) => 
     const foundUsers = await bulkUsers.page(after, limit + 1, filter)
     const users = foundUsers.slice(0, limit)
     const none = isFiltered ? 'No user matches.' : 'There are no users.'
-    await printList(context, users, { json: values.json, asJson, asTable: asLines, none })
+    await printList(context, users, { json: values.json, asJson, asTable: userTable, none })
     if (foundUsers.length > limit)
       await print(context.stderr, `There are more users: continue with --after ${users.at(-1)?.id}`)
     return 0
@@ -140,7 +140,7 @@ The exit code is 1 if no user matches.`,
       const foundUsers = await bulkUsers.search(text, limit + 1)
       const users = foundUsers.slice(0, limit)
       if (values.json) for (const user of users) await print(context.stdout, asJson(user))
-      else if (users.length > 0) await print(context.stdout, asLines(users))
+      else if (users.length > 0) await print(context.stdout, userTable(users))
       if (users.length === 0) await print(context.stderr, 'No user matches.')
       if (foundUsers.length > limit) await print(context.stderr, 'There are more: use --limit, or more of the name.')
       return users.length > 0 ? 0 : 1

@@ -9,9 +9,9 @@ export const userProvidersUnlink: Command = {
   summary: 'Remove the link between a user and an account at a provider',
   help: `latchkey user providers unlink USER PROVIDER [--yes] [--json]
 
-The user cannot sign in with that provider any more, and a sign-in there with the same address does not link it again: only the
-user can, on the account page. The sessions that began with it end. The user gets a mail. If it is the last way in, the user
-sets a password by “Forgot password?”. PROVIDER is the id that “latchkey user show USER --json” lists.
+The user cannot sign in with that provider any more, and a sign-in there with the same address does not link the two again:
+only the user can, on the account page. The sessions that began with this provider end. The user gets a mail. If it was the last
+way to sign in, the user sets a password by “Forgot password?”. PROVIDER is the id that “latchkey user show USER --json” lists.
 USER is a username, an email or an id. For an account that was stolen, use “latchkey user recover”.
 
   --yes     needed: without it, says what would happen and changes nothing

@@ -14,7 +14,7 @@ For an account that was stolen, when its owner has no working link to take it ba
 and that EMAIL is theirs: it becomes the address of the account without a confirmation, and the way back is mailed to it. In one
 step, the password becomes unusable, the authenticator app, recovery codes, passkeys and linked providers are removed, every session
 and trusted device ends, no browser is known any more, and every waiting link, code and undo link becomes invalid. A username that
-was changed in the last ${undoLifetime / days} days is put back. The address before gets no mail. EMAIL can be the present address. USER is a username,
+was changed in the last ${undoLifetime / days} days is put back. The former address gets no mail. EMAIL can be the present address. USER is a username,
 an email or an id.
 
   --yes     needed: without it, says what would happen and changes nothing

@@ -12,7 +12,7 @@ export const userSetEmail: Command = {
   help: `latchkey user set-email USER EMAIL [--final] [--yes] [--json]
 
 For a user who cannot read mails at the old address any more. Make sure that it is really the user who asks, and that EMAIL is
-theirs: it is not asked for a confirmation, and a reset link can be mailed to it at once. Ends every session of the user. The old
+theirs: no confirmation is asked for, and a reset link can be mailed to it at once. Ends every session of the user. The old
 address gets a mail with a link that undoes the change for ${undoLifetime / days} days, and no other user can have that address in
 this time. USER is a username, an email or an id.
 

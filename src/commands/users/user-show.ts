@@ -10,7 +10,7 @@ import { eventAsObject, eventsAsTable } from '../operations/event-lines.js'
 import { printableJson, printableText } from '../terminal/printable-json.js'
 import { quoteCommand, quoteCommandWith } from '../terminal/quote-command.js'
 import { asTable } from '../terminal/table.js'
-import { sessionAsJson } from './sessions.js'
+import { sessionAsObject } from './sessions.js'
 
 const failureKinds = new Set([
   'sign_in_failed',
@@ -21,7 +21,7 @@ const failureKinds = new Set([
 ])
 const maxFailures = 10
 
-/** The failures among the events, the newest first. A sign-in that still waits for its second step counts, unless a later one succeeded. */
+/** The failures among the events, the newest first. A sign-in that still waits for its second step is a failure, too, unless a later sign-in succeeded. */
 const failuresIn = (events: readonly StoredEvent[], lastSignIn: StoredEvent | undefined) => {
   const eventsSinceSignIn = lastSignIn ? events.slice(0, events.indexOf(lastSignIn)) : events
   return events.filter(
@@ -73,7 +73,7 @@ const readReport = async (nouns: CommandNouns, user: User) => {
       passkeys,
       passkeysOfOtherHosts: await nouns.passkeys.otherHostsOf(user.id),
       trustedDevices: devices.length,
-      sessions: sessions.map(sessionAsJson),
+      sessions: sessions.map(sessionAsObject),
       applications: applications.map(({ application: { id, name }, since, lastUsedAt }) => ({
         id,
         name,
@@ -125,7 +125,7 @@ const otherHostLines = ({ passkeysOfOtherHosts: hosts }: Report['details']) =>
     return ['', `not with ${countText(count, 'passkey')} made for ${host}`]
   })
 
-const asLines = (report: Report) => {
+const reportText = (report: Report) => {
   const { details, lastFailures, lastSignIn } = report
   const ways = [
     ...(details.password ? ['password'] : []),
@@ -212,7 +212,7 @@ operator or a provider vouched for it.
         obstacles: sentencesOf(report),
         failures: lastFailures.map(eventAsObject),
       }
-      await print(context.stdout, values.json ? printableJson(asObject) : asLines(report))
+      await print(context.stdout, values.json ? printableJson(asObject) : reportText(report))
       return 0
     })
   },

@@ -4,7 +4,7 @@ import { type Command, CommandFailure, operator, print, readArguments, withNouns
 import { printableJson, printableText } from '../terminal/printable-json.js'
 import { requireUser, throwIfDeleted } from './find-user.js'
 
-const json = { json: { type: 'boolean' } } as const
+const jsonOption = { json: { type: 'boolean' } } as const
 /** Names the applications that do not know of the logout yet. `user show` says later whether each could be told. */
 const untoldSentence = (untold: readonly { name: string }[]) => {
   if (untold.length === 0) return ''
@@ -22,7 +22,7 @@ The user cannot sign in until you enable them again, and all their sessions end:
 tokens within two seconds. USER is a username, an email or an id.${jsonHelp}`,
 
   run: async (args, context) => {
-    const { positionals, values } = readArguments(args, json, ['USER'])
+    const { positionals, values } = readArguments(args, jsonOption, ['USER'])
     return withNouns(context, 'service', async (nouns) => {
       const { id, username } = await requireUser(nouns, positionals[0] ?? '')
       const outcome = await nouns.operatorChanges.disable({ userId: id, client: operator(context) })
@@ -59,7 +59,7 @@ since, with “This was not me”, stays. The link goes to the present address o
   --json             one JSON object, for programs`,
 
   run: async (args, context) => {
-    const options = { 'keep-password': { type: 'boolean' }, ...json } as const
+    const options = { 'keep-password': { type: 'boolean' }, ...jsonOption } as const
     const { positionals, values } = readArguments(args, options, ['USER'])
     return withNouns(context, 'service', async (nouns) => {
       const { id, username } = await requireUser(nouns, positionals[0] ?? '')
@@ -72,7 +72,7 @@ since, with “This was not me”, stays. The link goes to the present address o
         )
       const { wasDisabled: changed, isResetLinkSent: resetSent } = enabling.result
       const resetSentence = resetSent
-        ? ` It was locked down: a running service mails a link to choose a new password.`
+        ? ` The account was locked down: a running service mails a link to choose a new password.`
         : ''
       const message = changed ? `Enabled ${username}.${resetSentence}` : `${username} was not disabled.`
       const output = { id, username, disabled: false, changed, resetSent }
@@ -89,11 +89,11 @@ export const userLockDown: Command = {
 Disables the user and ends their sessions, also at applications. Links to choose a password, changes of the email that wait
 for their confirmation, mailed codes and sign-ins that wait for a second step are void, and no device is trusted any more. The
 user gets a mail, also at an address from which the account was moved in the last seven days. Links with “This was not me”
-still work, and do not enable the account: \`latchkey user enable\` does. If the address was changed in that time, only those
-to the first address work: a thief may have got the others. USER is a username, an email or an id.${jsonHelp}`,
+still work, and do not enable the account: \`latchkey user enable\` does. If the address was changed in that time, only the
+links to the first address work: a thief may have got the others. USER is a username, an email or an id.${jsonHelp}`,
 
   run: async (args, context) => {
-    const { positionals, values } = readArguments(args, json, ['USER'])
+    const { positionals, values } = readArguments(args, jsonOption, ['USER'])
     return withNouns(context, 'service', async (nouns) => {
       const { id, username } = await requireUser(nouns, positionals[0] ?? '')
       const outcome = await nouns.operatorChanges.lockDown({ userId: id, client: operator(context) })
@@ -117,10 +117,10 @@ export const userSendReset: Command = {
   summary: 'Mail a user a link to choose a new password',
   help: `latchkey user send-reset USER [--json]
 
-The same mail that “Forgot password?” sends. A running service sends it. USER is a username, an email or an id.${jsonHelp}`,
+The user gets the same mail as after “Forgot password?”. A running service sends it. USER is a username, an email or an id.${jsonHelp}`,
 
   run: async (args, context) => {
-    const { positionals, values } = readArguments(args, json, ['USER'])
+    const { positionals, values } = readArguments(args, jsonOption, ['USER'])
     return withNouns(context, 'service', async (nouns) => {
       const { id, username } = await requireUser(nouns, positionals[0] ?? '')
       const outcome = await nouns.resetLinks.sendByOperator({ userId: id, client: operator(context) })
@@ -138,14 +138,14 @@ export const userExpirePassword: Command = {
   help: `latchkey user expire-password USER [--yes] [--json]
 
 For a password that others may know. It works no longer, and every session and trusted device of the user ends. To sign in
-again, the user clicks “Forgot password?” and chooses a new one with the link in the mail. A running service mails that to
-the user. Signing in with a provider goes on working. USER is a username, an email or an id.
+again, the user clicks “Forgot password?” and chooses a new one with the link in the mail. A running service mails the
+user how to do it. Signing in with a provider goes on working. USER is a username, an email or an id.
 
   --yes     needed: without it, says what would happen and changes nothing
   --json    one JSON object, for programs`,
 
   run: async (args, context) => {
-    const { positionals, values } = readArguments(args, { yes: { type: 'boolean' }, ...json }, ['USER'])
+    const { positionals, values } = readArguments(args, { yes: { type: 'boolean' }, ...jsonOption }, ['USER'])
     return withNouns(context, 'service', async ({ users, operatorChanges }) => {
       const { id, username, passwordHash } = await requireUser({ users }, positionals[0] ?? '')
       if (passwordHash !== undefined && !values.yes)
