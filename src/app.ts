@@ -29,16 +29,16 @@ type Options = ServeOptions & {
   log?: Log
   /** Threads for passwords that are shared with other services in this process, and stay open. */
   workers?: Workers
-  /** Likewise: what other services in this process have compiled. */
+  /** What other services in this process have compiled, shared in the same way. */
   schemaCompilers?: SchemaCompilers
-  /** Likewise: the files of the pages that other services in this process have read. */
+  /** The files of the pages that other services in this process have read, shared in the same way. */
   assets?: Assets
-  /** Longer ones, for tests on a machine that is busy with other programs. */
+  /** Longer timeouts, for tests on a machine that is busy with other programs. */
   storeTimeouts?: StoreTimeouts
-  /** Another one for tests: a sweep by a clock that a test has moved deletes rows that the test still asks for. */
+  /** A longer interval, for tests: a clean-up by a clock that a test has moved deletes rows that the test still asks for. */
   housekeepingInterval?: number
-  /** The environment as it was given. With the embedded database, commands beside the service work with the same settings. */
-  texts?: Environment
+  /** The settings as they were given. With the embedded database, commands beside the service work with the same settings. */
+  givenSettings?: Environment
 }
 
 type HealthPlatform = { clock: Clock; log: Log; database: { ping: Ping }; cache: { ping: Ping } }
@@ -60,25 +60,25 @@ const createAppHealth = (
     isDraining: () => drainState.isDraining,
   })
 
-/** Opens the stores and registers every route. No port is open yet, and the database may still be out of reach. */
+/** Opens the platform and registers every route. No port is open yet, and the database may still be out of reach. */
 const openApp = async (config: Config, options: Options) => {
   const { clock = systemClock, log: givenLog, workers, storeTimeouts, housekeepingInterval, schemaCompilers } = options
   const log = givenLog ?? createLog({ level: config.logLevel })
   const serviceKeys = createServiceKeys(await readServiceKeys(config.serviceKeysFile), clock)
-  const settingsForCommands = options.texts && settingsElsewhere(options.texts, config)
+  const settingsForCommands = options.givenSettings && settingsElsewhere(options.givenSettings, config)
   const opened = await openPlatform({ config, clock, log, sharedWorkers: workers, storeTimeouts, settingsForCommands })
   const status: OpenedApp['status'] = { isPrepared: false, isReady: false, closing: new AbortController() }
   const metrics = await openMetrics(config)
-  const unprepared = opened.database
-  const prepared = refusingUntilReady(unprepared, () => status.isPrepared)
+  const ungatedDatabase = opened.database
+  const gatedDatabase = refusingUntilReady(ungatedDatabase, () => status.isPrepared)
   const platform = {
     ...opened,
     clock,
     log,
     metrics,
     serviceKeys,
-    unprepared,
-    database: prepared,
+    ungatedDatabase,
+    database: gatedDatabase,
     leavesEventsToService: false,
   }
   const nouns = createNouns(config, platform)
@@ -90,7 +90,7 @@ const openApp = async (config: Config, options: Options) => {
   const serverOptions = { log, production, publicUrl, allowedOrigins, trustProxy, developmentHosts, fastLane }
   const { server, state: drainState, answerUnknown, drain } = createServer({ ...serverOptions, schemaCompilers })
   server.addHook('onRequest', httpParts.callers.learnKey)
-  const activeUsers = createActiveUsers({ database: prepared, clock })
+  const activeUsers = createActiveUsers({ database: gatedDatabase, clock })
   const health = createAppHealth(config, platform, status, drainState)
   const isReady = () => health.ready() === 'ready'
   const watched = { ...platform, ...nouns, openidProvider, activeUsers, isReady }
@@ -109,7 +109,7 @@ const openApp = async (config: Config, options: Options) => {
     log,
     platform,
     nouns,
-    database: unprepared,
+    database: ungatedDatabase,
     seed: createSeeding(config, platform, nouns),
     load: createDatabaseLoading(config, platform, nouns),
     background,

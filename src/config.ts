@@ -128,13 +128,16 @@ const productionFaults = (absent: ReadonlySet<string>, values: Readonly<Record<s
   for (const name of ['ACCESS_TOKEN_LIFETIME', 'REFRESH_TOKEN_LIFETIME'])
     if (!absent.has(name)) faults.push(`${name}: is for tests, and must not be set in production`)
   // The client secret and the profiles of users go there.
-  const plain = providerAddressSettings(furtherProviders(values.PROVIDERS)).filter((name) =>
+  const plainSettings = providerAddressSettings(furtherProviders(values.PROVIDERS)).filter((name) =>
     isPlainElsewhere(values[name]),
   )
-  return [...faults, ...plain.map((name) => `${name}: must begin with https:// in production`)]
+  return [...faults, ...plainSettings.map((name) => `${name}: must begin with https:// in production`)]
 }
 
-/** Several processes share only what is outside of them: not the embedded stores, the mailbox and the development providers. */
+/**
+ * Several processes share only what is outside of them: not the embedded database, counters in memory, the mailbox and the development
+ * providers.
+ */
 const severalProcessesFaults = ({ nodeEnv, port }: Record<string, unknown>, absent: ReadonlySet<string>) => {
   if (nodeEnv === 'development') return ['WORKERS: more than 1 needs NODE_ENV=production']
   const missing = ['DATABASE_URL', 'REDIS_URL'].filter((name) => absent.has(name))
@@ -172,7 +175,7 @@ export const unknownSettings = (env: Environment) => {
 }
 
 /** A secret that is missing may be in a folder that is not read, or under another name. */
-const withFolders = (fault: string, env: Environment, absent: ReadonlySet<string>) => {
+const withFolderHint = (fault: string, env: Environment, absent: ReadonlySet<string>) => {
   const [name = ''] = fault.split(':')
   const folders = secretsFoldersOf(env)
   const isSecret = absent.has(name) && settingTableFor(env)[name]?.secret
@@ -186,25 +189,25 @@ const readValues = (env: Environment, wanted?: readonly string[]) => {
   const values: Record<string, unknown> = {}
   const faults: string[] = []
   const absent = new Set<string>()
-  const texts: Record<string, string> = {}
+  const givenSettings: Record<string, string> = {}
   for (const name of wanted ?? Object.keys(table)) {
     try {
       const setting = table[name]
       if (!setting) throw new Error(`There is no setting ${name}`)
       const given = givenValue(name, env)
       if (given === undefined) absent.add(name)
-      else texts[name] = given
-      const used = given ?? setting.fallback
-      values[name] = used === undefined ? undefined : setting.read(used)
+      else givenSettings[name] = given
+      const text = given ?? setting.fallback
+      values[name] = text === undefined ? undefined : setting.read(text)
     } catch (error) {
       if (!(error instanceof InvalidValue)) throw error
       faults.push(`${name}: ${error.message}`)
     }
   }
-  return { values, faults, absent, texts }
+  return { values, faults, absent, givenSettings }
 }
 
-/** By the names that the program uses. Those of providers are told apart in `providers`. */
+/** The values by the names that the program uses. The settings of providers are left out: `providers` has them. */
 const inCamelCase = (values: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(
     Object.entries(values)
@@ -212,13 +215,13 @@ const inCamelCase = (values: Readonly<Record<string, unknown>>) =>
       .map(([name, value]) => [camelCase(name), value]),
   )
 
-/** Only the settings that a command needs. The others may be missing or wrong. */
+/** Loads only the settings that a command needs. The others may be missing or wrong. */
 export const loadSettings = <Wanted extends Name>(env: Environment, wanted: readonly Wanted[]) => {
   const { values, faults } = readValues(env, wanted)
-  const own = inCamelCase(values)
-  if (own.nodeEnv === 'production') faults.push(...unprotectedFaults(own))
+  const configValues = inCamelCase(values)
+  if (configValues.nodeEnv === 'production') faults.push(...unprotectedFaults(configValues))
   if (faults.length > 0) throw new ConfigurationFaults(faults, likelyTypos(env))
-  return Object.freeze(own) as Pick<Values, CamelCase<Wanted>>
+  return Object.freeze(configValues) as Pick<Values, CamelCase<Wanted>>
 }
 
 /** The files that hold the values of secret settings. */
@@ -230,45 +233,48 @@ export const secretsIn = (env: Environment) =>
   Object.entries(settingTableFor(env)).flatMap(([name, { secret }]) => (secret ? (givenValue(name, env) ?? []) : []))
 
 /**
- * Reads the environment into one frozen object, or throws everything that is wrong with it. `texts` has what was set, and the
+ * Reads the environment into one frozen object, or throws everything that is wrong with it. `givenSettings` has what was set, and the
  * contents of files instead of their paths: read again, it gives the same settings, whatever has happened to the files.
  */
-export const readConfig = (env: Environment): { config: Config; texts: Environment } => {
-  const { values, faults, absent, texts } = readValues(env)
+export const readConfig = (env: Environment): { config: Config; givenSettings: Environment } => {
+  const { values, faults, absent, givenSettings } = readValues(env)
   faults.push(...providerFaults(values, absent))
-  const own = inCamelCase(values)
-  if (own.port && own.port === own.metricsPort) faults.push('PORT and METRICS_PORT: must be two different ports')
-  if (Number(own.workers) > 1) faults.push(...severalProcessesFaults(own, absent))
-  const production = own.nodeEnv === 'production'
+  const configValues = inCamelCase(values)
+  if (configValues.port && configValues.port === configValues.metricsPort)
+    faults.push('PORT and METRICS_PORT: must be two different ports')
+  if (Number(configValues.workers) > 1) faults.push(...severalProcessesFaults(configValues, absent))
+  const production = configValues.nodeEnv === 'production'
   faults.push(
-    ...(production ? [...productionFaults(absent, values), ...unprotectedFaults(own)] : developmentFaults(own)),
+    ...(production
+      ? [...productionFaults(absent, values), ...unprotectedFaults(configValues)]
+      : developmentFaults(configValues)),
   )
-  if (absent.has('PUBLIC_URL') || own.publicUrl !== undefined) faults.push(...siblingFaults(own))
-  faults.push(...webhookFaults(own, absent), ...adminGroupFaults(own))
+  if (absent.has('PUBLIC_URL') || configValues.publicUrl !== undefined) faults.push(...siblingFaults(configValues))
+  faults.push(...webhookFaults(configValues, absent), ...adminGroupFaults(configValues))
   for (const [name, needed, why] of settingsThatNeedOthers)
     if (values[name] !== undefined && absent.has(needed)) faults.push(`${name}: needs ${needed}, ${why}`)
   if (faults.length > 0)
     throw new ConfigurationFaults(
-      faults.map((fault) => withFolders(fault, env, absent)),
+      faults.map((fault) => withFolderHint(fault, env, absent)),
       likelyTypos(env),
     )
-  const publicUrl = own.publicUrl ?? `http://localhost:${String(own.port)}`
-  const { accessTokenLifetime: accessToken, refreshTokenLifetime: refreshToken, sessionMaxAge: session } = own
+  const publicUrl = configValues.publicUrl ?? `http://localhost:${String(configValues.port)}`
+  const { accessTokenLifetime: accessToken, refreshTokenLifetime: refreshToken, sessionMaxAge: session } = configValues
   const lifetimes = { accessToken, refreshToken, session }
   const config = Object.freeze({
-    ...own,
+    ...configValues,
     production,
     publicUrl,
     lifetimes,
     providers: providerConfigs(values),
   }) as Config
-  return { config, texts }
+  return { config, givenSettings }
 }
 
 /** The environment for a process in another working directory: with absolute paths, and the port that was chosen for 0. */
-export const settingsElsewhere = (texts: Environment, { port }: Pick<Config, 'port'>): Environment => ({
+export const settingsElsewhere = (givenSettings: Environment, { port }: Pick<Config, 'port'>): Environment => ({
   ...Object.fromEntries(
-    Object.entries(texts).map(([name, value]) => [
+    Object.entries(givenSettings).map(([name, value]) => [
       name,
       value && settingTable[name]?.read === filePath ? resolve(value) : value,
     ]),

@@ -15,7 +15,7 @@ import { readUsername } from './domain/users/username.js'
 import { days } from './lib/durations.js'
 import { makeTemporaryFolder } from './platform/temporary-folder.js'
 
-/** Limits do not stand in the way of a test, and a service closes at once. What a test sets itself comes first. */
+/** With these, no limit stops a test, and the service closes at once. A setting that the test gives replaces the one here. */
 const usualSettings = {
   NODE_ENV: 'test',
   HOST: '127.0.0.1',
@@ -35,17 +35,17 @@ const usualSettings = {
 const quickBcryptCost = 4
 
 const createTestClock = () => {
-  let moved = 0
+  let offset = 0
   return {
-    now: () => new Date(Date.now() + moved),
-    offset: () => moved,
+    now: () => new Date(Date.now() + offset),
+    offset: () => offset,
     advance: (milliseconds: number) => {
-      moved += milliseconds
+      offset += milliseconds
     },
   }
 }
 
-const nobody = { ip: '127.0.0.1', userAgent: '' }
+const testClient = { ip: '127.0.0.1', userAgent: '' }
 
 type NewTestUser = { username: string; email: string; password: string; name?: string; groups?: readonly string[] }
 
@@ -64,7 +64,7 @@ const requireGroupNames = (names: readonly unknown[]) => {
       )
 }
 
-/** By the functions that commands use. The email counts as proven; the rules for passwords do not matter. */
+/** Adds a user by the functions that commands use. The email counts as proven; the rules for passwords do not matter. */
 const createAddUser =
   ({ nouns, platform: { database } }: App) =>
   async (given: NewTestUser) => {
@@ -72,9 +72,9 @@ const createAddUser =
     requireGroupNames(groups)
     const username = orThrow(readUsername(given.username), given)
     const email = orThrow(readEmail(given.email), given)
-    const passwordHash = orThrow(await nouns.passwords.hash(given.password, nobody), given)
+    const passwordHash = orThrow(await nouns.passwords.hash(given.password, testClient), given)
     const person = { email, username, name: displayName(given.name), passwordHash, emailProven: true }
-    for (const group of groups) await nouns.groups.add(group, nobody)
+    for (const group of groups) await nouns.groups.add(group, testClient)
     const added = await database.transaction(async (sql) => {
       const { id } = orThrow(await nouns.newUsers.create(sql, person), given)
       orThrow(await nouns.groups.change(sql, { id, groups: [] }, { add: groups }), given)
@@ -85,8 +85,8 @@ const createAddUser =
     return added
   }
 
-/** No mail may wait while time moves on: it would be too old for its reader. */
-const createNothingWaits = ({ platform: { database } }: App) => {
+/** Waits until every mail is sent. A mail that still waits when the clock is moved would be too old for its reader. */
+const createWaitForMails = ({ platform: { database } }: App) => {
   const waiting = createWaitingMails({ database })
   return async () => {
     while ((await waiting.list(1)).length > 0) await wait(10)
@@ -99,11 +99,11 @@ const refuseUnknownSettings = (settings: Environment) => {
   if (unknown !== undefined) throw new TypeError(likelyTypos(settings)[0] ?? `${unknown} is not a setting`)
 }
 
-/** The keys of the test, and one for itself that may do everything. */
+/** Writes the service keys of the test, and one for `@latchkey/testing` itself that may do everything. */
 const writeServiceKeys = async (file: string, testFile: string | undefined) => {
   const { key, line } = newServiceKey('testing', { scopes: serviceScopes })
-  const ofTest = testFile ? await readFile(testFile, 'utf8') : ''
-  await writeFile(file, `${line}\n${ofTest}`)
+  const linesOfTest = testFile ? await readFile(testFile, 'utf8') : ''
+  await writeFile(file, `${line}\n${linesOfTest}`)
   return key
 }
 
@@ -112,13 +112,13 @@ export const startTestService = async (settings: Record<string, string>) => {
   refuseUnknownSettings(settings)
   const { path: dataDir, remove: removeData } = await makeTemporaryFolder('latchkey-testing-')
   const serviceKeysFile = join(dataDir, 'service-keys')
-  const given = { ...usualSettings, DATA_DIR: dataDir, ...settings, SERVICE_KEYS_FILE: serviceKeysFile }
+  const environment = { ...usualSettings, DATA_DIR: dataDir, ...settings, SERVICE_KEYS_FILE: serviceKeysFile }
   const clock = createTestClock()
   try {
     const serviceKey = await writeServiceKeys(serviceKeysFile, settings.SERVICE_KEYS_FILE)
-    const config = Object.freeze({ ...loadConfig(given), bcryptCost: quickBcryptCost })
+    const config = Object.freeze({ ...loadConfig(environment), bcryptCost: quickBcryptCost })
     if (config.production) throw new Error('NODE_ENV: a service for tests is not for production')
-    // With quick hashes and without limits it must never serve the users of another.
+    // A service with quick hashes and without limits must never serve the users of another.
     if (config.databaseUrl || config.redisUrl)
       throw new Error('DATABASE_URL, REDIS_URL: a service for tests has its own')
     const app = await startApp(config, {
@@ -130,7 +130,7 @@ export const startTestService = async (settings: Record<string, string>) => {
       },
     })
     await app.prepared
-    const nothingWaits = createNothingWaits(app)
+    const waitForMails = createWaitForMails(app)
     return {
       url: app.config.publicUrl,
       serviceKey,
@@ -139,7 +139,7 @@ export const startTestService = async (settings: Record<string, string>) => {
       mails: () => app.platform.mailbox?.mails() ?? [],
       now: clock.now,
       advance: async (milliseconds: number) => {
-        await nothingWaits()
+        await waitForMails()
         clock.advance(milliseconds)
       },
       close: async () => {

@@ -11,7 +11,7 @@ const nouns = {
   webhooks: { load },
   administrators: { missingGroups: async () => [] },
 }
-const unprepared = { query: async () => [], transaction: load, ping: load, close: load } as never
+const ungatedDatabase = { query: async () => [], transaction: load, ping: load, close: load } as never
 
 it.each([
   ['JWT_SECRET', {}],
@@ -19,6 +19,6 @@ it.each([
 ])('says that stored secrets are sealed with %s, the setting that has the key', async (setting, settings) => {
   const lines: string[] = []
   const log = createLog({ level: 'info', destination: { write: (line: string) => lines.push(line) } })
-  await createDatabaseLoading(loadConfig(settings), { unprepared, log }, nouns)()
+  await createDatabaseLoading(loadConfig(settings), { ungatedDatabase, log }, nouns)()
   expect(lines.join()).toContain(`stored secrets were sealed again with the first ${setting}"`)
 })

@@ -17,18 +17,18 @@ type LoadedNouns = {
 export const createDatabaseLoading =
   (
     { sealingKey }: Pick<Config, 'sealingKey'>,
-    { unprepared, log }: Pick<NounPlatform, 'unprepared' | 'log'>,
+    { ungatedDatabase, log }: Pick<NounPlatform, 'ungatedDatabase' | 'log'>,
     { sealedValues, loadedKeys, endedSessions, webhooks, administrators }: LoadedNouns,
   ) =>
   async () => {
     const setting = sealingKey === undefined ? 'JWT_SECRET' : 'SEALING_KEY'
-    const resealedValues = await sealedValues.reseal(unprepared)
+    const resealedValues = await sealedValues.reseal(ungatedDatabase)
     if (resealedValues > 0)
       log.info({ values: resealedValues }, `stored secrets were sealed again with the first ${setting}`)
     await loadedKeys.load()
     await endedSessions.load()
-    await webhooks.load(unprepared)
-    const groups = await administrators.missingGroups(unprepared)
+    await webhooks.load(ungatedDatabase)
+    const groups = await administrators.missingGroups(ungatedDatabase)
     if (groups.length > 0)
       log.warn({ groups }, 'ADMIN_GROUP or SUPPORT_GROUP names a group that does not exist: latchkey group add')
   }

@@ -57,8 +57,8 @@ export type NounPlatform = {
   clock: Clock
   log: Log
   database: Database
-  /** The same database, for statements before the migrations are applied. `database` refuses them until then. */
-  unprepared: Database
+  /** The same database. It takes statements at any time; `database` refuses them until the migrations are applied. */
+  ungatedDatabase: Database
   cache: Cache
   secrets: readonly string[]
   sealingSecrets: readonly string[]
@@ -85,11 +85,11 @@ const createKeys = (secrets: NounPlatform['secrets']) => {
 type Keys = ReturnType<typeof createKeys>
 
 /**
- * The nouns that sign and check tokens. A start loads their keys before the service is ready, so they use `unprepared`, which does
+ * The nouns that sign and check tokens. A start loads their keys before the service is ready, so they use `ungatedDatabase`, which does
  * not wait for the migrations.
  */
 const createTokenNouns = (config: Config, platform: NounPlatform) => {
-  const { secrets, sealingSecrets, unprepared: database, clock, log } = platform
+  const { secrets, sealingSecrets, ungatedDatabase: database, clock, log } = platform
   const endedSessions = createEndedSessions({ database, clock, log })
   const sealedValues = createSealedValues(sealingSecrets, sealedColumns)
   const signingKeys = createSigningKeys({ database, clock, sealedValues })
@@ -198,16 +198,16 @@ export const createNouns = (config: Config, platform: NounPlatform) => {
   const { database, clock, log, outbound, workers, leakedPasswords: leaked } = platform
   const keys = createKeys(platform.secrets)
   const tokenNouns = createTokenNouns(config, platform)
-  const withUsers = { ...tokenNouns, ...createUserNouns(config, platform, keys, tokenNouns) }
-  const withSessions = { ...withUsers, ...createSessionNouns(config, platform, keys, withUsers) }
+  const nounsUpToUsers = { ...tokenNouns, ...createUserNouns(config, platform, keys, tokenNouns) }
+  const nounsUpToSessions = { ...nounsUpToUsers, ...createSessionNouns(config, platform, keys, nounsUpToUsers) }
   const { keysFor, sealFor } = keys
-  const registrationNouns = createRegistrationNouns(config, { ...platform, ...withSessions })
+  const registrationNouns = createRegistrationNouns(config, { ...platform, ...nounsUpToSessions })
   const providers = createProviders(platform.providerSettings, { outbound, clock })
   const guessableWords = [config.productName, ...config.passwordWords]
   return {
-    ...withSessions,
+    ...nounsUpToSessions,
     ...registrationNouns,
-    ...createSignInNouns(config, { ...platform, ...withSessions, ...registrationNouns, ...keys, providers }),
+    ...createSignInNouns(config, { ...platform, ...nounsUpToSessions, ...registrationNouns, ...keys, providers }),
     keysFor,
     providers,
     passwords: createPasswords({ workers, cost: config.bcryptCost, words: guessableWords, leaked }),

@@ -108,8 +108,8 @@ const openParts = async (
 }
 
 /**
- * Opens the list of leaked passwords, the stores, the mailer, the worker threads and the providers. `close` closes them in the
- * reverse order. If one of them cannot be opened, those before it are closed, too.
+ * Opens the list of leaked passwords, the database, the counters, the mailer, the worker threads and the providers. `close` closes
+ * them in the reverse order. If one of them cannot be opened, those before it are closed, too.
  */
 export const openPlatform = async (context: PlatformContext) => {
   const opened: Closable[] = []

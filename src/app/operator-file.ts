@@ -15,12 +15,12 @@ export const readOperatorFile = async <Content>(
   read: (value: unknown) => Content,
 ): Promise<Content> => {
   const fault = (sentence: string) => new OperatorError(`${setting}: ${sentence}`)
-  const unreadable = (error: unknown) => {
+  const throwUnreadable = (error: unknown): never => {
     throw fault(`the file cannot be read: ${path} (${whyUnreadable(error)})`)
   }
-  const { size } = await stat(path).catch(unreadable)
+  const { size } = await stat(path).catch(throwUnreadable)
   if (size > maxMegabytes * 1_000_000) throw fault(`${path} is larger than ${maxMegabytes} MB (${size} bytes)`)
-  const bytes = await readFile(path).catch(unreadable)
+  const bytes = await readFile(path).catch(throwUnreadable)
   const parsed = parseStrictJson(bytes)
   if (!parsed) throw fault(`${path} ${jsonFault(bytes)}`)
   try {

@@ -55,7 +55,7 @@ type Dependencies = {
 }
 
 /** The limits of sign-ins, and the counters of a name, a browser or a network. */
-const signInLimits = (config: Config, nameMarks: Dependencies['nameMarks']) => {
+const signInLimitsOf = (config: Config, nameMarks: Dependencies['nameMarks']) => {
   const { redisUrl, redisPrefix, loginLimit, loginLimitKnownDevices, sensitiveLimit, accountLimit, mailSignIn } = config
   return {
     networkMaxima: { login: loginLimit.maximum, confirm: loginLimit.maximum, sensitive: sensitiveLimit.maximum },
@@ -75,7 +75,7 @@ const signInLimits = (config: Config, nameMarks: Dependencies['nameMarks']) => {
   }
 }
 
-const applicationStores = ({ production, publicUrl }: Config, dependencies: Dependencies) => {
+const createApplicationNouns = ({ production, publicUrl }: Config, dependencies: Dependencies) => {
   const applicationSecrets = createApplicationSecrets(dependencies)
   return {
     applicationSecrets,
@@ -97,7 +97,7 @@ export const createOperatorNouns = (
   openCounters?: SignInLimits['openCounters'],
 ) => {
   const { database, clock, nameMarks } = dependencies
-  const limits = signInLimits(config, nameMarks)
+  const limits = signInLimitsOf(config, nameMarks)
   const limitsWithCounters: SignInLimits = { ...limits, ...(openCounters && { openCounters }) }
   /** The wait of an account after wrong codes. */
   const codeWaits = createCodeWaits({ database, clock })
@@ -123,7 +123,7 @@ export const createOperatorNouns = (
       ],
     }),
     clearLimits: createClearLimits({ ...dependencies, limits: limitsWithCounters, codeWaits }),
-    ...applicationStores(config, dependencies),
+    ...createApplicationNouns(config, dependencies),
     waitingRegistrations: createWaitingRegistrations({ database, clock }),
     stats: createStats({ ...config, database, clock }),
     waitingMails,

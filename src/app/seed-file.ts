@@ -71,10 +71,10 @@ type ObjectSchema = { properties: Record<string, TSchema>; required?: string[] }
 /** The value, if it has the keys of the schema and no others. Otherwise an error names `place`, where the value stands in the file. */
 const readObject = <Content>(schema: ObjectSchema, value: unknown, place: string): Content => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw fault(`${place} is no JSON object`)
-  const unknown = Object.keys(value).find((key) => !Object.hasOwn(schema.properties, key))
-  if (unknown !== undefined)
+  const unknownKey = Object.keys(value).find((key) => !Object.hasOwn(schema.properties, key))
+  if (unknownKey !== undefined)
     throw fault(
-      `${place} has the key ${unknown}, which is not known. It can have: ${Object.keys(schema.properties).join(', ')}`,
+      `${place} has the key ${unknownKey}, which is not known. It can have: ${Object.keys(schema.properties).join(', ')}`,
     )
   const given = value as Record<string, unknown>
   for (const [key, property] of Object.entries(schema.properties)) {
@@ -131,7 +131,7 @@ const addApplication = async (given: unknown, place: string, platform: NounPlatf
   if (outcome.refused !== 'too_many_secrets') throw fault(`${place} is refused. ${applicationRefusalSentence(outcome)}`)
 }
 
-const hashingTimedOut = 'the password of administrator could not be hashed in time'
+const hashingTimeoutText = 'the password of administrator could not be hashed in time'
 
 const fieldsFrom = (given: unknown = {}, { profileFields }: Nouns) => {
   if (typeof given !== 'object' || given === null || Array.isArray(given))
@@ -157,9 +157,9 @@ const addUser = async (
   const passwordRefusal = await nouns.passwords.refusalFor(password, { username, email, name: null }, asker)
   if (passwordRefusal?.refused === 'password_rejected')
     throw fault(`password of administrator cannot be used. ${passwordRefusal.errors.join(' ')}`)
-  if (passwordRefusal) throw fault(hashingTimedOut)
+  if (passwordRefusal) throw fault(hashingTimeoutText)
   const passwordHash = await nouns.passwords.hash(password, asker)
-  if (isRefused(passwordHash)) throw fault(hashingTimedOut)
+  if (isRefused(passwordHash)) throw fault(hashingTimeoutText)
   const user = { email: address, username: name, name: null, passwordHash, fields: fieldsFrom(fields, nouns) }
   const created = await nouns.newUsers.create(platform.database, user)
   if (isRefused(created))

@@ -90,10 +90,10 @@ type Dependencies = {
 /** The nouns that decide who gets a session, and what proves who a user is. */
 export const createSignInNouns = (config: Config, deps: Dependencies) => {
   const { productName } = config
-  const lifetime = config.trustedDevices === 'off' ? undefined : config.trustedDevices
+  const trustLifetime = config.trustedDevices === 'off' ? undefined : config.trustedDevices
   const { database, clock, users, metrics } = deps
   const providerName = (id: ProviderId) => config.providers[id]?.name ?? providerLabel(id)
-  const trustedDevices = createTrustedDevices({ database, clock, lifetime })
+  const trustedDevices = createTrustedDevices({ database, clock, lifetime: trustLifetime })
   const knownDevices = createKnownDevices({ keys: deps.keysFor('known device'), clock })
   const challenges = createChallenges({ database, clock })
   const accountChanges = createAccountChangesNoun({ ...deps, trustedDevices, challenges })

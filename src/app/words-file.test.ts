@@ -91,12 +91,12 @@ describe('the words of the operator', () => {
     [
       'a missing place',
       pages({ 'common.continueWith': 'Go on' }),
-      'en.pages["common.continueWith"] lacks the place {provider}',
+      'en.pages["common.continueWith"] lacks the placeholder {provider}',
     ],
     [
       'a place that is not known',
       mails({ 'new-device.subject': 'Hello {name} at {productName}' }),
-      'en.mails["new-device.subject"] has the place {name}, which is not known here. It can have: {productName}',
+      'en.mails["new-device.subject"] has the placeholder {name}, which is not known here. It can have: {productName}',
     ],
   ])('with %s are refused with their place', (_, file, sentence) => {
     expect(() => ownWordsIn(file, texts)).toThrow(sentence)

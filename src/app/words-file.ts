@@ -34,10 +34,10 @@ const ownTextAt = (value: unknown, place: string, original: string) => {
   for (const name of givenPlaceholders)
     if (!originalPlaceholders.has(name))
       faultAt(
-        `${place} has the place {${name}}, which is not known here. It can have: ${placeholderList(originalPlaceholders)}`,
+        `${place} has the placeholder {${name}}, which is not known here. It can have: ${placeholderList(originalPlaceholders)}`,
       )
   for (const name of originalPlaceholders)
-    if (!givenPlaceholders.has(name)) faultAt(`${place} lacks the place {${name}}`)
+    if (!givenPlaceholders.has(name)) faultAt(`${place} lacks the placeholder {${name}}`)
   return text
 }
 

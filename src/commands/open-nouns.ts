@@ -103,7 +103,7 @@ const openCommandPlatform = async (config: Config, role: 'service' | 'owner') =>
     clock,
     log: commandLog(),
     database,
-    unprepared: database,
+    ungatedDatabase: database,
     cache: createMemoryCache({ clock, maximumKeys: 1 }),
     secrets,
     sealingSecrets: config.sealingKey ?? secrets,

@@ -68,12 +68,13 @@ const isSilentlyPlain = (url: string | undefined) => {
  * requires TLS unless it says otherwise.
  */
 export const unprotectedFaults = ({ databaseUrl, databaseOwnerUrl, redisUrl }: Addresses) => {
-  const vague = Object.entries({ DATABASE_URL: databaseUrl, DATABASE_OWNER_URL: databaseOwnerUrl })
+  const vagueFaults = Object.entries({ DATABASE_URL: databaseUrl, DATABASE_OWNER_URL: databaseOwnerUrl })
     .filter(([, url]) => leavesTlsToServer(url))
     .map(
       ([name]) =>
         `${name}: names another machine: add sslmode=verify-full, or sslmode=disable if the connection is not encrypted`,
     )
-  const plain = 'REDIS_URL: names another machine: write rediss://, or add ?tls=off if the connection is not encrypted'
-  return isSilentlyPlain(redisUrl) ? [...vague, plain] : vague
+  const plainFault =
+    'REDIS_URL: names another machine: write rediss://, or add ?tls=off if the connection is not encrypted'
+  return isSilentlyPlain(redisUrl) ? [...vagueFaults, plainFault] : vagueFaults
 }

@@ -5,7 +5,7 @@ import type { OwnTexts } from '../domain/mails/own-mail-words.js'
 import type { Design } from '../lib/design.js'
 import type { Logo } from '../lib/product-logo.js'
 
-/** The design of pages and mails. */
+/** How pages and mails look: their design, name, logo, icon and links. */
 export const themeOf = (config: Config, design: Design) => {
   const { productName: name, faviconUrl: iconUrl } = config
   const { termsUrl: terms, privacyUrl: privacy, imprintUrl: imprint, supportUrl: support } = config

@@ -7,7 +7,7 @@ type ReplacedProvider = { id: ProviderId; kind: 'openid_connect' | 'github'; nam
 
 type Settings = {
   publicUrl: string
-  /** The colour of the service's own pages. */
+  /** The design of the service's own pages. */
   design: Design
   /** The providers to replace: their names, and the callback addresses. */
   providers: readonly ReplacedProvider[]

@@ -61,16 +61,16 @@ const createVault = <Value>(lifetime: number) => {
 
 type Vault<Value> = ReturnType<typeof createVault<Value>>
 
-const carried = ['client_id', 'redirect_uri', 'state', 'scope', 'code_challenge', 'code_challenge_method']
+const carriedParameters = ['client_id', 'redirect_uri', 'state', 'scope', 'code_challenge', 'code_challenge_method']
 
-const isForUs = (client: RegisteredClient, parameters: URLSearchParams) =>
+const isFromClient = (client: RegisteredClient, parameters: URLSearchParams) =>
   parameters.get('client_id') === client.clientId && parameters.get('redirect_uri') === client.redirectUri
 
 const ask = (client: RegisteredClient, request: IncomingMessage, response: ServerResponse) => {
-  const asked = new URL(request.url ?? '/', 'http://localhost').searchParams
-  if (!isForUs(client, asked))
+  const parameters = new URL(request.url ?? '/', 'http://localhost').searchParams
+  if (!isFromClient(client, parameters))
     return client.page.sendProblem(response, 'The application that sent you here is unknown.')
-  const hidden = Object.fromEntries(carried.map((name) => [name, asked.get(name) ?? '']))
+  const hidden = Object.fromEntries(carriedParameters.map((name) => [name, parameters.get(name) ?? '']))
   const returnsTo = new URL(client.redirectUri).origin
   return client.page.sendChooser(response, { action: authorizePath, hidden, returnsTo })
 }
@@ -82,7 +82,8 @@ const choose = async (
   response: ServerResponse,
 ) => {
   const form = await readForm(request)
-  if (!isForUs(client, form)) return client.page.sendProblem(response, 'The application that sent you here is unknown.')
+  if (!isFromClient(client, form))
+    return client.page.sendProblem(response, 'The application that sent you here is unknown.')
   const person = personByKey(form.get('person'))
   const answer = new URL(client.redirectUri)
   if (person) answer.searchParams.set('code', codes.put({ person, challenge: form.get('code_challenge') ?? '' }))

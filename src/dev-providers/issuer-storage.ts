@@ -29,6 +29,7 @@ export const createIssuerStorage = () => {
 
   return (model: string): Adapter => ({
     upsert: async (id, payload, expiresIn) => {
+      // No session is kept, so that the chooser is shown each time.
       if (model !== 'Session') write(`${model}:${id}`, payload, expiresIn)
     },
     find: async (id) => read(`${model}:${id}`),

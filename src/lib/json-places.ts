@@ -11,9 +11,9 @@ export type JsonObject = Readonly<Record<string, unknown>>
 
 export const objectAt = (value: unknown, place: string, keys: readonly string[]): JsonObject => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return faultAt(`${place} is no JSON object`)
-  const unknown = Object.keys(value).find((key) => !keys.includes(key))
-  if (unknown !== undefined)
-    faultAt(`${place} has the key ${JSON.stringify(unknown)}, which is not known. It can have: ${keys.join(', ')}`)
+  const unknownKey = Object.keys(value).find((key) => !keys.includes(key))
+  if (unknownKey !== undefined)
+    faultAt(`${place} has the key ${JSON.stringify(unknownKey)}, which is not known. It can have: ${keys.join(', ')}`)
   return value as JsonObject
 }
 

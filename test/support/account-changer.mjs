@@ -21,7 +21,7 @@ const { accountChanges } = createNouns(config, {
   clock,
   log: createLog({ level: 'silent' }),
   database,
-  unprepared: database,
+  ungatedDatabase: database,
   cache: createMemoryCache({ clock, maximumKeys: changes.length }),
   secrets: config.jwtSecret,
   sealingSecrets: config.jwtSecret,

@@ -67,7 +67,7 @@ it('reads the words of the operator, and names the place of a fault', async () =
   }
   expect(await checked({ 'login.heading': 'Grüezi' })).toBe(`ok: 1 text in ${path}`)
   expect(await checked({ 'common.continueWith': 'Weiter' })).toBe(
-    `error: WORDS_FILE: de.pages["common.continueWith"] lacks the place {provider} (${path})`,
+    `error: WORDS_FILE: de.pages["common.continueWith"] lacks the placeholder {provider} (${path})`,
   )
 })
 

@@ -108,10 +108,10 @@ const logProtections = (config: Config, log: Log) => {
 type Crash = (error: unknown) => void
 
 /** Listens for signals to shut down, and returns the function that starts the service in this process. */
-const prepareService = (config: Config, texts: Environment, log: Log, crash: Crash) => {
+const prepareService = (config: Config, givenSettings: Environment, log: Log, crash: Crash) => {
   const shutdown = shutDownOnSignals(log, config)
   return async () => {
-    const app = await shutdown.watch(startApp(config, { texts, log, onFatal: crash, signal: shutdown.signal }))
+    const app = await shutdown.watch(startApp(config, { givenSettings, log, onFatal: crash, signal: shutdown.signal }))
     const listeningAt = { host: app.config.host, port: app.config.port }
     if (!app.isReady() && !shutdown.signal.aborted)
       log.info(listeningAt, `Latchkey is listening at ${app.config.publicUrl}; waiting for the database`)
@@ -121,7 +121,7 @@ const prepareService = (config: Config, texts: Environment, log: Log, crash: Cra
 }
 
 /** Runs the service, in one process or in several, and shuts it down when the process is told to. */
-export const serveUntilSignal = async (config: Config, texts: Environment, env: Environment) => {
+export const serveUntilSignal = async (config: Config, givenSettings: Environment, env: Environment) => {
   const format = config.nodeEnv === 'development' ? 'plain' : 'json'
   const log = createLog({ level: config.logLevel, format, withPid: config.workers > 1 })
   const crash = (err: unknown) => {
@@ -132,7 +132,9 @@ export const serveUntilSignal = async (config: Config, texts: Environment, env: 
   process.on('uncaughtException', crash).on('unhandledRejection', crash)
   const isSupervisor = config.workers > 1 && cluster.isPrimary
   // Signals are listened for before the first line of the log, because a program that waits for this line may send a signal at once.
-  const start = isSupervisor ? prepareSupervisor(config, texts, log) : prepareService(config, texts, log, crash)
+  const start = isSupervisor
+    ? prepareSupervisor(config, givenSettings, log)
+    : prepareService(config, givenSettings, log, crash)
   if (!cluster.isWorker) {
     log.info({ version: programVersion(), node: process.versions.node, environment: config.nodeEnv }, 'starting')
     logProtections(config, log)

@@ -29,10 +29,10 @@ docs/configuration.md. Logs go to standard output: plain lines in development, o
     process.on('SIGHUP', () => undefined)
     if (!cluster.isWorker) endOnSignalsWhileLoading()
     const environment = cluster.isWorker ? await settingsFromSupervisor() : context.environment
-    const { config, texts } = readConfig(environment)
+    const { config, givenSettings } = readConfig(environment)
     // The service itself is loaded for this command only.
     const { serveUntilSignal } = await import('./serve-until-signal.js')
-    await reportFailure(serveUntilSignal(config, texts, environment))
+    await reportFailure(serveUntilSignal(config, givenSettings, environment))
     return 0
   },
 }

@@ -60,10 +60,10 @@ const announce = ({ host, port, publicUrl, workers }: Config, log: Log) =>
   log.info({ host, port, workers }, `Latchkey is ready at ${publicUrl} in ${workers} processes`)
 
 /** Gives each process its settings, and prints why a process cannot start. At the first start all have the same reason, printed once. */
-const answerStarts = (texts: Environment, hasServed: () => boolean) => {
+const answerStarts = (givenSettings: Environment, hasServed: () => boolean) => {
   const printedFailures = new Set<string>()
   cluster.on('message', (worker, message: unknown) => {
-    if (message === settingsQuestion) sendSettings(worker, texts)
+    if (message === settingsQuestion) sendSettings(worker, givenSettings)
     if (!isFailure(message)) return
     if (hasServed() || !printedFailures.has(message.failure)) process.stderr.write(`${message.failure}\n`)
     printedFailures.add(message.failure)
@@ -79,7 +79,7 @@ const reload = () => {
  * Listens for signals to shut down, and returns the function that starts the service in several processes on one port. Each process is
  * a whole instance. This one only starts the others, replaces those that crash, adds up their metrics, and ends them together.
  */
-export const prepareSupervisor = (config: Config, texts: Environment, log: Log) => {
+export const prepareSupervisor = (config: Config, givenSettings: Environment, log: Log) => {
   const crashes: number[] = []
   const readyIds = new Set<number>()
   let isEnding = false
@@ -117,7 +117,7 @@ export const prepareSupervisor = (config: Config, texts: Environment, log: Log) 
     if (hasServed) replace()
     else void end(code || 1)
   })
-  answerStarts(texts, () => hasServed)
+  answerStarts(givenSettings, () => hasServed)
   cluster.on('message', ({ id }, message) => {
     if (message !== readyMessage) return
     readyIds.add(id)

@@ -13,8 +13,8 @@ export type Reservation = {
   window: CounterWindow
 }
 
-/** A counter as this process knows it after an outage. Of the `used` reservations it has counted `counted` without the shared store. */
-export type Missed = { maximum: number; used: number; counted: number; resetsIn: number; windowId: string }
+/** A counter as this process knows it after an outage. Of the `used` reservations, the process has counted `counted` without the shared store. */
+export type MissedCounts = { maximum: number; used: number; counted: number; resetsIn: number; windowId: string }
 
 /** Counters that several instances may share. Every function rejects with `StoreUnavailable` when the store cannot be reached. */
 export type Cache = {
@@ -39,5 +39,5 @@ type LocalCounters = {
 
 export type SharedCache = Cache & {
   /** Adds to the store what this process has counted while the store could not be reached. */
-  carry(key: string, missed: Missed): Promise<void>
+  carry(key: string, missed: MissedCounts): Promise<void>
 }

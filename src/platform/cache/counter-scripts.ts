@@ -1,6 +1,7 @@
 /**
  * A counter is a hash with the number of used reservations and the end of the window by Redis's own clock, so that instances with
- * different clocks still share one window. The end is also the id of the window. Each script uses one key, as a Cluster requires.
+ * different clocks still share one window. The end is also the id of the window. Each script uses one key, as a Cluster requires. The
+ * last argument of `reserveScript` and `carryScript` moves the clock, in tests.
  */
 export const reserveScript = `
 local time = redis.call('TIME')

@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.js'
 import { minutes } from '../../lib/durations.js'
-import type { Cache, Limit, Missed, Reservation } from './cache.js'
+import type { Cache, Limit, MissedCounts, Reservation } from './cache.js'
 
 /**
  * The counters in this process also remember the last answers of the shared store. If the store fails, they continue from there, and
@@ -14,9 +14,9 @@ export type MemoryCache = Cache & {
   openKeys(): string[]
   hasMissed(key: string): boolean
   /** The counts that the shared store may have missed. From now on they count as reported. */
-  takeMissed(key: string): Missed | undefined
+  takeMissed(key: string): MissedCounts | undefined
   /** Takes back `takeMissed`, if the counts could not be reported after all. */
-  putBack(key: string, missed: Missed): void
+  putBack(key: string, missed: MissedCounts): void
 }
 
 /** `unreported` is how many of the used reservations the shared store does not know of. */
@@ -91,7 +91,7 @@ const createSharedNotes = (clock: Clock, { find, put, makeRoom }: CounterShelves
     })
   },
   hasMissed: (key: string) => (find(key)?.unreported ?? 0) > 0,
-  takeMissed: (key: string): Missed | undefined => {
+  takeMissed: (key: string): MissedCounts | undefined => {
     const counter = find(key)
     const resetsIn = (counter?.ends ?? 0) - clock.now().getTime()
     if (!counter || resetsIn <= 0) return undefined
@@ -99,7 +99,7 @@ const createSharedNotes = (clock: Clock, { find, put, makeRoom }: CounterShelves
     put(key, { ...counter, unreported: 0 })
     return { maximum, used, counted, resetsIn, windowId }
   },
-  putBack: (key: string, { windowId, counted }: Missed) => {
+  putBack: (key: string, { windowId, counted }: MissedCounts) => {
     const counter = find(key)
     if (counter?.windowId === windowId) put(key, { ...counter, unreported: counter.unreported + counted })
   },
@@ -134,10 +134,10 @@ export const createMemoryCache = ({ clock, maximumKeys }: { clock: Clock; maximu
     }
   }
 
-  const giveBack = (key: string, windowId: string, unreported: 0 | 1) => {
+  const giveBack = (key: string, windowId: string, unreportedToo: 0 | 1) => {
     const counter = find(key)
     if (counter?.windowId !== windowId || counter.used === 0) return
-    put(key, { ...counter, used: counter.used - 1, unreported: Math.max(0, counter.unreported - unreported) })
+    put(key, { ...counter, used: counter.used - 1, unreported: Math.max(0, counter.unreported - unreportedToo) })
   }
 
   return {

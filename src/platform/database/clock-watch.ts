@@ -26,13 +26,13 @@ const measure = async ({ database, clock }: Dependencies) => {
 export const createClockWatch = (dependencies: Dependencies) => {
   const { log } = dependencies
   let offset: number | undefined
-  let isClockOff = false
+  let isClockWrong = false
   let timer: NodeJS.Timeout | undefined
   let measurement: Promise<void> | undefined
 
   const report = (ahead: number) => {
     const details = { offsetSeconds: Math.round(ahead / seconds) }
-    if (isClockOff)
+    if (isClockWrong)
       log.warn(details, "this machine's clock is off from the database's by more than a minute: run NTP on both")
     else log.info(details, "this machine's clock agrees with the database's again")
   }
@@ -44,8 +44,8 @@ export const createClockWatch = (dependencies: Dependencies) => {
       // A slow answer tells nothing, neither that the clock is wrong nor that it is right.
       const leastOffset = Math.abs(ahead) - error
       const greatestOffset = Math.abs(ahead) + error
-      if (isClockOff ? greatestOffset > toleratedOffset : leastOffset <= toleratedOffset) return
-      isClockOff = !isClockOff
+      if (isClockWrong ? greatestOffset > toleratedOffset : leastOffset <= toleratedOffset) return
+      isClockWrong = !isClockWrong
       report(ahead)
     } catch {
       // A database that cannot be used is reported elsewhere.

@@ -8,7 +8,7 @@ import { seconds } from '../../lib/durations.js'
 export type Hello = { version: string }
 export type Welcome = { version: string; settings?: Readonly<Record<string, string | undefined>>; allPlaces?: number }
 
-export const isHello = (value: unknown): value is Hello & Welcome =>
+export const isGreeting = (value: unknown): value is Hello & Welcome =>
   typeof value === 'object' && value !== null && 'version' in value && typeof value.version === 'string'
 
 const longestLine = 1024 * 1024

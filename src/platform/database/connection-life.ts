@@ -32,7 +32,7 @@ export const createConnectionLife = (client: Client, config: ClientConfig, onClo
 
   return {
     isOpen: () => isOpenNow,
-    opened: () => {
+    markOpened: () => {
       wasOpened = true
       isOpenNow = true
     },

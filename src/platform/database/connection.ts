@@ -90,7 +90,7 @@ export const openConnection = async ({ client: config, deadlineMs, onClosed }: D
 
   try {
     await client.connect()
-    life.opened()
+    life.markOpened()
     return connection
   } catch (error) {
     client.connection.stream.destroy()
@@ -100,8 +100,8 @@ export const openConnection = async ({ client: config, deadlineMs, onClosed }: D
 
 // The extended protocol is used without parameters, too, because it allows only one statement in a text.
 const execute = async <Row>(client: Client, text: string, parameters: readonly unknown[], keepsStatements: boolean) => {
-  const { name, json } = readStatement(text)
-  const values = writeParameters(parameters, json)
+  const { name, jsonParameters } = readStatement(text)
+  const values = writeParameters(parameters, jsonParameters)
   const statement = { name: keepsStatements ? name : undefined, text, values, queryMode: 'extended' }
   const { rows } = await client.query<Row & object>(statement)
   return rows
@@ -118,13 +118,13 @@ const readsAnyColumns = /(select|returning)\s+(\w+\.)?\*/i
 const nameOf = (text: string) =>
   readsAnyColumns.test(text) ? undefined : createHash('sha256').update(text).digest('base64url')
 
-type Statement = { name: string | undefined; json: ReadonlySet<number> }
+type Statement = { name: string | undefined; jsonParameters: ReadonlySet<number> }
 
 const statements = new Map<string, Statement>()
 
 /** Reads facts about a statement from its text, once for each text: a refresh would spend more time on that than on its parameters. */
 const readStatement = (text: string): Statement => {
-  const known = statements.get(text) ?? { name: nameOf(text), json: jsonParametersOf(text) }
+  const known = statements.get(text) ?? { name: nameOf(text), jsonParameters: jsonParametersOf(text) }
   statements.set(text, known)
   return known
 }

@@ -29,12 +29,12 @@ type Listener = { close(): Promise<void> }
  * volume.
  */
 export const lockDirectory = async (directory: string, kind: HolderKind): Promise<DirectoryLock> => {
-  const place = await placeOf(directory)
-  if (process.platform === 'win32') return await lockByPipe(place, directory)
-  return await lockBySocket({ place, directory, kind })
+  const resolvedPath = await resolvePath(directory)
+  if (process.platform === 'win32') return await lockByPipe(resolvedPath, directory)
+  return await lockBySocket({ resolvedPath, directory, kind })
 }
 
-const placeOf = async (directory: string) => join(await realpath(dirname(directory)), basename(directory))
+const resolvePath = async (directory: string) => join(await realpath(dirname(directory)), basename(directory))
 
 /** Throws if the folder may not be read. A folder that does not exist is no error: it has no holder and no database. */
 const throwIfForbidden = (directory: string) => (error: unknown) => {
@@ -51,16 +51,16 @@ const answerTimeout = 10 * seconds
 
 /** A connection to the process that has the lock, if there is such a process. It may still close the connection. */
 export const connectToHolder = async (directory: string, timeout = answerTimeout): Promise<Socket | undefined> => {
-  const place = await placeOf(directory).catch(throwIfForbidden(directory))
-  if (place === undefined || process.platform === 'win32') return undefined
+  const resolvedPath = await resolvePath(directory).catch(throwIfForbidden(directory))
+  if (resolvedPath === undefined || process.platform === 'win32') return undefined
   // The temporary folder is not looked at, because other users may listen there, too.
-  const home = dirname(place)
-  const folder = await createShortName(home, place, directory)
+  const socketFolder = dirname(resolvedPath)
+  const folder = await createShortName(socketFolder, resolvedPath, directory)
   try {
-    const paths = (await socketsOf(folder.path, place).catch(throwIfForbidden(directory))) ?? []
+    const paths = (await socketsOf(folder.path, resolvedPath).catch(throwIfForbidden(directory))) ?? []
     const holder = holderAmong(await askAll(paths, timeout))
     if (holder === undefined) return undefined
-    const isOwn = await isOfThisUser(home, holder.path)
+    const isOwn = await isOfThisUser(socketFolder, holder.path)
     if (isOwn === undefined) return undefined
     if (!isOwn) throw new DataDirectoryOfAnotherUser(directory)
     if (holder.state === 'silent') throw new DataDirectoryInUse(directory, describeHolder(holder))
@@ -74,9 +74,9 @@ export const connectToHolder = async (directory: string, timeout = answerTimeout
  * A command trusts the holder of the lock, also with the paths of files. So the holder must be the same user: otherwise an attacker with
  * another account could direct what root does. Undefined if the holder has ended since it answered.
  */
-const isOfThisUser = async (home: string, path: string) => {
+const isOfThisUser = async (socketFolder: string, path: string) => {
   const ownUid = process.getuid?.()
-  const folder = await lstat(home)
+  const folder = await lstat(socketFolder)
   const socket = await lstat(path).catch((error) => {
     if (codeOf(error) === 'ENOENT') return undefined
     throw error
@@ -85,8 +85,8 @@ const isOfThisUser = async (home: string, path: string) => {
 }
 
 // On Windows the lock is a named pipe: only one process can own it, and it ends with this process.
-const lockByPipe = async (place: string, directory: string): Promise<DirectoryLock> => {
-  const name = createHash('sha256').update(place.toLowerCase()).digest('hex')
+const lockByPipe = async (resolvedPath: string, directory: string): Promise<DirectoryLock> => {
+  const name = createHash('sha256').update(resolvedPath.toLowerCase()).digest('hex')
   const server = await listen(`\\\\.\\pipe\\latchkey-${name}`, (socket) => socket.end('held')).catch((error) => {
     throw codeOf(error) === 'EADDRINUSE' ? new DataDirectoryInUse(directory) : error
   })
@@ -95,24 +95,27 @@ const lockByPipe = async (place: string, directory: string): Promise<DirectoryLo
 
 type State = 'trying' | 'held'
 type Answer = { path: string; state: State | 'silent' }
-type ClaimedDirectory = { place: string; directory: string; kind: HolderKind }
-const attempts = 40
+type ClaimedDirectory = { resolvedPath: string; directory: string; kind: HolderKind }
+const maxAttempts = 40
 
 /**
  * The file of a socket stays when its process is killed, and taking over such a file is a race. So every process first listens under
  * its own random name, and then asks the sockets of other processes. Of two processes that start together, at least one sees the other.
  * A process that sees another one that is trying releases its own socket and tries again after a random pause.
  */
-const lockBySocket = async (claimed: ClaimedDirectory, home = dirname(claimed.place)): Promise<DirectoryLock> => {
-  const { place, directory, kind } = claimed
-  const folder = await createShortName(home, place, directory)
+const lockBySocket = async (
+  claimed: ClaimedDirectory,
+  socketFolder = dirname(claimed.resolvedPath),
+): Promise<DirectoryLock> => {
+  const { resolvedPath, directory, kind } = claimed
+  const folder = await createShortName(socketFolder, resolvedPath, directory)
   try {
-    for (let attempt = 0; attempt < attempts; attempt += 1) {
-      const claim = await createClaim(folder.path, home, namePrefix(place, kind))
-      const others = await statesOfOthers(folder.path, place, claim.name)
+    for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
+      const claim = await createClaim(folder.path, socketFolder, namePrefix(resolvedPath, kind))
+      const others = await statesOfOthers(folder.path, resolvedPath, claim.name)
       if (others.length === 0) {
         claim.hold()
-        return { admit: home === dirname(place) ? claim.admit : () => undefined, release: claim.release }
+        return { admit: socketFolder === dirname(resolvedPath) ? claim.admit : () => undefined, release: claim.release }
       }
       await claim.release()
       const holder = holderAmong(others)
@@ -122,28 +125,29 @@ const lockBySocket = async (claimed: ClaimedDirectory, home = dirname(claimed.pl
     throw new DataDirectoryInUse(directory)
   } catch (error) {
     if (error instanceof DataDirectoryInUse) throw error
-    const fallbackHome = await temporaryHome(place)
+    const fallbackFolder = await fallbackFolderFor(resolvedPath)
     // Some shared folders allow no sockets. Processes of this machine can still use the temporary folder.
-    if (noSockets.has(codeOf(error)) && home !== fallbackHome) return await lockBySocket(claimed, fallbackHome)
+    if (noSocketCodes.has(codeOf(error)) && socketFolder !== fallbackFolder)
+      return await lockBySocket(claimed, fallbackFolder)
     throw new DataDirectoryUnwritable(dirname(directory), { cause: error })
   } finally {
     await folder.remove()
   }
 }
 
-const noSockets = new Set(['ENOTSUP', 'EOPNOTSUPP', 'EPERM', 'EINVAL', 'ENOSYS', 'EIO'])
+const noSocketCodes = new Set(['ENOTSUP', 'EOPNOTSUPP', 'EPERM', 'EINVAL', 'ENOSYS', 'EIO'])
 
-const temporaryHome = async (place: string) => {
-  const name = createHash('sha256').update(place).digest('hex').slice(0, 16)
+const fallbackFolderFor = async (resolvedPath: string) => {
+  const name = createHash('sha256').update(resolvedPath).digest('hex').slice(0, 16)
   const folder = join(tmpdir(), `latchkey-${name}`)
   await mkdir(folder, { recursive: true, mode: 0o700 })
   return folder
 }
 
-const prefixOf = (place: string) => `${basename(place)}.lock-`
+const prefixOf = (resolvedPath: string) => `${basename(resolvedPath)}.lock-`
 
 /** The name of a socket says which process has made it, also when that process does not answer. */
-const namePrefix = (place: string, kind: HolderKind) => `${prefixOf(place)}${kind}-${process.pid}-`
+const namePrefix = (resolvedPath: string, kind: HolderKind) => `${prefixOf(resolvedPath)}${kind}-${process.pid}-`
 
 /** The process that a socket names. It is undefined for an older version, whose sockets have other names. */
 const describeHolder = ({ path, state }: Answer): Holder | undefined => {
@@ -158,7 +162,7 @@ const holderAmong = (answers: readonly Answer[]) => answers.find(({ state }) => 
 /** The mode of the socket. Its users can read and write the database, so only the user of this process may use it, as with its files. */
 const socketMode = 0o600
 
-const createClaim = async (folder: string, home: string, prefix: string) => {
+const createClaim = async (folder: string, socketFolder: string, prefix: string) => {
   const name = `${prefix}${randomBytes(6).toString('hex')}`
   const path = join(folder, name)
   const answerWith = (state: State) => (socket: Socket) => void socket.end(state)
@@ -166,7 +170,7 @@ const createClaim = async (folder: string, home: string, prefix: string) => {
   const server = await listen(path, (socket) => receive(socket))
   const release = async () => {
     await server.close()
-    await rm(join(home, name), { force: true })
+    await rm(join(socketFolder, name), { force: true })
   }
   try {
     await chmod(path, socketMode)
@@ -189,11 +193,11 @@ const createClaim = async (folder: string, home: string, prefix: string) => {
   }
 }
 
-const socketsOf = async (folder: string, place: string) =>
-  (await readdir(folder)).filter((name) => name.startsWith(prefixOf(place))).map((name) => join(folder, name))
+const socketsOf = async (folder: string, resolvedPath: string) =>
+  (await readdir(folder)).filter((name) => name.startsWith(prefixOf(resolvedPath))).map((name) => join(folder, name))
 
-const statesOfOthers = async (folder: string, place: string, own: string) => {
-  const paths = (await socketsOf(folder, place)).filter((path) => basename(path) !== own)
+const statesOfOthers = async (folder: string, resolvedPath: string, own: string) => {
+  const paths = (await socketsOf(folder, resolvedPath)).filter((path) => basename(path) !== own)
   return await askAll(paths, 1 * seconds)
 }
 
@@ -267,8 +271,8 @@ const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? 
 const longestPath = 100
 const longestEnd = 'service-'.length + '4194304-'.length + 12
 
-const createShortName = async (folder: string, place: string, directory: string) => {
-  if (Buffer.byteLength(join(folder, prefixOf(place))) + longestEnd < longestPath)
+const createShortName = async (folder: string, resolvedPath: string, directory: string) => {
+  if (Buffer.byteLength(join(folder, prefixOf(resolvedPath))) + longestEnd < longestPath)
     return { path: folder, remove: async () => undefined }
   try {
     const short = await mkdtemp(join(tmpdir(), 'lk-'))

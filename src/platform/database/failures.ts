@@ -14,7 +14,7 @@ const unavailableCodes = new Set([
 ])
 
 // Errors about the connection itself, after which the next statement on it would fail, too.
-const connectionIsUnusable = (code: string) =>
+const breaksConnection = (code: string) =>
   code === '25006' ||
   code === '25P03' ||
   code.startsWith('08') ||
@@ -51,7 +51,7 @@ const explainAnswer = (answer: DatabaseError): Failure => {
   const isUnavailable = unavailableCodes.has(code) || unavailableClasses.has(code.slice(0, 2))
   return {
     error: isUnavailable ? new StoreUnavailable(`The database gave up: ${answer.message}`, { cause: error }) : error,
-    connectionIsUnusable: connectionIsUnusable(code),
+    connectionIsUnusable: breaksConnection(code),
   }
 }
 

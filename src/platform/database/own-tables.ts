@@ -50,7 +50,7 @@ const contentOf = async (sql: NamedSql) => {
   const [content] = await sql.query<SchemaContent>(readSchemaContent)
   if (!content) throw new Error('The database gave no answer')
   const address = sql.address === undefined ? '' : ` at ${sql.address}`
-  return { ...content, place: `The database ${content.database}${address}` }
+  return { ...content, databaseText: `The database ${content.database}${address}` }
 }
 
 /**
@@ -58,16 +58,16 @@ const contentOf = async (sql: NamedSql) => {
  * would share names, rights and backups.
  */
 export const hasOwnTables = async (sql: NamedSql): Promise<boolean> => {
-  const { place, schema, path, ownSchema, others } = await contentOf(sql)
+  const { databaseText, schema, path, ownSchema, others } = await contentOf(sql)
   if (ownSchema !== null) return true
   if (schema === null)
     throw new ForeignSchema(
-      `${place} has no schema of the search_path ${path} that this role may use: create it, as the owner of the tables, ` +
+      `${databaseText} has no schema of the search_path ${path} that this role may use: create it, as the owner of the tables, ` +
         'or run `latchkey migrate`, which grants the rights.',
     )
   if (others.length > 0)
     throw new ForeignSchema(
-      `${place} belongs to another program: its schema ${schema} has the tables ${listNames(others)}. Nothing was changed. ` +
+      `${databaseText} belongs to another program: its schema ${schema} has the tables ${listNames(others)}. Nothing was changed. ` +
         'Create a database for Latchkey alone and name it in DATABASE_URL (also read from a .env in this folder), or a schema, ' +
         'and end the address with ?search_path=SCHEMA.',
     )
@@ -79,10 +79,10 @@ export const hasOwnTables = async (sql: NamedSql): Promise<boolean> => {
  * the role. New tables would be created there, and the program would then find an empty installation.
  */
 export const requireOneSchema = async (sql: NamedSql): Promise<void> => {
-  const { place, schema, path, ownSchema } = await contentOf(sql)
+  const { databaseText, schema, path, ownSchema } = await contentOf(sql)
   if (ownSchema !== null && ownSchema !== schema)
     throw new ForeignSchema(
-      `${place} has the tables of Latchkey in the schema ${ownSchema}, and the search_path ${path} would create new ones in the schema ` +
+      `${databaseText} has the tables of Latchkey in the schema ${ownSchema}, and the search_path ${path} would create new ones in the schema ` +
         `${schema}. Nothing was changed. End the address of the owner with ?search_path=${ownSchema}.`,
     )
 }

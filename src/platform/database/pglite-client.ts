@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { OperatorError } from '../../lib/operator-error.js'
 import { programVersion } from '../version.js'
-import { isHello, readLine, type Welcome, writeLine } from './command-greeting.js'
+import { isGreeting, readLine, type Welcome, writeLine } from './command-greeting.js'
 import { openConnection } from './connection.js'
 import { type Database, StoreUnavailable } from './database.js'
 import { connectToHolder } from './directory-lock.js'
@@ -34,9 +34,9 @@ const greet = async (socket: Socket, directory: string): Promise<Welcome | undef
   const version = programVersion()
   writeLine(socket, { version })
   const welcome = await readLine(socket)
-  if (isHello(welcome) && welcome.version === version) return welcome
+  if (isGreeting(welcome) && welcome.version === version) return welcome
   socket.destroy()
-  if (isHello(welcome)) throw new OtherVersionRuns(directory, welcome.version, version)
+  if (isGreeting(welcome)) throw new OtherVersionRuns(directory, welcome.version, version)
   return undefined
 }
 

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { programVersion } from '../version.js'
-import { isHello, readLine, type Welcome, writeLine } from './command-greeting.js'
+import { isGreeting, readLine, type Welcome, writeLine } from './command-greeting.js'
 import { startupGreeting, terminateMessage, transactionTooLong } from './pglite-pipe.js'
 import { createTurns, type TurnParts } from './pglite-turns.js'
 import { readBatches } from './protocol-batches.js'
@@ -20,7 +20,7 @@ const send = (socket: Socket, bytes: Buffer) =>
 const greet = async (socket: Socket, offer: () => Omit<Welcome, 'version'> | undefined) => {
   const hello = await readLine(socket)
   const welcome = offer()
-  if (!isHello(hello) || !welcome) return false
+  if (!isGreeting(hello) || !welcome) return false
   const version = programVersion()
   const isSameVersion = hello.version === version
   writeLine(socket, { version, ...(isSameVersion && welcome) })

@@ -46,8 +46,8 @@ export const createConnect = ({ address, applicationName, ...timeouts }: Depende
         return await attempt()
       } catch (error) {
         const message = error instanceof Error ? error.message : ''
-        if (ssl && encryptionRefused.test(message) && address.tls.mode === 'prefer') ssl = false
-        else if (acceptsSettings && settingsRefused.test(message) && isEmpty(address.parameters))
+        if (ssl && encryptionRefusal.test(message) && address.tls.mode === 'prefer') ssl = false
+        else if (acceptsSettings && settingsRefusal.test(message) && isEmpty(address.parameters))
           acceptsSettings = false
         else throw explainConnectError(error, message)
       }
@@ -57,19 +57,19 @@ export const createConnect = ({ address, applicationName, ...timeouts }: Depende
 
 const isEmpty = (parameters: object) => Object.keys(parameters).length === 0
 
-const encryptionRefused = /does not support SSL/
+const encryptionRefusal = /does not support SSL/
 // How PgBouncer and other poolers refuse settings that come with the connection.
-const settingsRefused = /unsupported startup parameter|command-line options/
+const settingsRefusal = /unsupported startup parameter|command-line options/
 
 const sentences = [
-  { when: encryptionRefused, sentence: 'The database does not offer encryption, and sslmode requires it' },
+  { when: encryptionRefusal, sentence: 'The database does not offer encryption, and sslmode requires it' },
   {
     when: /password must be a (non-empty )?string/,
     sentence: 'The database asks for a password, and its address has none',
   },
   { when: /^timeout expired$/, sentence: 'The database did not accept the connection in time' },
   {
-    when: settingsRefused,
+    when: settingsRefusal,
     sentence:
       'A connection pooler does not accept settings from the database address: remove them there, and set them on the role (alter role … set …)',
   },

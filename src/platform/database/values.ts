@@ -1,6 +1,6 @@
 import { types } from 'pg'
 
-// PostgreSQL's ids of its types. All other types are read by the driver.
+// PostgreSQL's ids of its types; a plural is the type of arrays. All other types are read by the driver.
 const typeIds = { bigint: 20, bigints: 1016, numerics: 1231, texts: 1009 }
 
 /** A count is a bigint in PostgreSQL. It becomes a number if a number holds it exactly. */
@@ -23,10 +23,10 @@ export const jsonParametersOf = (text: string): ReadonlySet<number> =>
   new Set(Array.from(text.matchAll(/\$(\d+)::jsonb?(?![\w[])/g), ([, number]) => Number(number)))
 
 /** Writes the values in the form that the driver needs. */
-export const writeParameters = (parameters: readonly unknown[], json: ReadonlySet<number>) =>
+export const writeParameters = (parameters: readonly unknown[], jsonParameters: ReadonlySet<number>) =>
   parameters.map((value, place) => {
     if (value === undefined) throw new TypeError('A parameter is undefined: pass null for nothing')
-    return value !== null && json.has(place + 1) ? JSON.stringify(value) : writeDates(value)
+    return value !== null && jsonParameters.has(place + 1) ? JSON.stringify(value) : writeDates(value)
   })
 
 // `toISOString` throws for an invalid date, which the driver would send. It writes UTC, whatever the time zone of this machine.

@@ -34,8 +34,8 @@ const cloudMetadata = new Set([azurePlatform, '100.100.100.200', 'fd00:ec2::254'
 const privateRanges = new Set(['private', 'loopback', 'uniqueLocal', 'carrierGradeNat'])
 
 /**
- * Like `isPublicAddress`, but also true for private networks and this machine. The metadata of clouds stay excluded: they may have
- * credentials.
+ * Like `isPublicAddress`, but also true for private networks and this machine. The metadata addresses of clouds stay excluded:
+ * they may give out credentials.
  */
 export const isPublicOrPrivateAddress = (text: string): boolean => {
   if (isPublicAddress(text)) return true
