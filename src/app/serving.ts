@@ -15,8 +15,8 @@ const closeLimit = 5 * seconds
 
 /**
  * The longest time that a shutdown takes: `/health/ready` answers 503 for `drainDelay`, idle connections stay open for another
- * `drainDelay`, requests finish, the database closes. A supervisor must wait longer before it kills the process. A test checks that the files
- * in `deploy` do.
+ * `drainDelay`, requests finish, the database closes. A supervisor must wait longer before it kills the process. A test checks that
+ * the files in `deploy` do.
  */
 export const shutdownBudget = (drainDelay: number) => 2 * drainDelay + drainLimit + closeLimit
 

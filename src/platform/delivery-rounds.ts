@@ -11,7 +11,10 @@ const stopTimeout = 5 * seconds
 /** How many milliseconds pass between `wake` and the round. A change that queues items is usually committed by then. */
 const usualCommitTime = 50
 
-/** Changes a pause by up to a fifth, so that items that wait for the same server are not all tried at once. `chance` is a random number from 0 to 1. */
+/**
+ * Changes a pause by up to a fifth, so that items that wait for the same server are not all tried at once. `chance` is a random number
+ * from 0 to 1.
+ */
 export const scatterPause = (pause: number, chance: number) => pause * (0.8 + 0.4 * chance)
 
 export const reasonOf = (error: unknown) => (error instanceof Error ? error.message : 'unknown failure')

@@ -13,7 +13,7 @@ export type Reservation = {
   window: CounterWindow
 }
 
-/** A counter as this process knows it after an outage. Of the `used` reservations, the process has counted `counted` without the shared store. */
+/** A counter as this process knows it after an outage. `counted` of the `used` reservations were counted without the shared store. */
 export type MissedCounts = { maximum: number; used: number; counted: number; resetsIn: number; windowId: string }
 
 /** Counters that several instances may share. Every function rejects with `StoreUnavailable` when the store cannot be reached. */

@@ -27,7 +27,10 @@ export const usualCommandTimeout = 250
 /** How long a start waits for the shared counters before it continues without them. */
 const startTimeout = 2 * seconds
 
-/** The server does not have the database that REDIS_URL names. Only another number helps, so a start ends with this error instead of continuing without the shared counters. */
+/**
+ * The server does not have the database that REDIS_URL names. Only another number helps, so a start ends with this error instead of
+ * continuing without the shared counters.
+ */
 class DatabaseMissing extends OperatorError {
   override name = 'DatabaseMissing'
 }
