@@ -196,6 +196,18 @@ describe('the account page', () => {
       expect(await setup.idOf(browser)).not.toBe(await setup.idOf(ada))
     })
 
+    it('lasts: the same address links it again only from the account page', async () => {
+      const ada = await setup.signedUp('ada')
+      await setup.finishLink(ada, await setup.beginLink(ada, 'provider-a'))
+      expect((await ada.remove('/api/auth/providers/provider-a')).status).toBe(204)
+      const refused = await signInWith(setup.service.browser(), 'provider-a')
+      expect([refused.location, sessionCookiesOf(refused)]).toEqual(['/login?error=provider_a_auth_failed', []])
+      await setup.finishLink(ada, await setup.beginLink(ada, 'provider-a'))
+      const browser = setup.service.browser()
+      await signInWith(browser, 'provider-a')
+      expect(await setup.idOf(browser)).toBe(await setup.idOf(ada))
+    })
+
     it('ends the other sessions that began with it, and no others', async () => {
       const ada = await setup.signedUp('ada')
       await setup.finishLink(ada, await setup.beginLink(ada, 'provider-a'))

@@ -12,14 +12,28 @@ export const endOnSignalsWhileLoading = () => {
   process.on('SIGTERM', endAtOnce).on('SIGINT', endAtOnce)
 }
 
+/** In milliseconds. npm and `timeout` send a signal to the process and to its group. A person does not ask twice within this time. */
+const echoTime = 200
+
+const withoutEchoes = (shutDown: OnSignals['shutDown']) => {
+  let lastAt = Number.NEGATIVE_INFINITY
+  return (signal: string) => {
+    const isEcho = performance.now() - lastAt < echoTime
+    lastAt = performance.now()
+    if (!isEcho) shutDown(signal)
+  }
+}
+
 /**
  * SIGTERM and Ctrl-C shut the service down, and so does SIGHUP when its terminal is closed. Without a terminal, SIGHUP asks the service
  * to read its files again.
  */
-export const onSignals = ({ shutDown, reload }: OnSignals) => {
+export const onSignals = ({ shutDown: act, reload }: OnSignals) => {
+  const shutDown = withoutEchoes(act)
   const hasTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor))
-  process.off('SIGTERM', endAtOnce).off('SIGINT', endAtOnce)
+  // A signal that came while modules were loading waits for the next listener. It would be lost if there were none for a moment.
   process.on('SIGTERM', shutDown).on('SIGINT', shutDown)
+  process.off('SIGTERM', endAtOnce).off('SIGINT', endAtOnce)
   if (!hasTerminal) return void process.on('SIGHUP', reload)
   // The kernel and the shell may both send SIGHUP, so the second one must not mean "stop at once".
   process.once('SIGHUP', shutDown).on('SIGHUP', () => undefined)

@@ -63,9 +63,9 @@ export const createIdentities = (deps: {
     // another user with the same email.
     const identity = { provider, subject: profile.subject }
     const owner = await users.findByIdentity(identity)
-    const wasRemovedByUndo =
+    const wasRemoved =
       accountWithEmail !== undefined && (await identityLinks.isUndone(database, accountWithEmail.id, identity))
-    const decision = decide({ provider, owner, accountWithEmail, wasRemovedByUndo, emailReservedFor, linkingTo })
+    const decision = decide({ provider, owner, accountWithEmail, wasRemoved, emailReservedFor, linkingTo })
     if (isRefused(decision)) return decision
     if (decision.action === 'create') return createAccount(request)
     const user = [owner, accountWithEmail, linkingTo].find((account) => account?.id === decision.userId)

@@ -22,7 +22,7 @@ const decideFor = (given: Given) =>
     provider: 'provider_a',
     owner: undefined,
     accountWithEmail: undefined,
-    wasRemovedByUndo: false,
+    wasRemoved: false,
     emailReservedFor: undefined,
     linkingTo: undefined,
     ...given,
@@ -68,8 +68,8 @@ const signingIn: Row[] = [
     refuse('other_identity'),
   ],
   [
-    'refuses what an undo link has removed from the account with this address',
-    { owner: undefined, accountWithEmail: account('ada'), wasRemovedByUndo: true },
+    'refuses what was removed from the account with this address',
+    { owner: undefined, accountWithEmail: account('ada'), wasRemoved: true },
     refuse('other_identity'),
   ],
   [
@@ -103,8 +103,8 @@ const linking: Row[] = [
     link('ada'),
   ],
   [
-    'links an identity that an undo link has removed before',
-    { owner: undefined, accountWithEmail: account('ada'), wasRemovedByUndo: true, linkingTo: account('ada') },
+    'links an identity that was removed before',
+    { owner: undefined, accountWithEmail: account('ada'), wasRemoved: true, linkingTo: account('ada') },
     link('ada'),
   ],
   [

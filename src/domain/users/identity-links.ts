@@ -7,18 +7,19 @@ import { canSignIn } from '../sign-in/ways-to-sign-in.js'
 import type { User } from './users.js'
 import * as store from './users.store.js'
 
-/** An identity that an undo has removed. Its provider may no longer be configured, or be unknown to this release. */
+/** An identity that was removed. Its provider may no longer be configured, or be unknown to this release. */
 type UndoneIdentity = { provider: string; subject: string; undoneAt: Date }
 
 export type IdentityLinks = ReturnType<typeof createIdentityLinks>
 
-/** The identities at providers that sign a user in, and those that an undo has removed. */
+/** The identities at providers that sign a user in, and those that the user, an undo or an operator has removed. */
 export const createIdentityLinks = ({ database, clock }: { database: Database; clock: Clock }) => ({
   /** False if the user already has an identity at this provider, or another user has the identity. */
   linkProvider: async (sql: Sql, userId: string, identity: store.Identity) =>
     (await store.insertIdentity(sql, userId, identity, clock.offset())).length > 0,
   /**
-   * Unlinks a provider. The caller holds a lock on the user's row, so that of two removals at once the second sees what the first has left.
+   * Unlinks a provider. A sign-in there with the same address does not link it again, only a session of the user does. The caller holds a lock
+   * on the user's row, so that of two removals at once the second sees what the first has left.
    */
   unlinkProvider: async (
     sql: Transaction,
@@ -30,7 +31,9 @@ export const createIdentityLinks = ({ database, clock }: { database: Database; c
     const { hasPasskey, isConfigured } = otherWays
     const hasProvider = providers.some((each) => each !== provider && isConfigured(each))
     if (!canSignIn({ hasPassword: passwordHash !== undefined, hasProvider, hasPasskey })) return refuse('last_way_in')
-    await store.deleteIdentity(sql, id, provider)
+    const linked = (await store.selectIdentities(sql, id)).filter((identity) => identity.provider === provider)
+    const identities = linked.map(({ subject }) => ({ provider, subject }))
+    await store.undoIdentities(sql, id, identities, clock.now())
     return undefined
   },
   identitiesOf: createOptionalTransaction(database)(async (sql, userId: string) =>

@@ -196,9 +196,6 @@ export const updateIdentityEmail = (sql: Sql, { provider, subject }: Identity, e
     email,
   ])
 
-export const deleteIdentity = (sql: Sql, userId: string, provider: ProviderId) =>
-  sql.query('delete from identities where user_id = $1 and provider = $2', [userId, provider])
-
 /** Removes the identities that are still linked, and remembers all of them as undone. */
 export const undoIdentities = (sql: Sql, userId: string, undone: readonly Identity[], now: Date) =>
   sql.query(
