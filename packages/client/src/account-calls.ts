@@ -13,7 +13,7 @@ export type AccountPage = '/dashboard' | '/api/auth/account-page'
 export const createAccountCalls = (sending: Sending) => ({
   account: () =>
     sending.read<{ user: Account; fields: ProfileFieldDefinition[]; linkedAccounts: LinkedAccount[] }>('account'),
-  /** A new username needs a fresh sign-in. The new tokens have it at once. `language` is the language of mails about the account. */
+  /** A new username needs a fresh sign-in, and the new tokens have it at once. `language` is the language of mails about the account. */
   changeAccount: async (changes: AccountPatch) => {
     const answer = await sending.replaceTokens<SignedIn>('PATCH', 'account', changes)
     if (!answer.refused) sending.asking()(answer.value.user, 'this_tab')

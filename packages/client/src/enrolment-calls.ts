@@ -7,7 +7,7 @@ import type { Sending } from './sending.js'
  * factor, which finishes the sign-in.
  */
 export const createEnrolmentCalls = (sending: Sending) => {
-  /** Sends a request for the sign-in that waits, even if the browser has a session. */
+  /** Sends a request for the sign-in that waits for a factor, even if the browser has a session. */
   const atEnrolment: Sending['post'] = (path, body) => sending.sendWithCsrfToken('POST', path, body, '?for=challenge')
 
   return {

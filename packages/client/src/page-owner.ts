@@ -22,8 +22,8 @@ export const reload = () => {
 type Watched = { readonly client: Pick<Client, 'me'>; readonly users: UserStore }
 
 /**
- * Calls `leave` when the user of the page is no longer the one that is signed in. `owner` lasts as long as the page. Returns a function
- * that stops watching.
+ * Calls `leave` when the user of the page is no longer the one that is signed in. `owner` keeps the id of the page's user from one
+ * watch to the next. Returns a function that stops watching.
  */
 export const watchOwner = ({ client, users }: Watched, owner: { current: string | undefined }, leave: () => void) => {
   const look = () => {

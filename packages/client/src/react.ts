@@ -51,17 +51,17 @@ export const LatchkeyProvider = ({
   onUserChange,
   children,
 }: LatchkeyProviderProps): ReactNode => {
-  const used = client ?? clientFor(baseUrl)
+  const usedClient = client ?? clientFor(baseUrl)
   const { id, username } = user ?? {}
-  const isKnown = user !== undefined
+  const isUserGiven = user !== undefined
   const known = useMemo(() => {
-    const named = id === undefined || username === undefined ? null : { id, username }
-    return { client: used, users: createUserStore(used, isKnown ? named : undefined) }
-  }, [used, id, username, isKnown])
+    const serverUser = id === undefined || username === undefined ? null : { id, username }
+    return { client: usedClient, users: createUserStore(usedClient, isUserGiven ? serverUser : undefined) }
+  }, [usedClient, id, username, isUserGiven])
   const owner = useRef<string | undefined>(undefined)
   const leave = useRef(reload)
   leave.current = onUserChange ?? reload
-  const isWatched = isKnown || onUserChange !== undefined
+  const isWatched = isUserGiven || onUserChange !== undefined
   useEffect(() => (isWatched ? watchOwner(known, owner, () => leave.current()) : undefined), [known, isWatched])
   return createElement(Latchkey.Provider, { value: known }, children)
 }

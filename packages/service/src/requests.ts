@@ -44,8 +44,8 @@ const errorOf = ({ status, headers }: Response, body: Refusal = {}) => {
 
 export type Requests = ReturnType<typeof createRequests>
 
-export const createRequests = ({ url, key, timeout = usualTimeout, fetch: given }: ServiceClientOptions) => {
-  const address = (path: string, query: Query = {}) => {
+export const createRequests = ({ url, key, timeout = usualTimeout, fetch: ownFetch }: ServiceClientOptions) => {
+  const urlOf = (path: string, query: Query = {}) => {
     const target = new URL(`${url.replace(/\/$/, '')}/api/service/${path}`)
     for (const [name, value] of Object.entries(query)) {
       if (value !== undefined) target.searchParams.set(name, String(value))
@@ -55,7 +55,7 @@ export const createRequests = ({ url, key, timeout = usualTimeout, fetch: given 
 
   /** Redirects are refused, because they would take the key to another address. */
   const ask = async (method: Method, path: string, { query, body }: Content) => {
-    const response = await (given ?? fetch)(address(path, query), {
+    const response = await (ownFetch ?? fetch)(urlOf(path, query), {
       method,
       redirect: 'error',
       signal: AbortSignal.timeout(timeout),

@@ -62,7 +62,7 @@ const createUserCalls = ({ send, find }: Requests) => {
     } while (after !== null)
   }
 
-  const changed = async <User>(answer: Promise<{ user: User }>) => (await answer).user
+  const userIn = async <User>(answer: Promise<{ user: User }>) => (await answer).user
   const path = (id: string, change: string) => `users/${encodeURIComponent(id)}/${change}`
 
   return {
@@ -74,21 +74,21 @@ const createUserCalls = ({ send, find }: Requests) => {
     findByEmail: async (email: string) => (await find<ServiceUserFound>('users', { email }))?.user,
     /** `users:write` */
     disable: (id: string, body: ServiceAction & { reason: string }) =>
-      changed(send<ServiceUserState>('POST', path(id, 'disable'), { body })),
+      userIn(send<ServiceUserState>('POST', path(id, 'disable'), { body })),
     enable: (id: string, body: ServiceAction = {}) =>
-      changed(send<ServiceUserState>('POST', path(id, 'enable'), { body })),
+      userIn(send<ServiceUserState>('POST', path(id, 'enable'), { body })),
     /** Answers with the fields that `body` names. */
     changeFields: (id: string, body: ServiceFieldsPatch) =>
-      changed(send<ServiceUserFields>('PATCH', path(id, 'fields'), { body })),
+      userIn(send<ServiceUserFields>('PATCH', path(id, 'fields'), { body })),
     /** `groups` */
     changeGroups: (id: string, body: ServiceGroupsPatch) =>
-      changed(send<ServiceUserGroups>('PATCH', path(id, 'groups'), { body })),
+      userIn(send<ServiceUserGroups>('PATCH', path(id, 'groups'), { body })),
     /** `sessions:end` */
     signOut: (id: string) => send<undefined>('POST', path(id, 'sign-out')),
   }
 }
 
-/** One function for each request. Each needs a scope of the key, and throws a `ServiceError` if it is refused. */
+/** One function for each request, which throws a `ServiceError` if it is refused. The comments name the scope that the key needs. */
 export const createServiceClient = (options: ServiceClientOptions) => {
   const requests = createRequests(options)
   const { send } = requests

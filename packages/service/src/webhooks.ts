@@ -30,8 +30,8 @@ const joined = (head: string, body: string | Uint8Array) => {
 }
 
 /**
- * Whether one of the signatures was made with this secret. Two are sent while the secret is replaced. WebCrypto compares in constant
- * time.
+ * Whether one of the signatures was made with this secret. The service sends two while its secret is replaced. WebCrypto compares in
+ * constant time.
  */
 const hasSignature = async (signatures: string, signed: Uint8Array<ArrayBuffer>, secret: string) => {
   const algorithm = { name: 'HMAC', hash: 'SHA-256' }

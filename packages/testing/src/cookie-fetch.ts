@@ -15,7 +15,7 @@ const sameSites = { strict: 'Strict', lax: 'Lax', none: 'None' } as const
 const sameSiteOf = (text: string | undefined) =>
   Object.entries(sameSites).find(([name]) => name === text?.toLowerCase())?.[1] ?? 'Lax'
 
-const readCookie = (line: string, host: string): TestCookie & { isOver: boolean } => {
+const readCookie = (line: string, host: string): TestCookie & { isExpired: boolean } => {
   const [pair = '', ...rest] = line.split(/;\s*/)
   const attributes = new Map(
     rest.map((text) => {
@@ -32,7 +32,7 @@ const readCookie = (line: string, host: string): TestCookie & { isOver: boolean 
     httpOnly: attributes.has('httponly'),
     secure: attributes.has('secure'),
     sameSite: sameSiteOf(attributes.get('samesite')),
-    isOver: attributes.get('max-age') === '0' || Date.parse(attributes.get('expires') ?? '') <= Date.now(),
+    isExpired: attributes.get('max-age') === '0' || Date.parse(attributes.get('expires') ?? '') <= Date.now(),
   }
 }
 
@@ -43,14 +43,14 @@ export const createCookieFetch = (origin: string) => {
   const header = () => [...jar.values()].map(({ name, value }) => `${name}=${value}`).join('; ')
 
   const send: Fetch = async (input, init = {}) => {
-    const asked = input instanceof Request ? input : new URL(input, origin)
-    const headers = new Headers(init.headers ?? (asked instanceof Request ? asked.headers : undefined))
+    const target = input instanceof Request ? input : new URL(input, origin)
+    const headers = new Headers(init.headers ?? (target instanceof Request ? target.headers : undefined))
     if (jar.size > 0) headers.set('cookie', header())
     if (!headers.has('origin')) headers.set('origin', origin)
-    const response = await fetch(asked, { ...init, headers, redirect: 'manual' })
+    const response = await fetch(target, { ...init, headers, redirect: 'manual' })
     for (const line of response.headers.getSetCookie()) {
-      const { isOver, ...cookie } = readCookie(line, host)
-      if (isOver) jar.delete(cookie.name)
+      const { isExpired, ...cookie } = readCookie(line, host)
+      if (isExpired) jar.delete(cookie.name)
       else jar.set(cookie.name, cookie)
     }
     return response

@@ -16,7 +16,7 @@ export type TestTokenOptions = {
   readonly email?: string
   readonly name?: string
   readonly groups?: readonly string[]
-  /** With 2, the last proof was by a second factor, too. */
+  /** With 2, the user has proven a second factor, too, `age` seconds ago. */
   readonly factors?: 1 | 2
   /** How long ago the user proved who they are, in seconds. */
   readonly age?: number
@@ -30,20 +30,20 @@ export type TestTokenOptions = {
 const longestLife = 900
 const longestToken = 2048
 
-type Rule = { isValid: (value: unknown) => boolean; says: string }
+type Rule = { isValid: (value: unknown) => boolean; message: string }
 
 const uuid: Rule = {
   isValid: (value) => typeof value === 'string' && /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/.test(value),
-  says: 'must be a UUID in small letters',
+  message: 'must be a UUID in small letters',
 }
 const longestText = 500
 const text: Rule = {
   isValid: (value) => typeof value === 'string' && value.length <= longestText && /^[^\p{Cc}\p{Cs}]+$/u.test(value),
-  says: `must be a text of 1 to ${longestText} characters, none of them a control character`,
+  message: `must be a text of 1 to ${longestText} characters, none of them a control character`,
 }
 const wholeSeconds = (least: number, most: number): Rule => ({
   isValid: (value) => Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most,
-  says: `must be a whole number of seconds, ${least} to ${most}`,
+  message: `must be a whole number of seconds, ${least} to ${most}`,
 })
 const aDay = 86_400
 
@@ -55,9 +55,9 @@ const rules: Record<keyof TestTokenOptions, Rule> = {
   name: text,
   groups: {
     isValid: isGroupList,
-    says: `must be at most ${maxGroups} names of small letters, digits, dots, underscores and hyphens, each up to 32 characters long`,
+    message: `must be at most ${maxGroups} names of small letters, digits, dots, underscores and hyphens, each up to 32 characters long`,
   },
-  factors: { isValid: (value) => value === 1 || value === 2, says: 'must be 1 or 2' },
+  factors: { isValid: (value) => value === 1 || value === 2, message: 'must be 1 or 2' },
   age: wholeSeconds(0, 365 * aDay),
   lifetime: wholeSeconds(-365 * aDay, longestLife),
   sessionId: uuid,
@@ -67,7 +67,7 @@ const refuseWrong = (options: TestTokenOptions) => {
   refuseUnknown(options, rules, 'a token')
   const names = Object.keys(options) as (keyof TestTokenOptions)[]
   const wrong = names.find((name) => options[name] !== undefined && !rules[name].isValid(options[name]))
-  if (wrong !== undefined) throw new TypeError(`${wrong}: ${rules[wrong].says}`)
+  if (wrong !== undefined) throw new TypeError(`${wrong}: ${rules[wrong].message}`)
 }
 
 /** The claims of an access token, as the service writes them. */
@@ -75,7 +75,7 @@ const claimsOf = (issuer: string, options: TestTokenOptions) => {
   const { username = 'ada', factors = 1, age = 0, lifetime = longestLife, groups = [], name } = options
   const now = Math.floor(Date.now() / 1000)
   const id = options.id ?? crypto.randomUUID()
-  const isOver = lifetime <= 0
+  const hasExpired = lifetime <= 0
   return {
     userId: id,
     sub: id,
@@ -86,7 +86,7 @@ const claimsOf = (issuer: string, options: TestTokenOptions) => {
     aud: issuer,
     sid: options.sessionId ?? crypto.randomUUID(),
     gen: 0,
-    iat: isOver ? now + lifetime - longestLife : now,
+    iat: hasExpired ? now + lifetime - longestLife : now,
     exp: now + lifetime,
     auth_time: now - age,
     amr: factors === 2 ? ['pwd', 'otp'] : ['pwd'],
@@ -105,7 +105,7 @@ const issuerFrom = (options: TestKeysOptions = { publicUrl: '' }) => {
   return publicUrl.replace(/\/+$/, '')
 }
 
-/** Waits, but ends early when the signal aborts. The timer must not keep a finished test running. */
+/** Waits, and rejects if the signal aborts before. The timer must not keep a finished test running. */
 const pause = (milliseconds: number, signal: AbortSignal | null | undefined) =>
   new Promise<void>((resolve, reject) => {
     const timer: unknown = setTimeout(resolve, milliseconds)
@@ -114,9 +114,9 @@ const pause = (milliseconds: number, signal: AbortSignal | null | undefined) =>
   })
 
 /** Answers as the service does while no session ends: the whole list at once, and no news after as many seconds as it was asked to wait. */
-const noEndedSessions = async (asked: URLSearchParams, signal: AbortSignal | null | undefined) => {
-  const isWhole = !asked.has('after')
-  if (!isWhole) await pause(Number(asked.get('wait')) * 1000, signal)
+const noEndedSessions = async (query: URLSearchParams, signal: AbortSignal | null | undefined) => {
+  const isWhole = !query.has('after')
+  if (!isWhole) await pause(Number(query.get('wait')) * 1000, signal)
   return Response.json({ entries: [], cursor: 'none', complete: isWhole })
 }
 

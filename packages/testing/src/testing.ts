@@ -18,7 +18,7 @@ export type NewTestUser = {
   readonly email?: string
   readonly password?: string
   readonly name?: string
-  /** Groups that do not exist are added. */
+  /** Groups that do not exist are created. */
   readonly groups?: readonly string[]
   /** Whether the user has an authenticator app, whose codes `signIn` enters. */
   readonly twoStep?: boolean
@@ -104,7 +104,7 @@ const withLink = (mail: Omit<TestMail, 'link'>): TestMail => ({
 })
 
 /** Requests of one browser, each of which has to succeed. */
-const createVisit = (url: string) => {
+const createBrowser = (url: string) => {
   const { fetch, header, cookies } = createCookieFetch(url)
   const post = async (path: string, body: object, headers: Record<string, string> = {}) => {
     const answer = await fetch(path, {
@@ -116,12 +116,12 @@ const createVisit = (url: string) => {
     if (!answer.ok) throw new Error(`${path} was answered with ${answer.status}: ${text}`)
     return JSON.parse(text)
   }
-  /** Sends a request of the signed-in user, with a CSRF token. */
-  const act = async (path: string, body: object = {}) => {
+  /** For requests of a signed-in user. */
+  const postWithCsrfToken = async (path: string, body: object = {}) => {
     const { csrfToken } = await (await fetch('/api/auth/csrf-token')).json()
     return post(path, body, { 'x-csrf-token': csrfToken })
   }
-  return { post, act, session: (): TestSession => ({ cookie: header(), cookies: cookies(), fetch }) }
+  return { post, postWithCsrfToken, session: (): TestSession => ({ cookie: header(), cookies: cookies(), fetch }) }
 }
 
 type Service = Awaited<ReturnType<Program['startTestService']>>
@@ -141,7 +141,7 @@ const createSignIns = ({ url, now, advance }: Service) => {
 
   return {
     signIn: async ({ username, password, totpSecret }: Credentials): Promise<TestSession> => {
-      const { post, session } = createVisit(url)
+      const { post, session } = createBrowser(url)
       const { next } = await post('/api/auth/login', { username, password })
       if (next === 'second_factor' && totpSecret !== undefined)
         await post('/api/auth/second-factor', { code: await nextCode(totpSecret) })
@@ -150,10 +150,10 @@ const createSignIns = ({ url, now, advance }: Service) => {
     },
     /** Switches two-step sign-in on, and returns the secret of the app. */
     addApp: async (user: Credentials) => {
-      const visit = createVisit(url)
-      await visit.post('/api/auth/login', user)
-      const { secret } = await visit.act('/api/auth/totp')
-      await visit.act('/api/auth/totp/confirm', { code: await nextCode(secret) })
+      const browser = createBrowser(url)
+      await browser.post('/api/auth/login', user)
+      const { secret } = await browser.postWithCsrfToken('/api/auth/totp')
+      await browser.postWithCsrfToken('/api/auth/totp/confirm', { code: await nextCode(secret) })
       return String(secret)
     },
   }
@@ -168,7 +168,7 @@ export const startLatchkey = async (options: TestOptions = {}) => {
   const service = await (await loadProgram()).startTestService(settings)
   const { url, serviceKey, now, mails, close } = service
   const { signIn, addApp } = createSignIns(service)
-  let people = 0
+  let userCount = 0
 
   return {
     /** The URL of the service, which is its `PUBLIC_URL` too. */
@@ -177,12 +177,12 @@ export const startLatchkey = async (options: TestOptions = {}) => {
     serviceKey,
     addUser: async (given: NewTestUser = {}): Promise<TestUser> => {
       refuseUnknown(given, userNames, 'addUser')
-      people += 1
-      const username = given.username ?? `person-${people}`
+      userCount += 1
+      const username = given.username ?? `person-${userCount}`
       const { email = `${username}@example.com`, password = usualPassword, twoStep = false, ...rest } = given
-      const person = { username, email, password }
-      const { id } = await service.addUser({ ...rest, ...person })
-      return { id, ...person, totpSecret: twoStep ? await addApp({ username, password }) : undefined }
+      const credentials = { username, email, password }
+      const { id } = await service.addUser({ ...rest, ...credentials })
+      return { id, ...credentials, totpSecret: twoStep ? await addApp({ username, password }) : undefined }
     },
     signIn,
     /** All mails, newest first. */

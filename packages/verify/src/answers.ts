@@ -22,14 +22,14 @@ export const refusals = {
 } as const
 export type RefusalCode = keyof typeof refusals
 
-const retryLater = (status: number): Record<string, string> => (status === 503 ? { 'retry-after': '5' } : {})
+const retryHeaders = (status: number): Record<string, string> => (status === 503 ? { 'retry-after': '5' } : {})
 
 /** An answer for programs and scripts. */
 export const jsonAnswer = (code: RefusalCode, headers: Record<string, string> = {}): Answer => {
   const { status, ...words } = refusals[code]
   return {
     status,
-    headers: { ...noStore, 'content-type': 'application/json; charset=utf-8', ...retryLater(status), ...headers },
+    headers: { ...noStore, 'content-type': 'application/json; charset=utf-8', ...retryHeaders(status), ...headers },
     setCookies: [],
     body: JSON.stringify({ code, ...words }),
   }
@@ -42,7 +42,7 @@ export const pageAnswer = (status: number, title: string, content: string): Answ
     ...noStore,
     'content-type': 'text/html; charset=utf-8',
     'content-security-policy': policy,
-    ...retryLater(status),
+    ...retryHeaders(status),
   },
   setCookies: [],
   body: `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title><body style="font:1.1rem/1.5 system-ui;max-width:34rem;margin:3rem auto;padding:0 1rem"><h1>${title}</h1>${content}</html>`,

@@ -25,7 +25,7 @@ const maxPending = 1_000
  * network.
  */
 const pauses = { noAnswer: 1_000, wrongKey: 10 * 60_000 }
-const wrongKeyStatuses: Readonly<Record<number, string>> = {
+const wrongKeyProblems: Readonly<Record<number, string>> = {
   401: 'the service does not know the service key: add it, and send the service SIGHUP',
   403: 'the service key has no scope tokens:read',
 }
@@ -54,8 +54,8 @@ const stateOf = (serviceUrl: string, serviceKey: string) => {
   return state
 }
 
-/** Each service has its own memory, because the answers of one mean nothing to the guard of another. */
-const createMemories = () => {
+/** Each verifier has its own memory, because the answers of its service mean nothing to the guard of another service. */
+const createMemoryPerVerifier = () => {
   const memories = new WeakMap<Verifier, Memory>()
   return (verifier: Verifier) => {
     const memory = memories.get(verifier) ?? createMemory()
@@ -64,10 +64,10 @@ const createMemories = () => {
   }
 }
 
-const keep = <Value>(kept: Map<string, Value>, token: string, value: Value) => {
-  const [oldest] = kept.keys()
-  if (kept.size >= maxRemembered && oldest !== undefined) kept.delete(oldest)
-  kept.set(token, value)
+const remember = <Value>(memory: Map<string, Value>, token: string, value: Value) => {
+  const [oldest] = memory.keys()
+  if (memory.size >= maxRemembered && oldest !== undefined) memory.delete(oldest)
+  memory.set(token, value)
 }
 
 const refuse = (code: 'unknown_key' | 'unavailable'): Verification => ({ ok: false, code })
@@ -82,8 +82,8 @@ const readOptions = (options: ApplicationTokenOptions) => {
   return { serviceKey, applications }
 }
 
-/** Asks the service about a token, because these tokens carry no claims. */
-const createQuestion = (options: ApplicationTokenOptions) => {
+/** Returns a function that asks the service about a token, because these tokens carry no claims. */
+const createAsk = (options: ApplicationTokenOptions) => {
   const { serviceKey, applications } = readOptions(options)
   const headers = { authorization: `Bearer ${serviceKey}`, 'content-type': 'application/json' }
 
@@ -95,7 +95,7 @@ const createQuestion = (options: ApplicationTokenOptions) => {
     return isForUs && isAccessClaims(claims) && claims.iss === publicUrl ? verifiedOf(claims) : undefined
   }
 
-  const ask = async (token: string, { service }: Verifier): Promise<Verification> => {
+  const askNow = async (token: string, { service }: Verifier): Promise<Verification> => {
     const { serviceUrl, publicUrl, fetch, now, onProblem } = service
     const state = stateOf(serviceUrl, serviceKey)
     /** Pauses the questions. If many fail together, one is reported. A pause never gets shorter. */
@@ -107,7 +107,7 @@ const createQuestion = (options: ApplicationTokenOptions) => {
       const send = createBoundedFetch(fetch, limits)
       const body = JSON.stringify({ token })
       const { status, text } = await send(`${serviceUrl}/api/service/token`, headers, undefined, body)
-      const wrongKey = wrongKeyStatuses[status]
+      const wrongKey = wrongKeyProblems[status]
       state.isAccepted = status === 200 || (state.isAccepted && !wrongKey)
       if (status === 200) return userIn(text, publicUrl) ?? refuse('unknown_key')
       pauseFor(wrongKey ? pauses.wrongKey : 0, wrongKey ?? `the service answered with ${status}`)
@@ -117,13 +117,13 @@ const createQuestion = (options: ApplicationTokenOptions) => {
     return refuse('unavailable')
   }
 
-  /** Until the service has accepted the key, all other questions wait for the first one. */
+  /** Asks, but until the service has accepted the key, all other questions wait for the first one. */
   return async (token: string, verifier: Verifier): Promise<Verification> => {
     const { serviceUrl, now } = verifier.service
     const state = stateOf(serviceUrl, serviceKey)
     while (!state.isAccepted && state.firstQuestion) await state.firstQuestion
     if (now() < state.pausedUntil) return refuse('unavailable')
-    const asking = ask(token, verifier)
+    const asking = askNow(token, verifier)
     if (!state.isAccepted) state.firstQuestion = asking
     const answer = await asking
     if (state.firstQuestion === asking) state.firstQuestion = undefined
@@ -133,16 +133,16 @@ const createQuestion = (options: ApplicationTokenOptions) => {
 
 /** Checks tokens of applications, and remembers each answer for some seconds. */
 export const createApplicationTokens = (options: ApplicationTokenOptions) => {
-  const ask = createQuestion(options)
-  const memoryOf = createMemories()
+  const ask = createAsk(options)
+  const memoryOf = createMemoryPerVerifier()
 
   const askAndRemember = async (token: string, verifier: Verifier, memory: Memory) => {
     const answer = await ask(token, verifier)
     const until = verifier.service.now() + answerLifetime
-    if (answer.ok) keep(memory.good, token, { until, verified: answer })
+    if (answer.ok) remember(memory.good, token, { until, verified: answer })
     else if (answer.code === 'unknown_key') {
       memory.good.delete(token)
-      keep(memory.bad, token, until)
+      remember(memory.bad, token, until)
     }
     memory.underWay.delete(token)
     return answer
@@ -156,8 +156,8 @@ export const createApplicationTokens = (options: ApplicationTokenOptions) => {
     const isGood = good && now < Math.min(good.until, good.verified.expiresAt.getTime())
     if (isGood && !verifier.hasEnded(good.verified)) return good.verified
     if (now < (memory.bad.get(token) ?? 0)) return refuse('unknown_key')
-    const asked = memory.underWay.get(token)
-    if (asked) return asked
+    const pending = memory.underWay.get(token)
+    if (pending) return pending
     // A token that was good before is always asked about, so that random tokens cannot take its place.
     if (memory.underWay.size >= maxPending && !good) return refuse('unavailable')
     const asking = askAndRemember(token, verifier, memory)

@@ -1,26 +1,26 @@
 import type { Verified } from './claims.js'
 import type { Passed } from './guard.js'
 
-type Seen = { auth: Verified | undefined; by: object; isByBearer: boolean }
+type GuardResult = { auth: Verified | undefined; verifier: object; isByBearer: boolean }
 
 /** The result of the guard, by the framework's object for the request. */
-const seen = new WeakMap<object, Seen>()
+const guardResults = new WeakMap<object, GuardResult>()
 
 export const setAuth = (request: object, verifier: object, { auth, isByBearer }: Passed) =>
-  void seen.set(request, { auth, by: verifier, isByBearer })
+  void guardResults.set(request, { auth, verifier, isByBearer })
 
 /**
  * For a second guard on the same request: tokens that the first one has renewed are not renewed again. The result of another verifier
  * does not count, and neither does a bearer token, which the second guard may not accept.
  */
 export const earlierAuth = (request: object, verifier: object) => {
-  const found = seen.get(request)
-  return found?.by === verifier && !found.isByBearer ? found.auth : undefined
+  const found = guardResults.get(request)
+  return found?.verifier === verifier && !found.isByBearer ? found.auth : undefined
 }
 
-/** The user of a request that a guard has let through, or undefined if it has none and the guard is `optional`. */
+/** The user of a request that a guard has let through, or undefined if the request has none and the guard is `optional`. */
 export const optionalAuthOf = (request: object): Verified | undefined => {
-  const found = seen.get(request)
+  const found = guardResults.get(request)
   if (!found) throw new Error('No guard of @latchkey/verify has seen this request')
   return found.auth
 }

@@ -8,18 +8,18 @@ export type { ApplicationTokenOptions } from './application-tokens.js'
 export type { BearerCheck } from './guard.js'
 
 /** RFC 6750, 2.1. If there are two headers, Node keeps the first. If they were joined with a comma, neither counts. */
-const shape = /^Bearer +([\w.~+/-]+=*)$/i
+const bearerShape = /^Bearer +([\w.~+/-]+=*)$/i
 /** Finds bearer tokens with odd spaces, too: a request that means one must not be identified by its cookie. */
-const isMeantAsBearer = /(?:^|,)[^\w]*Bearer\b/i
+const bearerIntent = /(?:^|,)[^\w]*Bearer\b/i
 
 /** The token in the header, or an empty text if it has the wrong form. A header of another scheme, such as Basic, is ignored. */
 const tokenIn = (request: Incoming) => {
   const header = headerOf(request, 'authorization')
-  if (header === undefined || !isMeantAsBearer.test(header)) return undefined
-  return shape.exec(header)?.[1] ?? ''
+  if (header === undefined || !bearerIntent.test(header)) return undefined
+  return bearerShape.exec(header)?.[1] ?? ''
 }
 
-const refused: Answer = jsonAnswer('not_authenticated', { 'www-authenticate': 'Bearer error="invalid_token"' })
+const refusedAnswer: Answer = jsonAnswer('not_authenticated', { 'www-authenticate': 'Bearer error="invalid_token"' })
 
 const checkWith =
   (verify: (token: string, verifier: Verifier) => Promise<Verification>): BearerCheck =>
@@ -28,7 +28,7 @@ const checkWith =
     if (token === undefined) return undefined
     const verified = await verify(token, verifier)
     if (verified.ok) return verified
-    return { answer: verified.code === 'unavailable' ? jsonAnswer('unavailable') : refused }
+    return { answer: verified.code === 'unavailable' ? jsonAnswer('unavailable') : refusedAnswer }
   }
 
 /** Access tokens of Latchkey, as browsers have them in a cookie. */

@@ -21,8 +21,8 @@ const readText = async ({ body }: Response, maxBytes: number) => {
   }
 }
 
-/** Aborts with the first of these signals. `AbortSignal.any` would do it, but the edge runtime of Next 15 does not have it. */
-const abortWithFirst = (signals: readonly AbortSignal[]) => {
+/** A signal that aborts with the first of these. `AbortSignal.any` would do it, but the edge runtime of Next 15 does not have it. */
+const firstOf = (signals: readonly AbortSignal[]) => {
   const controller = new AbortController()
   const abort = () => controller.abort(signals.find(({ aborted }) => aborted)?.reason)
   for (const each of signals) each.addEventListener('abort', abort)
@@ -42,7 +42,7 @@ export const createBoundedFetch =
   (fetch: Fetch, { milliseconds, maxBytes }: Limits) =>
   async (url: string, headers: Record<string, string>, stop?: AbortSignal, body?: string) => {
     const timeout = AbortSignal.timeout(milliseconds)
-    const { signal, release } = abortWithFirst(stop ? [stop, timeout] : [timeout])
+    const { signal, release } = firstOf(stop ? [stop, timeout] : [timeout])
     try {
       const init = { headers, redirect: 'manual', signal } as const
       const response = await fetch(url, body === undefined ? init : { ...init, method: 'POST', body })

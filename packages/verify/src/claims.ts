@@ -42,7 +42,7 @@ export type Verified = {
   readonly secondFactorTime: Date | null
   /** The methods of proof: `pwd`, `otp`, `rec`, `passkey`, `provider`, `mail`. A later version may have more. */
   readonly amr: readonly string[]
-  /** The groups of the user, sorted. A change counts within two seconds if ended sessions are followed, otherwise with the next token. */
+  /** The groups of the user, sorted. A change counts within two seconds with the option `revocations`, otherwise with the next token. */
   readonly groups: readonly string[]
   readonly expiresAt: Date
   readonly claims: AccessClaims
@@ -60,7 +60,7 @@ const isId = (value: unknown) => typeof value === 'string' && uuid.test(value)
 /** Neither a control character nor half of a surrogate pair. */
 const cleanText = /^[^\p{Cc}\p{Cs}]+$/u
 const isText = (value: unknown) => typeof value === 'string' && value.length <= 512 && cleanText.test(value)
-const isMethods = (value: unknown) =>
+const isMethodList = (value: unknown) =>
   Array.isArray(value) &&
   value.length <= 16 &&
   value.every((method) => typeof method === 'string' && /^[a-z]{1,16}$/.test(method))
@@ -85,7 +85,7 @@ const checks: Record<keyof AccessClaims, (value: unknown) => boolean> = {
   email: isText,
   name: optional(isText),
   auth_time: isMoment,
-  amr: isMethods,
+  amr: isMethodList,
   mfa_time: optional(isMoment),
   groups: optional(isGroupList),
 }

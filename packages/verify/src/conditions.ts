@@ -5,7 +5,7 @@ export type ConditionOptions = {
   /** Asks for two factors. */
   factors?: 2
   /**
-   * The longest time since the user last proved who they are, such as `10m`: a number with `s`, `m`, `h` or `d`. With
+   * The longestAge time since the user last proved who they are, such as `10m`: a number with `s`, `m`, `h` or `d`. With
    * `factors: 2` it is the time since they last proved a second factor.
    */
   fresh?: string
@@ -34,21 +34,21 @@ const groupsIn = (group: ConditionOptions['group']) => {
   return groups
 }
 
-/** The conditions of a part of the application beyond a session. A wrong condition is an error at the start. */
+/** What a part of the application asks for beyond a session. A wrong condition is an error at the start. */
 export const conditionsOf = (options: ConditionOptions) => {
   const { factors, fresh, group } = options
   // An undefined condition may come from a missing environment variable, and would leave the part open.
   for (const name of ['group', 'fresh', 'factors'] as const)
     if (name in options && options[name] === undefined) throw new TypeError(`${name}: is undefined; leave it out`)
   if (factors !== undefined && factors !== 2) throw new TypeError('factors: must be 2')
-  const longest = secondsIn(fresh) * 1000
+  const longestAge = secondsIn(fresh) * 1000
   const groups = groupsIn(group)
   const query = new URLSearchParams({ ...(fresh && { fresh }), ...(factors && { factors: '2' }) }).toString()
   /** `provenAt` is in seconds. A token without this time is not fresh. */
   const isFresh = (provenAt: number | undefined, now: number) =>
-    fresh === undefined || now - (provenAt ?? 0) * 1000 <= longest
-  const isProven = ({ factors: proven, claims }: Verified, now: number) =>
-    proven >= (factors ?? 1) && isFresh(factors === 2 ? claims.mfa_time : claims.auth_time, now)
+    fresh === undefined || now - (provenAt ?? 0) * 1000 <= longestAge
+  const isProven = ({ factors: provenFactors, claims }: Verified, now: number) =>
+    provenFactors >= (factors ?? 1) && isFresh(factors === 2 ? claims.mfa_time : claims.auth_time, now)
   return {
     /** Whether the token is from a service that knew no groups, and so has none. */
     isOutdated: ({ claims }: Verified) => groups !== undefined && claims.groups === undefined,

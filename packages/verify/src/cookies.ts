@@ -1,6 +1,6 @@
 import { readCookieHeader } from '#contract/cookie-header.js'
 
-/** A request of the Fetch standard, or one of Node and the frameworks on it. */
+/** The headers of a request: of the Fetch standard, or of Node and the frameworks on it. */
 type AnyHeaders =
   | { get(name: string): string | null }
   | Readonly<Record<string, string | readonly string[] | undefined>>

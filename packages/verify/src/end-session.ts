@@ -15,15 +15,15 @@ class StillSignedIn extends Error {
   override readonly name = 'StillSignedIn'
 }
 
-const stillSignedIn = (status: number) =>
+const refusedError = (status: number) =>
   new StillSignedIn(`Latchkey answered with ${status} to the sign-out: the user is still signed in`)
-const withoutAnswer = (cause: unknown) =>
+const noAnswerError = (cause: unknown) =>
   new StillSignedIn(`Latchkey did not answer to the sign-out: ${reasonOf(cause)}. The user is still signed in`, {
     cause,
   })
 
-/** Says why a form was refused. `origin` is what a client has sent, so it is quoted and cut. */
-export const foreignForm = (origin: string | null, ownOrigin: string) =>
+/** Says why a form of another site was refused. `origin` is what a client has sent, so it is quoted and cut. */
+export const foreignFormMessage = (origin: string | null, ownOrigin: string) =>
   `signOut: a request from ${origin === null ? 'no page' : JSON.stringify(origin.slice(0, 200))} was refused: only a form of ${ownOrigin} (appUrl) may send it`
 
 const readCsrfToken = (text: string): string => {
@@ -35,34 +35,34 @@ const readCsrfToken = (text: string): string => {
  * Ends the session of a request at the service, and gives the lines that clear its cookies. The error `StillSignedIn` means that the
  * session goes on. Of the cookies only the two tokens are sent, with a CSRF secret that is used this once.
  */
-export const createSessionEnd = ({ service: { serviceUrl, fetch } }: Verifier) => {
+export const createEndSession = ({ service: { serviceUrl, fetch } }: Verifier) => {
   const ask = createBoundedFetch(fetch, limits)
   const end = async (request: AnyRequest, address: string | undefined): Promise<readonly string[]> => {
     const client = clientHeaders({ userAgent: headerOf(request, 'user-agent')?.slice(0, 256), address })
-    const sent = headerOf(request, 'cookie') ?? ''
+    const cookieHeader = headerOf(request, 'cookie') ?? ''
     // If a cookie came twice, both values are sent, and the service ends the session of each. Values that cannot be tokens are left
     // out, because they could make the request too long.
     const tokens = ['access_token', 'refresh_token'].flatMap((name) =>
-      everyValueOf(sent, name)
+      everyValueOf(cookieHeader, name)
         .filter((value) => tokenShape.test(value))
         .map((value) => `${name}=${value}`),
     )
     const cookie = tokens.join('; ')
-    const issued = await ask(`${serviceUrl}/api/auth/csrf-token`, { ...client, cookie })
-    if (issued.status !== 200) throw stillSignedIn(issued.status)
-    const secret = issued.headers.getSetCookie().find((line) => csrfSecret.test(line)) ?? ''
+    const csrfAnswer = await ask(`${serviceUrl}/api/auth/csrf-token`, { ...client, cookie })
+    if (csrfAnswer.status !== 200) throw refusedError(csrfAnswer.status)
+    const secret = csrfAnswer.headers.getSetCookie().find((line) => csrfSecret.test(line)) ?? ''
     const headers = {
       ...client,
       cookie: [...tokens, csrfSecret.exec(secret)?.[0]].join('; '),
       'content-type': 'application/json',
-      'x-csrf-token': readCsrfToken(issued.text),
+      'x-csrf-token': readCsrfToken(csrfAnswer.text),
     }
-    const ended = await ask(`${serviceUrl}/api/auth/logout`, headers, undefined, '{}')
-    if (ended.status !== 204) throw stillSignedIn(ended.status)
-    return ended.headers.getSetCookie().filter((line) => sessionCookie.test(line))
+    const logoutAnswer = await ask(`${serviceUrl}/api/auth/logout`, headers, undefined, '{}')
+    if (logoutAnswer.status !== 204) throw refusedError(logoutAnswer.status)
+    return logoutAnswer.headers.getSetCookie().filter((line) => sessionCookie.test(line))
   }
-  return (...of: Parameters<typeof end>) =>
-    end(...of).catch((error: unknown) => {
-      throw error instanceof StillSignedIn ? error : withoutAnswer(error)
+  return (...request: Parameters<typeof end>) =>
+    end(...request).catch((error: unknown) => {
+      throw error instanceof StillSignedIn ? error : noAnswerError(error)
     })
 }

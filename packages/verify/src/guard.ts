@@ -3,7 +3,7 @@ import type { Verified } from './claims.js'
 import { type ConditionOptions, conditionsOf, type Missing } from './conditions.js'
 import { type AnyRequest, headerOf, readCookie } from './cookies.js'
 import { type NamesOf, refuseUnknown } from './option-names.js'
-import { createReturningAddresses } from './redirects.js'
+import { createServicePages } from './redirects.js'
 import { createRenewal } from './renewal.js'
 import type { Verifier } from './verifier.js'
 
@@ -32,6 +32,7 @@ const optionNames: NamesOf<GuardOptions> = {
 export type Incoming = AnyRequest & {
   readonly method: string
   readonly path: string
+  /** The IP address of the client. */
   readonly address?: string | undefined
   /** The user, if another guard has let this request through before by its cookies. */
   readonly known?: Verified | undefined
@@ -41,7 +42,7 @@ export type Passed = {
   readonly auth: Verified | undefined
   /** Whether a bearer token identified the user. The next guard of the request may accept other tokens, so it checks again. */
   readonly isByBearer: boolean
-  /** Renewed tokens, and redirects that no longer count. They must be sent with the answer, which no cache may keep. */
+  /** Renewed tokens, and a cleared counter of redirects. They must be sent with the answer, which no cache may keep. */
   readonly setCookies: readonly string[]
 }
 type Identified = { outcome: 'known' | 'signed_out' | 'unavailable'; auth?: Verified; setCookies: readonly string[] }
@@ -59,7 +60,7 @@ const isNavigation = (request: Incoming) => {
 
 const isReading = ({ method }: Incoming) => method === 'GET' || method === 'HEAD'
 
-const unavailable = (request: Incoming) =>
+const unavailableAnswer = (request: Incoming) =>
   isNavigation(request)
     ? pageAnswer(503, 'Please try again', '<p>This page is not available at the moment. Try again in a minute.</p>')
     : jsonAnswer('unavailable')
@@ -70,14 +71,14 @@ const pauseWhileOutdated = 60_000
 /** The user of the request, with cookies if the tokens were renewed. */
 const createIdentify = (verifier: Verifier, isOutdated: (auth: Verified) => boolean) => {
   const renew = createRenewal(verifier)
-  let outdatedUntil = 0
+  let acceptOutdatedUntil = 0
   return async (request: Incoming): Promise<Identified> => {
     const verified = request.known ?? (await verifier.verify(request))
     if (!verified.ok && verified.code === 'unavailable') return { outcome: 'unavailable', setCookies: [] }
     const withoutRenewal: Identified = verified.ok
       ? { outcome: 'known', auth: verified, setCookies: [] }
       : { outcome: 'signed_out', setCookies: [] }
-    const isGood = verified.ok && (!isOutdated(verified) || verifier.service.now() < outdatedUntil)
+    const isGood = verified.ok && (!isOutdated(verified) || verifier.service.now() < acceptOutdatedUntil)
     if (isGood || (!verified.ok && verified.code === 'doubled')) return withoutRenewal
     const refreshToken = readCookie(headerOf(request, 'cookie'), 'refresh_token').value
     // HEAD changes nothing, and a program that sends it may not keep cookies.
@@ -87,7 +88,7 @@ const createIdentify = (verifier: Verifier, isOutdated: (auth: Verified) => bool
     if (renewed.outcome !== 'renewed')
       return verified.ok ? withoutRenewal : { outcome: renewed.outcome, setCookies: renewed.setCookies }
     // The service itself knows no groups, so it is not asked again with each request.
-    if (isOutdated(renewed.verified)) outdatedUntil = verifier.service.now() + pauseWhileOutdated
+    if (isOutdated(renewed.verified)) acceptOutdatedUntil = verifier.service.now() + pauseWhileOutdated
     return { outcome: 'known', auth: renewed.verified, setCookies: renewed.setCookies }
   }
 }
@@ -100,20 +101,20 @@ export const createGuard = (verifier: Verifier, options: GuardOptions = {}) => {
   if (bearer !== undefined && typeof bearer !== 'function')
     throw new TypeError('bearer: must be made by a function of @latchkey/verify/bearer')
   const { publicUrl, now, onProblem } = verifier.service
-  const addresses = createReturningAddresses(publicUrl, options.appUrl)
+  const servicePages = createServicePages(publicUrl, options.appUrl)
   const conditions = conditionsOf(options)
   const identify = createIdentify(verifier, conditions.isOutdated)
 
-  const signedOut = (request: Incoming) => {
+  const signedOutAnswer = (request: Incoming) => {
     if (!isNavigation(request)) return jsonAnswer('not_authenticated', bearer && { 'www-authenticate': 'Bearer' })
-    const login = addresses.returning('/login', request.path)
+    const login = servicePages.pageAddress('/login', request.path)
     const link = (text: string, target = '') => `<a href="${escapeHtml(login)}"${target}>${text}</a>`
     if (!isReading(request)) {
       const signIn = link('Sign in in a new tab', ' target="_blank"')
       return pageAnswer(401, 'Your entries were not sent', `<p>${signIn}, go back to this form and send it again.</p>`)
     }
-    const counter = addresses.redirects.count(headerOf(request, 'cookie'))
-    if (counter !== undefined) return redirect(login, [counter])
+    const counterCookie = servicePages.redirectCounter.nextCookie(headerOf(request, 'cookie'))
+    if (counterCookie !== undefined) return redirect(login, [counterCookie])
     onProblem(
       'a browser returns from the sign-in page without a session: see COOKIE_DOMAIN, or open both by one host name',
     )
@@ -124,29 +125,33 @@ export const createGuard = (verifier: Verifier, options: GuardOptions = {}) => {
     )
   }
 
-  const notEnough = (request: Incoming, { code, query }: Missing, isProgram: boolean) => {
+  const missingAnswer = (request: Incoming, { code, query }: Missing, isProgram: boolean) => {
     const page = `/step-up?${query}`
-    const headers = { 'x-auth-step-up': addresses.returning(page) }
+    const headers = { 'x-auth-step-up': servicePages.pageAddress(page) }
     if (isProgram) return jsonAnswer(code, headers)
-    if (isReading(request)) return redirect(addresses.returning(page, request.path))
+    if (isReading(request)) return redirect(servicePages.pageAddress(page, request.path))
     const { message } = refusals[code]
-    const link = `<a href="${escapeHtml(addresses.returning(page))}" target="_blank">Continue in a new tab</a>`
+    const link = `<a href="${escapeHtml(servicePages.pageAddress(page))}" target="_blank">Continue in a new tab</a>`
     const text = `<p>${message}. ${link}, then go back to this form and send it again.</p>`
     return pageAnswer(403, 'Your entries were not sent', text)
   }
 
   return async (request: Incoming): Promise<Decision> => {
-    const sent = await bearer?.(request, verifier)
-    if (sent && 'answer' in sent) return sent
-    const { outcome, auth, setCookies }: Identified = sent
-      ? { outcome: 'known', auth: sent, setCookies: [] }
+    const bearerResult = await bearer?.(request, verifier)
+    if (bearerResult && 'answer' in bearerResult) return bearerResult
+    const { outcome, auth, setCookies }: Identified = bearerResult
+      ? { outcome: 'known', auth: bearerResult, setCookies: [] }
       : await identify(request)
-    const answered = (answer: Answer) => ({ answer: { ...answer, setCookies: [...answer.setCookies, ...setCookies] } })
-    if (outcome === 'unavailable') return answered(unavailable(request))
-    if (outcome === 'signed_out' && !optional) return answered(signedOut(request))
+    const withCookies = (answer: Answer) => ({
+      answer: { ...answer, setCookies: [...answer.setCookies, ...setCookies] },
+    })
+    if (outcome === 'unavailable') return withCookies(unavailableAnswer(request))
+    if (outcome === 'signed_out' && !optional) return withCookies(signedOutAnswer(request))
     const missing = auth && conditions.missing(auth, now())
-    if (missing) return answered(notEnough(request, missing, sent !== undefined || !isNavigation(request)))
-    const forgotten = auth && !sent ? addresses.redirects.forget(headerOf(request, 'cookie')) : []
-    return { passed: { auth, setCookies: [...setCookies, ...forgotten], isByBearer: sent !== undefined } }
+    if (missing)
+      return withCookies(missingAnswer(request, missing, bearerResult !== undefined || !isNavigation(request)))
+    const clearedCounter =
+      auth && !bearerResult ? servicePages.redirectCounter.clearingCookies(headerOf(request, 'cookie')) : []
+    return { passed: { auth, setCookies: [...setCookies, ...clearedCounter], isByBearer: bearerResult !== undefined } }
   }
 }

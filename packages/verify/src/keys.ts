@@ -5,9 +5,9 @@ export type VerifyingKey = { readonly id: string; readonly key: CryptoKey }
 
 type KeyRefusal = 'bad_signature' | 'unknown_key' | 'unavailable'
 
-/** The keys of one algorithm: by a secret (`secret-keys`), or published ones (`published-keys`). */
+/** The keys of one algorithm: made from secrets (`secret-keys`), or published by the service (`published-keys`). */
 export type Keys = {
-  /** The key that has signed the token, or why it is refused. */
+  /** The key that has signed the token, or why the token is refused. */
   check(token: TokenText): Promise<VerifyingKey | KeyRefusal>
   /** Whether this key is still in use. It may have been withdrawn since it was found, also during a check. */
   holds(key: VerifyingKey): boolean

@@ -1,12 +1,12 @@
 import type { Verified } from './claims.js'
 import { type ConditionOptions, conditionsOf } from './conditions.js'
 import { type AnyRequest, headerOf, readCookie } from './cookies.js'
-import { createSessionEnd, foreignForm } from './end-session.js'
+import { createEndSession, foreignFormMessage } from './end-session.js'
 import { fetchGuard } from './fetch.js'
 import { headersWith, headersWithoutTokens, responseOf, uncached, withCookies } from './fetch-responses.js'
 import { createGuard, type GuardOptions } from './guard.js'
 import { type NamesOf, refuseUnknown } from './option-names.js'
-import { createReturningAddresses, createSignInUrl } from './redirects.js'
+import { createServicePages, createSignInUrl } from './redirects.js'
 import type { VerifierOptions } from './settings.js'
 import { sharedVerifier } from './shared-verifier.js'
 
@@ -58,7 +58,7 @@ const placeOf = (url: URL) => {
   return { isMarked: pairs.includes(signInMark), path: query === '' ? pathname : `${pathname}?${query}` }
 }
 
-const marked = (path: string) => `${path}${path.includes('?') ? '&' : '?'}${signInMark}`
+const withSignInMark = (path: string) => `${path}${path.includes('?') ? '&' : '?'}${signInMark}`
 
 /** The path that the proxy has written. Without a proxy, a client can send this header, so it is checked. */
 const readPath = (headers: AnyHeaders, ownOrigin: string) => {
@@ -66,24 +66,24 @@ const readPath = (headers: AnyHeaders, ownOrigin: string) => {
   return path !== null && URL.canParse(path, ownOrigin) ? placeOf(new URL(path, ownOrigin)) : undefined
 }
 
-/** Reads the options with the first request, and creates what depends on them. */
-const createOpening = (readOptions: () => NextOptions) => {
+/** Reads the options with the first request, and then creates what depends on them. */
+const createLazySetup = (readOptions: () => NextOptions) => {
   const open = () => {
     const { appUrl, addressOf, ...options } = readOptions()
     const { verifier, readyFor, close } = sharedVerifier(options, appUrl)
     const { publicUrl, onProblem } = verifier.service
-    const addresses = createReturningAddresses(publicUrl, appUrl)
+    const servicePages = createServicePages(publicUrl, appUrl)
     let hasWarned = false
     return {
       verifier,
       close,
       readyFor,
-      addresses,
+      servicePages,
       ownOrigin: new URL(appUrl ?? publicUrl).origin,
       guardOptions: appUrl === undefined ? {} : { appUrl },
       addressOf: (headers: AnyHeaders) => addressOf?.(headers) ?? undefined,
-      endSession: createSessionEnd(verifier),
-      /** Warns at once, and not only after a token has expired. Next tells a page neither its path nor that of the request. */
+      endSession: createEndSession(verifier),
+      /** Warns at once, and not only after a token has expired. The warning cannot name the path: Next does not tell a page its own. */
       warnOfMissingProxy: (request: AnyRequest) => {
         const { value } = readCookie(headerOf(request, 'cookie'), 'refresh_token')
         if (value === undefined || headerOf(request, pathHeader) !== undefined || hasWarned) return
@@ -94,34 +94,36 @@ const createOpening = (readOptions: () => NextOptions) => {
       },
     }
   }
-  let opened: ReturnType<typeof open> | undefined
-  const opening = () => {
-    opened ??= open()
-    return opened
+  let setup: ReturnType<typeof open> | undefined
+  return {
+    get: () => {
+      setup ??= open()
+      return setup
+    },
+    close: () => setup?.close(),
   }
-  return Object.assign(opening, { close: () => opened?.close() })
 }
 
-type Opening = ReturnType<typeof createOpening>
-type Opened = ReturnType<Opening>
+type LazySetup = ReturnType<typeof createLazySetup>
+type Setup = ReturnType<LazySetup['get']>
 
-/** Makes a guard with the first request, and keeps it. */
-const once = <Guard>(opening: Opening, make: (opened: Opened) => Guard) => {
-  let made: Guard | undefined
+/** Makes a guard with the first request, and keeps it. The returned function waits until the guard can decide. */
+const lazyGuard = <Guard>(lazySetup: LazySetup, make: (setup: Setup) => Guard) => {
+  let guard: Guard | undefined
   return async (headers: AnyHeaders) => {
-    const opened = opening()
-    made ??= make(opened)
-    await opened.readyFor(headers)
-    return { ...opened, guard: made }
+    const setup = lazySetup.get()
+    guard ??= make(setup)
+    await setup.readyFor(headers)
+    return { ...setup, guard }
   }
 }
 
 /** For server components, server actions and route handlers behind the proxy. */
-const createPages = (next: NextParts, opening: Opening) => {
+const createPages = (next: NextParts, lazySetup: LazySetup) => {
   const auth = async (): Promise<Verified | undefined> => {
     // `headers()` comes first: during a build, it tells Next that the page is made for each request.
     const request = { headers: await next.headers() }
-    const { verifier, readyFor, warnOfMissingProxy } = opening()
+    const { verifier, readyFor, warnOfMissingProxy } = lazySetup.get()
     warnOfMissingProxy(request)
     await readyFor(request.headers)
     const verified = await verifier.verify(request)
@@ -134,18 +136,18 @@ const createPages = (next: NextParts, opening: Opening) => {
     refuseUnknown(options, conditionNames, 'requireAuth')
     const conditions = conditionsOf(options)
     const found = await auth()
-    const { addresses, ownOrigin, verifier } = opening()
+    const { servicePages, ownOrigin, verifier } = lazySetup.get()
     const place = readPath(await next.headers(), ownOrigin)
     const { now } = verifier.service
-    const returning = (page: string) => addresses.returningUrl(page, place?.path ?? '/')
+    const pageUrl = (page: string) => servicePages.pageUrl(page, place?.path ?? '/')
     if (!found) {
       if (place?.isMarked)
         throw new Error('The proxy knows the user and the page does not: do both use the same options?')
       // The address has its origin, because Next would put its `basePath` in front of a path that already has it.
-      return next.redirect(place ? ownOrigin + marked(place.path) : returning('/login'))
+      return next.redirect(place ? ownOrigin + withSignInMark(place.path) : pageUrl('/login'))
     }
     const missing = conditions.missing(found, now())
-    return missing ? next.redirect(returning(`/step-up?${missing.query}`)) : found
+    return missing ? next.redirect(pageUrl(`/step-up?${missing.query}`)) : found
   }
   return { auth, requireAuth }
 }
@@ -154,26 +156,27 @@ const isDoubled = (request: Request) =>
   ['access_token', 'refresh_token'].some((name) => readCookie(headerOf(request, 'cookie'), name).isDoubled)
 
 const createProxy =
-  (next: NextParts, opening: Opening) =>
+  (next: NextParts, lazySetup: LazySetup) =>
   (options: ProxyOptions = {}) => {
     refuseUnknown(options, proxyNames, 'proxy')
     conditionsOf(options)
-    const guards = once(opening, ({ verifier, guardOptions }) => ({
-      asked: createGuard(verifier, { ...options, ...guardOptions }),
-      signIn: createGuard(verifier, { ...options, ...guardOptions, optional: false }),
+    const getGuard = lazyGuard(lazySetup, ({ verifier, guardOptions }) => ({
+      asConfigured: createGuard(verifier, { ...options, ...guardOptions }),
+      requiringUser: createGuard(verifier, { ...options, ...guardOptions, optional: false }),
     }))
     return async (request: Request): Promise<Response> => {
       const { method, url, headers } = request
-      const { guard, addressOf } = await guards(headers)
+      const { guard, addressOf } = await getGuard(headers)
       const { path, isMarked } = placeOf(new URL(url))
-      const decide = isMarked ? guard.signIn : guard.asked
+      const decide = isMarked ? guard.requiringUser : guard.asConfigured
       const decision = await decide({ method, path, headers, address: addressOf(headers) })
       if ('answer' in decision) return responseOf(decision.answer)
       const { auth, setCookies } = decision.passed
       // Cookies that came twice stay, so that a sign-out can end both sessions.
-      const sent = auth || isDoubled(request) ? headersWith(request, setCookies) : headersWithoutTokens(request)
-      sent.set(pathHeader, isMarked ? marked(path) : path)
-      const answer = next.goOn(sent)
+      const requestHeaders =
+        auth || isDoubled(request) ? headersWith(request, setCookies) : headersWithoutTokens(request)
+      requestHeaders.set(pathHeader, isMarked ? withSignInMark(path) : path)
+      const answer = next.goOn(requestHeaders)
       // Next lets every cache keep a static page, and this one is not for everyone.
       return withCookies(options.optional && !isMarked ? answer : uncached(answer), setCookies)
     }
@@ -185,13 +188,15 @@ type Handler<Incoming, Context> = (request: Incoming, auth: Verified, context: C
 type RouteContext<Context> = unknown extends Context ? [context?: Context] : [context: Context]
 
 const createRoute =
-  (opening: Opening) =>
+  (lazySetup: LazySetup) =>
   <Incoming extends Request, Context>(handler: Handler<Incoming, Context>, options: RouteOptions = {}) => {
     refuseUnknown(options, routeNames, 'route')
     conditionsOf(options)
-    const guards = once(opening, ({ verifier, guardOptions }) => fetchGuard(verifier, { ...options, ...guardOptions }))
+    const getGuard = lazyGuard(lazySetup, ({ verifier, guardOptions }) =>
+      fetchGuard(verifier, { ...options, ...guardOptions }),
+    )
     return async (request: Incoming, ...[context]: RouteContext<Context>): Promise<Response> => {
-      const { guard, addressOf } = await guards(request.headers)
+      const { guard, addressOf } = await getGuard(request.headers)
       const decision = await guard(request, addressOf(request.headers))
       if (!decision.goOn) return decision.response
       if (!decision.auth) throw new Error('A guard that is not optional has let a request through without a user')
@@ -218,13 +223,13 @@ class ForeignForm extends Error {
   readonly digest = 'NEXT_HTTP_ERROR_FALLBACK;403'
 }
 
-const createSignOut = (next: NextParts, opening: Opening) => async (): Promise<void> => {
+const createSignOut = (next: NextParts, lazySetup: LazySetup) => async (): Promise<void> => {
   const headers = await next.headers()
-  const { ownOrigin, endSession, addressOf, verifier } = opening()
+  const { ownOrigin, endSession, addressOf, verifier } = lazySetup.get()
   // Other hosts of the domain can send forms with the user's cookies, and a link sends no Origin at all.
   const origin = headers.get('origin')
   if (origin !== ownOrigin) {
-    const problem = foreignForm(origin, ownOrigin)
+    const problem = foreignFormMessage(origin, ownOrigin)
     // Next writes no such error into its log.
     verifier.service.onProblem(problem)
     throw new ForeignForm(problem)
@@ -269,13 +274,13 @@ export type Latchkey = {
 }
 
 export const createForNext = (next: NextParts, readOptions: () => NextOptions): Latchkey => {
-  const opening = createOpening(readOptions)
+  const lazySetup = createLazySetup(readOptions)
   return {
-    ...createPages(next, opening),
-    proxy: createProxy(next, opening),
-    route: createRoute(opening),
+    ...createPages(next, lazySetup),
+    proxy: createProxy(next, lazySetup),
+    route: createRoute(lazySetup),
     signInUrl: createSignInUrl(readOptions),
-    signOut: createSignOut(next, opening),
-    close: opening.close,
+    signOut: createSignOut(next, lazySetup),
+    close: lazySetup.close,
   }
 }

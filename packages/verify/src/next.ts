@@ -13,7 +13,7 @@ export const createLatchkey = (readOptions: () => NextOptions): Latchkey => crea
 const next: NextParts = {
   cookies,
   headers,
-  goOn: (sent) => NextResponse.next({ request: { headers: sent } }),
+  goOn: (requestHeaders) => NextResponse.next({ request: { headers: requestHeaders } }),
   // Next replaces this module by its name without the ending, which Node itself cannot find: a test of an application that only
   // imports this file does not need it.
   redirect: async (address) => (await import('next/navigation')).redirect(address),

@@ -38,14 +38,14 @@ const setAll = (response: NodeResponse, headers: unknown) => {
 export const carryCookies = (response: NodeResponse, setCookies: readonly string[]) => {
   if (setCookies.length === 0) return
   const writeHead = response.writeHead.bind(response) as (status: number, ...more: unknown[]) => unknown
-  const carrying = (status: number, ...more: unknown[]) => {
+  const writeHeadWithCookies = (status: number, ...more: unknown[]) => {
     Object.assign(response, { writeHead })
     setAll(response, more.at(-1))
     response.setHeader('cache-control', 'private, no-store')
     response.setHeader('set-cookie', [...linesOf(response.getHeader('set-cookie')), ...setCookies])
     return writeHead(status, ...more.filter((part) => typeof part === 'string'))
   }
-  Object.assign(response, { writeHead: carrying })
+  Object.assign(response, { writeHead: writeHeadWithCookies })
 }
 
 export const sendAnswer = (response: NodeResponse, { status, headers, setCookies, body }: Answer) => {

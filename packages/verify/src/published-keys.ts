@@ -11,6 +11,7 @@ const firstPause = 1_000
 const longestWait = 1_000
 const limits = { milliseconds: 5_000, maxBytes: 64 * 1024 }
 const maxKeys = 32
+/** How long keys are used, in seconds: if the service does not say, and at most. */
 const usualMaxAge = 300
 const longestMaxAge = 3_600
 
@@ -30,7 +31,7 @@ const keyIdIn = (header: string) => {
 type PublishedKey = VerifyingKey & { readonly x: string; readonly y: string }
 type PublishedKeys = ReadonlyMap<string, PublishedKey>
 
-/** A public key for ES256. Keys of other kinds are left out, and so are private ones. A known key stays the same object. */
+/** A list with the public key for ES256, or an empty one for a key of another kind or a private one. A known key stays the same object. */
 const importKey = async (jwk: unknown, known: PublishedKeys | undefined): Promise<PublishedKey[]> => {
   if (!isObject(jwk)) return []
   const { kty, crv, x, y, kid, alg = 'ES256', use = 'sig', d } = jwk
@@ -81,7 +82,7 @@ export const createPublishedKeys = ({ url, fetch, now, onProblem }: Options): Ke
     if (hadKeys && known.keys.size === 0) onProblem(noKeys(url))
   }
 
-  /** All callers share one request. After a failure, too, the next one waits for the pause. */
+  /** All callers share one request. During the pause after a request, also after a failed one, there is no other. */
   const loadOnce = () => {
     if (!underWay && now() - triedAt < (known?.keys.size ? pause : firstPause)) return undefined
     underWay ??= load()

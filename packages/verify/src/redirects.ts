@@ -4,54 +4,54 @@ import { addressOf } from './settings.js'
 /** The longest address to return to that the service accepts, in characters. */
 const longestReturnTo = 512
 
-/** A path of the application: `/` if the request line has anything else in its place. */
+/** `/` if the request target does not begin with a slash, such as `*` or a full URL. */
 const pathOf = (path: string) => (path.startsWith('/') ? path : '/')
 
-/** The pages of the service that send the user back afterwards. */
-export const createReturningAddresses = (publicUrl: string, appUrl: string = publicUrl) => {
+/** The addresses of pages of the service that send the user back to the application afterwards. */
+export const createServicePages = (publicUrl: string, appUrl: string = publicUrl) => {
   const application = new URL(addressOf('appUrl', appUrl)).origin
   const isSameHost = application === new URL(publicUrl).origin
-  const returnToOf = (path: string) => (isSameHost ? path : application + path)
+  const addressInApplication = (path: string) => (isSameHost ? path : application + path)
 
   /** If the address is too long, the query is dropped, and then the whole path. */
-  const returnTo = (path: string) =>
+  const shortReturnTo = (path: string) =>
     [pathOf(path), pathOf(path).replace(/\?.*/s, ''), '/']
-      .map(returnToOf)
+      .map(addressInApplication)
       .find(({ length }) => length <= longestReturnTo) ?? '/'
 
-  const returning = (page: string, path?: string) => {
+  const pageAddress = (page: string, path?: string) => {
     const address = isSameHost ? page : publicUrl + page
     if (path === undefined) return address
-    return `${address}${page.includes('?') ? '&' : '?'}returnTo=${encodeURIComponent(returnTo(path))}`
+    return `${address}${page.includes('?') ? '&' : '?'}returnTo=${encodeURIComponent(shortReturnTo(path))}`
   }
 
   return {
-    redirects: createRedirectCounter(application),
+    redirectCounter: createRedirectCounter(application),
     application,
-    /** `page` is a page of the service, and `path` one of the application. */
-    returning,
+    /** `page` is a page of the service, and `path` the page of the application to which the user returns. */
+    pageAddress,
     /** The address with its origin, because a framework may put something in front of a path. */
-    returningUrl: (page: string, path?: string) => new URL(returning(page, path), publicUrl).href,
+    pageUrl: (page: string, path?: string) => new URL(pageAddress(page, path), publicUrl).href,
   }
 }
 
-/** The path of a page of the application. Any other address, which may come from a request, gives the path of the start page. */
+/** The path of a page of the application. An address of another site, which may come from a request, gives the start page. */
 const pagePath = (address: string, origin: string) => {
   const url = URL.canParse(address, origin) ? new URL(address, origin) : undefined
   // A browser takes `//host` for another site.
   return url?.origin === origin ? `/${url.pathname.replace(/^\/+/, '')}${url.search}${url.hash}` : '/'
 }
 
-/** For links to the sign-in page. It does not ask the service, so a page that is made during a build can have such a link, too. */
+/** For links to the sign-in page. The service is not asked, so a page that is made during a build can have such a link, too. */
 export const createSignInUrl =
   (readOptions: () => { publicUrl: string; appUrl?: string }) =>
   (returnTo = '/'): string => {
     const { publicUrl, appUrl } = readOptions()
-    const { application, returningUrl } = createReturningAddresses(addressOf('publicUrl', publicUrl), appUrl)
-    return returningUrl('/login', pagePath(returnTo, application))
+    const { application, pageUrl } = createServicePages(addressOf('publicUrl', publicUrl), appUrl)
+    return pageUrl('/login', pagePath(returnTo, application))
   }
 
-/** So many redirects are allowed, because several old tabs that are opened at once are no loop. */
+/** As many as nine, because several old tabs that are opened at once are no loop. */
 const maxRedirects = 9
 
 /**
@@ -64,13 +64,14 @@ const createRedirectCounter = (appUrl: string) => {
   const name = `${isSecure ? '__Host-' : ''}latchkey_redirects`
   const attributes = `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
   return {
-    count: (cookies: string | undefined) => {
+    /** The `Set-Cookie` line that counts one more redirect. Undefined if there were too many, or if the cookie came twice. */
+    nextCookie: (cookies: string | undefined) => {
       const { value, isDoubled } = readCookie(cookies, name)
       const next = /^\d$/.test(value ?? '') ? Number(value) + 1 : 1
       return isDoubled || next > maxRedirects ? undefined : `${name}=${next}; Max-Age=10; ${attributes}`
     },
-    /** Clears the count after a request with a session: the redirects before it were no loop. */
-    forget: (cookies: string | undefined) =>
+    /** The `Set-Cookie` lines that clear the count after a request with a session: the redirects before it were no loop. */
+    clearingCookies: (cookies: string | undefined) =>
       readCookie(cookies, name).value === undefined ? [] : [`${name}=; Max-Age=0; ${attributes}`],
   }
 }

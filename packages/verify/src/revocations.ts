@@ -6,12 +6,12 @@ import { isObject } from './token-text.js'
 /** How long the service waits for news before it answers, in seconds, and how long we wait for that answer. */
 const wait = 25
 const limits = { milliseconds: (wait + 15) * 1000, maxBytes: 4 * 1024 * 1024 }
-/** An answer has at most so many entries. An answer with fewer is the last of the list. */
+/** An answer has at most so many entries. An answer with fewer entries is the last of the list. */
 const pageSize = 10_000
 
 const firstDelay = 500
 const longestDelay = 10_000
-const longestAsked = 60_000
+const longestRetryAfter = 60_000
 /** How long to wait after a refusal. A wrong key counts as a failed sign-in of this network, so asking often would lock its users out. */
 const delays: Readonly<Record<number, number>> = { 401: 10 * 60_000, 403: 60_000 }
 
@@ -42,7 +42,7 @@ const readAnswer = (text: string): Answer => {
 
 /** The problems that last until the operator changes the key. */
 const reasons: Readonly<Record<number, string>> = {
-  401: 'The service does not know the service key (401), or it has expired',
+  401: 'The service does not know the service key (401), or the key has expired',
   403: 'The service key needs the scope revocations:read (403)',
 }
 
@@ -52,7 +52,7 @@ class Refusal extends Error {
   constructor(status: number, retryAfter: string | null) {
     super(reasons[status] ?? `The service answered with ${status}`)
     this.isLasting = status in reasons
-    this.delay = delays[status] ?? Math.min(Number(retryAfter ?? 0) * 1000 || 0, longestAsked)
+    this.delay = delays[status] ?? Math.min(Number(retryAfter ?? 0) * 1000 || 0, longestRetryAfter)
   }
 }
 
@@ -104,8 +104,8 @@ export const followRevocations = ({ url, serviceKey, fetch, now, onProblem }: Op
       wait: isLoaded ? `${wait}` : '0',
     })
     const headers = { authorization: `Bearer ${serviceKey}`, accept: 'application/json' }
-    const { status, headers: answered, text } = await ask(`${url}?${question}`, headers, closing.signal)
-    if (status !== 200) throw new Refusal(status, answered.get('retry-after'))
+    const { status, headers: answerHeaders, text } = await ask(`${url}?${question}`, headers, closing.signal)
+    if (status !== 200) throw new Refusal(status, answerHeaders.get('retry-after'))
     const answer = readAnswer(text)
     for (const entry of answer.entries) list.add(entry)
     cursor = answer.cursor

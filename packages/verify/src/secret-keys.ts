@@ -1,7 +1,7 @@
 import type { Keys, VerifyingKey } from './keys.js'
 import { decodeBase64Url, encodeBase64Url, utf8 } from './token-text.js'
 
-const shortest = 64
+const shortestSecret = 64
 
 /** 32 bytes. Two bits of the last character are not used: only the spelling with both bits zero is accepted. */
 const signatureShape = /^[\w-]{42}[AEIMQUYcgkosw048]$/
@@ -10,7 +10,8 @@ const signatureShape = /^[\w-]{42}[AEIMQUYcgkosw048]$/
 const readSecrets = (given: string | readonly string[]) => {
   const secrets = (typeof given === 'string' ? given.split(',') : [...given]).map((secret) => secret.trim())
   for (const secret of secrets) {
-    if (secret.length < shortest) throw new TypeError(`secret: each secret must have at least ${shortest} characters`)
+    if (secret.length < shortestSecret)
+      throw new TypeError(`secret: each secret must have at least ${shortestSecret} characters`)
     // If a published key were used as a secret, anyone could sign tokens.
     if (/^-----BEGIN|"kty"/.test(secret)) throw new TypeError('secret: this is a key and no secret. Use jwks instead')
   }

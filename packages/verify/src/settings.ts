@@ -19,7 +19,7 @@ export type RevocationSettings = {
   serviceKey: string
   /** Default: `/api/service/revocations` of the service. */
   url?: string
-  /** Refuses or accepts tokens before the list was read for the first time. Default: `refuse`, which is a 503 in the middleware. */
+  /** What happens to tokens before the list was read for the first time. Default: `refuse`, which is a 503 in the middleware. */
   whileUnknown?: 'refuse' | 'accept'
   /** Refuses all tokens while the list is older than so many seconds. At least 60. Default: no limit. */
   maxAge?: number

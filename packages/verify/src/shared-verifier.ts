@@ -2,15 +2,15 @@ import { refuseFaults } from './option-names.js'
 import { faultOfAddress, faultsOfOptions, type VerifierOptions } from './settings.js'
 import { createVerifier, type Verifier } from './verifier.js'
 
-const place = Symbol.for('@latchkey/verify')
+const globalKey = Symbol.for('@latchkey/verify')
 const longestWait = 5_000
-const pause = 50
+const pollInterval = 50
 
-/** Ends when the list of ended sessions was read, and after five seconds at the latest. */
-const readOnce = async (verifier: Verifier) => {
+/** Waits until the list of ended sessions was read, for five seconds at most. */
+const waitForList = async (verifier: Verifier) => {
   const isMissing = () => verifier.revocations()?.loaded === false
-  for (let waited = 0; isMissing() && waited < longestWait; waited += pause)
-    await new Promise((resolve) => setTimeout(resolve, pause))
+  for (let waited = 0; isMissing() && waited < longestWait; waited += pollInterval)
+    await new Promise((resolve) => setTimeout(resolve, pollInterval))
 }
 
 type ReadableHeaders = { get(name: string): string | null }
@@ -27,7 +27,7 @@ export type SharedVerifier = {
 
 const open = (options: VerifierOptions) => {
   const verifier = createVerifier(options)
-  return { verifier, firstRead: readOnce(verifier), users: 0 }
+  return { verifier, firstRead: waitForList(verifier), handles: 0 }
 }
 
 /**
@@ -36,25 +36,25 @@ const open = (options: VerifierOptions) => {
  */
 export const sharedVerifier = (options: VerifierOptions, appUrl?: string): SharedVerifier => {
   refuseFaults([...faultsOfOptions(options, 'createLatchkey'), faultOfAddress('appUrl', appUrl)])
-  const shared: Map<string, ReturnType<typeof open>> = Reflect.get(globalThis, place) ?? new Map()
-  Reflect.set(globalThis, place, shared)
+  const shared: Map<string, ReturnType<typeof open>> = Reflect.get(globalThis, globalKey) ?? new Map()
+  Reflect.set(globalThis, globalKey, shared)
   // Each bundle has an `onProblem` of its own, with the same text. Only tests replace `fetch` and `now`, and a test shares no verifier.
   const isOfTest = Boolean(options.fetch ?? options.now)
   const key = isOfTest ? String(Math.random()) : JSON.stringify({ ...options, onProblem: String(options.onProblem) })
-  const known = shared.get(key) ?? open(options)
-  shared.set(key, known)
-  known.users += 1
+  const entry = shared.get(key) ?? open(options)
+  shared.set(key, entry)
+  entry.handles += 1
   let isOpen = true
-  /** Only the last user closes the verifier, because the others would no longer learn of ended sessions. */
+  /** Only the last handle closes the verifier, because the others would no longer learn of ended sessions. */
   const close = () => {
-    if (isOpen) known.users -= 1
+    if (isOpen) entry.handles -= 1
     isOpen = false
-    if (known.users > 0) return
+    if (entry.handles > 0) return
     shared.delete(key)
-    known.verifier.close()
+    entry.verifier.close()
   }
   const readyFor = async (headers: ReadableHeaders) => {
-    if (hasToken(headers)) await known.firstRead
+    if (hasToken(headers)) await entry.firstRead
   }
-  return { verifier: known.verifier, readyFor, close }
+  return { verifier: entry.verifier, readyFor, close }
 }

@@ -1,7 +1,7 @@
 import { pageAnswer } from './answers.js'
 import type { Verified } from './claims.js'
 import { conditionsOf } from './conditions.js'
-import { createSessionEnd, foreignForm } from './end-session.js'
+import { createEndSession, foreignFormMessage } from './end-session.js'
 import { responseOf, uncached, withCookies } from './fetch-responses.js'
 import { createGuard, type GuardOptions } from './guard.js'
 import { type NamesOf, refuseUnknown } from './option-names.js'
@@ -69,7 +69,8 @@ export type Latchkey = {
 
 const guardNames: NamesOf<SsrGuardOptions> = { factors: true, fresh: true, group: true, optional: true, bearer: true }
 
-const createOpening = (readOptions: () => SsrOptions) => {
+/** Reads the options with the first request, and then creates what depends on them. */
+const createLazySetup = (readOptions: () => SsrOptions) => {
   const open = () => {
     const { appUrl, ...options } = readOptions()
     const { verifier, readyFor, close } = sharedVerifier(options, appUrl)
@@ -79,20 +80,20 @@ const createOpening = (readOptions: () => SsrOptions) => {
       close,
       ownOrigin: new URL(appUrl ?? verifier.service.publicUrl).origin,
       guardOptions: appUrl === undefined ? {} : { appUrl },
-      endSession: createSessionEnd(verifier),
+      endSession: createEndSession(verifier),
     }
   }
-  let opened: ReturnType<typeof open> | undefined
+  let setup: ReturnType<typeof open> | undefined
   return {
-    open: () => {
-      opened ??= open()
-      return opened
+    get: () => {
+      setup ??= open()
+      return setup
     },
-    close: () => opened?.close(),
+    close: () => setup?.close(),
   }
 }
 
-type Opening = ReturnType<typeof createOpening>
+type LazySetup = ReturnType<typeof createLazySetup>
 
 const pathOf = (url: string) => {
   if (url.startsWith('/')) return url
@@ -103,13 +104,13 @@ const pathOf = (url: string) => {
 }
 
 const createPageGuard =
-  ({ open }: Opening): Latchkey['guard'] =>
+  ({ get: getSetup }: LazySetup): Latchkey['guard'] =>
   (options = {}) => {
     refuseUnknown(options, guardNames, 'guard')
     conditionsOf(options)
     let guard: ReturnType<typeof createGuard> | undefined
     return async ({ method, url, headers }, { url: pageUrl, isPage = false, address } = {}) => {
-      const { verifier, guardOptions, readyFor } = open()
+      const { verifier, guardOptions, readyFor } = getSetup()
       guard ??= createGuard(verifier, { ...options, ...guardOptions })
       await readyFor(headers)
       const get = (name: string) => (isPage && name === 'sec-fetch-mode' ? 'navigate' : headers.get(name))
@@ -117,32 +118,32 @@ const createPageGuard =
       if ('answer' in decision) return { goOn: false, response: responseOf(decision.answer) }
       const { auth, setCookies } = decision.passed
       const finish = (response: Response) => {
-        const carrying = withCookies(response, setCookies)
+        const withRenewedTokens = withCookies(response, setCookies)
         // The `cache-control` of the application stays.
-        return auth && !carrying.headers.has('cache-control') ? uncached(carrying) : carrying
+        return auth && !withRenewedTokens.headers.has('cache-control') ? uncached(withRenewedTokens) : withRenewedTokens
       }
       return { goOn: true, auth, finish, answerHeaders: finish(new Response()).headers }
     }
   }
 
-const notSignedOut = (status: number, text: string) =>
+const notSignedOutPage = (status: number, text: string) =>
   responseOf(pageAnswer(status, 'You are still signed in', `<p>${text}</p>`))
 
 const createSignOut =
-  ({ open }: Opening): Latchkey['signOut'] =>
+  ({ get: getSetup }: LazySetup): Latchkey['signOut'] =>
   async (request, { address } = {}) => {
-    const { verifier, ownOrigin, endSession } = open()
+    const { verifier, ownOrigin, endSession } = getSetup()
     // Other hosts of the domain can send forms with the user's cookies, and a link sends no Origin at all.
     if (request.method !== 'POST' || request.headers.get('origin') !== ownOrigin) {
-      verifier.service.onProblem(foreignForm(request.headers.get('origin'), ownOrigin))
-      return notSignedOut(403, 'This request does not come from a form of this site.')
+      verifier.service.onProblem(foreignFormMessage(request.headers.get('origin'), ownOrigin))
+      return notSignedOutPage(403, 'This request does not come from a form of this site.')
     }
     try {
       const setCookies = await endSession(request, address)
       return responseOf({ status: 303, headers: { location: '/', 'cache-control': 'no-store' }, setCookies, body: '' })
     } catch (error) {
       verifier.service.onProblem(`a session cannot be ended: ${reasonOf(error)}`)
-      return notSignedOut(503, 'Go back and try again in a minute.')
+      return notSignedOutPage(503, 'Go back and try again in a minute.')
     }
   }
 
@@ -151,11 +152,11 @@ const createSignOut =
  * not before, so a build needs no secret.
  */
 export const createLatchkey = (readOptions: () => SsrOptions): Latchkey => {
-  const opening = createOpening(readOptions)
+  const lazySetup = createLazySetup(readOptions)
   return {
-    guard: createPageGuard(opening),
+    guard: createPageGuard(lazySetup),
     signInUrl: createSignInUrl(readOptions),
-    signOut: createSignOut(opening),
-    close: opening.close,
+    signOut: createSignOut(lazySetup),
+    close: lazySetup.close,
   }
 }

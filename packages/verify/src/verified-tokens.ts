@@ -2,7 +2,7 @@ import type { Verified } from './claims.js'
 import type { VerifyingKey } from './keys.js'
 
 /** The claims of a token, and the key that proves them. */
-export type Proven = { readonly verified: Verified; readonly by: VerifyingKey }
+export type Proven = { readonly verified: Verified; readonly signedBy: VerifyingKey }
 
 /** The number of tokens in each half. A token with its claims takes about 4 KB, so both halves together stay under 8 MB. */
 const maxTokens = 1_000

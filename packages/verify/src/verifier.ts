@@ -23,7 +23,7 @@ export type VerifyRefusal =
   | 'not_yet_valid'
   /** The user signed out, or the session was ended in another way. */
   | 'ended'
-  /** The token cannot be checked now: keys or ended sessions were never read, or the list of these is too old. This is no sign-out. */
+  /** The token cannot be checked now, as the keys or the list of ended sessions were never read, or the list is too old. No sign-out. */
   | 'unavailable'
 
 export type Refused = { readonly ok: false; readonly code: VerifyRefusal; readonly user?: undefined }
@@ -66,18 +66,18 @@ const createTokenCheck = (settings: Settings, keys: ReturnType<typeof keysFor>, 
   const recall = async (token: string) => {
     await keys.refresh()
     const found = verifiedTokens.find(token)
-    return found && keys.holds(found.by) ? found : undefined
+    return found && keys.holds(found.signedBy) ? found : undefined
   }
 
   const checkText = async (token: string): Promise<Proven | Refused> => {
     const text = splitToken(token)
     if (!text) return refuse('malformed')
-    const by = await keys.check(text)
-    if (typeof by === 'string') return refuse(by)
+    const signedBy = await keys.check(text)
+    if (typeof signedBy === 'string') return refuse(signedBy)
     const claims = readObject(text.payload)
     if (!claims || !isAccessClaims(claims)) return refuse('bad_claims')
     if (claims.iss !== publicUrl || claims.aud !== publicUrl) return refuse('wrong_issuer')
-    return { verified: verifiedOf(claims), by }
+    return { verified: verifiedOf(claims), signedBy }
   }
 
   return async (token: string | undefined): Promise<Verification> => {
@@ -85,9 +85,9 @@ const createTokenCheck = (settings: Settings, keys: ReturnType<typeof keysFor>, 
     const known = await recall(token)
     const checked = known ?? (await checkText(token))
     if ('code' in checked) return checked
-    const { verified, by } = checked
+    const { verified, signedBy } = checked
     // No `await` follows, so a key that was withdrawn during the check is noticed here.
-    if (!keys.holds(by)) return refuse('unknown_key')
+    if (!keys.holds(signedBy)) return refuse('unknown_key')
     const refusal = refusalNow(verified.claims)
     if (refusal) return refuse(refusal)
     if (!known) verifiedTokens.remember(token, checked)
