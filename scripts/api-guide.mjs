@@ -45,8 +45,8 @@ ${groups.join('\n\n')}
 
 ## OpenID Connect
 
-For [applications](applications.md) that sign their users in here. The standards describe these requests, so they are not in openapi.json;
-without an application they are 404. A program finds them by the first.
+For [applications](applications.md) that sign their users in here. The standards describe these requests, so they are not in openapi.json.
+While there is no application they answer 404. The first of them tells a program the addresses of the others.
 
 | request | what it does |
 |---|---|
@@ -61,7 +61,7 @@ without an application they are 404. A program finds them by the first.
 
 ## Limiters
 
-How much is allowed, and of what. A request above it gets 429, unless the line says otherwise.
+How much is allowed, and of what. A request above the limit gets 429, unless its line says otherwise.
 
 | limiter | limit | counts |
 |---|---|---|

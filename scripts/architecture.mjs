@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { readModule } from './architecture/modules.mjs'
-import { emptyRings, findings } from './architecture/rules.mjs'
+import { emptyRings, findingsIn } from './architecture/rules.mjs'
 import { filesBelow } from './publish.mjs'
 
 const home = fileURLToPath(new URL('..', import.meta.url))
@@ -23,7 +23,7 @@ const readModules = async () => {
 
 if (argv[1] && realpathSync(argv[1]) === fileURLToPath(import.meta.url)) {
   const modules = await readModules()
-  const lines = findings(modules)
+  const lines = findingsIn(modules)
   for (const line of lines) console.log(line)
   console.log(`${modules.length} files, ${lines.length} findings`)
   const ringsWithoutFiles = emptyRings(modules)

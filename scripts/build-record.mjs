@@ -42,26 +42,26 @@ export const createBuildRecord = (home) => {
   }
 
   /** A hash of what a build reads. It is taken before the build, so that the next build sees what changed during this one. */
-  const inputs = async () => {
+  const hashInputs = async () => {
     const paths = (await pathsBelow(inputFolders)).filter(isInput)
     return hashOf([...paths, ...inputFiles], home, process.version, process.platform, process.arch)
   }
 
-  const outputs = async () => hashOf((await pathsBelow(outputFolders)).filter(isOutput))
+  const hashOutputs = async () => hashOf((await pathsBelow(outputFolders)).filter(isOutput))
 
   return {
-    inputs,
+    hashInputs,
 
-    /** @param {string} before what `inputs` returned before the build */
-    write: async (before) => {
+    /** @param {string} inputHash what `hashInputs` returned before the build */
+    write: async (inputHash) => {
       // If the record cannot be written, the next build does its work again.
-      await replace(record, Buffer.from(`${before} ${await outputs()}\n`)).catch(() => false)
+      await replace(record, Buffer.from(`${inputHash} ${await hashOutputs()}\n`)).catch(() => false)
     },
 
     /** Whether the last build read what is there now, and what it wrote is still there. */
     isCurrent: async () => {
       const recorded = await readFile(record, 'utf8').catch(() => '')
-      return recorded !== '' && recorded === `${await inputs()} ${await outputs()}\n`
+      return recorded !== '' && recorded === `${await hashInputs()} ${await hashOutputs()}\n`
     },
   }
 }

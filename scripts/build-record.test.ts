@@ -13,7 +13,7 @@ beforeEach(async () => {
   home = await mkdtemp(join(tmpdir(), 'latchkey-record-'))
   for (const path of ['src/a.ts', 'dist/a.js', 'packages/one/src/b.ts', 'packages/one/dist/b.js']) await put(path, path)
   const record = createBuildRecord(home)
-  await record.write(await record.inputs())
+  await record.write(await record.hashInputs())
 })
 afterEach(() => rm(home, { recursive: true, force: true }))
 
@@ -36,7 +36,7 @@ it.each([
 
 it('a build is needed after a change that came while the last one ran', async () => {
   const record = createBuildRecord(home)
-  const before = await record.inputs()
+  const before = await record.hashInputs()
   await put('src/a.ts', 'changed in the meantime')
   await record.write(before)
   expect(await isCurrent()).toBe(false)

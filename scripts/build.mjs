@@ -18,14 +18,14 @@ const record = createBuildRecord(home)
 /** @returns {Promise<number>} how many files changed */
 export const build = async () => {
   await writeLanguageLists()
-  const inputs = await record.inputs()
-  // Compiled modules make the template and the list of passwords, so they come after the program.
-  const program = async () => {
+  const inputHash = await record.hashInputs()
+  // Compiled modules make the template and the list of passwords, so these two come after the program.
+  const buildProgramAndData = async () => {
     const changes = await buildProgram()
     return changes + sumOf(await Promise.all([buildEmbeddedTemplate(), buildCommonPasswords()]))
   }
-  const changes = sumOf(await Promise.all([program(), buildPages(), buildPackages()]))
-  await record.write(inputs)
+  const changes = sumOf(await Promise.all([buildProgramAndData(), buildPages(), buildPackages()]))
+  await record.write(inputHash)
   return changes + Number(await writeBuildInfo())
 }
 

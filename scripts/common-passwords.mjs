@@ -10,7 +10,7 @@ import { replace } from './publish.mjs'
 
 const dist = fileURLToPath(new URL('../dist', import.meta.url))
 const file = join(dist, 'common-passwords')
-const stamp = `${file}.version`
+const versionFile = `${file}.version`
 const { resolve } = createRequire(import.meta.url)
 
 /** The lists of leaked passwords. Each begins with the most used ones. */
@@ -31,7 +31,7 @@ export const linesOf = ({ name, path }) => {
   return text.toString('utf8').replaceAll('\r\n', '\n').split('\n')
 }
 
-const versions = () =>
+const listVersions = () =>
   lists.map(({ name }) => `${name}@${JSON.parse(readFileSync(resolve(`${name}/package.json`), 'utf8')).version}`)
 
 const load = (/** @type {string} */ path) => import(pathToFileURL(join(dist, `modules/${path}.js`)).href)
@@ -67,13 +67,13 @@ const readSections = async () => {
 
 /** @returns {Promise<boolean>} whether the file was made again */
 export const buildCommonPasswords = async () => {
-  const maker = [...versions(), `format ${format}`].join(' ')
-  if (existsSync(file) && existsSync(stamp) && readFileSync(stamp, 'utf8').trim() === maker) return false
+  const version = [...listVersions(), `format ${format}`].join(' ')
+  if (existsSync(file) && existsSync(versionFile) && readFileSync(versionFile, 'utf8').trim() === version) return false
   const { encodeHashedWords } = await load('domain/passwords/hashed-words')
   const bytes = encodeHashedWords(await readSections())
-  // The stamp is removed first and written last, so that two builds at once leave no stamp beside a file that is not complete.
-  await rm(stamp, { force: true })
+  // The version is removed first and written last, so that two builds at once leave no version beside a file that is not complete.
+  await rm(versionFile, { force: true })
   await replace(file, bytes)
-  await replace(stamp, Buffer.from(`${maker}\n`))
+  await replace(versionFile, Buffer.from(`${version}\n`))
   return true
 }

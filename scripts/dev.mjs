@@ -73,8 +73,8 @@ const end = async () => {
 process.on('SIGINT', () => void end())
 process.on('SIGTERM', () => void end())
 
-for (const place of watchedPaths) {
-  if (existsSync(place)) watch(place, { recursive: true }, (_event, name) => onChange(name ?? place))
+for (const path of watchedPaths) {
+  if (existsSync(path)) watch(path, { recursive: true }, (_event, name) => onChange(name ?? path))
 }
 work = work.then(reload).catch(showFault)
 await work

@@ -46,14 +46,14 @@ const { document: withPrograms } = await readApi((folder) => ({ SERVICE_KEYS_FIL
 const languageNames = new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(
   languages.map((/** @type {string} */ language) => languageName(language, 'en')),
 )
-const looks = await readFile(new URL('docs/looks-and-words.md', root), 'utf8')
+const looksGuide = await readFile(new URL('docs/looks-and-words.md', root), 'utf8')
 
 const files = {
   'docs/configuration.md': configurationGuide(),
   '.env.example': environmentExample(),
   'docs/api.md': apiGuide(routes, limiters, settings),
   'docs/account-changes.md': accountChangesGuide(accountChangeTable),
-  'docs/looks-and-words.md': looks.replace(/(?<=Pages are in ).*(?=, by the browser's language)/, languageNames),
+  'docs/looks-and-words.md': looksGuide.replace(/(?<=Pages are in ).*(?=, by the browser's language)/, languageNames),
   'docs/openapi.json': `${compactJson(document)}\n`,
   'docs/openapi-admin.json': `${compactJson(partOf(withAdministrators, forAdministrators))}\n`,
   'docs/openapi-service.json': `${compactJson(partOf(withPrograms, forPrograms))}\n`,

@@ -1,5 +1,5 @@
 // Packs an embedded database with all migrations into dist/, so that the first start unpacks it instead of creating one in several
-// seconds. It is packed again only if PGlite's version, our parameters or a migration change. It needs the compiled src/.
+// seconds. It is packed again only if PGlite's version, our parameters or a migration change. This script needs the compiled src/.
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
@@ -16,16 +16,17 @@ const dist = fileURLToPath(new URL('../dist', import.meta.url))
 const file = join(dist, 'embedded-template.tar.gz')
 const moduleUrl = (/** @type {string} */ name) => pathToFileURL(join(dist, 'modules/platform/database', name)).href
 const migrations = fileURLToPath(new URL('../migrations', import.meta.url))
-const stamp = join(dist, 'embedded-template.version')
+const versionFile = join(dist, 'embedded-template.version')
 
-const installedVersion = () => {
+const pgliteVersion = () => {
   const entry = createRequire(import.meta.url).resolve('@electric-sql/pglite')
   return JSON.parse(readFileSync(join(dirname(entry), '../package.json'), 'utf8')).version
 }
 
-const readMaker = async () => {
+/** The version of the template names all that it is made of. */
+const readVersion = async () => {
   const { initdbParameters } = await import(moduleUrl('pglite-directory.js'))
-  return { parameters: initdbParameters, maker: [installedVersion(), ...initdbParameters, sumOfMigrations()].join(' ') }
+  return { parameters: initdbParameters, version: [pgliteVersion(), ...initdbParameters, sumOfMigrations()].join(' ') }
 }
 
 const sumOfMigrations = () => {
@@ -34,8 +35,8 @@ const sumOfMigrations = () => {
   return sum.digest('hex').slice(0, 16)
 }
 
-const isUpToDate = (/** @type {string} */ maker) =>
-  existsSync(file) && existsSync(stamp) && readFileSync(stamp, 'utf8').trim() === maker
+const isUpToDate = (/** @type {string} */ version) =>
+  existsSync(file) && existsSync(versionFile) && readFileSync(versionFile, 'utf8').trim() === version
 
 /**
  * Packs the template in a process of its own, beside the rest of the build. Without the optimising compiler (`--liftoff-only`) it takes
@@ -43,7 +44,7 @@ const isUpToDate = (/** @type {string} */ maker) =>
  * @returns {Promise<boolean>} whether the template was packed again
  */
 export const buildEmbeddedTemplate = async () => {
-  if (isUpToDate((await readMaker()).maker)) return false
+  if (isUpToDate((await readVersion()).version)) return false
   await promisify(execFile)(process.execPath, ['--liftoff-only', fileURLToPath(import.meta.url)])
   return true
 }
@@ -83,7 +84,7 @@ const applyMigrations = async (client) => {
 
 const pack = async () => {
   fixTimeAndRandomBytes()
-  const { parameters, maker } = await readMaker()
+  const { parameters, version } = await readVersion()
   const { PGlite } = await import('@electric-sql/pglite')
   const database = await PGlite.create('memory://', { initDbStartParams: parameters })
   await applyMigrations(database)
@@ -92,10 +93,10 @@ const pack = async () => {
   await database.close()
   const packed = gzipSync(Buffer.from(await archive.arrayBuffer()), { level: 6 })
   await mkdir(dist, { recursive: true })
-  // The stamp is removed first and written last, so that two builds at once leave no stamp beside a file that is not complete.
-  await rm(stamp, { force: true })
+  // The version is removed first and written last, so that two builds at once leave no version beside a file that is not complete.
+  await rm(versionFile, { force: true })
   await replace(file, packed)
-  await replace(stamp, Buffer.from(`${maker}\n`))
+  await replace(versionFile, Buffer.from(`${version}\n`))
 }
 
 if (argv[1] && realpathSync(argv[1]) === fileURLToPath(import.meta.url)) await pack()

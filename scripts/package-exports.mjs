@@ -25,13 +25,13 @@ const tableOf = async (name, folder, entries) => {
     const file = join(home, 'packages', folder, 'dist', entry)
     const [values, all] = await Promise.all([exportsOf(`${file}.js`), exportsOf(`${file}.d.ts`)])
     const types = all.filter((each) => !values.includes(each))
-    return `| \`${specifierOf(name, entry)}\` | ${codes(values)} | ${codes(types)} |`
+    return `| \`${specifierOf(name, entry)}\` | ${codeList(values)} | ${codeList(types)} |`
   })
   return ['| import | values | types |', '|---|---|---|', ...(await Promise.all(rows))].join('\n')
 }
 
 /** @param {string[]} names */
-const codes = (names) => names.map((name) => `\`${name}\``).join(', ')
+const codeList = (names) => names.map((name) => `\`${name}\``).join(', ')
 
 /** @param {string} file */
 const exportsOf = async (file) => {

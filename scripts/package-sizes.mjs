@@ -27,8 +27,11 @@ for (const each of await readPackages()) {
     const files = await bundlePackage({ ...each, entries: [entry] }, { minify: true })
     const size = files.reduce((sum, { contents }) => sum + gzipSync(contents, { level: 9 }).length, 0)
     const budget = budgets[each.name]?.[entry]
-    const says = budget === undefined ? 'has no budget in scripts/package-sizes.mjs' : `may have ${budget}`
-    lines.push({ text: `${each.name} ${entry}: ${size} bytes, ${says}`, fits: budget !== undefined && size <= budget })
+    const allowance = budget === undefined ? 'has no budget in scripts/package-sizes.mjs' : `may have ${budget}`
+    lines.push({
+      text: `${each.name} ${entry}: ${size} bytes, ${allowance}`,
+      fits: budget !== undefined && size <= budget,
+    })
   }
 }
 for (const { text } of lines) console.log(text)

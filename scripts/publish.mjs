@@ -3,8 +3,9 @@ import { mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/
 import { dirname, join, relative } from 'node:path'
 
 /**
- * Makes `folder` contain exactly `files`, and other files that `isKept`. Files that are up to date are not written, and each change is a
- * rename. So two builds may run at once, or beside a running service, or on a read-only folder that is up to date.
+ * Makes `folder` contain exactly `files`, and of the other files those for which `isKept` is true. Files that are up to date are not
+ * written, and each change is a rename. So two builds may run at once, or beside a running service, or on a read-only folder that is up
+ * to date.
  * @param {{ folder: string, files: Map<string, Uint8Array>, isKept?: (path: string) => boolean }} wanted
  * @returns {Promise<number>} how many files changed
  */

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { parseSync } from 'vite'
-import { shapeOf, shapeTaken } from './parts.mjs'
+import { shapeOf, shapeOfParameters } from './parts.mjs'
 import { readRows } from './rows.mjs'
 import { childrenOf, functionsIn, isFunction, isNode, listIn, nameIn, walk } from './syntax.mjs'
 
@@ -16,11 +16,12 @@ import { childrenOf, functionsIn, isFunction, isNode, listIn, nameIn, walk } fro
  */
 /** An import of Node, or of a package. @typedef {{ name: string, line: number }} OutsideImport */
 /**
- * What a factory takes, and how many functions it returns: `own` ones, and those of the factories that it spreads, without `left`
- * of them. @typedef {{ name: string, line: number, takes: Shape, own: number, spreads: { factory: string, left: number }[] }}
+ * What a factory takes, and how many functions it returns: `own` ones, and those of each factory that it spreads, less the number
+ * `omitted`. @typedef {{ name: string, line: number, takes: Shape, own: number, spreads: { factory: string, omitted: number }[] }}
  * Factory
  */
 /**
+ * A file of ours. Each list of numbers has the lines at which something stands.
  * @typedef {{ path: string, lines: number, imports: Import[], outsideImports: OutsideImport[], functions: FunctionSize[],
  * defaultExports: number[], environmentReads: number[], requests: number[], sessionBegins: number[], rowsGivenAway: number[],
  * rowExports: string[], types: Record<string, Shape>, factories: Factory[], tupleDeclarations: number[], literalSpreads: number[]
@@ -38,7 +39,7 @@ export const readModule = (path, text) => {
   const { program, errors } = parseSync(path, text)
   if (errors[0]) throw new Error(`${path}: ${errors[0].message}`)
   const root = /** @type {Node} */ (/** @type {unknown} */ (program))
-  const lineAt = createLines(text)
+  const lineAt = createLineFinder(text)
   const rows = readRows(root)
   /** @type {Module} */
   const module = {
@@ -59,7 +60,7 @@ export const readModule = (path, text) => {
     literalSpreads: [],
   }
   walk(root, undefined, (node, parent) => {
-    const specifier = importedBy(node)
+    const specifier = specifierIn(node)
     const target = specifier === undefined ? undefined : targetOf(path, specifier)
     if (specifier !== undefined && target !== undefined)
       module.imports.push(readImport(node, { specifier, target, line: lineAt(node.start) }))
@@ -68,7 +69,7 @@ export const readModule = (path, text) => {
     if (readsEnvironment(node)) module.environmentReads.push(lineAt(node.start))
     if (sendsRequest(node)) module.requests.push(lineAt(node.start))
     if (beginsSession(node)) module.sessionBegins.push(lineAt(node.start))
-    if (isFunction(node)) module.functions.push(measure(node, parent, lineAt))
+    if (isFunction(node)) module.functions.push(measureFunction(node, parent, lineAt))
     if (isFactory(node)) module.factories.push(measureFactory(node, module.types, lineAt))
     if (isTupleDeclaration(node)) module.tupleDeclarations.push(lineAt(node.start))
     if (isLiteralSpread(node)) module.literalSpreads.push(lineAt(node.start))
@@ -77,7 +78,7 @@ export const readModule = (path, text) => {
 }
 
 /** Finds the line of an offset, counted from 1. @type {(text: string) => (offset: number) => number} */
-const createLines = (text) => {
+const createLineFinder = (text) => {
   const ends = [...text.matchAll(/\n/g)].map(({ index }) => index)
   return (offset) => {
     let low = 0
@@ -92,7 +93,7 @@ const createLines = (text) => {
 }
 
 /** @type {(node: Node, parent: Node | undefined, lineAt: (offset: number) => number) => FunctionSize} */
-const measure = (node, parent, lineAt) => {
+const measureFunction = (node, parent, lineAt) => {
   const linesOf = (/** @type {Node} */ { start, end }) => lineAt(end) - lineAt(start) + 1
   const lines = linesOf(node)
   // The first line of an inner function counts for the outer function, which names it in that line.
@@ -127,11 +128,11 @@ const measureFactory = (node, types, lineAt) => {
       ? statements.findLast(({ type }) => type === 'ReturnStatement')?.argument
       : (body.expression ?? body)
   const properties = isNode(returned) && returned.type === 'ObjectExpression' ? listIn(returned.properties) : []
-  const spreads = properties.flatMap((property) => spreadOf(property, statements))
+  const spreads = properties.flatMap((property) => spreadsOf(property, statements))
   return {
     name: nameIn(node.id) ?? '',
     line: lineAt(node.start),
-    takes: shapeTaken(listIn(factory.params), types),
+    takes: shapeOfParameters(listIn(factory.params), types),
     own: properties.length - spreads.length,
     spreads,
   }
@@ -139,17 +140,17 @@ const measureFactory = (node, types, lineAt) => {
 
 // ...createA(), ...a after const a = createA(), and ...a after const { b, ...a } = createA().
 /** @type {(property: Node, statements: Node[]) => Factory['spreads']} */
-const spreadOf = ({ type, argument }, statements) => {
+const spreadsOf = ({ type, argument }, statements) => {
   if (type !== 'SpreadElement') return []
-  const called = factoryCalledBy(argument)
-  if (called !== undefined) return [{ factory: called, left: 0 }]
+  const calledFactory = factoryCalledBy(argument)
+  if (calledFactory !== undefined) return [{ factory: calledFactory, omitted: 0 }]
   return statements
     .flatMap(({ declarations }) => listIn(declarations))
     .flatMap(({ id, init }) => {
       const factory = factoryCalledBy(init)
       const keys = isNode(id) ? listIn(id.properties) : []
-      const isMeant = [id, ...keys.map((key) => key.argument)].some((each) => nameIn(each) === nameIn(argument))
-      return factory !== undefined && isMeant ? [{ factory, left: Math.max(0, keys.length - 1) }] : []
+      const isSpreadValue = [id, ...keys.map((key) => key.argument)].some((each) => nameIn(each) === nameIn(argument))
+      return factory !== undefined && isSpreadValue ? [{ factory, omitted: Math.max(0, keys.length - 1) }] : []
     })
 }
 
@@ -173,9 +174,9 @@ const isTupleDeclaration = (node) =>
 const isLiteralSpread = (node) =>
   node.type === 'SpreadElement' && isNode(node.argument) && node.argument.type === 'ObjectExpression'
 
-/** @type {(node: Node, of: Pick<Import, 'specifier' | 'target' | 'line'>) => Import} */
-const readImport = (node, of) => ({
-  ...of,
+/** @type {(node: Node, source: Pick<Import, 'specifier' | 'target' | 'line'>) => Import} */
+const readImport = (node, source) => ({
+  ...source,
   names: listIn(node.specifiers).flatMap(({ imported, local }) => nameIn(imported ?? local) ?? []),
   dynamic: node.type === 'ImportExpression' || node.type === 'TSImportType',
   typeOnly: node.importKind === 'type' || node.exportKind === 'type' || node.type === 'TSImportType',
@@ -204,7 +205,7 @@ const readAliases = () => {
 export const aliases = readAliases()
 
 /** @type {(node: Node) => string | undefined} */
-const importedBy = (node) => {
+const specifierIn = (node) => {
   if (!/^(Import|Export(Named|All))Declaration$|^ImportExpression$|^TSImportType$/.test(node.type)) return undefined
   const source = /** @type {{ value?: unknown } | null | undefined} */ (node.source ?? node.argument)
   return typeof source?.value === 'string' ? source.value : undefined

@@ -19,12 +19,12 @@ export const readRows = (program) => {
   const declarations = statements.map((node) => (isNode(node.declaration) ? node.declaration : node))
   const scope = new Map(declarations.flatMap(declaredBy))
   const { rowsIn } = createRowFinder(stores)
-  const found = statements
+  const exportedValues = statements
     .flatMap(({ declaration }) => (isNode(declaration) ? listIn(declaration.declarations) : []))
     .map(({ id, init }) => ({ name: nameIn(id) ?? '', offsets: rowsIn(init, scope) }))
   const types = [...statements, ...declarations].filter(isRowType)
-  const rowExports = found.filter(({ name, offsets }) => offsets.length > 0 && isNamedForRows(name))
-  const given = found.filter((each) => !rowExports.includes(each)).flatMap(({ offsets }) => offsets)
+  const rowExports = exportedValues.filter(({ name, offsets }) => offsets.length > 0 && isNamedForRows(name))
+  const given = exportedValues.filter((each) => !rowExports.includes(each)).flatMap(({ offsets }) => offsets)
   return {
     rowsGivenAway: [...new Set([...given, ...types.map(({ start }) => start)])],
     rowExports: rowExports.map(({ name }) => name),
@@ -45,7 +45,7 @@ const createRowFinder = (stores) => {
     if (value.type === 'Identifier') return rowsInName(nameIn(value) ?? '', scope)
     if (value.type === 'MemberExpression') return value.computed === true ? rowsIn(value.object, scope) : []
     if (value.type === 'LogicalExpression' && value.operator === '&&') return rowsIn(value.right, scope)
-    return partsOf(value).flatMap((part) => rowsIn(part, scope))
+    return subexpressionsOf(value).flatMap((part) => rowsIn(part, scope))
   }
 
   /** @type {(call: Node, scope: Scope) => number[]} */
@@ -68,15 +68,17 @@ const createRowFinder = (stores) => {
   /** @type {(node: Node, scope: Scope) => number[]} */
   const rowsReturnedBy = ({ body }, scope) => {
     if (!isNode(body) || body.type !== 'BlockStatement') return rowsIn(body, scope)
-    const own = nodesOutsideFunctions(body)
-    const inner = new Map([...scope, ...own.flatMap(declaredBy)])
-    return own.filter(({ type }) => type === 'ReturnStatement').flatMap(({ argument }) => rowsIn(argument, inner))
+    const ownNodes = nodesOutsideFunctions(body)
+    const innerScope = new Map([...scope, ...ownNodes.flatMap(declaredBy)])
+    return ownNodes
+      .filter(({ type }) => type === 'ReturnStatement')
+      .flatMap(({ argument }) => rowsIn(argument, innerScope))
   }
   return { rowsIn }
 }
 
 /** The expressions that a value may be, or consists of. @type {(value: Node) => unknown[]} */
-const partsOf = ({ type, argument, expression, consequent, alternate, left, right, properties, value }) => {
+const subexpressionsOf = ({ type, argument, expression, consequent, alternate, left, right, properties, value }) => {
   if (/^(AwaitExpression|SpreadElement)$/.test(type)) return [argument]
   if (type === 'ParenthesizedExpression') return [expression]
   if (type === 'ConditionalExpression') return [consequent, alternate]

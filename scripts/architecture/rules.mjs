@@ -1,4 +1,4 @@
-// The rules of ARCHITECTURE.md. Each rule is a function that takes a module and returns its faults.
+// The rules of ARCHITECTURE.md. The name of a rule says what must hold: it is a function that returns what is wrong in a module.
 import { posix } from 'node:path'
 import { aliases } from './modules.mjs'
 import { partsOf } from './parts.mjs'
@@ -6,7 +6,7 @@ import { partsOf } from './parts.mjs'
 /** @typedef {import('./modules.mjs').Module} Module */
 /** @typedef {import('./modules.mjs').Import} Import */
 /** @typedef {import('./modules.mjs').Factory} Factory */
-/** @typedef {{ line: number, says: string }} Finding */
+/** @typedef {{ line: number, message: string }} Finding */
 /** Every module by its path. @typedef {Map<string, Module>} Tree */
 /** @typedef {(module: Module, tree: Tree) => Finding[]} Rule */
 
@@ -24,21 +24,21 @@ const rings = [
   ['lib'],
 ]
 const vagueNames = /^(utils?|helpers?|common|shared|misc)$/
-const longestFile = 400
+const fileLimit = 400
 const longestFunction = 60
 const maxParts = 8
 const maxReturned = 12
 
 /** @type {Rule} */
 const hasAPlace = ({ path }) =>
-  isSource(path) && ringOf(path) === -1 ? [{ line: 1, says: `src/${partOf(path)} is in no ring` }] : []
+  isSource(path) && ringOf(path) === -1 ? [{ line: 1, message: `src/${partOf(path)} is in no ring` }] : []
 
 /** @type {Rule} */
 const importsInwards = ({ path, imports }) =>
   isSourceAndNoTest(path)
     ? imports
         .filter(({ target }) => !isSource(target) || ringOf(target) < ringOf(path))
-        .map(({ target, line }) => ({ line, says: `${partOf(path)} must not import ${target}` }))
+        .map(({ target, line }) => ({ line, message: `${partOf(path)} must not import ${target}` }))
     : []
 
 // Browsers, servers and clients in other programs load the contract, so nothing in it may need Node.
@@ -47,7 +47,7 @@ const contractIsPure = ({ path, outsideImports }) =>
   isSourceAndNoTest(path) && partOf(path) === 'contract'
     ? outsideImports
         .filter(({ name }) => name !== 'typebox')
-        .map(({ name, line }) => ({ line, says: `the contract imports itself, lib and typebox, not ${name}` }))
+        .map(({ name, line }) => ({ line, message: `the contract imports itself, lib and typebox, not ${name}` }))
     : []
 
 // A package is published by itself. The build copies into it what it uses of the contract.
@@ -56,7 +56,7 @@ const packagesStandAlone = ({ path, imports }) =>
   path.startsWith('packages/') && !isTest(path)
     ? imports
         .filter(({ target }) => !target.startsWith(`${packageOf(path)}/`) && partOf(target) !== 'contract')
-        .map(({ target, line }) => ({ line, says: `a package imports itself and src/contract, not ${target}` }))
+        .map(({ target, line }) => ({ line, message: `a package imports itself and src/contract, not ${target}` }))
     : []
 
 /** @type {Rule} */
@@ -64,7 +64,7 @@ const pagesKnowTheContract = ({ path, imports }) =>
   path.startsWith('web/') && !isTest(path)
     ? imports
         .filter(({ target }) => isSource(target) && partOf(target) !== 'contract')
-        .map(({ target, line }) => ({ line, says: `pages import only src/contract of src, not ${target}` }))
+        .map(({ target, line }) => ({ line, message: `pages import only src/contract of src, not ${target}` }))
     : []
 
 // Inside of src/ and of each package paths are relative, because their files are also compiled one by one.
@@ -75,7 +75,7 @@ const importsByAlias = ({ path, imports }) =>
       const alias = aliases.find(({ folder }) => target.startsWith(folder))
       return alias && homeOf(alias.folder) !== homeOf(path) && !specifier.startsWith(alias.prefix)
     })
-    .map(({ specifier, line }) => ({ line, says: `import ${specifier} by its alias: see paths in tsconfig.json` }))
+    .map(({ specifier, line }) => ({ line, message: `import ${specifier} by its alias: see paths in tsconfig.json` }))
 
 // A route sends refusals by its own list (http/route-refusals.ts), so that a refusal that is not in the list does not compile.
 /** @type {Rule} */
@@ -83,7 +83,7 @@ const routesNameTheirRefusals = ({ path, imports }) =>
   isSourceAndNoTest(path) && partOf(path) === 'flows'
     ? imports
         .filter(({ target }) => target === 'src/http/errors.ts')
-        .map(({ line }) => ({ line, says: 'a flow sends refusals by routeRefusals, not by http/errors.ts' }))
+        .map(({ line }) => ({ line, message: 'a flow sends refusals by routeRefusals, not by http/errors.ts' }))
     : []
 
 /** @type {Rule} */
@@ -91,7 +91,7 @@ const importsWhatIsThere = ({ path, imports }, tree) =>
   isSource(path)
     ? imports
         .filter(({ target }) => isSource(target) && !tree.has(target))
-        .map(({ target, line }) => ({ line, says: `imports ${target}, which is not there` }))
+        .map(({ target, line }) => ({ line, message: `imports ${target}, which is not there` }))
     : []
 
 /** @type {Rule} */
@@ -99,7 +99,7 @@ const flowsStandAlone = ({ path, imports }) =>
   isSourceAndNoTest(path) && partOf(path) === 'flows'
     ? imports
         .filter(({ target }) => partOf(target) === 'flows' && flowOf(target) !== flowOf(path))
-        .map(({ target, line }) => ({ line, says: `a flow must not import a flow: ${target}` }))
+        .map(({ target, line }) => ({ line, message: `a flow must not import a flow: ${target}` }))
     : []
 
 /** @type {Rule} */
@@ -108,7 +108,7 @@ const storesStayHome = ({ path, imports }) =>
     .filter(({ target }) => target.endsWith('.store.ts') && posix.dirname(target) !== posix.dirname(path))
     // The tests of contracts run every statement on both databases.
     .filter(() => !path.startsWith('test/contracts/'))
-    .map(({ target, line }) => ({ line, says: `a store is imported only from its own folder: ${target}` }))
+    .map(({ target, line }) => ({ line, message: `a store is imported only from its own folder: ${target}` }))
 
 // Only the folder of a table knows its columns.
 /** @type {Rule} */
@@ -117,12 +117,12 @@ const nounsKeepTheirRows = ({ path, rowsGivenAway, imports }, tree) =>
     ? [
         ...(partOf(path) === 'domain' ? rowsGivenAway : []).map((line) => ({
           line,
-          says: 'a noun returns objects of its own, not rows of its store',
+          message: 'a noun returns objects of its own, not rows of its store',
         })),
         ...imports
           .filter(({ target }) => posix.dirname(target) !== posix.dirname(path))
           .filter(({ target, names }) => names.some((name) => tree.get(target)?.rowExports.includes(name)))
-          .map(({ target, line }) => ({ line, says: `rows stay in their own folder: ${target}` })),
+          .map(({ target, line }) => ({ line, message: `rows stay in their own folder: ${target}` })),
       ]
     : []
 
@@ -133,27 +133,27 @@ const devProvidersAreOptional = ({ path, imports }) =>
     ? imports
         .filter(({ target }) => partOf(target) === 'dev-providers')
         .filter(({ dynamic, typeOnly }) => partOf(path) !== 'app' || !(dynamic || typeOnly))
-        .map(({ target, line }) => ({ line, says: `only app.ts imports ${target}, and dynamically` }))
+        .map(({ target, line }) => ({ line, message: `only app.ts imports ${target}, and dynamically` }))
     : []
 
 // One place knows how tokens are renewed, and what an answer means.
 /** @type {Rule} */
 const pagesAskByTheClient = ({ path, requests }) =>
   path.startsWith('web/') && !isTest(path)
-    ? requests.map((line) => ({ line, says: 'pages send requests with packages/client only' }))
+    ? requests.map((line) => ({ line, message: 'pages send requests with packages/client only' }))
     : []
 
 // Which proofs are enough for a session is decided in one place.
 /** @type {Rule} */
 const oneWayIntoASession = ({ path, sessionBegins }) =>
   isSourceAndNoTest(path) && !path.startsWith('src/domain/sign-in/')
-    ? sessionBegins.map((line) => ({ line, says: 'only src/domain/sign-in begins sessions' }))
+    ? sessionBegins.map((line) => ({ line, message: 'only src/domain/sign-in begins sessions' }))
     : []
 
 /** @type {Rule} */
 const configReadsTheEnvironment = ({ path, environmentReads }) =>
   isSourceAndNoTest(path) && partOf(path) !== 'config'
-    ? environmentReads.map((line) => ({ line, says: 'process.env is read in config.ts only' }))
+    ? environmentReads.map((line) => ({ line, message: 'process.env is read in config.ts only' }))
     : []
 
 /** @type {Rule} */
@@ -163,26 +163,26 @@ const exportsByName = ({ path, defaultExports }) =>
     path,
   )
     ? []
-    : defaultExports.map((line) => ({ line, says: 'no default exports' }))
+    : defaultExports.map((line) => ({ line, message: 'no default exports' }))
 
 /** @type {Rule} */
 const isNamedForWhatItIs = ({ path }) => [
-  ...(/(^|\/)index\.\w+$/.test(path) ? [{ line: 1, says: 'no index files: name it for what it holds' }] : []),
+  ...(/(^|\/)index\.\w+$/.test(path) ? [{ line: 1, message: 'no index files: name it for what it holds' }] : []),
   ...posix
     .dirname(path)
     .split('/')
     .filter((folder) => vagueNames.test(folder))
-    .map((folder) => ({ line: 1, says: `no folder called ${folder}: name it for a verb or a noun` })),
+    .map((folder) => ({ line: 1, message: `no folder called ${folder}: name it for a verb or a noun` })),
   ...(/(^|\/)(utils?|helpers?|common|shared|misc)\.\w+$/.test(path)
-    ? [{ line: 1, says: 'name it for what it holds' }]
+    ? [{ line: 1, message: 'name it for what it holds' }]
     : []),
 ]
 
 // The words of a language are one list, in one file.
 /** @type {Rule} */
 const filesAreShort = ({ path, lines }) =>
-  lines >= longestFile && !/\/words\/(admin\/)?[a-z]{2}\.ts$/.test(path)
-    ? [{ line: lines, says: `${lines} lines; a file stays under ${longestFile}` }]
+  lines >= fileLimit && !/\/words\/(admin\/)?[a-z]{2}\.ts$/.test(path)
+    ? [{ line: lines, message: `${lines} lines; a file stays under ${fileLimit}` }]
     : []
 
 // A test file is a list of tests and is not measured. In test/, functions that start servers hold many inner functions, so only their
@@ -196,7 +196,7 @@ const functionsAreShort = ({ path, functions }) =>
         .filter(({ lines }) => lines > longestFunction)
         .map(({ name, lines, line }) => ({
           line,
-          says: `${name} has ${lines} lines, and a function at most ${longestFunction}: which is its second subject?`,
+          message: `${name} has ${lines} lines, and a function at most ${longestFunction}: which is its second subject?`,
         }))
 
 /** @type {Rule} */
@@ -213,7 +213,7 @@ const factoriesAreSmall = (module, tree) =>
         .filter(({ parts, returned }) => parts > maxParts || returned > maxReturned)
         .map(({ name, parts, returned, line }) => ({
           line,
-          says: `${name} takes ${parts} parts and returns ${returned}: at most ${maxParts} and ${maxReturned}`,
+          message: `${name} takes ${parts} parts and returns ${returned}: at most ${maxParts} and ${maxReturned}`,
         }))
 
 // The functions of src/app return the parts of the program, and the client has a function for each request.
@@ -238,10 +238,10 @@ const declaresOneByOne = ({ path, tupleDeclarations, literalSpreads }) =>
   path.startsWith('test/') || isTest(path)
     ? []
     : [
-        ...tupleDeclarations.map((line) => ({ line, says: 'a declaration for each value, and no tuple' })),
+        ...tupleDeclarations.map((line) => ({ line, message: 'a declaration for each value, and no tuple' })),
         ...literalSpreads.map((line) => ({
           line,
-          says: 'write the properties out: a spread of a literal saves a line only',
+          message: 'write the properties out: a spread of a literal saves a line only',
         })),
       ]
 
@@ -274,11 +274,11 @@ const rules = {
  * @param {Module[]} modules
  * @returns {string[]} one line for each finding, in the order of the modules
  */
-export const findings = (modules) => {
+export const findingsIn = (modules) => {
   const tree = new Map(modules.map((module) => [module.path, module]))
   return modules.flatMap((module) =>
     Object.entries(rules).flatMap(([name, rule]) =>
-      rule(module, tree).map(({ line, says }) => `${module.path}:${line} ${says} (${name})`),
+      rule(module, tree).map(({ line, message }) => `${module.path}:${line} ${message} (${name})`),
     ),
   )
 }

@@ -9,7 +9,7 @@ import { writeReproducibly } from './image-archive.mjs'
 import { run } from './run.mjs'
 
 /**
- * @typedef {{ work: string, folder: string, commit: string, committed: Date, version: string, baseImage: string, program: string,
+ * @typedef {{ work: string, folder: string, commit: string, committedAt: Date, version: string, baseImage: string, program: string,
  * say(line: string): void }} Wanted
  */
 
@@ -20,12 +20,12 @@ export const refuseUnpinned = (name) => {
 }
 
 /** @param {Wanted} wanted */
-const labels = ({ version, commit, committed, baseImage }) => {
+const labels = ({ version, commit, committedAt, baseImage }) => {
   const [base = '', digest] = baseImage.split('@')
   const values = {
     version,
     revision: commit,
-    created: committed.toISOString(),
+    created: committedAt.toISOString(),
     'base.name': base,
     ...(digest && { 'base.digest': digest }),
   }
@@ -34,11 +34,11 @@ const labels = ({ version, commit, committed, baseImage }) => {
 
 /** @param {Wanted} wanted */
 export const buildImage = async (wanted) => {
-  const { work, folder, committed, version, baseImage, program, say } = wanted
+  const { work, folder, committedAt, version, baseImage, program, say } = wanted
   const context = join(work, 'image')
   const name = `latchkey:${version}`
   const archive = join(work, 'image.tar')
-  const moment = committed.getTime() / 1000
+  const moment = committedAt.getTime() / 1000
   await mkdir(context)
   await run('tar', ['-xzf', join(folder, program), '--strip-components=1'], { cwd: context })
   say(`Building the image from ${baseImage} …`)

@@ -16,7 +16,7 @@ import {
   packedPackageReadme,
   packedReadme,
   productionOnly,
-  unused,
+  unusedFolder,
   withNamedPages,
   withoutUnused,
   withPackedLinks,
@@ -24,8 +24,8 @@ import {
 import { run } from './run.mjs'
 import { finishedSbom, importedOf } from './sbom.mjs'
 
-/** @typedef {{ home: string, folder: string, isPreview: boolean, baseImage?: string | undefined, say(line: string): void }} Wishes */
-/** @typedef {{ work: string, folder: string, commit: string, committed: Date, version: string }} Release */
+/** @typedef {{ home: string, folder: string, isPreview: boolean, baseImage?: string | undefined, say(line: string): void }} ReleaseOptions */
+/** @typedef {{ work: string, folder: string, commit: string, committedAt: Date, version: string }} Release */
 
 /** @param {string} file */
 const readJson = async (file) => JSON.parse(await readFile(file, 'utf8'))
@@ -36,7 +36,7 @@ const writeJson = (file, value) => writeFile(file, `${JSON.stringify(value, null
 /** @param {string} home */
 const lastCommit = async (home) => {
   const [commit = '', seconds] = (await run('git', ['log', '-1', '--format=%H %ct'], { cwd: home })).trim().split(' ')
-  return { commit, committed: new Date(Number(seconds) * 1000) }
+  return { commit, committedAt: new Date(Number(seconds) * 1000) }
 }
 
 /** Unpacks the files of the commit, and installs and builds them. @type {(home: string, work: string, commit: string) => Promise<void>} */
@@ -84,11 +84,11 @@ const writeGuides = async ({ work, version }) => {
 }
 
 /** @param {string} path */
-const foldersOf = (path) => path.split('/').map((_, place, parts) => parts.slice(0, place).join('/'))
+const foldersOf = (path) => path.split('/').map((_, depth, parts) => parts.slice(0, depth).join('/'))
 
 /** Removes packages that no setting uses, and the dependencies on them. @param {string} work */
 const removeUnused = async (work) => {
-  await rm(join(work, unused), { recursive: true, force: true })
+  await rm(join(work, unusedFolder), { recursive: true, force: true })
   for (const name of external) {
     const file = join(work, 'node_modules', name, 'package.json')
     const description = await readJson(file)
@@ -100,16 +100,16 @@ const removeUnused = async (work) => {
 /** @param {Release} release */
 const packProgram = async (release) => {
   const { work, version } = release
-  const place = (/** @type {string} */ name) => join(work, name)
-  const [description, lockfile] = await Promise.all(['package.json', 'package-lock.json'].map(place).map(readJson))
-  await writeJson(place('package.json'), packedDescription(description, lockfile, { version, external }))
-  await writeFile(place('deploy/Dockerfile'), packedDockerfile(await readFile(place('deploy/Dockerfile'), 'utf8')))
-  await writeFile(place('.dockerignore'), packedDockerignore)
-  await rm(place('package-lock.json'))
+  const inWork = (/** @type {string} */ name) => join(work, name)
+  const [description, lockfile] = await Promise.all(['package.json', 'package-lock.json'].map(inWork).map(readJson))
+  await writeJson(inWork('package.json'), packedDescription(description, lockfile, { version, external }))
+  await writeFile(inWork('deploy/Dockerfile'), packedDockerfile(await readFile(inWork('deploy/Dockerfile'), 'utf8')))
+  await writeFile(inWork('.dockerignore'), packedDockerignore)
+  await rm(inWork('package-lock.json'))
   await removeUnused(work)
   await writeGuides(release)
   // npm makes the program executable when it installs, but tar does not.
-  await chmod(place('dist/main.js'), 0o755)
+  await chmod(inWork('dist/main.js'), 0o755)
   const program = await pack(release, '.')
   return { program, description, lockfile }
 }
@@ -126,16 +126,16 @@ const bundledNames = async (work, names) => {
 }
 
 /** @type {(release: Release, packed: Awaited<ReturnType<typeof packProgram>>) => Promise<void>} */
-const writeSbom = async ({ work, folder, version, committed }, { description, lockfile }) => {
-  const place = join(work, 'sbom')
+const writeSbom = async ({ work, folder, version, committedAt }, { description, lockfile }) => {
+  const sbomFolder = join(work, 'sbom')
   const production = productionOnly({ ...description, version }, lockfile)
-  await mkdir(place)
-  await writeJson(join(place, 'package.json'), production.description)
-  await writeJson(join(place, 'package-lock.json'), production.lockfile)
-  const text = await run('npm', ['sbom', '--sbom-format=cyclonedx', '--package-lock-only'], { cwd: place })
+  await mkdir(sbomFolder)
+  await writeJson(join(sbomFolder, 'package.json'), production.description)
+  await writeJson(join(sbomFolder, 'package-lock.json'), production.lockfile)
+  const text = await run('npm', ['sbom', '--sbom-format=cyclonedx', '--package-lock-only'], { cwd: sbomFolder })
   const names = await bundledNames(work, Object.keys(description.devDependencies))
   const { packages } = lockfile
-  const sbom = finishedSbom(JSON.parse(text), { name: 'latchkey', committed, bundledNames: names, packages })
+  const sbom = finishedSbom(JSON.parse(text), { name: 'latchkey', committedAt, bundledNames: names, packages })
   await writeJson(join(folder, `latchkey-${version}.cdx.json`), sbom)
 }
 
@@ -151,9 +151,9 @@ npm install --offline ../latchkey-${version}.tgz && npx latchkey
 
 Ctrl-C stops it. In a script, start \`node_modules/.bin/latchkey\` instead: npx does not pass the signal of \`kill\` on to the service.
 
-\`latchkey-${version}.cdx.json\` lists every package in the program, for your scanner. SHA256SUMS covers it, and you do not need it to install.
+\`latchkey-${version}.cdx.json\` lists every package in the program, for your scanner. SHA256SUMS covers this list, and an installation does not need it.
 
-For production, unpack it and follow docs/deployment.md in it. ${hasImage ? `The image is for ${process.arch}: \`docker load --input latchkey-${version}.image.tar.gz\`.` : 'This release has no image; deploy/Dockerfile in it makes one.'}
+For production, unpack \`latchkey-${version}.tgz\` and follow docs/deployment.md in it. ${hasImage ? `The image is for ${process.arch}: \`docker load --input latchkey-${version}.image.tar.gz\`.` : 'This release has no image; deploy/Dockerfile in the archive makes one.'}
 
 ## What changed`
 
@@ -183,18 +183,18 @@ const writeChecksums = async (folder) => {
 
 /**
  * Makes a release of the last commit in an empty `folder`.
- * @param {Wishes} wishes
+ * @param {ReleaseOptions} options
  * @returns {Promise<{ version: string, commit: string, program: string }>}
  */
 export const makeRelease = async ({ home, folder, isPreview, baseImage, say }) => {
   if (baseImage !== undefined) refuseUnpinned(baseImage)
-  const { commit, committed } = await lastCommit(home)
+  const { commit, committedAt } = await lastCommit(home)
   const show = (/** @type {string} */ path) => run('git', ['show', `${commit}:${path}`], { cwd: home })
   const { version: packageVersion } = JSON.parse(await show('package.json'))
   const notes = notesFor(await show('CHANGELOG.md'), packageVersion, { isPreview })
-  const version = isPreview ? previewVersion(packageVersion, committed) : packageVersion
+  const version = isPreview ? previewVersion(packageVersion, committedAt) : packageVersion
   const work = await mkdtemp(join(tmpdir(), 'latchkey-release-'))
-  const release = { work, folder, commit, committed, version }
+  const release = { work, folder, commit, committedAt, version }
   // An archive holds the modes of its files, so they must not depend on the umask of the caller.
   process.umask(0o022)
   try {

@@ -45,7 +45,7 @@ export const packedDescription = (description, { packages }, { version, external
 export const productionOnly = ({ name, version, license, dependencies, overrides }, { lockfileVersion, packages }) => {
   const description = { name, version, license, dependencies, overrides }
   const kept = Object.entries(packages).filter(
-    ([path, { dev, link }]) => path.startsWith('node_modules/') && !path.startsWith(unused) && !dev && !link,
+    ([path, { dev, link }]) => path.startsWith('node_modules/') && !path.startsWith(unusedFolder) && !dev && !link,
   )
   return {
     description,
@@ -59,7 +59,7 @@ export const productionOnly = ({ name, version, license, dependencies, overrides
 }
 
 /** Native code for one platform. Only a setting that we do not have would use it. */
-export const unused = 'node_modules/@napi-rs'
+export const unusedFolder = 'node_modules/@napi-rs'
 
 /**
  * The description of a package without the optional dependencies that are left out. With them, npm would ask a registry for them when
@@ -68,20 +68,20 @@ export const unused = 'node_modules/@napi-rs'
  */
 export const withoutUnused = (description) => {
   const dependencies = Object.entries(description.optionalDependencies ?? {})
-  const kept = dependencies.filter(([name]) => !`node_modules/${name}`.startsWith(unused))
+  const kept = dependencies.filter(([name]) => !`node_modules/${name}`.startsWith(unusedFolder))
   return kept.length === dependencies.length
     ? description
     : { ...description, optionalDependencies: Object.fromEntries(kept) }
 }
 
-const link = /\[([^\]]+)\]\((?!\w+:|#)([^)#\s]*)(#[^)\s]*)?\)/g
+const markdownLink = /\[([^\]]+)\]\((?!\w+:|#)([^)#\s]*)(#[^)\s]*)?\)/g
 
 /**
  * A guide without links to files that are only in the repository. The labels of the links stay.
  * @type {(text: string, path: string, packed: Set<string>) => string}
  */
 export const withPackedLinks = (text, path, packed) =>
-  text.replaceAll(link, (whole, label, target) => {
+  text.replaceAll(markdownLink, (whole, label, target) => {
     const file = posix.normalize(posix.join(posix.dirname(path), target)).replace(/\/$/, '')
     return packed.has(file) ? whole : label
   })
@@ -91,14 +91,14 @@ export const withPackedLinks = (text, path, packed) =>
  * => string}
  */
 export const withNamedPages = (notes) =>
-  notes.replaceAll(link, (_, label, target) => (label === target ? label : `${label}: ${target}`))
+  notes.replaceAll(markdownLink, (_, label, target) => (label === target ? label : `${label}: ${target}`))
 
 /**
  * The README of a package. No other file of the repository is packed with it, so it names the place of each guide instead of a link.
  * @type {(text: string, folder: string, version: string) => string}
  */
 export const packedPackageReadme = (text, folder, version) => {
-  const withPlaces = text.replaceAll(link, (_, label, target) => {
+  const withPlaces = text.replaceAll(markdownLink, (_, label, target) => {
     const file = posix.normalize(posix.join('packages', folder, target))
     return /^docs\/|^packages\//.test(file)
       ? `${label} (${file.replace(/^packages\/(\w+)\/.*/, 'README of @latchkey/$1')})`

@@ -145,7 +145,7 @@ describe('the list of components', () => {
     metadata: { timestamp, component: { name: 'some-folder', type: 'library' } },
     components: [component('fastify'), component('bcrypt')],
   })
-  const of = { name: 'latchkey', committed: new Date(0), bundledNames: ['preact'], packages: lockfile.packages }
+  const of = { name: 'latchkey', committedAt: new Date(0), bundledNames: ['preact'], packages: lockfile.packages }
 
   it('is the same for the same commit, and has what the build puts into the program', () => {
     const [one, other] = [finishedSbom(sbom('a', 'x'), of), finishedSbom(sbom('b', 'y'), of)]

@@ -25,14 +25,14 @@ const bundledComponent = (name, { version = '', integrity = '', license }) => ({
 
 /**
  * Makes the serial number from the contents, and takes the time from the commit. npm takes a random number and the present time.
- * @type {(sbom: Sbom, of: { name: string, committed: Date, bundledNames: string[], packages: Record<string, Locked> }) => Sbom}
+ * @type {(sbom: Sbom, of: { name: string, committedAt: Date, bundledNames: string[], packages: Record<string, Locked> }) => Sbom}
  */
-export const finishedSbom = (sbom, { name, committed, bundledNames, packages }) => {
+export const finishedSbom = (sbom, { name, committedAt, bundledNames, packages }) => {
   const bundledComponents = bundledNames.map((each) => bundledComponent(each, packages[`node_modules/${each}`] ?? {}))
   const components = [...sbom.components, ...bundledComponents].sort((one, other) => (one.purl < other.purl ? -1 : 1))
   const metadata = {
     ...sbom.metadata,
-    timestamp: committed.toISOString(),
+    timestamp: committedAt.toISOString(),
     component: { ...sbom.metadata.component, type: 'application', name },
   }
   const digest = createHash('sha256')

@@ -47,23 +47,23 @@ const serveOnce = async (place, env) => {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const exit = once(child, 'exit')
-  let said = ''
+  let output = ''
   try {
     const address = await new Promise((/** @type {(url: string) => void} */ resolve, reject) => {
       const listen = (/** @type {Buffer} */ chunk) => {
-        said += chunk.toString()
-        const [, url] = /ready at (http:\S+)/.exec(said) ?? []
+        output += chunk.toString()
+        const [, url] = /ready at (http:\S+)/.exec(output) ?? []
         if (url) resolve(url)
       }
       child.stdout.on('data', listen)
       child.stderr.on('data', listen)
-      exit.then(() => reject(new Error(`The program ended instead of serving:\n${said}`)), reject)
+      exit.then(() => reject(new Error(`The program ended instead of serving:\n${output}`)), reject)
     })
     const seconds = ((performance.now() - start) / 1000).toFixed(1)
     const page = await fetch(`${address}/login`)
     expectThat(page.status === 200, `/login answers ${page.status}`)
     expectThat((await firstSignIn(address)) === 'ada', 'another user is signed in')
-    expectThat(said.includes(join(folder, 'data')), `the start does not say where it keeps its data:\n${said}`)
+    expectThat(output.includes(join(folder, 'data')), `the start does not say where it keeps its data:\n${output}`)
     return seconds
   } finally {
     child.kill('SIGTERM')
@@ -116,8 +116,8 @@ export const tryRelease = async ({ folder, version, commit, say }) => {
     expectThat(unlistedPackages.length === 0, `these are not in the list of components: ${unlistedPackages.join(', ')}`)
     const npx = (/** @type {string[]} */ ...args) =>
       run('npx', ['--no-install', 'latchkey', ...args], { cwd: place, env })
-    const said = (await npx('--version')).trim()
-    expectThat(said === `latchkey ${version}+${commit.slice(0, 12)}`, `it says that it is ${said}`)
+    const printedVersion = (await npx('--version')).trim()
+    expectThat(printedVersion === `latchkey ${version}+${commit.slice(0, 12)}`, `it says that it is ${printedVersion}`)
     await retry(3, () => npx('doctor'))
     const seconds = await serveOnce(place, env)
     const names = await loadPackages(place, env)

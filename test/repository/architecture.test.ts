@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { readModule } from '../../scripts/architecture/modules.mjs'
-import { emptyRings, findings, ruleNames } from '../../scripts/architecture/rules.mjs'
+import { emptyRings, findingsIn, ruleNames } from '../../scripts/architecture/rules.mjs'
 
 const judge = (files: Record<string, string>) =>
-  findings(Object.entries(files).map(([path, text]) => readModule(path, text)))
+  findingsIn(Object.entries(files).map(([path, text]) => readModule(path, text)))
 
 const linesOf = (count: number) => 'void 0\n'.repeat(count)
 const propertiesOf = (count: number) => Array.from({ length: count }, (_, at) => `p${at}`).join(', ')
