@@ -1,6 +1,6 @@
 // Bundles the pages: one script per page, hashed names, both compressed forms, and a manifest that tells the server which
-// files a page loads and what it says in each language. Beside them, the client for the pages of applications that have no
-// build.
+// files a page loads and what it says in each language. Also writes the client, for the pages of applications
+// that have no build.
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -145,13 +145,13 @@ const inEachLanguage = (catalogue, pick) =>
   Object.fromEntries(Object.entries(catalogue).map(([language, words]) => [language, pick(words)]))
 
 /** The texts that the server shows while the script of a page is missing. @param {Words['common']} common */
-const withoutScript = ({ noscript, notComplete, reload }) => ({ noscript, notComplete, reload })
+const textsWithoutScript = ({ noscript, notComplete, reload }) => ({ noscript, notComplete, reload })
 
 /** @type {(catalogue: Catalogue, page: PageName, parts: readonly (keyof Words)[]) => Record<string, unknown>} */
 const wordsOf = (catalogue, page, parts) =>
   inEachLanguage(catalogue, (words) => ({
     title: words[page].title,
-    withoutScript: withoutScript(words.common),
+    withoutScript: textsWithoutScript(words.common),
     footer: words.footer,
     sections: Object.fromEntries(parts.map((part) => [part, words[part]])),
   }))

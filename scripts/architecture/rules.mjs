@@ -226,11 +226,11 @@ const returnsManyFunctions = (path) =>
  * Pick<Factory, 'own' | 'spreads'>, module: Module, tree: Tree) => number}
  */
 const returnedBy = ({ own, spreads }, module, tree) =>
-  spreads.reduce((sum, { factory: name, left }) => {
+  spreads.reduce((sum, { factory: name, omitted }) => {
     const places = [module, ...module.imports.flatMap(({ target }) => tree.get(target) ?? [])]
     const place = places.find(({ factories }) => factories.some((each) => each.name === name))
     const factory = place?.factories.find((each) => each.name === name)
-    return sum + (place && factory ? returnedBy(factory, place, tree) - left : 1)
+    return sum + (place && factory ? returnedBy(factory, place, tree) - omitted : 1)
   }, own)
 
 /** @type {Rule} */

@@ -23,7 +23,7 @@ export const AccessDialog = ({ application, ...dialog }: Props) => {
       title={fill(app.changeTitle, { name })}
       lead={app.changeLead}
       userNotice={notTold}
-      submit={app.submit}
+      submitLabel={app.submit}
       call={({ reason }) =>
         calls.changeApplication(application.id, {
           everyone,

@@ -17,8 +17,11 @@ export type Admin = {
   showSuccess: (text: string) => void
   /** `retry`: the action of the button "Try again". */
   showError: (text: string, retry?: () => Promise<void>) => void
-  /** True if the page shows something else now: no session, no longer an administrator, or a proof is needed first. */
-  isLeftAfter: (refusal: Refusal) => Promise<boolean>
+  /**
+   * Leaves the screens if the refusal means that there is no session, that the user is no longer an administrator, or that a proof is
+   * needed first. Returns whether it did.
+   */
+  leaveIfEnded: (refusal: Refusal) => Promise<boolean>
   /** Makes a call that changes something. Such a call needs a fresh second factor, so the user may be asked for one first. */
   withFreshSignIn: WithFreshSignIn
 }

@@ -17,7 +17,7 @@ export type ChangeProps = {
   lead: string
   /** The sentence about what the user is told. */
   userNotice: string
-  submit: string
+  submitLabel: string
   look?: 'primary' | 'danger'
   check?: (values: Values, invalid: FieldProblems) => Promise<FieldProblems>
   call: (values: Values) => Promise<Answer<unknown>>
@@ -41,9 +41,9 @@ const fieldOfRefusal = {
  * A dialog for one change, with its explanation, its fields and its button. If a fresh sign-in is needed, `withFreshSignIn` opens
  * another dialog.
  */
-export const ChangeDialog = ({ title, submit, look = 'primary', children, ...change }: ChangeProps) => {
+export const ChangeDialog = ({ title, submitLabel, look = 'primary', children, ...change }: ChangeProps) => {
   const words = useWords('admin')
-  const { showSuccess, withFreshSignIn, isLeftAfter } = useAdmin()
+  const { showSuccess, withFreshSignIn, leaveIfEnded } = useAdmin()
   const problemsOf = useChangeProblems()
   return (
     <Dialog
@@ -57,7 +57,7 @@ export const ChangeDialog = ({ title, submit, look = 'primary', children, ...cha
       onCancel={change.onClose}
     >
       {(close) => {
-        const leave = () => {
+        const closeDialog = () => {
           close()
           change.onClose()
         }
@@ -65,8 +65,8 @@ export const ChangeDialog = ({ title, submit, look = 'primary', children, ...cha
           const answer = await withFreshSignIn(() => change.call(values))
           // The user has closed the dialog that asked for a proof.
           if (answer.refused === 'fresh_sign_in_required') return {}
-          if (answer.refused) return (await isLeftAfter(answer)) ? undefined : problemsOf(answer)
-          leave()
+          if (answer.refused) return (await leaveIfEnded(answer)) ? undefined : problemsOf(answer)
+          closeDialog()
           showSuccess(change.successMessage(values))
           await change.onDone()
           focusHeadingIfLost()
@@ -74,10 +74,10 @@ export const ChangeDialog = ({ title, submit, look = 'primary', children, ...cha
         }
         return (
           <>
-            <Form submitLabel={submit} look={look} onSubmit={send} {...(change.check && { check: change.check })}>
+            <Form submitLabel={submitLabel} look={look} onSubmit={send} {...(change.check && { check: change.check })}>
               {children}
             </Form>
-            <Button look="quiet" onPress={leave}>
+            <Button look="quiet" onPress={closeDialog}>
               {words.cancel}
             </Button>
           </>

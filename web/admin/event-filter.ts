@@ -75,7 +75,7 @@ export const spans = {
 } satisfies Record<keyof Words['admin']['eventList']['spans'], number | undefined>
 
 /** The moment at which a span of time begins. */
-const sinceFor = (chosen: string, now: number) => {
+const startOfSpan = (chosen: string, now: number) => {
   const length = Object.hasOwn(spans, chosen) ? spans[chosen as keyof typeof spans] : undefined
   return length === undefined ? undefined : new Date(now - length).toISOString()
 }
@@ -85,9 +85,9 @@ export type EventFilter = { user: string; kind: string; ip: string; since: strin
 
 export const askForEvents = async (
   { user, kind, ip, since }: EventFilter,
-  paging: { after?: string; since?: string },
+  paging: { after?: string; from?: string },
 ): Promise<Answer<{ items: AdminEvent[]; next: string | null }>> => {
-  const sinceMoment = paging.since ?? sinceFor(since, Date.now())
+  const sinceMoment = paging.from ?? startOfSpan(since, Date.now())
   const answer = await calls.events({
     user: user.trim(),
     kind: kindsFor(kind),

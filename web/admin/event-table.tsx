@@ -12,13 +12,13 @@ type Props = {
   events: readonly AdminEvent[]
   empty: string
   /** The id of the user whose page shows the table. Then the column with the user is left out. */
-  about?: string
+  pageUserId?: string
   pages?: { next: string | null; onMore: () => Promise<void> }
 }
 
-export const EventTable = ({ events, empty, about, pages }: Props) => {
+export const EventTable = ({ events, empty, pageUserId, pages }: Props) => {
   const { caption } = useWords('admin').eventList
-  const columns = useColumns(about)
+  const columns = useColumns(pageUserId)
   const table = {
     caption,
     columns,
@@ -125,7 +125,7 @@ const Actor = ({ event: { actorId, actor, actorKey } }: { event: AdminEvent }) =
   return <span>{actorKey === null ? '–' : fill(serviceKey, { name: actorKey })}</span>
 }
 
-const useColumns = (about: string | undefined): Column<AdminEvent>[] => {
+const useColumns = (pageUserId: string | undefined): Column<AdminEvent>[] => {
   const { columns } = useWords('admin')
   const { locale } = useSettings()
   const user: Column<AdminEvent> = {
@@ -135,7 +135,7 @@ const useColumns = (about: string | undefined): Column<AdminEvent>[] => {
   }
   return [
     { label: columns.event, cell: (event) => <EventCell event={event} /> },
-    ...(about === undefined ? [user] : []),
+    ...(pageUserId === undefined ? [user] : []),
     { label: columns.place, cell: (event) => <OriginCell event={event} /> },
     { label: columns.actor, cell: (event) => <Actor event={event} /> },
     {

@@ -45,8 +45,8 @@ const useFollowing = ({ filter, events, onArrived }: Props) => {
   const loadNewer = useStableCallback(async () => {
     if (document.visibilityState === 'hidden' || events === undefined) return
     const [newest] = events
-    const since = newest && new Date(Date.parse(newest.createdAt) - overlap).toISOString()
-    const answer = await askForEvents(filter, since === undefined ? {} : { since })
+    const from = newest && new Date(Date.parse(newest.createdAt) - overlap).toISOString()
+    const answer = await askForEvents(filter, from === undefined ? {} : { from })
     // The next attempt comes soon. If the session has ended, the next button that the user presses shows it.
     if (answer.refused) return
     const knownIds = new Set(events.map(({ id }) => id))
@@ -72,7 +72,7 @@ const formats = {
 /** Loads page after page, up to `maxExported` events, and saves them as a file. */
 const useExport = (filter: EventFilter) => {
   const words = useWords('admin').eventList
-  const { showSuccess, showError, isLeftAfter } = useAdmin()
+  const { showSuccess, showError, leaveIfEnded } = useAdmin()
   const sentenceOf = useRefusalSentence()
   return async (format: keyof typeof formats) => {
     const events: AdminEvent[] = []
@@ -80,7 +80,7 @@ const useExport = (filter: EventFilter) => {
     do {
       const answer = await askForEvents(filter, after === undefined ? {} : { after })
       if (answer.refused) {
-        if (!(await isLeftAfter(answer))) showError(sentenceOf(answer))
+        if (!(await leaveIfEnded(answer))) showError(sentenceOf(answer))
         return
       }
       events.push(...answer.value.items)

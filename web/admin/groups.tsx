@@ -100,7 +100,7 @@ const NewDialog = (dialog: DialogProps) => {
       title={words.title}
       lead={words.dialogLead}
       userNotice={notTold}
-      submit={words.submit}
+      submitLabel={words.submit}
       check={check}
       call={({ name = '' }) => calls.addGroup(name.trim())}
       successMessage={({ name = '' }) => fill(words.done, { group: name.trim() })}
@@ -119,7 +119,7 @@ const DeleteDialog = ({ group: { name, members }, ...dialog }: DialogProps & { g
       title={fill(words.deleteTitle, { group: name })}
       lead={fill(words.deleteLead, { count: `${members}` })}
       userNotice={notTold}
-      submit={words.delete}
+      submitLabel={words.delete}
       look="danger"
       call={({ reason = '' }) => calls.deleteGroup({ name, ...(hasMembers && { members: true, reason }) })}
       successMessage={() => fill(words.deleted, { group: name })}

@@ -92,7 +92,7 @@ const WithdrawDialog = ({ email, ...dialog }: DialogProps & { email: string }) =
       title={fill(invite.withdrawTitle, { email })}
       lead={invite.withdrawLead}
       userNotice={notTold}
-      submit={invite.withdraw}
+      submitLabel={invite.withdraw}
       call={() => calls.withdrawInvitation(email)}
       successMessage={() => fill(invite.withdrawn, { email })}
     />
@@ -111,7 +111,7 @@ const InviteDialog = (dialog: DialogProps) => {
       title={invite.title}
       lead={invite.dialogLead}
       userNotice={invite.told}
-      submit={invite.submit}
+      submitLabel={invite.submit}
       call={(values) => {
         const { email: to = '', language: chosen = '' } = values
         const groups = chosenGroups(values)
@@ -154,7 +154,7 @@ const SendAgainDialog = ({ email, ...dialog }: DialogProps & { email: string }) 
       title={fill(invite.againTitle, { email })}
       lead={invite.againLead}
       userNotice={invite.told}
-      submit={invite.submit}
+      submitLabel={invite.submit}
       call={({ language = '' }) => calls.invite({ email, ...(isLanguage(language) && { language }) })}
       successMessage={() => fill(invite.done, { email })}
     >

@@ -37,14 +37,17 @@ const recordDeparture = (from: string, to: string) => {
   departures.set(from, { to, rows, scrolledTo: scrollY })
 }
 
-type ShownPlace = { fragment: string; visit: number; earlierDeparture?: Departure }
+type ShownPlace = { fragment: string; visitCount: number; earlierDeparture?: Departure }
 
 /**
- * Follows the address, also after the back button. Each visit has a number, so that a link to the shown screen loads it again.
+ * Follows the address, also after the back button. Each visit is counted, so that a link to the shown screen loads it again.
  * `earlierDeparture`: how the screen was left, if the user now comes back from the next one.
  */
 export const usePlace = () => {
-  const [{ fragment, visit, earlierDeparture }, setShown] = useState<ShownPlace>({ fragment: location.hash, visit: 0 })
+  const [{ fragment, visitCount, earlierDeparture }, setShown] = useState<ShownPlace>({
+    fragment: location.hash,
+    visitCount: 0,
+  })
   useEffect(() => {
     const onChange = ({ oldURL, newURL }: HashChangeEvent) => {
       const from = new URL(oldURL).hash
@@ -53,14 +56,14 @@ export const usePlace = () => {
       const lastDeparture = departures.get(to)
       setShown((shown) => ({
         fragment: to,
-        visit: shown.visit + 1,
+        visitCount: shown.visitCount + 1,
         ...(lastDeparture?.to === from && { earlierDeparture: lastDeparture }),
       }))
     }
     addEventListener('hashchange', onChange)
     return () => removeEventListener('hashchange', onChange)
   }, [])
-  return { place: placeOf(fragment), visit, earlierDeparture }
+  return { place: placeOf(fragment), visitCount, earlierDeparture }
 }
 
 /** The list of a screen, with the filter that it had when it was left. */

@@ -6,7 +6,7 @@ import { useAdmin } from './admin-context.js'
 
 /** Loads the value that a screen shows. It is loaded again when `key` changes; until the answer has come, the old value stays. */
 export const useRead = <Value>(ask: () => Promise<Answer<Value>>, key = '') => {
-  const { isLeftAfter, showError } = useAdmin()
+  const { leaveIfEnded, showError } = useAdmin()
   const sentenceOf = useRefusalSentence()
   const [value, setValue] = useState<Value>()
   const [refused, setRefused] = useState<Refusal>()
@@ -19,7 +19,7 @@ export const useRead = <Value>(ask: () => Promise<Answer<Value>>, key = '') => {
     if (!answer.refused) {
       setValue(answer.value)
       setRefused(undefined)
-    } else if (!(await isLeftAfter(answer))) {
+    } else if (!(await leaveIfEnded(answer))) {
       // If the service just cannot answer at the moment, the screen keeps the old value.
       if (value !== undefined && isTemporary(answer)) showError(sentenceOf(answer), () => load(newestKey.current))
       else setRefused(answer)
@@ -49,7 +49,7 @@ const loadPages = async <Item>(ask: (after?: string) => Promise<Answer<PageOf<It
 
 /** Loads a long list page by page. */
 export const usePages = <Item>(ask: (after?: string) => Promise<Answer<PageOf<Item>>>, key: string) => {
-  const { isLeftAfter, showError, earlierDeparture } = useAdmin()
+  const { leaveIfEnded, showError, earlierDeparture } = useAdmin()
   const sentenceOf = useRefusalSentence()
   const firstKey = useRef(key)
   // As many items as the screen had before: among them is the one whose page the user comes back from.
@@ -59,7 +59,7 @@ export const usePages = <Item>(ask: (after?: string) => Promise<Answer<PageOf<It
     if (!value?.next) return
     const answer = await ask(value.next)
     if (answer.refused) {
-      if (!(await isLeftAfter(answer))) showError(sentenceOf(answer))
+      if (!(await leaveIfEnded(answer))) showError(sentenceOf(answer))
       return
     }
     const { items, next } = answer.value

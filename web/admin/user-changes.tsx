@@ -27,7 +27,7 @@ export const useWhyUnchangeable = ({ self: isOwn, groups }: AdminUserDetails) =>
   return !mayManage && groups.includes(self.adminGroup) ? ofAdministrator : undefined
 }
 
-const dangerousActions: readonly UserAction[] = ['disable', 'lock-down', 'reset-factors']
+const dangerInDialog: readonly UserAction[] = ['disable', 'lock-down', 'reset-factors']
 
 const lockedDownLead = ({ enablingSendsReset }: AdminUserDetails, words: Words['admin']['user']['enabling']) =>
   enablingSendsReset ? words.newPassword : words.chosenSince
@@ -65,8 +65,8 @@ export const ActionDialog = ({ action, user, reload, onClose }: ActionProps & { 
         action === 'enable' && user.lockedDown ? fill(lockedDownLead(user, enabling), values) : fill(words.lead, values)
       }
       userNotice={words.told}
-      submit={words.action}
-      look={dangerousActions.includes(action) ? 'danger' : 'primary'}
+      submitLabel={words.action}
+      look={dangerInDialog.includes(action) ? 'danger' : 'primary'}
       call={({ reason }) => calls.changeUser(user.id, action, reason === undefined ? {} : { reason })}
       successMessage={() => fill(words.done, values)}
       onDone={reload}
@@ -86,7 +86,7 @@ const DeleteDialog = ({ user, onClose }: Omit<ActionProps, 'reload'>) => {
       title={fill(words.changes.delete.title, values)}
       lead={words.changes.delete.lead}
       userNotice={words.changes.delete.told}
-      submit={words.changes.delete.action}
+      submitLabel={words.changes.delete.action}
       look="danger"
       // The name is checked here, so that the administrator is not asked for a proof in vain.
       check={async ({ username = '' }, invalid) =>
@@ -129,7 +129,7 @@ export const UserChanges = (props: UserProps) => {
           <li key={buttonKeys[action]}>
             <div class="row-body">
               <span class="row-text">{words.changes[action].about}</span>
-              <Button look={hasDangerLook(action) ? 'danger' : 'plain'} onPress={() => setOpenDialog(action)}>
+              <Button look={isDangerInList(action) ? 'danger' : 'plain'} onPress={() => setOpenDialog(action)}>
                 {`${words.changes[action].action}…`}
               </Button>
             </div>
@@ -144,7 +144,7 @@ export const UserChanges = (props: UserProps) => {
   )
 }
 
-const hasDangerLook = (action: UserAction | 'delete') => action === 'delete' || action === 'lock-down'
+const isDangerInList = (action: UserAction | 'delete') => action === 'delete' || action === 'lock-down'
 
 /** "Enable" and "Disable" have the same key, so they are one button, which keeps the focus. */
 const buttonKeys: Record<UserAction | 'delete', string> = {

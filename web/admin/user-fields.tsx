@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { Button } from '../components/button.js'
 import { Panel } from '../components/panel.js'
-import { fieldsChanged, ProfileFieldInputs, useFieldLabel, useShownValue } from '../components/profile-fields.js'
+import { changedFields, ProfileFieldInputs, useFieldLabel, useShownValue } from '../components/profile-fields.js'
 import { useWords } from '../hooks/settings.js'
 import { fill } from '../words/format.js'
 import { useAdmin } from './admin-context.js'
@@ -47,8 +47,8 @@ const FieldsDialog = ({ user, definitions, reload, onClose }: DialogProps) => {
       title={fill(words.title, values)}
       lead={words.lead}
       userNotice={words.told}
-      submit={words.submit}
-      call={(typed) => calls.changeFields(user.id, fieldsChanged(typed, definitions, user.fields))}
+      submitLabel={words.submit}
+      call={(typed) => calls.changeFields(user.id, changedFields(typed, definitions, user.fields))}
       successMessage={() => fill(words.done, values)}
       onDone={reload}
       onClose={onClose}

@@ -57,7 +57,7 @@ const RemoveDialog = ({ user, group, reload, onClose }: DialogProps & { group: s
       title={fill(words.removeTitle, values)}
       lead={words.removeLead}
       userNotice={words.told}
-      submit={words.remove}
+      submitLabel={words.remove}
       look="danger"
       call={({ reason = '' }) => calls.changeGroups(user.id, { remove: [group], reason })}
       successMessage={() => fill(words.removed, values)}
@@ -81,7 +81,7 @@ const AddDialog = ({ user, reload, onClose }: DialogProps) => {
       title={fill(words.groupChanges.addTitle, { username })}
       lead={words.groupChanges.addLead}
       userNotice={words.groupChanges.told}
-      submit={words.groupChanges.add}
+      submitLabel={words.groupChanges.add}
       call={({ group = '', reason }) =>
         calls.changeGroups(user.id, { add: [group], ...(reason !== undefined && { reason }) })
       }

@@ -100,7 +100,7 @@ const EventsOf = ({ user: { id, events } }: Props) => {
   const words = useWords('admin').user
   return (
     <Panel title={words.events}>
-      <EventTable events={events} about={id} empty={words.noEvents} />
+      <EventTable events={events} pageUserId={id} empty={words.noEvents} />
       {events.length > 0 && (
         <a class="more-link" href={fragmentOf('events', undefined, { user: id })}>
           {words.allEvents}

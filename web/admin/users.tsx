@@ -3,6 +3,7 @@ import { adminPageSize } from '#contract/admin/admin-api.js'
 import type { AdminUser } from '#contract/admin/admin-bodies.js'
 import { useDebounced } from '../hooks/debounced.js'
 import { useWords } from '../hooks/settings.js'
+import { AddressWithoutAccount } from './address-without-account.js'
 import { calls } from './calls.js'
 import { FilterField } from './filter-field.js'
 import { FilterSelect } from './filter-select.js'
@@ -11,7 +12,6 @@ import { Loaded, Screen } from './screen.js'
 import { type Column, PagedTable } from './table.js'
 import { usePages, useRead } from './use-read.js'
 import { Ago, GroupNames, StateBadge, UserLink } from './user-cells.js'
-import { WithoutAccount } from './without-account.js'
 
 type Filter = Record<'search' | 'group' | 'state' | 'factor', string>
 
@@ -27,11 +27,11 @@ export const UsersScreen = ({ query }: Pick<Place, 'query'>) => {
   return (
     <Screen title={words.users}>
       <section class="panel">
-        <UserFilter filter={typed} onChange={(change) => setTyped((known) => ({ ...known, ...change }))} />
+        <UserFilter filter={typed} onChange={(change) => setTyped((current) => ({ ...current, ...change }))} />
         <Loaded value={items} {...pages}>
           {(users) => (
             <>
-              {users.length === 0 && filter.search.includes('@') && <WithoutAccount search={filter.search} />}
+              {users.length === 0 && filter.search.includes('@') && <AddressWithoutAccount search={filter.search} />}
               <PagedTable
                 caption={words.users}
                 columns={columns}

@@ -6,7 +6,7 @@ import { readSettings } from './settings.js'
 
 type Answer = { language: Language; title: string; footer: Record<string, string>; words: Partial<Words> }
 
-const wordsIn = async (language: string, page: string) => {
+const askForWords = async (language: string, page: string) => {
   const address = `${languageSwitch}?${new URLSearchParams({ to: language, page })}`
   const response = await client.fetch(address).catch(() => undefined)
   return response?.ok ? ((await response.json()) as Answer) : undefined
@@ -25,7 +25,7 @@ const translateShell = ({ language, title, footer }: Answer) => {
     button.setAttribute('aria-pressed', `${button.value === language}`)
 }
 
-const say = (form: HTMLFormElement, text: string) => {
+const showStatus = (form: HTMLFormElement, text: string) => {
   const status = form.querySelector('[role=status]')
   if (status) status.textContent = text
 }
@@ -39,8 +39,8 @@ export const listenForLanguage = (show: (language: Language, words: Partial<Word
   form?.addEventListener('submit', (event) => {
     event.preventDefault()
     if (!(event.submitter instanceof HTMLButtonElement)) return
-    void wordsIn(event.submitter.value, form.dataset.page ?? '').then((answer) => {
-      say(form, answer ? '' : (readSettings().words.common?.languageNotChanged ?? ''))
+    void askForWords(event.submitter.value, form.dataset.page ?? '').then((answer) => {
+      showStatus(form, answer ? '' : (readSettings().words.common?.languageNotChanged ?? ''))
       if (!answer) return
       translateShell(answer)
       show(answer.language, answer.words)

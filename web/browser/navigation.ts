@@ -24,11 +24,11 @@ export const returnToInAddress = () => {
 }
 
 /** Whether a proxy shows the step-up page at an address of the application. The query of that address is not for us. */
-export const isAtApplicationAddress = () => location.pathname !== '/step-up'
+export const isShownByProxy = () => location.pathname !== '/step-up'
 
-/** The address to which a step-up leads back. If a proxy shows the step-up page at an address of the application, it is that address. */
+/** The address to which a step-up leads back. If a proxy shows the step-up page at an address of the application, this is that address. */
 export const returnToAfterStepUp = () =>
-  isAtApplicationAddress() ? acceptedReturnTo(location.pathname + location.search + location.hash) : returnToInAddress()
+  isShownByProxy() ? acceptedReturnTo(location.pathname + location.search + location.hash) : returnToInAddress()
 
 /** The address of one of our pages, with the page that the visitor wanted. */
 export const withReturnTo = (path: string, returnTo: string | undefined) =>
@@ -39,10 +39,10 @@ export const setPasswordPath = '/forgot-password?set'
 export const isSetPasswordInAddress = () => queryValue('set') !== undefined
 
 /** The registration form for a visitor who has mistyped their email address. */
-export const wrongAddressPath = '/register?wrong-address'
-export const isAddressWrong = () => queryValue('wrong-address') !== undefined
+export const correctEmailPath = '/register?wrong-address'
+export const isCorrectingEmail = () => queryValue('wrong-address') !== undefined
 
-/** The page that adds the first factor, as the last of the steps of a registration. */
+/** The page on which a new user adds a second factor, as the last step of the registration. */
 export const secondFactorPath = (step: 2 | 3) => `/second-factor?step=${step}`
 export const lastStepInAddress = () => [2, 3].find((step) => queryValue('step') === `${step}`)
 

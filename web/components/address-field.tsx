@@ -21,11 +21,11 @@ type Props = Pick<FieldProps, 'maxLength'> & {
 export const AddressField = ({ defaultValue = '', onInput, focused, ...rest }: Props) => {
   const words = useWords('common')
   const [typed, setTyped] = useState(defaultValue)
-  const [accepted, setAccepted] = useState<string>()
-  const settled = useDebounced(typed, pause)
+  const [acceptedEmail, setAccepted] = useState<string>()
+  const settledValue = useDebounced(typed, pause)
   // An error comes before a suggestion: errors are read out in the order of the fields.
   const hasError = useContext(FormContext).problems.fields?.email !== undefined
-  const suggested = settled === typed && !hasError ? meantAddress(typed) : undefined
+  const suggestedEmail = settledValue === typed && !hasError ? meantAddress(typed) : undefined
   const setValue = (value: string) => {
     setTyped(value)
     onInput?.(value)
@@ -36,10 +36,10 @@ export const AddressField = ({ defaultValue = '', onInput, focused, ...rest }: P
   }
   const suggestion = (
     <div class="field-suggestion">
-      <Announced text={suggested === undefined ? '' : fill(words.didYouMean, { email: suggested })} />
-      {suggested !== undefined && (
-        <button type="button" class="link" onClick={() => accept(suggested)}>
-          {fill(words.useSuggested, { email: suggested })}
+      <Announced text={suggestedEmail === undefined ? '' : fill(words.didYouMean, { email: suggestedEmail })} />
+      {suggestedEmail !== undefined && (
+        <button type="button" class="link" onClick={() => accept(suggestedEmail)}>
+          {fill(words.useSuggested, { email: suggestedEmail })}
         </button>
       )}
     </div>
@@ -47,14 +47,14 @@ export const AddressField = ({ defaultValue = '', onInput, focused, ...rest }: P
   return (
     // The accepted suggestion gets a new field, because an input keeps the value that was typed into it.
     <Field
-      key={accepted}
+      key={acceptedEmail}
       name="email"
       {...rest}
       type="email"
       autoComplete="email"
-      defaultValue={accepted ?? defaultValue}
+      defaultValue={acceptedEmail ?? defaultValue}
       onInput={setValue}
-      focused={accepted === undefined ? focused && 'selected' : 'chosen'}
+      focused={acceptedEmail === undefined ? focused && 'selected' : 'chosen'}
       below={suggestion}
     />
   )

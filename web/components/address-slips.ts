@@ -20,7 +20,7 @@ const mailboxes: Readonly<Record<string, readonly string[]>> = {
 const realDomains = new Set(['mail.com', 'email.com', 'ymail.com', 'rocketmail.com'])
 
 /** Endings that do not exist, and what was meant. */
-const endings: Readonly<Record<string, string>> = {
+const meantEndings: Readonly<Record<string, string>> = {
   con: 'com',
   cmo: 'com',
   ocm: 'com',
@@ -58,8 +58,8 @@ const meantDomain = (domain: string) => {
   const ending = domain.slice(dot + 1)
   const lastDot = domain.lastIndexOf('.')
   const lastEnding = domain.slice(lastDot + 1)
-  const withMeantEnding = Object.hasOwn(endings, lastEnding)
-    ? `${domain.slice(0, lastDot)}.${endings[lastEnding]}`
+  const withMeantEnding = Object.hasOwn(meantEndings, lastEnding)
+    ? `${domain.slice(0, lastDot)}.${meantEndings[lastEnding]}`
     : undefined
   const knownEndings = Object.hasOwn(mailboxes, name) ? mailboxes[name] : undefined
   if (knownEndings?.includes(ending)) return undefined
@@ -68,9 +68,9 @@ const meantDomain = (domain: string) => {
   const similar = Object.entries(mailboxes).find(
     ([mailboxName, mailboxEndings]) =>
       isOneSlipAway(name, mailboxName) &&
-      mailboxEndings.some((mailboxEnding) => mailboxEnding === ending || endings[ending] === mailboxEnding),
+      mailboxEndings.some((mailboxEnding) => mailboxEnding === ending || meantEndings[ending] === mailboxEnding),
   )
-  return similar ? `${similar[0]}.${endings[ending] ?? ending}` : withMeantEnding
+  return similar ? `${similar[0]}.${meantEndings[ending] ?? ending}` : withMeantEnding
 }
 
 /**

@@ -8,14 +8,14 @@ type Props = {
   /** The step that the visitor takes on this page. */
   step?: 'sign-in' | 'other'
   /** The application whose request waits in another browser, if this browser has none (see `GoBack`). */
-  elsewhere?: NamedApplication | undefined
+  applicationElsewhere?: NamedApplication | undefined
 }
 
 /** Says to which application the page leads. Shows nothing if the visitor does not come from an application. */
-export const ContinuesTo = ({ returnTo, step = 'other', elsewhere }: Props) => {
+export const ContinuesTo = ({ returnTo, step = 'other', applicationElsewhere }: Props) => {
   const words = useWords('common')
   const nameInThisBrowser = nameOfApplicationIn(returnTo)
-  const application = nameInThisBrowser ?? elsewhere?.name
+  const application = nameInThisBrowser ?? applicationElsewhere?.name
   if (application === undefined) return null
   const sentence = step === 'sign-in' ? words.toContinueTo : words.thenContinueTo
   return <p class="lead">{fill(nameInThisBrowser === undefined ? words.thenGoBack : sentence, { application })}</p>

@@ -13,8 +13,8 @@ export type FieldProps = {
   required?: boolean
   hint?: string
   /**
-   * `selected`: the value is selected, so that typing replaces it. `chosen`: also on a touch screen, because a press has asked for the
-   * field.
+   * `selected`: the value is selected, so that typing replaces it. `chosen`: the field takes the focus on a touch screen, too, because the
+   * user has asked for it with a press.
    */
   focused?: boolean | 'selected' | 'chosen'
   readOnly?: boolean

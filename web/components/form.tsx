@@ -30,7 +30,7 @@ type Props = {
   look?: 'primary' | 'plain' | 'danger'
   /** Adds further problems that the page can find itself, so that the user sees all of them at once. */
   check?: (values: Values, invalid: FieldProblems) => Promise<FieldProblems>
-  /** Returns the problems, or nothing if it worked. */
+  /** Returns the problems, or nothing if there are none. */
   onSubmit: (values: Values) => Promise<Problems | undefined>
 }
 
@@ -77,21 +77,21 @@ export const Form = ({ children, submitLabel, look = 'primary', check, onSubmit 
 
   const endWait = () => setWaitUntil(undefined)
   const countAnswer = () => setAnswerCount((count) => count + 1)
-  const submit = async (sent: HTMLFormElement) => {
+  const submit = async (formElement: HTMLFormElement) => {
     // The notice is read out again, with the time that is left.
     if (waitUntil !== undefined) return countAnswer()
     setSubmissionCount(submissionCount + 1)
-    const values = valuesOf(sent)
-    const invalid = findInvalid(sent, { required, emailShape })
+    const values = valuesOf(formElement)
+    const invalid = findInvalid(formElement, { required, emailShape })
     const fieldProblems = check ? await check(values, invalid) : invalid
     const foundProblems = Object.keys(fieldProblems).length > 0 ? { fields: fieldProblems } : await onSubmit(values)
     if (!foundProblems) return staysBusy
     setProblems(foundProblems)
-    setReadByFocus(fieldToFocus(sent, foundProblems))
+    setReadByFocus(fieldToFocus(formElement, foundProblems))
     setWaitUntil(foundProblems.retryAfter === undefined ? undefined : Date.now() + foundProblems.retryAfter * 1_000)
     return countAnswer()
   }
-  const onEdit = (field: string) => setProblems((current) => without(field, current))
+  const onEdit = (field: string) => setProblems((current) => withoutField(field, current))
   const send = () => form.current?.requestSubmit()
 
   return (
@@ -103,8 +103,8 @@ export const Form = ({ children, submitLabel, look = 'primary', check, onSubmit 
         noValidate
         onSubmit={(event) => {
           event.preventDefault()
-          const sent = event.currentTarget
-          void run(() => submit(sent))
+          const formElement = event.currentTarget
+          void run(() => submit(formElement))
         }}
       >
         {/* The notice is a new element each time, so that a screen reader reads it out again. */}
@@ -152,7 +152,7 @@ const translateProblems = ({ translate, fields: remaining = {}, offer }: Problem
   return { ...others, fields: Object.fromEntries(stillWrong), offer, translate }
 }
 
-const without = (field: string, problems: Problems): Problems => {
+const withoutField = (field: string, problems: Problems): Problems => {
   if (!problems.fields?.[field]) return problems
   const { [field]: _, ...fields } = problems.fields
   return { ...problems, fields }

@@ -11,20 +11,20 @@ type Props = {
   refused: Refusal
   /** The address to which the page would lead. */
   returnTo?: string | undefined
-  /** The texts for a request that the visitor has sent, if that is what failed. */
-  sent?: { heading: string; lead: string } | undefined
+  /** Other texts, if what failed is a request that the visitor has sent, and not the loading of the page. */
+  failureTexts?: { heading: string; lead: string } | undefined
   onTryAgain: () => Promise<void>
 }
 
 /** A page that needs an answer of the service before it can show anything, and did not get it. */
-export const PageNotLoaded = ({ refused, returnTo, sent, onTryAgain }: Props) => {
+export const PageNotLoaded = ({ refused, returnTo, failureTexts, onTryAgain }: Props) => {
   const { pageNotLoaded } = useWords('common')
   const sentenceOf = useRefusalSentence()
   return (
     <Card>
-      <Heading text={sent?.heading ?? pageNotLoaded} focused={sent !== undefined} />
+      <Heading text={failureTexts?.heading ?? pageNotLoaded} focused={failureTexts !== undefined} />
       <Notice kind="error">{sentenceOf(refused)}</Notice>
-      {sent ? <p class="lead">{sent.lead}</p> : <ContinuesTo returnTo={returnTo} />}
+      {failureTexts ? <p class="lead">{failureTexts.lead}</p> : <ContinuesTo returnTo={returnTo} />}
       <TryAgain onPress={onTryAgain} />
     </Card>
   )

@@ -86,7 +86,7 @@ export const ProfileFieldInputs = ({ definitions, values = {}, focused = false }
 )
 
 /** The typed values in the form that the service takes. */
-export const fieldsTyped = (typed: Values, definitions: readonly ProfileFieldDefinition[]): ProfileFieldChanges =>
+export const typedFields = (typed: Values, definitions: readonly ProfileFieldDefinition[]): ProfileFieldChanges =>
   Object.fromEntries(
     definitions.map(({ key, type }) => {
       const text = typed[inputName(key)]
@@ -98,13 +98,13 @@ export const fieldsTyped = (typed: Values, definitions: readonly ProfileFieldDef
  * The typed values that differ from those before. A box that was never answered and is still empty is not sent. A stored value that the
  * operator's file no longer allows counts as missing and stays stored.
  */
-export const fieldsChanged = (
+export const changedFields = (
   typed: Values,
   definitions: readonly ProfileFieldDefinition[],
   before: FieldValues,
 ): ProfileFieldChanges =>
   Object.fromEntries(
-    Object.entries(fieldsTyped(typed, definitions)).filter(
+    Object.entries(typedFields(typed, definitions)).filter(
       ([key, value]) => (value || undefined) !== (before[key] || undefined),
     ),
   )

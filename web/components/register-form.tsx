@@ -4,7 +4,7 @@ import { chosenUsernameRefusal, normalizedUsername } from '#contract/username-ru
 import { applicationIdIn } from '../browser/applications.js'
 import { client } from '../browser/client.js'
 import {
-  isAddressWrong,
+  isCorrectingEmail,
   redirectAfterSignIn,
   returnToInAddress,
   secondFactorPath,
@@ -30,12 +30,12 @@ type Props = { invitation?: Invitation; onRefused?: () => void }
 
 export const RegisterForm = ({ invitation, onRefused }: Props) => {
   const words = useWords('register')
-  const { email } = useWords('common')
+  const { email: emailLabel } = useWords('common')
   const passwordWords = useWords('password')
   const asksUsername = useSettings().usernames === 'chosen'
   const usernameField = useUsernameField()
   const { check, withPasswordProblems } = useChecks()
-  const problemsOf = useNewPasswordProblems('password', fields)
+  const problemsOf = useNewPasswordProblems('password', fieldOfRefusal)
   const fieldProblems = useFieldProblems()
   const answersOf = useRegistrationAnswers()
 
@@ -44,8 +44,8 @@ export const RegisterForm = ({ invitation, onRefused }: Props) => {
     const returnTo = returnToInAddress()
     const application = applicationIdIn(returnTo)
     const details = { ...(asksUsername && { username }), ...(name && { name }), ...answersOf(values) }
-    const invited = invitation && { invite: invitation.token, signIn: true }
-    const answer = await client.register({ email, password, ...details, ...invited, application })
+    const invitationPart = invitation && { invite: invitation.token, signIn: true }
+    const answer = await client.register({ email, password, ...details, ...invitationPart, application })
     if (answer.refused === 'invalid_invitation' && onRefused) {
       onRefused()
       return undefined
@@ -63,7 +63,7 @@ export const RegisterForm = ({ invitation, onRefused }: Props) => {
       {invitation ? (
         <InvitedAddress {...invitation} />
       ) : (
-        <AddressField label={email} {...restoredProps('email')} focused={!asksUsername || isAddressWrong()} />
+        <AddressField label={emailLabel} {...restoredProps('email')} focused={!asksUsername || isCorrectingEmail()} />
       )}
       <Field
         name="name"
@@ -110,7 +110,7 @@ const useUsernameField = (): FieldProps => {
     autoComplete: 'username',
     hint: `${usernameRule} ${usernameHint}`,
     ...restoredProps('username'),
-    focused: !isAddressWrong(),
+    focused: !isCorrectingEmail(),
   }
 }
 
@@ -168,7 +168,7 @@ const useChecks = () => {
 }
 
 /** The field at which a refusal is shown. */
-const fields = {
+const fieldOfRefusal = {
   ...usernameRefusals,
   email_shape: 'email',
   email_domain_not_allowed: 'email',

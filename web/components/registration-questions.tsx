@@ -1,7 +1,7 @@
 import { fieldsTypedBefore } from '../browser/typed-values.js'
 import { useSettings } from '../hooks/settings.js'
 import type { Values } from './form.js'
-import { fieldsTyped, ProfileFieldInputs } from './profile-fields.js'
+import { ProfileFieldInputs, typedFields } from './profile-fields.js'
 import { TermsCheck } from './terms-check.js'
 
 /** The questions of the operator to new users: fields, and agreement to the terms. */
@@ -18,7 +18,7 @@ export const RegistrationQuestions = () => {
 export const useRegistrationAnswers = () => {
   const { registrationFields } = useSettings()
   return (values: Values) => ({
-    ...(registrationFields.length > 0 && { fields: fieldsTyped(values, registrationFields) }),
+    ...(registrationFields.length > 0 && { fields: typedFields(values, registrationFields) }),
     ...(values.terms !== undefined && { terms: values.terms }),
   })
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Language } from '#contract/languages.js'
 import type { Session } from '#contract/schemas.js'
 import { catalogue } from '../words/catalogue.js'
-import { endSessionLabel, proofsOf } from './session-facts.js'
+import { endSessionLabel, proofText } from './session-facts.js'
 
 const session = {
   id: '1',
@@ -35,7 +35,7 @@ describe('the button that ends a session', () => {
 describe('how the user signed in', () => {
   const providers = [{ id: 'provider_a', name: 'Google' }]
   const proofsIn = (language: Language, given: Partial<Session>) =>
-    proofsOf({ ...session, ...given }, providers, catalogue[language].dashboard, language)
+    proofText({ ...session, ...given }, providers, catalogue[language].dashboard, language)
 
   it('is said in the words of the page, with the name of the provider, without ways that it does not know', () => {
     expect(proofsIn('en', {})).toBe('password and code from the app')

@@ -20,7 +20,7 @@ export const endSessionLabel = (session: Session, words: Words['dashboard'], loc
   })
 
 /** How the user signed in, such as "password and code from the app". Methods that this page does not know are left out. */
-export const proofsOf = (
+export const proofText = (
   { methods, provider }: Pick<Session, 'methods' | 'provider'>,
   providers: readonly { id: string; name: string }[],
   words: Words['dashboard'],
@@ -45,7 +45,7 @@ type Props = {
 export const SessionFacts = ({ session, isCurrent = false, dateOf = fullDate }: Props) => {
   const words = useWords('dashboard')
   const { locale, providers } = useSettings()
-  const methods = proofsOf(session, providers, words, locale)
+  const methods = proofText(session, providers, words, locale)
   const facts = [
     isCurrent || isNow(session.lastUsedAt)
       ? words.activeNow

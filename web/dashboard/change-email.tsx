@@ -12,7 +12,7 @@ import { useStableCallback } from '../hooks/stable-callback.js'
 import { fullDate } from '../words/dates.js'
 import { fill } from '../words/format.js'
 import { useProblems } from '../words/refusals.js'
-import { useDashboardActions, useFormRefusal } from './dashboard-actions.js'
+import { useDashboardActions, useFormProblems } from './dashboard-actions.js'
 import { useKeptForm } from './kept-form.js'
 
 type Props = { account: Account }
@@ -48,12 +48,12 @@ const useWaitingEmail = (account: Account) => {
   }, [])
   const isWaiting = waiting !== undefined && waiting.email !== account.email
   const { reload } = useDashboardActions()
-  const follow = useStableCallback(() => Promise.all([load(), reload()]))
+  const reloadBoth = useStableCallback(() => Promise.all([load(), reload()]))
   // The user may have opened the link in another tab, and come back from there.
   useEffect(() => {
     if (!isWaiting) return
     const onVisible = () => {
-      if (document.visibilityState === 'visible') void follow()
+      if (document.visibilityState === 'visible') void reloadBoth()
     }
     document.addEventListener('visibilitychange', onVisible)
     return () => document.removeEventListener('visibilitychange', onVisible)
@@ -96,7 +96,7 @@ const EnterCode = ({ email, onDone }: Pick<WaitingProps, 'onDone'> & { email: st
   const words = useWords('change-email')
   const fieldWords = useWords('step-up')
   const actions = useDashboardActions()
-  const problemsOf = useFormRefusal(useProblems({ wrong_mailed_code: 'code' }))
+  const problemsOf = useFormProblems(useProblems({ wrong_mailed_code: 'code' }))
   const submit = async ({ code = '' }: Values): Promise<Problems | undefined> => {
     const answer = await client.proveEmail({ code })
     const isDone = answer.refused === 'mailed_code_void' ? await isConfirmedByLink(email) : !answer.refused
@@ -120,10 +120,10 @@ const NewEmail = ({ account, onSent, onDone }: NewProps) => {
   const words = useWords('change-email')
   const { cancel } = useWords('dashboard')
   const actions = useDashboardActions()
-  const problemsOf = useFormRefusal(useProblems({ email_shape: 'email', email_domain_not_allowed: 'email' }))
+  const problemsOf = useFormProblems(useProblems({ email_shape: 'email', email_domain_not_allowed: 'email' }))
 
   const submit = async ({ email = '' }: Values): Promise<Problems | undefined> => {
-    // The service gives the same answer for every address, and sends nothing to the present one. So the page says it here.
+    // The service gives the same answer for every address, and sends nothing to the present one, so this page checks for that one.
     if (isSameMailbox(email, account.email)) return { fields: { email: [words.isPresent] } }
     const answer = await actions.withFreshSignIn(() => client.changeEmail({ email }))
     if (answer.refused) return problemsOf(answer)

@@ -25,8 +25,8 @@ export const useDashboardActions = () => {
   return actions
 }
 
-/** The problems that a form shows when its call was refused. Without a session, another page follows. */
-export const useFormRefusal = (problemsOf: (refusal: Refusal) => Problems) => {
+/** Returns a function that gives the problems of a form whose call was refused. Without a session, another page follows. */
+export const useFormProblems = (problemsOf: (refusal: Refusal) => Problems) => {
   const { showRefusal } = useDashboardActions()
   return (refusal: Refusal): Problems | undefined => {
     // The user has closed the dialog that asked for a proof.

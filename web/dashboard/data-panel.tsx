@@ -11,7 +11,7 @@ import { useDisclosure } from '../hooks/focus.js'
 import { useWords } from '../hooks/settings.js'
 import { fill } from '../words/format.js'
 import { useProblems } from '../words/refusals.js'
-import { useDashboardActions, useFormRefusal } from './dashboard-actions.js'
+import { useDashboardActions, useFormProblems } from './dashboard-actions.js'
 import { AccountPanel } from './section.js'
 
 export const DataPanel = () => {
@@ -58,7 +58,7 @@ const DeleteAccount = ({ account, effectsId, onCancel }: DeleteProps) => {
   const { cancel } = useWords('dashboard')
   const refusals = useWords('refusals')
   const actions = useDashboardActions()
-  const problemsOf = useFormRefusal(useProblems({ other_username: 'username' }))
+  const problemsOf = useFormProblems(useProblems({ other_username: 'username' }))
 
   const submit = async ({ username = '' }: Values): Promise<Problems | undefined> => {
     // The name is checked here, so that the user is not asked for a password in vain.

@@ -7,7 +7,7 @@ import { type FieldProblems, Form, type Problems, type Values } from '../compone
 import { useSettings, useWords } from '../hooks/settings.js'
 import { fullDate } from '../words/dates.js'
 import { useProblems, usernameRefusals } from '../words/refusals.js'
-import { useDashboardActions, useFormRefusal } from './dashboard-actions.js'
+import { useDashboardActions, useFormProblems } from './dashboard-actions.js'
 import { changesOf, editableFields, type FieldName, useFieldWords } from './editable-fields.js'
 
 const fieldOfRefusal = { ...usernameRefusals, too_many_usernames: 'username' }
@@ -20,7 +20,7 @@ const useChanges = ({ names, account, onDone }: Props) => {
   const actions = useDashboardActions()
   const { locale } = useSettings()
   const dateOf = ({ freeFrom = '' }: Refusal) => ({ date: freeFrom && fullDate(freeFrom, locale) })
-  const problemsOf = useFormRefusal(useProblems(fieldOfRefusal, dateOf))
+  const problemsOf = useFormProblems(useProblems(fieldOfRefusal, dateOf))
 
   const check = async ({ username = '' }: Values, invalid: FieldProblems): Promise<FieldProblems> => {
     const isUnchanged = !names.includes('username') || username.trim() === account.username

@@ -16,10 +16,10 @@ type FieldWords = ReturnType<typeof useFieldWords>
 type InputProps = { account: Account; words: FieldWords; focused: boolean }
 type EditableField<Value> = {
   label: (words: FieldWords) => string
-  shown: (account: Account, words: FieldWords) => { text: string; lang?: string; isGiven?: boolean }
+  display: (account: Account, words: FieldWords) => { text: string; lang?: string; isGiven?: boolean }
   Input: (props: InputProps) => ComponentChildren
   /** The value to send; undefined if the user has not changed it. */
-  changed: (typed: string, account: Account) => Value | undefined
+  changedValue: (typed: string, account: Account) => Value | undefined
 }
 
 const NameInput = ({ account, words, focused }: InputProps) => (
@@ -63,22 +63,22 @@ const LanguageInput = ({ account, words }: InputProps) => {
 export const editableFields: { [Name in keyof Omit<AccountPatch, 'fields'>]-?: EditableField<AccountPatch[Name]> } = {
   name: {
     label: ({ dashboard }) => dashboard.name,
-    shown: ({ name }, { dashboard }) => (name === null ? { text: dashboard.noName, isGiven: false } : { text: name }),
+    display: ({ name }, { dashboard }) => (name === null ? { text: dashboard.noName, isGiven: false } : { text: name }),
     Input: NameInput,
-    changed: (typed, { name }) => (typed.trim() === (name ?? '') ? undefined : typed.trim()),
+    changedValue: (typed, { name }) => (typed.trim() === (name ?? '') ? undefined : typed.trim()),
   },
   username: {
     label: ({ common }) => common.username,
-    shown: ({ username }) => ({ text: username }),
+    display: ({ username }) => ({ text: username }),
     Input: UsernameInput,
-    changed: (typed, { username }) => (typed.trim() === username ? undefined : typed.trim()),
+    changedValue: (typed, { username }) => (typed.trim() === username ? undefined : typed.trim()),
   },
   language: {
     label: ({ account }) => account.language,
-    shown: ({ language }, { account }) =>
+    display: ({ language }, { account }) =>
       language === null ? { text: account.noLanguage, isGiven: false } : { text: ownNameOf(language), lang: language },
     Input: LanguageInput,
-    changed: (typed, { language }) => (isLanguage(typed) && typed !== language ? typed : undefined),
+    changedValue: (typed, { language }) => (isLanguage(typed) && typed !== language ? typed : undefined),
   },
 }
 
@@ -91,7 +91,7 @@ export const changesOf = (
 ): AccountPatch =>
   Object.fromEntries(
     names.flatMap((name) => {
-      const value = editableFields[name].changed(typed[name] ?? '', account)
+      const value = editableFields[name].changedValue(typed[name] ?? '', account)
       return value === undefined ? [] : [[name, value]]
     }),
   )

@@ -4,7 +4,7 @@ import { client } from '../browser/client.js'
 import { Button } from '../components/button.js'
 import { Form, type Problems, type Values } from '../components/form.js'
 import {
-  fieldsChanged,
+  changedFields,
   ProfileFieldInputs,
   useFieldLabel,
   useFieldProblems,
@@ -12,7 +12,7 @@ import {
 } from '../components/profile-fields.js'
 import { useWords } from '../hooks/settings.js'
 import { useProblems } from '../words/refusals.js'
-import { useDashboardActions, useFormRefusal } from './dashboard-actions.js'
+import { useDashboardActions, useFormProblems } from './dashboard-actions.js'
 import { useKeptForm } from './kept-form.js'
 import { AccountPanel } from './section.js'
 
@@ -24,13 +24,13 @@ export const FieldsPanel = ({ account, fields }: Props) => {
   const labelOf = useFieldLabel()
   const shownValue = useShownValue()
   const { isOpen, setOpen, containerProps } = useKeptForm('details', account, words.edit)
-  const editableFields = fields.filter(({ editedBy }) => editedBy === 'user')
+  const fieldsOfUser = fields.filter(({ editedBy }) => editedBy === 'user')
   // While the user edits, the form shows the editable fields.
-  const shown = isOpen ? fields.filter((field) => !editableFields.includes(field)) : fields
+  const shownFields = isOpen ? fields.filter((field) => !fieldsOfUser.includes(field)) : fields
   return (
     <AccountPanel place="details" title={words.title}>
       <dl class="facts">
-        {shown.map((definition) => {
+        {shownFields.map((definition) => {
           const value = Object.hasOwn(account.fields, definition.key) ? account.fields[definition.key] : undefined
           return (
             <div key={definition.key}>
@@ -44,10 +44,10 @@ export const FieldsPanel = ({ account, fields }: Props) => {
           )
         })}
       </dl>
-      {editableFields.length > 0 && (
+      {fieldsOfUser.length > 0 && (
         <div {...containerProps}>
           {isOpen ? (
-            <EditFields account={account} fields={editableFields} onDone={() => setOpen(false)} />
+            <EditProfileFields account={account} fields={fieldsOfUser} onDone={() => setOpen(false)} />
           ) : (
             <Button onPress={() => setOpen(true)}>{words.edit}</Button>
           )}
@@ -57,15 +57,15 @@ export const FieldsPanel = ({ account, fields }: Props) => {
   )
 }
 
-const EditFields = ({ account, fields, onDone }: Props & { onDone: () => void }) => {
+const EditProfileFields = ({ account, fields, onDone }: Props & { onDone: () => void }) => {
   const accountWords = useWords('account-life')
   const { cancel } = useWords('dashboard')
   const actions = useDashboardActions()
   const fieldProblems = useFieldProblems()
-  const problemsOf = useFormRefusal(useProblems())
+  const problemsOf = useFormProblems(useProblems())
 
   const submit = async (values: Values): Promise<Problems | undefined> => {
-    const changes = fieldsChanged(values, fields, account.fields)
+    const changes = changedFields(values, fields, account.fields)
     const answer = await actions.withFreshSignIn(() => client.changeAccount({ fields: changes }))
     if (answer.refused) return fieldProblems(answer) ?? problemsOf(answer)
     onDone()

@@ -14,7 +14,7 @@ export const LanguagePanel = ({ account }: { account: Account }) => {
       place="language"
       title={languageTitle}
       // While the form is open, it shows the language.
-      state={isOpen ? undefined : editableFields.language.shown(account, words)}
+      state={isOpen ? undefined : editableFields.language.display(account, words)}
     >
       <div {...containerProps}>
         {isOpen ? (

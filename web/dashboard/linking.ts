@@ -35,7 +35,7 @@ export const useLinkMessageInAddress = (): { kind: 'error' | 'info'; text: strin
  * Finishes a connection when the browser is back from the provider. The redirect carried no session cookie, because it
  * came from another site; this request does.
  */
-export const useFinishedLink = (isLoaded: boolean, actions: DashboardActions) => {
+export const useFinishLink = (isLoaded: boolean, actions: DashboardActions) => {
   const { providers } = useSettings()
   const words = useWords('dashboard')
   const finish = useStableCallback(async () => {

@@ -18,8 +18,8 @@ export const NamesPanel = ({ account }: { account: Account }) => {
         {/* While the user edits the names, the form shows them. */}
         {!isOpen &&
           names.map((name) => {
-            const { label, shown } = editableFields[name]
-            const { text, isGiven = true } = shown(account, words)
+            const { label, display } = editableFields[name]
+            const { text, isGiven = true } = display(account, words)
             return (
               <div key={name}>
                 <dt>{label(words)}</dt>

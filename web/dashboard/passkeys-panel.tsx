@@ -15,7 +15,7 @@ import { fullDate } from '../words/dates.js'
 import { counted, fill } from '../words/format.js'
 import { useProblems } from '../words/refusals.js'
 import { Question } from './ask-first.js'
-import { useDashboardActions, useFormRefusal } from './dashboard-actions.js'
+import { useDashboardActions, useFormProblems } from './dashboard-actions.js'
 import { AccountPanel } from './section.js'
 import { returnToApplication } from './waiting-application.js'
 
@@ -144,7 +144,7 @@ type ChangeProps = { passkey: Passkey; onDone: () => Promise<void>; onCancel: ()
 const RenamePasskey = ({ passkey, onDone, onCancel }: ChangeProps) => {
   const words = useWords('passkeys')
   const { showSuccess } = useDashboardActions()
-  const problemsOf = useFormRefusal(useProblems({ bad_request: 'name', not_found: 'name' }))
+  const problemsOf = useFormProblems(useProblems({ bad_request: 'name', not_found: 'name' }))
   const rename = async ({ name = '' }: Values) => {
     const answer = await client.renamePasskey(passkey.id, { name: name.trim() })
     if (answer.refused) return problemsOf(answer)

@@ -10,7 +10,7 @@ import { NewPasswordField } from '../components/new-password-field.js'
 import { useDisclosure } from '../hooks/focus.js'
 import { useWords } from '../hooks/settings.js'
 import { useNewPasswordProblems } from '../words/passwords.js'
-import { useDashboardActions, useFormRefusal } from './dashboard-actions.js'
+import { useDashboardActions, useFormProblems } from './dashboard-actions.js'
 import { AccountPanel } from './section.js'
 
 type Props = { account: Account }
@@ -63,7 +63,7 @@ const ChangePassword = ({ account, onDone }: Props & { onDone: () => void }) => 
   const words = useWords('dashboard')
   const passwordWords = useWords('password')
   const actions = useDashboardActions()
-  const problemsOf = useFormRefusal(
+  const problemsOf = useFormProblems(
     useNewPasswordProblems('newPassword', {
       wrong_current_password: 'currentPassword',
       password_unchanged: 'newPassword',

@@ -12,7 +12,13 @@ import { AskFirst } from './ask-first.js'
 import { useDashboardActions } from './dashboard-actions.js'
 import { AccountPanel } from './section.js'
 
-export const ProvidersPanel = ({ account, linked }: { account: Account; linked: readonly LinkedAccount[] }) => {
+export const ProvidersPanel = ({
+  account,
+  linkedAccounts,
+}: {
+  account: Account
+  linkedAccounts: readonly LinkedAccount[]
+}) => {
   const words = useWords('dashboard')
   const { providers } = useSettings()
   const actions = useDashboardActions()
@@ -41,7 +47,7 @@ export const ProvidersPanel = ({ account, linked }: { account: Account; linked: 
             key={provider.id}
             provider={provider}
             isLinked={account.providers.includes(provider.id)}
-            email={linked.find((each) => each.provider === provider.id)?.email ?? undefined}
+            email={linkedAccounts.find((each) => each.provider === provider.id)?.email ?? undefined}
             onLink={() => link(provider)}
             onUnlink={() => unlink(provider)}
           />

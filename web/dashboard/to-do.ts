@@ -22,9 +22,9 @@ const countWaysToSignIn = ({ account, factors, providers, mailSignIn }: Facts) =
   factors.passkeys.length +
   account.providers.filter((id) => providers.includes(id)).length
 
-const fewCodes = 3
+const fewCodesLeft = 3
 
-/** The advice to the user, the most urgent first, and the panel in which it is done. The words of the page have a sentence for each. */
+/** The advice to the user, the most urgent first, each with its panel. The words of the page have a sentence for each. */
 const rules = {
   secondStepMissing: {
     place: 'two-step',
@@ -34,7 +34,7 @@ const rules = {
   noCodes: { place: 'two-step', applies: ({ factors }) => factors.totp !== null && factors.recoveryCodes.left === 0 },
   fewCodes: {
     place: 'two-step',
-    applies: ({ factors }) => factors.totp !== null && factors.recoveryCodes.left <= fewCodes,
+    applies: ({ factors }) => factors.totp !== null && factors.recoveryCodes.left <= fewCodesLeft,
   },
   emailNotProven: { place: 'email', applies: ({ account }) => !account.emailProven },
   oneWay: { place: 'passkeys', applies: (facts) => facts.canAddPasskey && countWaysToSignIn(facts) === 1 },

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { Answer } from '#client/client.js'
-import type { Factors, RecoveryCodes as RecoveryCodesMade, TotpBegun } from '#contract/schemas.js'
+import type { Factors, RecoveryCodes as RecoveryCodesBody, TotpBegun } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
 import { Button } from '../components/button.js'
 import { ContinuesTo } from '../components/continues-to.js'
@@ -10,7 +10,7 @@ import { AddApp, RecoveryCodes, useAppProblems } from '../two-step/steps.js'
 import { fullDate } from '../words/dates.js'
 import { counted, fill } from '../words/format.js'
 import { AskFirst } from './ask-first.js'
-import { useDashboardActions, useFormRefusal } from './dashboard-actions.js'
+import { useDashboardActions, useFormProblems } from './dashboard-actions.js'
 import { AccountPanel } from './section.js'
 import type { AppReplacement } from './use-app-replacement.js'
 import { returnToApplication, waitingApplication } from './waiting-application.js'
@@ -19,7 +19,7 @@ type Props = { factors: Factors; username: string; replacement: AppReplacement }
 type Codes = { codes: string[]; isRenewed?: boolean }
 
 /** The steps of the panel: an app that is being set up, then its recovery codes. */
-const useSteps = () => {
+const useSetup = () => {
   const actions = useDashboardActions()
   const [totp, setTotp] = useState<TotpBegun>()
   const [codes, setCodes] = useState<Codes>()
@@ -28,9 +28,9 @@ const useSteps = () => {
     if (answer.refused) actions.showRefusal(answer)
     else setTotp(answer.value)
   }
-  const afterChange = async (made?: Codes) => {
+  const afterChange = async (newCodes?: Codes) => {
     setTotp(undefined)
-    setCodes(made)
+    setCodes(newCodes)
     await actions.reload()
   }
   return { totp, codes, begin, afterChange, cancel: () => setTotp(undefined), closeCodes: () => setCodes(undefined) }
@@ -41,7 +41,7 @@ export const TwoStepPanel = ({ factors, username, replacement }: Props) => {
   const words = useWords('two-step')
   const { showSuccess } = useDashboardActions()
   const state = useTwoStepState(factors)
-  const { totp, codes, begin, afterChange, cancel, closeCodes } = useSteps()
+  const { totp, codes, begin, afterChange, cancel, closeCodes } = useSetup()
 
   if (codes) {
     return (
@@ -52,24 +52,24 @@ export const TwoStepPanel = ({ factors, username, replacement }: Props) => {
     )
   }
   if (totp) {
-    const added = ({ recoveryCodes }: RecoveryCodesMade) => afterChange({ codes: recoveryCodes })
+    const showCodes = ({ recoveryCodes }: RecoveryCodesBody) => afterChange({ codes: recoveryCodes })
     return (
       <AccountPanel place="two-step" title={words.title} step="app">
         <ContinuesTo returnTo={waitingApplication()?.returnTo} />
-        <AddingApp totp={totp} confirm={client.confirmTotp} onAdded={added} onCancel={cancel} />
+        <AddAppInPanel totp={totp} confirm={client.confirmTotp} onAdded={showCodes} onCancel={cancel} />
       </AccountPanel>
     )
   }
   if (factors.totp && replacement.totp) {
-    const { totp: other, end } = replacement
-    const replaced = async () => {
+    const { totp: newTotp, end } = replacement
+    const finishReplacement = async () => {
       showSuccess(words.appReplaced)
       end()
       await afterChange()
     }
     return (
       <AccountPanel place="two-step" title={words.replaceApp} lead={words.replaceLead} step="other app">
-        <AddingApp totp={other} confirm={client.confirmNewTotp} onAdded={replaced} onCancel={end} />
+        <AddAppInPanel totp={newTotp} confirm={client.confirmNewTotp} onAdded={finishReplacement} onCancel={end} />
       </AccountPanel>
     )
   }
@@ -123,10 +123,10 @@ type AddingProps<Added> = {
   onCancel: () => void
 }
 
-const AddingApp = <Added,>({ totp, confirm, onAdded, onCancel }: AddingProps<Added>) => {
+const AddAppInPanel = <Added,>({ totp, confirm, onAdded, onCancel }: AddingProps<Added>) => {
   const { cancel } = useWords('dashboard')
   const { withFreshSignIn } = useDashboardActions()
-  const problemsOf = useFormRefusal(useAppProblems())
+  const problemsOf = useFormProblems(useAppProblems())
   return (
     <>
       <AddApp
@@ -142,7 +142,10 @@ const AddingApp = <Added,>({ totp, confirm, onAdded, onCancel }: AddingProps<Add
   )
 }
 
-type OnProps = Pick<Props, 'factors'> & { onReplace: () => Promise<void>; onChanged: (made?: Codes) => Promise<void> }
+type OnProps = Pick<Props, 'factors'> & {
+  onReplace: () => Promise<void>
+  onChanged: (newCodes?: Codes) => Promise<void>
+}
 
 const SwitchedOn = ({ factors, onReplace, onChanged }: OnProps) => {
   const words = useWords('two-step')

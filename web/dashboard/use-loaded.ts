@@ -23,20 +23,20 @@ type Leave = (notice: 'sign_in' | 'session_ended') => void
 /** Loads everything of the user. A service that cannot answer is asked again, with longer and longer pauses. */
 export const useLoaded = (leave: Leave) => {
   const [loaded, setLoaded] = useState<Loaded>()
-  const [refused, setRefused] = useState<{ refusal: Refusal; attempt: number }>()
+  const [failure, setFailure] = useState<{ refusal: Refusal; attempt: number }>()
 
   const load = useStableCallback(async (attempt: number) => {
     const answer = await askForEverything()
     if (!answer.refused) return setLoaded((previous) => keepLoadedParts(previous, answer.value))
     if (answer.refused === 'not_authenticated') return leave(loaded ? 'session_ended' : 'sign_in')
-    if (!loaded) setRefused({ refusal: answer, attempt })
+    if (!loaded) setFailure({ refusal: answer, attempt })
   })
   useEffect(() => {
     void load(0)
   }, [])
   useEffect(() => {
-    if (loaded || !refused || !isTemporary(refused.refusal)) return
-    const { refusal, attempt } = refused
+    if (loaded || !failure || !isTemporary(failure.refusal)) return
+    const { refusal, attempt } = failure
     const retry = () => {
       stop()
       void load(attempt + 1)
@@ -48,8 +48,8 @@ export const useLoaded = (leave: Leave) => {
     }
     addEventListener('online', retry)
     return stop
-  }, [refused, loaded])
-  return { loaded, refused: refused?.refusal, reload: () => load(0) }
+  }, [failure, loaded])
+  return { loaded, refused: failure?.refusal, reload: () => load(0) }
 }
 
 /**

@@ -13,9 +13,9 @@ const pollInterval = 20_000
  */
 export const usePendingRegistration = (onSignedIn: () => void) => {
   const [{ state, codeUsable }, setKnown] = useState<Known>({ state: 'unknown', codeUsable: true })
-  const signedIn = useStableCallback(onSignedIn)
+  const handleSignedIn = useStableCallback(onSignedIn)
 
-  useEffect(() => client.onChange(({ user, by }) => user && by === 'other_tab' && signedIn()), [])
+  useEffect(() => client.onChange(({ user, by }) => user && by === 'other_tab' && handleSignedIn()), [])
   useEffect(() => {
     if (state !== 'unknown' && state !== 'waiting') return undefined
     let timer: ReturnType<typeof setTimeout> | undefined
@@ -23,7 +23,7 @@ export const usePendingRegistration = (onSignedIn: () => void) => {
       clearTimeout(timer)
       if (document.visibilityState === 'hidden') return
       const next = await askForState()
-      if (next === 'signed-in') return signedIn()
+      if (next === 'signed-in') return handleSignedIn()
       setKnown(next)
       if (next.state === 'waiting') checkLater()
     }

@@ -19,16 +19,17 @@ export const useVisitor = (onSignedIn: () => void) => {
   const [isFormWanted] = useState(() => wantsOtherAccount() || queryValue('notice') !== undefined)
   const { maybeSignedIn = false } = useSettings()
   const [visitor, setVisitor] = useState<Visitor>(isFormWanted || !maybeSignedIn ? 'signed-out' : 'unknown')
-  const signedIn = useStableCallback((user: User) => {
+  const handleSignedIn = useStableCallback((user: User) => {
     setVisitor(user)
     onSignedIn()
   })
   useEffect(() => {
     const showForm = () => setVisitor((current) => (current === 'unknown' ? 'signed-out' : current))
     const timer = setTimeout(showForm, longestWait)
-    if (!isFormWanted) void client.me().then((caller) => (caller.refused ? showForm() : signedIn(caller.value.user)))
+    if (!isFormWanted)
+      void client.me().then((caller) => (caller.refused ? showForm() : handleSignedIn(caller.value.user)))
     const stopListening = client.onChange(({ user, by }) => {
-      if (user && by !== 'this_tab') signedIn(user)
+      if (user && by !== 'this_tab') handleSignedIn(user)
     })
     return () => {
       clearTimeout(timer)

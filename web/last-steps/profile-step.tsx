@@ -3,7 +3,7 @@ import { withReturnTo } from '../browser/navigation.js'
 import { Card } from '../components/card.js'
 import { Form, type Problems, type Values } from '../components/form.js'
 import { Heading } from '../components/heading.js'
-import { fieldsTyped, ProfileFieldInputs, useFieldProblems } from '../components/profile-fields.js'
+import { ProfileFieldInputs, typedFields, useFieldProblems } from '../components/profile-fields.js'
 import { useWords } from '../hooks/settings.js'
 import { useProblems } from '../words/refusals.js'
 import { DeclineAndLeave } from './decline-and-leave.js'
@@ -15,7 +15,7 @@ export const ProfileStep = ({ waiting: { fields = [] }, returnTo, onAnswered, en
   const problemsOf = useProblems()
   const fieldProblems = useFieldProblems()
   const submit = async (values: Values): Promise<Problems | undefined> => {
-    const answer = await client.secondFactor({ fields: fieldsTyped(values, fields) })
+    const answer = await client.secondFactor({ fields: typedFields(values, fields) })
     if (answer.refused) return endIfExpired(answer) ? undefined : (fieldProblems(answer) ?? problemsOf(answer))
     onAnswered(answer.value)
     return undefined

@@ -124,8 +124,8 @@ const CodeForm = (props: MailLoginProps) => {
     const problems = problemsOf(answer)
     if (answer.refused !== 'wrong_mailed_code') return problems
     setWrongTries(wrongTries + 1)
-    const left = fill(words.triesLeft, { count: String(Math.max(maxTries - wrongTries - 1, 0)) })
-    return { fields: { code: [...(problems.fields?.code ?? []), left] } }
+    const triesLeft = fill(words.triesLeft, { count: String(Math.max(maxTries - wrongTries - 1, 0)) })
+    return { fields: { code: [...(problems.fields?.code ?? []), triesLeft] } }
   }
   return (
     <Form submitLabel={words.submit} onSubmit={submit}>

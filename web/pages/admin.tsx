@@ -34,23 +34,23 @@ const useSelf = () => {
   const [ending, setEnding] = useState<'nothing' | 'lost'>()
   const [loadRefusal, setLoadRefusal] = useState<Refusal>()
 
-  /** True if the page is left, or shows something else than its screens. */
-  const check = useStableCallback(async (): Promise<boolean> => {
+  /** Returns whether the page is left, or shows something else than its screens. */
+  const loadSelf = useStableCallback(async (): Promise<boolean> => {
     const answer = await calls.self()
     if (!answer.refused) {
       setSelf(answer.value)
       setLoadRefusal(undefined)
       return false
     }
-    if (answer.refused !== 'not_found') return isLeftAfter(answer)
+    if (answer.refused !== 'not_found') return leaveIfEnded(answer)
     setEnding(self ? 'lost' : 'nothing')
     return true
   })
-  const isLeftAfter = useStableCallback(async (refusal: Refusal): Promise<boolean> => {
+  const leaveIfEnded = useStableCallback(async (refusal: Refusal): Promise<boolean> => {
     if (refusal.refused === 'not_authenticated') leave(self ? 'session_ended' : 'sign_in')
     else if (refusal.refused === 'fresh_sign_in_required') goToStepUp()
     // Either the thing that was asked for is gone, or the caller is no administrator any more.
-    else if (refusal.refused === 'not_found') return check()
+    else if (refusal.refused === 'not_found') return loadSelf()
     else {
       if (!self) setLoadRefusal(refusal)
       return false
@@ -58,9 +58,9 @@ const useSelf = () => {
     return true
   })
   useEffect(() => {
-    void check()
+    void loadSelf()
   }, [])
-  return { self, ending, loadRefusal, check, isLeftAfter }
+  return { self, ending, loadRefusal, loadSelf, leaveIfEnded }
 }
 
 /** A message is about the user or the application that was shown, so it is closed when another one is shown. */
@@ -72,8 +72,8 @@ const useCloseForOtherId = (id: string | undefined, close: () => void) => {
 }
 
 const AdminPage = () => {
-  const { self, ending, loadRefusal, check, isLeftAfter } = useSelf()
-  const { place, visit, earlierDeparture } = usePlace()
+  const { self, ending, loadRefusal, loadSelf, leaveIfEnded } = useSelf()
+  const { place, visitCount, earlierDeparture } = usePlace()
   const { message, setMessage, close } = useToast(undefined)
   useCloseForOtherId(place.id, close)
   const { stepUp, withFreshSignIn } = useStepUp()
@@ -81,24 +81,24 @@ const AdminPage = () => {
   if (ending) return ending === 'lost' ? <AccessLost /> : <NothingHere />
   if (!self)
     return loadRefusal ? (
-      <PageNotLoaded refused={loadRefusal} onTryAgain={async () => void (await check())} />
+      <PageNotLoaded refused={loadRefusal} onTryAgain={async () => void (await loadSelf())} />
     ) : (
       <Loading text={loading} />
     )
   const admin: Admin = {
     self,
     mayManage: self.role === 'admin',
-    hasNavigated: visit > 0,
+    hasNavigated: visitCount > 0,
     earlierDeparture,
     showSuccess: (text) => setMessage({ kind: 'success', text }),
     showError: (text, retry) => setMessage({ kind: 'error', text, ...(retry && { retry }) }),
-    isLeftAfter,
+    leaveIfEnded,
     withFreshSignIn,
   }
   return (
     <AdminContext.Provider value={admin}>
       <Frame screen={place.screen} />
-      <CurrentScreen key={visit} {...place} />
+      <CurrentScreen key={visitCount} {...place} />
       {stepUp && <StepUpDialog {...stepUp} username={self.username} onSignedOut={() => leave('session_ended')} />}
       <Toast message={message} onClose={close} />
     </AdminContext.Provider>

@@ -44,7 +44,7 @@ const askNext = async (): Promise<Answer<Authorization>> => {
   return caller.refused && isTemporary(caller) && !isSilent ? caller : authorization.ask({ parameters })
 }
 
-const addressOf = (request: string) => {
+const storedRequestAddress = (request: string) => {
   const locales = new URLSearchParams(sentParameters()).get('ui_locales')
   const language = locales === null ? '' : `&ui_locales=${encodeURIComponent(locales.slice(0, 64))}`
   return `${authorizePath}?request=${encodeURIComponent(request)}${language}`
@@ -53,7 +53,8 @@ const addressOf = (request: string) => {
 /** Continues where no question is needed. True if the page is left. */
 const goOn = ({ next, request, application, location: address }: Authorization) => {
   const hint = new URLSearchParams(sentParameters()).get('login_hint')
-  if (request !== undefined && storedRequestId() === undefined) history.replaceState(null, '', addressOf(request))
+  if (request !== undefined && storedRequestId() === undefined)
+    history.replaceState(null, '', storedRequestAddress(request))
   if (next === 'done' && address !== undefined) {
     location.replace(address)
     return true
@@ -70,7 +71,7 @@ const here = () => location.pathname + location.search
 const signIn = (notice: 'sign_in' | 'other_account') =>
   location.replace(withReturnTo(`/login?notice=${notice}`, here()))
 
-/** `isAnswer`: the request that failed was the answer that the user has pressed. */
+/** `isAnswer`: the request that failed was to send the user's answer. */
 type State = { question: Authorization } | { refused: Refusal; isAnswer: boolean } | 'waiting'
 
 const Authorize = () => {
@@ -101,8 +102,8 @@ const Refused = ({ refused, isAnswer, onTryAgain }: RefusedProps) => {
   const { answerHeading: heading, answerLead: lead } = useWords('authorize')
   if (refused.refused === 'not_authenticated') signIn('sign_in')
   if (refused.status === 400) return <Unanswerable refused={refused} />
-  const sent = isAnswer ? { heading, lead } : undefined
-  return <PageNotLoaded refused={refused} returnTo={here()} sent={sent} onTryAgain={onTryAgain} />
+  const failureTexts = isAnswer ? { heading, lead } : undefined
+  return <PageNotLoaded refused={refused} returnTo={here()} failureTexts={failureTexts} onTryAgain={onTryAgain} />
 }
 
 /** The application has sent a request that must not be answered. An operator finds the reason by the reference on the page. */
@@ -155,7 +156,7 @@ type PageProps = {
   children?: ComponentChildren
 }
 
-/** A card with a question. Each has two other buttons: for another account, and back to the application. */
+/** A card with a question. Below its own button are two more: for another account, and back to the application. */
 const QuestionCard = ({ question, heading, lead, back, action, children }: PageProps) => {
   const words = useWords('authorize')
   const send = answerSender(question)

@@ -9,7 +9,7 @@ import { EmailPanel } from '../dashboard/email-panel.js'
 import { EventsPanel } from '../dashboard/events-panel.js'
 import { FieldsPanel } from '../dashboard/fields-panel.js'
 import { LanguagePanel } from '../dashboard/language-panel.js'
-import { useFinishedLink, useLinkMessageInAddress } from '../dashboard/linking.js'
+import { useFinishLink, useLinkMessageInAddress } from '../dashboard/linking.js'
 import { NamesPanel } from '../dashboard/names-panel.js'
 import { NotLoaded, PanelNotLoaded } from '../dashboard/not-loaded.js'
 import { PageTitle, ToDoLine } from '../dashboard/page-title.js'
@@ -46,7 +46,7 @@ const Dashboard = () => {
     reload,
     withFreshSignIn,
   }
-  useFinishedLink(loaded !== undefined, actions)
+  useFinishLink(loaded !== undefined, actions)
 
   usePlaceInAddress(loaded !== undefined)
 
@@ -115,7 +115,7 @@ const SigningIn = ({ account, linkedAccounts, factors, replacement }: SigningInP
       ) : (
         <PanelNotLoaded place="two-step" title={twoStep.title} onTryAgain={reload} />
       )}
-      {useSettings().providers.length > 0 && <ProvidersPanel account={account} linked={linkedAccounts} />}
+      {useSettings().providers.length > 0 && <ProvidersPanel account={account} linkedAccounts={linkedAccounts} />}
     </Section>
   )
 }

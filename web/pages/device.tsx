@@ -26,7 +26,7 @@ import { useProblems } from '../words/refusals.js'
 
 const calls = createApplicationPageCalls(client)
 
-/** The code of a link. The form is filled with it, but the visitor must press the button: otherwise links could use up their tries. */
+/** The code of a link. The form is filled with it, but the visitor must press the button: else links could use up the visitor's tries. */
 const codeInAddress = () => {
   const text = location.hash.slice(1)
   try {
@@ -52,23 +52,23 @@ type State = 'waiting' | 'enter' | DeviceScreen | { refused: Refusal }
 const Device = () => {
   const [state, setState] = useState<State>('waiting')
   const screenCount = useRef(0)
-  const change = (next: State) => {
+  const showScreen = (next: State) => {
     screenCount.current += 1
     setState(next)
   }
   const showDevice = (device: DeviceState) => {
-    if (device.next !== 'sign_in') return change({ device })
+    if (device.next !== 'sign_in') return showScreen({ device })
     setState('waiting')
     return signInAgain(device.code)
   }
   const show = (answer: Answer<DeviceState>) => {
     if (!answer.refused) return showDevice(answer.value)
     if (answer.refused === 'not_authenticated') return redirectToLogin('connect_device')
-    return change({ refused: answer })
+    return showScreen({ refused: answer })
   }
   const load = useStableCallback(async () => {
     const caller = await client.me()
-    return caller.refused === 'not_authenticated' ? redirectToLogin('connect_device') : change('enter')
+    return caller.refused === 'not_authenticated' ? redirectToLogin('connect_device') : showScreen('enter')
   })
   useEffect(() => {
     void load()
@@ -82,10 +82,11 @@ const Device = () => {
     ...state,
     takesFocus,
     show,
-    onProof: (proofMethods: readonly ProofMethod[] | undefined) => change({ device: state.device, proofMethods }),
+    onProofMethods: (proofMethods: readonly ProofMethod[] | undefined) =>
+      showScreen({ device: state.device, proofMethods }),
     onOtherCode: () => {
       history.replaceState(null, '', location.pathname)
-      change('enter')
+      showScreen('enter')
     },
   }
   return state.proofMethods ? <Prove {...props} proofMethods={state.proofMethods} /> : <Question {...props} />
@@ -128,7 +129,7 @@ type ScreenProps = DeviceScreen & {
   /** Another screen was shown before, so the heading takes the focus that its button had. */
   takesFocus: boolean
   show: (answer: Answer<DeviceState>) => void
-  onProof: (methods: readonly ProofMethod[] | undefined) => void
+  onProofMethods: (methods: readonly ProofMethod[] | undefined) => void
   onOtherCode: () => void
 }
 
@@ -138,12 +139,12 @@ const valuesOf = ({ device: { application, user } }: ScreenProps) => ({
 })
 
 const answerSender =
-  ({ device: { code, user }, show, onProof }: ScreenProps) =>
+  ({ device: { code, user }, show, onProofMethods }: ScreenProps) =>
   async (answer: 'approve' | 'deny') => {
-    const sent = await calls.answerDevice({ code, user: user.id, answer })
-    if (sent.refused === 'fresh_sign_in_required') onProof(sent.methods ?? [])
-    else if (!sent.refused && sent.value.next === 'prove') onProof(sent.value.methods ?? [])
-    else show(sent)
+    const result = await calls.answerDevice({ code, user: user.id, answer })
+    if (result.refused === 'fresh_sign_in_required') onProofMethods(result.methods ?? [])
+    else if (!result.refused && result.value.next === 'prove') onProofMethods(result.value.methods ?? [])
+    else show(result)
     return staysBusy
   }
 
@@ -220,7 +221,7 @@ const Prove = (props: ScreenProps & { proofMethods: readonly ProofMethod[] }) =>
   const words = useWords('device')
   const { proveHeading } = useWords('authorize')
   const { cancel } = useWords('step-up')
-  const { device, proofMethods, onProof } = props
+  const { device, proofMethods, onProofMethods } = props
   const send = answerSender(props)
   return (
     <Card>
@@ -232,7 +233,7 @@ const Prove = (props: ScreenProps & { proofMethods: readonly ProofMethod[] }) =>
         onSignedOut={() => redirectToLogin('sign_in')}
       />
       <div class="other-way">
-        <Button look="quiet" onPress={() => onProof(undefined)}>
+        <Button look="quiet" onPress={() => onProofMethods(undefined)}>
           {cancel}
         </Button>
       </div>
@@ -269,9 +270,9 @@ const Answered = (props: ScreenProps) => {
   const isApproved = device.next === 'approved'
   const [isTooLate, setTooLate] = useState(false)
   const takeBack = async () => {
-    const sent = await calls.answerDevice({ code: device.code, user: device.user.id, answer: 'deny' })
-    if (sent.refused === 'unknown_device_code') setTooLate(true)
-    else show(sent)
+    const result = await calls.answerDevice({ code: device.code, user: device.user.id, answer: 'deny' })
+    if (result.refused === 'unknown_device_code') setTooLate(true)
+    else show(result)
   }
   return (
     <Card footer={<ToAccount />}>

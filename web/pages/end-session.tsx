@@ -33,10 +33,10 @@ type State = { answer: EndSession } | { staysSignedIn: EndSession } | { refused:
 const EndSessionPage = () => {
   const [state, setState] = useState<State>('waiting')
 
-  const show = (answered: Answer<EndSession>) => {
-    if (answered.refused) return setState({ refused: answered })
-    const { location: address } = answered.value
-    if (address === undefined) return setState({ answer: answered.value })
+  const show = (response: Answer<EndSession>) => {
+    if (response.refused) return setState({ refused: response })
+    const { location: address } = response.value
+    if (address === undefined) return setState({ answer: response.value })
     location.replace(address)
     return staysBusy
   }

@@ -16,7 +16,7 @@ import { useLinkToken } from '../hooks/link-token.js'
 import { useMailedLink } from '../hooks/mailed-link.js'
 import { useMessage } from '../hooks/message.js'
 import { useSettings, useWords } from '../hooks/settings.js'
-import { useSteps } from '../hooks/steps.js'
+import { useStepText } from '../hooks/steps.js'
 import { useVisitor } from '../hooks/visitor.js'
 import { fill } from '../words/format.js'
 import { useRefusalSentence } from '../words/refusals.js'
@@ -48,7 +48,7 @@ const Accept = ({ token, email, provesAddress, onRefused }: AcceptProps) => {
   const offersProviders = providers.length > 0
   return (
     <Card footer={<SignInLink />}>
-      <Heading text={words.heading} step={useSteps(1, provesAddress ? 2 : 3)} />
+      <Heading text={words.heading} step={useStepText(1, provesAddress ? 2 : 3)} />
       <p class="lead">{offersProviders ? words.lead : words.leadWithoutProviders}</p>
       <RegisterForm invitation={{ token, email, hint: words.fixedAddress }} onRefused={onRefused} />
       <ProviderButtons returnTo={returnToInAddress()} />

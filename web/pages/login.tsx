@@ -63,19 +63,19 @@ export const Login = () => {
     keepMailStage(stage)
     setMailStage(stage)
   }
-  const ways = { returnTo, onEntered, onStage }
+  const wayProps = { returnTo, onEntered, onStage }
 
   if (visitor !== 'signed-out') return <LoadingCard />
   if (mailSignIn && token !== undefined && token !== usedToken)
-    return <MailedSignInLink key={token} token={token} {...ways} />
-  return mailSignIn && mailStage ? <MailLogin stage={mailStage} {...ways} /> : <AllWays {...ways} />
+    return <MailedSignInLink key={token} token={token} {...wayProps} />
+  return mailSignIn && mailStage ? <MailLogin stage={mailStage} {...wayProps} /> : <AllWays {...wayProps} />
 }
 
 const AllWays = ({ returnTo, onEntered, onStage }: Omit<MailLoginProps, 'stage'>) => {
   const words = useWords('login')
   const common = useWords('common')
   const { registration, mailSignIn } = useSettings()
-  const namedProvider = useAskedProvider()
+  const namedProvider = useNamedProvider()
   const problemsOf = useProblems({ invalid_credentials: 'password' })
   const withOtherWays = useWithOtherWays()
 
@@ -128,8 +128,8 @@ const AllWays = ({ returnTo, onEntered, onStage }: Omit<MailLoginProps, 'stage'>
   )
 }
 
-/** The provider to which another site sent the visitor. The sign-in begins only when they press its button. */
-const useAskedProvider = () => {
+/** The provider that the address names, because another site sent the visitor to it. The sign-in begins only with a press on its button. */
+const useNamedProvider = () => {
   const path = queryValue(providerParameter)
   return useSettings().providers.find(({ id }) => providerPath(id) === path)
 }
@@ -146,7 +146,7 @@ const ToRegistration = ({ returnTo }: { returnTo: string | undefined }) => {
 /** The address after a failed sign-in with a provider has no `returnTo`, so the stored one is used. */
 const returnToBeforeProvider = () => (queryValue('error') === undefined ? undefined : storedReturnTo())
 
-/** Only the browser that registered gets this answer. It may confirm the registration with the code, or ask for a new mail. */
+/** Only the browser that registered is told `email_not_confirmed`. There, the visitor can enter the code or ask for a new mail. */
 const ConfirmEmail = ({ returnTo }: { returnTo: string | undefined }) => (
   <>
     <SendAgain
@@ -201,6 +201,6 @@ const isSuccess: Record<LoginNotice, boolean> = {
 }
 
 /** A device shows a short address, `/login#device`, which leads to the page for its code. */
-const devicePath = /^#device(?:=(.*))?$/.exec(location.hash)
-if (devicePath) location.replace(`/api/auth/device${devicePath[1] ? `#${devicePath[1]}` : ''}`)
+const deviceLink = /^#device(?:=(.*))?$/.exec(location.hash)
+if (deviceLink) location.replace(`/api/auth/device${deviceLink[1] ? `#${deviceLink[1]}` : ''}`)
 else mount(Login)

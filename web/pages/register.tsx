@@ -9,17 +9,17 @@ import { Notice } from '../components/notice.js'
 import { ProviderButtons } from '../components/provider-buttons.js'
 import { RegisterForm } from '../components/register-form.js'
 import { useSettings, useWords } from '../hooks/settings.js'
-import { useSteps } from '../hooks/steps.js'
+import { useStepText } from '../hooks/steps.js'
 import { useVisitor } from '../hooks/visitor.js'
 
 export const Register = () => {
   const words = useWords('register')
   const { registration, providers } = useSettings()
   const returnTo = returnToInAddress()
-  const steps = useSteps(1, 3)
+  const stepText = useStepText(1, 3)
   const visitor = useVisitor(() => redirectAfterSignIn(returnTo))
   if (visitor !== 'signed-out') return <LoadingCard />
-  const invited = providers.length > 0 ? `${words.invited} ${words.invitedProviders}` : words.invited
+  const invitedSentence = providers.length > 0 ? `${words.invited} ${words.invitedProviders}` : words.invited
   return (
     <Card
       footer={
@@ -30,14 +30,14 @@ export const Register = () => {
     >
       <Heading
         text={registration === 'closed' ? words.closedHeading : words.heading}
-        step={registration === 'open' ? steps : undefined}
+        step={registration === 'open' ? stepText : undefined}
       />
       <ContinuesTo returnTo={returnTo} />
       {registration === 'open' ? (
         <RegisterForm />
       ) : (
         <Notice kind="info" after={registration === 'closed' && <HelpLink />}>
-          {registration === 'closed' ? words.closed : invited}
+          {registration === 'closed' ? words.closed : invitedSentence}
         </Notice>
       )}
       {registration !== 'closed' && <ProviderButtons returnTo={returnTo} isOnlyWay={registration !== 'open'} />}

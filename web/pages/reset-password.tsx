@@ -30,11 +30,11 @@ import { useNewPasswordProblems } from '../words/passwords.js'
 
 const ResetPassword = () => {
   const token = useLinkToken()
-  return token === undefined ? <NewLink /> : <ByLink key={token} token={token} />
+  return token === undefined ? <AskForNewLink /> : <ByLink key={token} token={token} />
 }
 
 /** Shown without a link, or with one that does not work. `wasShown`: the form was shown before. */
-const NewLink = ({ isDead = false, wasShown = false }: { isDead?: boolean; wasShown?: boolean }) => {
+const AskForNewLink = ({ isDead = false, wasShown = false }: { isDead?: boolean; wasShown?: boolean }) => {
   const words = useWords('reset-password')
   const { invalid_link: expired } = useWords('refusals')
   return (
@@ -90,18 +90,18 @@ const ByLink = ({ token }: { token: string }) => {
   const passwordWords = useWords('password')
   const problemsOf = useNewPasswordProblems('password')
   const { found, loadRefusal, ending, endWith } = useMailedLink(() => client.checkReset({ token }))
-  const isKnown = found !== undefined || loadRefusal !== undefined
-  const elsewhere = nameOfApplicationIn(storedReturnTo()) === undefined ? found?.application : undefined
+  const isChecked = found !== undefined || loadRefusal !== undefined
+  const applicationElsewhere = nameOfApplicationIn(storedReturnTo()) === undefined ? found?.application : undefined
 
   const submit = async ({ password = '' }: Values) => {
     // If the application waits in another browser, a session in this one is of no use.
-    const answer = await client.confirmReset({ token, password, signIn: elsewhere === undefined })
+    const answer = await client.confirmReset({ token, password, signIn: applicationElsewhere === undefined })
     if (answer.refused && !isDeadLink(answer.refused)) return problemsOf(answer)
     if (answer.refused) {
       endWith('dead')
       return undefined
     }
-    if (elsewhere) {
+    if (applicationElsewhere) {
       endWith('done')
       return undefined
     }
@@ -109,15 +109,15 @@ const ByLink = ({ token }: { token: string }) => {
     return undefined
   }
 
-  if (ending === 'done' && elsewhere) return <ChangedElsewhere application={elsewhere} />
-  if (ending) return <NewLink isDead wasShown={isKnown} />
-  if (!isKnown) return <LoadingCard />
+  if (ending === 'done' && applicationElsewhere) return <ChangedElsewhere application={applicationElsewhere} />
+  if (ending) return <AskForNewLink isDead wasShown={isChecked} />
+  if (!isChecked) return <LoadingCard />
   return (
     <Card footer={<a href={withReturnTo('/login', storedReturnTo())}>{common.backToLogin}</a>}>
       <Heading text={found ? fill(words.headingFor, { username: found.username }) : words.heading} />
       <p class="lead">{words.lead}</p>
-      <ContinuesTo returnTo={storedReturnTo()} elsewhere={elsewhere} />
-      {found && !elsewhere && <ReplacesSession username={found.username} />}
+      <ContinuesTo returnTo={storedReturnTo()} applicationElsewhere={applicationElsewhere} />
+      {found && !applicationElsewhere && <ReplacesSession username={found.username} />}
       <Form submitLabel={words.submit} onSubmit={submit}>
         {found && <HiddenUsername username={found.username} />}
         <NewPasswordField name="password" label={passwordWords.newPassword} focused />

@@ -51,7 +51,7 @@ const SecondFactor = () => {
     return isOver
   })
 
-  if (failure !== undefined) return <Over sentence={sentenceOf(failure)} returnTo={returnTo} />
+  if (failure !== undefined) return <SignInOver sentence={sentenceOf(failure)} returnTo={returnTo} />
   if (loadRefusal) return <PageNotLoaded refused={loadRefusal} returnTo={returnTo} onTryAgain={load} />
   if (!waiting) return <LoadingCard />
   const goOn = (answered: object) => {
@@ -146,7 +146,7 @@ const ByPasskey = ({ onAnswered, look }: Pick<SignInStepProps, 'onAnswered'> & {
   <div class="other-way">
     <PasskeyButton
       {...(look && { look })}
-      options={client.passkeyLoginOptions}
+      loadOptions={client.passkeyLoginOptions}
       prove={async (credential) => {
         const answer = await client.passkeyLogin({ credential })
         if (answer.refused) return answer
@@ -175,7 +175,7 @@ const OnlyPasskey = ({ returnTo, onAnswered }: SignInStepProps) => {
   )
 }
 
-const Over = ({ sentence, returnTo }: { sentence: string; returnTo: string | undefined }) => {
+const SignInOver = ({ sentence, returnTo }: { sentence: string; returnTo: string | undefined }) => {
   const words = useWords('second-factor')
   return (
     <Card>

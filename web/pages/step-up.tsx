@@ -4,7 +4,7 @@ import { type ProofMethod, reachingTwoFactors, secondFactorsAmong } from '#contr
 import { client } from '../browser/client.js'
 import { mount } from '../browser/mount.js'
 import {
-  isAtApplicationAddress,
+  isShownByProxy,
   queryValue,
   redirectAfterSignIn,
   returnToAfterStepUp,
@@ -31,24 +31,24 @@ type Prover = { methods: readonly ProofMethod[]; username: string }
 /** A new sign-in is a proof, too. It leads back to the page that the user wanted. */
 const signIn = () => location.replace(withReturnTo('/login?notice=sign_in', returnToAfterStepUp()))
 
-/** An application has sent the user here to prove again who they are. It says in the address what it asks for. */
-const StepUp = () => (conditionInAddress('group') === undefined && !wasProvenHere() ? <ProveAgain /> : <NoAccess />)
+/** An application has sent the user here to prove again who they are. The query says what it asks for. */
+const StepUp = () => (conditionInQuery('group') === undefined && !wasProvenHere() ? <ProveAgain /> : <NoAccess />)
 
-/** A condition that the application has put into the URL. */
-const conditionInAddress = (name: string) => (isAtApplicationAddress() ? undefined : queryValue(name))
+/** A condition that the application has put into the query. A proxy shows this page at an address whose query is not for us. */
+const conditionInQuery = (name: string) => (isShownByProxy() ? undefined : queryValue(name))
 
 /**
- * At an address of the application, this page cannot know why the proxy refuses the user. If the user has just proven their identity in
- * vain, a missing proof is not the reason.
+ * A proxy that shows this page does not say why it refuses the user. If the user has just proven their identity in vain, a missing proof
+ * is not the reason.
  */
 const provenKey = 'latchkey.proven-in-place'
 const proofLifetime = 30_000
 const wasProvenHere = () => {
   const [provenAt, path] = (tabStorage.read(provenKey) ?? '').split(' ')
-  return isAtApplicationAddress() && path === location.pathname && Date.now() - Number(provenAt) < proofLifetime
+  return isShownByProxy() && path === location.pathname && Date.now() - Number(provenAt) < proofLifetime
 }
-const returnProven = () => {
-  tabStorage.write(provenKey, isAtApplicationAddress() ? `${Date.now()} ${location.pathname}` : undefined)
+const goBackAfterProof = () => {
+  tabStorage.write(provenKey, isShownByProxy() ? `${Date.now()} ${location.pathname}` : undefined)
   redirectAfterSignIn(returnToAfterStepUp())
 }
 
@@ -118,7 +118,7 @@ const Prove = ({ prover }: { prover: Prover }) => {
       <p class="lead">
         {words.lead} {fill(words.signedInAs, { username: prover.username })}
       </p>
-      <StepUpForm {...prover} onProven={returnProven} onSignedOut={signIn} />
+      <StepUpForm {...prover} onProven={goBackAfterProof} onSignedOut={signIn} />
       <p class="divider">{useWords('common').or}</p>
       <OtherWays />
     </Card>
@@ -157,14 +157,15 @@ const askProver = async (): Promise<Answer<Prover>> => {
   const answer = await client.stepUpMethods()
   if (answer.refused) return answer
   const { methods } = answer.value
-  if (conditionInAddress('factors') !== '2') return { value: { methods, username } }
+  if (conditionInQuery('factors') !== '2') return { value: { methods, username } }
   const secondFactors = secondFactorsAmong(methods)
   if (secondFactors.length === 0) return { value: { methods: [], username } }
   const sessions = await client.sessions()
   if (sessions.refused) return sessions
   const proven = sessions.value.sessions.find(({ current }) => current)?.methods ?? []
   const sufficientMethods = reachingTwoFactors(secondFactors, proven)
-  // In a session that began with a passkey that was removed since, a code is one factor only.
+  // Removing a passkey takes it from the proofs of the session. A session that began with it then has no first factor, and a code is not
+  // enough.
   if (sufficientMethods.length > 0) return { value: { methods: sufficientMethods, username } }
   signIn()
   return new Promise(() => undefined)

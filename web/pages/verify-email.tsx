@@ -8,6 +8,7 @@ import { nameOfApplicationIn } from '../browser/applications.js'
 import { client } from '../browser/client.js'
 import { mount } from '../browser/mount.js'
 import {
+  correctEmailPath,
   forgetToken,
   redirectAfterSignIn,
   reloadInAskedLanguage,
@@ -18,7 +19,6 @@ import {
   storeEmail,
   storeReturnTo,
   withReturnTo,
-  wrongAddressPath,
 } from '../browser/navigation.js'
 import { forgetTyped } from '../browser/typed-values.js'
 import { Card } from '../components/card.js'
@@ -37,7 +37,7 @@ import { useLinkToken } from '../hooks/link-token.js'
 import { useMailedLink } from '../hooks/mailed-link.js'
 import { usePendingRegistration } from '../hooks/pending-registration.js'
 import { useSettings, useWords } from '../hooks/settings.js'
-import { useSteps } from '../hooks/steps.js'
+import { useStepText } from '../hooks/steps.js'
 import { fill } from '../words/format.js'
 import { asksForHelp, useProblems } from '../words/refusals.js'
 
@@ -95,21 +95,21 @@ const ByLink = ({ token }: { token: string }) => {
   })
   const link = found ?? (loadRefusal && unknownLink)
   const returnTo = storedReturnTo()
-  const elsewhere = nameOfApplicationIn(returnTo) === undefined ? link?.application : undefined
+  const applicationElsewhere = nameOfApplicationIn(returnTo) === undefined ? link?.application : undefined
   const onResult = async (result: Result) => endWith(await forVisitor(result))
   if (ending !== undefined) {
     const result = ending === 'dead' ? 'invalid_link' : ending
-    return <ResultCard result={result} returnTo={returnTo} elsewhere={elsewhere} />
+    return <ResultCard result={result} returnTo={returnTo} applicationElsewhere={applicationElsewhere} />
   }
   if (!link) return <LoadingCard />
-  return <ConfirmForm token={token} link={link} elsewhere={elsewhere} onResult={onResult} />
+  return <ConfirmForm token={token} link={link} applicationElsewhere={applicationElsewhere} onResult={onResult} />
 }
 
-/** `elsewhere`: the application that waits in another browser, in which the user continues. */
-type Elsewhere = { elsewhere?: NamedApplication | undefined }
-type ConfirmProps = Elsewhere & { token: string; link: LinkState; onResult: (result: Result) => Promise<void> }
+/** The application that waits in another browser, in which the user continues. */
+type ElsewhereProps = { applicationElsewhere?: NamedApplication | undefined }
+type ConfirmProps = ElsewhereProps & { token: string; link: LinkState; onResult: (result: Result) => Promise<void> }
 
-const ConfirmForm = ({ token, link, elsewhere, onResult }: ConfirmProps) => {
+const ConfirmForm = ({ token, link, applicationElsewhere, onResult }: ConfirmProps) => {
   const words = useWords('verify-email')
   const common = useWords('common')
   const problemsOf = useProblems({ wrong_chosen_password: 'password' })
@@ -119,7 +119,7 @@ const ConfirmForm = ({ token, link, elsewhere, onResult }: ConfirmProps) => {
   const submit = async ({ password }: Values): Promise<Problems | undefined> => {
     const answer = await client.verifyEmail({ token, password })
     if (!answer.refused) {
-      if (!elsewhere || 'next' in answer.value) return continueSignIn(answer.value, storedReturnTo())
+      if (!applicationElsewhere || 'next' in answer.value) return continueSignIn(answer.value, storedReturnTo())
       await onResult('confirmed_now')
       return undefined
     }
@@ -132,12 +132,12 @@ const ConfirmForm = ({ token, link, elsewhere, onResult }: ConfirmProps) => {
 
   return (
     <Card footer={asksPassword ? wayOut : undefined}>
-      <Heading text={words.heading} step={useSteps(2, 3)} />
+      <Heading text={words.heading} step={useStepText(2, 3)} />
       {link.newerMail && <Notice kind="info">{words.newerMail}</Notice>}
       <p class="lead" aria-live="polite">
         {asksPassword ? words.otherBrowser : words.pressToConfirm}
       </p>
-      <ContinuesTo returnTo={storedReturnTo()} elsewhere={elsewhere} />
+      <ContinuesTo returnTo={storedReturnTo()} applicationElsewhere={applicationElsewhere} />
       <Form key={String(asksPassword)} submitLabel={words.confirm} onSubmit={submit}>
         {asksPassword && (
           <Field name="password" label={common.password} type="password" autoComplete="current-password" focused />
@@ -175,7 +175,7 @@ const ByCode = () => {
   const { tries_used_up: noTriesLeftSentence } = useWords('refusals')
   const problemsOf = useProblems({ invalid_code: 'code' })
   const email = storedEmail()
-  // If another tab confirms, it removes the stored value. This tab has it in its address, also after a reload.
+  // If another tab confirms, that tab removes the stored value. This tab has the value in its address, also after a reload.
   const [returnTo] = useState(() => returnToInAddress() ?? storedReturnTo())
   const [result, setResult] = useState<Result>()
   const [triesUsedUp, setTriesUsedUp] = useState(false)
@@ -184,7 +184,7 @@ const ByCode = () => {
     nameOfApplicationIn(returnTo) === undefined ? finish(returnTo) : setResult('confirmed_signed_in'),
   )
   const noTriesLeft = triesUsedUp || !codeUsable
-  const steps = useSteps(2, 3)
+  const stepText = useStepText(2, 3)
   const sentence = email === undefined ? words.sent : fill(words.sentTo, { email })
 
   const submit = async ({ code = '' }: Values): Promise<Problems | undefined> => {
@@ -208,7 +208,12 @@ const ByCode = () => {
       <span class="heading-icon">
         <MailIcon />
       </span>
-      <Heading text={words.checkMail} lead={noTriesLeft ? undefined : sentence} focused={!noTriesLeft} step={steps} />
+      <Heading
+        text={words.checkMail}
+        lead={noTriesLeft ? undefined : sentence}
+        focused={!noTriesLeft}
+        step={stepText}
+      />
       <ContinuesTo returnTo={returnTo} />
       {noTriesLeft ? (
         <Notice kind="error" focused={triesUsedUp}>
@@ -235,7 +240,7 @@ const WrongAddress = ({ returnTo }: { returnTo: string | undefined }) => {
   if (useSettings().registration !== 'open') return null
   return (
     <p class="card-note">
-      {words.wrongAddress} <a href={withReturnTo(wrongAddressPath, returnTo)}>{words.correctAddress}</a>
+      {words.wrongAddress} <a href={withReturnTo(correctEmailPath, returnTo)}>{words.correctAddress}</a>
     </p>
   )
 }
@@ -249,9 +254,9 @@ const CodeForm = ({ onSubmit }: { onSubmit: (values: Values) => Promise<Problems
   )
 }
 
-type ResultProps = Elsewhere & { result: Result; returnTo: string | undefined }
+type ResultProps = ElsewhereProps & { result: Result; returnTo: string | undefined }
 
-const ResultCard = ({ result, returnTo, elsewhere }: ResultProps) => {
+const ResultCard = ({ result, returnTo, applicationElsewhere }: ResultProps) => {
   const words = useWords('verify-email')
   const { kind, to, action, second } = results[result]
   const canEnterCode = useCanEnterCode(action === 'enterCode')
@@ -259,8 +264,8 @@ const ResultCard = ({ result, returnTo, elsewhere }: ResultProps) => {
   const needsInvitation = useSettings().registration !== 'open' && action === 'registerAgain'
   const footer = useResultFooter(second, returnTo)
   const sentences: Record<Result, string> = { ...useWords('refusals'), ...words.signedIn }
-  const goesBack = elsewhere && to === '/login'
-  const isPossible = (action !== 'enterCode' || canEnterCode) && !needsInvitation
+  const goesBack = applicationElsewhere && to === '/login'
+  const isActionPossible = (action !== 'enterCode' || canEnterCode) && !needsInvitation
   return (
     <Card footer={footer}>
       <Heading text={words.headings[result]} />
@@ -269,8 +274,8 @@ const ResultCard = ({ result, returnTo, elsewhere }: ResultProps) => {
       </Notice>
       {needsInvitation && <p class="card-note">{words.inviteAgain}</p>}
       <ContinuesTo returnTo={returnTo} />
-      {goesBack && <GoBack application={elsewhere} />}
-      {isPossible && !goesBack && (
+      {goesBack && <GoBack application={applicationElsewhere} />}
+      {isActionPossible && !goesBack && (
         // The login page redirects a user who is signed in already.
         <a class="button primary" href={withReturnTo(to, returnTo)}>
           {words[action]}

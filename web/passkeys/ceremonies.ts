@@ -6,7 +6,7 @@ export type NoCredential = 'cancelled' | 'exists' | 'address'
 /** Passkeys do not work on an IP address, whatever the browser can do. */
 const isIpAddress = () => /^[\d.]+$|^\[/.test(location.hostname)
 
-/** Whether this browser can use passkeys at this address. */
+/** Says whether this browser can use passkeys. `address`: no browser can at this address. */
 export const passkeySupport = (): 'yes' | 'no' | 'address' => {
   if (isIpAddress()) return 'address'
   const isKnown = typeof globalThis.PublicKeyCredential?.parseRequestOptionsFromJSON === 'function'

@@ -10,21 +10,21 @@ import { getPasskey, passkeySupport } from './ceremonies.js'
 
 type Props = {
   look?: 'primary' | 'plain'
-  options: () => Promise<Answer<PasskeyRequestOptions>>
+  loadOptions: () => Promise<Answer<PasskeyRequestOptions>>
   /** Returns the refusal, or nothing if the passkey was accepted. */
   prove: (credential: PasskeyCredential) => Promise<Refusal | undefined>
   onAsk?: (isAsking: boolean) => void
 }
 
 /** Asks the browser for a passkey. The button is not shown where passkeys do not work. */
-export const PasskeyButton = ({ look = 'plain', options, prove, onAsk }: Props) => {
+export const PasskeyButton = ({ look = 'plain', loadOptions, prove, onAsk }: Props) => {
   const words = useWords('passkeys')
   const sentenceOf = useRefusalSentence()
   const { message: problem, setMessage: setProblem } = useMessage<{ kind: 'error' | 'info'; text: string }>()
   if (passkeySupport() !== 'yes') return null
 
   const ask = async () => {
-    const requestOptions = await options()
+    const requestOptions = await loadOptions()
     if (requestOptions.refused) return { kind: 'error' as const, text: sentenceOf(requestOptions) }
     const credential = await getPasskey(requestOptions.value)
     if (credential === 'address') return { kind: 'error' as const, text: words.wrongAddress }

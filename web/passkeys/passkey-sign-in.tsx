@@ -7,7 +7,7 @@ import { useRefusalSentence } from '../words/refusals.js'
 import { usePasskeysInAutofill } from './autofill.js'
 import { PasskeyButton } from './passkey-button.js'
 
-/** Offers passkeys in the field of the username, and by a button. A browser asks for one of them at a time. */
+/** Offers passkeys in the field of the username, and by a button. A browser can do only one of the two at a time. */
 export const PasskeySignIn = ({ onSignedIn }: { onSignedIn: (answered: object) => void }) => {
   const sentenceOf = useRefusalSentence()
   const [isAsking, setAsking] = useState(false)
@@ -30,7 +30,7 @@ export const PasskeySignIn = ({ onSignedIn }: { onSignedIn: (answered: object) =
   return (
     <div class="other-way">
       {problem !== undefined && <Notice kind="error">{problem}</Notice>}
-      <PasskeyButton options={client.passkeyLoginOptions} prove={signIn} onAsk={ask} />
+      <PasskeyButton loadOptions={client.passkeyLoginOptions} prove={signIn} onAsk={ask} />
     </div>
   )
 }

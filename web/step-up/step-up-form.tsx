@@ -53,8 +53,8 @@ export const StepUpForm = ({ methods, username, onProven, onSignedOut, withoutPa
     else onProven()
     return undefined
   }
-  const others = methods.filter((method) => method !== 'passkey')
-  const method = others[0] ?? (methods.length === 0 ? 'password' : undefined)
+  const otherMethods = methods.filter((method) => method !== 'passkey')
+  const method = otherMethods[0] ?? (methods.length === 0 ? 'password' : undefined)
   const Way = method && ways[method]
   const hasPasskey = methods.includes('passkey')
   const canUsePasskey = hasPasskey && (Way || passkeySupport() === 'yes')
@@ -65,7 +65,7 @@ export const StepUpForm = ({ methods, username, onProven, onSignedOut, withoutPa
         <div class="other-way">
           <PasskeyButton
             look={Way ? 'plain' : 'primary'}
-            options={client.stepUpPasskeyOptions}
+            loadOptions={client.stepUpPasskeyOptions}
             prove={proveByPasskey}
           />
         </div>

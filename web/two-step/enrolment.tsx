@@ -14,7 +14,7 @@ import { Notice } from '../components/notice.js'
 import { staysBusy } from '../hooks/busy.js'
 import { useMessage } from '../hooks/message.js'
 import { useWords } from '../hooks/settings.js'
-import { useSteps } from '../hooks/steps.js'
+import { useStepText } from '../hooks/steps.js'
 import type { SignInStepProps } from '../last-steps/sign-in-step.js'
 import { makePasskey, passkeySupport } from '../passkeys/ceremonies.js'
 import { MailedCode } from '../step-up/mailed-code.js'
@@ -24,15 +24,15 @@ import { AddApp, RecoveryCodes, useAppProblems } from './steps.js'
 /** If another step of the sign-in follows, the answer does not name the user. */
 const usernameIn = (added: { user?: { username: string } }) => added.user?.username ?? ''
 
-/** The sign-in continues when the user has entered the mailed code and added a factor. */
+/** The sign-in continues when the user has entered the mailed code or the password, and has added a factor. */
 export const Enrolment = ({ waiting, returnTo, onAnswered, endIfExpired }: SignInStepProps) => {
   const words = useWords('enrolment')
   const common = useWords('common')
   const [needsMail, setNeedsMail] = useState(waiting.mailedCodeRequired)
   const [needsPassword, setNeedsPassword] = useState(waiting.passwordRequired)
   const [totp, setTotp] = useState<TotpBegun>()
-  const steps = useSteps(lastStepInAddress())
-  const [saving, setSaving] = useState<{ codes: string[]; added: object }>()
+  const stepText = useStepText(lastStepInAddress())
+  const [codesToSave, setCodesToSave] = useState<{ codes: string[]; added: object }>()
   /** Whether this is the first step, at which the focus stays where the browser has put it. */
   const [isFirst, setFirst] = useState(true)
   const toNextStep =
@@ -45,7 +45,8 @@ export const Enrolment = ({ waiting, returnTo, onAnswered, endIfExpired }: SignI
   const problemsOf = useAppProblems()
   const problemsUnlessExpired = (refusal: Refusal) => (endIfExpired(refusal) ? undefined : problemsOf(refusal))
 
-  if (saving) return <SaveCodes {...saving} returnTo={returnTo} onDone={() => onAnswered(saving.added)} />
+  if (codesToSave)
+    return <SaveCodes {...codesToSave} returnTo={returnTo} onDone={() => onAnswered(codesToSave.added)} />
   const heading = needsPassword
     ? words.passwordHeading
     : needsMail
@@ -56,7 +57,7 @@ export const Enrolment = ({ waiting, returnTo, onAnswered, endIfExpired }: SignI
   return (
     <Card footer={<a href={withReturnTo('/login', returnTo)}>{common.backToLogin}</a>}>
       {/* Each step has a new heading, which gets the focus, because the form of the step before is gone. */}
-      <Heading key={heading} text={heading} focused={!isFirst} step={steps} />
+      <Heading key={heading} text={heading} focused={!isFirst} step={stepText} />
       <ContinuesTo returnTo={returnTo} />
       {needsPassword ? (
         <ByPassword onEntered={() => toNextStep(setNeedsPassword)(false)} endIfExpired={endIfExpired} />
@@ -67,7 +68,7 @@ export const Enrolment = ({ waiting, returnTo, onAnswered, endIfExpired }: SignI
           <AddApp
             totp={totp}
             confirm={client.confirmTotpToSignIn}
-            onAdded={(added) => setSaving({ codes: added.recoveryCodes, added })}
+            onAdded={(added) => setCodesToSave({ codes: added.recoveryCodes, added })}
             problemsOf={problemsUnlessExpired}
           />
           <Button look="quiet" onPress={() => setTotp(undefined)}>

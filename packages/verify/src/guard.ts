@@ -65,6 +65,10 @@ const unavailableAnswer = (request: Incoming) =>
     ? pageAnswer(503, 'Please try again', '<p>This page is not available at the moment. Try again in a minute.</p>')
     : jsonAnswer('unavailable')
 
+const withCookies = (answer: Answer, setCookies: readonly string[]) => ({
+  answer: { ...answer, setCookies: [...answer.setCookies, ...setCookies] },
+})
+
 /** How long a service that knows no groups is not asked for new tokens, in milliseconds. */
 const pauseWhileOutdated = 60_000
 
@@ -142,14 +146,11 @@ export const createGuard = (verifier: Verifier, options: GuardOptions = {}) => {
     const { outcome, auth, setCookies }: Identified = bearerResult
       ? { outcome: 'known', auth: bearerResult, setCookies: [] }
       : await identify(request)
-    const withCookies = (answer: Answer) => ({
-      answer: { ...answer, setCookies: [...answer.setCookies, ...setCookies] },
-    })
-    if (outcome === 'unavailable') return withCookies(unavailableAnswer(request))
-    if (outcome === 'signed_out' && !optional) return withCookies(signedOutAnswer(request))
+    if (outcome === 'unavailable') return withCookies(unavailableAnswer(request), setCookies)
+    if (outcome === 'signed_out' && !optional) return withCookies(signedOutAnswer(request), setCookies)
     const missing = auth && conditions.missing(auth, now())
-    if (missing)
-      return withCookies(missingAnswer(request, missing, bearerResult !== undefined || !isNavigation(request)))
+    const isProgram = bearerResult !== undefined || !isNavigation(request)
+    if (missing) return withCookies(missingAnswer(request, missing, isProgram), setCookies)
     const clearedCounter =
       auth && !bearerResult ? servicePages.redirectCounter.clearingCookies(headerOf(request, 'cookie')) : []
     return { passed: { auth, setCookies: [...setCookies, ...clearedCounter], isByBearer: bearerResult !== undefined } }

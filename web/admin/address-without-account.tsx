@@ -7,7 +7,7 @@ import { listFragment } from './place.js'
 import { useRead } from './use-read.js'
 
 /** Shows what is known about an email address that no user has. */
-export const WithoutAccount = ({ search }: { search: string }) => {
+export const AddressWithoutAccount = ({ search }: { search: string }) => {
   const { userList: words, invitations } = useWords('admin')
   const { locale } = useSettings()
   const { value } = useRead(() => calls.users({ search, group: '', state: '', factor: '', after: '' }), search)
