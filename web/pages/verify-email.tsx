@@ -184,7 +184,7 @@ const ByCode = () => {
     nameOfApplicationIn(returnTo) === undefined ? finish(returnTo) : setResult('confirmed_signed_in'),
   )
   const noTriesLeft = triesUsedUp || !codeUsable
-  const stepText = useStepText(2, 3)
+  const step = useStepText(2, 3)
   const sentence = email === undefined ? words.sent : fill(words.sentTo, { email })
 
   const submit = async ({ code = '' }: Values): Promise<Problems | undefined> => {
@@ -208,12 +208,7 @@ const ByCode = () => {
       <span class="heading-icon">
         <MailIcon />
       </span>
-      <Heading
-        text={words.checkMail}
-        lead={noTriesLeft ? undefined : sentence}
-        focused={!noTriesLeft}
-        step={stepText}
-      />
+      <Heading text={words.checkMail} lead={noTriesLeft ? undefined : sentence} focused={!noTriesLeft} step={step} />
       <ContinuesTo returnTo={returnTo} />
       {noTriesLeft ? (
         <Notice kind="error" focused={triesUsedUp}>
