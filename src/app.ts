@@ -92,7 +92,7 @@ const openApp = async (config: Config, options: Options) => {
   server.addHook('onRequest', httpParts.callers.learnKey)
   const activeUsers = createActiveUsers({ database: gatedDatabase, clock })
   const health = createAppHealth(config, platform, status, drainState)
-  const isReady = () => health.ready() === 'ready'
+  const isReady = () => health.readiness() === 'ready'
   const watched = { ...platform, ...nouns, openidProvider, activeUsers, isReady }
   const startMetrics = prepareMetrics(config, metrics, watched, server)
   const { pages, routes } = await registerFlows(server, config, platform, nouns, {

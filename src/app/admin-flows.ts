@@ -45,7 +45,7 @@ export const registerAdminFlows = (server: Server, config: Config, adminGroup: s
     userSearch,
     userDetails: createUserDetails({ ...parts, userSearch, activity: createActivity(parts) }),
     userActions: createUserActions(parts),
-    withoutAccount: createFindWithoutAccount(parts),
+    findWithoutAccount: createFindWithoutAccount(parts),
   })
   adminAccessRoutes(server, { ...parts, adminGuard, adminApplications: createAdminApplications(parts) })
   adminReportsRoutes(server, {

@@ -9,7 +9,7 @@ export type BrowserSession = { userId: string; sessionId: string; username?: str
 const maxValuesPerName = 8
 const tokenShape = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
-export type BrowserSessions = ReturnType<typeof createBrowserSessions>
+export type BrowserSessionsOf = ReturnType<typeof createBrowserSessions>
 
 /**
  * The sessions of all tokens in the cookies of a request, also of a cookie that came twice: one of the two was planted, and we cannot

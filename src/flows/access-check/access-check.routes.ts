@@ -31,18 +31,23 @@ const security: Record<string, string[]>[] = [{ accessToken: [] }, { refreshToke
 const refreshMaxAge = 'X-Auth-Refresh-Max-Age'
 const renewedHeaders = {
   'Set-Cookie': 'With renew=1, if the tokens were renewed: access_token and refresh_token',
-  [refreshMaxAge]: 'With these cookies, for a proxy that sees only their values: Max-Age of refresh_token, in seconds',
+  [refreshMaxAge]:
+    'Sent with these cookies: Max-Age of refresh_token in seconds, for a proxy that sees only the values of cookies',
 }
 const verifySchema = {
   tags: ['who am I'],
-  summary: 'The same for a reverse proxy: 204 with X-Auth-… headers that name the user, or a refusal',
+  summary: 'The access check for a reverse proxy: 204 with X-Auth-… headers that name the user, or a refusal',
   description:
     'With `renew=1` an access token that is missing or has expired is renewed by the refresh cookie, and the answer sets both cookies. A 403 has X-Auth-Step-Up with the page that helps. Any other parameter is refused with 400.',
   querystring: Type.Object({
     renew: Type.Optional(Type.Literal('1')),
     fresh: Type.Optional(Type.String({ description: 'The longest time since the last proof, such as 10m' })),
     factors: Type.Optional(Type.Literal('2')),
-    group: Type.Optional(Type.String({ description: 'Names with commas: the user must be a member of one of them' })),
+    group: Type.Optional(
+      Type.String({
+        description: 'Names of groups, with commas between them: the user must be a member of one of them',
+      }),
+    ),
   }),
   security,
   response: {
@@ -68,7 +73,10 @@ type Dependencies = {
 
 export const accessCheckRoutes = (server: Server, dependencies: Dependencies) => {
   const { callers, cookies, tokens, renewal, clock } = dependencies
-  const checkConfig = { quiet: true, unlimited: 'An application asks for each of its requests, and it asks no store' }
+  const checkConfig = {
+    quiet: true,
+    unlimited: 'An application sends one with each of its own requests, and the answer needs no store',
+  }
 
   server.get(
     '/api/auth/me',

@@ -21,9 +21,9 @@ import { identityHeaders, identityOf } from './identity-headers.js'
  *   no Host header            declined
  *   another Host, in development   `http/server` does not ask the lane then
  *   request of another site   declined; with GET, `http/cross-site` looks at nothing but `Sec-Fetch-Site` first
- *   allowed origins           declined if the request names one; without any, the framework does not look at it
- *   method, query, body       anything but a GET of exactly one of these addresses without a body is declined; the address may ask
- *                             for groups, and a token of another user is declined
+ *   allowed origins           declined if the request comes from one; if there are none, the framework does not look at `Origin`
+ *   method, query, body       anything but a GET of exactly one of these addresses without a body is declined; the address may name
+ *                             groups, and a token of a user who is in none of them is declined
  *   renewal                   a token that is accepted needs none
  *   access check              the cookie must be there once; `tokens.readAccess` decides, as in the framework's route. A token of
  *                             a key that this instance has yet to learn is declined like any other that is not accepted, and so is
@@ -47,7 +47,7 @@ const accessTokenIn = (header: string) => {
   return header.slice(start + cookieName.length + 1, end === -1 ? undefined : end)
 }
 
-/** The lengths of the names that are compared below, `content-length` like `sec-fetch-site`: most headers of a browser have others. */
+/** The lengths of the names that are compared below. `content-length` is as long as `sec-fetch-site`. Most headers have other lengths. */
 const relevantLengths = new Set(
   ['host', 'cookie', 'origin', 'sec-fetch-site', 'transfer-encoding'].map(({ length }) => length),
 )

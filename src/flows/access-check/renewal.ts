@@ -6,7 +6,7 @@ import type { RefreshToken } from '../../domain/tokens/tokens.js'
 import { clientOf } from '../../http/client.js'
 import type { ReserveRotation } from '../../http/limits/rotation-limit.js'
 
-type Renewed = Issued | Refused<'not_authenticated' | 'unavailable'>
+type RenewalOutcome = Issued | Refused<'not_authenticated' | 'unavailable'>
 
 export type Renewal = ReturnType<typeof createRenewal>
 
@@ -16,9 +16,9 @@ export type Renewal = ReturnType<typeof createRenewal>
  * refreshes, so the many requests of one page count once.
  */
 export const createRenewal = ({ rotate, reserveRotation }: { rotate: Rotations; reserveRotation: ReserveRotation }) => {
-  const exchanges = new Map<string, Promise<Renewed>>()
+  const exchanges = new Map<string, Promise<RenewalOutcome>>()
 
-  const exchange = async (token: RefreshToken, request: FastifyRequest): Promise<Renewed> => {
+  const exchange = async (token: RefreshToken, request: FastifyRequest): Promise<RenewalOutcome> => {
     const { granted, retryAfter, refund } = await reserveRotation(request)
     if (!granted) return refuse('unavailable', { retryAfter })
     let isRotated = false
@@ -33,8 +33,8 @@ export const createRenewal = ({ rotate, reserveRotation }: { rotate: Rotations; 
   }
 
   return (token: RefreshToken, request: FastifyRequest) => {
-    const renewal = exchanges.get(token.text) ?? exchange(token, request).finally(() => exchanges.delete(token.text))
-    exchanges.set(token.text, renewal)
-    return renewal
+    const pending = exchanges.get(token.text) ?? exchange(token, request).finally(() => exchanges.delete(token.text))
+    exchanges.set(token.text, pending)
+    return pending
   }
 }

@@ -35,21 +35,23 @@ const changeRefusals = routeRefusals(
 
 const schema = {
   tags: ['account'],
-  summary: 'The stored user',
+  summary: 'The account of the caller',
   response: {
     200: Type.Object({
       user: Account,
-      fields: Type.Array(ProfileFieldDefinition, { description: 'What `user.fields` can have' }),
-      linkedAccounts: Type.Array(LinkedAccount, { description: 'The accounts at `user.providers`' }),
+      fields: Type.Array(ProfileFieldDefinition, {
+        description: 'The definitions of the fields that `user.fields` can have',
+      }),
+      linkedAccounts: Type.Array(LinkedAccount, { description: 'The accounts at providers that sign the user in' }),
     }),
     ...responses,
   },
 }
 const changeSchema = {
   tags: ['account'],
-  summary: 'Change what the user can edit of the account',
+  summary: 'Change the username, the name, the language or the profile fields',
   description:
-    'A new username needs a fresh sign-in, and is in the new tokens of this session; other sessions get it at their next renewal. The old one is reserved for its owner for 30 days, at most five of them: 409 `too_many_usernames` says in `freeFrom` when one becomes free. An empty name or null removes the name, or a value of `fields`. The language is that of mails about the account; warnings keep the former one for seven days.',
+    'A new username needs a fresh sign-in, and is in the new tokens of this session; other sessions get it at their next renewal. The former one is reserved for its owner for 30 days. At most five are reserved: 409 `too_many_usernames` says in `freeFrom` when the oldest becomes free. Null or an empty text removes the name, or a value of `fields`. The language is that of mails about the account; warnings keep the former one for seven days.',
   body: AccountPatch,
   response: {
     200: withHeaders(SignedIn, { 'Set-Cookie': 'New access_token and refresh_token' }),

@@ -117,10 +117,11 @@ export const createProfile = ({ accountChanges, ...parts }: Dependencies) => {
       for (const name of [first, ...others]) {
         const applyChange = await prepare(sql, user, name, changes)
         if (isRefused(applyChange)) return applyChange
-        if (applyChange) prepared.push({ name, make: applyChange })
+        if (applyChange) prepared.push({ name, applyChange })
       }
       const appliedChanges: Changes<KindOf<Field>> = {}
-      for (const { name, make } of prepared) Object.assign(appliedChanges, { [kindOf(name)]: await make() })
+      for (const { name, applyChange } of prepared)
+        Object.assign(appliedChanges, { [kindOf(name)]: await applyChange() })
       return { changes: appliedChanges }
     })
     return changing.catch((error: unknown) => {

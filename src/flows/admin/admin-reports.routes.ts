@@ -28,7 +28,7 @@ const tags = ['administrators']
 const selfSchema = { tags, summary: 'Who asks, and what they may do', response: { 200: AdminSelf, ...responses } }
 const overviewSchema = {
   tags,
-  summary: 'What needs attention, and how many signed in on each day',
+  summary: 'What needs attention, and the number of sign-ins on each day',
   response: { 200: AdminOverview, ...responses },
 }
 const eventsSchema = {

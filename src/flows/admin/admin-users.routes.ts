@@ -41,7 +41,7 @@ const params = Type.Object({ id: Type.String() })
 const schemas = {
   list: {
     tags,
-    summary: 'Users, a page at a time, by how a name begins',
+    summary: 'Users, a page at a time. `search` finds them by the beginning of a name',
     querystring: AdminUserQuery,
     response: { 200: AdminUsers, ...readRefusals.responses },
   },
@@ -81,7 +81,7 @@ const summaries: Record<UserAction, string> = {
   'end-sessions': 'Sign a user out everywhere',
   'reset-factors': 'Remove the second factors and passkeys of a user',
   'send-reset': 'Mail a user a link to choose a new password',
-  'clear-limits': 'Let a user try again now whom too many attempts have locked out; networks stay locked out',
+  'clear-limits': 'Clear the limits that a user has reached, so that they can try again now. Limits of networks stay',
   'lock-down': 'Disable a user, and void everything by which someone could get into the account',
 }
 
@@ -123,8 +123,8 @@ type GroupDependencies = {
 
 const registerGroups = (server: Server, deps: GroupDependencies) => {
   const { adminGuard, userSearch, groupChanges, administrators } = deps
-  const groups = adminGuard.changeByAdmin({ schema: schemas.groups })
-  server.patch(`${adminPath}/users/:id/groups`, groups, async (request, reply) => {
+  const groupsOptions = adminGuard.changeByAdmin({ schema: schemas.groups })
+  server.patch(`${adminPath}/users/:id/groups`, groupsOptions, async (request, reply) => {
     const { id } = request.params
     const { add = [], remove = [], reason } = request.body
     if (!isUuid(id)) return groupsPatchRefusals.sendRefusal(reply, refuse('not_found'))
@@ -135,8 +135,8 @@ const registerGroups = (server: Server, deps: GroupDependencies) => {
         reply,
         refuse('bad_request', { message: 'add and remove name the same group' }),
       )
-    const actor = { userId: id, client: adminGuard.actingClient(request, reason) }
-    const changed = await groupChanges.change(actor, { add, remove })
+    const context = { userId: id, client: adminGuard.actingClient(request, reason) }
+    const changed = await groupChanges.change(context, { add, remove })
     if (isRefused(changed))
       return groupsPatchRefusals.sendRefusal(
         reply,
@@ -159,9 +159,9 @@ const registerFields = (server: Server, { adminGuard, fieldChanges, profileField
     const { id } = request.params
     if (!isUuid(id)) return fieldsPatchRefusals.sendRefusal(reply, refuse('not_found'))
     const { role } = adminGuard.administratorOf(request)
-    const actor = { userId: id, client: adminGuard.actingClient(request) }
+    const context = { userId: id, client: adminGuard.actingClient(request) }
     const changed = await fieldChanges.byOperator(
-      actor,
+      context,
       request.body.fields,
       role === 'admin' ? 'administrators' : 'user',
     )
@@ -175,14 +175,14 @@ type ReadDependencies = {
   callers: Callers
   userSearch: UserSearch
   userDetails: ReturnType<typeof createUserDetails>
-  withoutAccount: ReturnType<typeof createFindWithoutAccount>
+  findWithoutAccount: ReturnType<typeof createFindWithoutAccount>
 }
 
 export const adminUsersRoutes = (
   server: Server,
   deps: ReadDependencies & ChangeDependencies & GroupDependencies & FieldDependencies,
 ) => {
-  const { adminGuard, callers, userSearch, userDetails, withoutAccount } = deps
+  const { adminGuard, callers, userSearch, userDetails, findWithoutAccount } = deps
 
   server.get(`${adminPath}/users`, adminGuard.read({ schema: schemas.list }), async (request, reply) => {
     const page = await userSearch.page(request.query)
@@ -192,7 +192,7 @@ export const adminUsersRoutes = (
     return {
       users: page.users.map(userBody),
       next: page.next,
-      withoutAccount: hasNoMatch ? await withoutAccount(search) : null,
+      withoutAccount: hasNoMatch ? await findWithoutAccount(search) : null,
     }
   })
 

@@ -22,7 +22,7 @@ import type { User, Users } from '../../domain/users/users.js'
 import { usedApplicationBody } from '../../http/user-bodies.js'
 import { eventBodyFor, obstacleBody, sessionBody, undoBody, userBody } from './admin-bodies.js'
 
-const shownEvents = 50
+const maxShownEvents = 50
 
 type FactorParts = {
   factors: Pick<Factors, 'describe'>
@@ -53,7 +53,7 @@ type ActivityParts = {
   undos: Pick<Undos, 'openOf'>
 }
 
-/** The recent events of a user, and the obstacles to their next sign-in. */
+/** The part about what a user did lately: open undo links, sessions, applications, events, and why they cannot sign in. */
 export const createActivity =
   ({ obstacles, sessionLookups, usedApplications, undos }: ActivityParts) =>
   async (user: User, role: AdminRole) => {
@@ -63,7 +63,7 @@ export const createActivity =
       why: (await obstacles.of(user, events)).map(obstacleBody),
       sessions: (await sessionLookups.list(user.id)).map(sessionBody),
       applications: (await usedApplications.listOfUser(user.id)).map(usedApplicationBody),
-      events: events.slice(0, shownEvents).map(eventBodyFor(role)),
+      events: events.slice(0, maxShownEvents).map(eventBodyFor(role)),
     }
   }
 
@@ -105,13 +105,13 @@ type ActionDependencies = {
 }
 
 type ActionRefusal = 'no_user' | 'account_disabled' | 'too_many_mails'
-type Action = (actor: OperatorContext) => Promise<{ refused: ActionRefusal } | object>
+type Action = (context: OperatorContext) => Promise<{ refused: ActionRefusal } | object>
 
 /** Changes that an administrator makes to the account of another user. Operators have the same changes as commands. */
 export const createUserActions = ({ operatorChanges, resetLinks, clearLimits, users }: ActionDependencies) => {
   const actions: Record<UserAction, Action> = {
     disable: operatorChanges.disable,
-    enable: (actor) => operatorChanges.enable(actor),
+    enable: (context) => operatorChanges.enable(context),
     'end-sessions': operatorChanges.endSessions,
     'reset-factors': operatorChanges.resetFactors,
     'send-reset': resetLinks.sendByOperator,

@@ -12,13 +12,13 @@ const sharedHeaders = {
   ],
   RateLimitPolicy: ['RateLimit-Policy', 'The limit and its window in seconds: "login";q=5;w=900', 'string'],
   RateLimitLimit: ['RateLimit-Limit', 'The limit', 'integer'],
-  RateLimitRemaining: ['RateLimit-Remaining', 'What is left of it', 'integer'],
-  RateLimitReset: ['RateLimit-Reset', 'Seconds until it is whole again', 'integer'],
+  RateLimitRemaining: ['RateLimit-Remaining', 'What is left of the limit', 'integer'],
+  RateLimitReset: ['RateLimit-Reset', 'Seconds until the limit is whole again', 'integer'],
   SessionCookies: ['Set-Cookie', 'access_token and refresh_token, both HttpOnly and SameSite=Strict', 'string'],
-  Location: ['Location', 'Where to go', 'string'],
+  Location: ['Location', 'The address to go to', 'string'],
   WwwAuthenticate: [
     'WWW-Authenticate',
-    'Bearer; with the missing scope, if the key is right and may not do this',
+    'Bearer; with the missing scope if the key is right but may not do this',
     'string',
   ],
 } as const satisfies Record<string, readonly [header: string, description: string, type: string]>
@@ -39,7 +39,7 @@ const limitHeaderNames: HeaderName[] = [
 
 type Answer = { status: number; signsIn: boolean; codes: readonly RefusalCode[] }
 
-const namesFor = (facts: RouteFacts, { status, signsIn, codes }: Answer): HeaderName[] => {
+const headerNamesFor = (facts: RouteFacts, { status, signsIn, codes }: Answer): HeaderName[] => {
   const hasRetryAfter = status === 429 || codes.some((code) => 'retryAfter' in refusals[code])
   return [
     ...(signsIn ? (['SessionCookies'] as const) : []),
@@ -53,5 +53,5 @@ const namesFor = (facts: RouteFacts, { status, signsIn, codes }: Answer): Header
 /** References to the headers of an answer that follow from its route and its status. */
 export const headersFor = (facts: RouteFacts, answer: Answer) =>
   Object.fromEntries(
-    namesFor(facts, answer).map((name) => [sharedHeaders[name][0], { $ref: `#/components/headers/${name}` }]),
+    headerNamesFor(facts, answer).map((name) => [sharedHeaders[name][0], { $ref: `#/components/headers/${name}` }]),
   )

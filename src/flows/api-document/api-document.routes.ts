@@ -136,7 +136,7 @@ export type ListedRoute = ReturnType<typeof listRoutes>[number]
 type Options = { guards: Guards; design: Design; hasServiceKeys: boolean }
 
 /**
- * Must come before the other routes, because the document describes those that are registered after it. The page shows the same
+ * Must be registered before the other routes, because the document describes those that are registered after it. The page shows the same
  * document for people.
  */
 export const apiDocumentRoutes = (server: Server, { guards, design, hasServiceKeys }: Options) => {

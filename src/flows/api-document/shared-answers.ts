@@ -17,8 +17,8 @@ const nameOf = ({ description, headers = {}, content }: Answer) => {
   const codes = codesIn(description)
   const schema = content?.['application/json']?.schema?.$ref?.split('/').at(-1)
   const name = codes.length > 0 ? codes.map(pascalCase).join('Or') : (schema ?? pascalCase(description))
-  const withHeaders = ['Set-Cookie', 'WWW-Authenticate'].filter((header) => header in headers)
-  return [name, ...withHeaders.map((header) => `With${pascalCase(header)}`)].join('')
+  const namedHeaders = ['Set-Cookie', 'WWW-Authenticate'].filter((header) => header in headers)
+  return [name, ...namedHeaders.map((header) => `With${pascalCase(header)}`)].join('')
 }
 
 /**

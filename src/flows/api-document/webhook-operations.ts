@@ -15,15 +15,15 @@ export const webhookComponents = {
     WebhookTimestamp: header('webhook-timestamp', 'When this attempt was made, in seconds'),
     WebhookSignature: header(
       'webhook-signature',
-      'Standard Webhooks: v1 and its HMAC-SHA256; several while a secret is replaced',
+      'As in Standard Webhooks: v1 and the HMAC-SHA256; several signatures while a secret is replaced',
     ),
   },
   responses: {
-    WebhookTaken: { description: 'Taken; it is not sent again' },
+    WebhookTaken: { description: 'Taken: the webhook is not sent again' },
     WebhooksUnwanted: {
       description: 'No webhooks are wanted any more: nothing is sent until `latchkey webhooks retry` or a restart',
     },
-    WebhookNotTaken: { description: 'Not taken; it is sent again later' },
+    WebhookNotTaken: { description: 'Not taken: the webhook is sent again later' },
   },
 }
 

@@ -24,7 +24,7 @@ const cancelRefusals = routeRefusals(...guardRefusals, 'fresh_sign_in_required')
 const tags = ['account']
 const askSchema = {
   tags,
-  summary: "Ask for a new email address; it is the caller's as soon as the link in the mail to it is confirmed",
+  summary: 'Ask for a new email address; the account gets it when the link in the mail to it is confirmed',
   body: Type.Object({ email: TypedEmail }),
   response: { 202: Accepted, ...askRefusals.responses },
 }

@@ -55,7 +55,7 @@ const confirmSchema = {
   tags,
   summary: 'Confirm a new email address; ends the other sessions and sets new tokens for this one',
   description:
-    'Needs a session of the user whose address it is, or the password, unless the account has two-step sign-in. Without a session none begins.',
+    'Needs a session of the user who asked for the address. Without a session, the password is enough unless the account has two-step sign-in; no session begins then.',
   body: Type.Object({
     token: LinkToken,
     password: Type.Optional(TypedPassword),
@@ -68,7 +68,8 @@ const confirmSchema = {
 
 const codeSchema = {
   tags,
-  summary: 'Confirm a new email address by the code of the mail, in the session that asked for it; as by the link',
+  summary:
+    'Confirm a new email address by the code of the mail, in the session that asked for it; otherwise the same as by the link',
   body: Type.Object({ code: Type.String({ minLength: 1, maxLength: 32 }) }),
   response: {
     204: withHeaders(NoContent, { 'Set-Cookie': 'New access_token and refresh_token' }),

@@ -60,7 +60,7 @@ export const createConfirmationProofs = (deps: ProofDependencies) => {
   const isStillValid = async (sql: Transaction, user: User, proof: Proof) =>
     'caller' in proof || (user.passwordHash === proof.passwordHash && !(await factors.hasTotp(sql, user.id)))
 
-  return { neededProof, proofFor, stillValid: isStillValid }
+  return { neededProof, proofFor, isStillValid }
 }
 
 type ConfirmContext = { userId: string; client: Client; caller: SessionCaller | undefined }
@@ -76,7 +76,7 @@ type Dependencies = {
 /** Confirms a new address, by the mailed link or its code. */
 export const createConfirmEmail = (deps: Dependencies) => {
   const { accountChanges, users, emailChanges, invitations } = deps
-  const { neededProof, proofFor, stillValid: isStillValid } = deps.confirmationProofs
+  const { neededProof, proofFor, isStillValid } = deps.confirmationProofs
 
   /** Describes the change for the page of the link. It leaves out the username, because a mistyped address belongs to another person. */
   const describe = async (token: string, caller: SessionCaller | undefined) => {

@@ -24,7 +24,7 @@ const schema = {
 }
 
 export const csrfTokenRoutes = (server: Server, { csrf }: { csrf: Csrf }) => {
-  const config = { unlimited: 'Every form asks for it, and it asks no store' }
+  const config = { unlimited: 'Every form needs one, and the answer needs no store' }
   server.get('/api/auth/csrf-token', { schema, config, exposeHeadRoute: false }, async (request, reply) => {
     // A navigation from another site comes without the Strict cookie: a new secret would replace the one in use.
     if (request.headers['sec-fetch-site'] === 'cross-site') return sendRefusal(reply, refuse('cross_site'))

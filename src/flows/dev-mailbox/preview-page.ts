@@ -85,7 +85,7 @@ ${frames.join('\n')}
   return devPage({ title: 'Preview', main, footer, ...look })
 }
 
-/** A mail as a program shows it whose screen has this scheme, whatever the scheme of the browser is. */
+/** The mail as on a screen with this scheme, whatever scheme the browser has. */
 export const inScheme = (html: string, scheme: Scheme | undefined) =>
   scheme === undefined
     ? html

@@ -197,12 +197,12 @@ export const createAccountData =
   ({ clock, names, addresses, waysIn, activity }: Dependencies) =>
   async (user: User) => {
     const { id: userId } = user
-    const otherNames = await names(userId)
+    const namesData = await names(userId)
     const collected: AccountExport = {
       exportedAt: clock.now().toISOString(),
       account: accountBody(user, user.fields),
-      ...otherNames,
-      ...(await addresses(userId, [user.email, ...otherNames.formerEmails.map(({ email }) => email)])),
+      ...namesData,
+      ...(await addresses(userId, [user.email, ...namesData.formerEmails.map(({ email }) => email)])),
       ...(await waysIn(userId)),
       ...(await activity(userId)),
     }

@@ -30,7 +30,7 @@ const removeRefusals = routeRefusals(...freshRefusals, 'totp_is_off', 'last_fact
 const changeRefusals = routeRefusals(...freshRefusals, 'totp_is_off')
 const deviceRefusals = routeRefusals(...freshRefusals, 'bad_request', 'not_found')
 
-const clearsChallenge = { 401: 'At an enrolment: clears challenge, if the sign-in is over' }
+const clearsChallenge = { 401: 'After `next: "enrolment"`: clears challenge, if the sign-in is over' }
 const tags = ['factors']
 const schemas = {
   list: {
@@ -48,10 +48,10 @@ const schemas = {
     tags,
     security: enrollerSecurity,
     summary:
-      'Switch two-step sign-in on; ends the other sessions and shows the recovery codes once. At an enrolment it also signs in',
+      'Switch two-step sign-in on; ends the other sessions and shows the recovery codes once. After `next: "enrolment"` it also finishes the sign-in',
     body: Type.Object({ code: Type.String({ minLength: 1, maxLength: 64 }) }),
     response: {
-      200: withHeaders(TotpConfirmed, { 'Set-Cookie': 'At an enrolment: access_token and refresh_token' }),
+      200: withHeaders(TotpConfirmed, { 'Set-Cookie': 'After `next: "enrolment"`: access_token and refresh_token' }),
       ...withCookies(confirmRefusals.responses, clearsChallenge),
     },
   },

@@ -25,7 +25,7 @@ const addRefusals = routeRefusals(...enrolRefusals, 'bad_request', 'passkey_reje
 const renameRefusals = routeRefusals(...guardRefusals, 'bad_request', 'not_found')
 const removeRefusals = routeRefusals(...freshRefusals, 'bad_request', 'not_found', 'last_way_in', 'last_factor')
 
-const clearsCeremony = 'Clears what bound the challenge to this browser'
+const clearsCeremony = 'Clears the cookie that bound the challenge to this browser'
 const tags = ['factors']
 const name = Type.String({ minLength: 1, maxLength: longestPasskeyName })
 const params = Type.Object({ id: Type.String({ pattern: uuidPattern }) })
@@ -36,16 +36,18 @@ const schemas = {
     summary: 'Begin to add a passkey; answer the challenge within 5 minutes',
     response: {
       200: withHeaders(PasskeyCreationOptions, { 'Set-Cookie': 'Binds the challenge to this browser' }),
-      ...withCookies(beginRefusals.responses, { 401: 'At an enrolment: clears challenge, if the sign-in is over' }),
+      ...withCookies(beginRefusals.responses, {
+        401: 'After `next: "enrolment"`: clears challenge, if the sign-in is over',
+      }),
     },
   },
   add: {
     tags,
     security: enrollerSecurity,
-    summary: 'Add a passkey. At an enrolment this also signs in',
+    summary: 'Add a passkey. After `next: "enrolment"` this also finishes the sign-in',
     body: Type.Object({ credential: PasskeyCredential, name: Type.Optional(name) }),
     response: {
-      201: withHeaders(PasskeyAdded, { 'Set-Cookie': 'At an enrolment: access_token and refresh_token' }),
+      201: withHeaders(PasskeyAdded, { 'Set-Cookie': 'After `next: "enrolment"`: access_token and refresh_token' }),
       ...withCookies(addRefusals.responses, { 401: clearsCeremony, 403: clearsCeremony, 409: clearsCeremony }),
     },
   },
@@ -84,23 +86,22 @@ export const passkeysRoutes = (server: Server, deps: Dependencies) => {
 
   server.post(`${path}/options`, { schema: schemas.begin, onRequest: guards.enrol }, async (request, reply) => {
     const enroller = enrolling.of(request)
-    const challenge = await ('caller' in enroller
+    const begun = await ('caller' in enroller
       ? ownPasskeys.begin(enroller.caller)
       : enrolmentPasskeys.begin(enroller.challenge))
-    if (isRefused(challenge))
-      return beginRefusals.sendRefusal(signInCookies.clearChallengeIfOver(reply, challenge), challenge)
-    ceremonyCookies.keep(request, reply, challenge.ceremony)
-    return reply.send(challenge.options)
+    if (isRefused(begun)) return beginRefusals.sendRefusal(signInCookies.clearChallengeIfOver(reply, begun), begun)
+    ceremonyCookies.keep(request, reply, begun.ceremony)
+    return reply.send(begun.options)
   })
 
-  type NewPasskey = Parameters<typeof ownPasskeys.add>[1]
+  type CreatedPasskey = Parameters<typeof ownPasskeys.add>[1]
   const addAtEnrolment = async (
-    newPasskey: NewPasskey,
+    createdPasskey: CreatedPasskey,
     token: string,
     request: FastifyRequest,
     reply: FastifyReply,
   ) => {
-    const finished = await enrolmentPasskeys.add(newPasskey, token, signInCookies.visitOf(request))
+    const finished = await enrolmentPasskeys.add(createdPasskey, token, signInCookies.visitOf(request))
     if (isRefused(finished))
       return addRefusals.sendRefusal(signInCookies.clearChallengeIfOver(reply, finished), finished)
     return sendFinishedSignIn(reply.status(201), { cookies, signInCookies }, finished.entry, finished.added)
@@ -110,9 +111,9 @@ export const passkeysRoutes = (server: Server, deps: Dependencies) => {
     const { credential, name: typedName } = request.body
     const sealedChallenge = ceremonyCookies.take(request, reply, clientDataOf(credential)?.challenge)
     const enroller = enrolling.of(request)
-    const newPasskey = { credential, sealedChallenge, name: typedName }
-    if ('challenge' in enroller) return addAtEnrolment(newPasskey, enroller.challenge, request, reply)
-    return addRefusals.answer(reply, await ownPasskeys.add(callers.contextOf(request), newPasskey), 201)
+    const createdPasskey = { credential, sealedChallenge, name: typedName }
+    if ('challenge' in enroller) return addAtEnrolment(createdPasskey, enroller.challenge, request, reply)
+    return addRefusals.answer(reply, await ownPasskeys.add(callers.contextOf(request), createdPasskey), 201)
   })
 
   server.patch(`${path}/:id`, { schema: schemas.rename, onRequest: guards.change }, async (request, reply) => {

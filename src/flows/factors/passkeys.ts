@@ -103,7 +103,7 @@ export const createOwnPasskeys = (deps: Dependencies) => {
 
     rename: async (context: CallerContext, id: string, typedName: string) => {
       const name = passkeyName(typedName)
-      if (name === null) return refuse('bad_request', { message: 'Choose a name that can be seen' })
+      if (name === null) return refuse('bad_request', { message: 'Choose a name with visible characters' })
       const renamed = await accountChanges.byCaller(context, 'passkey_renamed', async (sql, user) => {
         const passkey = await passkeys.rename(sql, id, user.id, name)
         return passkey ? { result: passkeyBody(passkey), changes: { passkey_renamed: {} } } : refuse('not_found')

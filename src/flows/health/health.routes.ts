@@ -36,7 +36,7 @@ export const healthRoutes = (server: Server, { health }: { health: ReturnType<ty
     return reply.status(result.status === 'healthy' ? 200 : 503).send(result)
   })
   server.get('/health/ready', { schema: readySchema, config }, async (_request, reply) => {
-    const status = health.ready()
+    const status = health.readiness()
     return status === 'ready' ? reply.status(200).send({ status }) : reply.status(503).send({ status })
   })
   server.get('/health/live', { schema: liveSchema, config }, async () => ({ status: 'live' as const }))

@@ -49,14 +49,14 @@ it('shows at once that the instance shuts down, also beside a result that is use
   expect((await health.full()).status).toBe('healthy')
   state.isDraining = true
   expect((await health.full()).status).toBe('unhealthy')
-  expect(health.ready()).toBe('draining')
+  expect(health.readiness()).toBe('draining')
 })
 
 it('is ready unless it is starting or shutting down', () => {
   const { state, health } = setUp()
-  expect(health.ready()).toBe('ready')
+  expect(health.readiness()).toBe('ready')
   state.isStarting = true
-  expect(health.ready()).toBe('starting')
+  expect(health.readiness()).toBe('starting')
 })
 
 it('says in the log why a check fails, once for each change', async () => {

@@ -3,24 +3,24 @@ import { withTimeout } from '../../lib/with-timeout.js'
 
 type CheckResult = 'ok' | 'error' | 'checking'
 export type Check = () => Promise<void>
-type Result = { result: CheckResult; reason?: string }
+type CheckOutcome = { result: CheckResult; reason?: string }
 type Log = Record<'info' | 'warn', (details: object, message: string) => void>
 
-const failureOf = (error: unknown): Result => ({
+const failureOf = (error: unknown): CheckOutcome => ({
   result: 'error',
   reason: error instanceof Error ? error.message : 'unknown failure',
 })
 
 /** Runs a check with its own timeout. A check that has not finished by then is reported as `checking`, and delays no other. */
-const runCheck = (check: Check, deadline: number): Promise<Result> => {
-  const result = check().then((): Result => ({ result: 'ok' }), failureOf)
-  return withTimeout(result, deadline, (): Result => ({ result: 'checking', reason: 'no answer in time' }))
+const runCheck = (check: Check, deadline: number): Promise<CheckOutcome> => {
+  const result = check().then((): CheckOutcome => ({ result: 'ok' }), failureOf)
+  return withTimeout(result, deadline, (): CheckOutcome => ({ result: 'checking', reason: 'no answer in time' }))
 }
 
 /** The answer of a health check does not say why a store failed. The log says it, once for each change. */
 const createReport = (log: Log) => {
   const failing = new Set<string>()
-  return (check: string, { result, reason }: Result) => {
+  return (check: string, { result, reason }: CheckOutcome) => {
     if (result === 'ok') {
       if (failing.delete(check)) log.info({ check }, 'a health check succeeds again')
     } else if (!failing.has(check)) {
@@ -38,8 +38,8 @@ const createReport = (log: Log) => {
 const resultLifetime = 250
 
 /** One run serves all requests that come while it is under way, and for a moment after. */
-const coalesced = <Result>(run: () => Promise<Result>) => {
-  let current: Promise<Result> | undefined
+const coalesced = <Value>(run: () => Promise<Value>) => {
+  let current: Promise<Value> | undefined
   const forget = () => {
     current = undefined
   }
@@ -73,8 +73,8 @@ export const createHealth = (options: {
       const isHealthy = !isDraining() && checks.database === 'ok' && checks.cache === 'ok'
       return { status: isHealthy ? ('healthy' as const) : ('unhealthy' as const), checks, timestamp }
     },
-    /** Whether this instance should get traffic. It asks no store, because a store that is down is down for every instance. */
-    ready: () => {
+    /** Says whether this instance should get traffic. No store is asked, because a store that is down is down for every instance. */
+    readiness: () => {
       if (isDraining()) return 'draining' as const
       return isStarting() ? ('starting' as const) : ('ready' as const)
     },

@@ -25,11 +25,11 @@ type BeginRequest = { provider: ProviderId | undefined; caller: SessionCaller; r
 type WaitingRequest = { provider: ProviderId | undefined; caller: SessionCaller; link: PendingLink | undefined }
 type FinishRequest = { link: PendingLink; caller: SessionCaller; client: Client }
 
-/** Links an account at a provider to the caller's: the session that begins it also finishes it. */
+/** Links an account at a provider to the caller's account. Only the session that began the link can finish it. */
 export const createLink = (deps: Dependencies) => {
   const { providers, attempts, users, sessionLookups, identities, oneTimeTokens, events } = deps
 
-  /** The attempt for the browser to keep, and the address to go to. */
+  /** Returns the attempt, which the browser keeps, and the address to which the browser goes. */
   const begin = async ({ provider: id, caller, returnTo }: BeginRequest) => {
     const provider = id && providers[id]
     if (!provider) return refuse('not_found')

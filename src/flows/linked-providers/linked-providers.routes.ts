@@ -45,7 +45,7 @@ const unlinkRefusals = routeRefusals(
 /** The two addresses of the account page. The second is for hosts on which an application has its own /dashboard. */
 const accountPages = ['/dashboard', '/api/auth/account-page'] as const
 
-const clearsLink = 'Clears what waited to be linked'
+const clearsLink = 'Clears pending_link'
 
 const schemasFor = (paths: readonly string[]) => {
   const params = Type.Object({ provider: Type.Union(paths.map((path) => Type.Literal(path))) })
@@ -53,11 +53,13 @@ const schemasFor = (paths: readonly string[]) => {
   return {
     link: {
       tags,
-      summary: 'Begin to link an account at a provider; the page goes to the location',
+      summary: 'Begin to link an account at a provider; the page then goes to `location`',
       params,
       body: Type.Object({ returnTo: Type.Optional(Type.Union(accountPages.map((page) => Type.Literal(page)))) }),
       response: {
-        200: withHeaders(Type.Object({ location: Type.String() }), { 'Set-Cookie': 'The attempt' }),
+        200: withHeaders(Type.Object({ location: Type.String() }), {
+          'Set-Cookie': 'attempt_…, which ties the attempt to this browser',
+        }),
         ...linkRefusals.responses,
       },
     },
@@ -113,8 +115,8 @@ export const linkedProvidersRoutes = (server: Server, deps: Dependencies) => {
     const waiting = await link.findWaiting({ provider, caller, link: pendingLinkCookie.read(request) })
     if (isRefused(waiting)) return finishRefusals.sendRefusal(reply, waiting)
     pendingLinkCookie.clear(reply)
-    const linked = await link.finish({ link: waiting, ...callers.contextOf(request) })
-    return finishRefusals.answer(reply, linked, 204)
+    const refusal = await link.finish({ link: waiting, ...callers.contextOf(request) })
+    return finishRefusals.answer(reply, refusal, 204)
   })
 
   server.delete(path, { schema: schemas.unlink, onRequest: guards.sensitive }, async (request, reply) => {

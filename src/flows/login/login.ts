@@ -11,10 +11,14 @@ import type { User, Users } from '../../domain/users/users.js'
 import { minResponseTime, takeAtLeast } from '../../http/at-least.js'
 
 /** The part of a visit that a guess of a password needs. */
-type Guesser = Pick<Visit, 'client' | 'knownDevices'>
+type GuessVisit = Pick<Visit, 'client' | 'knownDevices'>
 
-type Proven = { user: User; needsRehash: boolean }
-type Owner = Proven | { unconfirmed: true; user: User | undefined } | { wrongPasswordOf: User | undefined } | Busy
+type ProvenUser = { user: User; needsRehash: boolean }
+type PasswordMatch =
+  | ProvenUser
+  | { unconfirmed: true; user: User | undefined }
+  | { wrongPasswordOf: User | undefined }
+  | Busy
 
 type Dependencies = {
   users: Users
@@ -47,14 +51,14 @@ const createFailures = ({ events }: Dependencies) => {
  * other browsers change neither the answer nor the work. The password of the account is compared last, so a full queue, which costs no
  * attempt, means that the guess was not compared with it.
  */
-const createOwnerOf =
+const createMatchPassword =
   ({ users, passwords, registrations, knownDevices }: Dependencies) =>
   async (
     login: string,
     password: string,
     browserToken: string | undefined,
-    { client, knownDevices: values = [] }: Guesser,
-  ): Promise<Owner> => {
+    { client, knownDevices: values = [] }: GuessVisit,
+  ): Promise<PasswordMatch> => {
     const [user, registration] = await Promise.all([
       users.findByLogin(login),
       registrations.findByLogin(login, browserToken),
@@ -99,7 +103,7 @@ const createEnter = (deps: Dependencies) => {
     return entry ?? refuseCredentials(visit.client, user.disabled ? 'disabled' : 'password_changed', user.id)
   }
 
-  return async ({ user, needsRehash }: Proven, password: string, visit: Visit) => {
+  return async ({ user, needsRehash }: ProvenUser, password: string, visit: Visit) => {
     const passwordHash = user.passwordHash ?? ''
     const hash = needsRehash ? await rehash(user.id, password, passwordHash, visit.client) : passwordHash
     return signIn(user, password, hash, visit)
@@ -108,27 +112,27 @@ const createEnter = (deps: Dependencies) => {
 
 /** Signs in by username or email. For every failure the work and the answer are the same. */
 export const createLogin = (deps: Dependencies) => {
-  const ownerOf = createOwnerOf(deps)
+  const matchPassword = createMatchPassword(deps)
   const { noteFailure, refuseCredentials } = createFailures(deps)
 
   /**
    * Finds the user with this name and password. `browserToken` is the secret of the registration that this browser began, if it began
    * one.
    */
-  const prove = async (login: string, password: string, browserToken: string | undefined, visit: Guesser) => {
+  const prove = async (login: string, password: string, browserToken: string | undefined, visit: GuessVisit) => {
     const { client } = visit
-    const owner = await ownerOf(login, password, browserToken, visit)
-    if (isRefused(owner)) return owner
-    if ('unconfirmed' in owner) {
-      await noteFailure(client, 'unconfirmed', owner.user?.id)
+    const match = await matchPassword(login, password, browserToken, visit)
+    if (isRefused(match)) return match
+    if ('unconfirmed' in match) {
+      await noteFailure(client, 'unconfirmed', match.user?.id)
       return refuse('email_not_confirmed')
     }
-    if ('wrongPasswordOf' in owner) {
-      const { wrongPasswordOf: user } = owner
+    if ('wrongPasswordOf' in match) {
+      const { wrongPasswordOf: user } = match
       if (!user) return refuseCredentials(client, 'unknown_user')
       return refuseCredentials(client, user.passwordHash ? 'wrong_password' : 'no_password', user.id)
     }
-    return owner
+    return match
   }
 
   return { prove, enter: createEnter(deps) }

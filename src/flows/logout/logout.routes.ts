@@ -1,6 +1,6 @@
 import { isRefused, refuse } from '../../contract/outcome.js'
 import { NoContent } from '../../contract/schemas.js'
-import type { BrowserSessions } from '../../http/browser-sessions.js'
+import type { BrowserSessionsOf } from '../../http/browser-sessions.js'
 import type { Callers } from '../../http/caller.js'
 import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
@@ -27,7 +27,7 @@ type Dependencies = {
   logout: ReturnType<typeof createLogout>
   cookies: Cookies
   callers: Callers
-  browserSessionsOf: BrowserSessions
+  browserSessionsOf: BrowserSessionsOf
   csrf: Csrf
   limits: Limits
 }

@@ -26,8 +26,8 @@ export const createLogout = ({ accountChanges, sessions, sessionLookups, events 
      * Ends the sessions of all cookies: the access token expires first, so the refresh token counts, too. If the cookies name several
      * sessions, one was planted, and all of them end.
      */
-    here: async (sessions: readonly OwnedSession[], client: Client) => {
-      for (const session of sessions) await endOne(session, client)
+    here: async (browserSessions: readonly OwnedSession[], client: Client) => {
+      for (const session of browserSessions) await endOne(session, client)
     },
     /** Ends all sessions of the user. A caller whose session ended at another instance a moment ago is refused. */
     everywhere: async (context: CallerContext, refreshTokenSession: OwnedSession | undefined) => {

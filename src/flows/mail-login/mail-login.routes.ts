@@ -48,7 +48,7 @@ const schemas = {
     tags,
     summary: 'Sign in with the code or the link of the mail, in the browser that asked for it',
     description:
-      'Takes `code` or `token`. A link that another browser asked for is not used up. `next: "registration"`: the address has no account; POST /api/auth/mail-login/registration makes it.',
+      'Takes `code` or `token`. A link that another browser asked for is not used up. `next: "registration"`: the address has no account; POST /api/auth/mail-login/registration creates it.',
     body: Type.Object({
       code: Type.Optional(Type.String({ minLength: 1, maxLength: 32, description: 'Spaces and hyphens are ignored' })),
       token: Type.Optional(LinkToken),
@@ -116,11 +116,11 @@ export const mailLoginRoutes = (server: Server, deps: Dependencies) => {
     const { code, token } = request.body
     const proof = code === undefined ? token !== undefined && { token } : token === undefined && { code }
     if (!proof) return confirmRefusals.sendRefusal(reply, refuse('bad_request', { message: 'Send token or code' }))
-    const entered = await mailLogin(proof, cookies.read(request, 'attempt_mail'), signInCookies.visitOf(request))
-    if (isRefused(entered)) return confirmRefusals.sendRefusal(reply, entered)
-    if ('registration' in entered) return sendRegistration(reply, entered.registration)
+    const outcome = await mailLogin(proof, cookies.read(request, 'attempt_mail'), signInCookies.visitOf(request))
+    if (isRefused(outcome)) return confirmRefusals.sendRefusal(reply, outcome)
+    if ('registrationToken' in outcome) return sendRegistration(reply, outcome.registrationToken)
     cookies.clear(reply, 'attempt_mail')
-    return sendSignInStep(reply, { cookies, signInCookies }, entered)
+    return sendSignInStep(reply, { cookies, signInCookies }, outcome)
   })
 
   server.post(`${path}/check`, { schema: schemas.check, onRequest: limits.byNetwork }, async (request) => {

@@ -45,11 +45,11 @@ export const createMailLogin = ({ mailSignIns, signIns, users, userChanges, even
     return user && signIns.byMail(user, { claim: claim(proven), isNew: false }, visit)
   }
 
-  /** Undefined if the mail was used in the meantime, or the address has got an account. */
-  const register = async ({ id, email }: Extract<ProvenMail, { email: string }>) => {
+  /** Returns the secret with which this browser can register. Undefined if the mail was used in the meantime, or the address has an account. */
+  const beginRegistration = async ({ id, email }: Extract<ProvenMail, { email: string }>) => {
     if (await users.findByEmail(email)) return undefined
-    const registration = await mailSignIns.prove(id)
-    return registration === undefined ? undefined : { registration }
+    const registrationToken = await mailSignIns.prove(id)
+    return registrationToken === undefined ? undefined : { registrationToken }
   }
 
   return async (proof: MailProof, browserToken: string | undefined, visit: Visit) => {
@@ -57,7 +57,7 @@ export const createMailLogin = ({ mailSignIns, signIns, users, userChanges, even
       ? byCode(proof.code, browserToken, visit)
       : mailSignIns.findByToken(proof.token, browserToken))
     if (isRefused(proven)) return proven
-    const entered = await ('userId' in proven ? enter(proven, visit) : register(proven))
+    const entered = await ('userId' in proven ? enter(proven, visit) : beginRegistration(proven))
     return entered ?? refuse('code' in proof ? 'mailed_code_void' : 'invalid_link')
   }
 }

@@ -72,14 +72,14 @@ const path = '/api/auth/mail-login'
 /** The registration of an address that has no account yet. */
 export const mailRegistrationRoutes = (server: Server, deps: Dependencies) => {
   const { mailRegistration, usernameSource, cookies, signInCookies, limits } = deps
-  const register = { ...schemas.register, body: withRequiredUsername(schemas.register.body, usernameSource) }
+  const registerSchema = { ...schemas.register, body: withRequiredUsername(schemas.register.body, usernameSource) }
   const onRequest = limits.byNetwork
   server.get(`${path}/registration`, { schema: schemas.describe, onRequest }, async (request, reply) => {
     const description = await mailRegistration.describe(cookies.read(request, 'attempt_mail') ?? '')
     return description ? reply.send(description) : describeRefusals.sendRefusal(reply, refuse('challenge_over'))
   })
 
-  server.post(`${path}/registration`, { schema: register, onRequest }, async (request, reply) => {
+  server.post(`${path}/registration`, { schema: registerSchema, onRequest }, async (request, reply) => {
     const browserToken = cookies.read(request, 'attempt_mail') ?? ''
     const entry = await mailRegistration.complete(browserToken, request.body, signInCookies.visitOf(request))
     if (isRefused(entry)) return registerRefusals.sendRefusal(reply, entry)

@@ -80,11 +80,11 @@ export const openidAuthorizeRoutes = (server: Server, deps: Dependencies) => {
   const browserOf = createBrowserOf(cookies)
 
   // A navigation from another site brings no Strict cookie. So the page comes first, and asks from our own origin.
-  const page = { schema: { hide: true }, config: { unlimited: 'Sent from memory' } }
-  server.get('/api/auth/authorize', page, async (request, reply) =>
+  const pageOptions = { schema: { hide: true }, config: { unlimited: 'Sent from memory' } }
+  server.get('/api/auth/authorize', pageOptions, async (request, reply) =>
     (await openAuthorize()) ? sendPage(request, reply) : sendNotFound(request, reply),
   )
-  server.post('/api/auth/authorize', page, async (request, reply) =>
+  server.post('/api/auth/authorize', pageOptions, async (request, reply) =>
     (await openAuthorize()) ? sendPage(request, reply, textOf(formOf(request))) : sendNotFound(request, reply),
   )
 

@@ -39,8 +39,8 @@ type Dependencies = {
 export const openidDeviceRoutes = (server: Server, deps: Dependencies) => {
   const { guards, callers, freshness, countedRequests, openDeviceApproval, sendPage, sendNotFound } = deps
 
-  const page = { schema: { hide: true }, config: { unlimited: 'Sent from memory' } }
-  server.get('/api/auth/device', page, async (request, reply) =>
+  const pageOptions = { schema: { hide: true }, config: { unlimited: 'Sent from memory' } }
+  server.get('/api/auth/device', pageOptions, async (request, reply) =>
     (await openDeviceApproval()) ? sendPage(request, reply) : sendNotFound(request, reply),
   )
 

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { EndSession, EndSessionBody } from '../../contract/end-session.js'
 import { refuse } from '../../contract/outcome.js'
-import type { BrowserSessions } from '../../http/browser-sessions.js'
+import type { BrowserSessionsOf } from '../../http/browser-sessions.js'
 import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import type { Csrf } from '../../http/csrf.js'
@@ -32,7 +32,7 @@ const schema = {
 }
 
 type Dependencies = {
-  browserSessionsOf: BrowserSessions
+  browserSessionsOf: BrowserSessionsOf
   cookies: Cookies
   csrf: Csrf
   limits: Limits
@@ -49,13 +49,13 @@ type Dependencies = {
 export const openidEndSessionRoutes = (server: Server, deps: Dependencies) => {
   const { browserSessionsOf, cookies, csrf, limits, openEndSession, sendPage, sendNotFound } = deps
   const path = '/api/auth/end-session'
-  const page = { schema: { hide: true }, config: { unlimited: 'Sent from memory' } }
+  const pageOptions = { schema: { hide: true }, config: { unlimited: 'Sent from memory' } }
 
-  server.get(path, page, async (request, reply) =>
+  server.get(path, pageOptions, async (request, reply) =>
     (await openEndSession()) ? sendPage(request, reply) : sendNotFound(request, reply),
   )
 
-  server.post(path, page, async (request, reply) => {
+  server.post(path, pageOptions, async (request, reply) => {
     if (!(await openEndSession())) return sendNotFound(request, reply)
     const { values, repeated } = formOf(request)
     // A repeated parameter is repeated in the page's query, too, so that `/answer` refuses it.

@@ -7,11 +7,11 @@ import { unregisteredSentence } from '../../domain/applications/unregistered-sen
 import type { IdTokens } from '../../domain/id-tokens/id-tokens.js'
 import type { Client } from '../../domain/sessions/client.js'
 import type { SessionLookups } from '../../domain/sessions/session-lookups.js'
+import type { BrowserSession } from '../../http/browser-sessions.js'
 import { isCleanText } from '../../lib/strict-json.js'
 
-type Owner = { userId: string; sessionId: string; username?: string }
 /** The sessions that the cookies name. There are several if a cookie was planted. */
-export type BrowserSessions = readonly Owner[]
+type BrowserSessions = readonly BrowserSession[]
 
 type Dependencies = {
   applications: Pick<Applications, 'find'>
@@ -19,7 +19,7 @@ type Dependencies = {
   idTokens: Pick<IdTokens, 'readHint'>
   sessionLookups: Pick<SessionLookups, 'isLiveForAnyToken'>
   /** Ends these sessions, as a sign-out of the browser does. */
-  signOut: (browser: BrowserSessions, client: Client) => Promise<void>
+  signOut: (browserSessions: BrowserSessions, client: Client) => Promise<void>
 }
 
 type Problem = NonNullable<EndSession['problem']>
@@ -73,21 +73,21 @@ export const createEndSession = (deps: Dependencies) => {
   const { sessionLookups, signOut } = deps
   const readRequest = createReadRequest(deps)
 
-  const findLiveSession = async (browser: BrowserSessions) => {
-    for (const session of browser) if (await sessionLookups.isLiveForAnyToken(session)) return session
+  const findLiveSession = async (browserSessions: BrowserSessions) => {
+    for (const session of browserSessions) if (await sessionLookups.isLiveForAnyToken(session)) return session
     return undefined
   }
 
-  const isProven = ({ hint, problem }: LogoutRequest, { userId, sessionId }: Owner) =>
+  const isProven = ({ hint, problem }: LogoutRequest, { userId, sessionId }: BrowserSession) =>
     problem === undefined && hint?.sid === sessionId && hint.userId === userId
 
   return async (
     text: string,
-    browser: BrowserSessions,
+    browserSessions: BrowserSessions,
     { confirmed, client }: { confirmed: boolean; client: Client },
   ) => {
     const logoutRequest = await readRequest(text, client)
-    const session = await findLiveSession(browser)
+    const session = await findLiveSession(browserSessions)
     const { application, location, problem } = logoutRequest
     const applicationAndProblem = {
       ...(application && { application: { name: application.name, home: application.home } }),
@@ -101,7 +101,7 @@ export const createEndSession = (deps: Dependencies) => {
         ...(username !== undefined && { user: { username } }),
       } satisfies EndSession
     }
-    if (session) await signOut(browser, client)
+    if (session) await signOut(browserSessions, client)
     return { next: 'done', ...applicationAndProblem, ...(location !== undefined && { location }) } satisfies EndSession
   }
 }

@@ -4,7 +4,7 @@ import type { ProtocolErrorCode } from '../../http/protocol/protocol-errors.js'
 
 type FaultAnswer = { error: ProtocolErrorCode; description: string }
 
-/** The error that the application gets for each fault (RFC 6749, 5.2). Its operators read the same words in its list of errors. */
+/** The error that the application gets for each fault (RFC 6749, 5.2). Operators read the same words in the application's list of errors. */
 export const grantFaults: Readonly<Record<CodeFault | RefreshFault | DeviceFault, FaultAnswer>> = {
   unknown_code: {
     error: 'invalid_grant',

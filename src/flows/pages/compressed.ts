@@ -10,7 +10,7 @@ export const compress = (text: string): Body => {
   return { plain, br, gzip: gzipSync(plain, { level: 9 }) }
 }
 
-/** Sends the smallest form that the browser accepts. No page has a secret or a visitor's text, so BREACH is not possible. */
+/** Sends the smallest form that the browser accepts. No page has a secret, so compression can reveal none (BREACH). */
 export const sendCompressed = (request: FastifyRequest, reply: FastifyReply, body: Body) => {
   const accepts = acceptedBy(request.headers['accept-encoding'] ?? '')
   if (accepts('br')) return reply.header('content-encoding', 'br').send(body.br)

@@ -15,7 +15,10 @@ const query = Type.Object({
   page: Type.Optional(Type.String({ maxLength: 40 })),
 })
 
-/** The address of our page that sent the request; undefined for a page of another site, which must not change the visitor's choice. */
+/**
+ * The address of our page that sent the request; `unknown` if our page does not say its address. Undefined for a page of another site,
+ * which must not change the visitor's choice.
+ */
 const askingPage = ({ headers }: FastifyRequest) => {
   const { referer = '', host, 'sec-fetch-site': site } = headers
   const url = URL.canParse(referer) ? new URL(referer) : undefined

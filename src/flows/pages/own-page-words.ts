@@ -53,8 +53,8 @@ export const withOwnTexts = (assets: Assets, ownTexts: OwnTexts): Assets => {
     }))
     return [name, { ...page, words }]
   })
-  const words = inEachLanguage(assets.notFound.words, ({ footer, ...ownTexts }, texts) => ({
-    ...replaceTexts(ownTexts, 'not-found', texts),
+  const words = inEachLanguage(assets.notFound.words, ({ footer, ...notFoundTexts }, texts) => ({
+    ...replaceTexts(notFoundTexts, 'not-found', texts),
     footer: replaceTexts(footer, 'footer', texts),
   }))
   return {

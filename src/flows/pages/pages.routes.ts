@@ -19,7 +19,7 @@ import { renderNotFound, renderPage, type Theme } from './shell.js'
 const { sendRefusal } = routeRefusals('not_found')
 
 /** Pages and their files are no part of the API. */
-const page = { schema: { hide: true }, config: { unlimited: 'Sent from memory' } }
+const pageOptions = { schema: { hide: true }, config: { unlimited: 'Sent from memory' } }
 
 type Dependencies = Omit<PageSettings, 'language' | 'productName' | 'supportUrl'> & {
   assets: Assets
@@ -34,7 +34,7 @@ type Dependencies = Omit<PageSettings, 'language' | 'productName' | 'supportUrl'
 const assetRoutes = (server: Server, assets: Assets) => {
   server.get(
     '/api/auth/assets/:name',
-    { ...page, schema: { hide: true, params: Type.Object({ name: Type.String({ maxLength: 200 }) }) } },
+    { ...pageOptions, schema: { hide: true, params: Type.Object({ name: Type.String({ maxLength: 200 }) }) } },
     (request, reply) => {
       const asset = assets.files.get(request.params.name)
       if (!asset) return sendRefusal(reply, refuse('not_found'))
@@ -45,7 +45,7 @@ const assetRoutes = (server: Server, assets: Assets) => {
     },
   )
 
-  server.get('/api/auth/client.js', page, (request, reply) => {
+  server.get('/api/auth/client.js', pageOptions, (request, reply) => {
     const { client } = assets
     addVary(reply, 'accept-encoding').header('etag', client.tag).header('cache-control', 'public, max-age=300')
     if (isNamedIn(request.headers['if-none-match'], client.tag)) return reply.status(304).send()
@@ -85,14 +85,14 @@ export const pagesRoutes = (
   )
 
   const addPage = (path: string, name: PageName) => {
-    server.get(path, page, (request, reply) => {
+    server.get(path, pageOptions, (request, reply) => {
       noteReturnTo(request)
       if (name === 'login') clearPlantedCookies(cookies, request, reply)
-      const cached =
+      const bodyFor =
         pagesForSignedOut.includes(name) && hasSessionCookie(cookies, request) ? cachedPageForSession : cachedPage
-      return sendPage(request, reply, cached(name, pageLanguage(cookies, request)))
+      return sendPage(request, reply, bodyFor(name, pageLanguage(cookies, request)))
     })
-    server.get(`${path}/`, page, (request, reply) => {
+    server.get(`${path}/`, pageOptions, (request, reply) => {
       const query = request.url.indexOf('?')
       const address = query === -1 ? path : path + request.url.slice(query)
       return reply.header('cache-control', 'no-store').redirect(address)
@@ -105,10 +105,10 @@ export const pagesRoutes = (
 
   // The login page redirects to the page after a sign-in. If that is this address, it must not redirect back.
   const start = installation.afterSignIn === '/' ? '/dashboard' : '/login'
-  server.get('/', page, (_, reply) => reply.header('cache-control', 'no-store').redirect(start))
+  server.get('/', pageOptions, (_, reply) => reply.header('cache-control', 'no-store').redirect(start))
 
   // Password managers send users here who want to change their password (W3C, "A Well-Known URL for Changing Passwords").
-  server.get('/.well-known/change-password', page, (_, reply) =>
+  server.get('/.well-known/change-password', pageOptions, (_, reply) =>
     reply.header('cache-control', 'no-store').redirect('/api/auth/account-page#password'),
   )
 

@@ -40,7 +40,7 @@ const schema = {
   response: {
     200: withHeaders(SignedIn, { 'Set-Cookie': 'access_token and refresh_token' }),
     202: withHeaders(SecondFactorNeeded, { 'Set-Cookie': 'challenge, for POST /api/auth/second-factor' }),
-    ...withCookies(responses, { 401: 'Clears what bound the challenge to this browser' }),
+    ...withCookies(responses, { 401: 'Clears the cookie that bound the challenge to this browser' }),
   },
 }
 
@@ -57,7 +57,7 @@ export const passkeyLoginRoutes = (server: Server, deps: Dependencies) => {
   const { passkeyLogin, passkeyCeremonies, ceremonyCookies, signInCookies, cookies, limits } = deps
   const path = '/api/auth/passkey-login'
 
-  const config = { unlimited: 'Every visitor of the sign-in page asks for it, and it asks no store' }
+  const config = { unlimited: 'Every visitor of the sign-in page needs one, and the answer needs no store' }
   server.post(`${path}/options`, { schema: beginSchema, config }, async (request, reply) => {
     const { ceremony, options } = passkeyCeremonies.signInOptions()
     ceremonyCookies.keep(request, reply, ceremony)

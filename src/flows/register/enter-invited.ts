@@ -14,7 +14,7 @@ type Dependencies = {
 
 export type EnterInvited = ReturnType<typeof createEnterInvited>
 
-/** The link of the mail has proven the address, so the account is created at once and its user is signed in. */
+/** The mailed link of the invitation has proven the address, so the account is created at once and its user is signed in. */
 export const createEnterInvited =
   ({ registrations, completeRegistration, signIns, events }: Dependencies) =>
   async (user: NewUser, visit: Visit, details: { invite: string; agreedTerms: string | undefined }) => {

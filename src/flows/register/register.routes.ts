@@ -69,7 +69,7 @@ const schema = {
     200: withHeaders(SignedIn, { 'Set-Cookie': 'access_token, refresh_token and known_device' }),
     202: withHeaders(Type.Union([Accepted, SecondFactorNeeded]), {
       'Set-Cookie':
-        'What ties this browser to the registration; challenge, if its account is there and a step is missing',
+        'registration, which ties this browser to the registration; or challenge, if the account was created at once and a step is missing',
     }),
     ...responses,
   },

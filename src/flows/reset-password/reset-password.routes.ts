@@ -87,7 +87,7 @@ export const resetPasswordRoutes = (server: Server, deps: Dependencies) => {
   for (const path of ['/reset-password', '/api/auth/reset-password']) {
     server.post(path, requestOptions, async (request, reply) => {
       const withheld = !(await mailLimits.mayMailStranger(request))
-      await takeAtLeast(minResponseTime, resetPassword.request(request.body, clientOf(request), withheld))
+      await takeAtLeast(minResponseTime, resetPassword.requestMail(request.body, clientOf(request), withheld))
       return reply.status(202).send(acceptedBody)
     })
   }

@@ -30,7 +30,7 @@ export const createResetPassword = (deps: Dependencies) => {
    * belongs to a user only once there is an account.) The answer must not show which of these is true. `withheld`: no mail is sent.
    * `application`: the id of the application that has sent the user here.
    */
-  const request = async ({ email, application }: ResetRequest, client: Client, withheld: boolean) => {
+  const requestMail = async ({ email, application }: ResetRequest, client: Client, withheld: boolean) => {
     const user = await users.findByLogin(email)
     if (!user) return registrations.sendAgainToEmail(email, client, withheld)
     if (!(await resetLinks.send(user.id, client, { withheld, applicationId: application }))) return
@@ -62,5 +62,5 @@ export const createResetPassword = (deps: Dependencies) => {
     return isRefused(reset) ? refuse('invalid_link') : { user: reset.user, passwordHash }
   }
 
-  return { request, describe, confirm }
+  return { requestMail, describe, confirm }
 }

@@ -36,7 +36,7 @@ const groupsPatchRefusals = routeRefusals(
 const tags = ['for other programs']
 const params = Type.Object({ id: Type.String() })
 
-const actions = {
+const actionSummaries = {
   disable: 'Prevent a user from signing in, and end their sessions',
   enable: 'Let a disabled user sign in again; one that was locked down chooses a new password with a mailed link',
 } as const
@@ -61,7 +61,7 @@ const schemas = {
 type Dependencies = {
   guards: Guards
   serviceCallers: ServiceCallers
-  operatorChanges: Pick<OperatorChanges, keyof typeof actions>
+  operatorChanges: Pick<OperatorChanges, keyof typeof actionSummaries>
   fieldChanges: Pick<FieldChanges, 'byOperator'>
   groupChanges: Pick<ReturnType<typeof createGroupChanges>, 'change'>
   administrators: Pick<Administrators, 'roleOf'>
@@ -79,9 +79,9 @@ const answerOf = <Outcome extends { user: User } | Refused, Body>(changed: Outco
 const registerActions = (server: Server, { guards, serviceCallers, operatorChanges }: Dependencies) => {
   const onRequest = guards.service('users:write')
 
-  for (const name of Object.keys(actions) as (keyof typeof actions)[]) {
+  for (const name of Object.keys(actionSummaries) as (keyof typeof actionSummaries)[]) {
     const response = { 200: ServiceUserState, ...actionRefusals.responses }
-    const schema = { tags, summary: actions[name], params, body: ServiceAction, response }
+    const schema = { tags, summary: actionSummaries[name], params, body: ServiceAction, response }
     server.post(
       `${servicePath}/users/:id/${name}`,
       { schema, onRequest, preValidation: cleanReason },
@@ -139,7 +139,7 @@ const registerGroups = (server: Server, deps: Dependencies) => {
       return refuse('bad_request', { message: 'add and remove name the same group' })
     // Otherwise a stolen key could make a user an administrator.
     return [...add, ...remove].some(administrators.roleOf)
-      ? refuse('group_of_administrators', { message: 'A service key does not say who is an administrator' })
+      ? refuse('group_of_administrators', { message: 'A service key cannot decide who is an administrator' })
       : undefined
   }
 

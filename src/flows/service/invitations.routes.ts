@@ -65,10 +65,10 @@ export const serviceInvitationsRoutes = (server: Server, { guards, serviceCaller
     const email = readEmail(request.body.email)
     if (isRefused(email)) return inviteRefusals.sendRefusal(reply, email)
     // Groups need their own scope: otherwise a key could invite its owner's address into any group.
-    const givesGroups = serviceCallers.hasScope(request, 'groups')
-    if (groups?.length && !givesGroups) return serviceCallers.sendMissingScope(reply, 'groups')
+    const mayGiveGroups = serviceCallers.hasScope(request, 'groups')
+    if (groups?.length && !mayGiveGroups) return serviceCallers.sendMissingScope(reply, 'groups')
     const client = { ...serviceCallers.actingClient(request), ...(language && { language }) }
-    const invited = givesGroups
+    const invited = mayGiveGroups
       ? await invitations.invite(email, client, groups && [...new Set(groups)].sort())
       : await invitations.inviteWithoutGroups(email, client)
     if (!isRefused(invited)) return reply.status(201).send(invitationBody(invited))

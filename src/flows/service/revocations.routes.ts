@@ -19,7 +19,7 @@ const schema = {
     wait: Type.Optional(
       Type.String({
         pattern: '^(?:1?\\d|2[0-5])$',
-        description: `How many seconds to wait for news, 0 to ${maxWaitSeconds}`,
+        description: `How many seconds the answer waits if there is no news, 0 to ${maxWaitSeconds}`,
       }),
     ),
   }),
@@ -42,7 +42,7 @@ type Dependencies = {
   isClosing: () => boolean
 }
 
-/** The ended sessions for verifiers in other programs. An answer without news waits for some. */
+/** The ended sessions for verifiers in other programs. If there is no news, the answer waits for some. */
 export const revocationsRoutes = (server: Server, { guards, endedSessions, isClosing }: Dependencies) => {
   const onRequest = guards.service('revocations:read')
 

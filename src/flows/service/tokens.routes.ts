@@ -9,7 +9,8 @@ const { responses } = routeRefusals('bad_request', ...serviceRefusals)
 
 const schema = {
   tags: ['for other programs'],
-  summary: 'Whose access token an application has sent you, for programs that native applications call',
+  summary:
+    'Check an access token that an application has sent you, and find its user; for programs that native applications call',
   body: ServiceTokenBody,
   response: { 200: ServiceTokenState, ...responses },
 }

@@ -29,7 +29,7 @@ const byIdSchema = {
 }
 const listSchema = {
   tags,
-  summary: 'Users, a page at a time, by how a name begins; or one user by email',
+  summary: 'Users, a page at a time. `search` finds them by the beginning of a name, `email` finds one user',
   querystring: ServiceUserQuery,
   response: { 200: Type.Union([ServiceUsers, ServiceUserFound]), ...responses },
 }
@@ -70,7 +70,7 @@ export const serviceUsersRoutes = (server: Server, { guards, users, userSearch, 
     if (email !== undefined)
       return Object.keys(request.query).length === 1
         ? answer(reply, foundBody(await users.findByEmail(email)))
-        : answer(reply, refuse('bad_request', { message: 'email goes with no other parameter' }))
+        : answer(reply, refuse('bad_request', { message: 'email cannot be combined with other parameters' }))
     const page = await userSearch.page({
       ...search,
       factor: secondFactor,

@@ -15,7 +15,7 @@ import type { Outcome, SocialRefusal } from './social-sign-in.js'
 const publicReasonOf = (refused: SocialRefusal): PublicReason | undefined =>
   publicReasons.find((reason) => reason === refused)
 
-export const failedAt = (page: string, provider: ProviderId, reason?: PublicReason) =>
+export const failureUrl = (page: string, provider: ProviderId, reason?: PublicReason) =>
   `${page}?error=${signInFailed(provider)}${reason === undefined ? '' : `&reason=${reason}`}`
 
 /** The sign-in page with the button of this provider in focus. */
@@ -34,7 +34,7 @@ export const redirectFor = (outcome: Outcome, { provider, purpose, returnTo }: A
   if (isRefused(outcome))
     return outcome.refused === 'callback_failed'
       ? `${page}?error=${callbackFailed}`
-      : failedAt(page, provider, publicReasonOf(outcome.refused))
+      : failureUrl(page, provider, publicReasonOf(outcome.refused))
   if ('issued' in outcome) return returnTo
   if ('challenge' in outcome) return secondFactorPage(returnTo)
   // The page finishes the link with a request of its own, which carries the session cookie.

@@ -17,19 +17,24 @@ import type { ReturnToNotes } from '../../http/return-to-notes.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import { StoreUnavailable } from '../../platform/database/database.js'
-import { failedAt, loginWithProvider, redirectFor } from './redirects.js'
+import { failureUrl, loginWithProvider, redirectFor } from './redirects.js'
 import type { SocialSignIn } from './social-sign-in.js'
 
 const Redirected = withHeaders(Type.Null({ description: 'To the provider, or to one of our pages' }), {
   'Set-Cookie':
-    'The attempt, and after it access_token and refresh_token, or challenge if the account asks for a second proof',
+    'attempt_… on the way to the provider; on the way back access_token and refresh_token, or challenge if the account asks for a second proof',
 })
 
 const beginSchema = {
   tags: ['social sign-in'],
   summary: 'Go to the provider to sign in',
   querystring: Type.Object({
-    returnTo: Type.Optional(Type.String({ description: 'A path of this site to arrive at; AFTER_SIGN_IN otherwise' })),
+    returnTo: Type.Optional(
+      Type.String({
+        description:
+          'The page after the sign-in: a path of this site, or a page of ALLOWED_ORIGINS. Otherwise AFTER_SIGN_IN',
+      }),
+    ),
   }),
   response: { 303: Redirected, ...routeRefusals('bad_request', 'too_many_requests').responses },
 }
@@ -56,7 +61,7 @@ type Dependencies = {
   noteReturnTo: ReturnToNotes
 }
 
-type Callback = { id: ProviderId; redirectUri: string }
+type CallbackRoute = { id: ProviderId; redirectUri: string }
 
 export const socialSignInRoutes = (server: Server, deps: Dependencies) => {
   for (const [id, redirectUri] of byProvider(deps.redirectUris)) {
@@ -83,13 +88,13 @@ const goTo = (reply: FastifyReply, destination: string) =>
 
 /** If the limiter refuses a browser, it gets a redirect to a page, and not the JSON body for programs. */
 const redirectLimited =
-  ({ id, redirectUri }: Callback, attemptCookies: AttemptCookies) =>
+  ({ id, redirectUri }: CallbackRoute, attemptCookies: AttemptCookies) =>
   async (request: FastifyRequest, reply: FastifyReply, body: unknown) => {
     if (reply.statusCode !== 429 || !request.headers.accept?.includes('text/html')) return body
     const attempt = attemptOf(request, callbackOf(request, redirectUri), attemptCookies)
     const page = attempt?.purpose.kind === 'link' ? attempt.returnTo : '/login'
     reply.status(303).removeHeader('content-type')
-    reply.headers({ location: failedAt(page, id, 'too_many_requests'), 'cache-control': 'no-store' })
+    reply.headers({ location: failureUrl(page, id, 'too_many_requests'), 'cache-control': 'no-store' })
     return ''
   }
 
@@ -116,14 +121,14 @@ const begin = async (
   const address = (await providers[id]?.begin(attempt)) ?? refuse('failed', { cause: 'switched_off' })
   if (isRefused(address)) {
     await socialSignIn.noteFailure(id, address.cause, clientOf(request))
-    return goTo(reply, failedAt('/login', id))
+    return goTo(reply, failureUrl('/login', id))
   }
   attemptCookies.keep(request, reply, attempt)
   return goTo(reply, address.href)
 }
 
 const handleCallback = async (
-  { id, redirectUri }: Callback,
+  { id, redirectUri }: CallbackRoute,
   deps: Dependencies,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -136,7 +141,7 @@ const handleCallback = async (
   // An attempt at one provider is never finished with the answer of another.
   if (!provider || !attempt || attempt.provider !== id) {
     await socialSignIn.noteFailure(id, 'no_attempt', visit.client)
-    return goTo(reply, failedAt('/login', id))
+    return goTo(reply, failureUrl('/login', id))
   }
   // If the provider is on the same site, the browser sends its cookie, which is newer than the copy in the attempt.
   const sentDevices = signInCookies.knownDevicesIn(request)

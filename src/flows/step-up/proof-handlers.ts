@@ -41,31 +41,31 @@ type ProofReason = 'passkey' | 'code' | 'password' | 'mail'
 
 /** Checks one kind of proof, and says which of the account's methods it is and how events name it. */
 type ProofHandler<Value> = {
-  proof: ProofMethod
+  method: ProofMethod
   reason: ProofReason
   prove: (value: Value, prover: Prover) => Promise<Issued | Refusal>
 }
 export type ProofHandlers = { [Name in keyof ProofValues]: ProofHandler<ProofValues[Name]> }
 
-/** `stillValid` asks again with the user's row locked: another request may have used the proof, or changed the password. */
+/** `confirm` checks again with the user's row locked, and uses the proof up: another request may have used it, or changed the password. */
 type Renewal = {
-  proof: ProofMethod
+  method: ProofMethod
   reason: ProofReason
-  stillValid: (sql: Transaction, current: User) => boolean | Promise<boolean>
+  confirm: (sql: Transaction, current: User) => boolean | Promise<boolean>
   refusal: WrongProof
 }
 
 /** Makes the session fresh and uses the proof up, in one transaction. */
 const createRenew =
   ({ accountChanges, proofs }: Pick<Dependencies, 'accountChanges' | 'proofs'>) =>
-  async ({ caller, visit }: Prover, { proof, reason, stillValid, refusal }: Renewal) => {
+  async ({ caller, visit }: Prover, { method, reason, confirm, refusal }: Renewal) => {
     const context = { caller, client: visit.client }
     const renewed = await accountChanges.byCaller(context, 'stepped_up', async (sql, current) => {
-      if (!(await stillValid(sql, current))) return refuse(refusal)
+      if (!(await confirm(sql, current))) return refuse(refusal)
       // With a second factor that was added in the meantime, a password is not enough any more.
       const methods = await proofs.methodsFor(sql, current)
-      if (!methods.includes(proof)) return refuse('fresh_sign_in_required', { methods })
-      return { changes: { stepped_up: { proven: amrOfProof[proof], event: { reason } } } }
+      if (!methods.includes(method)) return refuse('fresh_sign_in_required', { methods })
+      return { changes: { stepped_up: { proven: amrOfProof[method], event: { reason } } } }
     })
     return isRefused(renewed) ? renewed : renewed.issued
   }
@@ -78,18 +78,18 @@ export const createProofHandlers = (deps: Dependencies): ProofHandlers => {
   const renew = createRenew(deps)
   return {
     credential: {
-      proof: 'passkey',
+      method: 'passkey',
       reason: 'passkey',
       prove: async (credential, prover) => {
         const answer = { credential, sealedChallenge: prover.sealedChallenge, binding: sessionBinding(prover.caller) }
         const proven = await passkeyCeremonies.verify('step_up', answer, prover.user.id)
         if (isRefused(proven)) return refuse('passkey_rejected')
-        const stillValid = (sql: Transaction) => passkeys.accept(sql, proven)
-        return renew(prover, { proof: 'passkey', reason: 'passkey', stillValid, refusal: 'passkey_rejected' })
+        const confirm = (sql: Transaction) => passkeys.accept(sql, proven)
+        return renew(prover, { method: 'passkey', reason: 'passkey', confirm, refusal: 'passkey_rejected' })
       },
     },
     code: {
-      proof: 'totp',
+      method: 'totp',
       reason: 'code',
       prove: async (code, { user: account, caller, visit }) => {
         const { client } = visit
@@ -107,25 +107,25 @@ export const createProofHandlers = (deps: Dependencies): ProofHandlers => {
       },
     },
     password: {
-      proof: 'password',
+      method: 'password',
       reason: 'password',
       prove: async (password, prover) => {
         const { passwordHash } = prover.user
         const verified = await passwords.verify(password, passwordHash, { ...prover.visit.client, isKnown: true })
         if (isRefused(verified)) return verified
         if (!verified.matches) return refuse('wrong_current_password')
-        const stillValid = (_: Transaction, current: User) => current.passwordHash === passwordHash
-        return renew(prover, { proof: 'password', reason: 'password', stillValid, refusal: 'wrong_current_password' })
+        const confirm = (_: Transaction, current: User) => current.passwordHash === passwordHash
+        return renew(prover, { method: 'password', reason: 'password', confirm, refusal: 'wrong_current_password' })
       },
     },
     mailedCode: {
-      proof: 'mail',
+      method: 'mail',
       reason: 'mail',
       prove: async (code, prover) => {
         const checked = await mailedCodes.check(mailedCodeOf(prover.caller), prover.user.id, code)
         if (isRefused(checked)) return checked
-        const stillValid = (sql: Transaction) => mailedCodes.take(sql, checked.id)
-        return renew(prover, { proof: 'mail', reason: 'mail', stillValid, refusal: 'mailed_code_void' })
+        const confirm = (sql: Transaction) => mailedCodes.take(sql, checked.id)
+        return renew(prover, { method: 'mail', reason: 'mail', confirm, refusal: 'mailed_code_void' })
       },
     },
   }

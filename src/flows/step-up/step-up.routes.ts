@@ -35,11 +35,11 @@ const proveRefusals = routeRefusals(
   'busy',
 )
 
-const clearsCeremony = 'With a credential: clears what bound the challenge to this browser'
+const clearsCeremony = 'With a credential: clears the cookie that bound the challenge to this browser'
 
 const methodsSchema = {
   tags: ['step-up'],
-  summary: 'What the caller can prove with that it is them',
+  summary: 'The methods with which the caller can prove again who they are',
   response: { 200: StepUpMethods, ...methodsRefusals.responses },
 }
 const proveSchema = {
@@ -74,7 +74,7 @@ const passkeySchema = {
 }
 const mailSchema = {
   tags: ['step-up'],
-  summary: 'Mail a code for the step-up, to an account without a password',
+  summary: 'Mail a code for the step-up, to an account that has no other method',
   response: { 202: Accepted, ...askRefusals.responses },
 }
 
@@ -131,10 +131,10 @@ export const stepUpRoutes = (server: Server, deps: Dependencies) => {
 
   const beginOptions = { schema: passkeySchema, onRequest: guards.change }
   server.post(`${path}/passkey/options`, beginOptions, async (request, reply) => {
-    const challenge = await stepUp.beginPasskey(callers.of(request))
-    if (isRefused(challenge)) return askRefusals.sendRefusal(reply, challenge)
-    ceremonyCookies.keep(request, reply, challenge.ceremony)
-    return reply.send(challenge.options)
+    const begun = await stepUp.beginPasskey(callers.of(request))
+    if (isRefused(begun)) return askRefusals.sendRefusal(reply, begun)
+    ceremonyCookies.keep(request, reply, begun.ceremony)
+    return reply.send(begun.options)
   })
 
   server.post(

@@ -46,7 +46,7 @@ export const createStepUp = (deps: Dependencies) => {
     const prover = await findProver(caller)
     if (isRefused(prover)) return prover
     const { user, methods } = prover
-    if (!methods.includes(handler.proof)) return refuse('fresh_sign_in_required', { methods })
+    if (!methods.includes(handler.method)) return refuse('fresh_sign_in_required', { methods })
     const issued = await handler.prove({ user, caller, sealedChallenge, visit })
     if (isRefused(issued) && refusalsWithoutTry.includes(issued.refused)) return issued
     const { userId, sessionId } = caller

@@ -32,16 +32,16 @@ const checkSchema = {
   body: Type.Object({ token: LinkToken }),
   response: { 200: UndoState, ...checkRefusals.responses },
 }
-const schemaOf = (of: UndoOf, mail: string) => ({
+const schemaOf = (linkKind: UndoOf, mail: string) => ({
   tags,
   summary: `Take the account back, with the token of ${mail}`,
   description:
-    'Puts back the address to which the mail went, removes everything that was added in the last seven days and can still be undone, and ends every session and waiting link. With a password it is the new one; without, no password works, and a reset link is mailed to that address.',
+    'Puts back the address to which the mail went, removes everything that was added in the last seven days and can still be undone, and ends every session and waiting link. With `password`, that is the new password. Without it, no password works, and a reset link is mailed to that address.',
   body: Type.Object({
     token: Type.String({
       minLength: 1,
       maxLength: 128,
-      description: `Begins with \`${undoTokenFor(of, '')}\`, or it is refused with invalid_link`,
+      description: `Begins with \`${undoTokenFor(linkKind, '')}\`, or it is refused with invalid_link`,
     }),
     password: Type.Optional(TypedPassword),
   }),
@@ -71,8 +71,8 @@ export const undoRoutes = (server: Server, deps: Dependencies) => {
     return checkRefusals.answer(reply, await undo.describe(request.body.token))
   })
 
-  const takeBack = async (of: UndoOf, link: Link, request: FastifyRequest, reply: FastifyReply) => {
-    const owner = await undo.takeBack(of, link, clientOf(request))
+  const takeBack = async (linkKind: UndoOf, link: Link, request: FastifyRequest, reply: FastifyReply) => {
+    const owner = await undo.takeBack(linkKind, link, clientOf(request))
     if (isRefused(owner)) return sendRefusal(reply, owner)
     await recoveredAccounts.forgetLimits(owner, request)
     return reply.status(204).send()

@@ -44,11 +44,11 @@ export const createUndo = ({ undoPreview, takeBackAccount, passwords, providers 
   }
 
   /** Takes the change back. `password` is the new one. It is checked against the names that the account has afterwards. */
-  const takeBack = async (of: UndoOf, { token, password }: Link, client: Client) => {
-    if (password === undefined) return takeBackAccount({ token, linkKind: of, passwordHash: undefined }, client)
+  const takeBack = async (linkKind: UndoOf, { token, password }: Link, client: Client) => {
+    if (password === undefined) return takeBackAccount({ token, linkKind, passwordHash: undefined }, client)
     const preview = await undoPreview(token)
     if (isRefused(preview)) return preview
-    if (undoOf(preview.undo) !== of) return refuse('invalid_link')
+    if (undoOf(preview.undo) !== linkKind) return refuse('invalid_link')
     const { user, email, username } = preview
     const rejected = await passwords.refusalFor(password, { ...user, email, username }, client)
     if (rejected) return rejected
@@ -58,7 +58,7 @@ export const createUndo = ({ undoPreview, takeBackAccount, passwords, providers 
     if (comparison.matches) return refuse('password_unchanged')
     const passwordHash = await passwords.hash(password, client)
     if (isRefused(passwordHash)) return passwordHash
-    return takeBackAccount({ token, linkKind: of, passwordHash }, client)
+    return takeBackAccount({ token, linkKind, passwordHash }, client)
   }
 
   return { describe, takeBack }
