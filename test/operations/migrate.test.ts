@@ -61,6 +61,20 @@ describe('latchkey migrate in production, with nothing but the address of the ow
     await admin.query('drop table products')
   })
 
+  it('makes no tables in a schema of the owner alone, where the service would not find them', async () => {
+    const owner = decodeURIComponent(new URL(database.url).username)
+    await admin.query(`create schema ${owner}`)
+    const hidden = `The tables would be in the schema ${owner}, where the role ${role} does not look`
+    for (const args of [[], ['--dry-run']])
+      expect(await migrate([...args, '--grant-to', role])).toMatchObject({
+        code: 1,
+        err: expect.stringContaining(hidden),
+      })
+    const toldWhere = { DATABASE_OWNER_URL: `${database.url}?search_path=${owner}` }
+    expect(await migrate(['--dry-run', '--grant-to', role], toldWhere)).toMatchObject({ code: 0 })
+    await admin.query(`drop schema ${owner}`)
+  })
+
   it('checks the role before it changes anything, also in a dry run', async () => {
     const missing = { code: 1, err: 'The role latchkey_nobody does not exist: create it before migrating.\n' }
     expect(await migrate(['--grant-to', 'latchkey_nobody'])).toMatchObject(missing)

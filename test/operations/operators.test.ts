@@ -192,6 +192,21 @@ describe('users and their sessions', () => {
     expect(await json('user', 'show', 'grace')).toMatchObject([{ sessions: [session] }])
   })
 
+  it('are not mistaken for a user who has chosen their id as username', async () => {
+    const [grace] = await json('user', 'show', 'grace')
+    await service.signedUp(grace.id, { email: 'mallory@example.org' })
+    for (const args of [
+      ['disable', grace.id],
+      ['show', grace.id],
+    ])
+      expect(await command('user', ...args)).toMatchObject({
+        code: 1,
+        err: `${grace.id} is the id of grace, and mallory@example.org has chosen it as username: name the user by email.\n`,
+      })
+    expect(await command('user', 'delete', 'mallory@example.org', '--yes')).toMatchObject({ code: 0 })
+    expect(await json('user', 'show', grace.id)).toMatchObject([{ username: 'grace' }])
+  })
+
   it('need a reset after expire-password, and are signed out', async () => {
     const tab = service.browser()
     expect((await tab.post('/login', { username: 'grace', password: goodPassword })).status).toBe(200)

@@ -14,6 +14,7 @@ import {
   withNouns,
 } from '../command.js'
 import { printList } from '../terminal/print-list.js'
+import { findUser } from '../users/find-user.js'
 import { eventAsJson, eventsAsTable, followedHeading, followedLine } from './event-lines.js'
 import { followEvents } from './follow-events.js'
 
@@ -67,7 +68,7 @@ const wrapWords = (words: readonly string[], indent: string, width = 118) =>
 
 const searchFor = async (nouns: CommandNouns, userName: string | undefined) => {
   if (userName === undefined) return { find: nouns.events.between, note: undefined }
-  const user = await nouns.users.findNamed(userName)
+  const user = await findUser(nouns, userName)
   const note = user ? undefined : `There is no user ${JSON.stringify(userName)}: these are attempts under that name.`
   const find = (query: EventQuery) => nouns.events.about({ name: userName, ...(user && { userId: user.id }) }, query)
   return { find, note }

@@ -5,6 +5,7 @@ import { days } from '../../lib/durations.js'
 import { type Command, type CommandNouns, limitFrom, print, readArguments, withNouns } from '../command.js'
 import { printList } from '../terminal/print-list.js'
 import { asTable } from '../terminal/table.js'
+import { findUser } from '../users/find-user.js'
 
 const maxAtOnce = 10_000
 const shownPeriod = 7 * days
@@ -70,7 +71,7 @@ const findMailEvents = (
 }
 
 const ownerOf = async (nouns: CommandNouns, userName: string) => {
-  const user = await nouns.users.findNamed(userName)
+  const user = await findUser(nouns, userName)
   return user ? { userId: user.id, email: user.email, name: user.email } : { email: userName, name: userName }
 }
 

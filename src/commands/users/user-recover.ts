@@ -4,6 +4,7 @@ import { countText } from '../../lib/count-text.js'
 import { days } from '../../lib/durations.js'
 import { type Command, CommandFailure, emailFrom, operator, print, readArguments, withNouns } from '../command.js'
 import { printableJson } from '../terminal/printable-json.js'
+import { findUser } from './find-user.js'
 import { noSuchUser } from './user-show.js'
 
 export const userRecover: Command = {
@@ -31,7 +32,7 @@ an email or an id.
       const { recoverAccount } = nouns
       const userName = positionals[0] ?? ''
       // If there is no such user, the message names a former owner of the name: a thief may have renamed the account.
-      const account = await nouns.users.findNamed(userName)
+      const account = await findUser(nouns, userName)
       if (!account) throw await noSuchUser(nouns, userName)
       if (!values.yes)
         throw new CommandFailure(

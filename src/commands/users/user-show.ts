@@ -10,6 +10,7 @@ import { eventAsObject, eventsAsTable } from '../operations/event-lines.js'
 import { printableJson, printableText } from '../terminal/printable-json.js'
 import { quoteCommand, quoteCommandWith } from '../terminal/quote-command.js'
 import { asTable } from '../terminal/table.js'
+import { findUser } from './find-user.js'
 import { sessionAsObject } from './sessions.js'
 
 const failureKinds = new Set([
@@ -202,7 +203,7 @@ operator or a provider vouched for it.
     const { positionals, values } = readArguments(args, { json: { type: 'boolean' } }, ['USER'])
     const [userName = ''] = positionals
     return withNouns(context, 'service', async (nouns) => {
-      const user = await nouns.users.findNamed(userName)
+      const user = await findUser(nouns, userName)
       if (!user) throw await noSuchUser(nouns, userName)
       const report = await readReport(nouns, user)
       const { details, lastFailures, lastSignIn } = report

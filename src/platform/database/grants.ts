@@ -17,13 +17,27 @@ class RoleMissing extends OperatorError {
   override name = 'RoleMissing'
 }
 
-/** Rejects if there is no such role. It is called before the first migration, so that a typing error changes nothing. */
+class SchemaOfOwner extends OperatorError {
+  override name = 'SchemaOfOwner'
+}
+
+/**
+ * Rejects if there is no such role, or if it would not find the tables: the usual search_path begins with a schema that has the name of the
+ * role which searches. It is called before the first migration, so that nothing is changed.
+ */
 export const requireRole = async (sql: Sql, role: string) => {
-  const [known] = await sql.query<{ schema: string; same: boolean }>(
-    'select current_schema() as schema, rolname = current_user as same from pg_roles where rolname = $1',
+  const [known] = await sql.query<{ schema: string; same: boolean; isOwnersOnly: boolean }>(
+    `select current_schema() as schema, rolname = current_user as same,
+            coalesce(current_setting('search_path') like '%$user%' and current_schema() = current_user, false) as "isOwnersOnly"
+       from pg_roles where rolname = $1`,
     [role],
   )
   if (!known) throw new RoleMissing(`The role ${role} does not exist: create it before migrating.`)
+  if (known.isOwnersOnly && !known.same)
+    throw new SchemaOfOwner(
+      `The tables would be in the schema ${known.schema}, where the role ${role} does not look, because it has the name of their owner. ` +
+        `Nothing was changed. End both addresses with ?search_path=${known.schema}, or with the name of another schema.`,
+    )
   return known
 }
 
