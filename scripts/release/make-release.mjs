@@ -25,7 +25,10 @@ import { run } from './run.mjs'
 import { finishedSbom, importedOf } from './sbom.mjs'
 
 /** @typedef {{ home: string, folder: string, isPreview: boolean, baseImage?: string | undefined, say(line: string): void }} ReleaseOptions */
-/** @typedef {{ work: string, folder: string, commit: string, committedAt: Date, version: string }} Release */
+/**
+ * `work` is the folder in which the commit is built, and `folder` gets the files of the release.
+ * @typedef {{ work: string, folder: string, commit: string, committedAt: Date, version: string }} Release
+ */
 
 /** @param {string} file */
 const readJson = async (file) => JSON.parse(await readFile(file, 'utf8'))

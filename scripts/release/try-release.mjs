@@ -22,11 +22,11 @@ const expectThat = (condition, fault) => {
 
 /**
  * Installed packages that the list of components does not have, or has in another version.
- * @type {(place: string, sbom: string) => Promise<string[]>}
+ * @type {(installFolder: string, sbom: string) => Promise<string[]>}
  */
-const findUnlistedPackages = async (place, sbom) => {
+const findUnlistedPackages = async (installFolder, sbom) => {
   const read = async (/** @type {string} */ path) => JSON.parse(await readFile(path, 'utf8'))
-  const { packages } = await read(join(place, 'node_modules/.package-lock.json'))
+  const { packages } = await read(join(installFolder, 'node_modules/.package-lock.json'))
   const { components } = await read(sbom)
   const listed = new Set(
     components.map((/** @type {Record<string, string>} */ { name, version }) => `${name}@${version}`),
@@ -36,12 +36,12 @@ const findUnlistedPackages = async (place, sbom) => {
     .filter((each) => !listed.has(each) && !/^(@latchkey\/.*|latchkey)@/.test(each))
 }
 
-/** @param {string} place @param {NodeJS.ProcessEnv} env */
-const serveOnce = async (place, env) => {
-  const folder = join(place, 'empty')
+/** @param {string} installFolder @param {NodeJS.ProcessEnv} env */
+const serveOnce = async (installFolder, env) => {
+  const folder = join(installFolder, 'empty')
   await mkdir(folder)
   const start = performance.now()
-  const child = spawn(process.execPath, [join(place, 'node_modules/.bin/latchkey')], {
+  const child = spawn(process.execPath, [join(installFolder, 'node_modules/.bin/latchkey')], {
     cwd: folder,
     env: { ...env, PORT: '0' },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -82,19 +82,19 @@ const retry = (attempts, work) =>
   })
 
 /**
- * Loads the packages with everything that they export. The framework of an entry may be missing. @param {string} place @param
+ * Loads the packages with everything that they export. The framework of an entry may be missing. @param {string} installFolder @param
  * {NodeJS.ProcessEnv} env
  */
-const loadPackages = async (place, env) => {
-  const names = await readdir(join(place, 'node_modules/@latchkey'))
+const loadPackages = async (installFolder, env) => {
+  const names = await readdir(join(installFolder, 'node_modules/@latchkey'))
   for (const name of names) {
-    const text = await readFile(join(place, 'node_modules/@latchkey', name, 'package.json'), 'utf8')
+    const text = await readFile(join(installFolder, 'node_modules/@latchkey', name, 'package.json'), 'utf8')
     const { exports, peerDependencies = {} } = JSON.parse(text)
     const entries = Object.keys(exports).filter((each) => each !== './package.json')
     const program = `const missing = ${JSON.stringify(Object.keys(peerDependencies).map((peer) => `package '${peer}'`))}
 const unlessMissing = (error) => { if (!missing.some((each) => error.message.includes(each))) throw error }
 ${entries.map((each) => `await import('@latchkey/${name}${each.slice(1)}').catch(unlessMissing)`).join('\n')}`
-    await run(process.execPath, ['--input-type=module', '--eval', program], { cwd: place, env })
+    await run(process.execPath, ['--input-type=module', '--eval', program], { cwd: installFolder, env })
   }
   return names
 }
@@ -104,27 +104,27 @@ ${entries.map((each) => `await import('@latchkey/${name}${each.slice(1)}').catch
  * @param {Made} made
  */
 export const tryRelease = async ({ folder, version, commit, say }) => {
-  const place = await mkdtemp(join(tmpdir(), 'latchkey-try-'))
+  const installFolder = await mkdtemp(join(tmpdir(), 'latchkey-try-'))
   const env = plainEnvironment()
   try {
     await run('sha256sum', ['--check', '--quiet', 'SHA256SUMS'], { cwd: folder })
-    await writeFile(join(place, 'package.json'), '{}\n')
+    await writeFile(join(installFolder, 'package.json'), '{}\n')
     const archives = (await readdir(folder)).filter((name) => /\.tgz$/.test(name)).map((name) => join(folder, name))
     // No registry is needed: everything is in the archives, in the versions that were tested.
-    await run('npm', ['install', '--offline', '--no-audit', '--no-fund', ...archives], { cwd: place, env })
-    const unlistedPackages = await findUnlistedPackages(place, join(folder, `latchkey-${version}.cdx.json`))
+    await run('npm', ['install', '--offline', '--no-audit', '--no-fund', ...archives], { cwd: installFolder, env })
+    const unlistedPackages = await findUnlistedPackages(installFolder, join(folder, `latchkey-${version}.cdx.json`))
     expectThat(unlistedPackages.length === 0, `these are not in the list of components: ${unlistedPackages.join(', ')}`)
     const npx = (/** @type {string[]} */ ...args) =>
-      run('npx', ['--no-install', 'latchkey', ...args], { cwd: place, env })
+      run('npx', ['--no-install', 'latchkey', ...args], { cwd: installFolder, env })
     const printedVersion = (await npx('--version')).trim()
     expectThat(printedVersion === `latchkey ${version}+${commit.slice(0, 12)}`, `it says that it is ${printedVersion}`)
     await retry(3, () => npx('doctor'))
-    const seconds = await serveOnce(place, env)
-    const names = await loadPackages(place, env)
+    const seconds = await serveOnce(installFolder, env)
+    const names = await loadPackages(installFolder, env)
     say(
       `Installed in an empty folder: ready after ${seconds} s; loaded ${names.map((name) => `@latchkey/${name}`).join(', ')}`,
     )
   } finally {
-    await rm(place, { recursive: true, force: true })
+    await rm(installFolder, { recursive: true, force: true })
   }
 }

@@ -4,7 +4,7 @@ import { timeSpan } from '#contract/time-spans.js'
 import { Button } from '../components/button.js'
 import { Panel } from '../components/panel.js'
 import { useSettings, useWords } from '../hooks/settings.js'
-import { dateInZone, timeAgo } from '../words/dates.js'
+import { dateWithZone, timeAgo } from '../words/dates.js'
 import { fill } from '../words/format.js'
 import { AccessDialog } from './access-dialog.js'
 import { useAdmin } from './admin-context.js'
@@ -119,7 +119,7 @@ const Settings = ({ application }: Props) => {
     [app.algorithm, application.algorithm],
     [
       app.secrets,
-      lines(secrets.map(({ id, createdAt }) => fill(app.secretOf, { id, date: dateInZone(createdAt, locale) }))),
+      lines(secrets.map(({ id, createdAt }) => fill(app.secretOf, { id, date: dateWithZone(createdAt, locale) }))),
     ],
   ]
   return (

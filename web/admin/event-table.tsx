@@ -2,8 +2,8 @@ import type { AdminEvent } from '#contract/admin/admin-bodies.js'
 import type { EventReason, MailName } from '#contract/event-reasons.js'
 import { type AccountEventKind, accountEventKinds, mailEventKinds } from '#contract/events.js'
 import { useSettings, useWords } from '../hooks/settings.js'
-import { exactDate, zonedDate } from '../words/dates.js'
-import { isWarning, operatorsPlace, useEventTitle } from '../words/event-titles.js'
+import { dateWithSeconds, dateWithSecondsAndZone } from '../words/dates.js'
+import { commandLineIp, isWarning, useEventTitle } from '../words/event-titles.js'
 import { fill } from '../words/format.js'
 import { type Column, PagedTable, Table } from './table.js'
 import { UserLink } from './user-cells.js'
@@ -108,7 +108,7 @@ const EventCell = ({ event }: { event: AdminEvent }) => {
 
 const OriginCell = ({ event }: { event: AdminEvent }) => {
   const { eventList } = useWords('admin')
-  if (event.ip === operatorsPlace) return <span>{eventList.commandLine}</span>
+  if (event.ip === commandLineIp) return <span>{eventList.commandLine}</span>
   if (event.ip === '') return <span class="muted">{eventList.service}</span>
   return (
     <div class="row-text">
@@ -141,8 +141,8 @@ const useColumns = (pageUserId: string | undefined): Column<AdminEvent>[] => {
     {
       label: columns.time,
       cell: ({ createdAt }) => (
-        <time dateTime={createdAt} title={zonedDate(createdAt, locale)}>
-          {exactDate(createdAt, locale)}
+        <time dateTime={createdAt} title={dateWithSecondsAndZone(createdAt, locale)}>
+          {dateWithSeconds(createdAt, locale)}
         </time>
       ),
     },

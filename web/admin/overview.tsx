@@ -3,7 +3,7 @@ import type { EventKind } from '#contract/events.js'
 import { AlertIcon, CheckIcon } from '../components/icons.js'
 import { Panel } from '../components/panel.js'
 import { useSettings, useWords } from '../hooks/settings.js'
-import { dateInZone } from '../words/dates.js'
+import { dateWithZone } from '../words/dates.js'
 import { fill } from '../words/format.js'
 import { calls } from './calls.js'
 import { fragmentOf } from './place.js'
@@ -63,7 +63,7 @@ const Attention = ({ attention }: Pick<AdminOverview, 'attention'>) => {
                   {detail === null ? words.attention.noAnswer : fill(words.attention.answer, { answer: detail })}
                 </span>
               )}
-              {since !== null && <span>{fill(words.attention.since, { date: dateInZone(since, locale) })}</span>}
+              {since !== null && <span>{fill(words.attention.since, { date: dateWithZone(since, locale) })}</span>}
             </div>
             {filter && <a href={fragmentOf('events', undefined, filter)}>{words.attention.show}</a>}
           </li>

@@ -1,6 +1,6 @@
 import type { AdminUser } from '#contract/admin/admin-bodies.js'
 import { useSettings, useWords } from '../hooks/settings.js'
-import { fullDate, timeAgo, zonedDate } from '../words/dates.js'
+import { dateWithSecondsAndZone, fullDate, timeAgo } from '../words/dates.js'
 import { fragmentOf } from './place.js'
 
 export const UserLink = ({ id, username }: Pick<AdminUser, 'id' | 'username'>) => (
@@ -19,7 +19,7 @@ export const Ago = ({ moment }: { moment: string | null }) => {
   const { locale } = useSettings()
   if (moment === null) return <span class="muted">{never}</span>
   return (
-    <time dateTime={moment} title={zonedDate(moment, locale)}>
+    <time dateTime={moment} title={dateWithSecondsAndZone(moment, locale)}>
       {timeAgo(moment, locale)}
     </time>
   )
@@ -29,7 +29,7 @@ export const Ago = ({ moment }: { moment: string | null }) => {
 export const At = ({ moment }: { moment: string }) => {
   const { locale } = useSettings()
   return (
-    <time dateTime={moment} title={zonedDate(moment, locale)}>
+    <time dateTime={moment} title={dateWithSecondsAndZone(moment, locale)}>
       {fullDate(moment, locale)}
     </time>
   )

@@ -7,7 +7,7 @@ import { Field } from '../components/field.js'
 import { Panel } from '../components/panel.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import type { Words } from '../words/catalogue.js'
-import { dateInZone } from '../words/dates.js'
+import { dateWithZone } from '../words/dates.js'
 import { fill } from '../words/format.js'
 import { useAdmin } from './admin-context.js'
 import { calls } from './calls.js'
@@ -42,7 +42,7 @@ const EnablingFacts = ({ user }: Pick<UserProps, 'user'>) => {
   return (
     <>
       {formerEmail && until && (
-        <p>{fill(words.moved, { email: formerEmail.email, date: dateInZone(until, locale) })}</p>
+        <p>{fill(words.moved, { email: formerEmail.email, date: dateWithZone(until, locale) })}</p>
       )}
       {otherChanges.size > 0 && <p>{fill(words.recent, { changes: [...otherChanges].join(', ') })}</p>}
     </>

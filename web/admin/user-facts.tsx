@@ -3,7 +3,7 @@ import type { AdminUserDetails } from '#contract/admin/admin-bodies.js'
 import { languageName } from '#contract/languages.js'
 import { Panel } from '../components/panel.js'
 import { useSettings, useWords } from '../hooks/settings.js'
-import { dateInZone } from '../words/dates.js'
+import { dateWithZone } from '../words/dates.js'
 import { fill } from '../words/format.js'
 import { Ago, At } from './user-cells.js'
 
@@ -58,9 +58,9 @@ const FormerEmail = ({ email, replacedAt, undos }: FormerEmailProps) => {
   const until = putBackUntil(undos, email)
   return (
     <div class="row-text">
-      <span class="plain">{fill(words.until, { email, date: dateInZone(replacedAt, locale) })}</span>
+      <span class="plain">{fill(words.until, { email, date: dateWithZone(replacedAt, locale) })}</span>
       <span>
-        {until === undefined ? words.cannotBePutBack : fill(words.canBePutBack, { date: dateInZone(until, locale) })}
+        {until === undefined ? words.cannotBePutBack : fill(words.canBePutBack, { date: dateWithZone(until, locale) })}
       </span>
     </div>
   )
@@ -82,7 +82,7 @@ export const FactorFacts = ({ user }: Props) => {
   const facts: Fact[] = [
     [words.password, user.hasPassword ? yes : muted],
     [words.providers, user.providers.length === 0 ? muted : user.providers.map(nameOf).join(', ')],
-    [words.totp, user.totp ? fill(words.since, { date: dateInZone(user.totp.createdAt, locale) }) : muted],
+    [words.totp, user.totp ? fill(words.since, { date: dateWithZone(user.totp.createdAt, locale) }) : muted],
     [words.recoveryCodes, user.recoveryCodesLeft || muted],
     [words.passkeys, user.passkeys || muted],
     [words.trustedDevices, user.trustedDevices || muted],

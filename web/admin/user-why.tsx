@@ -5,7 +5,7 @@ import { Button } from '../components/button.js'
 import { AlertIcon, CheckIcon } from '../components/icons.js'
 import { Panel } from '../components/panel.js'
 import { useSettings, useWords } from '../hooks/settings.js'
-import { dateInZone } from '../words/dates.js'
+import { dateWithZone } from '../words/dates.js'
 import { fill } from '../words/format.js'
 import { ActionDialog, type UserProps, useWhyUnchangeable } from './user-changes.js'
 
@@ -57,8 +57,8 @@ const useObstacleSentence = ({ fieldDefinitions }: UserProps['user']) => {
   return ({ code, subject, until, since, count, detail, message }: AdminObstacle) =>
     fill(Object.hasOwn(words.obstacles, code) ? words.obstacles[code] : message, {
       subject: subjectText(code, subject) ?? '–',
-      until: until === null ? '' : dateInZone(until, locale),
-      since: since === null ? '' : dateInZone(since, locale),
+      until: until === null ? '' : dateWithZone(until, locale),
+      since: since === null ? '' : dateWithZone(since, locale),
       count: `${count ?? ''}`,
       detail: detail ?? '–',
     })

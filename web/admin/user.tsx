@@ -3,7 +3,7 @@ import { DeviceIcon } from '../components/devices.js'
 import { Panel } from '../components/panel.js'
 import { SessionFacts } from '../components/session-facts.js'
 import { useSettings, useWords } from '../hooks/settings.js'
-import { dateInZone, timeAgo } from '../words/dates.js'
+import { dateWithZone, timeAgo } from '../words/dates.js'
 import { fill } from '../words/format.js'
 import { calls } from './calls.js'
 import { EventTable } from './event-table.js'
@@ -66,7 +66,7 @@ const SessionsOf = ({ user: { sessions } }: Props) => {
           <li key={session.id}>
             <DeviceIcon {...session} />
             <div class="row-body">
-              <SessionFacts session={session} dateOf={dateInZone} />
+              <SessionFacts session={session} dateOf={dateWithZone} />
             </div>
           </li>
         ))}
@@ -87,7 +87,7 @@ const ApplicationsOf = ({ user: { applications } }: Props) => {
             <div class="row-text">
               <strong>{name}</strong>
               <span>{fill(dashboard.lastUsed, { when: timeAgo(lastUsedAt, locale) })}</span>
-              <span>{fill(dashboard.sessionSince, { date: dateInZone(since, locale) })}</span>
+              <span>{fill(dashboard.sessionSince, { date: dateWithZone(since, locale) })}</span>
             </div>
           </li>
         ))}

@@ -1,7 +1,7 @@
 import type { Language } from '#contract/languages.js'
 import { type PageSettings, settingsElement } from '#contract/pages.js'
 import type { Words } from '../words/catalogue.js'
-import { regional } from '../words/format.js'
+import { localeInRegion } from '../words/format.js'
 
 /** The settings that the server gives to the page. Nothing in them is about the visitor. */
 export type Settings = PageSettings & {
@@ -15,7 +15,7 @@ export type Settings = PageSettings & {
 let changedSettings: Settings | undefined
 
 export const changeLanguage = (language: Language, words: Settings['words']) => {
-  changedSettings = { ...readSettings(), language, words, locale: regional(language, navigator.languages) }
+  changedSettings = { ...readSettings(), language, words, locale: localeInRegion(language, navigator.languages) }
 }
 
 export const readSettings = (): Settings => {
@@ -23,5 +23,5 @@ export const readSettings = (): Settings => {
   const element = document.getElementById(settingsElement)
   if (!element?.textContent) throw new Error('The page came without its settings')
   const settings = JSON.parse(element.textContent) as Omit<Settings, 'locale'>
-  return { ...settings, locale: regional(settings.language, navigator.languages) }
+  return { ...settings, locale: localeInRegion(settings.language, navigator.languages) }
 }

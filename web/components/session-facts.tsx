@@ -2,7 +2,7 @@ import { deviceName } from '#contract/device-names.js'
 import type { Session } from '#contract/schemas.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import type { Words } from '../words/catalogue.js'
-import { exactDate, fullDate, isNow, timeAgo } from '../words/dates.js'
+import { dateWithSeconds, fullDate, isNow, timeAgo } from '../words/dates.js'
 import { fill } from '../words/format.js'
 
 /** The name of a session. A device without a browser is named after its application. */
@@ -16,7 +16,7 @@ export const endSessionLabel = (session: Session, words: Words['dashboard'], loc
   fill(words.endSessionOf, {
     device: sessionName(session, words),
     ip: session.ip,
-    date: exactDate(session.createdAt, locale),
+    date: dateWithSeconds(session.createdAt, locale),
   })
 
 /** How the user signed in, such as "password and code from the app". Methods that this page does not know are left out. */

@@ -3,7 +3,7 @@ import { deviceName } from '#contract/device-names.js'
 import type { AccountEvent } from '#contract/schemas.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { fullDate, timeAgo } from '../words/dates.js'
-import { isWarning, operatorsPlace, useEventTitle } from '../words/event-titles.js'
+import { commandLineIp, isWarning, useEventTitle } from '../words/event-titles.js'
 import { AccountPanel } from './section.js'
 import { ShowAll, useFirstFew } from './show-all.js'
 
@@ -12,7 +12,7 @@ export const EventsPanel = ({ events }: { events: AccountEvent[] }) => {
   const { locale } = useSettings()
   const titleOf = useEventTitle()
   const whereOf = (event: AccountEvent) =>
-    event.ip === '' || event.ip === operatorsPlace ? words.byOperator : `${deviceName(event, words)} · ${event.ip}`
+    event.ip === '' || event.ip === commandLineIp ? words.byOperator : `${deviceName(event, words)} · ${event.ip}`
   const list = useRef<HTMLOListElement>(null)
   const { shown, ...showAllProps } = useFirstFew(events, list)
   return (

@@ -3,7 +3,7 @@ import { InfoIcon } from '../components/icons.js'
 import { SignOutButton } from '../components/sign-out-button.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { passkeySupport } from '../passkeys/ceremonies.js'
-import { counted, fill } from '../words/format.js'
+import { countText, fill } from '../words/format.js'
 import { useDashboardActions } from './dashboard-actions.js'
 import { firstToDo } from './to-do.js'
 
@@ -34,7 +34,7 @@ export const ToDoLine = ({ account, factors }: { account: Account; factors: Fact
     <div class="notice to-do">
       <InfoIcon />
       <p>
-        {typeof text === 'string' ? text : counted(text, factors?.recoveryCodes.left ?? 0, locale)}{' '}
+        {typeof text === 'string' ? text : countText(text, factors?.recoveryCodes.left ?? 0, locale)}{' '}
         <a href={`#${mostUrgent.place}`}>{action}</a>
       </p>
     </div>

@@ -12,7 +12,7 @@ import { useMessage } from '../hooks/message.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { makePasskey, passkeySupport, signalPasskeys } from '../passkeys/ceremonies.js'
 import { fullDate } from '../words/dates.js'
-import { counted, fill } from '../words/format.js'
+import { countText, fill } from '../words/format.js'
 import { useProblems } from '../words/refusals.js'
 import { Question } from './ask-first.js'
 import { useDashboardActions, useFormProblems } from './dashboard-actions.js'
@@ -31,7 +31,7 @@ export const PasskeysPanel = ({ factors }: Props) => {
     <AccountPanel
       place="passkeys"
       title={words.title}
-      state={{ text: counted(words.count, count, locale), look: count > 0 ? 'on' : 'off' }}
+      state={{ text: countText(words.count, count, locale), look: count > 0 ? 'on' : 'off' }}
       lead={words.lead}
       step={factors.passkeys.map(({ id }) => id).join(' ')}
     >

@@ -8,7 +8,7 @@ import { Notice } from '../components/notice.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { AddApp, RecoveryCodes, useAppProblems } from '../two-step/steps.js'
 import { fullDate } from '../words/dates.js'
-import { counted, fill } from '../words/format.js'
+import { countText, fill } from '../words/format.js'
 import { AskFirst } from './ask-first.js'
 import { useDashboardActions, useFormProblems } from './dashboard-actions.js'
 import { AccountPanel } from './section.js'
@@ -92,7 +92,7 @@ const useTwoStepState = ({ totp, recoveryCodes }: Factors) => {
   if (!totp) return { text: words.isOff, look: 'off' as const }
   const facts = [
     fill(words.onSince, { date: fullDate(totp.createdAt, locale) }),
-    counted(words.codesLeft, recoveryCodes.left, locale),
+    countText(words.codesLeft, recoveryCodes.left, locale),
   ]
   return { text: facts.join(' · '), look: 'on' as const }
 }

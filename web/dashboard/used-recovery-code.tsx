@@ -4,7 +4,7 @@ import { siteStorage } from '../browser/storage.js'
 import { Button } from '../components/button.js'
 import { Notice } from '../components/notice.js'
 import { useSettings, useWords } from '../hooks/settings.js'
-import { counted, fill } from '../words/format.js'
+import { countText, fill } from '../words/format.js'
 
 const closedKey = 'latchkey.used-recovery-code'
 
@@ -39,7 +39,7 @@ export const UsedRecoveryCode = ({ sessions, factors, onReplaceApp }: Props) => 
   return (
     <div class="used-recovery-code">
       <Notice kind="info" after={actions} onClose={close}>
-        {`${fill(words.usedCode, { left: counted(words.codesLeft, left, locale) })} ${words.newPhone}`}
+        {`${fill(words.usedCode, { left: countText(words.codesLeft, left, locale) })} ${words.newPhone}`}
       </Notice>
     </div>
   )

@@ -6,14 +6,15 @@ import { wordsIn } from './words-in.js'
 export type { Words } from './en.js'
 
 /** "E-Mail" is not divided at its hyphen at the end of a line. */
-const unbroken = (words: Words): Words => JSON.parse(JSON.stringify(words).replaceAll(/\b(e)-(?=mail)/gi, '$1\u2011'))
+const withUnbrokenEmail = (words: Words): Words =>
+  JSON.parse(JSON.stringify(words).replaceAll(/\b(e)-(?=mail)/gi, '$1\u2011'))
 
-/** Every language. web/build.mjs writes this out for the server, which gives each page its own parts. */
+/** Every language. web/build.mjs writes this out for the server, which gives each page its sections. */
 export const catalogue = Object.fromEntries(
-  Object.entries<Words>(wordsIn).map(([language, words]) => [language, unbroken(words)]),
+  Object.entries<Words>(wordsIn).map(([language, words]) => [language, withUnbrokenEmail(words)]),
 ) as Record<keyof typeof wordsIn, Words> satisfies Record<Language, Words>
 
-/** The parts of the catalogue that each page gets, its own first. */
+/** The sections of the catalogue that each page gets, its own first. */
 export const sections = {
   login: ['login', 'mail-login', 'common', 'refusals', 'passkeys', 'profile-fields'],
   register: ['register', 'common', 'refusals', 'password', 'profile-fields'],

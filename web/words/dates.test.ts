@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { dateInZone, isNow, timeAgo } from './dates.js'
-import { regional } from './format.js'
+import { dateWithZone, isNow, timeAgo } from './dates.js'
+import { localeInRegion } from './format.js'
 
 const now = Date.parse('2026-11-15T12:00:00Z')
 const earlier = (seconds: number) => new Date(now - seconds * 1_000).toISOString()
@@ -29,14 +29,14 @@ it('a date in a sentence of administrators names its zone', () => {
   const zone = new Intl.DateTimeFormat('en-GB', { timeZoneName: 'short' })
     .formatToParts(now)
     .find(({ type }) => type === 'timeZoneName')
-  expect(dateInZone(new Date(now).toISOString(), 'en-GB')).toMatch(
+  expect(dateWithZone(new Date(now).toISOString(), 'en-GB')).toMatch(
     new RegExp(`^1[456] Nov 2026, \\d\\d:\\d\\d ${zone?.value}$`),
   )
 })
 
 describe('the region of a visitor', () => {
   it('is taken from a preferred language that is the language of the page', () => {
-    expect(regional('en', ['de-AT', 'en-GB'])).toBe('en-GB')
-    expect(regional('fr', ['de-AT', 'en-GB'])).toBe('fr')
+    expect(localeInRegion('en', ['de-AT', 'en-GB'])).toBe('en-GB')
+    expect(localeInRegion('fr', ['de-AT', 'en-GB'])).toBe('fr')
   })
 })

@@ -8,7 +8,7 @@ const units = [
 
 const secondsSince = (moment: string, now: number) => Math.max(0, Math.round((now - Date.parse(moment)) / 1_000))
 
-/** Less than a minute ago. */
+/** Whether the moment is less than a minute ago. */
 export const isNow = (moment: string, now = Date.now()) => secondsSince(moment, now) < 60
 
 /** "3 minutes ago", in the language of the page. */
@@ -24,8 +24,8 @@ export const timeAgo = (moment: string, locale: string, now = Date.now()) => {
 export const fullDate = (moment: string, locale: string) =>
   new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' }).format(new Date(moment))
 
-/** For a sentence that others may read in another zone, such as that of an administrator. */
-export const dateInZone = (moment: string, locale: string) =>
+/** For sentences whose reader may be in another time zone than the user, such as an administrator. */
+export const dateWithZone = (moment: string, locale: string) =>
   new Intl.DateTimeFormat(locale, {
     year: 'numeric',
     month: 'short',
@@ -35,10 +35,10 @@ export const dateInZone = (moment: string, locale: string) =>
     timeZoneName: 'short',
   }).format(new Date(moment))
 
-/** With seconds and the zone: whoever compares it with a log has to know it. */
-export const zonedDate = (moment: string, locale: string) =>
+/** With seconds and the time zone, for an administrator who compares the date with a log. */
+export const dateWithSecondsAndZone = (moment: string, locale: string) =>
   new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'long' }).format(new Date(moment))
 
-/** With seconds, for names that must not be the same. */
-export const exactDate = (moment: string, locale: string) =>
+/** With seconds, where two dates must not look the same. */
+export const dateWithSeconds = (moment: string, locale: string) =>
   new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' }).format(new Date(moment))

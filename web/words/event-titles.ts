@@ -3,8 +3,8 @@ import type { AccountEvent } from '#contract/schemas.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { fill } from './format.js'
 
-/** In the place of an address, of what an operator did by a command. */
-export const operatorsPlace = 'command line'
+/** The `ip` of an event that an operator caused with a command. */
+export const commandLineIp = 'command line'
 
 const warnings: readonly string[] = [
   'sign_in_failed',
@@ -18,7 +18,7 @@ const warnings: readonly string[] = [
 
 export const isWarning = (kind: string) => warnings.includes(kind)
 
-/** An event in words, with the name of its provider. */
+/** Returns a function that gives the title of an event, with the name of its provider. */
 export const useEventTitle = () => {
   const { kinds } = useWords('dashboard')
   const { providers } = useSettings()

@@ -1,13 +1,13 @@
-/** Puts values into the places of a text: `fill('Hello, {name}', { name: 'Ada' })`. */
+/** Puts values into the placeholders of a text: `fill('Hello, {name}', { name: 'Ada' })`. */
 export const fill = (text: string, values: Record<string, string>) =>
   text.replace(/\{(\w+)\}/g, (place, name: string) => values[name] ?? place)
 
 /** "1 passkey", "2 passkeys". */
-export const counted = (forms: { none?: string; one: string; other: string }, count: number, locale: string) => {
+export const countText = (forms: { none?: string; one: string; other: string }, count: number, locale: string) => {
   const form = new Intl.PluralRules(locale).select(count) === 'one' ? forms.one : forms.other
   return fill(count === 0 ? (forms.none ?? form) : form, { count: String(count) })
 }
 
 /** The page's language in the visitor's own region, so that dates are written as people there write them. */
-export const regional = (language: string, preferred: readonly string[]) =>
+export const localeInRegion = (language: string, preferred: readonly string[]) =>
   preferred.find((candidate) => candidate === language || candidate.startsWith(`${language}-`)) ?? language

@@ -5,25 +5,28 @@ import { passkeySupport } from '../passkeys/ceremonies.js'
 import { fill } from './format.js'
 
 /**
- * Adds a sentence to the notice about a limit, about the ways in that a limit of passwords or of mails does not stop. It is the same for every account: which of them
- * an account has is not told.
+ * Adds to the notice about a limit a sentence with the ways to sign in that the limit does not stop. The sentence is the same for every
+ * account, so it does not tell which of these ways an account has.
  */
 export const useWithOtherWays = () => {
   const { otherWays: words } = useWords('common')
   const { providers, locale } = useSettings()
   const anyOf = (list: string[]) => new Intl.ListFormat(locale, { type: 'disjunction' }).format(list)
-  const withWays = (problems: Problems, { reset }: { reset: boolean }): Problems => {
+  const withWays = (problems: Problems, { offersReset }: { offersReset: boolean }): Problems => {
     const ways = [
       ...(passkeySupport() === 'yes' ? [words.passkey] : []),
       ...(providers.length > 0 ? [fill(words.provider, { provider: anyOf(providers.map(({ name }) => name)) })] : []),
-      ...(reset ? [words.reset] : []),
+      ...(offersReset ? [words.reset] : []),
     ]
     if (ways.length === 0) return problems
     return { ...problems, notice: `${problems.notice ?? ''} ${fill(words.sentence, { ways: anyOf(ways) })}` }
   }
-  const newest = useStableCallback(withWays)
-  return (problems: Problems, options: { reset: boolean }): Problems => {
+  const withNewestWords = useStableCallback(withWays)
+  return (problems: Problems, options: { offersReset: boolean }): Problems => {
     const { translate } = problems
-    return { ...withWays(problems, options), ...(translate && { translate: () => newest(translate(), options) }) }
+    return {
+      ...withWays(problems, options),
+      ...(translate && { translate: () => withNewestWords(translate(), options) }),
+    }
   }
 }

@@ -42,7 +42,7 @@ const codesWithHelp: readonly string[] = [
   'invalid_invitation',
   'link_disabled',
 ] satisfies RefusalCode[]
-/** True if the sentence of this code sends the user to the administrator: a link to help belongs below it. */
+/** Whether the sentence of this code sends the user to the administrator. Then a link to help belongs below it. */
 export const asksForHelp = (code: string) => codesWithHelp.includes(code)
 
 const reasonsWithHelp: readonly string[] = [
@@ -50,7 +50,7 @@ const reasonsWithHelp: readonly string[] = [
   'invitation_required',
   'email_domain_not_allowed',
 ] satisfies PublicReason[]
-/** The same for the reason of a failed sign-in with a provider. */
+/** As `asksForHelp`, for the reason of a failed sign-in with a provider. */
 export const reasonAsksForHelp = (reason: string | undefined) =>
   reason !== undefined && reasonsWithHelp.includes(reason)
 
@@ -71,16 +71,16 @@ export const usernameRefusals = {
 }
 
 /**
- * Shows a refusal in a form: at the field that its code belongs to, or above the form. `valuesOf` returns the values for the
- * placeholders in the sentence.
+ * Returns a function that turns a refusal into the problems of a form: at the field that its code belongs to, or above the form.
+ * `valuesOf` returns the values for the placeholders in the sentence.
  */
 export const useProblems = (
-  fields: { [Code in RefusalCode]?: string } = {},
+  fieldOfRefusal: { [Code in RefusalCode]?: string } = {},
   valuesOf?: (refusal: Refusal) => Record<string, string>,
 ) => {
   const sentenceOf = useRefusalSentence()
   return useTranslatableProblems((refusal) => {
-    const field = fields[refusal.refused as RefusalCode]
+    const field = fieldOfRefusal[refusal.refused as RefusalCode]
     const sentence = sentenceOf(refusal, valuesOf?.(refusal))
     return field === undefined
       ? { notice: sentence, retryAfter: refusal.retryAfter, hasHelpLink: asksForHelp(refusal.refused) }
@@ -88,13 +88,13 @@ export const useProblems = (
   })
 }
 
-/** The problems can be told again after a change of the language: the newest render has its words. */
-export const useTranslatableProblems = (tell: (refusal: Refusal) => Problems) => {
-  const newest = useStableCallback(tell)
-  return (refusal: Refusal): Problems => ({ ...tell(refusal), translate: () => newest(refusal) })
+/** Adds `translate`, which gives the same problems in the language that the visitor has chosen since: the newest render has its words. */
+export const useTranslatableProblems = (problemsOf: (refusal: Refusal) => Problems) => {
+  const newestProblemsOf = useStableCallback(problemsOf)
+  return (refusal: Refusal): Problems => ({ ...problemsOf(refusal), translate: () => newestProblemsOf(refusal) })
 }
 
-/** The error in the address after a failed sign-in with a provider. An unknown one gets a general sentence. */
+/** The sentence for the error in the address after a failed sign-in with a provider. An unknown error gets a general sentence. */
 export const providerErrorFor = (
   error: string,
   reason: string | undefined,
@@ -102,9 +102,9 @@ export const providerErrorFor = (
   { providerErrors }: Words['common'],
 ): string => {
   if (error === callbackFailed) return providerErrors.callback
-  const failed = providerOfFailure(error, providers)
-  if (!failed) return providerErrors.unknown
+  const provider = providerOfFailure(error, providers)
+  if (!provider) return providerErrors.unknown
   const { reasons } = providerErrors
-  const isTold = reason !== undefined && Object.hasOwn(reasons, reason)
-  return fill(isTold ? reasons[reason as PublicReason] : providerErrors.failed, { provider: failed.name })
+  const hasSentence = reason !== undefined && Object.hasOwn(reasons, reason)
+  return fill(hasSentence ? reasons[reason as PublicReason] : providerErrors.failed, { provider: provider.name })
 }

@@ -26,22 +26,22 @@ type Watched = { readonly client: Pick<Client, 'me'>; readonly users: UserStore 
  * watch to the next. Returns a function that stops watching.
  */
 export const watchOwner = ({ client, users }: Watched, owner: { current: string | undefined }, leave: () => void) => {
-  const look = () => {
+  const checkUser = () => {
     const user = users.read()
     if (user === undefined) return
     const former = owner.current
     owner.current = user?.id
     if (former !== undefined && former !== user?.id) leave()
   }
-  look()
+  checkUser()
   // The page was made for a visitor without a session, so the service need not be asked.
   if (users.readOnServer() === null) return undefined
   // A browser shows a page as it was when the user goes back to it.
-  const ask = ({ persisted }: { persisted: boolean }) => void (persisted && client.me())
-  addEventListener('pageshow', ask)
-  const stop = users.subscribe(look)
+  const askAfterReturn = ({ persisted }: { persisted: boolean }) => void (persisted && client.me())
+  addEventListener('pageshow', askAfterReturn)
+  const stop = users.subscribe(checkUser)
   return () => {
     stop()
-    removeEventListener('pageshow', ask)
+    removeEventListener('pageshow', askAfterReturn)
   }
 }

@@ -50,10 +50,10 @@ export const createPresence = (ask: () => unknown) => {
    * question.
    */
   const asking = () => {
-    const asked = changes
+    const changesBefore = changes
     return (found: User | null, by: Change['by'] = 'answer') => {
       lastAsked = Date.now()
-      if (changes === asked) learn(found && { id: found.id, username: found.username }, by)
+      if (changes === changesBefore) learn(found && { id: found.id, username: found.username }, by)
     }
   }
 

@@ -23,31 +23,31 @@ export const createRequests = (baseUrl: string, fetch: Fetch) => {
     method: Method,
     path: string,
     body: object | undefined,
-    holder: string,
+    tokenQuery: string,
   ): Promise<Answer<Value>> => {
-    if (!csrfTokens[holder]) {
-      const issued = await send<{ csrfToken: string }>('GET', `csrf-token${holder}`)
-      if (issued.refused) return issued
-      csrfTokens[holder] = issued.value.csrfToken
+    if (!csrfTokens[tokenQuery]) {
+      const tokenAnswer = await send<{ csrfToken: string }>('GET', `csrf-token${tokenQuery}`)
+      if (tokenAnswer.refused) return tokenAnswer
+      csrfTokens[tokenQuery] = tokenAnswer.value.csrfToken
     }
-    return send<Value>(method, path, body, csrfTokens[holder])
+    return send<Value>(method, path, body, csrfTokens[tokenQuery])
   }
 
   /**
-   * A request that changes something for a signed-in user carries a token that other sites cannot read. `holder` is the query for a
+   * A request that changes something for a signed-in user carries a token that other sites cannot read. `tokenQuery` asks for a
    * token that is bound to something else than the session.
    */
   const sendWithCsrfToken = async <Value>(
     method: Method,
     path: string,
     body?: object,
-    holder = '',
+    tokenQuery = '',
   ): Promise<Answer<Value>> => {
-    const first = await sendWithKnownToken<Value>(method, path, body, holder)
+    const first = await sendWithKnownToken<Value>(method, path, body, tokenQuery)
     if (first.refused !== 'invalid_csrf_token') return first
     // The secret of the token has changed, perhaps in another tab. Get a new token and try once more.
-    csrfTokens[holder] = undefined
-    return sendWithKnownToken<Value>(method, path, body, holder)
+    csrfTokens[tokenQuery] = undefined
+    return sendWithKnownToken<Value>(method, path, body, tokenQuery)
   }
 
   return { send, sendWithCsrfToken }

@@ -17,15 +17,15 @@ export const createSending = (deps: Requests & Renewal & Presence) => {
   const signIn = async <Value extends SignedIn | { next: string } | Accepted | undefined = SignedIn>(
     path: string,
     body: object,
-    sendIt = post,
+    sendRequest = post,
   ) => {
-    const answer = await whileNoRenewal(() => sendIt<Value>(path, body))
+    const answer = await whileNoRenewal(() => sendRequest<Value>(path, body))
     if (!answer.refused && answer.value && 'user' in answer.value) asking()(answer.value.user, 'this_tab')
     return answer
   }
 
-  const signOut = async (answering: Promise<Answer<undefined>>) => {
-    const answer = await answering
+  const signOut = async (pendingAnswer: Promise<Answer<undefined>>) => {
+    const answer = await pendingAnswer
     if (!answer.refused) asking()(null, 'this_tab')
     return answer
   }

@@ -18,7 +18,7 @@ export const createUserStore = (client: Pick<Client, 'me' | 'onChange'>, fromSer
   let changes = 0
   let retry: ReturnType<typeof setTimeout> | undefined
 
-  const set = (found: User | null) => {
+  const setUser = (found: User | null) => {
     const next = found && { id: found.id, username: found.username }
     if (JSON.stringify(next) === JSON.stringify(user)) return
     user = next
@@ -30,8 +30,8 @@ export const createUserStore = (client: Pick<Client, 'me' | 'onChange'>, fromSer
     const answer = await client.me()
     // A change that the client reported meanwhile is newer than this answer.
     if (changes !== before) return
-    if (!answer.refused) set(answer.value.user)
-    else if (answer.refused === 'not_authenticated') set(null)
+    if (!answer.refused) setUser(answer.value.user)
+    else if (answer.refused === 'not_authenticated') setUser(null)
     else if (isTemporary(answer) && listeners.size > 0)
       retry = setTimeout(() => void ask(), (answer.retryAfter ?? usualPause) * 1000)
   }
@@ -39,7 +39,7 @@ export const createUserStore = (client: Pick<Client, 'me' | 'onChange'>, fromSer
   const begin = () => {
     stopListening = client.onChange((change) => {
       changes += 1
-      set(change.user)
+      setUser(change.user)
     })
     void ask()
   }

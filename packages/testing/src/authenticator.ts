@@ -10,8 +10,8 @@ const decodeBase32 = (text: string) => {
 export const codeAt = async (secret: string, step: number) => {
   const counter = new DataView(new ArrayBuffer(8))
   counter.setBigUint64(0, BigInt(step))
-  const how = { name: 'HMAC', hash: 'SHA-1' }
-  const key = await crypto.subtle.importKey('raw', decodeBase32(secret), how, false, ['sign'])
+  const algorithm = { name: 'HMAC', hash: 'SHA-1' }
+  const key = await crypto.subtle.importKey('raw', decodeBase32(secret), algorithm, false, ['sign'])
   const mac = new DataView(await crypto.subtle.sign('HMAC', key, counter))
   const number = mac.getUint32(mac.getUint8(19) & 15) & 0x7fffffff
   return String(number % 1_000_000).padStart(6, '0')

@@ -129,8 +129,8 @@ export type TestKeys = Awaited<ReturnType<typeof createTestKeys>>
  */
 export const createTestKeys = async (options: TestKeysOptions) => {
   const issuer = issuerFrom(options)
-  const how = { name: 'ECDSA', namedCurve: 'P-256' }
-  const { publicKey, privateKey } = await crypto.subtle.generateKey(how, true, ['sign', 'verify'])
+  const keyAlgorithm = { name: 'ECDSA', namedCurve: 'P-256' }
+  const { publicKey, privateKey } = await crypto.subtle.generateKey(keyAlgorithm, true, ['sign', 'verify'])
   const kid = 'test-key'
   const { kty, crv, x, y } = await crypto.subtle.exportKey('jwk', publicKey)
   const keySet = { keys: [{ kty, crv, x, y, kid, alg: 'ES256', use: 'sig' }] }
@@ -139,8 +139,8 @@ export const createTestKeys = async (options: TestKeysOptions) => {
     refuseWrong(options)
     const header = encodeText(JSON.stringify({ alg: 'ES256', typ: 'at+jwt', kid }))
     const signed = `${header}.${encodeText(JSON.stringify(claimsOf(issuer, options)))}`
-    const signing = { name: 'ECDSA', hash: 'SHA-256' }
-    const signature = await crypto.subtle.sign(signing, privateKey, new TextEncoder().encode(signed))
+    const signatureAlgorithm = { name: 'ECDSA', hash: 'SHA-256' }
+    const signature = await crypto.subtle.sign(signatureAlgorithm, privateKey, new TextEncoder().encode(signed))
     const signedToken = `${signed}.${encode(new Uint8Array(signature))}`
     if (signedToken.length > longestToken)
       throw new TypeError(`The token has more than ${longestToken} characters: use shorter names or fewer groups`)

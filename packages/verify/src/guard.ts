@@ -58,7 +58,7 @@ const isNavigation = (request: Incoming) => {
   return mode === undefined ? (headerOf(request, 'accept') ?? '').includes('text/html') : mode === 'navigate'
 }
 
-const isReading = ({ method }: Incoming) => method === 'GET' || method === 'HEAD'
+const isSafeMethod = ({ method }: Incoming) => method === 'GET' || method === 'HEAD'
 
 const unavailableAnswer = (request: Incoming) =>
   isNavigation(request)
@@ -113,7 +113,7 @@ export const createGuard = (verifier: Verifier, options: GuardOptions = {}) => {
     if (!isNavigation(request)) return jsonAnswer('not_authenticated', bearer && { 'www-authenticate': 'Bearer' })
     const login = servicePages.pageAddress('/login', request.path)
     const link = (text: string, target = '') => `<a href="${escapeHtml(login)}"${target}>${text}</a>`
-    if (!isReading(request)) {
+    if (!isSafeMethod(request)) {
       const signIn = link('Sign in in a new tab', ' target="_blank"')
       return pageAnswer(401, 'Your entries were not sent', `<p>${signIn}, go back to this form and send it again.</p>`)
     }
@@ -133,7 +133,7 @@ export const createGuard = (verifier: Verifier, options: GuardOptions = {}) => {
     const page = `/step-up?${query}`
     const headers = { 'x-auth-step-up': servicePages.pageAddress(page) }
     if (isProgram) return jsonAnswer(code, headers)
-    if (isReading(request)) return redirect(servicePages.pageAddress(page, request.path))
+    if (isSafeMethod(request)) return redirect(servicePages.pageAddress(page, request.path))
     const { message } = refusals[code]
     const link = `<a href="${escapeHtml(servicePages.pageAddress(page))}" target="_blank">Continue in a new tab</a>`
     const text = `<p>${message}. ${link}, then go back to this form and send it again.</p>`

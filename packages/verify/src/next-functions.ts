@@ -27,7 +27,7 @@ export type NextOptions = VerifierOptions & {
   /** The address of the client, if a proxy in front of Next says it, such as `(headers) => headers.get('x-real-ip')`. */
   addressOf?: (headers: AnyHeaders) => string | null | undefined
 }
-/** The conditions of a page beyond a session. */
+/** What a page asks for beyond a session. */
 export type PageOptions = ConditionOptions
 export type ProxyOptions = Pick<GuardOptions, 'factors' | 'fresh' | 'group' | 'optional'>
 export type RouteOptions = Pick<GuardOptions, 'factors' | 'fresh' | 'group' | 'bearer'>
@@ -61,7 +61,7 @@ const placeOf = (url: URL) => {
 const withSignInMark = (path: string) => `${path}${path.includes('?') ? '&' : '?'}${signInMark}`
 
 /** The path that the proxy has written. Without a proxy, a client can send this header, so it is checked. */
-const readPath = (headers: AnyHeaders, ownOrigin: string) => {
+const readPlace = (headers: AnyHeaders, ownOrigin: string) => {
   const path = headers.get(pathHeader)
   return path !== null && URL.canParse(path, ownOrigin) ? placeOf(new URL(path, ownOrigin)) : undefined
 }
@@ -137,7 +137,7 @@ const createPages = (next: NextParts, lazySetup: LazySetup) => {
     const conditions = conditionsOf(options)
     const found = await auth()
     const { servicePages, ownOrigin, verifier } = lazySetup.get()
-    const place = readPath(await next.headers(), ownOrigin)
+    const place = readPlace(await next.headers(), ownOrigin)
     const { now } = verifier.service
     const pageUrl = (page: string) => servicePages.pageUrl(page, place?.path ?? '/')
     if (!found) {
@@ -152,7 +152,7 @@ const createPages = (next: NextParts, lazySetup: LazySetup) => {
   return { auth, requireAuth }
 }
 
-const isDoubled = (request: Request) =>
+const hasDoubledTokens = (request: Request) =>
   ['access_token', 'refresh_token'].some((name) => readCookie(headerOf(request, 'cookie'), name).isDoubled)
 
 const createProxy =
@@ -174,7 +174,7 @@ const createProxy =
       const { auth, setCookies } = decision.passed
       // Cookies that came twice stay, so that a sign-out can end both sessions.
       const requestHeaders =
-        auth || isDoubled(request) ? headersWith(request, setCookies) : headersWithoutTokens(request)
+        auth || hasDoubledTokens(request) ? headersWith(request, setCookies) : headersWithoutTokens(request)
       requestHeaders.set(pathHeader, isMarked ? withSignInMark(path) : path)
       const answer = next.goOn(requestHeaders)
       // Next lets every cache keep a static page, and this one is not for everyone.
@@ -206,7 +206,7 @@ const createRoute =
     }
   }
 
-const attributesOf = (line: string) => {
+const clearingAttributes = (line: string) => {
   const domain = /; *domain=([^;]+)/i.exec(line)?.[1]
   return {
     maxAge: 0,
@@ -238,7 +238,7 @@ const createSignOut = (next: NextParts, lazySetup: LazySetup) => async (): Promi
   const jar = await next.cookies()
   // Next keeps one cookie of each name. The first line is the one of the session, the others are for planted cookies.
   for (const name of ['access_token', 'refresh_token'])
-    jar.set(name, '', attributesOf(lines.find((line) => line.startsWith(`${name}=`)) ?? ''))
+    jar.set(name, '', clearingAttributes(lines.find((line) => line.startsWith(`${name}=`)) ?? ''))
 }
 
 export type Latchkey = {

@@ -7,7 +7,7 @@ import { decodeBase64Url, isObject, readObject, utf8 } from './token-text.js'
 const pause = 30_000
 /** The pause while no key is known: the service may be about to make its first one. */
 const firstPause = 1_000
-/** A service that hangs delays a request whose key is known for this time at most, once in 30 seconds. */
+/** A service that hangs delays a request with a known key by at most this time, once in 30 seconds. */
 const longestWait = 1_000
 const limits = { milliseconds: 5_000, maxBytes: 64 * 1024 }
 const maxKeys = 32
@@ -32,12 +32,12 @@ type PublishedKey = VerifyingKey & { readonly x: string; readonly y: string }
 type PublishedKeys = ReadonlyMap<string, PublishedKey>
 
 /** A list with the public key for ES256, or an empty one for a key of another kind or a private one. A known key stays the same object. */
-const importKey = async (jwk: unknown, known: PublishedKeys | undefined): Promise<PublishedKey[]> => {
+const importKey = async (jwk: unknown, knownKeys: PublishedKeys | undefined): Promise<PublishedKey[]> => {
   if (!isObject(jwk)) return []
   const { kty, crv, x, y, kid, alg = 'ES256', use = 'sig', d } = jwk
   const isUsable = kty === 'EC' && crv === 'P-256' && alg === 'ES256' && use === 'sig' && d === undefined
   if (!isUsable || typeof kid !== 'string' || typeof x !== 'string' || typeof y !== 'string') return []
-  const same = known?.get(kid)
+  const same = knownKeys?.get(kid)
   if (same?.x === x && same.y === y) return [same]
   try {
     const key = await crypto.subtle.importKey('jwk', { kty, crv, x, y }, algorithm, false, ['verify'])
@@ -47,14 +47,14 @@ const importKey = async (jwk: unknown, known: PublishedKeys | undefined): Promis
   }
 }
 
-const readKeys = async (text: string, known: PublishedKeys | undefined): Promise<PublishedKeys> => {
+const readKeys = async (text: string, knownKeys: PublishedKeys | undefined): Promise<PublishedKeys> => {
   const set: unknown = JSON.parse(text)
   if (!isObject(set) || !Array.isArray(set.keys)) throw new Error('The answer is no list of keys')
-  const keys = await Promise.all(set.keys.slice(0, maxKeys).map((jwk) => importKey(jwk, known)))
+  const keys = await Promise.all(set.keys.slice(0, maxKeys).map((jwk) => importKey(jwk, knownKeys)))
   return new Map(keys.flat().map((each) => [each.id, each]))
 }
 
-const maxAgeIn = (headers: Headers) => {
+const maxAgeMilliseconds = (headers: Headers) => {
   const [, seconds = String(usualMaxAge)] =
     /(?:^|[\s,])max-age=(\d{1,9})/i.exec(headers.get('cache-control') ?? '') ?? []
   return Math.min(Number(seconds), longestMaxAge) * 1000
@@ -78,8 +78,8 @@ export const createPublishedKeys = ({ url, fetch, now, onProblem }: Options): Ke
     const { status, headers, text } = await ask(url, { accept: 'application/json' })
     if (status !== 200) throw new Error(`The service answered with ${status}`)
     const hadKeys = known?.keys.size !== 0
-    known = { keys: await readKeys(text, known?.keys), until: now() + maxAgeIn(headers) }
-    if (hadKeys && known.keys.size === 0) onProblem(noKeys(url))
+    known = { keys: await readKeys(text, known?.keys), until: now() + maxAgeMilliseconds(headers) }
+    if (hadKeys && known.keys.size === 0) onProblem(noKeysMessage(url))
   }
 
   /** All callers share one request. During the pause after a request, also after a failed one, there is no other. */
@@ -96,7 +96,7 @@ export const createPublishedKeys = ({ url, fetch, now, onProblem }: Options): Ke
 
   const refresh = async () => {
     if (!known) await loadOnce()
-    else if (now() >= known.until) await atMost(longestWait, loadOnce())
+    else if (now() >= known.until) await waitAtMost(longestWait, loadOnce())
   }
 
   const find = async (kid: string) => {
@@ -112,21 +112,21 @@ export const createPublishedKeys = ({ url, fetch, now, onProblem }: Options): Ke
       if (!signatureShape.test(signature)) return 'bad_signature'
       const found = await find(kid)
       if (!found) return known ? 'unknown_key' : 'unavailable'
-      const how = { name: 'ECDSA', hash: 'SHA-256' }
-      const isGood = await crypto.subtle.verify(how, found.key, decodeBase64Url(signature), utf8(signed))
+      const signatureAlgorithm = { name: 'ECDSA', hash: 'SHA-256' }
+      const isGood = await crypto.subtle.verify(signatureAlgorithm, found.key, decodeBase64Url(signature), utf8(signed))
       return isGood ? found : 'bad_signature'
     },
     holds: (key) => known?.keys.get(key.id) === key,
     refresh,
     areLoaded: () => known !== undefined,
-    lastingProblem: () => (known?.keys.size === 0 ? noKeys(url) : undefined),
+    lastingProblem: () => (known?.keys.size === 0 ? noKeysMessage(url) : undefined),
   }
 }
 
-const noKeys = (url: string) =>
+const noKeysMessage = (url: string) =>
   `no keys at ${url}: the service needs ACCESS_TOKEN_ALGORITHM=ES256 (its default is HS256), or the verifier \`secret\` instead of \`jwks\``
 
-const atMost = async (milliseconds: number, work: Promise<void> | undefined) => {
+const waitAtMost = async (milliseconds: number, work: Promise<void> | undefined) => {
   let timer: ReturnType<typeof setTimeout> | undefined
   const timeout = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, milliseconds)

@@ -7,13 +7,13 @@ import type { Verifier, VerifyRefusal } from './verifier.js'
 const limits = { milliseconds: 10_000, maxBytes: 16 * 1024 }
 /** At most so many sessions are renewed at one time. */
 const maxPending = 1_000
-/** How long no token is asked for after the service has issued one that these settings cannot accept. */
+/** How long no new token is requested after the service has issued a token that these settings refuse, in milliseconds. */
 const pause = 10_000
 /**
  * Refusals which mean that the settings of the two programs differ, so that every further token would be refused, too. Any other
  * refusal is about one session, and must not stop the renewals of others.
  */
-const concernsAll: ReadonlySet<VerifyRefusal> = new Set(['unknown_key', 'bad_signature', 'wrong_issuer'])
+const refusalsOfAllTokens: ReadonlySet<VerifyRefusal> = new Set(['unknown_key', 'bad_signature', 'wrong_issuer'])
 
 const causes: Partial<Record<VerifyRefusal, string>> = {
   unknown_key: '`jwks` needs ACCESS_TOKEN_ALGORITHM=ES256 in the service, `secret` needs HS256 and the same JWT_SECRET',
@@ -54,12 +54,12 @@ export const createRenewal = ({ service, verifyToken }: Verifier) => {
   const underWay = new Map<string, Promise<Renewed>>()
   let pausedUntil = Number.NEGATIVE_INFINITY
 
-  const accept = async (setCookies: readonly string[]): Promise<Renewed> => {
+  const checkNewToken = async (setCookies: readonly string[]): Promise<Renewed> => {
     const token = setCookies.map((line) => newAccessToken.exec(line)?.[1]).find((value) => value !== undefined)
     const checked = await verifyToken(token)
     if (checked.ok) return { outcome: 'renewed', verified: checked, setCookies }
     if (checked.code === 'ended') return { outcome: 'signed_out', setCookies }
-    if (concernsAll.has(checked.code)) pausedUntil = now() + pause
+    if (refusalsOfAllTokens.has(checked.code)) pausedUntil = now() + pause
     onProblem(
       `the service has issued a token that is refused here (${checked.code}): ${causes[checked.code] ?? 'compare publicUrl, keys and clocks'}`,
     )
@@ -71,7 +71,7 @@ export const createRenewal = ({ service, verifyToken }: Verifier) => {
     try {
       const { status, headers } = await ask(`${serviceUrl}/api/auth/verify?renew=1`, headersFor(request))
       if (status === 401) return signedOut
-      if (status === 204) return await accept(headers.getSetCookie().filter((line) => sessionCookie.test(line)))
+      if (status === 204) return await checkNewToken(headers.getSetCookie().filter((line) => sessionCookie.test(line)))
       if (status !== 503) onProblem(`a session cannot be renewed: the service answered with ${status}`)
     } catch (error) {
       onProblem(`a session cannot be renewed: ${reasonOf(error)}`)
@@ -82,8 +82,8 @@ export const createRenewal = ({ service, verifyToken }: Verifier) => {
   return async (request: RenewalRequest): Promise<Renewed> => {
     const { refreshToken } = request
     if (!tokenShape.test(refreshToken)) return signedOut
-    const started = underWay.get(refreshToken)
-    if (started) return started
+    const pending = underWay.get(refreshToken)
+    if (pending) return pending
     if (underWay.size >= maxPending || now() < pausedUntil) return unavailable
     const renewing = renew(request).finally(() => underWay.delete(refreshToken))
     underWay.set(refreshToken, renewing)

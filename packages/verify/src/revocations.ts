@@ -4,8 +4,8 @@ import { createRevocationList, type Entry } from './revocation-list.js'
 import { isObject } from './token-text.js'
 
 /** How long the service waits for news before it answers, in seconds, and how long we wait for that answer. */
-const wait = 25
-const limits = { milliseconds: (wait + 15) * 1000, maxBytes: 4 * 1024 * 1024 }
+const waitSeconds = 25
+const limits = { milliseconds: (waitSeconds + 15) * 1000, maxBytes: 4 * 1024 * 1024 }
 /** An answer has at most so many entries. An answer with fewer entries is the last of the list. */
 const pageSize = 10_000
 
@@ -101,7 +101,7 @@ export const followRevocations = ({ url, serviceKey, fetch, now, onProblem }: Op
   const readNext = async () => {
     const question = new URLSearchParams({
       ...(cursor !== undefined && { after: cursor }),
-      wait: isLoaded ? `${wait}` : '0',
+      wait: isLoaded ? `${waitSeconds}` : '0',
     })
     const headers = { authorization: `Bearer ${serviceKey}`, accept: 'application/json' }
     const { status, headers: answerHeaders, text } = await ask(`${url}?${question}`, headers, closing.signal)

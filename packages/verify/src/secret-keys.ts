@@ -21,8 +21,8 @@ const readSecrets = (given: string | readonly string[]) => {
 /** The id by which the service names a secret. The secret cannot be computed from it. */
 const keyIdOf = async (secret: string) => {
   const key = await crypto.subtle.importKey('raw', utf8(secret), 'HKDF', false, ['deriveBits'])
-  const how = { name: 'HKDF', hash: 'SHA-256', salt: new Uint8Array(), info: utf8('key id') }
-  return encodeBase64Url(new Uint8Array(await crypto.subtle.deriveBits(how, key, 256))).slice(0, 8)
+  const derivation = { name: 'HKDF', hash: 'SHA-256', salt: new Uint8Array(), info: utf8('key id') }
+  return encodeBase64Url(new Uint8Array(await crypto.subtle.deriveBits(derivation, key, 256))).slice(0, 8)
 }
 
 const headerOf = (kid: string) => encodeBase64Url(utf8(JSON.stringify({ alg: 'HS256', typ: 'at+jwt', kid })))
