@@ -14,7 +14,7 @@ const columns = {
   webhook: 'webhook',
   otherSessions: 'other sessions',
   thisSession: 'this session',
-  withdraws: 'no longer proven',
+  withdrawsProofs: 'no longer proven',
   voids: 'voids',
   event: 'event',
 }

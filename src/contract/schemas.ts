@@ -99,8 +99,8 @@ const identifying = { id: Id, email: Type.String(), username: Type.String() }
 const providersOfUser = { provider: Nullable(Provider), providers: Type.Array(Provider) }
 const groupsAndFields = { groups: Type.Array(Type.String({ pattern: groupPattern })), fields: ProfileFields }
 
-/** The changes that users make to themselves on the account page. */
-export const profileFields = {
+/** The fields about themselves that users change on the account page. Those that an operator defines are `ProfileFields`. */
+export const builtInFields = {
   name: {
     value: Nullable(Type.String()),
     change: Nullable(Type.String({ maxLength: longestName })),
@@ -109,28 +109,28 @@ export const profileFields = {
   language: { value: Nullable(LanguageCode), change: LanguageCode, forPrograms: false },
 } as const satisfies Record<string, { value: TSchema; change: TSchema; forPrograms: boolean }>
 
-type Fields = typeof profileFields
-export type ProfileField = keyof Fields
-export const profileFieldNames = Object.keys(profileFields) as readonly ProfileField[]
-type ProfileFieldForPrograms = {
-  [Name in ProfileField]: Fields[Name]['forPrograms'] extends true ? Name : never
-}[ProfileField]
-export const profileFieldsForPrograms = profileFieldNames.filter(
-  (name): name is ProfileFieldForPrograms => profileFields[name].forPrograms,
+type Fields = typeof builtInFields
+export type BuiltInField = keyof Fields
+export const builtInFieldNames = Object.keys(builtInFields) as readonly BuiltInField[]
+type BuiltInFieldForPrograms = {
+  [Name in BuiltInField]: Fields[Name]['forPrograms'] extends true ? Name : never
+}[BuiltInField]
+export const builtInFieldsForPrograms = builtInFieldNames.filter(
+  (name): name is BuiltInFieldForPrograms => builtInFields[name].forPrograms,
 )
 
-const valuesOf = <Name extends ProfileField>(names: readonly Name[]) =>
-  Object.fromEntries(names.map((name) => [name, profileFields[name].value])) as {
+const valuesOf = <Name extends BuiltInField>(names: readonly Name[]) =>
+  Object.fromEntries(names.map((name) => [name, builtInFields[name].value])) as {
     [Each in Name]: Fields[Each]['value']
   }
 const changes = Object.fromEntries(
-  profileFieldNames.map((name) => [name, Type.Optional<TSchema>(profileFields[name].change)]),
-) as { [Name in ProfileField]: TOptional<Fields[Name]['change']> }
+  builtInFieldNames.map((name) => [name, Type.Optional<TSchema>(builtInFields[name].change)]),
+) as { [Name in BuiltInField]: TOptional<Fields[Name]['change']> }
 
 export const Account = Type.Object(
   {
     ...identifying,
-    ...valuesOf(profileFieldNames),
+    ...valuesOf(builtInFieldNames),
     ...providersOfUser,
     ...groupsAndFields,
     emailProven: Type.Boolean({
@@ -159,7 +159,7 @@ export type AccountPatch = Static<typeof AccountPatch>
 export const ServiceUser = Type.Object(
   {
     ...identifying,
-    ...valuesOf(profileFieldsForPrograms),
+    ...valuesOf(builtInFieldsForPrograms),
     ...providersOfUser,
     ...groupsAndFields,
     createdAt: Moment,

@@ -113,7 +113,7 @@ const createAdmission = (deps: Dependencies) => {
     const refusal = await refuseWithoutProof(request, administrator, proofLifetime)
     if (refusal) return refusal
     if (neededRole === 'admin' && administrator.role !== 'admin') return refuse('group_required')
-    const beginning = administrator.hasBegun ? undefined : await adminSessions.begin(callers.contextOf(request))
+    const beginning = administrator.isSessionMarked ? undefined : await adminSessions.begin(callers.contextOf(request))
     return isRefused(beginning) ? beginning : undefined
   }
 

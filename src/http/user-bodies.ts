@@ -1,16 +1,16 @@
 import type { FieldValues } from '../contract/profile-fields.js'
 import {
   type Account,
+  builtInFieldNames,
+  builtInFieldsForPrograms,
   type Passkey as PasskeyBody,
-  profileFieldNames,
-  profileFieldsForPrograms,
   type ServiceUser,
   type UsedApplication as UsedApplicationBody,
 } from '../contract/schemas.js'
 import type { UsedApplication } from '../domain/authorizations/used-applications.js'
 import type { Passkey } from '../domain/passkeys/passkey-records.js'
 import type { ProfileFields } from '../domain/profile-fields/profile-fields.js'
-import { shownProfile } from '../domain/users/profile-fields.js'
+import { builtInValues } from '../domain/users/built-in-fields.js'
 import type { User } from '../domain/users/users.js'
 
 type SharedFields = Pick<User, 'id' | 'email' | 'username' | 'provider' | 'providers' | 'groups' | 'createdAt'>
@@ -33,7 +33,7 @@ const sharedBody = (
 /** A user as they see themselves, on the account page and in the export. */
 export const accountBody = (user: User, fields: FieldValues): Account => ({
   ...sharedBody(user, fields),
-  ...shownProfile(user, profileFieldNames),
+  ...builtInValues(user, builtInFieldNames),
   emailProven: user.emailProven,
   hasPassword: user.passwordHash !== undefined,
 })
@@ -54,10 +54,10 @@ export const usedApplicationBody = ({ application, since, lastUsedAt }: UsedAppl
 
 /** A user as other programs see them. */
 export const serviceUserBody = (
-  user: SharedFields & Pick<User, 'fields' | 'disabled' | (typeof profileFieldsForPrograms)[number]>,
+  user: SharedFields & Pick<User, 'fields' | 'disabled' | (typeof builtInFieldsForPrograms)[number]>,
   { knownValues }: Pick<ProfileFields, 'knownValues'>,
 ): ServiceUser => ({
   ...sharedBody(user, knownValues(user.fields)),
-  ...shownProfile(user, profileFieldsForPrograms),
+  ...builtInValues(user, builtInFieldsForPrograms),
   disabled: user.disabled,
 })

@@ -44,7 +44,7 @@ describe.each(testStores)('passkeys on $name', ({ open }) => {
     expect(Buffer.from(found?.public_key ?? []).equals(bytes(1))).toBe(true)
     expect(await passkeys.selectByCredential(sql, bytes(2), 'example.com')).toEqual([])
     expect(await passkeys.countUsable(sql, user, 'example.com')).toEqual([{ count: 1 }])
-    expect(await passkeys.countOfOtherHosts(sql, 'example.com')).toEqual([{ all: 2, of_others: 1 }])
+    expect(await passkeys.countByHost(sql, 'example.com')).toEqual([{ all: 2, for_other_hosts: 1 }])
     expect(await passkeys.rename(sql, added?.id ?? '', uuidv7(now), 'mine')).toEqual([])
     expect(await passkeys.rename(sql, added?.id ?? '', user, 'mine')).toMatchObject([{ name: 'mine' }])
     await passkeys.remove(sql, added?.id ?? '')

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { profileFieldNames } from '#contract/schemas.js'
+import { builtInFieldNames } from '#contract/schemas.js'
 import { loadConfig } from '../../src/config.js'
 import * as content from '../../src/domain/content/content.store.js'
 import * as events from '../../src/domain/events/events.store.js'
@@ -9,7 +9,7 @@ import * as registrations from '../../src/domain/registrations/registrations.sto
 import { selectOfUser } from '../../src/domain/sessions/listed-sessions.store.js'
 import { createSessionLife } from '../../src/domain/sessions/live-sessions.js'
 import * as sessions from '../../src/domain/sessions/sessions.store.js'
-import type { StoredProfile } from '../../src/domain/users/profile-fields.js'
+import type { StoredBuiltInFields } from '../../src/domain/users/built-in-fields.js'
 import * as users from '../../src/domain/users/users.store.js'
 import * as bulk from '../../src/domain/users/users-bulk.store.js'
 import { days, minutes, seconds } from '../../src/lib/durations.js'
@@ -102,7 +102,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     expect(await users.noteSignIn(sql, id, at(1), 'de')).toEqual([{ is_first: false }])
     expect(await users.noteSignIn(sql, id, at(2), 'fr')).toEqual([])
     expect(await users.selectById(sql, id)).toMatchObject([{ language: 'de' }])
-    await users.updateProfileField(sql, id, 'language', 'en')
+    await users.updateBuiltInField(sql, id, 'language', 'en')
     await users.disable(sql, id, at(1))
     expect(await users.selectById(sql, id)).toMatchObject([{ password_hash: 'newest', disabled_at: at(1) }])
   })
@@ -128,7 +128,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
   it('find what belongs to a user, and delete the user', async () => {
     const id = await addUser('Ada')
     const identity = { provider: 'provider_a' as const, subject: '1' }
-    await users.insertIdentity(sql, id, identity, 0).then(() => users.updateProfileField(sql, id, 'name', 'Ada L'))
+    await users.insertIdentity(sql, id, identity, 0).then(() => users.updateBuiltInField(sql, id, 'name', 'Ada L'))
     await users.updateIdentityEmail(sql, identity, 'a@b.example')
     expect(await users.selectIdentities(sql, id)).toMatchObject([{ ...identity, email: 'a@b.example' }])
     const locked = await users.waitForOtherDeletions(sql).then(() => users.lockForDeletion(sql, id))
@@ -137,7 +137,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     expect([await users.selectById(sql, id), await bulk.selectReserved(sql, ['ada'])]).toEqual([[], []])
   })
 
-  const noProfile = Object.fromEntries(profileFieldNames.map((field) => [field, null])) as StoredProfile
+  const noProfile = Object.fromEntries(builtInFieldNames.map((field) => [field, null])) as StoredBuiltInFields
   it('keep many users at once, and list them page by page', async () => {
     await addUser('Ada')
     const imported = ['ada', 'bea', 'cy'].map((name, index) => ({

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { profileFieldNames } from '#contract/schemas.js'
+import { builtInFieldNames } from '#contract/schemas.js'
 import { type CommandStore, openCommandStore } from '../support/stores.js'
 import { latchkey } from '../support/terminal.js'
 
@@ -213,7 +213,7 @@ describe('user import', () => {
     expect(new Map(exported.map((row) => [row.email, row]))).toEqual(
       new Map(rows.map((row) => [row.email, expect.objectContaining({ ...row, name: row.name?.trim() ?? null })])),
     )
-    for (const field of profileFieldNames) expect(exported.map((row) => row[field])).not.toEqual([null, null])
+    for (const field of builtInFieldNames) expect(exported.map((row) => row[field])).not.toEqual([null, null])
     for (const format of ['csv', 'jsonl']) {
       const exported = await latchkey(store, ['user', 'export', '--format', format, '--with-password-hashes'])
       await store.database.query('delete from users')

@@ -1,7 +1,7 @@
 import { loadConfig } from '../../config.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import { builtInProviderIds } from '../../contract/providers.js'
-import { profileFieldNames } from '../../contract/schemas.js'
+import { builtInFieldNames } from '../../contract/schemas.js'
 import { type HashForms, saltedHexForms } from '../../domain/passwords/hash-to-store.js'
 import { displayName } from '../../domain/users/display-name.js'
 import {
@@ -215,7 +215,7 @@ const openFiles = async (file: string, parameters: string | undefined, context: 
   return { firebase, input: await openInput(file, context) }
 }
 
-const otherFields = profileFieldNames.filter((name) => name !== 'name')
+const otherFields = builtInFieldNames.filter((name) => name !== 'name')
 
 export const userImport: Command = {
   summary: 'Add users from a CSV or JSON lines file',

@@ -1,9 +1,9 @@
 import type { FieldValues } from '../../contract/profile-fields.js'
 import { builtInProviderIds, isProviderId, type ProviderId } from '../../contract/providers.js'
-import { profileFieldNames } from '../../contract/schemas.js'
+import { builtInFieldNames } from '../../contract/schemas.js'
+import { builtInFieldReaders } from '../../domain/users/built-in-fields.js'
 import type { BulkUsers, ListedUser } from '../../domain/users/bulk.js'
 import { fieldColumn, identityColumn } from '../../domain/users/imported-user.js'
-import { profileReaders } from '../../domain/users/profile-fields.js'
 import { countText } from '../../lib/count-text.js'
 import {
   type Command,
@@ -37,9 +37,9 @@ const columnsWith = (providers: readonly ProviderId[], fieldColumns: readonly Co
   { name: 'id', of: ({ id }) => id },
   { name: 'email', of: ({ email }) => email },
   { name: 'username', of: ({ username }) => username },
-  ...profileFieldNames.map((name) => ({
+  ...builtInFieldNames.map((name) => ({
     name,
-    of: (user: ListedUser) => profileReaders[name].exported(user[name]),
+    of: (user: ListedUser) => builtInFieldReaders[name].exported(user[name]),
   })),
   { name: 'provider', of: ({ provider }) => provider },
   ...providers.map((provider) => ({

@@ -1,7 +1,7 @@
 import { builtInProviderIds, isProviderId, providerLabel } from '../../contract/providers.js'
-import { profileFieldNames } from '../../contract/schemas.js'
+import { builtInFieldNames } from '../../contract/schemas.js'
+import { builtInValues, readBuiltInFields } from '../../domain/users/built-in-fields.js'
 import type { ListedUser } from '../../domain/users/bulk.js'
-import { profileFrom, shownProfile } from '../../domain/users/profile-fields.js'
 import { days } from '../../lib/durations.js'
 import { isUuid } from '../../lib/uuid.js'
 import {
@@ -29,13 +29,13 @@ const waysInText = ({ passwordHash, identities }: ListedUser) =>
 
 const asJson = (user: ListedUser) => {
   const { id, email, username, provider, groups, createdAt, disabled } = user
-  const profile = shownProfile(profileFrom(user), profileFieldNames)
+  const builtIn = builtInValues(readBuiltInFields(user), builtInFieldNames)
   const ways = {
     has_password: user.passwordHash !== undefined,
     ...Object.fromEntries(builtInProviderIds.map((each) => [each, false])),
     ...Object.fromEntries(Object.keys(user.identities).map((each) => [each, true])),
   }
-  return printableJson({ id, email, username, ...profile, provider, ...ways, groups, created_at: createdAt, disabled })
+  return printableJson({ id, email, username, ...builtIn, provider, ...ways, groups, created_at: createdAt, disabled })
 }
 
 const userTable = (users: readonly ListedUser[]) =>

@@ -1,8 +1,8 @@
 import type { ObstacleCode } from '../../contract/admin/admin-bodies.js'
 import { isProviderId, providerLabel } from '../../contract/providers.js'
-import { profileFieldNames } from '../../contract/schemas.js'
+import { builtInFieldNames } from '../../contract/schemas.js'
 import type { StoredEvent } from '../../domain/events/events.js'
-import { shownProfile } from '../../domain/users/profile-fields.js'
+import { builtInValues } from '../../domain/users/built-in-fields.js'
 import type { User } from '../../domain/users/users.js'
 import { countText } from '../../lib/count-text.js'
 import { type Command, CommandFailure, type CommandNouns, print, readArguments, withNouns } from '../command.js'
@@ -61,7 +61,7 @@ const readReport = async (nouns: CommandNouns, user: User) => {
       username,
       email,
       emailProven,
-      ...shownProfile(user, profileFieldNames),
+      ...builtInValues(user, builtInFieldNames),
       fields: nouns.profileFields.knownValues(user.fields),
       createdAt: isoText(createdAt),
       disabled,

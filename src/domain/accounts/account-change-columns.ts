@@ -46,6 +46,6 @@ export type Consequences = SessionConsequences & {
   /** What happens to the caller's session, if there is a caller. `new tokens`: its earlier tokens are refused from now on. */
   thisSession: 'stays' | 'new tokens' | 'no longer fresh' | 'ends'
   /** The methods that do not count as proven in this session any more. */
-  withdraws: readonly AmrMethod[]
+  withdrawsProofs: readonly AmrMethod[]
   voids: readonly Voided[]
 }

@@ -13,7 +13,7 @@ import type { ChangedFactor } from './change-details.js'
 
 type Dependencies = {
   userChanges: Pick<UserChanges, 'takeBack' | 'setField'>
-  identityLinks: Pick<IdentityLinks, 'undoLinks'>
+  identityLinks: Pick<IdentityLinks, 'unlinkAndRemember'>
   usernames: Pick<Usernames, 'isTaken' | 'takeBack'>
   factors: Pick<Factors, 'remove' | 'removeNewRecoveryCodes'>
   appReplacements: Pick<AppReplacements, 'restore'>
@@ -65,7 +65,7 @@ export const createAccountClearing = (deps: Dependencies) => {
     return username
   }
 
-  /** In the result, `factors` lists the factors that were removed or replaced, for webhooks. */
+  /** In the result, `removed` is for the event, and `factors` (the factors that were removed or replaced) for webhooks. */
   return async (sql: Transaction, user: User, clearing: Clearing) => {
     const username = await rename(sql, user, clearing.username)
     const { language, identities, passwordHash } = clearing
@@ -73,7 +73,7 @@ export const createAccountClearing = (deps: Dependencies) => {
     if (changesLanguage) await userChanges.setField(sql, user.id, 'language', language)
     const clearedCodes = await clearCodes(sql, user.id, clearing.totp)
     const hadPasskeys = (await passkeys.removeSome(sql, user.id, clearing.passkeys)) > 0
-    if (identities.length > 0) await identityLinks.undoLinks(sql, user.id, identities)
+    if (identities.length > 0) await identityLinks.unlinkAndRemember(sql, user.id, identities)
     await userChanges.takeBack(sql, user.id, passwordHash)
     const changesPassword = user.passwordHash !== undefined || passwordHash !== undefined
     const clearedPasskeys = hadPasskeys ? (['passkey'] as const) : []

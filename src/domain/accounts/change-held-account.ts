@@ -57,7 +57,7 @@ export const createChangeHeldAccount = ({ users, sessions, applyConsequences, to
     const { caller, client } = account
     const rows = kinds.map(consequencesOf)
     if (!caller || !rows.some(({ thisSession }) => thisSession === 'new tokens')) return undefined
-    const withdrawn = rows.flatMap(({ withdraws }) => withdraws)
+    const withdrawn = rows.flatMap(({ withdrawsProofs }) => withdrawsProofs)
     const change = { withdrawn, ...(proven && { proven }) }
     const issued = await sessions.replaceTokens(sql, caller, user, client, change)
     if (!issued) throw new Error('A session has ended although its row is locked')

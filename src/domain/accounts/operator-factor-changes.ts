@@ -10,7 +10,7 @@ import type { ChangedFactor } from './change-details.js'
 type Dependencies = {
   accountChanges: Pick<AccountChanges, 'byOperator'>
   userChanges: Pick<UserChanges, 'expirePassword'>
-  identityLinks: Pick<IdentityLinks, 'identitiesOf' | 'undoLinks'>
+  identityLinks: Pick<IdentityLinks, 'identitiesOf' | 'unlinkAndRemember'>
   factors: Pick<Factors, 'remove'>
   passkeys: Pick<PasskeyRecords, 'removeAll'>
   providerName: (provider: ProviderId) => string
@@ -61,7 +61,7 @@ export const createOperatorFactorChanges = (deps: Dependencies) => {
         )
         if (linkedIdentities.length === 0) return refuse('not_linked')
         const identities = linkedIdentities.map(({ subject }) => ({ provider, subject }))
-        await identityLinks.undoLinks(sql, id, identities)
+        await identityLinks.unlinkAndRemember(sql, id, identities)
         return {
           changes: { provider_unlinked: { mail: { providerName: providerName(provider) }, event: { provider } } },
         }

@@ -13,8 +13,8 @@ export type Administrator = {
   username: string
   role: AdminRole
   proof: Proof
-  /** This session was used as an administrator before. */
-  hasBegun: boolean
+  /** Whether this session was used as an administrator before. */
+  isSessionMarked: boolean
 }
 
 /** ADMIN_GROUP and SUPPORT_GROUP. Without ADMIN_GROUP, no user is an administrator or support. */
@@ -56,7 +56,7 @@ export const createAdministrators = (options: Options) => {
       const [row] = await store.selectAdministrator(database, caller, groupNames, liveNow())
       if (!row || adminGroup === undefined) return undefined
       const role = row.groups.includes(adminGroup) ? 'admin' : 'support'
-      return { username: row.username, role, proof: proofOf(row), hasBegun: row.administers_since !== null }
+      return { username: row.username, role, proof: proofOf(row), isSessionMarked: row.administers_since !== null }
     },
 
     /** False if the session was used as an administrator before. */
@@ -64,8 +64,8 @@ export const createAdministrators = (options: Options) => {
       (await store.markSession(sql, sessionId, clock.now())).length > 0,
 
     /**
-     * Rolls the change back unless the actor is a program or still an administrator. Changes by administrators wait for each other after
-     * this call: of two who disable each other, the second is no administrator any more.
+     * Rolls the change back unless the actor is a program or still an administrator, and may change the account `aboutUserId`. Changes by
+     * administrators wait for each other after this call: of two who disable each other, the second is no administrator any more.
      */
     holdActor: async (sql: Transaction, actor: Actor, aboutUserId: string | undefined) => {
       const { protectedGroups } = actor

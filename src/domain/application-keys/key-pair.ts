@@ -15,7 +15,7 @@ export type PublishedKey = { kid: string; alg: ApplicationAlgorithm; use: 'sig' 
   | { kty: 'EC'; crv: string; x: string; y: string }
 )
 
-/** The private key as it is stored, in the PKCS#8 form, and what is computed from it. */
+/** `privateKey` is a text in the PKCS#8 form. The rest is computed from it. */
 export type KeyPair = {
   id: string
   algorithm: ApplicationAlgorithm

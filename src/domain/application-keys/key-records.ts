@@ -19,12 +19,12 @@ export const applicationKeySchedule = createSchedule({
 })
 
 /**
- * How long a public key is kept after the next key signs, for ID tokens that come back as a hint: as long as a session lasts by default
- * (SESSION_MAX_AGE). The ID token of a longer session is no hint any more, so logout asks the user first.
+ * How long a public key is kept after the next key signs, for ID tokens that come back as a hint (`id_token_hint`): as long as a session
+ * lasts by default (SESSION_MAX_AGE). The ID token of a longer session is not accepted as a hint any more, so logout asks the user first.
  */
 export const hintKeyLifetime = 365 * days
 
-/** A key without `pair` is retired, or sealed with a key that this process does not have. A key without `publicKey` verifies nothing. */
+/** Without `pair`, the key is retired, or sealed with a SEALING_KEY that this process does not have. Without `publicKey`, it verifies nothing. */
 export type ApplicationKey = {
   id: string
   algorithm: ApplicationAlgorithm
@@ -42,8 +42,8 @@ export type ApplicationKeySet = { now: number; keys: ApplicationKey[]; usedAlgor
 export const isUnopened = ({ isRetired, pair }: ApplicationKey) => !isRetired && !pair
 
 /**
- * Whether the key is retired, and its public key was not sealed by this service, or not for this row. Tokens that it has signed are no
- * hints.
+ * Whether the key is retired, and its public key was not sealed by this service, or not for this row. Tokens that it has signed are not
+ * accepted as hints.
  */
 export const isUnreadable = ({ isRetired, publicKey }: ApplicationKey) => isRetired && !publicKey
 

@@ -31,7 +31,7 @@ type Dependencies = {
 
 type Loaded = { set: ApplicationKeySet; byHeader: ReadonlyMap<string, KeyObject>; readAt: number; offset: number }
 
-/** The public keys by the headers of ID tokens only: a logout token is no hint. */
+/** The public keys, by the headers of ID tokens only: a logout token is not accepted as a hint. */
 const publicKeysByHeader = ({ keys }: ApplicationKeySet) =>
   new Map(keys.flatMap((key) => (key.publicKey ? [[headerFor(key, 'JWT'), key.publicKey]] : [])))
 
@@ -74,7 +74,7 @@ const createLoading = (
 ) => {
   const inOwnContext = createDetachedContext('application keys')
   let loading: Promise<void> = Promise.resolve()
-  const isReported = { unopened: false, unreadable: false }
+  const reportedFaults = { unopened: false, unreadable: false }
 
   const read = async () => {
     const readAt = performance.now()
@@ -83,9 +83,9 @@ const createLoading = (
   }
 
   /** Logs a fault once, and again only after it was over. */
-  const report = (fault: keyof typeof isReported, keys: readonly { id: string }[]) => {
-    if (keys.length > 0 && !isReported[fault]) log.error({ keys: keys.map(({ id }) => id) }, messages[fault])
-    isReported[fault] = keys.length > 0
+  const report = (fault: keyof typeof reportedFaults, keys: readonly { id: string }[]) => {
+    if (keys.length > 0 && !reportedFaults[fault]) log.error({ keys: keys.map(({ id }) => id) }, messages[fault])
+    reportedFaults[fault] = keys.length > 0
   }
 
   const loadNow = async () => {
@@ -169,5 +169,5 @@ const messages = {
   failing: 'the keys of ID tokens cannot be read: going on with those that are known',
   recovered: 'the keys of ID tokens are read again',
   unopened: 'a key of ID tokens cannot be opened: SEALING_KEY must be the same at every instance',
-  unreadable: 'a retired key of ID tokens cannot be read, and counts for nothing: SEALING_KEY has sealed no such key',
+  unreadable: 'a retired key of ID tokens is ignored: it was not sealed with this SEALING_KEY, or was changed since',
 }

@@ -23,12 +23,12 @@ const privateUseScheme = /^[a-z][a-z\d+-]*(?:\.[a-z\d+-]+)+:\//
 const nativeLoopback = /^http:\/\/(?:127\.0\.0\.1|\[::1\])(?=[:/?]|$)/
 const webAddress = /^https?:\/\/[^/?]/
 
-type Rules = { kind: ApplicationKind; production: boolean }
+type AddressContext = { kind: ApplicationKind; production: boolean }
 
 const isSecureOrLocal = (text: string, { protocol, hostname }: URL, production: boolean) =>
   webAddress.test(text) && (protocol === 'https:' || (!production && isLoopback(hostname)))
 
-const schemeFault = (text: string, url: URL, { kind, production }: Rules): AddressFault | undefined => {
+const schemeFault = (text: string, url: URL, { kind, production }: AddressContext): AddressFault | undefined => {
   if (kind === 'native') return nativeLoopback.test(text) || privateUseScheme.test(text) ? undefined : 'not_native'
   return isSecureOrLocal(text, url, production) ? undefined : 'not_https'
 }
@@ -37,7 +37,7 @@ const schemeFault = (text: string, url: URL, { kind, production }: Rules): Addre
  * Why the application may not register the address; undefined if it may. Only registered addresses get codes and are redirected to after a
  * logout.
  */
-export const addressFault = (text: string, rules: Rules): AddressFault | undefined => {
+export const addressFault = (text: string, context: AddressContext): AddressFault | undefined => {
   if (text.length > maxLength) return 'too_long'
   if (!allowedCharacters.test(text)) return 'forbidden_character'
   if (text.includes('*')) return 'wildcard'
@@ -45,7 +45,7 @@ export const addressFault = (text: string, rules: Rules): AddressFault | undefin
   if (!URL.canParse(text)) return 'not_an_address'
   const url = new URL(text)
   if (url.username !== '' || url.password !== '' || /^[^/]*\/\/[^/?]*@/.test(text)) return 'userinfo'
-  return schemeFault(text, url, rules)
+  return schemeFault(text, url, context)
 }
 
 /** The fault of the address for logout notices, which this service sends whatever the kind of the application. */
@@ -81,7 +81,7 @@ export const isOnOwnHost = (address: string, ownUrl: string) => {
   return !isLoopback(hostname) && URL.canParse(address) && new URL(address).hostname === hostname
 }
 export const ownHostWarning =
-  'is on the host of Latchkey itself: the application gets its cookies, and one may overwrite those of the other. Use another host'
+  "is on the host of Latchkey itself: the application gets Latchkey's cookies, and each may overwrite those of the other. Use another host"
 
 /** The URL where users start again if the operator names no other: the origin of the first address, or its private-use scheme. */
 export const defaultHome = ([first = '']: readonly string[]) => {

@@ -10,8 +10,8 @@ import { quoted } from './quoted.js'
 import { createUnwrittenErrors, type NotedSentence } from './unwritten-errors.js'
 
 /**
- * The kinds of errors, and how many different errors of each kind are kept for an application: 20 in all. Anybody can cause errors of
- * addresses, requests and clients, so each kind has its own number, and these kinds cannot crowd out the others.
+ * The kinds of errors, and how many different errors of each kind are kept for an application: 20 in all, besides `normal_end`. Anybody can
+ * cause errors of addresses, requests and clients, so each kind has its own number, and these kinds cannot crowd out the others.
  */
 const maxErrors = {
   redirect_address: 3,
@@ -33,7 +33,7 @@ const unloggedKinds: readonly ErrorKind[] = ['logout_notice', 'logout_refused', 
 
 const writeInterval = 1 * minutes
 /** How often the service looks for waiting errors that are due. */
-const interval = 10 * seconds
+const checkInterval = 10 * seconds
 
 export type ApplicationErrors = ReturnType<typeof createApplicationErrors>
 
@@ -78,7 +78,7 @@ const createWriter = ({ database, clock, log }: Dependencies) => {
     for (const queue of queues.values()) await write(queue, queue.errors.takeDue(clock.now()))
   }
   const onFailure = (reason: string) => log.warn({ reason }, 'errors of applications could not be written')
-  const rounds = createRounds({ run: writeDue, interval, onFailure })
+  const rounds = createRounds({ run: writeDue, interval: checkInterval, onFailure })
 
   return {
     start: rounds.start,

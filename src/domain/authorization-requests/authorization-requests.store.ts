@@ -12,8 +12,8 @@ const columns = selectList<RequestRow>({ application_id: true, parameters: true,
 
 /** A request that waits for its user, in the browser that began it. Uses parameters 1 to 3. */
 const isOpen = `hash = $1 and browser_hash = $2 and used_at is null and expires_at > ${databaseNow('$3')}`
-export type OpenRequestKey = { hash: Uint8Array; browser: Uint8Array; clockOffset: number }
-const keyValues = ({ hash, browser, clockOffset }: OpenRequestKey) => [hash, browser, clockOffset]
+export type OpenRequestKey = { hash: Uint8Array; browserHash: Uint8Array; clockOffset: number }
+const keyValues = ({ hash, browserHash, clockOffset }: OpenRequestKey) => [hash, browserHash, clockOffset]
 
 export const insertRequest = (
   sql: Sql,
@@ -30,12 +30,12 @@ export const insertRequest = (
 export const selectMoment = (sql: Sql, clockOffset: number) =>
   sql.query<{ moment: Date }>(`select ${databaseMoment('$1')} as moment`, [clockOffset])
 
-export const deleteSurplus = (sql: Sql, browser: Uint8Array, maxOpen: number) =>
+export const deleteSurplus = (sql: Sql, browserHash: Uint8Array, maxOpen: number) =>
   sql.query(
     `delete from authorization_requests where hash in (
        select hash from authorization_requests where browser_hash = $1 and used_at is null
        order by expires_at desc, hash offset $2)`,
-    [browser, maxOpen],
+    [browserHash, maxOpen],
   )
 
 export const selectOpen = (sql: Sql, request: OpenRequestKey) =>

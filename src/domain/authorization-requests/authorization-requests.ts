@@ -16,14 +16,14 @@ type StoredParameters = Omit<CheckedRequest, 'hint'> & { redirectAddress: string
 export type AuthorizationRequest = StoredParameters & {
   id: string
   applicationId: string
-  /** The user whom the request belongs to, from the first proof or consent on. */
-  userId: string | undefined
+  /** The user whom the request belongs to, from the first proof or consent on. `user` is the only one whom the application accepts. */
+  assignedUserId: string | undefined
   createdAt: Date
   /** False for a request that is answered at once. */
   isStored: boolean
 }
 
-/** A request is known by its id only in the browser that began it. */
+/** A request is found by its id only in the browser that began it. `browser` is the value of that browser's cookie. */
 export type RequestKey = { id: string; browser: string }
 
 export type AuthorizationRequests = ReturnType<typeof createAuthorizationRequests>
@@ -31,7 +31,7 @@ export type AuthorizationRequests = ReturnType<typeof createAuthorizationRequest
 export const createAuthorizationRequests = ({ database, clock }: { database: Database; clock: Clock }) => {
   const storeKeyOf = ({ id, browser }: RequestKey): store.OpenRequestKey => ({
     hash: fingerprint(id),
-    browser: fingerprint(browser),
+    browserHash: fingerprint(browser),
     clockOffset: clock.offset(),
   })
 
@@ -47,29 +47,34 @@ export const createAuthorizationRequests = ({ database, clock }: { database: Dat
       const lifetime = authorizationRequestLifetime
       const [stored] = await store.insertRequest(database, { ...key, applicationId, parameters, lifetime })
       if (!stored) throw new Error('A request was not stored')
-      await store.deleteSurplus(database, key.browser, maxOpen)
-      return { ...parameters, id, applicationId, userId: undefined, createdAt: stored.created_at, isStored: true }
+      await store.deleteSurplus(database, key.browserHash, maxOpen)
+      return {
+        ...parameters,
+        id,
+        applicationId,
+        assignedUserId: undefined,
+        createdAt: stored.created_at,
+        isStored: true,
+      }
     },
 
     /** A request that asks its user nothing (`prompt=none`) is answered at once: it needs no row. */
     beginSilently: async (applicationId: string, parameters: StoredParameters): Promise<AuthorizationRequest> => {
       const [now] = await store.selectMoment(database, clock.offset())
       if (!now) throw new Error('The database gave no row for a statement that always has one')
-      return { ...parameters, id: '', applicationId, userId: undefined, createdAt: now.moment, isStored: false }
+      return { ...parameters, id: '', applicationId, assignedUserId: undefined, createdAt: now.moment, isStored: false }
     },
 
     /** Undefined if the request was used, has expired or belongs to another browser. */
     find: async (key: RequestKey): Promise<AuthorizationRequest | undefined> => {
       const [row] = await store.selectOpen(database, storeKeyOf(key))
       if (!row) return undefined
-      const { application_id: applicationId, user_id: userId, created_at: createdAt } = row
-      const { id } = key
       return {
         ...(row.parameters as StoredParameters),
-        id,
-        applicationId,
-        userId: userId ?? undefined,
-        createdAt,
+        id: key.id,
+        applicationId: row.application_id,
+        assignedUserId: row.user_id ?? undefined,
+        createdAt: row.created_at,
         isStored: true,
       }
     },

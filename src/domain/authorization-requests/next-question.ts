@@ -12,7 +12,10 @@ export type SignedInUser = {
   id: string
   username: string
   groups: readonly string[]
-  /** The proofs of this session. `moment` is by the database's clock, because another instance may have stored the request. */
+  /**
+   * The proofs of this session. `moment` is by the database's clock, because it is compared with the moment at which the request was stored,
+   * perhaps by another instance.
+   */
   proof: Proof & { moment: Date }
   /** The methods that the account can prove with. */
   methods: readonly ProofMethod[]
@@ -23,7 +26,7 @@ export type SignedInUser = {
 /** The demands of a request by an application, or by a device of the application. */
 export type RequestDemands = Pick<
   AuthorizationRequest,
-  'createdAt' | 'maxAge' | 'prompts' | 'acr' | 'prefersTwoFactors' | 'user' | 'userId' | 'scopes' | 'claims'
+  'createdAt' | 'maxAge' | 'prompts' | 'acr' | 'prefersTwoFactors' | 'user' | 'assignedUserId' | 'scopes' | 'claims'
 >
 
 type ApplicationRequest = { application: Application; request: RequestDemands }
@@ -41,7 +44,7 @@ const maxAgeOf = ({ application, request }: Situation) => {
 }
 
 /** The age is measured at the moment at which the request was stored: the time that the user takes to answer does not count. */
-const isTooOld = (situation: Situation) => {
+const needsFreshProof = (situation: Situation) => {
   const { request, user } = situation
   if (hasProvenSince(situation)) return false
   const limit = maxAgeOf(situation)
@@ -49,19 +52,19 @@ const isTooOld = (situation: Situation) => {
   return request.prompts.includes('login') || (limit !== undefined && age > limit)
 }
 
-const needsTwoFactors = ({ application, request }: Situation) => application.factors === 2 || request.acr === '2'
-const hasSecondFactor = ({ user }: Situation) => secondFactorsAmong(user.methods).length > 0
+const demandsTwoFactors = ({ application, request }: Situation) => application.factors === 2 || request.acr === '2'
+const accountHasSecondFactor = ({ user }: Situation) => secondFactorsAmong(user.methods).length > 0
 
-const lacksFactor = (situation: Situation) =>
+const needsSecondProof = (situation: Situation) =>
   factorsOf(situation.user.proof.methods) < 2 &&
-  (needsTwoFactors(situation) || (situation.request.prefersTwoFactors && hasSecondFactor(situation)))
+  (demandsTwoFactors(situation) || (situation.request.prefersTwoFactors && accountHasSecondFactor(situation)))
 
 /** Whether the request names another user: with `id_token_hint`, or by `sub` among the claims (OpenID Connect Core 1.0, 3.1.2.2). */
 export const isNotNamedUser = ({ request, user }: Situation) => request.user !== undefined && request.user !== user.id
 
 const mustChooseUser = (situation: Situation) => {
   const { request, user } = situation
-  if (request.userId !== undefined) return request.userId !== user.id
+  if (request.assignedUserId !== undefined) return request.assignedUserId !== user.id
   return request.prompts.includes('select_account') || isNotNamedUser(situation)
 }
 
@@ -88,12 +91,12 @@ const questions: readonly Question[] = [
   },
   {
     step: 'enrol',
-    isAsked: (situation) => lacksFactor(situation) && !hasSecondFactor(situation),
+    isAsked: (situation) => needsSecondProof(situation) && !accountHasSecondFactor(situation),
     errorIfSilent: 'interaction_required',
   },
   {
     step: 'prove',
-    isAsked: (situation) => lacksFactor(situation) || isTooOld(situation),
+    isAsked: (situation) => needsSecondProof(situation) || needsFreshProof(situation),
     errorIfSilent: 'interaction_required',
   },
   { step: 'consent', isAsked: lacksConsent, errorIfSilent: 'consent_required' },
@@ -102,7 +105,7 @@ const questions: readonly Question[] = [
 /** The methods that are enough for the step `prove`. Empty if only a new sign-in leads to two factors. */
 export const sufficientMethods = (situation: Situation) => {
   const { methods, proof } = situation.user
-  return lacksFactor(situation) ? reachingTwoFactors(methods, proof.methods) : methods
+  return needsSecondProof(situation) ? reachingTwoFactors(methods, proof.methods) : methods
 }
 
 /** The first step that the user must still take. */

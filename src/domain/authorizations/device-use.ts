@@ -11,7 +11,8 @@ const writeInterval = 1 * hours
 type Options = SessionLimits & { database: Database; clock: Clock }
 
 /**
- * Notes that a device was used. Its session has no browser that refreshes it, so it goes on while the application refreshes its own tokens.
+ * Notes that a device was used. No browser refreshes the session of a device, so the session goes on as long as the application refreshes
+ * its own tokens.
  */
 export const createNoteDeviceUse =
   ({ database, clock, lifetimes }: Options) =>

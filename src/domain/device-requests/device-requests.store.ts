@@ -35,7 +35,7 @@ export const insertRequest = (sql: Sql, request: NewRequest) =>
     ],
   )
 
-type OpenRow = {
+type DecidableRow = {
   id: string
   application_id: string
   scopes: string[]
@@ -44,7 +44,7 @@ type OpenRow = {
   created_at: Date
   is_approved: boolean
 }
-const openColumns = selectList<OpenRow>({
+const decidableColumns = selectList<DecidableRow>({
   id: true,
   application_id: true,
   scopes: true,
@@ -69,7 +69,7 @@ const isDecidable = `user_hash = $1 and expires_at > ${databaseMoment('$2')}
   and (answer is null or (${isUnusedApproval} and user_id = $3))`
 
 export const selectDecidable = (sql: Sql, userCodeHash: Uint8Array, userId: string, clockOffset: number) =>
-  sql.query<OpenRow>(`select ${openColumns} from device_requests where ${isDecidable}`, [
+  sql.query<DecidableRow>(`select ${decidableColumns} from device_requests where ${isDecidable}`, [
     userCodeHash,
     clockOffset,
     userId,

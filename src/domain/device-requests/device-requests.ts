@@ -83,7 +83,7 @@ export type DeviceRequests = ReturnType<typeof createDeviceRequests>
 export const createDeviceRequests = ({ database, clock }: Dependencies) => ({
   begin: createBegin({ database, clock }),
 
-  /** Undefined if this user can decide about no request with this code. */
+  /** Undefined if there is no request with this code that the user can decide about. */
   find: async (userCode: string, userId: string): Promise<DeviceRequest | undefined> => {
     const [row] = await store.selectDecidable(database, fingerprint(userCode), userId, clock.offset())
     return (

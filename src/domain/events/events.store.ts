@@ -111,7 +111,7 @@ export const selectSignIn = (sql: Sql, userId: string, since: string, { ip, user
     [userId, since, ip, userAgent],
   )
 
-/** Attempts with a name from before there was an account have only its mark, which is deleted. */
+/** An attempt from before the account existed has no user, only the mark of the typed name. The mark is deleted here. */
 export const forgetNames = (sql: Sql, nameMarks: readonly string[]) =>
   sql.query('update events set name_mark = null where name_mark = any($1::text[])', [nameMarks])
 
@@ -174,8 +174,8 @@ export const selectAbout = (sql: Sql, span: Span, who: { userId: string | null; 
   )
 
 /**
- * The table has a partition for each month. Without one, events go to the partition for no month. The function takes a tenth of a second in
- * a new embedded database, so it is not called if the next month has its partition.
+ * The table has a partition for each month, and a default partition for events of other months. `make_event_months` takes a tenth of a second
+ * in a new embedded database, so it is not called if the next month has its partition.
  */
 export const makeMonths = (sql: Sql) =>
   sql.query<{ made: number }>(

@@ -17,7 +17,7 @@ type BaseEvent = {
   provider?: ProviderId
   reason?: string
   /** How the user signed in, if a session began with this event. */
-  sessionBegan?: SignInLabel
+  sessionBeganBy?: SignInLabel
   triedBy?: SignInLabel
 }
 

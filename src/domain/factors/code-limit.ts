@@ -15,7 +15,7 @@ export type CodeLimit = ReturnType<typeof createCodeLimit>
 
 /**
  * Limits the wrong codes of an account, from all clients together. Known devices have their own limit, so that guesses of others do not
- * make their user wait. When it is used up, they count as unknown. Passwords are counted elsewhere.
+ * make their user wait. A device whose limit is used up counts as unknown. Passwords are counted elsewhere.
  */
 export const createCodeLimit = ({ database, cache, clock }: { database: Database; cache: Cache; clock: Clock }) => ({
   /** Counts the code as wrong until `giveBack`, so that parallel requests can try no more codes than requests one after another. */
@@ -25,8 +25,8 @@ export const createCodeLimit = ({ database, cache, clock }: { database: Database
       const { granted, window } = await cache.reserve(key, limiters.device_codes.limit)
       if (granted) return { at: 'device', key, window } satisfies CodeReservation
     }
-    const [granted] = await store.reserve(database, userId, clock.offset())
-    if (granted) return { at: 'account' } satisfies CodeReservation
+    const [countedRow] = await store.reserve(database, userId, clock.offset())
+    if (countedRow) return { at: 'account' } satisfies CodeReservation
     const [row] = await store.selectWait(database, userId, clock.offset())
     return refuse('too_many_codes', { retryAfter: Math.max(1, Math.ceil(row?.seconds ?? 1)) })
   },
@@ -34,7 +34,7 @@ export const createCodeLimit = ({ database, cache, clock }: { database: Database
     if (reservation.at === 'device') await cache.refund(reservation.key, reservation.window)
     else await store.giveBack(database, userId)
   },
-  /** Counts a wrong code. Returns whether the owner has to be told, and whether the account must wait from now on. */
+  /** Counts the wrong codes of a day. Returns whether the owner has to be told, and whether the account must wait from now on. */
   noteWrong: async (userId: string, isTotp: boolean) => {
     const [row] = await store.noteWrong(database, userId, clock.offset(), isTotp)
     return { shouldTellOwner: row?.wrong === wrongBeforeMail, mustWait: isTotp && row?.waits === true }

@@ -2,13 +2,13 @@ import type { Sql } from '../../platform/database/database.js'
 import { databaseMoment, databaseNow, milliseconds } from '../../platform/database/database-now.js'
 import { selectList } from '../../platform/database/select-list.js'
 
-export type TotpRow = { secret: string; created_at: Date; seconds: number }
+export type TotpRow = { secret: string; created_at: Date; now_seconds: number }
 
 /** The time by the database's clock, in seconds since 1970. */
-const currentSeconds = (offset: string) => `extract(epoch from ${databaseNow(offset)})::float8 as seconds`
+const nowSeconds = (offset: string) => `extract(epoch from ${databaseNow(offset)})::float8 as now_seconds`
 
 export const selectTotp = (sql: Sql, userId: string, clockOffset: number) =>
-  sql.query<TotpRow>(`select secret, created_at, ${currentSeconds('$2')} from totp_secrets where user_id = $1`, [
+  sql.query<TotpRow>(`select secret, created_at, ${nowSeconds('$2')} from totp_secrets where user_id = $1`, [
     userId,
     clockOffset,
   ])
@@ -54,8 +54,8 @@ export const selectPending = (
   sql: Sql,
   { userId, sessionId, now, clockOffset }: { userId: string; sessionId: string; now: Date; clockOffset: number },
 ) =>
-  sql.query<{ secret: string; seconds: number }>(
-    `select secret, ${currentSeconds('$4')} from pending_totp_secrets
+  sql.query<{ secret: string; now_seconds: number }>(
+    `select secret, ${nowSeconds('$4')} from pending_totp_secrets
      where user_id = $1 and session_id = $2 and expires_at > $3`,
     [userId, sessionId, now, clockOffset],
   )

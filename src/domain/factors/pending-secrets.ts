@@ -44,7 +44,7 @@ export const createPendingSecrets = ({ database, clock, sealedValues, productNam
       const [row] = await store.selectPending(sql, request)
       const secret = row && open(userId, row.secret)
       if (!row || secret === undefined) return refuse('no_totp_begun')
-      const step = typedCode?.method === 'otp' ? stepOf(secret, typedCode.code, row.seconds) : undefined
+      const step = typedCode?.method === 'otp' ? stepOf(secret, typedCode.code, row.now_seconds) : undefined
       if (step === undefined) return refuse('wrong_second_factor')
       await store.deletePending(sql, userId)
       return { secret, step }

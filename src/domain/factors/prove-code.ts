@@ -83,7 +83,7 @@ export const createProveCode = (deps: Dependencies) => {
       onProof('otp', 'limited')
       return reservation
     }
-    const step = await totpSecrets.stepOf(userId, code)
+    const step = await totpSecrets.matchingStep(userId, code)
     if (step === undefined) return refuseWrong(attempt, 'otp')
     const accept = (sql: Transaction) => totpSecrets.useStep(sql, userId, step)
     const result = await inTransaction(userId, 'otp', accept, work)

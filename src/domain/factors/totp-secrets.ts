@@ -48,9 +48,9 @@ export const createTotpSecrets = ({ database, clock, sealedValues, pendingSecret
     },
 
     /** The time step of a code. Undefined if the code is wrong. */
-    stepOf: async (userId: string, code: string) => {
+    matchingStep: async (userId: string, code: string) => {
       const row = await find(userId)
-      return row && stepOf(assertOpened(secrets.open(userId, row.secret)), code, row.seconds)
+      return row && stepOf(assertOpened(secrets.open(userId, row.secret)), code, row.now_seconds)
     },
     /** False if a code of this step, or of a later step, was used before. */
     useStep: async (sql: Transaction, userId: string, step: number) =>

@@ -55,8 +55,8 @@ export const createIdTokens = ({ applicationKeys, clock, issuer }: Dependencies)
   },
 
   /**
-   * The application, user and session that an `id_token_hint` names. The token may have expired long ago. The caller compares whose session
-   * `sid` is.
+   * The application, user and session that an `id_token_hint` names. The token may have expired long ago. The caller must check whose
+   * session `sid` is.
    */
   readHint: async (token: string) => {
     const claims = await applicationKeys.readSigned(token)

@@ -14,7 +14,7 @@ export type Subject = {
   fields: FieldValues
 }
 
-/** What the tokens of a code say besides the user, as it was when the code was made. */
+/** What tokens say besides the facts about the user. It is fixed when the code is made that the tokens are exchanged for. */
 export type TokenContent = {
   nonce?: string
   /** When the user last proved who they are, in seconds. Never 0. */

@@ -40,23 +40,23 @@ type Dependencies = {
 /** Decides who may have an account, by the gate of registration or by an invitation. */
 const createAdmission = ({ clock, gate, groups }: Dependencies) => ({
   /**
-   * Creates an account for a proven address if the gate or an invitation of that address allows it. The invitation is used up with it, even
-   * if the gate is open, and the account gets its groups. `openAt`: a time at which the invitation must have been open. `tokenHash`: the
-   * link that the invitation must have, if it is known.
+   * Creates an account for a proven address if the gate or an invitation of that address allows it. The account uses the invitation up, even
+   * if the gate is open, and gets the groups of the invitation. `openAt`: a time at which the invitation must have been open. `tokenHash`:
+   * the hash of the link that the invitation must have. Null if any link will do.
    */
   admit: async <Created extends { id: string } | Refused | undefined>(
     sql: Transaction,
     { email, openAt = clock.now(), tokenHash = null }: { email: Email; openAt?: Date; tokenHash?: Uint8Array | null },
     create: () => Promise<Created>,
-  ): Promise<{ created: Created; invited: boolean } | Refused<GateRefusal>> => {
+  ): Promise<{ created: Created; usedInvitation: boolean } | Refused<GateRefusal>> => {
     const [invitation] = await store.lockByEmail(sql, email.key, openAt, tokenHash)
     const refusal = invitation ? undefined : gate.refusalFor(email)
     if (refusal) return refusal
     const created = await create()
-    if (!invitation || !created || !('id' in created)) return { created, invited: false }
+    if (!invitation || !created || !('id' in created)) return { created, usedInvitation: false }
     await store.remove(sql, email.key)
     await groups.giveTo(sql, created.id, invitation.groups, invitation.created_at)
-    return { created, invited: true }
+    return { created, usedInvitation: true }
   },
 
   /** The refusal if a new account cannot have this address even after a proof. Undefined if the gate or an invitation allows it. */

@@ -23,7 +23,7 @@ export type KnownDevices = ReturnType<typeof createKnownDevices>
 
 /**
  * Browsers that have been signed in to an account before. Nothing is stored: the browser has a nonce for each account, and a MAC over
- * account and nonce. It proves nothing about the user. Failures in such a browser are counted by its nonce, so that guesses of others do
+ * account and nonce. This proves nothing about the user. Failures in such a browser are counted by its nonce, so that guesses of others do
  * not stop its user.
  */
 export const createKnownDevices = ({ keys, clock }: { keys: readonly Buffer[]; clock: Clock }) => {

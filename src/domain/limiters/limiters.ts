@@ -16,14 +16,14 @@ type CounterSubject =
   | 'authorization'
 
 export type LimiterRow = {
-  counts: readonly CounterSubject[]
+  countsBy: readonly CounterSubject[]
   /** The name of the setting that has the limit, or the limit itself. */
   limit: `${string}_LIMIT` | { readonly maximum: number; readonly window: number }
   /**
    * Whether a refusal is recorded as an event, because it can prevent a sign-in or a mail. Other refusals are only in the log and the
    * metrics.
    */
-  isEvent: boolean
+  refusalIsEvent: boolean
   /** A description of what is counted, for docs/api.md. */
   about: string
 }
@@ -31,182 +31,183 @@ export type LimiterRow = {
 /** Every limiter. The hooks of routes, the labels of metrics, `latchkey limits clear` and docs/api.md are made from this table. */
 export const limiters = {
   login: {
-    counts: ['network', 'device'],
+    countsBy: ['network', 'device'],
     limit: 'LOGIN_LIMIT',
-    isEvent: true,
+    refusalIsEvent: true,
     about:
       'failed sign-ins, password changes, step-ups and email changes with a password, by client network; with `LOGIN_LIMIT_KNOWN_DEVICES=own` by each known device',
   },
   account: {
-    counts: ['name'],
+    countsBy: ['name'],
     limit: 'ACCOUNT_LIMIT',
-    isEvent: true,
+    refusalIsEvent: true,
     about: 'the same, by the name that was typed, from unknown devices',
   },
   device: {
-    counts: ['device'],
+    countsBy: ['device'],
     limit: { maximum: 10, window: 1 * hours },
-    isEvent: false,
-    about: 'the same, by known device; above that it counts as unknown',
+    refusalIsEvent: false,
+    about: 'the same, by known device; above that the device countsBy as unknown',
   },
   known: {
-    counts: ['user'],
+    countsBy: ['user'],
     limit: { maximum: 50, window: 1 * hours },
-    isEvent: false,
+    refusalIsEvent: false,
     about: 'the same, of all known devices of an account together; above that they count as unknown',
   },
   sign_ins: {
-    counts: ['user'],
+    countsBy: ['user'],
     limit: 'SIGN_IN_LIMIT',
-    isEvent: true,
-    about: 'sign-ins with the right password, by account, of all new devices together. A new password starts it anew',
+    refusalIsEvent: true,
+    about: 'sign-ins with the right password, by account, of all new devices together. A new password starts the count anew',
   },
   known_sign_ins: {
-    counts: ['device'],
+    countsBy: ['device'],
     limit: 'SIGN_IN_LIMIT',
-    isEvent: true,
+    refusalIsEvent: true,
     about: 'the same, by known device',
   },
   network_sign_ins: {
-    counts: ['network'],
+    countsBy: ['network'],
     limit: 'NETWORK_SIGN_IN_LIMIT',
-    isEvent: true,
+    refusalIsEvent: true,
     about: 'the same, by client network, of all accounts; with `LOGIN_LIMIT_KNOWN_DEVICES=own` not for known devices',
   },
   network_mails: {
-    counts: ['connection'],
+    countsBy: ['connection'],
     limit: 'NETWORK_MAIL_LIMIT',
-    isEvent: true,
+    refusalIsEvent: true,
     about:
       'mails to addresses that the client has not proven, by IPv4 address or IPv6 /56. Above it no mail is sent, and the answers are the same',
   },
   general: {
-    counts: ['network', 'session'],
+    countsBy: ['network', 'session'],
     limit: 'GENERAL_LIMIT',
-    isEvent: false,
+    refusalIsEvent: false,
     about: 'requests: by session where access is needed, else by client network',
   },
   session: {
-    counts: ['network', 'session'],
+    countsBy: ['network', 'session'],
     limit: 'GENERAL_LIMIT',
-    isEvent: false,
+    refusalIsEvent: false,
     about: 'refreshes, and rotations by the access check, by session, else by client network',
   },
   logout: {
-    counts: ['network', 'session'],
+    countsBy: ['network', 'session'],
     limit: 'GENERAL_LIMIT',
-    isEvent: false,
+    refusalIsEvent: false,
     about: 'logout and logout-all, by session, else by client network',
   },
   sensitive: {
-    counts: ['network'],
+    countsBy: ['network'],
     limit: 'SENSITIVE_LIMIT',
-    isEvent: true,
+    refusalIsEvent: true,
     about: 'requests for a reset mail, by client network',
   },
   confirm: {
-    counts: ['network'],
+    countsBy: ['network'],
     limit: 'LOGIN_LIMIT',
-    isEvent: true,
+    refusalIsEvent: true,
     about: 'failed tries to confirm a reset, to undo a change or to sign in by mail, by client network',
   },
   device_codes: {
-    counts: ['user'],
+    countsBy: ['user'],
     limit: { maximum: 10, window: 1 * hours },
-    isEvent: false,
+    refusalIsEvent: false,
     about:
-      'wrong codes of the second step, of all known devices of an account together; as many of all others are counted in the database',
+      'wrong codes of the second step, of all known devices of an account together; those of all other devices are counted in the database',
   },
   mailed_codes: {
-    counts: ['user'],
+    countsBy: ['user'],
     limit: { maximum: 5, window: 1 * hours },
-    isEvent: false,
+    refusalIsEvent: false,
     about: 'mails with a code, by user; begins anew after a reset of the password',
   },
   mail_sign_ins: {
-    counts: ['name', 'device'],
+    countsBy: ['name', 'device'],
     limit: { maximum: 5, window: 1 * hours },
-    isEvent: true,
+    refusalIsEvent: true,
     about:
       'mails to sign in (`MAIL_SIGN_IN`), by mailbox, all spellings of its address together; by each known device. Above it no mail is sent, and the answers are the same',
   },
   network_mail_sign_ins: {
-    counts: ['connection'],
+    countsBy: ['connection'],
     limit: { maximum: 10, window: 1 * hours },
-    isEvent: true,
+    refusalIsEvent: true,
     about: 'the same, by IPv4 address or IPv6 /56, to all mailboxes together',
   },
   account_changes: {
-    counts: ['user'],
+    countsBy: ['user'],
     limit: { maximum: 30, window: 1 * hours },
-    isEvent: false,
+    refusalIsEvent: false,
     about: 'changes by sessions of an account that send its owner a mail. Links in mails and operators are not counted',
   },
   email_changes: {
-    counts: ['user'],
+    countsBy: ['user'],
     limit: { maximum: 10, window: 1 * hours },
-    isEvent: false,
-    about: 'new email addresses that are asked for, by user: each sends two mails',
+    refusalIsEvent: false,
+    about: 'requests to change the email address, by user: each sends two mails',
   },
   administrators: {
-    counts: ['session'],
+    countsBy: ['session'],
     limit: { maximum: 1_000, window: 15 * minutes },
-    isEvent: false,
+    refusalIsEvent: false,
     about: 'requests to the API of administrators, by session',
   },
   authorization_requests: {
-    counts: ['network', 'user'],
+    countsBy: ['network', 'user'],
     limit: { maximum: 300, window: 15 * minutes },
-    isEvent: false,
+    refusalIsEvent: false,
     about: 'new authorization requests of applications: by user if the browser is signed in, else by client network',
   },
   device_requests: {
-    counts: ['network'],
+    countsBy: ['network'],
     limit: { maximum: 100, window: 15 * minutes },
-    isEvent: false,
+    refusalIsEvent: false,
     about: 'devices without a browser that ask to sign in, by client network',
   },
   user_codes: {
-    counts: ['user'],
+    countsBy: ['user'],
     limit: { maximum: 10, window: 15 * minutes },
-    isEvent: false,
-    about: 'wrong codes of devices without a browser that are entered, by user',
+    refusalIsEvent: false,
+    about: 'wrong codes that are entered to let a device without a browser sign in, by user',
   },
   network_user_codes: {
-    counts: ['network'],
+    countsBy: ['network'],
     limit: { maximum: 30, window: 15 * minutes },
-    isEvent: false,
+    refusalIsEvent: false,
     about: 'the same, by client network, of all users',
   },
   service: {
-    counts: ['key'],
+    countsBy: ['key'],
     limit: { maximum: 600, window: 1 * minutes },
-    isEvent: false,
-    about: 'requests with a service key, by key, but for those of the next two',
+    refusalIsEvent: false,
+    about: 'requests with a service key, by key, except those that `service_revocations` and `service_tokens` count',
   },
   service_revocations: {
-    counts: ['key'],
+    countsBy: ['key'],
     limit: { maximum: 600, window: 1 * minutes },
-    isEvent: false,
-    about: 'reads of the list of ended sessions, by key: nothing else that a program asks delays it',
+    refusalIsEvent: false,
+    about: 'reads of the list of ended sessions, by key. Other requests of the program do not count here',
   },
   service_tokens: {
-    counts: ['key'],
+    countsBy: ['key'],
     limit: { maximum: 60_000, window: 1 * minutes },
-    isEvent: false,
-    about: 'checks of the tokens of applications, by key. Anyone can make a program ask, by sending it random tokens',
+    refusalIsEvent: false,
+    about:
+      'checks of the tokens of applications, by key. The limit is high because anyone can make a program ask, by sending it random tokens',
   },
   application: {
-    counts: ['application'],
+    countsBy: ['application'],
     limit: { maximum: 600, window: 1 * minutes },
-    isEvent: false,
+    refusalIsEvent: false,
     about:
       'requests of an application for tokens, and to revoke them, by application; without a secret by application and client network',
   },
   userinfo: {
-    counts: ['authorization'],
+    countsBy: ['authorization'],
     limit: { maximum: 60, window: 1 * minutes },
-    isEvent: false,
+    refusalIsEvent: false,
     about: 'requests of an application about its user, by session and application',
   },
 } as const satisfies Record<string, LimiterRow>
@@ -219,7 +220,7 @@ export const limiterNames = Object.keys(limiters) as LimiterName[]
 
 /** The limiters that count by this subject. */
 export const limitersOf = (subject: CounterSubject) =>
-  limiterNames.filter((name) => (limiters[name].counts as readonly CounterSubject[]).includes(subject))
+  limiterNames.filter((name) => (limiters[name].countsBy as readonly CounterSubject[]).includes(subject))
 
 /** The subject of a user in the keys of limiters. */
 export const userSubject = (userId: string) => `user:${userId}`

@@ -19,7 +19,7 @@ const noticePauses = [5 * seconds, 30 * seconds, 2 * minutes, 5 * minutes, 10 * 
 /** The pauses of all notices to one application after failures in a row. So a server that is down is not tried for each notice. */
 const applicationPauses = [5 * seconds, 15 * seconds, 30 * seconds, 1 * minutes]
 const retryPeriod = 1 * days
-/** How soon a notice is found that this process was not told of: another program has written it, or its pause is over. */
+/** How often this process looks for notices that it was not told of: another program has written them, or their pause is over. */
 const interval = 1 * seconds
 
 type NoticeOutcome = 'delivered' | 'refused' | 'failed' | 'given_up'
@@ -50,7 +50,7 @@ export type SenderParts = {
 
 /** The sentences that an operator reads in the errors of the application. */
 const failureSentences: Record<OutboundFailure, string> = {
-  busy: 'has too many requests under way',
+  busy: 'was not asked, because too many requests of this service to it are under way',
   connect_timeout: 'did not accept the connection in time',
   encoded: 'sent a compressed answer',
   forbidden: 'does not use https',

@@ -10,10 +10,13 @@ export type MailSignInRow = {
 }
 
 const columns = { id: true, user_id: true, email: true, tries_left: true } as const
-/** `code_works`: the code had a try left, and has not expired. */
+/**
+ * `tries_left` is what the answers to the browser show. `code_works`: the code of the mail had one of its own tries left (`code_tries_left`),
+ * and has not expired.
+ */
 type TriedRow = MailSignInRow & { code_works: boolean }
 
-/** The database's clock decides, and also sets the expiry, so that instances whose clocks differ agree. */
+/** The database's clock decides whether a row is open, and also sets the expiry, so that instances whose clocks differ agree. */
 const isOpen = (clockOffset: string) => `expires_at > ${databaseMoment(clockOffset)}`
 /** Whether the code and the link in the mail still work. They can stop before the row expires, see `keepMail`. */
 const mailStillWorks = (clockOffset: string) =>
@@ -23,7 +26,7 @@ export const insert = (
   sql: Sql,
   mailSignIn: {
     browserHash: Uint8Array
-    addressHash: Uint8Array
+    browserEmailHash: Uint8Array
     id: string
     tokenHash: Uint8Array
     userId: string | null
@@ -49,29 +52,30 @@ export const insert = (
       mailSignIn.tries,
       mailSignIn.clockOffset,
       mailSignIn.lifetime,
-      mailSignIn.addressHash,
+      mailSignIn.browserEmailHash,
     ],
   )
 
-/** `from`: the hashes by which the row is found if it is for the same address. `to`: the hashes that replace them. */
+/** `from`: the hashes by which the row of the former mail is found if it is for the same address. `to`: the hashes that replace them. */
 type Continuation = {
-  from: { browserHash: Uint8Array; addressHash: Uint8Array }
-  to: { browserHash: Uint8Array; addressHash: Uint8Array }
+  from: { browserHash: Uint8Array; browserEmailHash: Uint8Array }
+  to: { browserHash: Uint8Array; browserEmailHash: Uint8Array }
   tries: number
   lifetime: number
   clockOffset: number
 }
 
 /**
- * Lets the former mail go on working, with the tries and the time that it has left, under the new token of its browser. The row itself gets
- * new tries and a new expiry, so that wrong codes are answered as after a new mail.
+ * Used when no new mail may be sent: lets the former mail go on working under the new token of its browser. That mail keeps its own tries
+ * and expiry (`code_tries_left`, `code_expires_at`). Those that the browser sees (`tries_left`, `expires_at`) begin anew, so that it cannot
+ * tell that no mail was sent.
  */
 export const keepMail = (sql: Sql, { from, to, tries, lifetime, clockOffset }: Continuation) =>
   sql.query(
     `update mail_sign_ins set browser_hash = $3, address_hash = $4, tries_left = $5,
        expires_at = ${databaseMoment('$6')} + ${milliseconds('$7')}
      where browser_hash = $1 and address_hash = $2 and ${mailStillWorks('$6')} returning id`,
-    [from.browserHash, from.addressHash, to.browserHash, to.addressHash, tries, clockOffset, lifetime],
+    [from.browserHash, from.browserEmailHash, to.browserHash, to.browserEmailHash, tries, clockOffset, lifetime],
   )
 
 export const deleteOfBrowser = (sql: Sql, browserHash: Uint8Array) =>

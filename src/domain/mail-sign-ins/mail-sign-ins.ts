@@ -67,10 +67,10 @@ const createMailFor = ({ users, invitations }: Dependencies) => {
   }
 }
 
-/** The hashes by which a row is found: that of the browser, and that of the address that the browser has asked for. */
+/** The hashes by which a row is found: that of the browser's token, and that of the token with the address, for the same address only. */
 const hashesOf = (browserToken: string, { key }: Email) => ({
   browserHash: fingerprint(browserToken),
-  addressHash: fingerprint(`${browserToken} ${key}`),
+  browserEmailHash: fingerprint(`${browserToken} ${key}`),
 })
 
 /**

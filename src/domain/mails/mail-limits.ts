@@ -59,8 +59,8 @@ const ceilings: Record<MailKind, { mails: number; within: number } | undefined> 
 }
 
 /**
- * Each line has kinds of which one request causes one. Which one depends on whether the address has an account. They share a limit, so that
- * a reached limit does not show which kind it was.
+ * A request causes a mail of one of the kinds in a line. Which kind depends on whether the address has an account. The kinds of a line share
+ * a limit, so that a reached limit does not show which kind it was.
  */
 const alternatives: readonly (readonly MailKind[])[] = [
   ['verify-email', 'already-registered', 'address-reserved'],
@@ -87,16 +87,16 @@ export const recipientKey = (email: string) => {
   return google === undefined ? withoutTag : `${google.replaceAll('.', '')}@gmail.com`
 }
 
-/** `countedSince`: mails before the newest of these kinds do not count. */
+/** `restartedBy`: mails before the newest of these kinds do not count. */
 export type Ceiling = {
   mails: number
   within: number
   kinds: readonly MailKind[]
-  countedSince: readonly MailKind[]
+  restartedBy: readonly MailKind[]
 }
 
 /** How many mails of a kind, and of those counted with it, one address gets. Undefined if there is no limit. */
 export const ceilingOf = (kind: MailKind): Ceiling | undefined => {
   const ceiling = ceilings[kind]
-  return ceiling && { ...ceiling, kinds: kindsCountedWith(kind), countedSince: kindsThatRestartCount[kind] ?? [] }
+  return ceiling && { ...ceiling, kinds: kindsCountedWith(kind), restartedBy: kindsThatRestartCount[kind] ?? [] }
 }

@@ -77,7 +77,7 @@ export const insert = (
       mail.recipient,
       mail.userId,
       ceiling?.kinds ?? [],
-      ceiling?.countedSince ?? [],
+      ceiling?.restartedBy ?? [],
     ],
   )
 

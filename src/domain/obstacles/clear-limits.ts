@@ -28,8 +28,8 @@ const nothingCounted: CountedForUser = { names: [], devices: [], accountAndSessi
 export type ClearLimits = ReturnType<typeof createClearLimits>
 
 /**
- * Lets a user try again now. The counters of networks stay, because they may count the guesses of others. The event is written before the
- * counters are removed, which are in no transaction. So an administrator who is none any more clears no limit.
+ * Lets a user try again now. The counters of networks stay, because they may count the guesses of others. The counters are in no
+ * transaction, so they are removed after the event is written: an administrator who is none any more clears no limit.
  */
 export const createClearLimits = (deps: Dependencies) => {
   const { database, users, sessionLookups, codeWaits, limits, events } = deps
@@ -67,7 +67,7 @@ export const createClearLimits = (deps: Dependencies) => {
       return hadWrongCodes
     })
 
-  /** In the result, `couldReadCounters` is false for a command that cannot read the counters, because they are in the memory of the service. */
+  /** `couldReadCounters` is false for a command if the counters are in the memory of the service. */
   return async (actor: OperatorContext) => {
     const user = await users.findById(actor.userId)
     if (!user) return refuse('no_user')

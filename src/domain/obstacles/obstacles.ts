@@ -44,7 +44,7 @@ const limitObstacle = ({ limit, subject, until }: ReachedLimit): Obstacle => {
     return {
       code: 'wrong_passwords_in_browser',
       limit,
-      message: `Too many wrong passwords in a browser that the user has signed in with before: it is refused until ${time}.`,
+      message: `Too many wrong passwords in a browser that the user has signed in with before: that browser is refused until ${time}.`,
       until,
       solvedBy: 'clear-limits',
     }
@@ -61,7 +61,7 @@ const limitObstacle = ({ limit, subject, until }: ReachedLimit): Obstacle => {
     return {
       code: 'mails_to_sign_in',
       limit,
-      message: `As many mails to sign in as possible were sent to ${subject}: until ${time}, browsers that never signed in here get none.`,
+      message: `The limit of mails to sign in is reached for ${subject}: until ${time}, browsers that never signed in here get none.`,
       subject,
       until,
       solvedBy: 'clear-limits',
@@ -125,7 +125,7 @@ export const createObstacles = (deps: Dependencies) => {
     const secondsLeft = await codeWaits.secondsLeft(id)
     if (secondsLeft === 0) return []
     const until = later(clock.now(), secondsLeft * seconds)
-    const message = `Too many wrong codes: no code works until ${until.toISOString()}, a recovery code does.`
+    const message = `Too many wrong codes: no code of the app works until ${until.toISOString()}. A recovery code does.`
     return [{ code: 'wrong_codes', limit: 'codes', message, subject: `user:${id}`, until, solvedBy: 'clear-limits' }]
   }
 

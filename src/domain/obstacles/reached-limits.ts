@@ -31,8 +31,8 @@ export type SignInLimits = {
   keysOfMailbox: (email: string) => string[]
   /** How many mails to sign in unknown devices can ask for. Undefined if the service sends no such mails. */
   mailboxMaximum: number | undefined
-  /** The network by which an address is counted. */
-  networkOf: (address: string) => string | undefined
+  /** The network by which an IP address is counted. Undefined for other texts. */
+  networkOf: (ip: string) => string | undefined
   openCounters: () => Promise<Counters | undefined>
 }
 

@@ -31,7 +31,7 @@ export const createPasskeyRecords = ({ database }: { database: Database }) => ({
 })
 
 /** Counts all passkeys, and those that no browser offers any more, because they were made for another host. */
-export const countPasskeysOfOtherHosts = async (sql: Sql, host: string) => {
-  const [row] = await store.countOfOtherHosts(sql, host)
-  return { all: row?.all ?? 0, forOtherHosts: row?.of_others ?? 0 }
+export const countPasskeysByHost = async (sql: Sql, host: string) => {
+  const [row] = await store.countByHost(sql, host)
+  return { all: row?.all ?? 0, forOtherHosts: row?.for_other_hosts ?? 0 }
 }

@@ -45,9 +45,9 @@ export const countUsable = (sql: Sql, userId: string, relyingParty: string) =>
     relyingParty,
   ])
 
-export const countOfOtherHosts = (sql: Sql, relyingParty: string) =>
-  sql.query<{ all: number; of_others: number }>(
-    'select count(*) as all, count(*) filter (where relying_party <> $1) as of_others from passkeys',
+export const countByHost = (sql: Sql, relyingParty: string) =>
+  sql.query<{ all: number; for_other_hosts: number }>(
+    'select count(*) as all, count(*) filter (where relying_party <> $1) as for_other_hosts from passkeys',
     [relyingParty],
   )
 

@@ -10,18 +10,18 @@ import type { RelyingParty } from './verification.js'
 type Dependencies = { relyingParty: RelyingParty; providers: Providers }
 
 /**
- * Removes a passkey. The last way to sign in stays, and with `isNeeded` the last usable passkey. The caller holds a lock on the user's row,
+ * Removes a passkey. The last way to sign in stays, and with `mustKeepPasskey` also the last usable passkey. The caller holds a lock on the user's row,
  * so that of two removals at once the second sees the first.
  */
 export const createRemovePasskey =
   ({ relyingParty, providers }: Dependencies) =>
-  async (sql: Transaction, user: User, id: string, { isNeeded }: { isNeeded: boolean }) => {
+  async (sql: Transaction, user: User, id: string, { mustKeepPasskey }: { mustKeepPasskey: boolean }) => {
     const rows = await store.selectOfUser(sql, user.id)
     const passkeyRow = rows.find((row) => row.id === id)
     if (!passkeyRow) return refuse('not_found')
     const isOtherUsable = (row: store.PasskeyRow) => row.id !== id && row.relying_party === relyingParty.id
     const hasPasskey = rows.some(isOtherUsable)
-    if (isNeeded && !hasPasskey && passkeyRow.relying_party === relyingParty.id) return refuse('last_factor')
+    if (mustKeepPasskey && !hasPasskey && passkeyRow.relying_party === relyingParty.id) return refuse('last_factor')
     const hasProvider = user.providers.some((provider) => providers[provider] !== undefined)
     if (!canSignIn({ hasPassword: user.passwordHash !== undefined, hasProvider, hasPasskey }))
       return refuse('last_way_in')

@@ -18,7 +18,7 @@ const highestImportedCost = 14
 const base64Text = /^[A-Za-z0-9+/_-]+={0,2}$/
 const withoutPadding = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '')
 
-const boundsByPrefix = (highestCost: number) => ({
+const faultByPrefix = (highestCost: number) => ({
   $2: `password_hash must be a bcrypt hash ($2a$, $2b$ or $2y$) of cost 4 to ${highestCost}`,
   $scrypt:
     'password_hash must be $scrypt$ln=,r=,p=$salt$hash, with at most 128 MiB of memory, and at most 512 MiB for memory times p',
@@ -58,6 +58,6 @@ export const hashToStore = (
   const hash = fromSaltedHex(text, saltedHex) ?? fromFirebase(text, salt, firebase) ?? text
   const highestCost = Math.max(highestImportedCost, bcryptCost)
   if ((costOf(hash) ?? Number.POSITIVE_INFINITY) <= highestCost || readImportedHash(hash)) return { hash }
-  const broken = Object.entries(boundsByPrefix(highestCost)).find(([start]) => hash.startsWith(start))?.[1]
-  return broken === undefined ? { unknown: true } : { broken }
+  const fault = Object.entries(faultByPrefix(highestCost)).find(([start]) => hash.startsWith(start))?.[1]
+  return fault === undefined ? { unknown: true } : { broken: fault }
 }

@@ -1,6 +1,6 @@
 /**
- * A word list of hundreds of thousands of entries, as short hashes. It takes 5 bytes for each entry, loads quickly, and contains no
- * password in plain text. `scripts/common-passwords.mjs` makes it from the public lists of leaked passwords.
+ * A part of a word list of hundreds of thousands of entries, which are stored as short hashes. The list takes 5 bytes for each entry, loads
+ * quickly, and contains no password in plain text. `scripts/common-passwords.mjs` makes it from the public lists of leaked passwords.
  */
 export type Section = {
   /** `word`: letters only, with `@` read as `a`. `entry`: a whole password as it stands in a list, in lower case. */

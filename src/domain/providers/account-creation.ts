@@ -17,15 +17,15 @@ export const createAccountCreation =
     const email = readEmail(profile.email)
     if (isRefused(email)) throw new Error('A profile has an email that cannot be one')
     const { username, name, subject } = profile
-    let invited = false
+    let usedInvitation = false
     const newUser = { email, username, name, identity: { provider, subject }, language: client.language }
     const created = await newUsers.createFromProvider<GateRefusal>(newUser, async (sql, insert) => {
       const admitted = await invitations.admit(sql, { email }, insert)
       if (isRefused(admitted)) return admitted
-      invited = admitted.invited
+      usedInvitation = admitted.usedInvitation
       return admitted.created
     })
-    if (!isRefused(created)) return { user: created, how: 'create', invited }
+    if (!isRefused(created)) return { user: created, how: 'create', usedInvitation }
     const { refused } = created
     return refused === 'provider_taken' || refused === 'email_taken' ? undefined : refuse(refused)
   }

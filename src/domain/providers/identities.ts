@@ -28,8 +28,8 @@ export type ProvenIdentity = {
   mustWait?: (sql: Transaction, userId: string) => Promise<boolean>
 }
 
-/** `waiting`: an identity that is not linked yet. It is written together with the session. `invited`: an invitation was used up. */
-export type Resolved = { user: User; how: 'sign_in' | 'link' | 'create'; waiting?: Identity; invited?: boolean }
+/** `waiting`: an identity that is not linked yet. It is written together with the session. `usedInvitation`: an invitation was used up. */
+export type Resolved = { user: User; how: 'sign_in' | 'link' | 'create'; waiting?: Identity; usedInvitation?: boolean }
 export type ResolvingRefusal = LinkingRefusal | GateRefusal
 /** Only links by a signed-in user are limited. */
 type TooManyRequests = Refused<'too_many_requests'>

@@ -10,7 +10,7 @@ import type { GateRefusal } from './registration-gate.js'
 
 type ChosenData = Omit<NewUser, 'passwordHash' | 'emailProven'>
 type CompletionResult =
-  | { user: User; invited: boolean }
+  | { user: User; usedInvitation: boolean }
   | Refused<'challenge_over' | 'already_registered' | 'username_taken' | GateRefusal>
 
 type Dependencies = {
@@ -38,10 +38,10 @@ export const createCompleteMailRegistration =
       const account = { ...chosenData, passwordHash: null, emailProven: true }
       const admitted = await invitations.admit(sql, { email: chosenData.email }, () => newUsers.create(sql, account))
       if (isRefused(admitted)) return admitted
-      const { created, invited } = admitted
+      const { created, usedInvitation } = admitted
       if (isRefused(created)) return refuse(created.refused === 'email_taken' ? 'already_registered' : 'username_taken')
       if (agreedTerms !== undefined) await terms.agree(sql, created.id, agreedTerms)
-      return { user: created, invited }
+      return { user: created, usedInvitation }
     })
     return completion.catch((error: unknown) => {
       if (isUniqueViolation(error)) return refuse('username_taken')

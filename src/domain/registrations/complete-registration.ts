@@ -17,7 +17,7 @@ import * as store from './registrations.store.js'
 export const registrationLifetime = 24 * hours
 
 type CompletionResult =
-  | { user: User; invited: boolean }
+  | { user: User; usedInvitation: boolean }
   | Refused<'already_confirmed' | 'already_registered' | 'username_taken_since' | GateRefusal>
 
 type Dependencies = {
@@ -61,10 +61,10 @@ const createAttempt =
       if (isRefused(created))
         return refuse(created.refused === 'email_taken' ? 'already_registered' : 'username_taken_since')
       // The invitation was used or withdrawn since it was looked at, so nothing has proven the address.
-      if (provenBy === 'invitation' && !admitted.invited) return refuse('invitation_required')
+      if (provenBy === 'invitation' && !admitted.usedInvitation) return refuse('invitation_required')
       if (pending.agreedTerms !== undefined) await terms.agree(sql, created.id, pending.agreedTerms, openAt)
       await store.markConfirmed(sql, pending.id, now)
-      return { user: created, invited: admitted.invited }
+      return { user: created, usedInvitation: admitted.usedInvitation }
     })
     return completion.catch(async (error: unknown) => {
       if (!isUniqueViolation(error)) throw error

@@ -73,7 +73,7 @@ export type SignIns = ReturnType<typeof createSignIns>
 
 /**
  * Every way to sign in ends here, and nothing else may begin a session (`scripts/architecture` enforces it). Whatever the kind of an event,
- * only `sessionBegan` says that a session began with it.
+ * only `sessionBeganBy` says that a session began with it.
  */
 export const createSignIns = (deps: Dependencies) => {
   const { events, challenges, nextSteps, newSessions, bySecondFactor, byPasskey, byEnrolment } = deps

@@ -175,8 +175,8 @@ export const signInLabels = (providers: readonly ProviderId[] = builtInProviderI
 /** The event of a session that began. */
 export const eventOf = (by: SignedInBy) => {
   const kind = waysToSignIn[by.way].event
-  if (by.way === 'provider') return { kind, provider: by.provider, sessionBegan: by.provider }
-  return { kind, ...(kind === 'signed_in' && { reason: by.way }), sessionBegan: by.way }
+  if (by.way === 'provider') return { kind, provider: by.provider, sessionBeganBy: by.provider }
+  return { kind, ...(kind === 'signed_in' && { reason: by.way }), sessionBeganBy: by.way }
 }
 
 /** The way as which a sign-in waits for its second step. */

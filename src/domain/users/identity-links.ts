@@ -52,7 +52,7 @@ export const createIdentityLinks = ({ database, clock }: { database: Database; c
    * Removes identities, and remembers them even if they were unlinked meanwhile: an address does not link them again, only a session of the
    * user does. An identity may be the last way to sign in, so the caller gives the user another one.
    */
-  undoLinks: async (sql: Sql, userId: string, identities: readonly store.Identity[]) => {
+  unlinkAndRemember: async (sql: Sql, userId: string, identities: readonly store.Identity[]) => {
     await store.undoIdentities(sql, userId, identities, clock.now())
   },
   isUndone: async (sql: Sql, userId: string, identity: store.Identity) =>

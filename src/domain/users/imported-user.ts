@@ -3,19 +3,19 @@ import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { FieldType, FieldValues, ProfileFieldChanges } from '../../contract/profile-fields.js'
 import type { ProviderId } from '../../contract/providers.js'
 import { refusals } from '../../contract/refusals.js'
-import { type ProfileField, profileFieldNames } from '../../contract/schemas.js'
+import { type BuiltInField, builtInFieldNames } from '../../contract/schemas.js'
 import { isOneLine } from '../../lib/one-line.js'
 import { parseDate } from '../../lib/parse-date.js'
 import { isUuid, uuidv7 } from '../../lib/uuid.js'
 import { type HashForms, hashToStore } from '../passwords/hash-to-store.js'
 import type { ProfileFields } from '../profile-fields/profile-fields.js'
+import { builtInFieldReaders, type Reader, type StoredBuiltInFields } from './built-in-fields.js'
 import { type Email, readEmail } from './email.js'
-import { profileReaders, type Reader, type StoredProfile } from './profile-fields.js'
 import { readUsername, type Username, usernameFromEmail } from './username.js'
 import type { Identity } from './users.js'
 
 /** A user from another system, ready for the table. */
-export type ImportedUser = StoredProfile & {
+export type ImportedUser = StoredBuiltInFields & {
   id: string
   email: Email
   username: Username
@@ -38,7 +38,7 @@ const importFields = [
   'id',
   'email',
   'username',
-  ...profileFieldNames,
+  ...builtInFieldNames,
   'password_hash',
   'password_salt',
   'provider',
@@ -162,13 +162,13 @@ const disabledAtOf = (row: ImportRow, now: Date) => {
 }
 
 const profileOf = (row: ImportRow) => {
-  const readField = (field: ProfileField) => {
-    const { longest, imported }: Reader = profileReaders[field]
+  const readField = (field: BuiltInField) => {
+    const { longest, imported }: Reader = builtInFieldReaders[field]
     const text = textOf(row, field, longest)
     const read = text === undefined ? null : imported(text)
     return typeof read === 'object' && read !== null ? refuseRow(read.broken) : read
   }
-  return Object.fromEntries(profileFieldNames.map((field) => [field, readField(field)])) as StoredProfile
+  return Object.fromEntries(builtInFieldNames.map((field) => [field, readField(field)])) as StoredBuiltInFields
 }
 
 const asObject = (value: unknown): Readonly<Record<string, unknown>> => {

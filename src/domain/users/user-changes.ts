@@ -1,10 +1,10 @@
 import type { Language } from '../../contract/languages.js'
-import type { ProfileField } from '../../contract/schemas.js'
+import type { BuiltInField } from '../../contract/schemas.js'
 import type { Clock } from '../../lib/clock.js'
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
 import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
+import type { BuiltInValues } from './built-in-fields.js'
 import type { Email } from './email.js'
-import type { Profile } from './profile-fields.js'
 import * as store from './users.store.js'
 
 type FormerEmail = { email: string; replacedAt: Date }
@@ -48,13 +48,13 @@ export const createUserChanges = ({ database, clock }: { database: Database; clo
     const [notedRow] = await store.noteSignIn(sql, userId, clock.now(), language ?? null)
     return notedRow?.is_first ?? false
   },
-  setField: async <Name extends ProfileField>(
+  setField: async <Name extends BuiltInField>(
     sql: Sql,
     userId: string,
     field: Name,
-    value: NonNullable<Profile[Name]> | null,
+    value: NonNullable<BuiltInValues[Name]> | null,
   ) => {
-    await store.updateProfileField(sql, userId, field, value)
+    await store.updateBuiltInField(sql, userId, field, value)
   },
   /** Deletes the user, and everything that refers to them. */
   remove: async (sql: Sql, userId: string) => (await store.deleteUser(sql, userId)).length > 0,

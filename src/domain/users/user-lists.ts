@@ -1,13 +1,13 @@
 import type { FieldValues } from '../../contract/profile-fields.js'
 import { nilUuid } from '../../lib/uuid.js'
 import type { Database } from '../../platform/database/database.js'
+import type { StoredBuiltInFields } from './built-in-fields.js'
 import { emailKey } from './email.js'
-import type { StoredProfile } from './profile-fields.js'
 import { usernameKey } from './username.js'
 import * as store from './users-bulk.store.js'
 
 /** A user with everything that an export writes, including identities at providers that are no longer configured. */
-export type ListedUser = StoredProfile & {
+export type ListedUser = StoredBuiltInFields & {
   id: string
   email: string
   username: string

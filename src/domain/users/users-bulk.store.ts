@@ -1,13 +1,13 @@
 import type { FieldValues } from '../../contract/profile-fields.js'
-import { profileFieldNames } from '../../contract/schemas.js'
+import { builtInFieldNames } from '../../contract/schemas.js'
 import { uuidFloor } from '../../lib/uuid.js'
 import type { Sql } from '../../platform/database/database.js'
 import { selectList } from '../../platform/database/select-list.js'
+import { builtInColumns, type StoredBuiltInFields } from './built-in-fields.js'
 import type { ImportedUser } from './imported-user.js'
-import { profileColumns, type StoredProfile } from './profile-fields.js'
 import type { Identity } from './users.store.js'
 
-export type ListedRow = StoredProfile & {
+export type ListedRow = StoredBuiltInFields & {
   id: string
   email: string
   username: string
@@ -41,7 +41,7 @@ const importColumns: readonly ImportColumn[] = [
   // SQL cannot split an array of arrays into rows, so each list is one text.
   { name: 'groups', type: 'text', value: `string_to_array(given.groups, ',')`, of: ({ groups }) => groups.join(',') },
   { name: 'fields', type: 'text', value: 'given.fields::jsonb', of: ({ fields }) => JSON.stringify(fields) },
-  ...profileFieldNames.map((name): ImportColumn => ({ name, type: 'text', of: (user) => user[name] })),
+  ...builtInFieldNames.map((name): ImportColumn => ({ name, type: 'text', of: (user) => user[name] })),
 ]
 const importNames = importColumns.map(({ name }) => name).join(', ')
 
@@ -117,7 +117,7 @@ const listedSelectList = selectList<ListedRow>({
   id: true,
   email: true,
   username: true,
-  ...profileColumns,
+  ...builtInColumns,
   password_hash: true,
   provider: true,
   identities: `coalesce((select jsonb_object_agg(identities.provider, subject) from identities where user_id = users.id), '{}')`,

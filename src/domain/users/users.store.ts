@@ -1,15 +1,15 @@
 import type { Language } from '../../contract/languages.js'
 import type { FieldValues } from '../../contract/profile-fields.js'
 import type { ProviderId } from '../../contract/providers.js'
-import { type ProfileField, profileFieldNames } from '../../contract/schemas.js'
+import { type BuiltInField, builtInFieldNames } from '../../contract/schemas.js'
 import type { Sql } from '../../platform/database/database.js'
 import { databaseMoment } from '../../platform/database/database-now.js'
 import { selectList } from '../../platform/database/select-list.js'
+import { builtInColumns, type StoredBuiltInFields } from './built-in-fields.js'
 import type { Email } from './email.js'
-import { profileColumns, type StoredProfile } from './profile-fields.js'
 import type { Username } from './username.js'
 
-export type UserRow = StoredProfile & {
+export type UserRow = StoredBuiltInFields & {
   id: string
   email: string
   username: string
@@ -34,7 +34,7 @@ const columns = {
   id: true,
   email: true,
   username: true,
-  ...profileColumns,
+  ...builtInColumns,
   password_hash: true,
   provider: true,
   providers:
@@ -288,8 +288,8 @@ export const replaceHash = (sql: Sql, userId: string, oldHash: string, newHash: 
     newHash,
   ])
 
-const withOneField = profileFieldNames.map((name) => `${name} = case $2::text when '${name}' then $3 else ${name} end`)
-export const updateProfileField = (sql: Sql, userId: string, field: ProfileField, value: string | null) =>
+const withOneField = builtInFieldNames.map((name) => `${name} = case $2::text when '${name}' then $3 else ${name} end`)
+export const updateBuiltInField = (sql: Sql, userId: string, field: BuiltInField, value: string | null) =>
   sql.query(`update users set ${withOneField.join(', ')} where id = $1`, [userId, field, value])
 
 /** Triggers delete the rest (see `forget_user` in the migrations). */

@@ -4,13 +4,13 @@ import type { Clock } from '../../lib/clock.js'
 import { isUuid } from '../../lib/uuid.js'
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
 import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
+import { type BuiltInValues, readBuiltInFields } from './built-in-fields.js'
 import { emailKey } from './email.js'
-import { type Profile, profileFrom } from './profile-fields.js'
 import { usernameKey } from './username.js'
 import * as store from './users.store.js'
 
 /** A user. The `language` of the profile is that of the mails about the account. It is undefined until the next sign-in sets it. */
-export type User = Profile & {
+export type User = BuiltInValues & {
   id: string
   email: string
   username: string
@@ -40,7 +40,7 @@ const fromRow = (row: store.UserRow): User => ({
   id: row.id,
   email: row.email,
   username: row.username,
-  ...profileFrom(row),
+  ...readBuiltInFields(row),
   provider: isProviderId(row.provider) ? row.provider : null,
   providers: row.providers.filter(isProviderId),
   groups: row.groups,

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { createMovableClock, type MovableClock } from '../../../test/support/clock.js'
 import { openPostgresStore, type TestStore } from '../../../test/support/stores.js'
 import { newWebhookSecret, startWebhookReceiver, type WebhookReceiver } from '../../../test/support/webhook-receiver.js'
-import { profileFieldNames, profileFields, profileFieldsForPrograms, ServiceUser } from '../../contract/schemas.js'
+import { builtInFieldNames, builtInFields, builtInFieldsForPrograms, ServiceUser } from '../../contract/schemas.js'
 import { days, hours } from '../../lib/durations.js'
 import { uuidv7 } from '../../lib/uuid.js'
 import type { Database, Sql } from '../../platform/database/database.js'
@@ -97,7 +97,7 @@ describe('webhooks', () => {
           id,
           email: 'ada@example.com',
           username: 'ada',
-          ...Object.fromEntries(profileFieldsForPrograms.map((field) => [field, null])),
+          ...Object.fromEntries(builtInFieldsForPrograms.map((field) => [field, null])),
           provider: null,
           providers: ['provider_a'],
           groups: [],
@@ -140,10 +140,10 @@ describe('webhooks', () => {
     const queued = () => database.query<Queued>('delete from outgoing_webhooks returning type, data')
     const [created] = await queued()
     expect(Object.keys(created?.data.user ?? {}).sort()).toEqual(Object.keys(ServiceUser.properties).sort())
-    for (const field of profileFieldNames) {
+    for (const field of builtInFieldNames) {
       await database.query(`update users set ${field} = $2 where id = $1`, [id, 'de'])
       const told = (await queued()).map(({ type, data }) => [type, data.user[field]])
-      expect(told, field).toEqual(profileFields[field].forPrograms ? [['user.updated', 'de']] : [])
+      expect(told, field).toEqual(builtInFields[field].forPrograms ? [['user.updated', 'de']] : [])
     }
   })
 

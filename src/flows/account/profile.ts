@@ -1,11 +1,11 @@
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
-import { type AccountPatch, type ProfileField, profileFieldNames } from '../../contract/schemas.js'
+import { type AccountPatch, type BuiltInField, builtInFieldNames } from '../../contract/schemas.js'
 import type { AccountChanges, Changes } from '../../domain/accounts/account-changes.js'
 import type { ChangeDetails } from '../../domain/accounts/change-details.js'
 import type { FieldChanges } from '../../domain/accounts/field-changes.js'
 import type { InvalidFieldsRefusal } from '../../domain/profile-fields/profile-fields.js'
 import type { CallerContext } from '../../domain/sessions/request-context.js'
-import { profileReaders } from '../../domain/users/profile-fields.js'
+import { builtInFieldReaders } from '../../domain/users/built-in-fields.js'
 import type { UserChanges } from '../../domain/users/user-changes.js'
 import { chooseUsername, readUsername } from '../../domain/users/username.js'
 import { type RenameRefusal, type Usernames, usernameReservedFor } from '../../domain/users/usernames.js'
@@ -40,21 +40,21 @@ type Edits = { readonly [Name in Field]: Edit<Name> }
 
 /** The fields of the table `users` whose change needs no further details (`ChangeDetails`). */
 type PlainField = {
-  [Name in ProfileField]: Record<never, never> extends ChangeDetails<KindOf<Name>> ? Name : never
-}[ProfileField]
+  [Name in BuiltInField]: Record<never, never> extends ChangeDetails<KindOf<Name>> ? Name : never
+}[BuiltInField]
 
 const createPlainEdits = ({ userChanges }: Pick<Dependencies, 'userChanges'>) => {
   const edit =
-    (field: ProfileField) =>
+    (field: BuiltInField) =>
     async (sql: Transaction, user: User, typed: string | null): ReturnType<Edit<PlainField>> => {
-      const value = profileReaders[field].typed(typed)
+      const value = builtInFieldReaders[field].typed(typed)
       if (value === user[field]) return undefined
       return async () => {
         await userChanges.setField(sql, user.id, field, value)
         return {}
       }
     }
-  return Object.fromEntries(profileFieldNames.map((field) => [field, edit(field)])) as Pick<Edits, PlainField>
+  return Object.fromEntries(builtInFieldNames.map((field) => [field, edit(field)])) as Pick<Edits, PlainField>
 }
 
 /** If a field whose change has a mail or an undo link misses its edit here, this does not compile. */

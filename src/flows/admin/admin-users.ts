@@ -1,6 +1,6 @@
 import type { AdminRole, AdminUserDetails, UserAction } from '../../contract/admin/admin-bodies.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
-import { profileFieldNames } from '../../contract/schemas.js'
+import { builtInFieldNames } from '../../contract/schemas.js'
 import type { OperatorContext } from '../../domain/accounts/account-changes.js'
 import { needsNewPassword } from '../../domain/accounts/lock-down.js'
 import type { OperatorChanges } from '../../domain/accounts/operator-changes.js'
@@ -15,7 +15,7 @@ import type { ProfileFields } from '../../domain/profile-fields/profile-fields.j
 import type { Client } from '../../domain/sessions/client.js'
 import type { SessionLookups } from '../../domain/sessions/session-lookups.js'
 import type { Undos } from '../../domain/undos/undos.js'
-import { shownProfile } from '../../domain/users/profile-fields.js'
+import { builtInValues } from '../../domain/users/built-in-fields.js'
 import type { UserChanges } from '../../domain/users/user-changes.js'
 import type { UserSearch } from '../../domain/users/user-search.js'
 import type { User, Users } from '../../domain/users/users.js'
@@ -85,7 +85,7 @@ export const createUserDetails =
     const formerEmails = await deps.userChanges.emailHistoryOf(id)
     return {
       ...userBody(foundUser),
-      ...shownProfile(user, profileFieldNames),
+      ...builtInValues(user, builtInFieldNames),
       fields: deps.profileFields.knownValues(user.fields),
       fieldDefinitions: [...deps.profileFields.definitions],
       self: id === caller.userId,

@@ -113,8 +113,8 @@ export const createOwnPasskeys = (deps: Dependencies) => {
 
     remove: (context: CallerContext, id: string) =>
       accountChanges.byCaller(context, 'passkey_removed', async (sql, user) => {
-        const isNeeded = secondFactorRequired && !(await factors.hasTotp(sql, user.id))
-        const removed = await passkeys.remove(sql, user, id, { isNeeded })
+        const mustKeepPasskey = secondFactorRequired && !(await factors.hasTotp(sql, user.id))
+        const removed = await passkeys.remove(sql, user, id, { mustKeepPasskey })
         if (isRefused(removed)) return removed
         return { changes: { passkey_removed: { mail: { passkeyName: removed.name } } } }
       }),

@@ -67,8 +67,8 @@ export const createMailRegistration = (deps: Dependencies) => {
             (outcome) => isRefused(outcome) && outcome.refused === 'username_taken',
           )
       if (isRefused(completed)) return completed
-      const { user, invited } = completed
-      if (invited) await events.record({ kind: 'invitation_used', userId: user.id }, visit.client)
+      const { user, usedInvitation } = completed
+      if (usedInvitation) await events.record({ kind: 'invitation_used', userId: user.id }, visit.client)
       return (await signIns.byMail(user, { isNew: true }, visit)) ?? refuse('challenge_over')
     },
   }

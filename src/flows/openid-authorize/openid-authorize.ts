@@ -109,9 +109,9 @@ const createProceed = ({ authorizationRequests, signedInUsers, finish }: Proceed
   /** From the first proof on, the request belongs to its user. */
   const withOwner = async (pending: PendingRequest, user: SignedInUser | undefined): Promise<PendingRequest> => {
     const { request } = pending
-    if (!user || request.userId !== undefined || !hasProvenSince({ ...pending, user })) return pending
+    if (!user || request.assignedUserId !== undefined || !hasProvenSince({ ...pending, user })) return pending
     const isAssigned = await authorizationRequests.assignTo(keyOf(pending), user.id)
-    return isAssigned ? { ...pending, request: { ...request, userId: user.id } } : pending
+    return isAssigned ? { ...pending, request: { ...request, assignedUserId: user.id } } : pending
   }
 
   /** The next question, or the answer. */
@@ -168,7 +168,7 @@ export const createAuthorize = (deps: Dependencies) => {
       if (next !== 'choose' && answer === 'continue') return proceed(pending)
       await authorizationRequests.handOver(keyOf(pending), user.id)
       if (answer === 'deny') return finish.withError(pending, accessDenied(next), user.id)
-      return proceed({ ...pending, request: { ...pending.request, userId: user.id } })
+      return proceed({ ...pending, request: { ...pending.request, assignedUserId: user.id } })
     },
   }
 }

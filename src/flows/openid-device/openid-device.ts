@@ -61,7 +61,7 @@ const createStateOf = (secondFactorRequired: boolean) => {
     acr: secondFactorRequired ? '2' : undefined,
     prefersTwoFactors: true,
     user: undefined,
-    userId: undefined,
+    assignedUserId: undefined,
     claims: undefined,
   })
 

@@ -44,8 +44,8 @@ export const createSocialSignIn = ({ identities, signIns, oneTimeTokens, events 
 
   const signIn = async (visit: CallbackVisit, { subject, provenAt }: Profile, resolved: Resolved) => {
     const { provider, client } = visit
-    const { user, how, waiting, invited } = resolved
-    if (invited) await events.record({ kind: 'invitation_used', userId: user.id, provider: provider.id }, client)
+    const { user, how, waiting, usedInvitation } = resolved
+    if (usedInvitation) await events.record({ kind: 'invitation_used', userId: user.id, provider: provider.id }, client)
     const identity = { provider: provider.id, subject }
     const isLinkWaiting = waiting !== undefined
     return signIns.byProvider(user, { identity, provenAt, isNew: how === 'create', isLinkWaiting }, visit)

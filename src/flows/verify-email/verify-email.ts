@@ -40,8 +40,8 @@ export const createVerifyEmail = (deps: {
     if (isRefused(pending)) return pending
     const completed = await completeRegistration(pending)
     if (isRefused(completed)) return completed
-    const { user, invited } = completed
-    if (invited) await events.record({ kind: 'invitation_used', userId: user.id }, visit.client)
+    const { user, usedInvitation } = completed
+    if (usedInvitation) await events.record({ kind: 'invitation_used', userId: user.id }, visit.client)
     return (await signIns.byRegistration(user, visit)) ?? refuse('invalid_link')
   }
 }

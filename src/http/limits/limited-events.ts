@@ -30,7 +30,7 @@ export const createLimitedEvents = ({ events, clock }: { events: Pick<Events, 'r
   const findSafely = (findAttemptedUser: FindAttemptedUser | undefined) => findAttemptedUser?.().catch(() => undefined)
 
   return async ({ limiter, key, resetsIn, findAttemptedUser }: Rejection, request: FastifyRequest) => {
-    if (!limiters[limiter].isEvent || !isNew(key, resetsIn)) return
+    if (!limiters[limiter].refusalIsEvent || !isNew(key, resetsIn)) return
     const { userId, typedName } = (await findSafely(findAttemptedUser)) ?? {}
     await events.record(
       { kind: 'rate_limited', reason: limiter, ...(userId !== undefined && { userId }) },

@@ -10,7 +10,7 @@ import { type Watched, watchGauges } from './watched-gauges.js'
 export type RefreshOutcome = 'rotated' | 'raced' | 'replaced' | 'ended' | 'theft'
 
 /** The parts of an event that are counted. The user is never among them. */
-type CountedEvent = { kind: string; reason?: string; triedBy?: string; sessionBegan?: string }
+type CountedEvent = { kind: string; reason?: string; triedBy?: string; sessionBeganBy?: string }
 
 export type CountedRequest = {
   route: string | undefined
@@ -157,9 +157,9 @@ export const createMetrics = ({ ways, limiters }: { ways: readonly string[]; lim
   return {
     /** Counts an event. It is a listener of the events. */
     countEvent: (event: CountedEvent) => {
-      const { kind, reason = 'unknown', triedBy, sessionBegan } = event
+      const { kind, reason = 'unknown', triedBy, sessionBeganBy } = event
       instruments.events.inc({ kind: kindLabel(kind) })
-      if (sessionBegan !== undefined) instruments.signIns.inc({ way: wayLabel(sessionBegan) })
+      if (sessionBeganBy !== undefined) instruments.signIns.inc({ way: wayLabel(sessionBeganBy) })
       if (triedBy !== undefined) instruments.failures.inc({ way: wayLabel(triedBy), reason: reasonLabel(reason) })
     },
     countRefresh: (outcome: RefreshOutcome) => instruments.refreshes.inc({ outcome }),
