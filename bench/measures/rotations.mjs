@@ -42,8 +42,8 @@ const createRotations = async (sql, sessions) => {
     const rotated = await rotateRecord(port, {
       id: idOf('session', n),
       generation,
-      presented: token(n, generation - 1),
-      successor: token(n, generation),
+      presentedHash: token(n, generation - 1),
+      successorHash: token(n, generation),
       issuedAt: now,
       expiresAt: new Date(now.getTime() + 30 * 86_400_000),
       usedAt: now,

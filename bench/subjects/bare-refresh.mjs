@@ -67,8 +67,8 @@ const refresh = async (cookie, userAgent) => {
   const [holder] = await rotateRecord(sql, {
     id: claims.sid,
     generation: successor.gen,
-    presented: fingerprint(presented),
-    successor: fingerprint(token),
+    presentedHash: fingerprint(presented),
+    successorHash: fingerprint(token),
     issuedAt: now,
     expiresAt: new Date(successor.exp * 1000),
     usedAt: now,

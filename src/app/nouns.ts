@@ -99,7 +99,7 @@ const createTokenNouns = (config: Config, platform: NounPlatform) => {
     secrets,
     clock,
     issuer: config.publicUrl,
-    publicKeys: loadedKeys,
+    keyPairs: loadedKeys,
     hasEnded: endedSessions.refusesToken,
   })
   return { endedSessions, sealedValues, signingKeys, loadedKeys, tokens }

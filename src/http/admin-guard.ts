@@ -68,7 +68,7 @@ type Dependencies = {
   adminLimit: LimitHook
   administrators: Pick<Administrators, 'find'>
   adminSessions: AdminSessions
-  proofs: Pick<Proofs, 'methodsOf'>
+  proofs: Pick<Proofs, 'methodsByUserId'>
   clock: Clock
   settings: { publicUrl: string; freshFor: number; adminGroup: string; supportGroup: string | undefined }
 }
@@ -80,7 +80,7 @@ const createProofCheck = ({ proofs, clock, callers }: Pick<Dependencies, 'proofs
     const { methods, secondFactorAt } = proof
     const age = clock.now().getTime() - (secondFactorAt?.getTime() ?? Number.NEGATIVE_INFINITY)
     if (factorsOf(methods) === 2 && age <= maxAge) return undefined
-    const userMethods = await proofs.methodsOf(callers.of(request).userId)
+    const userMethods = await proofs.methodsByUserId(callers.of(request).userId)
     return refuse('fresh_sign_in_required', { message, methods: reachingTwoFactors(userMethods ?? [], methods) })
   }
 }

@@ -11,7 +11,7 @@ export type Freshness = ReturnType<typeof createFreshness>
 type Dependencies = {
   callers: Callers
   sessionLookups: Pick<SessionLookups, 'proofOfCaller'>
-  proofs: Pick<Proofs, 'methodsOf'>
+  proofs: Pick<Proofs, 'methodsByUserId'>
   clock: Clock
   freshFor: number
 }
@@ -27,7 +27,7 @@ export const createFreshness = ({ callers, sessionLookups, proofs, clock, freshF
     const proof = await sessionLookups.proofOfCaller(caller)
     if (!proof) return refuse('not_authenticated')
     if (clock.now().getTime() - proof.provenAt.getTime() <= freshFor) return undefined
-    const methods = await proofs.methodsOf(caller.userId)
+    const methods = await proofs.methodsByUserId(caller.userId)
     return methods ? refuse('fresh_sign_in_required', { methods }) : refuse('not_authenticated')
   }
 

@@ -1,11 +1,11 @@
 import type { FastifyReply } from 'fastify'
-import type { Issued } from '../domain/sessions/sessions.js'
+import type { IssuedTokens } from '../domain/sessions/sessions.js'
 import type { NewSession } from '../domain/sign-in/new-sessions.js'
 import type { Entry } from '../domain/sign-in/sign-ins.js'
 import type { Cookies } from './cookies/cookies.js'
 import type { SignInCookies } from './cookies/sign-in-cookies.js'
 
-const send = (reply: FastifyReply, { user, accessTokenExpiresAt }: Issued, extra?: object) =>
+const send = (reply: FastifyReply, { user, accessTokenExpiresAt }: IssuedTokens, extra?: object) =>
   reply.send({ user, accessTokenExpiresAt: accessTokenExpiresAt.toISOString(), ...extra })
 
 /** `extra`: further properties of the answer. */
@@ -39,13 +39,13 @@ export const sendFinishedSignIn = (
 }
 
 /** Sends the new tokens in cookies, and the user and the time at which the access token expires in the body. */
-export const sendRenewed = (reply: FastifyReply, cookies: Cookies, issued: Issued) => {
+export const sendRenewed = (reply: FastifyReply, cookies: Cookies, issued: IssuedTokens) => {
   cookies.renewSession(reply, issued)
   return send(reply, issued)
 }
 
 /** Sends the new tokens in cookies, without a body. There are none if another request has just ended the session. */
-export const sendTokensOnly = (reply: FastifyReply, cookies: Cookies, issued: Issued | undefined) => {
+export const sendTokensOnly = (reply: FastifyReply, cookies: Cookies, issued: IssuedTokens | undefined) => {
   if (issued) cookies.renewSession(reply, issued)
   return reply.status(204).send()
 }

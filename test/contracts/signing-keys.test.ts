@@ -40,7 +40,7 @@ const processOn = (
     log: { info: note, warn: note, error: note },
     signsWithKeyPair,
   })
-  const tokens = createTokens({ secrets: [secret], clock, issuer, publicKeys: loadedKeys })
+  const tokens = createTokens({ secrets: [secret], clock, issuer, keyPairs: loadedKeys })
   const sign = () => {
     const iat = Math.floor(clock.now().getTime() / 1000)
     return tokens.signAccess({

@@ -192,7 +192,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
   const recordAfter = async (id: string, clockOffset: number) =>
     (await sessions.selectRecord(sql, id, { live, clockOffset, graces }))[0]
   const rotation = (id: string, generation: number, presented: number, successor: number) => ({
-    ...{ id, generation, presented: bytes(presented), successor: bytes(successor) },
+    ...{ id, generation, presentedHash: bytes(presented), successorHash: bytes(successor) },
     ...{ issuedAt: now, expiresAt: at(30 * days), usedAt: now, live, clockOffset: 0, client },
     atProxy: generation === 1,
     graces,
@@ -216,7 +216,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     const caller = (generation: number) => ({ sessionId: id, userId, generation })
     await sql.transaction(async (inside) => {
       expect(await sessions.lockRecord(inside, caller(1), live)).toMatchObject([{ generation: 1, ...proof }])
-      const { presented: _, ...replacement } = rotation(id, 2, 0, 30)
+      const { presentedHash: _, ...replacement } = rotation(id, 2, 0, 30)
       await sessions.replaceToken(inside, {
         ...replacement,
         proof: { methods: ['pwd', 'otp'], provenAt: at(5), secondFactorAt: at(5) },

@@ -5,7 +5,7 @@ import type { Events } from '../events/events.js'
 import type { Client } from '../sessions/client.js'
 import type { CallerContext, RequestContext } from '../sessions/request-context.js'
 import type { SessionLookups } from '../sessions/session-lookups.js'
-import type { Issued } from '../sessions/sessions.js'
+import type { IssuedTokens } from '../sessions/sessions.js'
 import type { User, Users } from '../users/users.js'
 import { type accountChangeTable, type ChangeKind, isDeletion, type KindBy } from './account-change-table.js'
 import type { HeldAccount } from './account-consequences.js'
@@ -17,8 +17,8 @@ export type { Changes } from './change-held-account.js'
 
 /** `issued` is certain only if every kind that the change can have gives new tokens. */
 type TokensAfter<Kind extends ChangeKind> = (typeof accountChangeTable)[Kind]['thisSession'] extends 'new tokens'
-  ? Issued
-  : Issued | undefined
+  ? IssuedTokens
+  : IssuedTokens | undefined
 type WithTokens<Outcome, Kind extends ChangeKind> =
   | Extract<Outcome, Refused>
   | (Exclude<Outcome, Refused> & { issued: TokensAfter<Kind> })

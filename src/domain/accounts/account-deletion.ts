@@ -9,7 +9,7 @@ import { clearingOf } from './recent-changes.js'
 
 type Dependencies = {
   userChanges: Pick<UserChanges, 'remove' | 'emailHistoryOf'>
-  usernames: Pick<Usernames, 'formerOf'>
+  usernames: Pick<Usernames, 'formerNamesOf'>
   undos: Pick<Undos, 'formerEmailsOf' | 'openOf'>
   sessions: Pick<Sessions, 'endAll'>
   events: Pick<Events, 'forgetNames'>
@@ -29,7 +29,7 @@ export const createAccountDeletion =
     const { language } = clearingOf(user, await undos.openOf(sql, id))
     const restorableEmails = (await undos.formerEmailsOf(sql, id)).map((each) => each.email)
     const pastEmails = (await userChanges.emailHistoryOf(sql, id)).map((each) => each.email)
-    const formerUsernameKeys = (await usernames.formerOf(sql, id)).map((each) => each.key)
+    const formerUsernameKeys = (await usernames.formerNamesOf(sql, id)).map((each) => each.key)
     // Deleting the row would end the sessions too, but this instance would learn it only from its next reading of the ended sessions.
     await sessions.endAll(sql, event, id)
     await events.forgetNames(sql, [email, username, ...restorableEmails, ...pastEmails, ...formerUsernameKeys])

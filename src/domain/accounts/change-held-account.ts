@@ -1,7 +1,7 @@
 import type { AmrMethod } from '../../contract/factors.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { Transaction } from '../../platform/database/database.js'
-import type { Issued, Sessions } from '../sessions/sessions.js'
+import type { IssuedTokens, Sessions } from '../sessions/sessions.js'
 import type { Tokens } from '../tokens/tokens.js'
 import type { User, Users } from '../users/users.js'
 import { type ChangeKind, consequencesOf } from './account-change-table.js'
@@ -22,7 +22,7 @@ export type AnnouncedKinds<Kind extends ChangeKind> = Kind | readonly [Kind, ...
 type AppliedChange<Result> = {
   result: Result
   user: User
-  issued: Issued | undefined
+  issued: IssuedTokens | undefined
   endedSessions: number
   isMailed: boolean
 }

@@ -2,7 +2,7 @@ import { isRefused, refuse } from '../../contract/outcome.js'
 import type { UndoOf } from '../../contract/undo-tokens.js'
 import type { Transaction } from '../../platform/database/database.js'
 import type { Client } from '../sessions/client.js'
-import { type Undos, undoOf } from '../undos/undos.js'
+import { linkKindOf, type Undos } from '../undos/undos.js'
 import { readEmail } from '../users/email.js'
 import type { UserChanges } from '../users/user-changes.js'
 import type { User } from '../users/users.js'
@@ -40,7 +40,7 @@ export const createTakeBack = ({ accountChanges, userChanges, undos, clear, rest
 
   return async ({ token, linkKind, passwordHash }: UsedLink, client: Client) => {
     const openUndo = await undos.find(token)
-    if (!openUndo || undoOf(openUndo) !== linkKind) return refuse('invalid_link')
+    if (!openUndo || linkKindOf(openUndo) !== linkKind) return refuse('invalid_link')
     const context = { userId: openUndo.userId, client, whileDisabled: 'allowed' } as const
     const changeKind = linkKind === 'email' ? 'email_change_undone' : 'factor_undone'
     const outcome = await accountChanges.byLink(context, [changeKind, 'email_withdrawn'], async (sql, user) => {

@@ -90,7 +90,7 @@ export const createApplicationKeys = (deps: Dependencies) => {
       return newKeys.filter((key) => key !== undefined)
     },
 
-    /** Makes the next key of each algorithm in use, even if it is not due, unless one is waiting already. Undefined if a key cannot be opened. */
+    /** Makes the next key of each algorithm in use before it is due, unless one is waiting already. Undefined if a key cannot be opened. */
     rotate: async () => {
       const { keys, usedAlgorithms } = await read()
       if (keys.some(isUnopened)) return undefined

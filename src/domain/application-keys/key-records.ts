@@ -24,7 +24,10 @@ export const applicationKeySchedule = createSchedule({
  */
 export const hintKeyLifetime = 365 * days
 
-/** Without `pair`, the key is retired, or sealed with a SEALING_KEY that this process does not have. Without `publicKey`, it verifies nothing. */
+/**
+ * Without `pair`, the key is retired, or sealed with a SEALING_KEY that this process does not have. Without `publicKey`, it verifies
+ * nothing.
+ */
 export type ApplicationKey = {
   id: string
   algorithm: ApplicationAlgorithm

@@ -47,7 +47,7 @@ export const limiters = {
     countsBy: ['device'],
     limit: { maximum: 10, window: 1 * hours },
     refusalIsEvent: false,
-    about: 'the same, by known device; above that the device countsBy as unknown',
+    about: 'the same, by known device; above that the device counts as unknown',
   },
   known: {
     countsBy: ['user'],
@@ -59,7 +59,8 @@ export const limiters = {
     countsBy: ['user'],
     limit: 'SIGN_IN_LIMIT',
     refusalIsEvent: true,
-    about: 'sign-ins with the right password, by account, of all new devices together. A new password starts the count anew',
+    about:
+      'sign-ins with the right password, by account, of all new devices together. A new password starts the count anew',
   },
   known_sign_ins: {
     countsBy: ['device'],

@@ -11,8 +11,8 @@ export type MailSignInRow = {
 
 const columns = { id: true, user_id: true, email: true, tries_left: true } as const
 /**
- * `tries_left` is what the answers to the browser show. `code_works`: the code of the mail had one of its own tries left (`code_tries_left`),
- * and has not expired.
+ * `tries_left` is what the answers to the browser show. `code_works`: the code of the mail had one of its own tries left
+ * (`code_tries_left`), and has not expired.
  */
 type TriedRow = MailSignInRow & { code_works: boolean }
 

@@ -6,7 +6,7 @@ import type { Obstacle } from './obstacles.js'
 
 type Dependencies = {
   database: Database
-  terms: Pick<Terms, 'isMissing' | 'version'>
+  terms: Pick<Terms, 'isAgreementMissing' | 'version'>
   profileFields: Pick<ProfileFields, 'missing'>
 }
 
@@ -25,7 +25,7 @@ export const createNextSignInObstacles =
         message: `Required fields are empty: ${subject}. The user is asked for them at the next sign-in.`,
         subject,
       },
-      (await terms.isMissing(database, user.id)) && {
+      (await terms.isAgreementMissing(database, user.id)) && {
         code: 'must_agree_to_terms',
         message: `The user has not agreed to the terms, version ${terms.version}, and is asked to at the next sign-in.`,
         subject: terms.version,

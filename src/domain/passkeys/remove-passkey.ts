@@ -10,8 +10,8 @@ import type { RelyingParty } from './verification.js'
 type Dependencies = { relyingParty: RelyingParty; providers: Providers }
 
 /**
- * Removes a passkey. The last way to sign in stays, and with `mustKeepPasskey` also the last usable passkey. The caller holds a lock on the user's row,
- * so that of two removals at once the second sees the first.
+ * Removes a passkey. The last way to sign in stays, and with `mustKeepPasskey` also the last usable passkey. The caller holds a lock on the
+ * user's row, so that of two removals at once the second sees the first.
  */
 export const createRemovePasskey =
   ({ relyingParty, providers }: Dependencies) =>

@@ -33,7 +33,8 @@ const characterCosts: readonly (readonly [RegExp, cost: number])[] = [
   [/[0-9]/, 1],
   [/[\u0021-\u007e]/, 1.4],
 ]
-const costOfACharacter = (character: string) => characterCosts.find(([characters]) => characters.test(character))?.[1] ?? 2
+const costOfACharacter = (character: string) =>
+  characterCosts.find(([characters]) => characters.test(character))?.[1] ?? 2
 
 /** The sequences, such as `123` or `cba`, that begin at this index. */
 const sequencesAt = (text: string, start: number) => {

@@ -1,7 +1,7 @@
 import { createHash, type Hash, randomBytes } from 'node:crypto'
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { entrySize, headSize, maxEntries, partsOf, prefixes, writeHead } from './leaked-file.js'
+import { entrySize, headerAndIndexSize, maxEntries, partsOf, prefixes, writeHead } from './leaked-file.js'
 
 const buckets = 1_024
 const prefixesInBucket = prefixes / buckets
@@ -140,7 +140,12 @@ export const createLeakedListBuilder = async (path: string) => {
     for (let bucket = 0; bucket < buckets; bucket += 1) {
       const values = await valuesOf(bucket)
       if (count + values.length > maxEntries) throw new Error(`A list has at most ${maxEntries} entries`)
-      await writeAll(handle, entriesOf(bucket, values, firstEntries, count), headSize + count * entrySize, hash)
+      await writeAll(
+        handle,
+        entriesOf(bucket, values, firstEntries, count),
+        headerAndIndexSize + count * entrySize,
+        hash,
+      )
       count += values.length
     }
     firstEntries[prefixes] = count

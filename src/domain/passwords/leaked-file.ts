@@ -28,10 +28,10 @@ export const entrySize = 4
 /** A place in the index has 4 bytes, so there can be no more entries. */
 export const maxEntries = 2 ** 32 - 1
 const indexSize = (prefixes + 1) * entrySize
-export const headSize = headerSize + indexSize
+export const headerAndIndexSize = headerSize + indexSize
 
 export const placeInIndex = (prefix: number) => headerSize + prefix * entrySize
-export const placeOfEntry = (entry: number) => headSize + entry * entrySize
+export const placeOfEntry = (entry: number) => headerAndIndexSize + entry * entrySize
 
 /** The bits of a SHA-1 hash that are compared. */
 export const partsOf = (sha1: Buffer, at = 0) => {
@@ -48,7 +48,7 @@ const sha256 = (...parts: Uint8Array[]) => {
 
 /** Writes header and index. `firstEntries` has the first entry of each prefix, and at its end the number of all entries. */
 export const writeHead = (firstEntries: Uint32Array, entriesHash: Buffer) => {
-  const head = Buffer.alloc(headSize)
+  const head = Buffer.alloc(headerAndIndexSize)
   magic.copy(head)
   head.writeUInt32BE(version, 16)
   head.writeUInt32BE(indexBits, 20)
@@ -64,9 +64,9 @@ export type FileFault = 'foreign' | 'other_version' | 'truncated' | 'damaged'
 /** Reads the head of a file, or says what is wrong with it. The entries themselves are not read. */
 export const readHead = (head: Buffer, fileSize: number): { count: number; entriesHash: Buffer } | FileFault => {
   if (!isLeakedFile(head)) return 'foreign'
-  if (head.length < headSize) return 'truncated'
+  if (head.length < headerAndIndexSize) return 'truncated'
   if (head.readUInt32BE(16) !== version || head.readUInt32BE(20) !== indexBits) return 'other_version'
-  const checksum = sha256(head.subarray(0, checksumOffset), head.subarray(headerSize, headSize))
+  const checksum = sha256(head.subarray(0, checksumOffset), head.subarray(headerSize, headerAndIndexSize))
   if (!checksum.equals(head.subarray(checksumOffset, headerSize))) return 'damaged'
   const count = Number(head.readBigUInt64BE(24))
   const expectedSize = placeOfEntry(count)

@@ -4,7 +4,15 @@ import { type FileHandle, open, stat } from 'node:fs/promises'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import { StoreUnavailable } from '../../platform/database/database.js'
 import type { Log } from '../../platform/log.js'
-import { entrySize, type FileFault, headSize, partsOf, placeInIndex, placeOfEntry, readHead } from './leaked-file.js'
+import {
+  entrySize,
+  type FileFault,
+  headerAndIndexSize,
+  partsOf,
+  placeInIndex,
+  placeOfEntry,
+  readHead,
+} from './leaked-file.js'
 
 type OpenFile = { handle: FileHandle; identity: string; count: number; entriesHash: Buffer }
 
@@ -32,7 +40,7 @@ const openFile = async (path: string): Promise<OpenFile | Refused<FileFault>> =>
   try {
     const status = await handle.stat()
     if (status.isDirectory()) throw Object.assign(new Error('it is a folder'), { code: 'EISDIR' })
-    const head = readHead(await readAt(handle, 0, headSize), status.size)
+    const head = readHead(await readAt(handle, 0, headerAndIndexSize), status.size)
     if (typeof head !== 'string') return { handle, identity: identityOf(status), ...head }
     await handle.close()
     return refuse(head)
@@ -137,7 +145,7 @@ export const verifyLeakedFile = async (path: string, deadline: AbortSignal) => {
   try {
     const hash = createHash('sha256')
     const end = placeOfEntry(count)
-    for (let place = headSize; place < end; place += chunkSize) {
+    for (let place = headerAndIndexSize; place < end; place += chunkSize) {
       if (deadline.aborted) return { count, comparedAll: false }
       hash.update(await readExactly(handle, place, Math.min(chunkSize, end - place)))
     }

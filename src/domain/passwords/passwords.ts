@@ -41,8 +41,9 @@ type Dependencies = {
 
 export const createPasswords = ({ workers, cost, words, leaked }: Dependencies): Passwords => {
   const decoy = createDecoy(cost)
-  // After the cost was lowered, some hashes have a higher one. After the first such hash, every failure takes as long as one with it. It is
-  // one step more at most: otherwise a single guess at an imported hash of a high cost would slow down the failures of all users.
+  // After BCRYPT_COST was lowered, some hashes have a higher cost. Once such a hash was compared, every failure takes as long as a failure
+  // with it. The cost of failures grows by one step at most: otherwise a single guess at an imported hash of a high cost would slow down the
+  // failures of all users.
   let failureCost = cost
   const maxFailureCost = cost + 1
 

@@ -61,9 +61,9 @@ export const createFieldEdits = ({ clock, definitions }: Dependencies) => {
     if (!definition) return 'unknown'
     if (editor === 'user' && definition.editedBy === 'administrators') return 'administrators_only'
     // Values that operators enter or import may be from another day, so `today` is not checked.
-    const value = readFieldValue(definition, given, editor === 'user' ? todayOf(clock) : undefined)
-    if ('fault' in value) return value.fault
-    return value.value === null && definition.required && editor === 'user' ? 'required' : value
+    const result = readFieldValue(definition, given, editor === 'user' ? todayOf(clock) : undefined)
+    if ('fault' in result) return result.fault
+    return result.value === null && definition.required && editor === 'user' ? 'required' : result
   }
 
   /** Puts the new values among the stored ones. A refusal changes nothing. */

@@ -36,7 +36,7 @@ export const createProofs = ({
   return {
     methodsFor,
     /** Undefined if the account is gone or disabled. */
-    methodsOf: async (userId: string) => {
+    methodsByUserId: async (userId: string) => {
       const user = await users.findEnabled(userId)
       return user && methodsFor(user)
     },

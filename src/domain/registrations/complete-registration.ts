@@ -10,7 +10,7 @@ import type { Terms } from '../terms/terms.js'
 import type { NewUsers } from '../users/new-users.js'
 import { type Username, usernameFromEmail } from '../users/username.js'
 import type { User, Users } from '../users/users.js'
-import type { Pending } from './pending-registrations.js'
+import type { PendingRegistration } from './pending-registrations.js'
 import type { GateRefusal } from './registration-gate.js'
 import * as store from './registrations.store.js'
 
@@ -31,13 +31,17 @@ type Dependencies = {
   usernameSource: UsernameSource
 }
 
-type Proof = { provenBy?: 'mail' | 'invitation' }
+type AddressProof = { provenBy?: 'mail' | 'invitation' }
 
 export type CompleteRegistration = ReturnType<typeof createCompleteRegistration>
 
 const createAttempt =
   ({ database, users, newUsers, invitations, profileFields, terms, clock }: Omit<Dependencies, 'usernameSource'>) =>
-  async (pending: Pending, username: Username, { provenBy = 'mail' }: Proof): Promise<CompletionResult> => {
+  async (
+    pending: PendingRegistration,
+    username: Username,
+    { provenBy = 'mail' }: AddressProof,
+  ): Promise<CompletionResult> => {
     const completion = commitUnlessRefused(database, async (sql): Promise<CompletionResult> => {
       const now = clock.now()
       const [lockedRow] = await store.lockWaiting(sql, pending.id, now)
@@ -79,7 +83,7 @@ const createAttempt =
  */
 export const createCompleteRegistration = ({ usernameSource, ...deps }: Dependencies) => {
   const attempt = createAttempt(deps)
-  return (pending: Pending, proof: Proof = {}): Promise<CompletionResult> => {
+  return (pending: PendingRegistration, proof: AddressProof = {}): Promise<CompletionResult> => {
     const { email, username } = pending.user
     // The user has not chosen this name, so it need not have been free until now, and another name may replace it.
     const isGeneratedName = usernameSource === 'from_email' && username.key === usernameFromEmail(email).key

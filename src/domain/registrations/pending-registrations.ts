@@ -11,7 +11,7 @@ import type { RegistrationRows } from './registration-states.js'
 import * as store from './registrations.store.js'
 import { findOwnRow } from './waiting-registrations.js'
 
-export type Pending = {
+export type PendingRegistration = {
   id: string
   passwordHash: string
   user: NewUser
@@ -21,10 +21,10 @@ export type Pending = {
 
 type CodeRefusal = 'invalid_code' | 'already_confirmed' | 'tries_used_up'
 
-/** Whether the account of the address was deleted. The browser still sees what it saw before, because it may belong to a stranger. */
+/** Whether the account of the address was deleted. The browser still sees what it saw before, because its user may be a stranger. */
 export const isForgotten = ({ email }: store.PendingRow) => email === ''
 
-const toPending = (row: store.PendingRow): Pending => {
+const toPending = (row: store.PendingRow): PendingRegistration => {
   const email = readEmail(row.email)
   const username = readUsername(row.username)
   if (isRefused(email) || isRefused(username))
@@ -50,7 +50,7 @@ export const createPendingRegistrations = (
     },
 
     findByBrowser: async (token: string, browserToken: string | undefined) => {
-      const { row, refusal } = await registrationRows.stateOfLink(token, browserToken)
+      const { row, refusal } = await registrationRows.byLink(token, browserToken)
       if (refusal) return refusal
       return row.is_this_browser ? toPending(row) : refuse('password_required')
     },
@@ -61,15 +61,18 @@ export const createPendingRegistrations = (
       return row ? toPending(row) : refuse('invalid_link')
     },
 
-    findByCode: async (code: string, browserToken: string | undefined): Promise<Pending | Refused<CodeRefusal>> => {
+    findByCode: async (
+      code: string,
+      browserToken: string | undefined,
+    ): Promise<PendingRegistration | Refused<CodeRefusal>> => {
       const rows = browserToken ? await store.spendTryByBrowser(database, fingerprint(browserToken), clock.now()) : []
       const matchingRow = rows.find((row) => !isForgotten(row) && mailedCodes.isCodeOf(row.id, code))
       if (matchingRow) return toPending(matchingRow)
       const [newestRow] = rows
       if (newestRow) return refuse(newestRow.code_tries_left > 0 ? 'invalid_code' : 'tries_used_up')
-      const latestRow = await registrationRows.byBrowser(browserToken)
-      if (!latestRow) return refuse('invalid_code')
-      return refuse(latestRow.confirmed ? 'already_confirmed' : 'tries_used_up')
+      const rowWithoutTries = await registrationRows.byBrowser(browserToken)
+      if (!rowWithoutTries) return refuse('invalid_code')
+      return refuse(rowWithoutTries.confirmed ? 'already_confirmed' : 'tries_used_up')
     },
   }
 }

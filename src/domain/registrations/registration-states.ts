@@ -19,7 +19,7 @@ export type RegistrationRows = ReturnType<typeof createRegistrationRows>
 /** Finds the row of a registration by the link in its mail, or by the browser that began it. */
 export const createRegistrationRows = ({ database, clock }: Dependencies) => ({
   /** The row of a link, and the refusal if the link does not work. A link that does not work any more may still have its row. */
-  stateOfLink: async (token: string, browserToken: string | undefined) => {
+  byLink: async (token: string, browserToken: string | undefined) => {
     const hash = fingerprint(token)
     const browserHash = browserToken === undefined ? null : fingerprint(browserToken)
     const [row] = await store.selectByToken(database, hash, browserHash, clock.now())
@@ -38,7 +38,7 @@ export const createRegistrationRows = ({ database, clock }: Dependencies) => ({
 export const createRegistrationStates = ({ database, clock }: Dependencies, rows: RegistrationRows) => ({
   /** Whether a link still works, and what it needs. */
   describeLink: async (token: string, browserToken: string | undefined) => {
-    const { row, refusal } = await rows.stateOfLink(token, browserToken)
+    const { row, refusal } = await rows.byLink(token, browserToken)
     const otherFields = { passwordRequired: false, newerMail: false, codeUsable: false }
     if (refusal) return { state: linkStates[refusal.refused], applicationId: row && applicationOf(row), ...otherFields }
     const newerMail = (await store.selectNewer(database, row.id, clock.now())).length > 0

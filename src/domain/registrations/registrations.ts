@@ -11,7 +11,7 @@ import { emailKey } from '../users/email.js'
 import type { NewUser, NewUsers } from '../users/new-users.js'
 import type { Users } from '../users/users.js'
 import { registrationLifetime } from './complete-registration.js'
-import { createPendingRegistrations, type Pending } from './pending-registrations.js'
+import { createPendingRegistrations, type PendingRegistration } from './pending-registrations.js'
 import { createRegistrationMails, type RegistrationMails, type SendAgainResult } from './registration-mails.js'
 import { createRegistrationRows, createRegistrationStates } from './registration-states.js'
 import * as store from './registrations.store.js'
@@ -44,8 +44,8 @@ type Dependencies = {
 /**
  * Stores a registration until its email is verified, and returns the secret for this browser. `invite`: the invitation that allowed it.
  * `withheld`: the mail is not sent. `formerBrowserToken`: the secret that this browser had before. Mails to the same address for the former
- * secret still work, because the new mail may not be sent, and the answers must not differ if it is. `applicationId`: the application that
- * the user came from.
+ * secret still work: a limit may hold the new mail back, and the answers must not show that. `applicationId`: the application that the user
+ * came from.
  */
 const createBegin =
   (deps: Dependencies, registrationMails: RegistrationMails) =>
@@ -68,7 +68,7 @@ const createBegin =
 /** Stores a registration with the link of an invitation that proves the address. It needs no mail, and can be completed at once. */
 const createBeginProven =
   (deps: Dependencies) => (user: NewUser, client: Client, details: RegistrationDetails & { invite: string }) =>
-    deps.database.transaction(async (sql): Promise<Pending> => {
+    deps.database.transaction(async (sql): Promise<PendingRegistration> => {
       const { id } = await storeRegistration(deps, sql, user, client, details)
       await store.markNotMailed(sql, id)
       const { passwordHash } = user

@@ -6,7 +6,13 @@ import { uuidv7 } from '../../lib/uuid.js'
 import type { Transaction } from '../../platform/database/database.js'
 import type { Tokens } from '../tokens/tokens.js'
 import type { Client } from './client.js'
-import { epochSeconds, fromEpochSeconds, type Issued, type IssueTokens, type SignedInUser } from './issue-tokens.js'
+import {
+  epochSeconds,
+  fromEpochSeconds,
+  type IssuedTokens,
+  type IssueTokens,
+  type SignedInUser,
+} from './issue-tokens.js'
 import type { SessionLife } from './live-sessions.js'
 import { firstProof, neverProven, type Proof } from './proof.js'
 import * as store from './sessions.store.js'
@@ -47,7 +53,7 @@ export const createBeginSession =
     proof: FirstProof,
     client: Client,
     sessionId?: string,
-  ): Promise<Issued | undefined> => {
+  ): Promise<IssuedTokens | undefined> => {
     const { passwordHash, trustedDevice, provider } = proof
     const checkedUser = { userId, passwordHash: passwordHash ?? null, undoCount: undoCount ?? null }
     const [names] = await store.lockUser(sql, checkedUser)
@@ -58,10 +64,10 @@ export const createBeginSession =
     const { username } = names
     const claims = { userId, username, sid, gen: 0, auth_time: iat, iat, exp: life.expiryFor(iat) }
     const refreshToken = tokens.signRefresh(claims)
-    // A trusted device replaces the code at the sign-in only. It makes the session fresh for nothing.
+    // A trusted device replaces the code at the sign-in only. It does not make the session fresh.
     const provenAt = trustedDevice === undefined ? proof.provenAt : neverProven
     const sessionProof = proof.inherited ?? firstProof(proof.methods, now, provenAt)
-    // For applications, the time of a sign-in by mail is now (`auth_time`), although it makes the session fresh for nothing here.
+    // Applications are told that the user signed in just now (`auth_time`), although a sign-in by mail does not make the session fresh here.
     const isByMail = proof.inherited === undefined && proof.methods.includes('mail')
     const proofAge = isByMail ? 0 : now.getTime() - sessionProof.provenAt.getTime()
     const [insertedRow] = await store.insertRecord(sql, {

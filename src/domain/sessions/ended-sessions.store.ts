@@ -16,7 +16,7 @@ export type NewEntries = {
 
 /**
  * The entries that have become visible since a snapshot. A transaction that was open then may have committed since, with a lower number
- * than one that was read before. The snapshot knows that it was open, so its entries are new.
+ * than one that was read before. The snapshot lists the open transactions, so their entries are found.
  */
 export const selectNewEntries = async (sql: Sql, { seen, xact, sid }: SnapshotCursor, limit: number) => {
   const [news] = await sql.query<NewEntries>(

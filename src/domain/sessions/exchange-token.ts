@@ -5,15 +5,15 @@ import type { Database } from '../../platform/database/database.js'
 import type { RefreshClaims, RefreshToken, Tokens } from '../tokens/tokens.js'
 import type { Client } from './client.js'
 import type { EndedSession } from './ended-sessions.js'
-import { epochSeconds, fromEpochSeconds, type Issued, type IssueTokens } from './issue-tokens.js'
+import { epochSeconds, fromEpochSeconds, type IssuedTokens, type IssueTokens } from './issue-tokens.js'
 import type { SessionLife } from './live-sessions.js'
 import { proofOf } from './proof.js'
 import * as store from './sessions.store.js'
 import { standingOf } from './token-standing.js'
 
 /** `raced`: another request had just rotated the token, and this request got the same successor. */
-export type Rotated =
-  | { issued: Issued; raced: boolean }
+export type RotationOutcome =
+  | { issued: IssuedTokens; raced: boolean }
   | (Refused<'ended' | 'theft' | 'replaced'> & { userId: string; sessionId: string })
 
 /**
@@ -46,8 +46,8 @@ export const createExchangeToken = ({ database, tokens, clock, life, issue, grac
    */
   const answerOldToken = async (
     presentedToken: RefreshToken,
-    exchangeNewest: (newest: RefreshToken) => Promise<Rotated>,
-  ): Promise<Rotated> => {
+    exchangeNewest: (newest: RefreshToken) => Promise<RotationOutcome>,
+  ): Promise<RotationOutcome> => {
     const { claims } = presentedToken
     const { userId, sid: sessionId } = claims
     const owner = { userId, sessionId }
@@ -72,7 +72,7 @@ export const createExchangeToken = ({ database, tokens, clock, life, issue, grac
     return { issued: issue({ id: userId, ...row }, proofOf(row), successor, text, now), raced: true }
   }
 
-  const exchange = async (refreshToken: RefreshToken, client: Client, by: RotatedBy): Promise<Rotated> => {
+  const exchange = async (refreshToken: RefreshToken, client: Client, by: RotatedBy): Promise<RotationOutcome> => {
     const { text, claims } = refreshToken
     const now = clock.now()
     const iat = epochSeconds(now)
@@ -81,8 +81,8 @@ export const createExchangeToken = ({ database, tokens, clock, life, issue, grac
     const [holder] = await store.rotateRecord(database, {
       id: claims.sid,
       generation: successor.gen,
-      presented: fingerprint(text),
-      successor: fingerprint(token),
+      presentedHash: fingerprint(text),
+      successorHash: fingerprint(token),
       issuedAt: fromEpochSeconds(iat),
       expiresAt: fromEpochSeconds(successor.exp),
       usedAt: now,

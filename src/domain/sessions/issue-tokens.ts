@@ -12,7 +12,7 @@ export type SignedInUser = {
 }
 
 /** The tokens that a sign-in or a rotation gives. */
-export type Issued = {
+export type IssuedTokens = {
   user: SignedInUser
   sessionId: string
   accessToken: string
@@ -44,7 +44,7 @@ export const createIssueTokens =
     claims: RefreshClaims,
     refreshToken: string,
     iat = claims.iat,
-  ): Issued => {
+  ): IssuedTokens => {
     // A token that was signed before SESSION_MAX_AGE was lowered has a later expiry.
     const end = Math.min(claims.exp, life.endOf(claims.auth_time))
     const exp = Math.min(iat + accessTokenLifetime / 1000, end)

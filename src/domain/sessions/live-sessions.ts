@@ -19,16 +19,16 @@ const limitNames = Object.keys(limits) as Limit[]
 
 /** The moments that a session is compared with. A live session expires after `now`, and it began and was refreshed after the other two. */
 export type LiveAt = Readonly<Record<'now' | Limit, Date>>
-const moments = ['now', ...limitNames] as const
+const momentNames = ['now', ...limitNames] as const
 
 /** The value of the parameter of `liveSession`. */
-export const momentsOf = (live: LiveAt) => moments.map((name) => live[name])
+export const momentsOf = (live: LiveAt) => momentNames.map((name) => live[name])
 
 /**
  * The condition in SQL for a live session, for the table `refresh_token_records as r`. The value of the parameter comes from `momentsOf`.
  */
 export const liveSession = (parameter: string) => {
-  const moment = (name: keyof LiveAt) => `(${parameter}::timestamptz[])[${moments.indexOf(name) + 1}]`
+  const moment = (name: keyof LiveAt) => `(${parameter}::timestamptz[])[${momentNames.indexOf(name) + 1}]`
   const conditions = limitNames.map((name) => `r.${limits[name].column} > ${moment(name)}`)
   return `(${[`r.expires_at > ${moment('now')}`, ...conditions].join(' and ')})`
 }

@@ -46,7 +46,7 @@ export const createReplaceTokens =
     await store.replaceToken(sql, {
       id: sid,
       generation: claims.gen,
-      successor: fingerprint(refreshToken),
+      successorHash: fingerprint(refreshToken),
       issuedAt: fromEpochSeconds(iat),
       expiresAt: fromEpochSeconds(claims.exp),
       usedAt: now,

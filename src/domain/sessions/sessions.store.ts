@@ -9,8 +9,8 @@ import type { Proof, ProofRow } from './proof.js'
 export type Rotation = {
   id: string
   generation: number
-  presented: Uint8Array
-  successor: Uint8Array
+  presentedHash: Uint8Array
+  successorHash: Uint8Array
   issuedAt: Date
   expiresAt: Date
   usedAt: Date
@@ -135,13 +135,13 @@ const rotateStatement = `update refresh_token_records as r
 /**
  * A valid token that is newer than its record is accepted: the last write was lost in a failover, or the database was restored to an
  * earlier state. If a change of the groups has made the newest access token invalid, the newest refresh token is replaced while others
- * still use the one before it. That one stays valid for another grace time, and a longer grace stays as long.
+ * still use the one before it. That one stays valid for another grace time: the longer one if a renewal at the proxy made the newest token.
  */
 export const rotateRecord = (sql: Sql, rotation: Rotation & { atProxy: boolean; live: LiveAt; graces: Graces }) =>
   sql.query<HolderRow>(rotateStatement, [
     rotation.id,
-    rotation.presented,
-    rotation.successor,
+    rotation.presentedHash,
+    rotation.successorHash,
     rotation.issuedAt,
     rotation.expiresAt,
     rotation.clockOffset,
@@ -183,7 +183,7 @@ export const lockRecord = (sql: Sql, caller: Caller, live: LiveAt) =>
 /** Replaces the newest token, which gets no successor. The token before it stays recorded, because a request may still use it. */
 export const replaceToken = (
   sql: Sql,
-  { client, ...token }: Omit<Rotation, 'presented'> & { proof: Proof; proofAge: number },
+  { client, ...token }: Omit<Rotation, 'presentedHash'> & { proof: Proof; proofAge: number },
 ) =>
   sql.query(
     `update refresh_token_records
@@ -195,7 +195,7 @@ export const replaceToken = (
      where id = $1`,
     [
       token.id,
-      token.successor,
+      token.successorHash,
       token.generation,
       token.issuedAt,
       token.expiresAt,

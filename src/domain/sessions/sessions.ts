@@ -14,7 +14,7 @@ import * as store from './sessions.store.js'
 
 export type { FirstProof } from './begin-session.js'
 export type { RotatedBy } from './exchange-token.js'
-export type { Issued } from './issue-tokens.js'
+export type { IssuedTokens } from './issue-tokens.js'
 export type { TokenHolder } from './lock-of-holder.js'
 export type { SessionCaller } from './request-context.js'
 

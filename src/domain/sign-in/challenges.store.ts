@@ -9,6 +9,7 @@ export type ChallengeRow = {
   way: string
   provider: string | null
   subject: string | null
+  /** Whether the enrolment is open, after a right mailed code or password. */
   mail_proven: boolean
   /** Null while a proof is missing. */
   methods: string[] | null

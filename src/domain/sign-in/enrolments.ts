@@ -6,7 +6,7 @@ import type { MailedCodes } from '../mailed-codes/mailed-codes.js'
 import type { Client } from '../sessions/client.js'
 import type { User, Users } from '../users/users.js'
 import type { Challenge, Challenges } from './challenges.js'
-import { openedBy } from './ways-to-sign-in.js'
+import { proofBeforeEnrolment } from './ways-to-sign-in.js'
 
 type Dependencies = {
   database: Database
@@ -23,7 +23,7 @@ const codePurpose = (challengeId: string) => ({ mail: 'enrolment-code', boundTo:
  * the account has one.
  */
 const missingProof = ({ by, isOpened }: Challenge, { passwordHash }: Pick<User, 'passwordHash'>) => {
-  const requiredProof = openedBy(by)
+  const requiredProof = proofBeforeEnrolment(by)
   if (isOpened || requiredProof === null || requiredProof === 'its own mail') return undefined
   return requiredProof === 'password' && passwordHash === undefined ? undefined : requiredProof
 }

@@ -16,7 +16,7 @@ import {
   labelOf,
   provesMail,
   skipsOnTrustedDevice,
-  waitingOf,
+  waitingWayOf,
   waysToSignIn,
 } from './ways-to-sign-in.js'
 
@@ -76,7 +76,7 @@ export const createFirstSteps = (deps: Dependencies) => {
   }
 
   const beginChallenge = async (user: User, step: FirstStep, next: ProofStep, { client }: Visit) => {
-    const by = waitingOf(step.by)
+    const by = waitingWayOf(step.by)
     const { passwordHash, link } = step
     const challenge = await whileLinked(user, step, (sql) =>
       challenges.begin(sql, { user, kind: next, by, passwordHash, link, mailProven: provesMail(step.by), client }),

@@ -13,7 +13,7 @@ import type { NextSteps } from './next-steps.js'
 type Dependencies = {
   profileFields: Pick<ProfileFields, 'definitions' | 'knownValues' | 'missing'>
   fieldChanges: Pick<FieldChanges, 'write'>
-  terms: Pick<Terms, 'isMissing' | 'version' | 'agree'>
+  terms: Pick<Terms, 'isAgreementMissing' | 'version' | 'agree'>
   nextSteps: Pick<NextSteps, 'nextFor'>
 }
 
@@ -60,7 +60,7 @@ export const createLastSteps = ({ profileFields, fieldChanges, terms, nextSteps 
       },
     },
     terms: {
-      isOpen: (sql, user) => terms.isMissing(sql, user.id),
+      isOpen: (sql, user) => terms.isAgreementMissing(sql, user.id),
       answer: async (sql, user, version) => {
         if (version !== terms.version) return refuse('terms_changed')
         await terms.agree(sql, user.id, version)

@@ -4,13 +4,13 @@ import type { AccountChanges, Changes } from '../accounts/account-changes.js'
 import type { Events } from '../events/events.js'
 import type { KnownDevices } from '../known-devices/known-devices.js'
 import type { Identities } from '../providers/identities.js'
-import type { FirstProof, Issued, Sessions } from '../sessions/sessions.js'
+import type { FirstProof, IssuedTokens, Sessions } from '../sessions/sessions.js'
 import type { UserChanges } from '../users/user-changes.js'
 import type { Identity, User } from '../users/users.js'
 import type { Challenges } from './challenges.js'
 import type { LastSteps } from './last-steps.js'
 import type { Visit } from './sign-ins.js'
-import { completeOf, eventOf, type SignedInBy } from './ways-to-sign-in.js'
+import { completeWayOf, eventOf, type SignedInBy } from './ways-to-sign-in.js'
 
 type Dependencies = {
   sessions: Sessions
@@ -34,7 +34,7 @@ export type Entry =
 type SignInToFinish = { by: SignedInBy; proof: FirstProof; token?: string | undefined; done?: LastStep }
 
 /** A new session. `knownDevices` makes its browser known from now on. It is undefined if the browser has not sent this cookie. */
-export type NewSession = Issued & { knownDevices: readonly string[] | undefined }
+export type NewSession = IssuedTokens & { knownDevices: readonly string[] | undefined }
 
 /**
  * Begins a session, and tells the owner if the account was not used in this browser before. Both happen in one transaction, so no such
@@ -81,7 +81,7 @@ const createBeginOrWait = (deps: Dependencies) => {
       return issued && { issued }
     }
     if (!(await lastSteps.areDue(sql, user, proof))) return undefined
-    const completeSignIn = { user, kind: next, by: completeOf(by), proof, token, client: visit.client }
+    const completeSignIn = { user, kind: next, by: completeWayOf(by), proof, token, client: visit.client }
     const challenge = await challenges.waitFor(sql, completeSignIn)
     return challenge === undefined ? undefined : { challenge, next, methods: [] }
   }
@@ -133,12 +133,12 @@ export const createNewSessions = (deps: Dependencies) => {
     },
     /** Whether a session of this user would wait for a last step. */
     hasLastStep: async (sql: Transaction, user: User) => (await lastSteps.nextFor(sql, user)) !== undefined,
-    /** Records a session after the commit. `created`: the provider with which the sign-in has created the account. */
-    record: async (entry: Entry, by: SignedInBy, visit: Visit, created?: Identity['provider']) => {
+    /** Records a session after the commit. `createdWith`: the provider with which the sign-in has created the account. */
+    record: async (entry: Entry, by: SignedInBy, visit: Visit, createdWith?: Identity['provider']) => {
       if (!('issued' in entry)) return
       const { issued } = entry
       const about = { userId: issued.user.id, sessionId: issued.sessionId }
-      if (created) await events.record({ kind: 'registered', provider: created, ...about }, visit.client)
+      if (createdWith) await events.record({ kind: 'registered', provider: createdWith, ...about }, visit.client)
       await endEarlier(visit)
       await events.record({ ...eventOf(by), ...about }, visit.client)
     },

@@ -17,8 +17,12 @@ export type NextSteps = ReturnType<typeof createNextSteps>
 
 /** Finds the proof that a sign-in needs after its first one. */
 export const createNextSteps = ({ database, factors, passkeys, secondFactorRequired }: Dependencies) => {
-  const withPasskeys = async (sql: Sql, userId: string, codes: SecondFactorMethod[]): Promise<SecondFactorMethod[]> =>
-    (await passkeys.countUsable(sql, userId)) > 0 ? ['passkey', ...codes] : codes
+  const withPasskeys = async (
+    sql: Sql,
+    userId: string,
+    codeMethods: SecondFactorMethod[],
+  ): Promise<SecondFactorMethod[]> =>
+    (await passkeys.countUsable(sql, userId)) > 0 ? ['passkey', ...codeMethods] : codeMethods
 
   return {
     /** The methods that finish a challenge of this user, the best first. */
@@ -26,11 +30,11 @@ export const createNextSteps = ({ database, factors, passkeys, secondFactorRequi
 
     /** Undefined if the first proof is enough. A passkey alone does not make a second step necessary, unless every account needs one. */
     nextFor: createOptionalTransaction(database)(async (sql, userId: string): Promise<Step | undefined> => {
-      const codes = await factors.methodsOf(sql, userId)
-      if (codes.length === 0 && !secondFactorRequired) return undefined
-      const methods = await withPasskeys(sql, userId, codes)
+      const codeMethods = await factors.methodsOf(sql, userId)
+      if (codeMethods.length === 0 && !secondFactorRequired) return undefined
+      const methods = await withPasskeys(sql, userId, codeMethods)
       if (methods.length === 0) return { next: 'enrolment', methods: enrolmentMethods, allowsTrustedDevice: false }
-      return { next: 'second_factor', methods, allowsTrustedDevice: codes.length > 0 }
+      return { next: 'second_factor', methods, allowsTrustedDevice: codeMethods.length > 0 }
     }),
 
     hasFactor: async (sql: Transaction, userId: string) =>

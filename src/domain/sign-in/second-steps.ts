@@ -15,7 +15,7 @@ import type { Enrolments } from './enrolments.js'
 import { callerOf, type Entry, type NewSessions } from './new-sessions.js'
 import type { NextSteps } from './next-steps.js'
 import type { Visit } from './sign-ins.js'
-import { openedBy, waysToSignIn } from './ways-to-sign-in.js'
+import { proofBeforeEnrolment, waysToSignIn } from './ways-to-sign-in.js'
 
 type SecondProof = { token: string; code: string; trustDevice: boolean }
 
@@ -26,7 +26,7 @@ const bothProofs = ({ by }: Challenge, second: AmrMethod): FirstProof => ({
 })
 
 /** Whether an enrolment still needs the mailed code. */
-const needsMailedCode = ({ by, isOpened }: Challenge) => !isOpened && openedBy(by) === 'mailed code'
+const needsMailedCode = ({ by, isOpened }: Challenge) => !isOpened && proofBeforeEnrolment(by) === 'mailed code'
 
 type TrustDependencies = { trustedDevices: TrustedDevices; accountChanges: Pick<AccountChanges, 'bySignIn'> }
 

@@ -12,7 +12,7 @@ type Counting<As extends 'first' | 'both'> = {
 }[AmrMethod]
 
 /** `method` is what `amr` says of a session that begins in this way. */
-type Counted = { method: Counting<'first'> } | { method: Counting<'both'>; beforeEnrolment: null }
+type MethodColumns = { method: Counting<'first'> } | { method: Counting<'both'>; beforeEnrolment: null }
 
 /**
  * `freshSince`: since when the session is fresh. A provider may send the browser back without having asked the user. `beforeEnrolment`:
@@ -21,7 +21,7 @@ type Counted = { method: Counting<'first'> } | { method: Counting<'both'>; befor
  * password or an app, and one mailbox must not be both proofs. So a way by mail is never fresh, no trusted device finishes it, and before
  * an enrolment it asks for the password, if the account has one.
  */
-type Trusted =
+type TrustColumns =
   | { method: 'mail'; freshSince: 'never'; beforeEnrolment: 'password'; trustedDevice: 'asks too' }
   | {
       method: Exclude<AmrMethod, 'mail'>
@@ -30,11 +30,11 @@ type Trusted =
       trustedDevice: 'skips the second step' | null
     }
 
-type Way = Counted &
-  Trusted & {
+type Way = MethodColumns &
+  TrustColumns & {
     /** The limiter that counts the requests of a network, before anything is compared. */
     limiter: Extract<LimiterName, 'login' | 'general' | 'confirm'>
-    /** The event in the list of the user. */
+    /** The event that users see in the list of their account. */
     event: 'signed_in' | 'registered'
     /** Whether the owner gets a mail if the second step never comes, because another person may know the first proof. */
     tellsOfUnfinished: boolean
@@ -89,7 +89,7 @@ export const waysToSignIn = {
     tellsOfUnfinished: false,
     isOpenTo: ({ hasProvider }) => hasProvider,
   },
-  // MAIL_SIGN_IN can be switched off at any time, so it is never the only way that a user has left.
+  // An operator can switch MAIL_SIGN_IN off at any time, so a user must always have another way left.
   mail: {
     method: 'mail',
     freshSince: 'never',
@@ -145,7 +145,7 @@ export type WaitingBy = OneOfWays<WaitingWay>
 
 const names = Object.keys(waysToSignIn) as WayToSignIn[]
 
-const freshness: Record<Trusted['freshSince'], (provenAt?: Date) => Date | undefined> = {
+const freshness: Record<TrustColumns['freshSince'], (provenAt?: Date) => Date | undefined> = {
   'the sign-in': () => undefined,
   'what the provider says': (provenAt = neverProven) => provenAt,
   never: () => neverProven,
@@ -154,7 +154,7 @@ const freshness: Record<Trusted['freshSince'], (provenAt?: Date) => Date | undef
 export const freshSinceOf = (way: WayToSignIn, provenAt?: Date) => freshness[waysToSignIn[way].freshSince](provenAt)
 
 /** The proof that opens the enrolment of a sign-in that waits as this way. */
-export const openedBy = ({ way }: SignedInBy) => waysToSignIn[way].beforeEnrolment
+export const proofBeforeEnrolment = ({ way }: SignedInBy) => waysToSignIn[way].beforeEnrolment
 
 export const skipsOnTrustedDevice = ({ way }: FirstBy) => waysToSignIn[way].trustedDevice === 'skips the second step'
 
@@ -180,7 +180,7 @@ export const eventOf = (by: SignedInBy) => {
 }
 
 /** The way as which a sign-in waits for its second step. */
-export const waitingOf = (by: FirstBy): WaitingBy =>
+export const waitingWayOf = (by: FirstBy): WaitingBy =>
   by.way === 'provider' ? by : { way: waitsAs[waysToSignIn[by.way].method] }
 
 /** Reads a stored way. Undefined for a way that this release does not know. Such a sign-in is over. */
@@ -194,4 +194,4 @@ export const readWay = (way: string, provider: ProviderId | undefined): SignedIn
  * The way as which a sign-in with all its proofs waits. A registration waits as a password, because its event was written when the account
  * was created.
  */
-export const completeOf = (by: SignedInBy): SignedInBy => (by.way === 'registration' ? { way: 'password' } : by)
+export const completeWayOf = (by: SignedInBy): SignedInBy => (by.way === 'registration' ? { way: 'password' } : by)

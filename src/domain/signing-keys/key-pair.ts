@@ -11,7 +11,7 @@ type PublishedKey = {
   use: 'sig'
 }
 
-/** The private key as it is stored, in the PKCS#8 form, and what is computed from it. */
+/** `privateKey` is a text in the PKCS#8 form. The rest is computed from it. */
 export type KeyPair = { id: string; privateKey: string; publicKey: string; published: PublishedKey }
 
 const idLength = 16

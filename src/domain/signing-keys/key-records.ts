@@ -11,8 +11,8 @@ import * as store from './signing-keys.store.js'
 export type SigningKey = { id: string; createdAt: Date; signsFrom: number; pair: KeyPair }
 
 /**
- * `now` and the times of keys are by the clock of the database. `unopened`: the ids of keys that were sealed with a key that this process
- * does not have.
+ * `now` and the times of keys are by the clock of the database. `unopened`: the ids of keys that were sealed with a SEALING_KEY that this
+ * process does not have.
  */
 export type KeySet = { now: number; keys: SigningKey[]; unopened: string[] }
 
@@ -54,7 +54,7 @@ export const createReadKeys = ({ database, clock, sealedValues }: Dependencies) 
   })
 }
 
-/** Seals a key and stores it. The first key signs at once. Later keys are published first. */
+/** Seals a key and stores it. The key signs after `delay` milliseconds. Until then it is only published. */
 export const createAddKey =
   ({ clock, sealedValues }: Dependencies) =>
   async (sql: Sql, pair: KeyPair, delay: number) => {

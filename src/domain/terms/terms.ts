@@ -12,7 +12,8 @@ export const createTerms = (deps: { database: Database; clock: Clock; version: s
   const { database, clock, version } = deps
   return {
     version,
-    isMissing: async (sql: Sql, userId: string) =>
+    /** Whether the user still has to agree to the present version. */
+    isAgreementMissing: async (sql: Sql, userId: string) =>
       version !== undefined && (await store.selectAgreed(sql, userId, version)).length === 0,
     /** `at`: when the form of a registration was sent, if the user agreed there. */
     agree: async (sql: Sql, userId: string, agreedVersion: string, at: Date = clock.now()) => {

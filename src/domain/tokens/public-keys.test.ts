@@ -16,7 +16,7 @@ const tokensFor = (address: string) =>
     secrets: [secret],
     clock,
     issuer: address,
-    publicKeys: {
+    keyPairs: {
       signer: () => publicKey,
       find: (header) => (header === publicKey.header ? publicKey : undefined),
       removals: () => 0,
@@ -68,7 +68,7 @@ describe('access tokens of a key pair', () => {
     const token = tokens.signAccess(claims())
     expect(JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString())).toEqual(header)
     expect(tokens.readAccess(token)).toEqual(payload())
-    expect(tokens.rememberedTokens().tokens).toBe(1)
+    expect(tokens.rememberedSize().tokens).toBe(1)
     const refresh = tokens.signRefresh(claims())
     expect(Buffer.from(refresh.split('.')[0] ?? '', 'base64url').toString()).toContain('HS256')
     expect(tokens.readRefresh(refresh)).toBeDefined()
@@ -203,12 +203,12 @@ describe('access tokens of a key pair', () => {
   it('are forgotten when a key is removed', () => {
     let removals = 0
     let known = true
-    const publicKeys = {
+    const keyPairs = {
       signer: () => publicKey,
       find: () => (known ? publicKey : undefined),
       removals: () => removals,
     }
-    const there = createTokens({ secrets: [secret], clock, issuer, publicKeys })
+    const there = createTokens({ secrets: [secret], clock, issuer, keyPairs })
     const token = there.signAccess(claims())
     expect(there.readAccess(token)).toBeDefined()
     known = false

@@ -27,8 +27,8 @@ export type RefreshToken = { text: string; claims: RefreshClaims }
 /** The longest address of the service. A longer one would not fit into a token twice, with the longest username and email. */
 export const longestIssuer = 160
 
-/** Keys for access tokens besides the secrets, from `domain/signing-keys`. None of the functions makes a query. */
-export type PublicKeys = {
+/** Key pairs for access tokens besides the secrets, from `domain/signing-keys`. None of the functions makes a query. */
+export type TokenKeyPairs = {
   /** The key that signs now. Undefined if the first secret signs. */
   signer(): TokenKey | undefined
   find(header: string): TokenKey | undefined
@@ -36,7 +36,7 @@ export type PublicKeys = {
   removals(): number
 }
 
-const noPublicKeys: PublicKeys = { signer: () => undefined, find: () => undefined, removals: () => 0 }
+const noKeyPairs: TokenKeyPairs = { signer: () => undefined, find: () => undefined, removals: () => 0 }
 
 /** One kind of token with a list of secrets. The first secret signs, and all of them verify. */
 const createKind = (kind: TokenKind, secrets: readonly string[]) => {
@@ -49,7 +49,7 @@ const createKind = (kind: TokenKind, secrets: readonly string[]) => {
 }
 
 /** Tokens that were checked before with the present keys. All of them are forgotten when a key is removed. */
-const createRemembered = ({ removals }: PublicKeys) => {
+const createRemembered = ({ removals }: TokenKeyPairs) => {
   let verified = createVerifiedTokens()
   let seenRemovals = removals()
   return () => {
@@ -67,16 +67,16 @@ type Options = {
   clock: Clock
   /** The address of this service, which access tokens name. Tokens of another service are refused. */
   issuer: string
-  publicKeys?: PublicKeys
+  keyPairs?: TokenKeyPairs
   /** Whether the session of a valid access token has ended since. It makes no query. */
   hasEnded?: (claims: AccessClaims) => boolean
 }
 
 export const createTokens = (options: Options) => {
-  const { secrets, clock, issuer, publicKeys = noPublicKeys, hasEnded = () => false } = options
+  const { secrets, clock, issuer, keyPairs = noKeyPairs, hasEnded = () => false } = options
   const access = createKind('at+jwt', secrets)
   const refresh = createKind('rt+jwt', secrets)
-  const rememberedTokens = createRemembered(publicKeys)
+  const rememberedTokens = createRemembered(keyPairs)
   const now = () => clock.now().getTime() / 1000
   const hasBegun = (claims: object) => !('nbf' in claims) || (isMoment(claims.nbf) && claims.nbf <= now())
 
@@ -84,7 +84,7 @@ export const createTokens = (options: Options) => {
 
   const checkAccess = (token: string) => {
     const header = headerOf(token)
-    const claims = (access.find(header) ?? publicKeys.find(header))?.verify(token)
+    const claims = (access.find(header) ?? keyPairs.find(header))?.verify(token)
     return claims && isAccessClaims(claims, issuer) ? claims : undefined
   }
 
@@ -92,7 +92,7 @@ export const createTokens = (options: Options) => {
   const signAccess = ({ name, ...claims }: NewAccessClaims): string => {
     const shownName = cutName(name ?? '')
     const named = shownName === '' ? {} : { name: shownName }
-    const { sign } = publicKeys.signer() ?? access.first
+    const { sign } = keyPairs.signer() ?? access.first
     const token = sign({ ...claims, sub: claims.userId, iss: issuer, aud: issuer, ...named })
     if (token.length <= longestAccessToken || shownName === '') return token
     const letters = Array.from(shownName)
@@ -119,7 +119,7 @@ export const createTokens = (options: Options) => {
       if (!remembered) verifiedTokens.remember(token, claims)
       return claims
     },
-    rememberedTokens: () => rememberedTokens().size(),
+    rememberedSize: () => rememberedTokens().size(),
     /** An expired refresh token is still read, because its session decides. If the session has ended, the cookies are cleared. */
     readRefresh: (text: string): RefreshToken | undefined => {
       const claims = refresh.find(headerOf(text))?.verify(text)

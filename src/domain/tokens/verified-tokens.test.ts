@@ -145,8 +145,8 @@ describe('an access token that was read before', () => {
       tokens.signRefresh(claimsOf('ada')),
     ]
     for (const token of refused) expect(tokens.readAccess(token)).toBeUndefined()
-    expect(tokens.rememberedTokens()).toEqual({ tokens: 0, bytes: 0 })
+    expect(tokens.rememberedSize()).toEqual({ tokens: 0, bytes: 0 })
     tokens.readAccess(genuine)
-    expect(tokens.rememberedTokens().tokens).toBe(1)
+    expect(tokens.rememberedSize().tokens).toBe(1)
   })
 })

@@ -38,8 +38,8 @@ export type UndoKind = Undoable['kind']
  */
 export type Undo = Undoable & { userId: string; email: string; since: Date; expiresAt: Date; isVoid: boolean }
 
-/** The kind of request that the token is for. */
-export const undoOf = ({ kind }: Undoable): UndoOf => (kind === 'email' ? 'email' : 'factor')
+/** Whether the link takes a change of the email back, or another change. */
+export const linkKindOf = ({ kind }: Undoable): UndoOf => (kind === 'email' ? 'email' : 'factor')
 
 /** The kind in the row. Releases from before apps could be replaced know only these kinds. */
 const storedKindOf = ({ kind }: Undoable) => (kind === 'totp_replaced' ? 'totp' : kind)
@@ -78,7 +78,7 @@ type Addressee = { id: string; email: string }
 const createInsert =
   (clock: Clock) =>
   async (sql: Sql, user: Addressee, undoable: Undoable, { isVoid }: { isVoid: boolean }) => {
-    const token = undoTokenFor(undoOf(undoable), randomToken())
+    const token = undoTokenFor(linkKindOf(undoable), randomToken())
     await store.insert(sql, {
       hash: fingerprint(token),
       userId: user.id,

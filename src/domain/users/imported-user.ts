@@ -111,7 +111,7 @@ const usernameOf = (row: ImportRow, email: Email) => {
 const unknownHash =
   'password_hash is of a kind that is not known: the user is added without a password, and can set one with a reset mail'
 const firebaseHash =
-  'password_hash is of a kind that is not known. If Firebase made it, import with --firebase-config: a later import does not change the user. Without, the user is added without a password, and can set one with a reset mail'
+  'password_hash is of a kind that is not known. If Firebase made it, import with --firebase-config: a later import does not change the user. Without this option, the user is added without a password, and can set one with a reset mail'
 
 const passwordOf = (row: ImportRow, forms: HashForms): Pick<ImportedUser, 'passwordHash' | 'warning'> => {
   const text = textOf(row, 'password_hash', longestHash)
@@ -161,7 +161,7 @@ const disabledAtOf = (row: ImportRow, now: Date) => {
   return disabled === false || disabled === 'false' ? null : refuseRow('disabled must be true or false')
 }
 
-const profileOf = (row: ImportRow) => {
+const builtInFieldsOf = (row: ImportRow) => {
   const readField = (field: BuiltInField) => {
     const { longest, imported }: Reader = builtInFieldReaders[field]
     const text = textOf(row, field, longest)
@@ -216,7 +216,7 @@ export const readImportedUser = (
       id: idOf(row, now),
       email,
       username: usernameOf(row, email),
-      ...profileOf(row),
+      ...builtInFieldsOf(row),
       ...passwordOf(row, forms),
       provider: providerOf(row, providers),
       identities: identitiesOf(row, providers),

@@ -22,7 +22,7 @@ export type NewUser = {
 }
 
 /** A user who signs in by mail has no password, so the hash may be null. */
-type CreatedUser = Omit<NewUser, 'passwordHash'> & { passwordHash: string | null }
+type UserToCreate = Omit<NewUser, 'passwordHash'> & { passwordHash: string | null }
 
 /** Decides whether an account may be created, in the transaction that inserts it. */
 type Admission<Refusal extends string> = (
@@ -85,21 +85,21 @@ export const createNewUsers = (deps: Dependencies) => {
   const freeUsername = createFreeUsername(deps)
 
   /** The refusal if the email or the username is taken. Undefined if both are free. */
-  const takenValue = async (sql: Sql, user: { email: Email; username: Username }) => {
+  const refusalIfTaken = async (sql: Sql, user: { email: Email; username: Username }) => {
     if (await firstUser(store.selectByEmail(sql, user.email.key))) return refuse('email_taken')
     if ((await ownerOfReserved(sql, user.email.email, clock.offset())) !== undefined) return refuse('email_taken')
     return (await usernames.isTaken(sql, user.username.key)) ? refuse('username_taken') : undefined
   }
 
   /** Creates an account. A name that is reserved for its former owner at the same moment is a unique violation. */
-  const create = async (sql: Sql, user: CreatedUser) => {
-    const refusal = await takenValue(sql, user)
+  const create = async (sql: Sql, user: UserToCreate) => {
+    const refusal = await refusalIfTaken(sql, user)
     if (refusal) return refusal
     const now = clock.now()
     await usernames.release(sql, [user.username.key])
     await store.releaseEmail(sql, user.email.key, clock.offset())
     const insert = () => firstUser(store.insert(sql, { emailProven: false, ...user, id: uuidv7(now), now }))
-    const created = (await insert()) ?? (await takenValue(sql, user)) ?? (await insert())
+    const created = (await insert()) ?? (await refusalIfTaken(sql, user)) ?? (await insert())
     // Without a row, another transaction is deleting the expired reservation of the address. A later attempt succeeds.
     return created ?? refuse('email_taken')
   }

@@ -37,13 +37,13 @@ const createDecide = ({ database, usernames }: Dependencies) => {
     await store.releaseEmails(database, users)
     const rows = await store.selectTaken(database, users)
     const reservedEmails = await store.selectReservedEmails(database, users)
-    const linked = identities.length > 0 ? await store.selectTakenIdentities(database, identities) : []
-    const reserved = await store.selectReserved(database, names)
+    const takenIdentities = identities.length > 0 ? await store.selectTakenIdentities(database, identities) : []
+    const reservedNames = await store.selectReserved(database, names)
     return new Set([
-      ...reserved.map((row) => `username ${row.username_key}`),
+      ...reservedNames.map((row) => `username ${row.username_key}`),
       ...rows.flatMap((row) => [`email ${row.email_key}`, `username ${row.username_key}`, `id ${row.id}`]),
       ...reservedEmails.map((row) => `reserved ${row.email_key}`),
-      ...linked.map(({ provider, subject }) => `${provider} ${subject}`),
+      ...takenIdentities.map(({ provider, subject }) => `${provider} ${subject}`),
     ])
   }
 

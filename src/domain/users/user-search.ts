@@ -52,7 +52,7 @@ const searches = [
 /** How many users are looked at for one page if no index finds them. */
 const usersPerScan = 10_000
 
-/** The place where a page begins: after the user with this key, in this search. */
+/** The place where a page begins: after the user with this key, in the search at this index of `searches`. */
 type Cursor = { at: number; key: string; id: string }
 
 const firstPage: Cursor = { at: 0, key: '', id: nilUuid }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isRefused } from '../../contract/outcome.js'
-import { chooseUsername, imitatedKey, readUsername, usernameFrom, usernameKey, withSuffix } from './username.js'
+import { readChosenUsername, imitatedKey, readUsername, usernameFrom, usernameKey, withSuffix } from './username.js'
 
 describe('usernames that mean one person', () => {
   it.each([
@@ -87,7 +87,7 @@ describe('usernames that are accepted', () => {
     'नमस्ते', 'สมชาย', 'محمد-٣', 'שרה', 'Ａｄａ', 'e\u0301ve',
     'Zoë', 'Đặng', 'D\u0307ang', 'Ярослав', 'Ελένη', 'ऋषि', 'محمد', 'مُحَمَّد', '山田太郎', 'Ħəsən', 'Ɓala', 'İpek', 'ırmak', 'Strauß', 'สุดา', 'דָּוִד', 'が',
   ])('%s, if it is chosen', (name) => {
-    expect(chooseUsername(name)).toMatchObject({ username: name.normalize('NFKC') })
+    expect(readChosenUsername(name)).toMatchObject({ username: name.normalize('NFKC') })
   })
 })
 
@@ -129,13 +129,13 @@ describe('usernames that cannot be chosen', () => {
     ['username_at_sign', 'ada@home', 'ada＠home'],
     ['username_length', '', ' ', 'a'.repeat(65)],
   ])('%s', (code, ...names) => {
-    for (const name of names) expect([name, chooseUsername(name)]).toEqual([name, { refused: code }])
+    for (const name of names) expect([name, readChosenUsername(name)]).toEqual([name, { refused: code }])
   })
 
   it('are a subset of all others, whatever the text, and have no sign of paths, queries or pages', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme' })), (text) => {
-        const chosen = chooseUsername(text)
+        const chosen = readChosenUsername(text)
         if (isRefused(chosen)) return true
         const { username } = chosen
         return (
@@ -164,8 +164,8 @@ describe('a name that a provider gave', () => {
       fc.string({ unit: 'binary', maxLength: 200 }),
       fc.string({ unit: 'grapheme', maxLength: 200 }),
     )
-    fc.assert(fc.property(texts, (text) => !isRefused(chooseUsername(withSuffix(usernameFrom(text), 499).username))))
+    fc.assert(fc.property(texts, (text) => !isRefused(readChosenUsername(withSuffix(usernameFrom(text), 499).username))))
     const { username } = withSuffix(usernameFrom('x'.repeat(200)), 499)
-    expect(chooseUsername(username)).not.toHaveProperty('refused')
+    expect(readChosenUsername(username)).not.toHaveProperty('refused')
   })
 })

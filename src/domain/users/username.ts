@@ -10,8 +10,8 @@ import {
 import type { Email } from './email.js'
 
 /**
- * Letters that look like a Latin one. Replacing them gives names that look alike the same key. A capital i, a small L and the digit one
- * look the same in many typefaces. All three become the digit, so that a key with a number after it is a key too.
+ * Letters that look like a Latin one. They are replaced in keys, so that names that look alike have the same key. A capital i, a small L and
+ * the digit one look the same in many typefaces. All three become the digit, so that a key with a number after it is a key too.
  */
 // biome-ignore format: a table reads best as a table
 const lookAlikes = new Map(
@@ -61,11 +61,11 @@ const readBy = (rule: Rule, text: string): Username | Refused<UsernameRefusal> =
 export const readUsername = (text: string) => readBy(usernameRefusal, text)
 
 /** Reads a name that a user chooses, with stricter rules. */
-export const chooseUsername = (text: string) => readBy(chosenUsernameRefusal, text)
+export const readChosenUsername = (text: string) => readBy(chosenUsernameRefusal, text)
 
 /** Makes a username that could be chosen from the name at a provider or the first part of an email, with room for a suffix. */
 export const usernameFrom = (text: string): Username => {
-  const chosen = chooseUsername(usableInUsername(text, longestUsername - 8))
+  const chosen = readChosenUsername(usableInUsername(text, longestUsername - 8))
   return isRefused(chosen) ? { username: 'user', key: 'user' } : chosen
 }
 

@@ -11,7 +11,7 @@ export const usernameReservedFor = 30 * days
 /** The most former names of a user, so that no user collects names. */
 const maxFormerNames = 5
 
-type Named = { id: string; username: string }
+type NamedUser = { id: string; username: string }
 export type RenameRefusal = Refused<'username_taken'> | (Refused<'too_many_usernames'> & { freeFrom: Date })
 
 /** `counts`: whether the name counts towards the most former names that a user may have. */
@@ -43,8 +43,8 @@ export const createUsernames = ({ database, clock, reserved = [] }: Dependencies
   const isTaken = async (sql: Sql, key: string, userId: string | null = null) =>
     (await store.selectHolder(sql, key, userId, clock.now())).length > 0
 
-  /** The refusal if this user cannot have the name. Undefined for another spelling of the present name. */
-  const refusalFor = async (sql: Transaction, user: Named, next: Username): Promise<RenameRefusal | undefined> => {
+  /** The refusal if this user cannot have the name. Another spelling of the present name is never refused. */
+  const refusalFor = async (sql: Transaction, user: NamedUser, next: Username): Promise<RenameRefusal | undefined> => {
     if (next.key === usernameKey(user.username)) return undefined
     const former = await formerNames(sql, user.id, clock.now())
     const otherNames = former.filter(({ key }) => key !== next.key)
@@ -58,7 +58,7 @@ export const createUsernames = ({ database, clock, reserved = [] }: Dependencies
   }
 
   /** Changes the name, after `refusalFor` in the same transaction. The caller holds a lock on the user's row. */
-  const rename = async (sql: Transaction, user: Named, next: Username) => {
+  const rename = async (sql: Transaction, user: NamedUser, next: Username) => {
     const former = { username: user.username, key: usernameKey(user.username) }
     if (next.key !== former.key) {
       await store.deleteExpired(sql, [next.key], clock.now())
@@ -69,7 +69,7 @@ export const createUsernames = ({ database, clock, reserved = [] }: Dependencies
   }
 
   /** Gives a former name back with its account. Names that were chosen in between stay reserved, and do not count. */
-  const takeBack = async (sql: Transaction, user: Named, next: Username) => {
+  const takeBack = async (sql: Transaction, user: NamedUser, next: Username) => {
     const former = await formerNames(sql, user.id, clock.now())
     const reservation = former.find(({ key }) => key === next.key)
     await rename(sql, user, next)
@@ -82,6 +82,7 @@ export const createUsernames = ({ database, clock, reserved = [] }: Dependencies
     isTaken,
     /** Whether a new user can choose the name. */
     mayBeChosen: async ({ key }: Username) => !isReserved(key) && !(await isTaken(database, key)),
+    /** Deletes the reservations of these names that have expired. */
     release: async (sql: Sql, keys: readonly string[]) => {
       await store.deleteExpired(sql, keys, clock.now())
     },
@@ -92,6 +93,6 @@ export const createUsernames = ({ database, clock, reserved = [] }: Dependencies
       const [row] = await store.selectFormerOwner(database, usernameKey(name), clock.now())
       return row?.user_id
     },
-    formerOf: optionalTransaction((sql, userId: string) => formerNames(sql, userId, clock.now())),
+    formerNamesOf: optionalTransaction((sql, userId: string) => formerNames(sql, userId, clock.now())),
   }
 }

@@ -29,7 +29,7 @@ export type User = BuiltInValues & {
   lockedDownAt: Date | undefined
   /** Whether the password is from before a lock-down. Then it expires when the account is enabled. */
   passwordDistrusted: boolean
-  /** How often the account was taken back by an undo link. */
+  /** How often the account was taken back, by an undo link or by an operator. */
   undoCount: number
   hasSignedIn: boolean
 }

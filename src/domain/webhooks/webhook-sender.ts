@@ -87,7 +87,10 @@ export const createWebhookSender = (options: {
   const stopSending = async () => {
     const [stoppedRow] = await store.stopSending(database)
     if (stoppedRow)
-      log.error({ host }, 'the webhook receiver answered 410: nothing is sent until webhooks retry or a restart')
+      log.error(
+        { host },
+        'the webhook receiver answered 410: nothing is sent until `latchkey webhooks retry` or a restart',
+      )
   }
 
   const deliver = async (webhook: store.DueWebhook) => {

@@ -1,12 +1,12 @@
 import type { FastifyRequest } from 'fastify'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { Rotations } from '../../domain/sessions/rotations.js'
-import type { Issued } from '../../domain/sessions/sessions.js'
+import type { IssuedTokens } from '../../domain/sessions/sessions.js'
 import type { RefreshToken } from '../../domain/tokens/tokens.js'
 import { clientOf } from '../../http/client.js'
 import type { ReserveRotation } from '../../http/limits/rotation-limit.js'
 
-type RenewalOutcome = Issued | Refused<'not_authenticated' | 'unavailable'>
+type RenewalOutcome = IssuedTokens | Refused<'not_authenticated' | 'unavailable'>
 
 export type Renewal = ReturnType<typeof createRenewal>
 

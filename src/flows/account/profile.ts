@@ -7,7 +7,7 @@ import type { InvalidFieldsRefusal } from '../../domain/profile-fields/profile-f
 import type { CallerContext } from '../../domain/sessions/request-context.js'
 import { builtInFieldReaders } from '../../domain/users/built-in-fields.js'
 import type { UserChanges } from '../../domain/users/user-changes.js'
-import { chooseUsername, readUsername } from '../../domain/users/username.js'
+import { readChosenUsername, readUsername } from '../../domain/users/username.js'
 import { type RenameRefusal, type Usernames, usernameReservedFor } from '../../domain/users/usernames.js'
 import type { User } from '../../domain/users/users.js'
 import { isUniqueViolation, type Transaction } from '../../platform/database/database.js'
@@ -23,7 +23,7 @@ type Values = Required<AccountPatch>
 type Field = keyof Values
 type KindOf<Name extends Field> = `${Name}_changed`
 type Refusal =
-  | Extract<ReturnType<typeof readUsername | typeof chooseUsername>, Refused>
+  | Extract<ReturnType<typeof readUsername | typeof readChosenUsername>, Refused>
   | RenameRefusal
   | InvalidFieldsRefusal
 
@@ -69,7 +69,7 @@ const createOtherEdits = ({
     if (isRefused(newUsername)) return newUsername
     // A user may keep a name that could not be chosen today.
     if (newUsername.username === former) return undefined
-    const chosen = chooseUsername(newUsername.username)
+    const chosen = readChosenUsername(newUsername.username)
     if (isRefused(chosen)) return chosen
     const refused = await usernames.refusalFor(sql, user, newUsername)
     if (refused) return refused

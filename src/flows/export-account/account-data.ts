@@ -22,7 +22,7 @@ import type { Clock } from '../../lib/clock.js'
 
 type NamesDependencies = {
   userChanges: Pick<UserChanges, 'emailHistoryOf'>
-  usernames: Pick<Usernames, 'formerOf'>
+  usernames: Pick<Usernames, 'formerNamesOf'>
   emailChanges: Pick<EmailChanges, 'waitingOf'>
   undos: Pick<Undos, 'formerEmailsOf'>
   terms: Pick<Terms, 'agreedBy'>
@@ -53,7 +53,7 @@ export const createNamesData =
         version,
         agreedAt: agreedAt.toISOString(),
       })),
-      formerUsernames: (await usernames.formerOf(userId)).map(({ username, reservedUntil }) => ({
+      formerUsernames: (await usernames.formerNamesOf(userId)).map(({ username, reservedUntil }) => ({
         username,
         reservedUntil: reservedUntil.toISOString(),
       })),

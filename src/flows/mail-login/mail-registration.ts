@@ -9,7 +9,7 @@ import type { CompleteMailRegistration } from '../../domain/registrations/comple
 import type { SignIns, Visit } from '../../domain/sign-in/sign-ins.js'
 import { displayName } from '../../domain/users/display-name.js'
 import type { NewUsers } from '../../domain/users/new-users.js'
-import { chooseUsername, type Username, usernameFromEmail } from '../../domain/users/username.js'
+import { readChosenUsername, type Username, usernameFromEmail } from '../../domain/users/username.js'
 import type { Usernames } from '../../domain/users/usernames.js'
 
 type RegistrationForm = {
@@ -50,7 +50,7 @@ export const createMailRegistration = (deps: Dependencies) => {
     complete: async (browserToken: string, form: RegistrationForm, visit: Visit) => {
       const email = await mailSignIns.findProven(browserToken)
       if (!email) return refuse('challenge_over')
-      const username = form.username === undefined ? undefined : chooseUsername(form.username)
+      const username = form.username === undefined ? undefined : readChosenUsername(form.username)
       if (isRefused(username)) return username
       if (form.terms !== undefined && form.terms !== termsOfUse?.version) return refuse('terms_changed')
       const fields = profileFields.initialValues(form.fields)

@@ -9,7 +9,7 @@ import type { Visit } from '../../domain/sign-in/sign-ins.js'
 import type { Terms } from '../../domain/terms/terms.js'
 import { displayName } from '../../domain/users/display-name.js'
 import { type Email, readEmail } from '../../domain/users/email.js'
-import { chooseUsername, usernameFromEmail } from '../../domain/users/username.js'
+import { readChosenUsername, usernameFromEmail } from '../../domain/users/username.js'
 import type { Usernames } from '../../domain/users/usernames.js'
 import { minResponseTime, takeAtLeast } from '../../http/at-least.js'
 import type { EnterInvited } from './enter-invited.js'
@@ -79,7 +79,7 @@ export const createRegister = (deps: Dependencies) => {
     // Checked before accounts are looked up, so that a refusal says nothing about them.
     const invitation = invite === undefined ? gate.refusalForAddress(email) : await findInvitation(invite, email)
     if (isRefused(invitation)) return invitation
-    const username = request.username === undefined ? usernameFromEmail(email) : chooseUsername(request.username)
+    const username = request.username === undefined ? usernameFromEmail(email) : readChosenUsername(request.username)
     const name = displayName(request.name)
     if (isRefused(username)) return username
     const person = { username: username.username, email: email.email, name }

@@ -10,7 +10,7 @@ import type { PasskeyCeremonies } from '../../domain/passkeys/passkey-ceremonies
 import type { Passkeys } from '../../domain/passkeys/passkeys.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
 import type { Proofs } from '../../domain/proofs/proofs.js'
-import type { Issued, SessionCaller } from '../../domain/sessions/sessions.js'
+import type { IssuedTokens, SessionCaller } from '../../domain/sessions/sessions.js'
 import type { Visit } from '../../domain/sign-in/sign-ins.js'
 import type { User } from '../../domain/users/users.js'
 import type { Transaction } from '../../platform/database/database.js'
@@ -43,7 +43,7 @@ type ProofReason = 'passkey' | 'code' | 'password' | 'mail'
 type ProofHandler<Value> = {
   method: ProofMethod
   reason: ProofReason
-  prove: (value: Value, prover: Prover) => Promise<Issued | Refusal>
+  prove: (value: Value, prover: Prover) => Promise<IssuedTokens | Refusal>
 }
 export type ProofHandlers = { [Name in keyof ProofValues]: ProofHandler<ProofValues[Name]> }
 

@@ -7,7 +7,7 @@ import type { UndoPreview } from '../../domain/accounts/undo-preview.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
 import type { Providers } from '../../domain/providers/providers.js'
 import type { Client } from '../../domain/sessions/client.js'
-import { undoOf } from '../../domain/undos/undos.js'
+import { linkKindOf } from '../../domain/undos/undos.js'
 
 type Dependencies = {
   undoPreview: UndoPreview
@@ -48,7 +48,7 @@ export const createUndo = ({ undoPreview, takeBackAccount, passwords, providers 
     if (password === undefined) return takeBackAccount({ token, linkKind, passwordHash: undefined }, client)
     const preview = await undoPreview(token)
     if (isRefused(preview)) return preview
-    if (undoOf(preview.undo) !== linkKind) return refuse('invalid_link')
+    if (linkKindOf(preview.undo) !== linkKind) return refuse('invalid_link')
     const { user, email, username } = preview
     const rejected = await passwords.refusalFor(password, { ...user, email, username }, client)
     if (rejected) return rejected

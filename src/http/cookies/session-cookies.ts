@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import type { FastifyReply } from 'fastify'
-import type { Issued } from '../../domain/sessions/sessions.js'
+import type { IssuedTokens } from '../../domain/sessions/sessions.js'
 import type { NewSession } from '../../domain/sign-in/new-sessions.js'
 import { cookieLine } from './cookie-line.js'
 import { sessionCookies } from './cookie-table.js'
@@ -39,7 +39,7 @@ export const createSessionCookies = ({ secure, host, domain, setKnownDevices }: 
     for (const otherDomain of otherDomains) clearAt(reply, otherDomain)
   }
 
-  const setSession = (reply: FastifyReply, issued: Issued) => {
+  const setSession = (reply: FastifyReply, issued: IssuedTokens) => {
     const { accessToken, accessTokenMaxAge, refreshToken, refreshTokenMaxAge } = issued
     write(reply, cookieLine('access_token', accessToken, { secure, domain, maxAge: accessTokenMaxAge }))
     write(reply, cookieLine('refresh_token', refreshToken, { secure, domain, maxAge: refreshTokenMaxAge }))
@@ -51,7 +51,7 @@ export const createSessionCookies = ({ secure, host, domain, setKnownDevices }: 
       clearElsewhere(reply)
     },
     /** New tokens of a session that continues. */
-    renewSession: (reply: FastifyReply, issued: Issued) => {
+    renewSession: (reply: FastifyReply, issued: IssuedTokens) => {
       clearElsewhere(reply)
       setSession(reply, issued)
     },
@@ -59,7 +59,7 @@ export const createSessionCookies = ({ secure, host, domain, setKnownDevices }: 
      * New tokens through a proxy that passes the cookies on. The new cookies come before those that are cleared, because nginx takes
      * the first line with a name.
      */
-    renewThroughProxy: (reply: FastifyReply, issued: Issued) => {
+    renewThroughProxy: (reply: FastifyReply, issued: IssuedTokens) => {
       setSession(reply, issued)
       clearElsewhere(reply)
     },

@@ -1,5 +1,5 @@
 import type { Transaction } from '../../platform/database/database.js'
-import * as store from './device-sessions.store.js'
+import * as store from './assign-to-application.store.js'
 
 /** Assigns a session to an application, in the transaction in which the session begins. */
 export const assignToApplication = async (sql: Transaction, sessionId: string, applicationId: string) => {
