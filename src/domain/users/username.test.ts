@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isRefused } from '../../contract/outcome.js'
-import { readChosenUsername, imitatedKey, readUsername, usernameFrom, usernameKey, withSuffix } from './username.js'
+import { imitatedKey, readChosenUsername, readUsername, usernameFrom, usernameKey, withSuffix } from './username.js'
 
 describe('usernames that mean one person', () => {
   it.each([
@@ -164,7 +164,9 @@ describe('a name that a provider gave', () => {
       fc.string({ unit: 'binary', maxLength: 200 }),
       fc.string({ unit: 'grapheme', maxLength: 200 }),
     )
-    fc.assert(fc.property(texts, (text) => !isRefused(readChosenUsername(withSuffix(usernameFrom(text), 499).username))))
+    fc.assert(
+      fc.property(texts, (text) => !isRefused(readChosenUsername(withSuffix(usernameFrom(text), 499).username))),
+    )
     const { username } = withSuffix(usernameFrom('x'.repeat(200)), 499)
     expect(readChosenUsername(username)).not.toHaveProperty('refused')
   })
