@@ -43,17 +43,17 @@ describe('reading CSV', () => {
     ['Grüße,日本,🔑\n', [['Grüße', '日本', '🔑']]],
   ])('reads %j', (text, expected) => {
     for (const pieceLength of [1, 2, 3, text.length || 1]) {
-      const rows = read(text, pieceLength).map((row) => ('fields' in row ? row.fields : row.fault))
+      const rows = read(text, pieceLength).map((row) => ('cells' in row ? row.cells : row.fault))
       expect(rows).toEqual(typeof expected === 'string' ? [expected] : expected)
     }
   })
 
   it('goes on after a broken record and counts lines through line breaks in quotes', () => {
     expect(read('a,b\n5" pipe,x\n"one\ntwo",y\n\nlast,z\n')).toEqual([
-      { line: 1, fields: ['a', 'b'] },
+      { line: 1, cells: ['a', 'b'] },
       { line: 2, fault: 'a quote inside a field that does not begin with one' },
-      { line: 3, fields: ['one\ntwo', 'y'] },
-      { line: 6, fields: ['last', 'z'] },
+      { line: 3, cells: ['one\ntwo', 'y'] },
+      { line: 6, cells: ['last', 'z'] },
     ])
   })
 
@@ -66,9 +66,9 @@ describe('reading CSV', () => {
     const rows = [...reader.push(`a,b\n${long},y\nc,d\n`), ...reader.end()]
     const next = 3 + long.split('\n').length - 1
     expect(rows).toEqual([
-      { line: 1, fields: ['a', 'b'] },
+      { line: 1, cells: ['a', 'b'] },
       { line: 2, fault: 'has more than 1,000 characters: shorten or remove it' },
-      { line: next, fields: ['c', 'd'] },
+      { line: next, cells: ['c', 'd'] },
     ])
   })
 
@@ -76,7 +76,7 @@ describe('reading CSV', () => {
     const reader = createCsvReader({ maximumLength: 1_000 })
     const rows = [...reader.push(`a,b\n"${'x\n'.repeat(2_000)}`), ...reader.end()]
     expect(rows).toEqual([
-      { line: 1, fields: ['a', 'b'] },
+      { line: 1, cells: ['a', 'b'] },
       { line: 2, fault: 'the quotes of a field are never closed' },
     ])
   })
@@ -88,7 +88,7 @@ describe('reading CSV', () => {
     fc.assert(
       fc.property(table, fc.integer({ min: 1, max: 7 }), (rows, pieceLength) => {
         const text = rows.map(csvLine).join('')
-        expect(read(text, pieceLength).map((row) => 'fields' in row && row.fields)).toEqual(rows)
+        expect(read(text, pieceLength).map((row) => 'cells' in row && row.cells)).toEqual(rows)
       }),
     )
   })

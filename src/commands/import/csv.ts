@@ -2,9 +2,9 @@ import { CsvError, parse } from 'csv-parse/sync'
 import { tooLong } from './too-long.js'
 
 /** One record of a CSV file, or its fault. `line` is the line in which the record begins, counted from 1. */
-export type CsvRow = { line: number; fields: string[] } | { line: number; fault: string }
+export type CsvRow = { line: number; cells: string[] } | { line: number; fault: string }
 
-type RecordResult = { fields: string[] } | { fault: string }
+type RecordResult = { cells: string[] } | { fault: string }
 
 const neverClosed = 'the quotes of a field are never closed'
 const faults: Readonly<Record<string, string>> = {
@@ -16,8 +16,8 @@ const faults: Readonly<Record<string, string>> = {
 /** Reads one record as RFC 4180 defines it: quoted fields with commas, doubled quotes and line breaks in them; CRLF or LF. */
 const readRecord = (text: string): RecordResult => {
   try {
-    const [fields = []]: string[][] = parse(`${text}\n`, { record_delimiter: ['\r\n', '\n'] })
-    return { fields }
+    const [cells = []]: string[][] = parse(`${text}\n`, { record_delimiter: ['\r\n', '\n'] })
+    return { cells }
   } catch (error) {
     const fault = error instanceof CsvError ? faults[error.code] : undefined
     if (fault === undefined) throw error

@@ -69,13 +69,13 @@ const passwordsText = ({ added, withPassword, unknownHashes }: Counts) => {
 
 const summary = (counts: Counts, ignored: ReadonlySet<string>, dryRun: boolean) => {
   const { added, existed, refused, groups, newGroups } = counts
-  const first = [
+  const countsSentence = [
     `${dryRun ? 'Would add' : 'Added'} ${countText(added, 'user')}`,
     `${existed.toLocaleString('en')} existed already`,
     `${countText(refused, 'row was', 'rows were')} refused.`,
   ].join('; ')
   return [
-    first,
+    countsSentence,
     ...(added > 0 ? [passwordsText(counts)] : []),
     ...(groups.length > 0 ? [`Groups: ${groups.join(', ')}.`] : []),
     ...(newGroups.length > 0 ? [`${dryRun ? 'Would make' : 'Made'} the groups ${newGroups.join(', ')}.`] : []),

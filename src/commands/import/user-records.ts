@@ -2,7 +2,7 @@ import {
   type FindImportField,
   type ImportField,
   type ImportRow,
-  isPlainPassword,
+  isPasswordColumn,
 } from '../../domain/users/imported-user.js'
 import { countText } from '../../lib/count-text.js'
 import { CommandFailure } from '../command.js'
@@ -36,58 +36,57 @@ const whyNoEmail = (columnNames: readonly string[]) => {
 
 const columnsFrom = (row: CsvRow, findField: FindImportField) => {
   if ('fault' in row) throw new CommandFailure(`line ${row.line}: ${row.fault}`)
-  if (row.fields.some(isPlainPassword)) throw new CommandFailure(`line ${row.line}: ${noPlainPasswords}`)
-  const columns = row.fields.map(findField)
+  if (row.cells.some(isPasswordColumn)) throw new CommandFailure(`line ${row.line}: ${noPlainPasswords}`)
+  const columns = row.cells.map(findField)
   const repeatedColumn = columns.find((column, index) => column && columns.indexOf(column) !== index)
   if (repeatedColumn) throw new CommandFailure(`line ${row.line}: two columns are called ${repeatedColumn}`)
-  if (!columns.includes('email')) throw new CommandFailure(`line ${row.line}: ${whyNoEmail(row.fields)}`)
+  if (!columns.includes('email')) throw new CommandFailure(`line ${row.line}: ${whyNoEmail(row.cells)}`)
   return columns
 }
 
-const csvRecords = (findField: FindImportField): Reader => {
+const createCsvRecordReader = (findField: FindImportField): Reader => {
   const reader = createCsvReader()
   let columns: (ImportField | undefined)[] | undefined
 
-  const record = (row: CsvRow): UserRecord[] => {
+  const readRow = (row: CsvRow): UserRecord[] => {
     if (!columns) {
       columns = columnsFrom(row, findField)
       return []
     }
     if ('fault' in row) return [row]
-    if (row.fields.length !== columns.length)
+    if (row.cells.length !== columns.length)
       return [
         {
           line: row.line,
-          fault: `has ${countText(row.fields.length, 'field')} where the first line has ${columns.length}`,
+          fault: `has ${countText(row.cells.length, 'field')} where the first line has ${columns.length}`,
         },
       ]
     const values: ImportRow = {}
-    for (const [index, column] of columns.entries())
-      if (column) values[column] = unguardFormula(row.fields[index] ?? '')
+    for (const [index, column] of columns.entries()) if (column) values[column] = unguardFormula(row.cells[index] ?? '')
     return [{ line: row.line, row: values }]
   }
 
-  return { push: (text) => reader.push(text).flatMap(record), end: () => reader.end().flatMap(record) }
+  return { push: (text) => reader.push(text).flatMap(readRow), end: () => reader.end().flatMap(readRow) }
 }
 
 const jsonRecord = (line: JsonLine, findField: FindImportField): UserRecord => {
   if ('fault' in line) return line
   const row: ImportRow = {}
   for (const [name, value] of Object.entries(line.value)) {
-    if (isPlainPassword(name)) return { line: line.line, fault: noPlainPasswords }
+    if (isPasswordColumn(name)) return { line: line.line, fault: noPlainPasswords }
     const field = findField(name)
     if (field) row[field] = value
   }
   return { line: line.line, row }
 }
 
-const jsonRecords = (findField: FindImportField): Reader => {
+const createJsonRecordReader = (findField: FindImportField): Reader => {
   const reader = createJsonLinesReader()
-  const record = (line: JsonLine) => jsonRecord(line, findField)
-  return { push: (text) => reader.push(text).map(record), end: () => reader.end().map(record) }
+  const readLine = (line: JsonLine) => jsonRecord(line, findField)
+  return { push: (text) => reader.push(text).map(readLine), end: () => reader.end().map(readLine) }
 }
 
-const readerFor = { csv: csvRecords, jsonl: jsonRecords }
+const createReader = { csv: createCsvRecordReader, jsonl: createJsonRecordReader }
 const formatOf = (start: string): UserFormat => {
   const [first] = start.trimStart()
   if (first === '[')
@@ -105,7 +104,7 @@ export async function* readUserRecords(
 ): AsyncGenerator<UserRecords> {
   let reader: Reader | undefined
   for await (const { text, bytes } of asText(input.bytes)) {
-    if (!reader && text.trim() !== '') reader = readerFor[format ?? formatOf(text)](findField)
+    if (!reader && text.trim() !== '') reader = createReader[format ?? formatOf(text)](findField)
     yield { records: reader?.push(text) ?? [], bytes }
   }
   if (!reader)

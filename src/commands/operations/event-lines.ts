@@ -11,7 +11,7 @@ export const eventAsObject = (event: StoredEvent) => ({
   reason: event.reason,
   userId: event.userId,
   username: event.username,
-  /** Stands for a typed name that no user has: the name itself is not stored, as it could be a password. */
+  /** A keyed hash of the typed name, if the event names no user. The name itself is not stored, because it could be a password. */
   nameMark: event.nameMark,
   sessionId: event.sessionId,
   requestId: event.requestId,

@@ -122,7 +122,7 @@ wrong_password, unknown_user, disabled, …; rate_limited means that a limit ref
 requestId of the log lines of the same request.
 
   --user USER     a username, an email or an id, or a name that has no account. Also shows when a limit refused an
-                  address that this user has signed in from: a limit does not know the user
+                  address that this user has signed in from: such a refusal names no user
   --kind KINDS    one or more, with commas between them, of
                   ${wrapWords(eventKinds, '                  ')}
   --ip ADDRESS    only from this address or this network (192.0.2.0/24, 2001:db8:1:2::/64); “command line” for what

@@ -23,7 +23,7 @@ type FollowedEvents = {
 
 /** Reads on from the time of the newest event, and not from the clock of this machine. */
 const createReader = ({ since, find, show }: FollowedEvents) => {
-  const shown = new Map<string, number>()
+  const shownTimes = new Map<string, number>()
   // Each read begins `overlap` before the newest event, so the first one begins at `since`.
   let newest = since === undefined ? undefined : since.getTime() + overlap
 
@@ -31,7 +31,7 @@ const createReader = ({ since, find, show }: FollowedEvents) => {
     find({ since: new Date(from), until: new Date(Date.now() + clockTolerance), limit: maxAtOnce })
   const markShown = ({ id, createdAt }: StoredEvent) => {
     newest = Math.max(newest ?? 0, createdAt.getTime())
-    shown.set(id, createdAt.getTime())
+    shownTimes.set(id, createdAt.getTime())
   }
 
   return async () => {
@@ -40,11 +40,11 @@ const createReader = ({ since, find, show }: FollowedEvents) => {
       newest ??= Date.now() - clockTolerance
     }
     for (const event of (await read(newest - overlap)).toReversed()) {
-      if (shown.has(event.id)) continue
+      if (shownTimes.has(event.id)) continue
       await show(event)
       markShown(event)
     }
-    for (const [id, time] of shown) if (time < newest - 2 * overlap) shown.delete(id)
+    for (const [id, time] of shownTimes) if (time < newest - 2 * overlap) shownTimes.delete(id)
   }
 }
 

@@ -123,12 +123,12 @@ const asSentences = ({ keys, withdrawn }: Rotation, insteadOfSigning?: string) =
 }
 
 const asJson = ({ accessTokens, idTokens }: RotationOfBoth) => {
-  const shown = ({ signsNow, ...key }: RotatedKey) => key
+  const withoutSignsNow = ({ signsNow, ...key }: RotatedKey) => key
   const hasIdTokens = idTokens.keys.length + idTokens.withdrawn.length > 0
   return printableJson({
-    ...accessTokens.keys.map(shown)[0],
+    ...accessTokens.keys.map(withoutSignsNow)[0],
     withdrawn: accessTokens.withdrawn,
-    ...(hasIdTokens && { idTokens: { keys: idTokens.keys.map(shown), withdrawn: idTokens.withdrawn } }),
+    ...(hasIdTokens && { idTokens: { keys: idTokens.keys.map(withoutSignsNow), withdrawn: idTokens.withdrawn } }),
   })
 }
 

@@ -18,27 +18,27 @@ import { quoteCommandWith } from '../terminal/quote-command.js'
 import { requireUser, throwIfDeleted } from '../users/find-user.js'
 import { isLimitKey, keysOfNetwork, networksOf, readLimitKey } from './limit-keys.js'
 
-type Cleared = { limit: string; subject: string; used?: number }
-type Outcome = { cleared: Cleared[]; summary: string; hints: string[] }
+type ClearedLimit = { limit: string; subject: string; used?: number }
+type Outcome = { cleared: ClearedLimit[]; summary: string; hints: string[] }
 
 const inMemoryHint =
   'Without REDIS_URL all limits but wrong codes are counted in the memory of the service: a restart clears them.'
 const networkInMemoryHint =
   'Without REDIS_URL the limits of networks are counted in the memory of the service: a restart clears them.'
 
-const describeCounter = ({ key, used }: Counter): Cleared => ({ ...readLimitKey(key), used })
+const describeCounter = ({ key, used }: Counter): ClearedLimit => ({ ...readLimitKey(key), used })
 
 /** A counter is 0 if all its attempts were given back. */
 const isUsed = ({ used }: Counter) => used > 0
 
 /** One line for all counters of the user's names. It has the username, because the keys have only a MAC of each name. */
-const clearedNames = (counters: readonly Counter[], { username }: { username: string }): Cleared[] => {
+const clearedNames = (counters: readonly Counter[], { username }: { username: string }): ClearedLimit[] => {
   const used = counters.reduce((sum, counter) => sum + counter.used, 0)
   return used > 0 ? [{ limit: 'account', subject: username, used }] : []
 }
 
 /** One line for each limit, for all known browsers of the user. A single browser is only a random number to the operator. */
-const clearedDevices = (counters: readonly Counter[], { username }: { username: string }): Cleared[] => {
+const clearedDevices = (counters: readonly Counter[], { username }: { username: string }): ClearedLimit[] => {
   const used = new Map<string, number>()
   for (const counter of counters) {
     const { limit } = readLimitKey(counter.key)
@@ -61,7 +61,7 @@ const withCounters = async <Result>(
   }
 }
 
-const clearedText = (cleared: readonly Cleared[]) => {
+const clearedText = (cleared: readonly ClearedLimit[]) => {
   const parts = cleared.map(
     ({ limit, subject, used }) => `${limit} of ${subject}${used === undefined ? '' : ` (${used} counted)`}`,
   )

@@ -72,7 +72,7 @@ export const importFieldsWith = (providers: readonly ProviderId[], definitions: 
 export type FindImportField = ReturnType<typeof importFieldsWith>
 
 /** Whether a column holds passwords themselves. They are refused: hashing a million of them would take days. */
-export const isPlainPassword = (name: string) => normalizedName(name) === 'password'
+export const isPasswordColumn = (name: string) => normalizedName(name) === 'password'
 
 class RowRefused extends Error {}
 const refuseRow = (reason: string): never => {
