@@ -165,7 +165,7 @@ const adminGroupFaults = ({ adminGroup, supportGroup }: Record<string, unknown>)
   return adminGroup === supportGroup ? ['SUPPORT_GROUP: must be another group than ADMIN_GROUP'] : []
 }
 
-/** Environment variables, and files in the folders of secrets, that look like a misspelt setting. */
+/** A warning for each environment variable, and each file in the folders of secrets, that looks like a misspelt setting. */
 export const likelyTypos = (env: Environment) => findTypos(env, Object.keys(settingTableFor(env)))
 
 /** The names among these that are no settings. */

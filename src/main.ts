@@ -24,10 +24,10 @@ const run = async (args: string[]) => {
   const { stdin, stdout, stderr } = process
   const { runCommand } = await import('./commands/commands.js')
   const { loadConfig, readEnvironment } = await import('./config.js')
-  let read: Environment | undefined
+  let cachedEnvironment: Environment | undefined
   const environment = () => {
-    if (!read) read = readEnvironment()
-    return read
+    if (!cachedEnvironment) cachedEnvironment = readEnvironment()
+    return cachedEnvironment
   }
   const settings = async () => {
     const { settingsFor } = await import('./commands/settings-for-command.js')

@@ -10,15 +10,15 @@ import { listeningError } from '../platform/listening-error.js'
 import type { Log } from '../platform/log.js'
 import { prepareDatabase } from './prepare-database.js'
 
-const drainLimit = 10 * seconds
-const closeLimit = 5 * seconds
+const drainTimeout = 10 * seconds
+const closeTimeout = 5 * seconds
 
 /**
  * The longest time that a shutdown takes: `/health/ready` answers 503 for `drainDelay`, idle connections stay open for another
  * `drainDelay`, requests finish, the database closes. A supervisor must wait longer before it kills the process. A test checks that
  * the files in `deploy` do.
  */
-export const shutdownBudget = (drainDelay: number) => 2 * drainDelay + drainLimit + closeLimit
+export const shutdownBudget = (drainDelay: number) => 2 * drainDelay + drainTimeout + closeTimeout
 
 /** A duration for the log: `5 s`. */
 export const secondsText = (milliseconds: number) => `${milliseconds / seconds} s`
@@ -111,7 +111,7 @@ export const closeApp = async ({ config, server, drainState, drain, background, 
   status.closing.abort()
   if (server.server.listening) {
     await wait(config.drainDelay)
-    await drain({ idleDelay: config.drainDelay, limit: drainLimit })
+    await drain({ idleDelay: config.drainDelay, limit: drainTimeout })
   }
   await server.close()
   await background.stop()

@@ -20,7 +20,7 @@ import { minutes } from '../lib/durations.js'
 import { createMemoryCache } from '../platform/cache/memory.js'
 import { hasDatabase } from '../platform/database/directory-lock.js'
 import { openEmbeddedForCommand } from '../platform/database/open.js'
-import { existingSecret } from '../platform/generated-secret.js'
+import { existingSecrets } from '../platform/generated-secret.js'
 import { createLog, type Log } from '../platform/log.js'
 import { createOutbound } from '../platform/outbound/outbound.js'
 import { CommandFailure, type CommandNouns, type CommandPasswords } from './command.js'
@@ -97,7 +97,7 @@ const openCommandPlatform = async (config: Config, role: 'service' | 'owner') =>
   const design = await readDesign(config)
   const ownWords = await readOwnWords(config)
   const fieldDefinitions = await readProfileFields(config.profileFieldsFile)
-  const secrets = config.jwtSecret ?? (await existingSecret(config.dataDir))
+  const secrets = config.jwtSecret ?? (await existingSecrets(config.dataDir))
   const database = await openMigrated(config, role)
   return {
     clock,

@@ -1,5 +1,5 @@
 import { editDistance } from './edit-distance.js'
-import { isSpelledLikeSetting, secretFilesOf } from './secrets-folder.js'
+import { filesInSecretsFolders, isSpelledLikeSetting } from './secrets-folder.js'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -19,7 +19,7 @@ const findIntended = (given: string, names: readonly string[]) => {
   }
 }
 
-const variableTypo = (name: string, names: readonly string[]) => {
+const warningsOfVariable = (name: string, names: readonly string[]) => {
   const { similarSetting, unlistedProvider } = findIntended(name.replace(/^LATCHKEY_/, '').replace(/_FILE$/, ''), names)
   if (unlistedProvider) return [`${name} is not used: PROVIDERS does not name ${unlistedProvider}`]
   if (similarSetting) return [`${name} is not a setting; did you mean ${similarSetting}?`]
@@ -30,7 +30,7 @@ const variableTypo = (name: string, names: readonly string[]) => {
  * A file such as `jwt_secret.txt` or `jwt_secret~` is never read. It is reported only if its setting has no value from elsewhere;
  * otherwise it is a backup copy.
  */
-const fileTypo = (name: string, path: string, names: readonly string[], env: Environment) => {
+const warningsOfFile = (name: string, path: string, names: readonly string[], env: Environment) => {
   const settingName = name.replace(/\.[a-z]+$/i, '').replaceAll('-', '_')
   const { similarSetting, unlistedProvider } = findIntended(settingName.toUpperCase(), names)
   if (unlistedProvider) return [`the file ${path} is not used: PROVIDERS does not name ${unlistedProvider}`]
@@ -42,18 +42,18 @@ const fileTypo = (name: string, path: string, names: readonly string[], env: Env
   return [`the file ${path} is not read: its name is not a setting; did you mean ${similarSetting.toLowerCase()}?`]
 }
 
-/** Environment variables, and files in the folders of secrets, whose names are nearly those of settings. */
+/** A warning for each environment variable, and each file in the folders of secrets, whose name is nearly that of a setting. */
 export const findTypos = (env: Environment, names: readonly string[]) => {
   const known = new Set<string>(names.flatMap((name) => [name, `${name}_FILE`]))
-  const files = secretFilesOf(env).map((file) => ({ ...file, variable: `${file.name.toUpperCase()}_FILE` }))
+  const files = filesInSecretsFolders(env).map((file) => ({ ...file, variable: `${file.name.toUpperCase()}_FILE` }))
   const comesFromSecretsFolder = (variable: string) =>
     files.some((file) => file.variable === variable && file.path === env[variable])
   return [
     ...Object.keys(env)
       .filter((name) => !known.has(name) && !comesFromSecretsFolder(name))
-      .flatMap((name) => variableTypo(name, names)),
+      .flatMap((name) => warningsOfVariable(name, names)),
     ...files
       .filter(({ variable }) => !known.has(variable))
-      .flatMap(({ name, path }) => fileTypo(name, path, names, env)),
+      .flatMap(({ name, path }) => warningsOfFile(name, path, names, env)),
   ]
 }

@@ -29,7 +29,7 @@ const settingFilesIn = (folder: string) =>
 export const secretsFoldersOf = (env: Environment) => folderSettings.flatMap((name) => env[name]?.trim() || [])
 
 /** All files of these folders, whatever their names. A folder that cannot be read has none: `readSecretsFolders` reports it. */
-export const secretFilesOf = (env: Environment) =>
+export const filesInSecretsFolders = (env: Environment) =>
   secretsFoldersOf(env).flatMap((folder) => {
     try {
       return allFilesIn(folder)

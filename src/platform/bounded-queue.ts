@@ -44,7 +44,7 @@ export const createBoundedQueue = ({ maxRunning, maxWaiting }: { maxRunning: num
   /** Makes room for a new task if there is none, by refusing a task that waits. Returns false if that is not possible. */
   const makeRoom = (place: Place) => {
     if (running < maxRunning || line.size() < maxWaiting) return true
-    const refusedTask = line.leavingFor(place)
+    const refusedTask = line.entryLeavingFor(place)
     refusedTask?.giveUp()
     return refusedTask !== undefined
   }

@@ -42,16 +42,16 @@ describe('a fair line', () => {
 
   it('when it is full, the share with the most who wait makes room, with the newest of its last rank', () => {
     const { line, entries } = lineOf('a1.1', 'a2.2', 'a3.2', 'a4.1', 'b1.2')
-    expect(line.leavingFor({ ...placeOf('c'), rank: 2 })).toBe(entries[2])
+    expect(line.entryLeavingFor({ ...placeOf('c'), rank: 2 })).toBe(entries[2])
     // Of the flooding share itself: only for one of an earlier rank.
-    expect(line.leavingFor({ ...placeOf('a'), rank: 2 })).toBeUndefined()
-    expect(line.leavingFor({ ...placeOf('a'), rank: 1 })).toBe(entries[2])
+    expect(line.entryLeavingFor({ ...placeOf('a'), rank: 2 })).toBeUndefined()
+    expect(line.entryLeavingFor({ ...placeOf('a'), rank: 1 })).toBe(entries[2])
   })
 
   it('of many shares with one each, a later rank makes room for an earlier one, and never the reverse', () => {
     const { line, entries } = lineOf('a1.1', 'b1.2', 'c1.2')
-    expect(line.leavingFor({ ...placeOf('d'), rank: 1 })).toBe(entries[2])
-    expect(line.leavingFor({ ...placeOf('d'), rank: 2 })).toBeUndefined()
+    expect(line.entryLeavingFor({ ...placeOf('d'), rank: 1 })).toBe(entries[2])
+    expect(line.entryLeavingFor({ ...placeOf('d'), rank: 2 })).toBeUndefined()
   })
 
   it('many shares of one group have the turns of one, which they take in turn', () => {
@@ -61,9 +61,9 @@ describe('a fair line', () => {
 
   it('when it is full, the group with the most who wait makes room, whichever of its shares they are from', () => {
     const { line, entries } = lineOf('A1', 'B1', 'B2', 'C1', 'x1', 'x2')
-    expect(line.leavingFor({ ...placeOf('y'), rank: 1 })).toBe(entries[2])
-    expect(line.leavingFor({ ...placeOf('x'), rank: 2 })).toBe(entries[2])
-    expect(line.leavingFor({ ...placeOf('B'), rank: 1 })).toBeUndefined()
-    expect(line.leavingFor({ ...placeOf('D'), rank: 1 })).toBe(entries[2])
+    expect(line.entryLeavingFor({ ...placeOf('y'), rank: 1 })).toBe(entries[2])
+    expect(line.entryLeavingFor({ ...placeOf('x'), rank: 2 })).toBe(entries[2])
+    expect(line.entryLeavingFor({ ...placeOf('B'), rank: 1 })).toBeUndefined()
+    expect(line.entryLeavingFor({ ...placeOf('D'), rank: 1 })).toBe(entries[2])
   })
 })

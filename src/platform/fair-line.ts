@@ -4,8 +4,8 @@
  */
 export type Place = { group: string; share: string; rank: number }
 
-/** Every fourth turn goes to the last rank that waits, so that many entries of the first rank cannot stop it for ever. */
-const turnsPerLastRank = 4
+/** Every fourth turn goes to the highest rank that waits, so that many entries of lower ranks cannot stop it for ever. */
+const turnsPerHighestRank = 4
 
 /** The two levels of an entry, the outer one first. */
 const levelsOf = ({ group, share }: Place) => [group, `${group} ${share}`] as const
@@ -15,12 +15,13 @@ const compare = (one: readonly number[], other: readonly number[]) =>
   one.map((value, at) => value - (other[at] ?? 0)).find((difference) => difference !== 0) ?? 0
 
 /**
- * A line in which the next entry is of the first rank, in it of the group whose last turn was longest ago, and in that of the share
- * whose last turn was longest ago. So a share with a hundred entries, or a group with a hundred shares, delays another by one turn.
+ * A waiting line. The next entry is one of the lowest rank that waits; among these, of the group whose last turn was longest ago; and in
+ * this group, of the share whose last turn was longest ago. So a share with a hundred entries, or a group with a hundred shares, delays another by one turn.
  */
 export const createFairLine = <Entry extends Place>() => {
   /** The waiting entries, in the order in which they came. */
   const entries = new Set<Entry>()
+  /** How many entries wait in each group and share. */
   const sizes = new Map<string, number>()
   /** For each waiting group and share, the number of its last turn, or of the turn in which it came. */
   const lastTurns = new Map<string, number>()
@@ -53,7 +54,7 @@ export const createFairLine = <Entry extends Place>() => {
       if (entries.size === 0) return undefined
       turn += 1
       const ranks = [...entries].map(({ rank }) => rank)
-      const rank = turn % turnsPerLastRank === 0 ? Math.max(...ranks) : Math.min(...ranks)
+      const rank = turn % turnsPerHighestRank === 0 ? Math.max(...ranks) : Math.min(...ranks)
       let next: Entry | undefined
       for (const entry of entries)
         if (entry.rank === rank && (!next || compare(lastTurnsOf(entry), lastTurnsOf(next)) < 0)) next = entry
@@ -64,9 +65,9 @@ export const createFairLine = <Entry extends Place>() => {
     },
     /**
      * Finds the entry that has to leave a full line for a newcomer: in the group with the most entries, and there in the share with the
-     * most, the newest entry of the last rank. It is undefined if that is the newcomer.
+     * most, the newest entry of the highest rank. It is undefined if that is the newcomer.
      */
-    leavingFor: (newcomer: Place) => {
+    entryLeavingFor: (newcomer: Place) => {
       const newcomerLevels = levelsOf(newcomer)
       const weightOf = (place: Place) => [
         ...levelsOf(place).map((level) => (sizes.get(level) ?? 0) + (newcomerLevels.includes(level) ? 1 : 0)),

@@ -17,7 +17,7 @@ const readIfNotEmpty = async (file: string) => {
 }
 
 /** A list with the secret of an earlier start; an empty list if there is none. Creates nothing. */
-export const existingSecret = async (directory: string) => {
+export const existingSecrets = async (directory: string) => {
   const secret = await readIfNotEmpty(join(directory, 'secret')).catch((cause: unknown) => {
     throw new OperatorError(`The file secret in ${directory} cannot be read: run this as the user of the service.`, {
       cause,

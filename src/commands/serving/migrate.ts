@@ -15,7 +15,7 @@ const statusLines = ({ applied, pending, newer }: SchemaStatus) => [
   ...pending.map(({ name, oldestProgram }) => `${name}  not applied${olderVersionsText(oldestProgram)}`),
 ]
 
-const nothingToApply = ({ newer }: SchemaStatus, name: string) =>
+const nothingToApplyText = ({ newer }: SchemaStatus, name: string) =>
   newer.length === 0
     ? `Nothing to apply: ${name} is up to date.`
     : `Nothing to apply: ${name} has ${newer.join(', ')} of a newer version, and this version can run on it.`
@@ -23,7 +23,7 @@ const nothingToApply = ({ newer }: SchemaStatus, name: string) =>
 const summaryOf = (applied: readonly string[], status: SchemaStatus, name: string, role: string | undefined) => {
   const isGranted = role !== undefined && status.newer.length === 0
   if (applied.length === 0)
-    return `${nothingToApply(status, name)}${isGranted ? ` ${role} has the rights it needs.` : ''}`
+    return `${nothingToApplyText(status, name)}${isGranted ? ` ${role} has the rights it needs.` : ''}`
   const isFirstRun = applied.length === status.applied.length
   return isFirstRun ? `Created the tables of ${name}.` : `Applied ${applied.join(', ')} to ${name}.`
 }
@@ -56,7 +56,7 @@ const showPlan = async (status: SchemaStatus, name: string, json: boolean, { std
   const planText =
     status.applied.length === 0 ? `Would create the tables of ${name}.` : `Would apply ${names.join(', ')} to ${name}.`
   if (json) await print(stdout, statusAsJson(status))
-  else await print(stdout, names.length === 0 ? nothingToApply(status, name) : planText)
+  else await print(stdout, names.length === 0 ? nothingToApplyText(status, name) : planText)
   return 0
 }
 

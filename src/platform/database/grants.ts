@@ -26,14 +26,14 @@ class SchemaOfOwner extends OperatorError {
  * role which searches. It is called before the first migration, so that nothing is changed.
  */
 export const requireRole = async (sql: Sql, role: string) => {
-  const [known] = await sql.query<{ schema: string; same: boolean; isOwnersOnly: boolean }>(
-    `select current_schema() as schema, rolname = current_user as same,
+  const [known] = await sql.query<{ schema: string; isCurrent: boolean; isOwnersOnly: boolean }>(
+    `select current_schema() as schema, rolname = current_user as "isCurrent",
             coalesce(current_setting('search_path') like '%$user%' and current_schema() = current_user, false) as "isOwnersOnly"
        from pg_roles where rolname = $1`,
     [role],
   )
   if (!known) throw new RoleMissing(`The role ${role} does not exist: create it before migrating.`)
-  if (known.isOwnersOnly && !known.same)
+  if (known.isOwnersOnly && !known.isCurrent)
     throw new SchemaOfOwner(
       `The tables would be in the schema ${known.schema}, where the role ${role} does not look, because it has the name of their owner. ` +
         `Nothing was changed. End both addresses with ?search_path=${known.schema}, or with the name of another schema.`,
@@ -57,8 +57,8 @@ export const rightsToMigrate = async (sql: Sql, tables: readonly string[]) => {
 
 /** Grants the role only what it needs: it reads and writes rows, and cannot create or alter tables. */
 export const grant = async (sql: Transaction, { role, writable, readable, changeableColumns, callable }: Grants) => {
-  const { schema, same } = await requireRole(sql, role)
-  if (same) return
+  const { schema, isCurrent } = await requireRole(sql, role)
+  if (isCurrent) return
   const to = quoteIdentifier(role)
   const columnGrants = Object.entries(changeableColumns).map(
     ([table, columns]) => `
