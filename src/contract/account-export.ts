@@ -27,8 +27,7 @@ export const AccountExport = Type.Object(
     registrations: Type.Array(
       Type.Object({ email: Type.String(), confirmedAt: Type.Union([Moment, Null]), expiresAt: Moment }),
       {
-        description:
-          'Registrations of the last day with the present address or a former one. Another person may have begun them',
+        description: 'Registrations of the last day with the present address or a former one, also by others',
       },
     ),
     invitations: Type.Array(Type.Object({ email: Type.String(), createdAt: Moment, expiresAt: Moment })),
@@ -53,7 +52,7 @@ export const AccountExport = Type.Object(
         username: Type.Union([Type.String(), Null], { description: 'The username at the time of the sign-in' }),
         methods: Type.Array(Type.String()),
         provider: Type.Union([Type.String(), Null], {
-          description: 'The provider at which the user signed in; null if it was not at a provider',
+          description: 'The provider, if the user signed in at one',
         }),
         createdAt: Moment,
         lastUsedAt: Moment,

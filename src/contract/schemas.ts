@@ -199,9 +199,7 @@ export const Session = Type.Object(
     lastUsedAt: Moment,
     current: Type.Boolean(),
     methods: Type.Array(Type.String(), { description: 'How the user proved who they are, as in `amr`' }),
-    provider: Nullable(
-      Type.String({ description: 'The provider at which the user signed in; null if it was not at a provider' }),
-    ),
+    provider: Nullable(Type.String({ description: 'The provider, if the user signed in at one' })),
     administers: Type.Boolean({ description: 'Whether it has made a request as an administrator' }),
     application: Nullable(
       Type.String({
@@ -244,8 +242,7 @@ const finishedSignIn = {
   next: Type.Optional(nextStep.next),
 }
 const addedFactor = {
-  description:
-    'If it finished a sign-in, also with `user` and `accessTokenExpiresAt`, or with `next` if that asks for more',
+  description: 'If it finished a sign-in: with `user` and `accessTokenExpiresAt`, or with `next`',
 }
 export const PasskeyAdded = Type.Object(
   { ...Passkey.properties, ...finishedSignIn },

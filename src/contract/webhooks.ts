@@ -64,7 +64,7 @@ export const webhookBody = (type: WebhookType) =>
       type: Type.Literal(type),
       timestamp: Type.Unsafe<string>({
         ...Moment,
-        description: 'When it happened. The header `webhook-timestamp` has the time of this attempt to deliver it',
+        description: 'When it happened; `webhook-timestamp` says when it was sent',
       }),
       data: webhookTypes[type].data,
     },

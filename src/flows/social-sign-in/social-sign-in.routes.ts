@@ -31,8 +31,7 @@ const beginSchema = {
   querystring: Type.Object({
     returnTo: Type.Optional(
       Type.String({
-        description:
-          'The page after the sign-in: a path of this site, or a page of ALLOWED_ORIGINS. Otherwise AFTER_SIGN_IN',
+        description: 'A path of this site or a page of ALLOWED_ORIGINS; otherwise AFTER_SIGN_IN',
       }),
     ),
   }),

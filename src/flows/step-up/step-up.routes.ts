@@ -35,7 +35,7 @@ const proveRefusals = routeRefusals(
   'busy',
 )
 
-const clearsCeremony = 'With a credential: clears the cookie that bound the challenge to this browser'
+const clearsCeremony = 'With a credential: clears the cookie of the challenge'
 
 const methodsSchema = {
   tags: ['step-up'],
