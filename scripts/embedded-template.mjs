@@ -26,13 +26,13 @@ const pgliteVersion = () => {
 /** The version of the template names all that it is made of. */
 const readVersion = async () => {
   const { initdbParameters } = await import(moduleUrl('pglite-directory.js'))
-  return { parameters: initdbParameters, version: [pgliteVersion(), ...initdbParameters, sumOfMigrations()].join(' ') }
+  return { parameters: initdbParameters, version: [pgliteVersion(), ...initdbParameters, hashOfMigrations()].join(' ') }
 }
 
-const sumOfMigrations = () => {
-  const sum = createHash('sha256')
-  for (const name of readdirSync(migrations).sort()) sum.update(name).update(readFileSync(join(migrations, name)))
-  return sum.digest('hex').slice(0, 16)
+const hashOfMigrations = () => {
+  const hash = createHash('sha256')
+  for (const name of readdirSync(migrations).sort()) hash.update(name).update(readFileSync(join(migrations, name)))
+  return hash.digest('hex').slice(0, 16)
 }
 
 const isUpToDate = (/** @type {string} */ version) =>

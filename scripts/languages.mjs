@@ -6,11 +6,11 @@ const root = new URL('..', import.meta.url)
 const note = '// Written by scripts/languages.mjs, from the files in web/words.\n'
 
 /** @type {(languages: string[]) => string} */
-const codesOf = (languages) =>
+const codesFile = (languages) =>
   `${note}export const languages = [${languages.map((language) => `'${language}'`).join(', ')}] as const\n`
 
 /** @type {(languages: string[]) => string} */
-const wordsOf = (languages) => {
+const wordsFile = (languages) => {
   const imports = [...languages].sort().map((language) => `import { ${language} } from './${language}.js'\n`)
   return `${note}${imports.join('')}\nexport const wordsIn = { ${languages.join(', ')} }\n`
 }
@@ -22,9 +22,9 @@ export const languageLists = async () => {
   // English comes first, because a page shows the languages in this order.
   const languages = ['en', ...found.filter((language) => language !== 'en')]
   return {
-    'src/contract/language-codes.ts': codesOf(languages),
-    'src/domain/mails/words/words-in.ts': wordsOf(languages),
-    'web/words/words-in.ts': wordsOf(languages),
+    'src/contract/language-codes.ts': codesFile(languages),
+    'src/domain/mails/words/words-in.ts': wordsFile(languages),
+    'web/words/words-in.ts': wordsFile(languages),
   }
 }
 

@@ -24,9 +24,9 @@ export const readRows = (program) => {
     .map(({ id, init }) => ({ name: nameIn(id) ?? '', offsets: rowsIn(init, scope) }))
   const types = [...statements, ...declarations].filter(isRowType)
   const rowExports = exportedValues.filter(({ name, offsets }) => offsets.length > 0 && isNamedForRows(name))
-  const given = exportedValues.filter((each) => !rowExports.includes(each)).flatMap(({ offsets }) => offsets)
+  const givenAwayOffsets = exportedValues.filter((each) => !rowExports.includes(each)).flatMap(({ offsets }) => offsets)
   return {
-    rowsGivenAway: [...new Set([...given, ...types.map(({ start }) => start)])],
+    rowsGivenAway: [...new Set([...givenAwayOffsets, ...types.map(({ start }) => start)])],
     rowExports: rowExports.map(({ name }) => name),
   }
 }

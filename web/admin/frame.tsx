@@ -14,7 +14,7 @@ export const Frame = ({ screen }: { screen: ScreenName }) => {
   const common = useWords('common')
   const { self, mayManage } = useAdmin()
   const sentenceOf = useRefusalSentence()
-  const [refused, setRefused] = useState<Refusal>()
+  const [refusal, setRefusal] = useState<Refusal>()
   return (
     <>
       <div class="frame">
@@ -39,10 +39,10 @@ export const Frame = ({ screen }: { screen: ScreenName }) => {
             )}
           </span>
           <a href="/api/auth/account-page">{words.toAccount}</a>
-          <SignOutButton onRefused={setRefused} />
+          <SignOutButton onRefused={setRefusal} />
         </div>
       </div>
-      {refused && <Notice kind="error">{`${common.notSignedOut} ${sentenceOf(refused)}`}</Notice>}
+      {refusal && <Notice kind="error">{`${common.notSignedOut} ${sentenceOf(refusal)}`}</Notice>}
     </>
   )
 }

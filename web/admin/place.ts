@@ -66,7 +66,7 @@ export const usePlace = () => {
   return { place: placeOf(fragment), visitCount, earlierDeparture }
 }
 
-/** The list of a screen, with the filter that it had when it was left. */
+/** The fragment of the list of a screen, with the filter that the list had when it was left. */
 export const listFragment = (screen: ScreenName) => {
   const lists = [...departures.keys()].map((fragment) => ({ fragment, place: placeOf(fragment) }))
   const last = lists.findLast(({ place }) => place.screen === screen && place.id === undefined)

@@ -32,17 +32,17 @@ export const Screen = ({ title, lead, above, beside, children }: Props) => (
   </>
 )
 
-type NotLoadedProps = { refused: Refusal; onTryAgain: () => Promise<void> }
+type NotLoadedProps = { refusal: Refusal; onTryAgain: () => Promise<void> }
 
 /** Stands in the place of a part that could not be loaded. */
-const NotLoaded = ({ refused, onTryAgain }: NotLoadedProps) => {
+const NotLoaded = ({ refusal, onTryAgain }: NotLoadedProps) => {
   const words = useWords('admin')
   const sentenceOf = useRefusalSentence()
-  if (refused.refused === 'not_found') return <Notice kind="error">{words.gone}</Notice>
-  if (refused.refused === 'bad_request') return <Notice kind="error">{sentenceOf(refused)}</Notice>
+  if (refusal.refused === 'not_found') return <Notice kind="error">{words.gone}</Notice>
+  if (refusal.refused === 'bad_request') return <Notice kind="error">{sentenceOf(refusal)}</Notice>
   return (
     <div class="not-loaded">
-      <Notice kind="error">{`${words.notLoaded} ${sentenceOf(refused)}`}</Notice>
+      <Notice kind="error">{`${words.notLoaded} ${sentenceOf(refusal)}`}</Notice>
       <TryAgain onPress={onTryAgain} />
     </div>
   )
@@ -50,14 +50,14 @@ const NotLoaded = ({ refused, onTryAgain }: NotLoadedProps) => {
 
 type LoadedProps<Value> = {
   value: Value | undefined
-  refused: Refusal | undefined
+  refusal: Refusal | undefined
   reload: () => Promise<void>
   children: (value: Value) => ComponentChildren
 }
 
 /** Shows the loaded value, or why it is not there. */
-export const Loaded = <Value,>({ value, refused, reload, children }: LoadedProps<Value>) => {
+export const Loaded = <Value,>({ value, refusal, reload, children }: LoadedProps<Value>) => {
   const { loading } = useWords('admin')
-  if (refused) return <NotLoaded refused={refused} onTryAgain={reload} />
+  if (refusal) return <NotLoaded refusal={refusal} onTryAgain={reload} />
   return <>{value === undefined ? <Loading text={loading} /> : children(value)}</>
 }

@@ -9,7 +9,7 @@ export const useRead = <Value>(ask: () => Promise<Answer<Value>>, key = '') => {
   const { leaveIfEnded, showError } = useAdmin()
   const sentenceOf = useRefusalSentence()
   const [value, setValue] = useState<Value>()
-  const [refused, setRefused] = useState<Refusal>()
+  const [refusal, setRefusal] = useState<Refusal>()
   const newestKey = useRef(key)
   const load = useStableCallback(async (askedKey: string) => {
     newestKey.current = askedKey
@@ -18,17 +18,17 @@ export const useRead = <Value>(ask: () => Promise<Answer<Value>>, key = '') => {
     if (askedKey !== newestKey.current) return
     if (!answer.refused) {
       setValue(answer.value)
-      setRefused(undefined)
+      setRefusal(undefined)
     } else if (!(await leaveIfEnded(answer))) {
       // If the service just cannot answer at the moment, the screen keeps the old value.
       if (value !== undefined && isTemporary(answer)) showError(sentenceOf(answer), () => load(newestKey.current))
-      else setRefused(answer)
+      else setRefusal(answer)
     }
   })
   useEffect(() => {
     void load(key)
   }, [key])
-  return { value, refused, reload: () => load(key), setValue }
+  return { value, refusal, reload: () => load(key), setValue }
 }
 
 type PageOf<Item> = { items: Item[]; next: string | null }

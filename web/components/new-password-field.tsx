@@ -10,7 +10,7 @@ export const NewPasswordField = ({ name, label, focused = false }: Props) => {
   const [password, setPassword] = useState('')
   const { problems } = useContext(FormContext)
   const { outerSpace } = useWords('password')
-  const refused = password !== '' && problems.fields?.[name] !== undefined
+  const isRefused = password !== '' && problems.fields?.[name] !== undefined
   return (
     <Field
       name={name}
@@ -24,7 +24,7 @@ export const NewPasswordField = ({ name, label, focused = false }: Props) => {
           <p class="field-hint" role="status">
             {password.trim() === password ? '' : outerSpace}
           </p>
-          <StrengthMeter password={password} refused={refused} />
+          <StrengthMeter password={password} isRefused={isRefused} />
         </>
       }
     />

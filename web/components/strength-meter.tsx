@@ -11,13 +11,13 @@ import { CheckIcon, CrossIcon, Icon } from './icons.js'
 type Props = {
   password: string
   /** The password was refused. The list shows the rules that it misses; if it meets all, the field already shows the advice. */
-  refused?: boolean
+  isRefused?: boolean
 }
 
 const pauseInTyping = 450
 
 /** Shows the rules at once, and the estimate after a pause in typing. Without an estimate, no password looks strong enough. */
-export const StrengthMeter = ({ password, refused = false }: Props) => {
+export const StrengthMeter = ({ password, isRefused = false }: Props) => {
   const words = useWords('password')
   const container = useRef<HTMLDivElement>(null)
   const estimate = useEstimate(password, () => personalDataAround(container.current))
@@ -29,11 +29,11 @@ export const StrengthMeter = ({ password, refused = false }: Props) => {
       <div class="strength-line">
         <Score strength={shownEstimate?.strength} />
       </div>
-      <Rules password={password} isStrong={shownEstimate?.strength.isStrong ?? false} refused={refused} />
+      <Rules password={password} isStrong={shownEstimate?.strength.isStrong ?? false} isRefused={isRefused} />
       <div class="strength-feedback" aria-live="polite">
         {isFailed && <p class="field-hint">{words.unchecked}</p>}
         {shownEstimate &&
-          !(refused && meetsRules(password)) &&
+          !(isRefused && meetsRules(password)) &&
           !shownEstimate.strength.isStrong &&
           feedbackOf(shownEstimate.ids, words).map((sentence) => <p key={sentence}>{sentence}</p>)}
       </div>
@@ -68,7 +68,7 @@ const Score = ({ strength }: { strength: Strength['strength'] | undefined }) => 
 }
 
 /** The last rule comes from the estimate: a weak password is refused even if it has every kind of character. */
-const Rules = ({ password, isStrong, refused }: { password: string; isStrong: boolean; refused: boolean }) => {
+const Rules = ({ password, isStrong, isRefused }: { password: string; isStrong: boolean; isRefused: boolean }) => {
   const words = useWords('password')
   return (
     <>
@@ -76,19 +76,19 @@ const Rules = ({ password, isStrong, refused }: { password: string; isStrong: bo
       <p class="visually-hidden">{words.rulesTitle}:</p>
       <ul class="password-rules">
         {passwordRuleIds.map((rule) => (
-          <Rule key={rule} text={words.rules[rule]} isMet={passwordRules[rule].test(password)} refused={refused} />
+          <Rule key={rule} text={words.rules[rule]} isMet={passwordRules[rule].test(password)} isRefused={isRefused} />
         ))}
-        <Rule text={words.strongEnough} isMet={isStrong} refused={refused} />
+        <Rule text={words.strongEnough} isMet={isStrong} isRefused={isRefused} />
       </ul>
     </>
   )
 }
 
-const Rule = ({ text, isMet, refused }: { text: string; isMet: boolean; refused: boolean }) => {
+const Rule = ({ text, isMet, isRefused }: { text: string; isMet: boolean; isRefused: boolean }) => {
   const words = useWords('password')
-  const UnmetIcon = refused ? CrossIcon : CircleIcon
+  const UnmetIcon = isRefused ? CrossIcon : CircleIcon
   return (
-    <li class={isMet ? 'met' : refused ? 'missed' : ''}>
+    <li class={isMet ? 'met' : isRefused ? 'missed' : ''}>
       {isMet ? <CheckIcon size={14} /> : <UnmetIcon size={14} />}
       {text}
       <span class="visually-hidden"> ({isMet ? words.met : words.unmet})</span>

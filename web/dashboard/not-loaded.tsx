@@ -9,19 +9,19 @@ import type { PanelName } from './places.js'
 import { AccountPanel } from './section.js'
 
 /** Shown if the whole account could not be loaded: why, and what the user can do meanwhile. */
-export const NotLoaded = ({ refused, onTryAgain }: { refused: Refusal; onTryAgain: () => Promise<void> }) => {
+export const NotLoaded = ({ refusal, onTryAgain }: { refusal: Refusal; onTryAgain: () => Promise<void> }) => {
   const words = useWords('dashboard')
   const common = useWords('common')
   const sentenceOf = useRefusalSentence()
-  const [signOutRefused, setSignOutRefused] = useState<Refusal>()
-  const sentence = isTemporary(refused) ? words.reconnecting : sentenceOf(refused)
+  const [signOutRefusal, setSignOutRefusal] = useState<Refusal>()
+  const sentence = isTemporary(refusal) ? words.reconnecting : sentenceOf(refusal)
   return (
     <section class="panel not-loaded">
       <h1>{words.title}</h1>
-      <Notice kind="error">{signOutRefused ? `${common.notSignedOut} ${sentenceOf(signOutRefused)}` : sentence}</Notice>
+      <Notice kind="error">{signOutRefusal ? `${common.notSignedOut} ${sentenceOf(signOutRefusal)}` : sentence}</Notice>
       <div class="button-row">
         <TryAgain onPress={onTryAgain} />
-        <SignOutButton onRefused={setSignOutRefused} />
+        <SignOutButton onRefused={setSignOutRefusal} />
       </div>
     </section>
   )

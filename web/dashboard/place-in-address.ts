@@ -1,10 +1,10 @@
 import { useEffect } from 'preact/hooks'
 import { moveFocusTo } from '../browser/focus.js'
-import { placesIn } from './places.js'
+import { placeIds } from './places.js'
 
 /** Scrolls to the place that a fragment names, and moves the focus to its heading, so that a screen reader reads on from there. */
 export const goToPlace = (fragment: string) => {
-  const place = placesIn(fragment)
+  const place = placeIds(fragment)
     .map((id) => document.getElementById(id))
     .find((element) => element !== null)
   if (!place) return

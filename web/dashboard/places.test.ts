@@ -1,15 +1,15 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
-import { panelsOfSections, placesIn, sectionNames } from './places.js'
+import { panelsOfSections, placeIds, sectionNames } from './places.js'
 
 describe('an address of the account page', () => {
   it('leads to a panel, or to its section where an account lacks the panel', () => {
-    expect(placesIn('#two-step')).toEqual(['two-step', 'signing-in'])
-    expect(placesIn('#devices')).toEqual(['devices', 'devices'])
+    expect(placeIds('#two-step')).toEqual(['two-step', 'signing-in'])
+    expect(placeIds('#devices')).toEqual(['devices', 'devices'])
   })
 
   it('that is unknown leads nowhere', () => {
-    for (const unknown of ['', '#', '#page', '#constructor', '#two-step/x']) expect(placesIn(unknown)).toEqual([])
+    for (const unknown of ['', '#', '#page', '#constructor', '#two-step/x']) expect(placeIds(unknown)).toEqual([])
   })
 
   it('is in the guide, each of them', async () => {

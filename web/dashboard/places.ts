@@ -15,7 +15,7 @@ export type PanelName = (typeof panelsOfSections)[SectionName][number]
 export const sectionNames = Object.keys(panelsOfSections) as SectionName[]
 
 /** The ids to look for, the best first: an account may lack a panel, but never its section. */
-export const placesIn = (fragment: string): string[] => {
+export const placeIds = (fragment: string): string[] => {
   const name = fragment.replace(/^#/, '')
   const section = sectionNames.find((each) => each === name || panelsOfSections[each].some((panel) => panel === name))
   return section === undefined ? [] : [name, section]

@@ -36,9 +36,9 @@ export const SessionsPanel = ({ sessions }: { sessions: Session[] }) => {
     endedIds.current = ids
     const answers = await Promise.all(ids.map((id) => actions.withFreshSignIn(() => client.endSession(id))))
     // `not_found` means that the session had ended before, which is what the user wanted.
-    const refused = answers.find((answer) => answer.refused && answer.refused !== 'not_found')
+    const failedAnswer = answers.find((answer) => answer.refused && answer.refused !== 'not_found')
     await actions.reload()
-    if (refused?.refused) actions.showRefusal(refused)
+    if (failedAnswer?.refused) actions.showRefusal(failedAnswer)
     else actions.showSuccess(doneMessage)
   }
 

@@ -49,7 +49,7 @@ export const useLoaded = (leave: Leave) => {
     addEventListener('online', retry)
     return stop
   }, [failure, loaded])
-  return { loaded, refused: failure?.refusal, reload: () => load(0) }
+  return { loaded, refusal: failure?.refusal, reload: () => load(0) }
 }
 
 /**

@@ -81,7 +81,7 @@ const AdminPage = () => {
   if (ending) return ending === 'lost' ? <AccessLost /> : <NothingHere />
   if (!self)
     return loadRefusal ? (
-      <PageNotLoaded refused={loadRefusal} onTryAgain={async () => void (await loadSelf())} />
+      <PageNotLoaded refusal={loadRefusal} onTryAgain={async () => void (await loadSelf())} />
     ) : (
       <Loading text={loading} />
     )

@@ -72,13 +72,13 @@ const signIn = (notice: 'sign_in' | 'other_account') =>
   location.replace(withReturnTo(`/login?notice=${notice}`, here()))
 
 /** `isAnswer`: the request that failed was to send the user's answer. */
-type State = { question: Authorization } | { refused: Refusal; isAnswer: boolean } | 'waiting'
+type State = { question: Authorization } | { refusal: Refusal; isAnswer: boolean } | 'waiting'
 
 const Authorize = () => {
   const [state, setState] = useState<State>('waiting')
   const questionCount = useRef(0)
   const show = (answer: Answer<Authorization>, isAnswer = false) => {
-    if (answer.refused) setState({ refused: answer, isAnswer })
+    if (answer.refused) setState({ refusal: answer, isAnswer })
     else if (goOn(answer.value)) setState('waiting')
     else {
       questionCount.current += 1
@@ -96,25 +96,25 @@ const Authorize = () => {
   return <Refused {...state} onTryAgain={load} />
 }
 
-type RefusedProps = { refused: Refusal; isAnswer: boolean; onTryAgain: () => Promise<void> }
+type RefusedProps = { refusal: Refusal; isAnswer: boolean; onTryAgain: () => Promise<void> }
 
-const Refused = ({ refused, isAnswer, onTryAgain }: RefusedProps) => {
+const Refused = ({ refusal, isAnswer, onTryAgain }: RefusedProps) => {
   const { answerHeading: heading, answerLead: lead } = useWords('authorize')
-  if (refused.refused === 'not_authenticated') signIn('sign_in')
-  if (refused.status === 400) return <Unanswerable refused={refused} />
+  if (refusal.refused === 'not_authenticated') signIn('sign_in')
+  if (refusal.status === 400) return <Unanswerable refusal={refusal} />
   const failureTexts = isAnswer ? { heading, lead } : undefined
-  return <PageNotLoaded refused={refused} returnTo={here()} failureTexts={failureTexts} onTryAgain={onTryAgain} />
+  return <PageNotLoaded refusal={refusal} returnTo={here()} failureTexts={failureTexts} onTryAgain={onTryAgain} />
 }
 
 /** The application has sent a request that must not be answered. An operator finds the reason by the reference on the page. */
-const Unanswerable = ({ refused }: { refused: Refusal }) => {
+const Unanswerable = ({ refusal }: { refusal: Refusal }) => {
   const words = useWords('authorize')
   const { toAccount } = useWords('step-up')
   const sentenceOf = useRefusalSentence()
   return (
     <Card footer={<a href="/api/auth/account-page">{toAccount}</a>}>
       <Heading text={words.errorHeading} />
-      <Notice kind="error">{sentenceOf(refused)}</Notice>
+      <Notice kind="error">{sentenceOf(refusal)}</Notice>
       <p class="card-note">{words.errorLead}</p>
     </Card>
   )

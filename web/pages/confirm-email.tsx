@@ -52,7 +52,7 @@ const ByLink = ({ token }: { token: string }) => {
   }
 
   if (ending) return <Ended ending={ending} link={found} />
-  if (loadRefusal) return <PageNotLoaded refused={loadRefusal} onTryAgain={load} />
+  if (loadRefusal) return <PageNotLoaded refusal={loadRefusal} onTryAgain={load} />
   if (!found) return <LoadingCard />
   return found.proof === 'sign_in' ? (
     <SignInFirst token={token} link={found} />

@@ -31,7 +31,7 @@ import { asksForHelp, useRefusalSentence } from '../words/refusals.js'
 const Dashboard = () => {
   const sentenceOf = useRefusalSentence()
   const { message, setMessage, close } = useToast(useLinkMessageInAddress())
-  const { loaded, refused, reload } = useLoaded(leave)
+  const { loaded, refusal, reload } = useLoaded(leave)
   const { stepUp, withFreshSignIn } = useStepUp()
   const words = useWords('dashboard')
 
@@ -50,7 +50,7 @@ const Dashboard = () => {
 
   usePlaceInAddress(loaded !== undefined)
 
-  if (!loaded && refused) return <NotLoaded refused={refused} onTryAgain={reload} />
+  if (!loaded && refusal) return <NotLoaded refusal={refusal} onTryAgain={reload} />
   return (
     <DashboardActionsContext.Provider value={actions}>
       {loaded ? <LoadedAccount {...loaded} /> : <span class="spinner" aria-hidden="true" />}

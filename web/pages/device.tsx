@@ -47,7 +47,7 @@ const signInAgain = (code: string) => {
 
 /** `proofMethods`: set while the user must prove their identity; then the approval is sent again. */
 type DeviceScreen = { device: DeviceState; proofMethods?: readonly ProofMethod[] | undefined }
-type State = 'waiting' | 'enter' | DeviceScreen | { refused: Refusal }
+type State = 'waiting' | 'enter' | DeviceScreen | { refusal: Refusal }
 
 const Device = () => {
   const [state, setState] = useState<State>('waiting')
@@ -64,7 +64,7 @@ const Device = () => {
   const show = (answer: Answer<DeviceState>) => {
     if (!answer.refused) return showDevice(answer.value)
     if (answer.refused === 'not_authenticated') return redirectToLogin('connect_device')
-    return showScreen({ refused: answer })
+    return showScreen({ refusal: answer })
   }
   const load = useStableCallback(async () => {
     const caller = await client.me()
@@ -77,7 +77,7 @@ const Device = () => {
   const takesFocus = screenCount.current > 1
   if (state === 'waiting') return <LoadingCard />
   if (state === 'enter') return <EnterCode takesFocus={takesFocus} onFound={showDevice} />
-  if ('refused' in state) return <PageNotLoaded refused={state.refused} returnTo={here()} onTryAgain={load} />
+  if ('refusal' in state) return <PageNotLoaded refusal={state.refusal} returnTo={here()} onTryAgain={load} />
   const props = {
     ...state,
     takesFocus,

@@ -27,14 +27,14 @@ const ask = async (): Promise<Answer<EndSession>> => {
   return caller.refused && isTemporary(caller) ? caller : calls.endSession({ parameters: sentParameters() })
 }
 
-type State = { answer: EndSession } | { staysSignedIn: EndSession } | { refused: Refusal } | 'waiting'
+type State = { answer: EndSession } | { staysSignedIn: EndSession } | { refusal: Refusal } | 'waiting'
 
 /** An application asks to sign its user out. The service decides whether the user is asked first. */
 const EndSessionPage = () => {
   const [state, setState] = useState<State>('waiting')
 
   const show = (response: Answer<EndSession>) => {
-    if (response.refused) return setState({ refused: response })
+    if (response.refused) return setState({ refusal: response })
     const { location: address } = response.value
     if (address === undefined) return setState({ answer: response.value })
     location.replace(address)
@@ -49,7 +49,7 @@ const EndSessionPage = () => {
 
   if (state === 'waiting') return <LoadingCard />
   if ('staysSignedIn' in state) return <Stayed {...state.staysSignedIn} />
-  if ('refused' in state) return <PageNotLoaded refused={state.refused} onTryAgain={load} />
+  if ('refusal' in state) return <PageNotLoaded refusal={state.refusal} onTryAgain={load} />
   const { answer } = state
   if (answer.next === 'done') return <Ended {...answer} />
   const confirm = async () => show(await calls.endSession({ parameters: sentParameters(), confirmed: true }))

@@ -33,7 +33,7 @@ const Invite = () => {
 
 const ByLink = ({ token, user }: { token: string; user: User | undefined }) => {
   const { found, loadRefusal, ending, endWith, load } = useMailedLink(() => client.checkInvitation({ token }))
-  if (loadRefusal) return <PageNotLoaded refused={loadRefusal} onTryAgain={load} />
+  if (loadRefusal) return <PageNotLoaded refusal={loadRefusal} onTryAgain={load} />
   if (user && (ending || found)) return <SignedIn user={user} email={ending ? undefined : found?.email} />
   if (ending) return <NoInvitation isDead wasShown={found !== undefined} />
   if (!found) return <LoadingCard />

@@ -52,7 +52,7 @@ const SecondFactor = () => {
   })
 
   if (failure !== undefined) return <SignInOver sentence={sentenceOf(failure)} returnTo={returnTo} />
-  if (loadRefusal) return <PageNotLoaded refused={loadRefusal} returnTo={returnTo} onTryAgain={load} />
+  if (loadRefusal) return <PageNotLoaded refusal={loadRefusal} returnTo={returnTo} onTryAgain={load} />
   if (!waiting) return <LoadingCard />
   const goOn = (answered: object) => {
     if ('next' in answered) void load()

@@ -54,7 +54,7 @@ const goBackAfterProof = () => {
 
 const ProveAgain = () => {
   const { value: prover, loadRefusal, load } = useAnswer(askProver, signInUnlessTemporary)
-  if (loadRefusal) return <PageNotLoaded refused={loadRefusal} onTryAgain={load} />
+  if (loadRefusal) return <PageNotLoaded refusal={loadRefusal} onTryAgain={load} />
   if (!prover) return <LoadingCard />
   return prover.methods.length === 0 ? <NoSecondFactor username={prover.username} /> : <Prove prover={prover} />
 }
@@ -65,7 +65,7 @@ const NoAccess = () => {
   const { tryAgain } = useWords('common')
   const { afterSignIn } = useSettings()
   const { value: caller, loadRefusal, load } = useAnswer(() => client.me(), signInUnlessTemporary)
-  if (loadRefusal) return <PageNotLoaded refused={loadRefusal} onTryAgain={load} />
+  if (loadRefusal) return <PageNotLoaded refusal={loadRefusal} onTryAgain={load} />
   if (!caller) return <LoadingCard />
   const returnTo = returnToAfterStepUp()
   // A new tab begins with an empty page, which `history.length` counts.
@@ -130,15 +130,16 @@ const OtherWays = ({ look = 'plain' }: { look?: 'primary' | 'plain' }) => {
   const { toAccount } = useWords('step-up')
   const words = useWords('common')
   const sentenceOf = useRefusalSentence()
-  const [refused, setRefused] = useState<Refusal>()
+  const [signOutRefusal, setSignOutRefusal] = useState<Refusal>()
   // A session that has ended needs no sign-out.
-  const onRefused = (refusal: Refusal) => (refusal.refused === 'not_authenticated' ? signIn() : setRefused(refusal))
+  const onRefused = (refusal: Refusal) =>
+    refusal.refused === 'not_authenticated' ? signIn() : setSignOutRefusal(refusal)
   return (
     <div class="other-way">
       <a class={`button ${look}`} href="/api/auth/account-page">
         {toAccount}
       </a>
-      {refused && <Notice kind="error">{`${words.notSignedOut} ${sentenceOf(refused)}`}</Notice>}
+      {signOutRefusal && <Notice kind="error">{`${words.notSignedOut} ${sentenceOf(signOutRefusal)}`}</Notice>}
       <SignOutButton onRefused={onRefused} />
     </div>
   )

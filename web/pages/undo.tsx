@@ -115,7 +115,7 @@ const ByLink = ({ token }: { token: string }) => {
   if (ending === 'done') {
     return <Done state={found} />
   }
-  if (loadRefusal) return <PageNotLoaded refused={loadRefusal} onTryAgain={load} />
+  if (loadRefusal) return <PageNotLoaded refusal={loadRefusal} onTryAgain={load} />
   if (!found) return <LoadingCard />
   const effects = effectsOf(found, words.effects, language)
   return (

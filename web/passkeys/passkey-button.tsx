@@ -29,8 +29,8 @@ export const PasskeyButton = ({ look = 'plain', loadOptions, prove, onAsk }: Pro
     const credential = await getPasskey(requestOptions.value)
     if (credential === 'address') return { kind: 'error' as const, text: words.wrongAddress }
     if (typeof credential === 'string') return { kind: 'info' as const, text: words.noneChosen }
-    const refused = await prove(credential)
-    return refused && { kind: 'error' as const, text: sentenceOf(refused) }
+    const refusal = await prove(credential)
+    return refusal && { kind: 'error' as const, text: sentenceOf(refusal) }
   }
   const press = async () => {
     onAsk?.(true)

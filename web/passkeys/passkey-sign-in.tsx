@@ -19,9 +19,9 @@ export const PasskeySignIn = ({ onSignedIn }: { onSignedIn: (answered: object) =
     return undefined
   }
   usePasskeysInAutofill(!isAsking, async (credential) => {
-    const refused = await signIn(credential)
-    setProblem(refused && sentenceOf(refused))
-    return refused === undefined
+    const refusal = await signIn(credential)
+    setProblem(refusal && sentenceOf(refusal))
+    return refusal === undefined
   })
   const ask = (asking: boolean) => {
     setAsking(asking)

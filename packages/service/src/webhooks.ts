@@ -20,7 +20,7 @@ const bytesOf = (base64: string) => {
   }
 }
 
-const joined = (head: string, body: string | Uint8Array) => {
+const joinBytes = (head: string, body: string | Uint8Array) => {
   const first = new TextEncoder().encode(head)
   const rest = typeof body === 'string' ? new TextEncoder().encode(body) : body
   const all = new Uint8Array(first.length + rest.length)
@@ -33,13 +33,13 @@ const joined = (head: string, body: string | Uint8Array) => {
  * Whether one of the signatures was made with this secret. The service sends two while its secret is replaced. WebCrypto compares in
  * constant time.
  */
-const hasSignature = async (signatures: string, signed: Uint8Array<ArrayBuffer>, secret: string) => {
+const hasSignature = async (signatures: string, signedBytes: Uint8Array<ArrayBuffer>, secret: string) => {
   const algorithm = { name: 'HMAC', hash: 'SHA-256' }
   const raw = bytesOf(secret.replace(/^whsec_/, ''))
   if (raw.length === 0) throw new TypeError('The secret must be whsec_ and base64, as WEBHOOK_SECRET has it')
   const key = await crypto.subtle.importKey('raw', raw, algorithm, false, ['verify'])
   for (const [, signature = ''] of signatures.matchAll(/(?:^| )v1,(\S+)/g)) {
-    if (await crypto.subtle.verify('HMAC', key, bytesOf(signature), signed)) return true
+    if (await crypto.subtle.verify('HMAC', key, bytesOf(signature), signedBytes)) return true
   }
   return false
 }
@@ -56,8 +56,8 @@ export const verifyWebhook = async (
   const id = headerOf(headers, 'webhook-id')
   const timestamp = headerOf(headers, 'webhook-timestamp')
   const isRecent = /^\d+$/.test(timestamp) && Math.abs(Date.now() / 1000 - Number(timestamp)) <= tolerance
-  const signed = joined(`${id}.${timestamp}.`, rawBody)
-  const isGenuine = id !== '' && (await hasSignature(headerOf(headers, 'webhook-signature'), signed, secret))
+  const signedBytes = joinBytes(`${id}.${timestamp}.`, rawBody)
+  const isGenuine = id !== '' && (await hasSignature(headerOf(headers, 'webhook-signature'), signedBytes, secret))
   if (!isGenuine || !isRecent)
     throw new ServiceError('invalid_webhook', { message: isGenuine ? 'The webhook is too old' : 'Wrong signature' })
   return JSON.parse(typeof rawBody === 'string' ? rawBody : new TextDecoder().decode(rawBody))

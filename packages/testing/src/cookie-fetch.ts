@@ -40,12 +40,12 @@ const readCookie = (line: string, host: string): TestCookie & { isExpired: boole
 export const createCookieFetch = (origin: string) => {
   const jar = new Map<string, TestCookie>()
   const host = new URL(origin).hostname
-  const header = () => [...jar.values()].map(({ name, value }) => `${name}=${value}`).join('; ')
+  const cookieHeader = () => [...jar.values()].map(({ name, value }) => `${name}=${value}`).join('; ')
 
   const send: Fetch = async (input, init = {}) => {
     const target = input instanceof Request ? input : new URL(input, origin)
     const headers = new Headers(init.headers ?? (target instanceof Request ? target.headers : undefined))
-    if (jar.size > 0) headers.set('cookie', header())
+    if (jar.size > 0) headers.set('cookie', cookieHeader())
     if (!headers.has('origin')) headers.set('origin', origin)
     const response = await fetch(target, { ...init, headers, redirect: 'manual' })
     for (const line of response.headers.getSetCookie()) {
@@ -55,5 +55,5 @@ export const createCookieFetch = (origin: string) => {
     }
     return response
   }
-  return { fetch: send, header, cookies: () => [...jar.values()] }
+  return { fetch: send, cookieHeader, cookies: () => [...jar.values()] }
 }

@@ -105,7 +105,7 @@ const withLink = (mail: Omit<TestMail, 'link'>): TestMail => ({
 
 /** Requests of one browser, each of which has to succeed. */
 const createBrowser = (url: string) => {
-  const { fetch, header, cookies } = createCookieFetch(url)
+  const { fetch, cookieHeader, cookies } = createCookieFetch(url)
   const post = async (path: string, body: object, headers: Record<string, string> = {}) => {
     const answer = await fetch(path, {
       method: 'POST',
@@ -121,7 +121,11 @@ const createBrowser = (url: string) => {
     const { csrfToken } = await (await fetch('/api/auth/csrf-token')).json()
     return post(path, body, { 'x-csrf-token': csrfToken })
   }
-  return { post, postWithCsrfToken, session: (): TestSession => ({ cookie: header(), cookies: cookies(), fetch }) }
+  return {
+    post,
+    postWithCsrfToken,
+    session: (): TestSession => ({ cookie: cookieHeader(), cookies: cookies(), fetch }),
+  }
 }
 
 type Service = Awaited<ReturnType<Program['startTestService']>>

@@ -14,7 +14,7 @@ export type ConditionOptions = {
 }
 
 /** `query` is the query for the page /step-up. */
-export type Missing = { readonly code: 'group_required' | 'step_up_required'; readonly query: string }
+export type MissingCondition = { readonly code: 'group_required' | 'step_up_required'; readonly query: string }
 
 const unitSeconds: Record<string, number> = { s: 1, m: 60, h: 3_600, d: 86_400 }
 
@@ -53,7 +53,7 @@ export const conditionsOf = (options: ConditionOptions) => {
     /** Whether the token is from a service that knew no groups, and so has none. */
     isOutdated: ({ claims }: Verified) => groups !== undefined && claims.groups === undefined,
     /** The first condition that is not met. The group is checked first, because a new proof would not help. */
-    missing: (auth: Verified, now: number): Missing | undefined => {
+    firstMissing: (auth: Verified, now: number): MissingCondition | undefined => {
       if (groups && !auth.groups.some((name) => groups.includes(name)))
         return { code: 'group_required', query: 'group=1' }
       return isProven(auth, now) ? undefined : { code: 'step_up_required', query }

@@ -1,6 +1,6 @@
 import { type Answer, escapeHtml, jsonAnswer, pageAnswer, redirect, refusals } from './answers.js'
 import type { Verified } from './claims.js'
-import { type ConditionOptions, conditionsOf, type Missing } from './conditions.js'
+import { type ConditionOptions, conditionsOf, type MissingCondition } from './conditions.js'
 import { type AnyRequest, headerOf, readCookie } from './cookies.js'
 import { type NamesOf, refuseUnknown } from './option-names.js'
 import { createServicePages } from './redirects.js'
@@ -28,14 +28,14 @@ const optionNames: NamesOf<GuardOptions> = {
   bearer: true,
 }
 
-/** A request in the words that all frameworks share. `path` includes the query. */
+/** A request in a form that every framework can give. `path` includes the query. */
 export type Incoming = AnyRequest & {
   readonly method: string
   readonly path: string
   /** The IP address of the client. */
   readonly address?: string | undefined
   /** The user, if another guard has let this request through before by its cookies. */
-  readonly known?: Verified | undefined
+  readonly earlierAuth?: Verified | undefined
 }
 
 export type Passed = {
@@ -77,7 +77,7 @@ const createIdentify = (verifier: Verifier, isOutdated: (auth: Verified) => bool
   const renew = createRenewal(verifier)
   let acceptOutdatedUntil = 0
   return async (request: Incoming): Promise<Identified> => {
-    const verified = request.known ?? (await verifier.verify(request))
+    const verified = request.earlierAuth ?? (await verifier.verify(request))
     if (!verified.ok && verified.code === 'unavailable') return { outcome: 'unavailable', setCookies: [] }
     const withoutRenewal: Identified = verified.ok
       ? { outcome: 'known', auth: verified, setCookies: [] }
@@ -120,7 +120,7 @@ export const createGuard = (verifier: Verifier, options: GuardOptions = {}) => {
     const counterCookie = servicePages.redirectCounter.nextCookie(headerOf(request, 'cookie'))
     if (counterCookie !== undefined) return redirect(login, [counterCookie])
     onProblem(
-      'a browser returns from the sign-in page without a session: see COOKIE_DOMAIN, or open both by one host name',
+      'a browser returns from the sign-in page without a session: see COOKIE_DOMAIN, or use one host name for the application and the service',
     )
     return pageAnswer(
       401,
@@ -129,7 +129,7 @@ export const createGuard = (verifier: Verifier, options: GuardOptions = {}) => {
     )
   }
 
-  const missingAnswer = (request: Incoming, { code, query }: Missing, isProgram: boolean) => {
+  const missingAnswer = (request: Incoming, { code, query }: MissingCondition, isProgram: boolean) => {
     const page = `/step-up?${query}`
     const headers = { 'x-auth-step-up': servicePages.pageAddress(page) }
     if (isProgram) return jsonAnswer(code, headers)
@@ -148,7 +148,7 @@ export const createGuard = (verifier: Verifier, options: GuardOptions = {}) => {
       : await identify(request)
     if (outcome === 'unavailable') return withCookies(unavailableAnswer(request), setCookies)
     if (outcome === 'signed_out' && !optional) return withCookies(signedOutAnswer(request), setCookies)
-    const missing = auth && conditions.missing(auth, now())
+    const missing = auth && conditions.firstMissing(auth, now())
     const isProgram = bearerResult !== undefined || !isNavigation(request)
     if (missing) return withCookies(missingAnswer(request, missing, isProgram), setCookies)
     const clearedCounter =

@@ -1,4 +1,4 @@
-import { earlierAuth, setAuth } from './auth-of.js'
+import { earlierAuthOf, setAuth } from './auth-of.js'
 import { responseOf } from './fetch-responses.js'
 import { createGuard, type GuardOptions } from './guard.js'
 import type { Verifier } from './verifier.js'
@@ -16,7 +16,12 @@ export const honoGuard = (verifier: Verifier, options: GuardOptions = {}) => {
   return async (context: HonoContext, next: () => Promise<void>) => {
     const { method, url, headers } = context.req.raw
     const { pathname, search } = new URL(url)
-    const decision = await guard({ method, path: pathname + search, headers, known: earlierAuth(context, verifier) })
+    const decision = await guard({
+      method,
+      path: pathname + search,
+      headers,
+      earlierAuth: earlierAuthOf(context, verifier),
+    })
     if ('answer' in decision) return responseOf(decision.answer)
     const { setCookies } = decision.passed
     setAuth(context, verifier, decision.passed)

@@ -119,7 +119,7 @@ const lazyGuard = <Guard>(lazySetup: LazySetup, make: (setup: Setup) => Guard) =
 }
 
 /** For server components, server actions and route handlers behind the proxy. */
-const createPages = (next: NextParts, lazySetup: LazySetup) => {
+const createPageAuth = (next: NextParts, lazySetup: LazySetup) => {
   const auth = async (): Promise<Verified | undefined> => {
     // `headers()` comes first: during a build, it tells Next that the page is made for each request.
     const request = { headers: await next.headers() }
@@ -146,7 +146,7 @@ const createPages = (next: NextParts, lazySetup: LazySetup) => {
       // The address has its origin, because Next would put its `basePath` in front of a path that already has it.
       return next.redirect(place ? ownOrigin + withSignInMark(place.path) : pageUrl('/login'))
     }
-    const missing = conditions.missing(found, now())
+    const missing = conditions.firstMissing(found, now())
     return missing ? next.redirect(pageUrl(`/step-up?${missing.query}`)) : found
   }
   return { auth, requireAuth }
@@ -276,7 +276,7 @@ export type Latchkey = {
 export const createForNext = (next: NextParts, readOptions: () => NextOptions): Latchkey => {
   const lazySetup = createLazySetup(readOptions)
   return {
-    ...createPages(next, lazySetup),
+    ...createPageAuth(next, lazySetup),
     proxy: createProxy(next, lazySetup),
     route: createRoute(lazySetup),
     signInUrl: createSignInUrl(readOptions),

@@ -1,4 +1,4 @@
-import { earlierAuth, setAuth } from './auth-of.js'
+import { earlierAuthOf, setAuth } from './auth-of.js'
 import type { Verified } from './claims.js'
 import { createGuard, type GuardOptions } from './guard.js'
 import { carryCookies, type NodeResponse, sendAnswer } from './node-response.js'
@@ -26,7 +26,7 @@ export const nodeGuard = (verifier: Verifier, options: GuardOptions = {}) => {
       path,
       headers,
       address: socket?.remoteAddress,
-      known: earlierAuth(request, verifier),
+      earlierAuth: earlierAuthOf(request, verifier),
     })
     if ('answer' in decision) {
       sendAnswer(response, decision.answer)

@@ -9,9 +9,9 @@ const pathOf = (path: string) => (path.startsWith('/') ? path : '/')
 
 /** The addresses of pages of the service that send the user back to the application afterwards. */
 export const createServicePages = (publicUrl: string, appUrl: string = publicUrl) => {
-  const application = new URL(addressOf('appUrl', appUrl)).origin
-  const isSameHost = application === new URL(publicUrl).origin
-  const addressInApplication = (path: string) => (isSameHost ? path : application + path)
+  const applicationOrigin = new URL(addressOf('appUrl', appUrl)).origin
+  const isSameHost = applicationOrigin === new URL(publicUrl).origin
+  const addressInApplication = (path: string) => (isSameHost ? path : applicationOrigin + path)
 
   /** If the address is too long, the query is dropped, and then the whole path. */
   const shortReturnTo = (path: string) =>
@@ -26,8 +26,8 @@ export const createServicePages = (publicUrl: string, appUrl: string = publicUrl
   }
 
   return {
-    redirectCounter: createRedirectCounter(application),
-    application,
+    redirectCounter: createRedirectCounter(applicationOrigin),
+    applicationOrigin,
     /** `page` is a page of the service, and `path` the page of the application to which the user returns. */
     pageAddress,
     /** The address with its origin, because a framework may put something in front of a path. */
@@ -47,8 +47,8 @@ export const createSignInUrl =
   (readOptions: () => { publicUrl: string; appUrl?: string }) =>
   (returnTo = '/'): string => {
     const { publicUrl, appUrl } = readOptions()
-    const { application, pageUrl } = createServicePages(addressOf('publicUrl', publicUrl), appUrl)
-    return pageUrl('/login', pagePath(returnTo, application))
+    const { applicationOrigin, pageUrl } = createServicePages(addressOf('publicUrl', publicUrl), appUrl)
+    return pageUrl('/login', pagePath(returnTo, applicationOrigin))
   }
 
 /** As many as nine, because several old tabs that are opened at once are no loop. */
@@ -56,8 +56,8 @@ const maxRedirects = 9
 
 /**
  * The cookie that counts redirects to the sign-in page within ten seconds. After the ninth there is no redirect: the sign-in page sees
- * a session and the application does not, so the two would redirect for ever. Over https the name of the cookie has a prefix that no
- * sibling host can plant.
+ * a session and the application does not, so the two would redirect for ever. Over https the name of the cookie has a prefix, so
+ * that no sibling host can plant the cookie.
  */
 const createRedirectCounter = (appUrl: string) => {
   const isSecure = appUrl.startsWith('https:')

@@ -8,8 +8,8 @@ const pollInterval = 50
 
 /** Waits until the list of ended sessions was read, for five seconds at most. */
 const waitForList = async (verifier: Verifier) => {
-  const isMissing = () => verifier.revocations()?.loaded === false
-  for (let waited = 0; isMissing() && waited < longestWait; waited += pollInterval)
+  const isListMissing = () => verifier.revocations()?.loaded === false
+  for (let waited = 0; isListMissing() && waited < longestWait; waited += pollInterval)
     await new Promise((resolve) => setTimeout(resolve, pollInterval))
 }
 
