@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import type { IssuedTokens } from '../domain/sessions/sessions.js'
 import type { NewSession } from '../domain/sign-in/new-sessions.js'
-import type { Entry } from '../domain/sign-in/sign-ins.js'
+import type { SignInOutcome } from '../domain/sign-in/sign-ins.js'
 import type { Cookies } from './cookies/cookies.js'
 import type { SignInCookies } from './cookies/sign-in-cookies.js'
 
@@ -18,12 +18,12 @@ const sendSignedIn = (reply: FastifyReply, cookies: Cookies, session: NewSession
 export const sendSignInStep = (
   reply: FastifyReply,
   { cookies, signInCookies }: { cookies: Cookies; signInCookies: SignInCookies },
-  entry: Entry,
+  outcome: SignInOutcome,
   extra?: object,
 ) => {
-  if ('issued' in entry) return sendSignedIn(reply, cookies, entry.issued, extra)
-  signInCookies.setChallenge(reply, entry.challenge)
-  const { next, methods } = entry
+  if ('issued' in outcome) return sendSignedIn(reply, cookies, outcome.issued, extra)
+  signInCookies.setChallenge(reply, outcome.challenge)
+  const { next, methods } = outcome
   return extra ? reply.send({ next, ...extra }) : reply.status(202).send({ next, methods })
 }
 
@@ -31,11 +31,11 @@ export const sendSignInStep = (
 export const sendFinishedSignIn = (
   reply: FastifyReply,
   parts: { cookies: Cookies; signInCookies: SignInCookies },
-  entry: Entry,
+  outcome: SignInOutcome,
   extra?: object,
 ) => {
-  if ('issued' in entry) parts.signInCookies.clearChallenge(reply)
-  return sendSignInStep(reply, parts, entry, extra)
+  if ('issued' in outcome) parts.signInCookies.clearChallenge(reply)
+  return sendSignInStep(reply, parts, outcome, extra)
 }
 
 /** Sends the new tokens in cookies, and the user and the time at which the access token expires in the body. */

@@ -7,7 +7,7 @@ import type { TrustedDevices } from '../factors/trusted-devices.js'
 import type { FirstProof } from '../sessions/sessions.js'
 import type { Identity, User, Users } from '../users/users.js'
 import type { Challenges } from './challenges.js'
-import type { Entry, NewSessions } from './new-sessions.js'
+import type { NewSessions, SignInOutcome } from './new-sessions.js'
 import type { NextSteps } from './next-steps.js'
 import type { Visit } from './sign-ins.js'
 import {
@@ -62,7 +62,7 @@ export const createFirstSteps = (deps: Dependencies) => {
   /**
    * Runs `work` in one transaction. Undefined, with nothing written, if `work` returns nothing or the first proof does not count any more.
    */
-  const whileLinked = async <Result extends Entry | string>(
+  const whileLinked = async <Result extends SignInOutcome | string>(
     { id }: User,
     { identity, claim }: FirstStep,
     work: (sql: Transaction) => Promise<Result | undefined>,
@@ -91,12 +91,12 @@ export const createFirstSteps = (deps: Dependencies) => {
    * Begins a session, or a challenge. The insert of the session is the check: nothing is inserted if a second proof is needed, even if that
    * was switched on a moment ago. Undefined if the account has changed since its first proof.
    */
-  const enter = async (user: User, step: FirstStep, visit: Visit): Promise<Entry | undefined> => {
+  const enter = async (user: User, step: FirstStep, visit: Visit): Promise<SignInOutcome | undefined> => {
     const proof = proofOf(step)
     const { begin, beginWithLink } = newSessions
     const { by, link } = step
-    const entry = link ? undefined : await whileLinked(user, step, (sql) => begin(sql, user, { by, proof }, visit))
-    if (entry) return entry
+    const outcome = link ? undefined : await whileLinked(user, step, (sql) => begin(sql, user, { by, proof }, visit))
+    if (outcome) return outcome
     const nextStep = await nextSteps.nextFor(user.id)
     if (!nextStep) return undefined
     const { allowsTrustedDevice, next, methods } = nextStep

@@ -37,7 +37,7 @@ export const createLastAnswers = (deps: Dependencies) => {
       if (!challenge) return refuse('challenge_over')
       if (!challenge.proof || challenge.kind !== step) return refuse('other_step')
       const { userId, by, proof } = challenge
-      const entry = await commitUnlessRefused(database, async (sql) => {
+      const outcome = await commitUnlessRefused(database, async (sql) => {
         const user = await users.lockEnabled(sql, userId)
         if (!user || !(await challenges.lock(sql, token))) return refuse('challenge_over')
         const result = await lastSteps.answer(sql, user, step, given)
@@ -45,8 +45,8 @@ export const createLastAnswers = (deps: Dependencies) => {
         await accountChanges.bySignIn(sql, { user, client: visit.client }, result.changes)
         return (await newSessions.begin(sql, user, { by, proof, token, done: step }, visit)) ?? refuse('challenge_over')
       })
-      if (!('refused' in entry)) await newSessions.record(entry, by, visit)
-      return entry
+      if (!('refused' in outcome)) await newSessions.record(outcome, by, visit)
+      return outcome
     },
   }
 }

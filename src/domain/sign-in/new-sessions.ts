@@ -24,7 +24,7 @@ type Dependencies = {
 }
 
 /** The result of a proof: a session, or a challenge for what is still missing. */
-export type Entry =
+export type SignInOutcome =
   | { issued: NewSession }
   | { challenge: string; next: NextStep; methods: readonly SecondFactorMethod[] }
 
@@ -73,7 +73,7 @@ const createBeginOrWait = (deps: Dependencies) => {
     user: User,
     { by, proof, token, done }: SignInToFinish,
     visit: Visit,
-  ): Promise<Entry | undefined> => {
+  ): Promise<SignInOutcome | undefined> => {
     const next = await lastSteps.nextFor(sql, user, done)
     if (next === undefined) {
       const issued = await beginAndTell(sql, user, proof, visit)
@@ -102,11 +102,11 @@ export const createNewSessions = (deps: Dependencies) => {
     visit: Visit,
     linkChanges?: Changes<'provider_linked'>,
   ) => {
-    const entry = await beginOrWait(sql, user, signIn, visit)
-    if (!entry || !linkChanges) return entry
-    const session = 'issued' in entry && { caller: callerOf(entry.issued) }
+    const outcome = await beginOrWait(sql, user, signIn, visit)
+    if (!outcome || !linkChanges) return outcome
+    const session = 'issued' in outcome && { caller: callerOf(outcome.issued) }
     await accountChanges.bySignIn(sql, { user, client: visit.client, ...session }, linkChanges)
-    return entry
+    return outcome
   }
 
   /**
@@ -134,9 +134,9 @@ export const createNewSessions = (deps: Dependencies) => {
     /** Whether a session of this user would wait for a last step. */
     hasLastStep: async (sql: Transaction, user: User) => (await lastSteps.nextFor(sql, user)) !== undefined,
     /** Records a session after the commit. `createdWith`: the provider with which the sign-in has created the account. */
-    record: async (entry: Entry, by: SignedInBy, visit: Visit, createdWith?: Identity['provider']) => {
-      if (!('issued' in entry)) return
-      const { issued } = entry
+    record: async (outcome: SignInOutcome, by: SignedInBy, visit: Visit, createdWith?: Identity['provider']) => {
+      if (!('issued' in outcome)) return
+      const { issued } = outcome
       const about = { userId: issued.user.id, sessionId: issued.sessionId }
       if (createdWith) await events.record({ kind: 'registered', provider: createdWith, ...about }, visit.client)
       await endEarlier(visit)

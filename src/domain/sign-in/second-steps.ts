@@ -12,7 +12,7 @@ import type { FirstProof } from '../sessions/sessions.js'
 import type { User, Users } from '../users/users.js'
 import type { Challenge, Challenges } from './challenges.js'
 import type { Enrolments } from './enrolments.js'
-import { callerOf, type Entry, type NewSessions } from './new-sessions.js'
+import { callerOf, type NewSessions, type SignInOutcome } from './new-sessions.js'
 import type { NextSteps } from './next-steps.js'
 import type { Visit } from './sign-ins.js'
 import { proofBeforeEnrolment, waysToSignIn } from './ways-to-sign-in.js'
@@ -67,9 +67,9 @@ export const createByCode = (deps: CodeDependencies) => {
       if (!(await challenges.lock(sql, token))) return refuse('challenge_over')
       if (!(await accept())) return refuse('wrong_second_factor')
       const signIn = { by: challenge.by, proof: bothProofs(challenge, second), token }
-      const entry = await newSessions.beginWithLink(sql, owner, signIn, link, visit)
-      if (!entry) return refuse('challenge_over')
-      return { entry, trustedDevices: trustDevice && second === 'otp' ? await trust(sql, owner, visit) : undefined }
+      const outcome = await newSessions.beginWithLink(sql, owner, signIn, link, visit)
+      if (!outcome) return refuse('challenge_over')
+      return { outcome, trustedDevices: trustDevice && second === 'otp' ? await trust(sql, owner, visit) : undefined }
     })
   }
 
@@ -87,7 +87,7 @@ export const createByCode = (deps: CodeDependencies) => {
       if (finished.refused === 'too_many_codes') await challenges.giveBackTry(second.token)
       return finished
     }
-    await newSessions.record(finished.entry, challenge.by, visit)
+    await newSessions.record(finished.outcome, challenge.by, visit)
     return finished
   }
 }
@@ -128,16 +128,16 @@ export const createByPasskey = (deps: PasskeyDependencies) => {
       const proof = isSecondFactor ? bothProofs(challenge, 'passkey') : { methods: ['passkey'] as const }
       const linkChanges = challenge?.link && (await identities.linkByAddress(sql, user, challenge.link))
       const signIn = { by: { way: 'passkey' } as const, proof, token: challenge?.token }
-      const entry = await newSessions.begin(sql, user, signIn, visit, linkChanges)
-      return entry ? { entry, challenge } : refuse('no_session')
+      const outcome = await newSessions.begin(sql, user, signIn, visit, linkChanges)
+      return outcome ? { outcome, challenge } : refuse('no_session')
     })
 
   return async (provenPasskey: ProvenPasskey, token: string | undefined, visit: Visit) => {
     const result = await enter(provenPasskey, token, visit)
     if (isRefused(result)) return undefined
-    const { entry, challenge } = result
-    await newSessions.record(entry, { way: 'passkey' }, visit)
-    return { entry, hadChallenge: challenge !== undefined }
+    const { outcome, challenge } = result
+    await newSessions.record(outcome, { way: 'passkey' }, visit)
+    return { outcome, hadChallenge: challenge !== undefined }
   }
 }
 
@@ -188,16 +188,22 @@ export const createByEnrolment = (deps: EnrolmentDependencies) => {
         proof: bothProofs(challenge, second),
         token: hasLastStep ? undefined : token,
       }
-      const entry: Entry | undefined = await newSessions.beginWithLink(sql, user, signIn, challenge.link, visit)
+      const outcome: SignInOutcome | undefined = await newSessions.beginWithLink(
+        sql,
+        user,
+        signIn,
+        challenge.link,
+        visit,
+      )
       // If the sign-in cannot go on, the factor must not stay, because its recovery codes would never be shown.
-      if (!entry) return refuse('challenge_over')
-      if ('issued' in entry) {
-        const caller = callerOf(entry.issued)
+      if (!outcome) return refuse('challenge_over')
+      if ('issued' in outcome) {
+        const caller = callerOf(outcome.issued)
         await accountChanges.bySignIn(sql, { user, client: visit.client, caller }, added.changes)
       }
-      return { entry, added: added.result }
+      return { outcome, added: added.result }
     })
-    if ('entry' in finished) await newSessions.record(finished.entry, challenge.by, visit)
+    if ('outcome' in finished) await newSessions.record(finished.outcome, challenge.by, visit)
     return finished
   }
 }

@@ -8,7 +8,7 @@ import type { NewSessions } from './new-sessions.js'
 import type { NextSteps } from './next-steps.js'
 import type { ByCode, ByEnrolment, ByPasskey } from './second-steps.js'
 
-export type { Entry } from './new-sessions.js'
+export type { SignInOutcome } from './new-sessions.js'
 
 /** A browser that signs in, and what it has from earlier sign-ins. */
 export type Visit = {
@@ -50,12 +50,12 @@ const createByProvider =
     const { provider } = identity
     const by = { way: 'provider', provider } as const
     const identityOrLink = isLinkWaiting ? { link: identity } : { identity }
-    const entry = await firstSteps.enter(user, { by, provenAt, ...identityOrLink }, visit)
-    if (!entry) throw new Error('The account changed while signing in')
-    if ('issued' in entry) await newSessions.record(entry, by, visit, isNew ? provider : undefined)
+    const outcome = await firstSteps.enter(user, { by, provenAt, ...identityOrLink }, visit)
+    if (!outcome) throw new Error('The account changed while signing in')
+    if ('issued' in outcome) await newSessions.record(outcome, by, visit, isNew ? provider : undefined)
     // There is no session yet, but the account exists already.
     else if (isNew) await events.record({ kind: 'registered', userId: user.id, provider }, visit.client)
-    return entry
+    return outcome
   }
 
 /** Signs in by mail. Undefined if the mail was used or voided meanwhile, or the user was disabled. */
@@ -63,10 +63,10 @@ const createByMail =
   ({ events, newSessions, firstSteps }: Dependencies) =>
   async (user: User, { claim, isNew }: ByMail, visit: Visit) => {
     const by = { way: 'mail' } as const
-    const entry = await firstSteps.enter(user, { by, ...(claim && { claim }) }, visit)
-    if (entry && isNew) await events.record({ kind: 'registered', userId: user.id, reason: by.way }, visit.client)
-    if (entry) await newSessions.record(entry, by, visit)
-    return entry
+    const outcome = await firstSteps.enter(user, { by, ...(claim && { claim }) }, visit)
+    if (outcome && isNew) await events.record({ kind: 'registered', userId: user.id, reason: by.way }, visit.client)
+    if (outcome) await newSessions.record(outcome, by, visit)
+    return outcome
   }
 
 export type SignIns = ReturnType<typeof createSignIns>
@@ -83,9 +83,9 @@ export const createSignIns = (deps: Dependencies) => {
     /** Undefined if the password has changed since it was checked, or the user was disabled meanwhile. */
     byPassword: async (user: User, passwordHash: string, visit: Visit) => {
       const by = { way: 'password' } as const
-      const entry = await enter(user, { by, passwordHash }, visit)
-      if (entry) await newSessions.record(entry, by, visit)
-      return entry
+      const outcome = await enter(user, { by, passwordHash }, visit)
+      if (outcome) await newSessions.record(outcome, by, visit)
+      return outcome
     },
 
     /**
@@ -94,11 +94,11 @@ export const createSignIns = (deps: Dependencies) => {
      */
     byRegistration: async (user: User, visit: Visit) => {
       const by = { way: 'registration' } as const
-      const entry = await enter(user, { by }, visit)
-      if (!entry) return undefined
-      if ('issued' in entry) await newSessions.record(entry, by, visit)
+      const outcome = await enter(user, { by }, visit)
+      if (!outcome) return undefined
+      if ('issued' in outcome) await newSessions.record(outcome, by, visit)
       else await events.record({ kind: 'registered', userId: user.id }, visit.client)
-      return entry
+      return outcome
     },
 
     /**
@@ -107,9 +107,9 @@ export const createSignIns = (deps: Dependencies) => {
      */
     byReset: async (user: User, passwordHash: string, visit: Visit) => {
       const by = { way: 'reset' } as const
-      const entry = await enter(user, { by, passwordHash }, visit)
-      if (entry) await newSessions.record(entry, by, visit)
-      return entry
+      const outcome = await enter(user, { by, passwordHash }, visit)
+      if (outcome) await newSessions.record(outcome, by, visit)
+      return outcome
     },
 
     byProvider: createByProvider(deps),

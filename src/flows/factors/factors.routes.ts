@@ -106,8 +106,8 @@ export const factorsRoutes = (server: Server, deps: Dependencies) => {
     const finished = await totpEnrolment.confirm(code, token, signInCookies.visitOf(request))
     if (isRefused(finished))
       return confirmRefusals.sendRefusal(signInCookies.clearChallengeIfOver(reply, finished), finished)
-    const { entry, recoveryCodes } = finished
-    return sendFinishedSignIn(reply, { cookies, signInCookies }, entry, { recoveryCodes })
+    const { outcome, recoveryCodes } = finished
+    return sendFinishedSignIn(reply, { cookies, signInCookies }, outcome, { recoveryCodes })
   }
 
   server.post(

@@ -55,8 +55,8 @@ export const createTotpEnrolment = ({ factors, signIns, enrolments }: EnrolmentD
     const finished = await signIns.byEnrolment({ token, second: 'otp' }, visit, (sql, user, challengeId) =>
       addTotp(factors, sql, user, { sessionId: challengeId, code }),
     )
-    if (!('entry' in finished)) return finished
-    return { entry: finished.entry, recoveryCodes: finished.added.recoveryCodes }
+    if (!('outcome' in finished)) return finished
+    return { outcome: finished.outcome, recoveryCodes: finished.added.recoveryCodes }
   },
 })
 

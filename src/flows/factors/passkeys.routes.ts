@@ -104,7 +104,7 @@ export const passkeysRoutes = (server: Server, deps: Dependencies) => {
     const finished = await enrolmentPasskeys.add(createdPasskey, token, signInCookies.visitOf(request))
     if (isRefused(finished))
       return addRefusals.sendRefusal(signInCookies.clearChallengeIfOver(reply, finished), finished)
-    return sendFinishedSignIn(reply.status(201), { cookies, signInCookies }, finished.entry, finished.added)
+    return sendFinishedSignIn(reply.status(201), { cookies, signInCookies }, finished.outcome, finished.added)
   }
 
   server.post(path, { schema: schemas.add, onRequest: guards.enrol }, async (request, reply) => {

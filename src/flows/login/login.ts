@@ -98,9 +98,9 @@ const createEnter = (deps: Dependencies) => {
   }
 
   const signIn = async (user: User, password: string, passwordHash: string, visit: Visit) => {
-    const entry =
+    const outcome =
       (await signIns.byPassword(user, passwordHash, visit)) ?? (await signInAgain(user, password, passwordHash, visit))
-    return entry ?? refuseCredentials(visit.client, user.disabled ? 'disabled' : 'password_changed', user.id)
+    return outcome ?? refuseCredentials(visit.client, user.disabled ? 'disabled' : 'password_changed', user.id)
   }
 
   return async ({ user, needsRehash }: ProvenUser, password: string, visit: Visit) => {

@@ -81,9 +81,9 @@ export const mailRegistrationRoutes = (server: Server, deps: Dependencies) => {
 
   server.post(`${path}/registration`, { schema: registerSchema, onRequest }, async (request, reply) => {
     const browserToken = cookies.read(request, 'attempt_mail') ?? ''
-    const entry = await mailRegistration.complete(browserToken, request.body, signInCookies.visitOf(request))
-    if (isRefused(entry)) return registerRefusals.sendRefusal(reply, entry)
+    const outcome = await mailRegistration.complete(browserToken, request.body, signInCookies.visitOf(request))
+    if (isRefused(outcome)) return registerRefusals.sendRefusal(reply, outcome)
     cookies.clear(reply, 'attempt_mail')
-    return sendSignInStep(reply, { cookies, signInCookies }, entry)
+    return sendSignInStep(reply, { cookies, signInCookies }, outcome)
   })
 }

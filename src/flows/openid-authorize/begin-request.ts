@@ -78,8 +78,8 @@ const createNamedUser =
   ({ idTokens }: Pick<Dependencies, 'idTokens'>) =>
   async (application: Application, { user, hint }: CheckedRequest) => {
     if (user !== undefined || hint === undefined) return user
-    const readHint = await idTokens.readHint(hint)
-    return readHint?.applicationId === application.id ? readHint.userId : undefined
+    const hintContent = await idTokens.readHint(hint)
+    return hintContent?.applicationId === application.id ? hintContent.userId : undefined
   }
 
 const createErrorAt =
@@ -133,10 +133,10 @@ export const createBeginRequest = (deps: Dependencies) => {
     if (checked.prompts.includes('none') && checked.hint !== undefined && user === undefined)
       return errorAt(application, address, { error: 'login_required', description: 'id_token_hint is not valid' })
     const { hint: _, ...rest } = checked
-    const stored = { ...rest, user, redirectAddress: address.redirectAddress }
+    const newRequest = { ...rest, user, redirectAddress: address.redirectAddress }
     const request = checked.prompts.includes('none')
-      ? await authorizationRequests.beginSilently(application.id, stored)
-      : await authorizationRequests.begin(application.id, sender.browser, stored)
+      ? await authorizationRequests.beginSilently(application.id, newRequest)
+      : await authorizationRequests.begin(application.id, sender.browser, newRequest)
     return { application, request }
   }
 

@@ -34,7 +34,7 @@ type Dependencies = {
   reportNoAccess: ReportNoAccess
 }
 
-type Answer = { request: string; user: string; answer: 'continue' | 'deny' }
+type Decision = { request: string; user: string; answer: 'continue' | 'deny' }
 
 const startAgain = (application: Application | undefined): Authorization => ({
   next: 'start_again',
@@ -158,7 +158,7 @@ export const createAuthorize = (deps: Dependencies) => {
     },
 
     /** Takes the answer of the user. It counts for the question that is open, and only for the user who was shown on the page. */
-    answer: async ({ request: id, user: shownUserId, answer }: Answer, visitor: Visitor) => {
+    answer: async ({ request: id, user: shownUserId, answer }: Decision, visitor: Visitor) => {
       const pending = await find(id, visitor)
       if (!pending) return startAgainAt(id)
       const user = await signedInUsers.find(visitor.caller, pending.application.id)

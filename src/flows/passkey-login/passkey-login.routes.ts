@@ -71,6 +71,6 @@ export const passkeyLoginRoutes = (server: Server, deps: Dependencies) => {
     const entered = await passkeyLogin({ credential, sealedChallenge, challenge }, signInCookies.visitOf(request))
     if (isRefused(entered)) return sendRefusal(reply, entered)
     const send = entered.hadChallenge ? sendFinishedSignIn : sendSignInStep
-    return send(reply, { cookies, signInCookies }, entered.entry)
+    return send(reply, { cookies, signInCookies }, entered.outcome)
   })
 }

@@ -27,6 +27,6 @@ export const createEnterInvited =
       return refuse(refused === 'already_registered' ? 'already_registered' : 'invalid_invitation')
     }
     await events.record({ kind: 'invitation_used', userId: completed.user.id }, visit.client)
-    const entry = await signIns.byRegistration(completed.user, visit)
-    return entry ? { entry } : refuse('already_registered')
+    const outcome = await signIns.byRegistration(completed.user, visit)
+    return outcome ? { outcome } : refuse('already_registered')
   }

@@ -96,9 +96,9 @@ export const registerRoutes = (server: Server, deps: Dependencies) => {
     const formerBrowserToken = cookies.read(request, 'registration')
     const result = await register({ ...request.body, formerBrowserToken }, signInCookies.visitOf(request), mayMail)
     if (isRefused(result)) return sendRefusal(reply, result)
-    if ('entry' in result) {
+    if ('outcome' in result) {
       if (formerBrowserToken !== undefined) cookies.clear(reply, 'registration')
-      return sendSignInStep(reply, { cookies, signInCookies }, result.entry)
+      return sendSignInStep(reply, { cookies, signInCookies }, result.outcome)
     }
     cookies.set(reply, 'registration', result.browserToken)
     return reply.status(202).send(acceptedBody)

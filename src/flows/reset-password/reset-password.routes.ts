@@ -111,9 +111,9 @@ export const resetPasswordRoutes = (server: Server, deps: Dependencies) => {
     const { user, passwordHash } = result
     await recoveredAccounts.forgetLimits(user, request)
     const visit = recoveredAccounts.visitOf(user, request)
-    const entry = signIn ? await signIns.byReset(user, passwordHash, visit) : undefined
+    const outcome = signIn ? await signIns.byReset(user, passwordHash, visit) : undefined
     // A new session already makes its browser known.
-    if (!entry || !('issued' in entry)) recoveredAccounts.rememberBrowser(user, request, reply)
-    return entry ? sendSignInStep(reply, { cookies, signInCookies }, entry) : reply.status(204).send()
+    if (!outcome || !('issued' in outcome)) recoveredAccounts.rememberBrowser(user, request, reply)
+    return outcome ? sendSignInStep(reply, { cookies, signInCookies }, outcome) : reply.status(204).send()
   })
 }

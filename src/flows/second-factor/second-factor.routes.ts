@@ -148,6 +148,6 @@ export const secondFactorRoutes = (server: Server, deps: Dependencies) => {
       return sendRefusal(reply, refuse('too_many_requests', { retryAfter }))
     }
     if (finished.trustedDevices !== undefined) signInCookies.setTrustedDevices(reply, finished.trustedDevices)
-    return sendFinishedSignIn(reply, { cookies, signInCookies }, finished.entry)
+    return sendFinishedSignIn(reply, { cookies, signInCookies }, finished.outcome)
   })
 }

@@ -6,7 +6,7 @@ import type { Identities, Resolved, ResolvingRefusal } from '../../domain/provid
 import type { Linker } from '../../domain/providers/pending-link.js'
 import type { Profile, Provider, ProviderRefusal } from '../../domain/providers/provider.js'
 import type { Client } from '../../domain/sessions/client.js'
-import type { Entry, SignIns, Visit } from '../../domain/sign-in/sign-ins.js'
+import type { SignInOutcome, SignIns, Visit } from '../../domain/sign-in/sign-ins.js'
 import { fingerprint } from '../../lib/random.js'
 
 export type SocialRefusal = ProviderRefusal['refused'] | ResolvingRefusal | 'used_before'
@@ -15,7 +15,7 @@ export type SocialRefusal = ProviderRefusal['refused'] | ResolvingRefusal | 'use
  * Either signed in, or a second proof is needed, or an identity was proven: then the session that began the link has to
  * finish it.
  */
-type Finished = Entry | { profile: Profile; linker: Linker }
+type Finished = SignInOutcome | { profile: Profile; linker: Linker }
 
 export type Outcome = Finished | Refused<SocialRefusal> | (Refused<'callback_failed'> & { error: unknown })
 
