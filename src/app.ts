@@ -4,7 +4,7 @@ import { createHttpParts } from './app/http-parts.js'
 import { createNouns } from './app/nouns.js'
 import { openPlatform, type StoreTimeouts } from './app/open-platform.js'
 import { createOpenidProvider } from './app/openid-provider.js'
-import { refusingUntilReady } from './app/prepare-database.js'
+import { refuseUntilReady } from './app/prepare-database.js'
 import { registerFlows } from './app/register-flows.js'
 import { reservePort } from './app/reserved-port.js'
 import { createSeeding } from './app/seeding.js'
@@ -70,7 +70,7 @@ const openApp = async (config: Config, options: Options) => {
   const status: OpenedApp['status'] = { isPrepared: false, isReady: false, closing: new AbortController() }
   const metrics = await openMetrics(config)
   const ungatedDatabase = opened.database
-  const gatedDatabase = refusingUntilReady(ungatedDatabase, () => status.isPrepared)
+  const gatedDatabase = refuseUntilReady(ungatedDatabase, () => status.isPrepared)
   const platform = {
     ...opened,
     clock,

@@ -54,7 +54,7 @@ export const prepareDatabase = async ({ config, database, log, signal, load }: P
 }
 
 /** The same database, but it refuses statements until `isReady`, because its tables may not exist yet. */
-export const refusingUntilReady = (database: Database, isReady: () => boolean): Database => {
+export const refuseUntilReady = (database: Database, isReady: () => boolean): Database => {
   const refuse = () => Promise.reject(new StoreUnavailable('The database is being prepared'))
   return {
     query: (text, parameters) => (isReady() ? database.query(text, parameters) : refuse()),

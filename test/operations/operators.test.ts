@@ -110,7 +110,7 @@ describe('why a user could not sign in', () => {
       last = (await tab.post('/api/auth/second-factor', { code: '000000' })).status
     }
     const shown = await command('user', 'show', 'ada')
-    expect(shown.out).toContain('Too many wrong codes: no code works until ')
+    expect(shown.out).toContain('Too many wrong codes: no code of the app works until ')
     expect(await kindsBy('rate_limited')).toContainEqual({ kind: 'rate_limited', reason: 'codes', ip: '127.0.0.1' })
 
     const cleared = await command('limits', 'clear', '--user', 'ada')
@@ -408,4 +408,10 @@ it('a user gets a link to choose a password, which a lock-down voids', async () 
     'Enabled lola. The account was locked down: a running service mails a link to choose a new password.\n',
   )
   expect(await service.sql.query(password, ['lola'])).toEqual([{ kept: false }])
+})
+
+it('limits clear names a network only if a limit has refused it, and not for an attempt under the name of the user', async () => {
+  await login('newcomer', 'wrong-Password-1', '198.51.100.7')
+  await service.signedUp('newcomer')
+  expect((await command('limits', 'clear', '--user', 'newcomer')).err).not.toContain('198.51.100.7')
 })

@@ -10,8 +10,8 @@ export const applicationSecretAdd: Command = {
   summary: 'Make a second secret for an application, to replace the first',
   help: `latchkey application secret add APPLICATION [--json]
 
-Prints the new secret, once. Both secrets work until the older one is removed, so that no sign-in fails meanwhile: add, put
-the new one into the application, then \`latchkey application secret remove APPLICATION\`.
+Prints the new secret, once. Both secrets work until the older one is removed, so that no sign-in fails meanwhile. Put the
+new one into the application, then run \`latchkey application secret remove APPLICATION\`.
 
   --json    {"id": …, "secret": …}; the id is that of the secret`,
 

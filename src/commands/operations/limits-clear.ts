@@ -1,6 +1,8 @@
+import type { EventQuery } from '../../domain/events/events.js'
 import { userSubject } from '../../domain/limiters/limiters.js'
 import { networkOf } from '../../http/client.js'
 import { countText } from '../../lib/count-text.js'
+import { hours, minutes } from '../../lib/durations.js'
 import type { Counter } from '../../platform/cache/shared-counters.js'
 import {
   type Command,
@@ -85,12 +87,12 @@ const clearNetwork = async (nouns: CommandNouns, network: string): Promise<Outco
  */
 const refusedNetworks = async (nouns: CommandNouns, user: { id: string; username: string }) => {
   const now = nouns.clock.now().getTime()
-  const query = {
-    since: new Date(now - 60 * 60_000),
-    until: new Date(now + 60_000),
-    kind: 'rate_limited',
+  const query: EventQuery = {
+    since: new Date(now - 1 * hours),
+    until: new Date(now + 1 * minutes),
+    kinds: ['rate_limited'],
     limit: 100,
-  } as const
+  }
   const events = await nouns.events.about({ userId: user.id, name: user.username }, query)
   return networksOf(events.filter(({ userId }) => userId === null).map(({ ip }) => ip))
 }

@@ -58,7 +58,7 @@ export const webhooksRetry: Command = {
   summary: 'Try webhooks again now, also those that were given up',
   help: `latchkey webhooks retry [--json]
 
-Makes every webhook that waits or was given up due now, with the same id and as many attempts as a new one. A running
+Every webhook that waits or was given up becomes due now, with the same id and as many attempts as a new one. A running
 service sends them within seconds, also if it had stopped sending because the receiver answered 410. Use this when a
 receiver that was away is back.
 

@@ -45,7 +45,7 @@ const shutDownOnSignals = (log: Log, { drainDelay, serviceKeysFile }: Config) =>
     shutdownController.abort()
     const within = shutdownBudget(drainDelay)
     log.info({ signal, within: secondsText(within) }, 'shutting down')
-    // Every answered request has been committed, so a store that does not close in time is no failure.
+    // Every answered request has been committed, so a database that does not close in time is no failure.
     setTimeout(() => {
       log.warn('shutdown took too long: exiting before everything was closed')
       process.exit(0)
