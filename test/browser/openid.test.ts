@@ -276,8 +276,20 @@ it('lets a device in that shows a code: compared, proven and by name, also by ha
   // An approval can be taken back until the device has its tokens.
   const third = await begin()
   await page.goto('/login#device')
+  let question: unknown
+  const keepQuestion = async (route: Route) => {
+    const response = await route.fetch()
+    question = await response.json()
+    await route.fulfill({ response })
+  }
+  await page.route('**/api/auth/device/question', keepQuestion, { times: 1 })
   await fillIn(page, { 'Code from your device': third.code })
   await press(page, 'Next')
+  // As if somebody else had signed in meanwhile: the question comes again, and its buttons work.
+  const askAgain = (route: Route) => route.fulfill({ json: question })
+  await page.route('**/api/auth/device/answer', askAgain, { times: 1 })
+  await press(page, 'Yes, sign it in')
+  await expect.poll(() => focusedName(page)).toBe('Let Television sign in?')
   await press(page, 'Yes, sign it in')
   await press(page, 'Take this back')
   await expect.poll(() => focusedName(page)).toBe('The device is not signed in')

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { minutes } from '../../src/lib/durations.js'
 import { addAuthenticator } from '../support/authenticator.js'
 import { faultsOf } from '../support/axe.js'
-import { fillIn, openChromium, press, visit } from '../support/chromium.js'
+import { fillIn, focusedName, openChromium, press, visit } from '../support/chromium.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { isLongRun } from '../support/long-run.js'
 import { profileFieldsFile } from '../support/profile-fields.js'
@@ -30,6 +30,7 @@ it('are asked for by the registration, with the terms, and without a username if
   await fillIn(page, { Email: 'ada@example.com', 'Choose a password': goodPassword })
   await press(page, 'Create account')
   await page.getByText('Please fill in this field.').first().waitFor()
+  expect(await page.getByLabel('Department').getAttribute('aria-invalid')).toBe('true')
   expect(await page.getByLabel('Username').count()).toBe(0)
   expect(await faultsOf(page)).toEqual([])
   expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true)
@@ -51,7 +52,10 @@ it('are asked for by the registration, with the terms, and without a username if
   // As if the file had allowed it once. The account page does not know of it.
   await latchkey.sql.query('update users set fields = fields || \'{"website": "ftp://example.com"}\'')
   await press(page, 'Change further details')
-  await fillIn(page, { 'Mobile phone (optional)': '030 1' })
+  await fillIn(page, { 'Website (optional)': 'example.com' })
+  await press(page, 'Save')
+  await page.getByText('Please enter an address that begins with https://').waitFor()
+  await fillIn(page, { 'Website (optional)': '', 'Mobile phone (optional)': '030 1' })
   await press(page, 'Save')
   await page.getByText('Please enter the number with its country').waitFor()
   await fillIn(page, { 'Mobile phone (optional)': '+49 30 123456' })
@@ -78,7 +82,7 @@ it('and the terms are asked for at a sign-in, and can be declined', async () => 
   expect(await faultsOf(page)).toEqual([])
   await page.getByLabel('Abteilung').selectOption('sales')
   await press(page, 'Weiter')
-  await page.getByRole('heading', { name: 'Nutzungsbedingungen' }).waitFor()
+  await expect.poll(() => focusedName(page)).toBe('Nutzungsbedingungen')
   await press(page, 'Ich möchte nicht fortfahren')
   await page.getByLabel('Um das Konto zu löschen').fill('someone')
   await press(page, 'Mein Konto löschen')

@@ -12,6 +12,8 @@ export type FieldProps = {
   autoComplete: AutoFill
   required?: boolean
   hint?: string
+  /** The sentence for a value that the browser finds invalid. Only an email address has one without this. */
+  fault?: string | undefined
   /**
    * `selected`: the value is selected, so that typing replaces it. `chosen`: the field takes the focus on a touch screen, too, because the
    * user has asked for it with a press.
@@ -60,6 +62,7 @@ export const Field = (props: FieldProps) => {
           autocomplete={props.autoComplete}
           // Not `required`: Firefox would call the empty field invalid before anything was typed.
           aria-required={required}
+          data-fault={props.fault}
           readOnly={props.readOnly}
           maxLength={props.maxLength}
           inputMode={props.inputMode}

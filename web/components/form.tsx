@@ -176,13 +176,16 @@ const findInvalid = (form: HTMLFormElement, words: { required: string; emailShap
     (element) => element instanceof HTMLInputElement || element instanceof HTMLSelectElement,
   )
   const invalid = inputs.filter((input) => isEmpty(input) || !input.validity.valid)
-  return Object.fromEntries(invalid.map((input) => [input.name, [isEmpty(input) ? words.required : words.emailShape]]))
+  const sentenceFor = (input: (typeof invalid)[number]) =>
+    isEmpty(input) ? words.required : (input.dataset.fault ?? words.emailShape)
+  return Object.fromEntries(invalid.map((input) => [input.name, [sentenceFor(input)]]))
 }
 
 /** Whether a required input has no value. Spaces alone count as empty, except in a password. So does an unchecked box. */
 const isEmpty = (input: HTMLInputElement | HTMLSelectElement) => {
   const { type, value } = input
-  if (input.getAttribute('aria-required') !== 'true') return false
+  // The value of a date that is typed in half is empty.
+  if (input.getAttribute('aria-required') !== 'true' || input.validity.badInput) return false
   return 'checked' in input && type === 'checkbox'
     ? !input.checked
     : (type === 'password' ? value : value.trim()) === ''

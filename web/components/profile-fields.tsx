@@ -36,7 +36,7 @@ type InputProps = { definition: ProfileFieldDefinition; value: string | boolean 
 
 const ProfileFieldInput = ({ definition, value, focused }: InputProps) => {
   const { language } = useSettings()
-  const { optional, notChosen } = useWords('profile-fields')
+  const { optional, notChosen, faults } = useWords('profile-fields')
   const { key, type, required, maxLength, options = [] } = definition
   const name = inputName(key)
   const label = useFieldLabel()(definition)
@@ -54,7 +54,15 @@ const ProfileFieldInput = ({ definition, value, focused }: InputProps) => {
       label: labelIn(option.labels, language, option.value),
     }))
     const empty = { value: '', label: notChosen }
-    return <SelectField name={name} label={shownLabel} choices={[empty, ...choices]} defaultValue={text} />
+    return (
+      <SelectField
+        name={name}
+        label={shownLabel}
+        choices={[empty, ...choices]}
+        required={required}
+        defaultValue={text}
+      />
+    )
   }
   const lengthLimit = maxLength === undefined ? {} : { maxLength }
   return (
@@ -64,6 +72,7 @@ const ProfileFieldInput = ({ definition, value, focused }: InputProps) => {
       {...inputs[type]}
       {...lengthLimit}
       required={required}
+      fault={type === 'url' || type === 'date' ? faults[type] : undefined}
       defaultValue={text}
       focused={focused}
     />

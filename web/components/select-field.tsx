@@ -10,11 +10,13 @@ type Props = {
   choices: readonly Choice[]
   /** Without a default value, nothing is chosen at first, and the user must choose. */
   defaultValue?: string
+  /** Whether the empty choice is refused. Without a default value it always is. */
+  required?: boolean
   onChoose?: (value: string) => void
 }
 
 /** A field for one of a few values. */
-export const SelectField = ({ name, label, hint, choices, defaultValue, onChoose }: Props) => {
+export const SelectField = ({ name, label, hint, choices, defaultValue, required = false, onChoose }: Props) => {
   const id = useId()
   const { problems, onEdit } = useContext(FormContext)
   const errors = problems.fields?.[name] ?? []
@@ -25,7 +27,7 @@ export const SelectField = ({ name, label, hint, choices, defaultValue, onChoose
       <select
         id={id}
         name={name}
-        aria-required={defaultValue === undefined}
+        aria-required={required || defaultValue === undefined}
         aria-invalid={errors.length > 0}
         aria-describedby={`${id}-errors${shownHint === undefined ? '' : ` ${id}-hint`}`}
         onChange={({ currentTarget }) => {

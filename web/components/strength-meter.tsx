@@ -73,7 +73,7 @@ const Rules = ({ password, isStrong, isRefused }: { password: string; isStrong: 
   return (
     <>
       {/* The list is read out with the field. With a label, a screen reader would read the label instead of the list. */}
-      <p class="visually-hidden">{words.rulesTitle}:</p>
+      <p class="visually-hidden">{words.rulesTitle}</p>
       <ul class="password-rules">
         {passwordRuleIds.map((rule) => (
           <Rule key={rule} text={words.rules[rule]} isMet={passwordRules[rule].test(password)} isRefused={isRefused} />

@@ -10,7 +10,13 @@ import { DeclineAndLeave } from './decline-and-leave.js'
 import type { SignInStepProps } from './sign-in-step.js'
 
 /** The sign-in continues when the user has filled in the missing fields. */
-export const ProfileStep = ({ waiting: { fields = [] }, returnTo, onAnswered, endIfExpired }: SignInStepProps) => {
+export const ProfileStep = ({
+  waiting: { fields = [] },
+  returnTo,
+  takesFocus,
+  onAnswered,
+  endIfExpired,
+}: SignInStepProps) => {
   const words = useWords('profile-fields')
   const problemsOf = useProblems()
   const fieldProblems = useFieldProblems()
@@ -22,10 +28,10 @@ export const ProfileStep = ({ waiting: { fields = [] }, returnTo, onAnswered, en
   }
   return (
     <Card footer={<a href={withReturnTo('/login', returnTo)}>{useWords('common').backToLogin}</a>}>
-      <Heading text={words.stepHeading} />
+      <Heading text={words.stepHeading} focused={takesFocus} />
       <p class="lead">{words.stepLead}</p>
       <Form submitLabel={words.goOn} onSubmit={submit}>
-        <ProfileFieldInputs definitions={fields} focused />
+        <ProfileFieldInputs definitions={fields} focused={!takesFocus} />
       </Form>
       <DeclineAndLeave endIfExpired={endIfExpired} />
     </Card>

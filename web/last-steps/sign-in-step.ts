@@ -5,6 +5,8 @@ import type { SecondFactorWaiting } from '#contract/schemas.js'
 export type SignInStepProps = {
   waiting: SecondFactorWaiting
   returnTo: string | undefined
+  /** Another step was shown before, so the heading takes the focus that its button had. */
+  takesFocus: boolean
   /** Called with the answer of the service: a session, or the next step. */
   onAnswered: (answered: object) => void
   /** Returns whether the sign-in has expired. If so, the page says it. */

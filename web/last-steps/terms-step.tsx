@@ -10,7 +10,7 @@ import { DeclineAndLeave } from './decline-and-leave.js'
 import type { SignInStepProps } from './sign-in-step.js'
 
 /** The sign-in goes on when the user agrees to the present terms. */
-export const TermsStep = ({ waiting: { terms }, returnTo, onAnswered, endIfExpired }: SignInStepProps) => {
+export const TermsStep = ({ waiting: { terms }, returnTo, takesFocus, onAnswered, endIfExpired }: SignInStepProps) => {
   const words = useWords('profile-fields')
   const problemsOf = useProblems()
   const submit = async (): Promise<Problems | undefined> => {
@@ -21,7 +21,7 @@ export const TermsStep = ({ waiting: { terms }, returnTo, onAnswered, endIfExpir
   }
   return (
     <Card footer={<a href={withReturnTo('/login', returnTo)}>{useWords('common').backToLogin}</a>}>
-      <Heading text={words.termsHeading} />
+      <Heading text={words.termsHeading} focused={takesFocus} />
       <p class="lead">{words.termsLead}</p>
       <Form submitLabel={words.goOn} onSubmit={submit}>
         {terms && <TermsCheck terms={terms} />}

@@ -92,7 +92,16 @@ const Authorize = () => {
 
   if (state === 'waiting') return <LoadingCard />
   if ('question' in state)
-    return <Question {...state.question} takesFocus={questionCount.current > 1} show={show} load={load} />
+    return (
+      // Each question has buttons of its own: the one that was pressed before is busy for good.
+      <Question
+        key={questionCount.current}
+        {...state.question}
+        takesFocus={questionCount.current > 1}
+        show={show}
+        load={load}
+      />
+    )
   return <Refused {...state} onTryAgain={load} />
 }
 

@@ -14,7 +14,6 @@ import { Form, type Values } from '../components/form.js'
 import { Heading } from '../components/heading.js'
 import { HelpLink } from '../components/help-link.js'
 import { LoadingCard } from '../components/loading-card.js'
-import { Notice } from '../components/notice.js'
 import { PageNotLoaded } from '../components/page-not-loaded.js'
 import { staysBusy } from '../hooks/busy.js'
 import { useSettings, useWords } from '../hooks/settings.js'
@@ -89,7 +88,13 @@ const Device = () => {
       showScreen('enter')
     },
   }
-  return state.proofMethods ? <Prove {...props} proofMethods={state.proofMethods} /> : <Question {...props} />
+  // Each screen has buttons of its own: the one that was pressed before is busy for good.
+  const key = screenCount.current
+  return state.proofMethods ? (
+    <Prove key={key} {...props} proofMethods={state.proofMethods} />
+  ) : (
+    <Question key={key} {...props} />
+  )
 }
 
 const EnterCode = ({ takesFocus, onFound }: { takesFocus: boolean; onFound: (device: DeviceState) => void }) => {
@@ -150,7 +155,7 @@ const answerSender =
 
 const Question = (props: ScreenProps) => {
   const { next } = props.device
-  if (next === 'approved' || next === 'denied') return <Answered key={next} {...props} />
+  if (next === 'approved' || next === 'denied') return <Answered {...props} />
   if (next === 'no_access' || next === 'enrol') return <Impossible {...props} />
   return <Approval {...props} />
 }
@@ -277,12 +282,13 @@ const Answered = (props: ScreenProps) => {
   return (
     <Card footer={<ToAccount />}>
       <Heading
+        // A new heading takes the focus that the button had.
+        key={String(isTooLate)}
         text={isApproved ? words.approvedHeading : words.deniedHeading}
-        lead={fill(isApproved ? words.approved : words.denied, valuesOf(props))}
+        lead={isTooLate ? words.tooLate : fill(isApproved ? words.approved : words.denied, valuesOf(props))}
         focused
       />
       {isApproved && <p class="card-note">{words.ends}</p>}
-      {isTooLate && <Notice kind="error">{words.tooLate}</Notice>}
       <div class="other-way">
         {isApproved && !isTooLate && <Button onPress={takeBack}>{words.takeBack}</Button>}
         <Button look="quiet" onPress={props.onOtherCode}>

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import type { Refusal } from '#client/client.js'
 import type { NextStep } from '#contract/factors.js'
 import { timeSpan } from '#contract/time-spans.js'
@@ -35,6 +35,7 @@ const SecondFactor = () => {
   const sentenceOf = useRefusalSentence()
   const returnTo = returnToInAddress()
   const [failure, setFailure] = useState<Refusal>()
+  const stepCount = useRef(0)
   /** A user who is already signed in needs no second step, and leaves the page. */
   const endOrLeave = async (refusal: Refusal) => {
     const caller = await client.me()
@@ -55,6 +56,7 @@ const SecondFactor = () => {
   if (loadRefusal) return <PageNotLoaded refusal={loadRefusal} returnTo={returnTo} onTryAgain={load} />
   if (!waiting) return <LoadingCard />
   const goOn = (answered: object) => {
+    stepCount.current += 1
     if ('next' in answered) void load()
     else redirectAfterSignIn(returnTo)
   }
@@ -64,7 +66,8 @@ const SecondFactor = () => {
     return isOver
   }
   const Step = steps[waiting.next]
-  return <Step waiting={waiting} returnTo={returnTo} onAnswered={goOn} endIfExpired={endIfExpired} />
+  const stepProps = { waiting, returnTo, takesFocus: stepCount.current > 0, onAnswered: goOn, endIfExpired }
+  return <Step {...stepProps} />
 }
 
 const Proof = (props: SignInStepProps) =>

@@ -214,7 +214,7 @@ export const de: Words = {
     outerSpace: 'Dieses Passwort beginnt oder endet mit einem Leerzeichen. Es gehört zum Passwort.',
     unchecked: 'Die Stärke konnte nicht geprüft werden.',
     scores: { 0: 'Sehr schwach', 1: 'Schwach', 2: 'Noch zu schwach', 3: 'Gut', 4: 'Stark' },
-    rulesTitle: 'Anforderungen an Ihr Passwort',
+    rulesTitle: 'Anforderungen an Ihr Passwort:',
     met: 'erfüllt',
     unmet: 'fehlt noch',
     rules: {
@@ -493,7 +493,7 @@ export const de: Words = {
     otherNetwork: 'ein anderes Netz als das dieses Browsers',
     asked: 'Angefragt',
     sharesLead: '{application} bleibt mit Ihrem Konto angemeldet und erfährt:',
-    ends: 'Sie finden das Gerät auf Ihrer Kontoseite bei den Sitzungen und können es dort abmelden.',
+    ends: 'Sie finden das Gerät auf Ihrer Kontoseite unter „Geräte und Aktivität“ und können es dort abmelden.',
     approve: 'Ja, anmelden',
     deny: 'Nein, das war ich nicht',
     otherAccount: 'Anderes Konto verwenden',

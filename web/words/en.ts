@@ -207,7 +207,7 @@ export const en = {
     outerSpace: 'This password begins or ends with a space. The space is a part of it.',
     unchecked: 'The strength could not be checked.',
     scores: { 0: 'Very weak', 1: 'Weak', 2: 'Not strong enough', 3: 'Good', 4: 'Strong' },
-    rulesTitle: 'Your password needs',
+    rulesTitle: 'Your password needs:',
     met: 'done',
     unmet: 'still missing',
     rules: {
@@ -442,7 +442,7 @@ export const en = {
     otherNetwork: 'another network than this browser',
     asked: 'Asked',
     sharesLead: '{application} stays signed in as you and gets to know:',
-    ends: 'You find the device among your sessions on your account page, and can sign it out there.',
+    ends: 'You find the device on your account page under “Devices and activity”, and can sign it out there.',
     approve: 'Yes, sign it in',
     deny: 'No, this was not me',
     otherAccount: 'Use another account',

@@ -202,7 +202,7 @@ export const es: Words = {
     outerSpace: 'Esta contraseña empieza o termina con un espacio. El espacio forma parte de ella.',
     unchecked: 'No se pudo comprobar la seguridad.',
     scores: { 0: 'Muy débil', 1: 'Débil', 2: 'Aún insuficiente', 3: 'Buena', 4: 'Fuerte' },
-    rulesTitle: 'Tu contraseña necesita',
+    rulesTitle: 'Tu contraseña necesita:',
     met: 'cumplido',
     unmet: 'falta',
     rules: {
@@ -470,7 +470,7 @@ export const es: Words = {
     otherNetwork: 'una red distinta de la de este navegador',
     asked: 'Pedido',
     sharesLead: '{application} mantiene tu sesión iniciada y recibe:',
-    ends: 'Encuentras el dispositivo entre las sesiones en la página de tu cuenta, y allí puedes cerrar su sesión.',
+    ends: 'Encuentras el dispositivo en la página de tu cuenta, en «Dispositivos y actividad», y allí puedes cerrar su sesión.',
     approve: 'Sí, iniciar sesión',
     deny: 'No, no fui yo',
     otherAccount: 'Usar otra cuenta',

@@ -202,7 +202,7 @@ export const fr: Words = {
     outerSpace: 'Ce mot de passe commence ou se termine par une espace. Elle en fait partie.',
     unchecked: 'La robustesse n’a pas pu être vérifiée.',
     scores: { 0: 'Très faible', 1: 'Faible', 2: 'Encore trop faible', 3: 'Bonne', 4: 'Excellente' },
-    rulesTitle: 'Critères du mot de passe',
+    rulesTitle: 'Critères du mot de passe :',
     met: 'critère rempli',
     unmet: 'critère non rempli',
     rules: {
@@ -476,7 +476,7 @@ export const fr: Words = {
     otherNetwork: 'un autre réseau que celui de ce navigateur',
     asked: 'Demandé',
     sharesLead: '{application} reste connectée avec votre compte et apprend :',
-    ends: 'Vous trouvez l’appareil parmi vos sessions sur la page de votre compte, et pouvez l’y déconnecter.',
+    ends: 'Vous trouvez l’appareil sur la page de votre compte, sous « Appareils et activité », et pouvez l’y déconnecter.',
     approve: 'Oui, le connecter',
     deny: 'Non, ce n’était pas moi',
     otherAccount: 'Utiliser un autre compte',
