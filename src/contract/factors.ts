@@ -2,7 +2,10 @@
 export const secondFactorMethods = ['passkey', 'totp', 'recovery_code'] as const
 export type SecondFactorMethod = (typeof secondFactorMethods)[number]
 
-/** The steps of a sign-in before its proofs are complete: a proof of the account's factor, or adding the first one. */
+/**
+ * The steps of a sign-in before its proofs are complete. `second_factor`: the user proves the second factor of the account. `enrolment`: the
+ * account has none, and the user adds one.
+ */
 const proofSteps = ['second_factor', 'enrolment'] as const
 export type ProofStep = (typeof proofSteps)[number]
 /** The steps after the proofs: fields that are missing, then the terms. */

@@ -17,7 +17,7 @@ export const LinkState = Type.Object(
 )
 export type LinkState = Static<typeof LinkState>
 
-/** A link with which a password is chosen, before it is used. */
+/** What the page of a reset link learns before the link is used. */
 export const ResetLink = Type.Object({ username: Type.String(), application: sender }, { title: 'ResetLink' })
 export type ResetLink = Static<typeof ResetLink>
 

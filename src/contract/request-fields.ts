@@ -7,8 +7,8 @@ export const TypedEmail = Type.String({ minLength: 3, maxLength: 254 })
 /** A username has no @, so one field takes a username or an email. */
 export const TypedLogin = Type.String({ minLength: 1, maxLength: 254, description: 'An email or a username' })
 /**
- * The id of the application that sent the user. The page of the mailed link names it, also in another browser. An unknown id is
- * ignored.
+ * The id of the application that sent the user. The page of the mailed link names the application, also in another browser. An
+ * unknown id is ignored.
  */
 export const SendingApplication = Type.String({
   minLength: 1,

@@ -1,5 +1,5 @@
 import { isRefused, refuse } from '../../contract/outcome.js'
-import type { UndoOf } from '../../contract/undo-tokens.js'
+import type { UndoLinkKind } from '../../contract/undo-tokens.js'
 import type { Transaction } from '../../platform/database/database.js'
 import type { Client } from '../sessions/client.js'
 import { linkKindOf, type Undos } from '../undos/undos.js'
@@ -18,7 +18,7 @@ type Dependencies = {
   clear: AccountClearing
   restoredMail: RestoredMail
 }
-type UsedLink = { token: string; linkKind: UndoOf; passwordHash: string | undefined }
+type UsedLink = { token: string; linkKind: UndoLinkKind; passwordHash: string | undefined }
 
 export type TakeBack = ReturnType<typeof createTakeBack>
 

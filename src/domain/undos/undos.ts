@@ -1,6 +1,6 @@
 import { isLanguage, type Language } from '../../contract/languages.js'
 import { isProviderId } from '../../contract/providers.js'
-import { type UndoOf, undoTokenFor } from '../../contract/undo-tokens.js'
+import { type UndoLinkKind, undoTokenFor } from '../../contract/undo-tokens.js'
 import type { Clock } from '../../lib/clock.js'
 import { days } from '../../lib/durations.js'
 import { fingerprint, randomToken } from '../../lib/random.js'
@@ -39,7 +39,7 @@ export type UndoKind = Undoable['kind']
 export type Undo = Undoable & { userId: string; email: string; since: Date; expiresAt: Date; isVoid: boolean }
 
 /** Whether the link takes a change of the email back, or another change. */
-export const linkKindOf = ({ kind }: Undoable): UndoOf => (kind === 'email' ? 'email' : 'factor')
+export const linkKindOf = ({ kind }: Undoable): UndoLinkKind => (kind === 'email' ? 'email' : 'factor')
 
 /** The kind in the row. Releases from before apps could be replaced know only these kinds. */
 const storedKindOf = ({ kind }: Undoable) => (kind === 'totp_replaced' ? 'totp' : kind)

@@ -9,11 +9,11 @@ import { isMember } from './conditions.js'
 import { identityHeaders, identityOf } from './identity-headers.js'
 
 /*
- * Applications ask for the access check with every request, and the framework takes most of its time (docs/benchmarks.md). So
+ * Applications ask for the access check with every request, and the framework takes most of the time (docs/benchmarks.md). So
  * the usual case is answered here, in front of the framework: no hooks, no promise, no logger.
  *
- * The lane answers only a request that it is sure about, and that is always a success. It declines all others, every refusal
- * too, and then the framework's routes next to this file answer. Both give the same answers, byte for byte:
+ * The lane answers only requests that are certainly accepted. It declines all others, also those that will be refused, and then
+ * the framework's routes next to this file answer. Both give the same answers, byte for byte:
  * `test/http/fast-lane.test.ts` compares them. What happens to a request on its way to those routes, and here:
  *
  *   security headers          the same list, made once

@@ -32,7 +32,7 @@ type Proof = { caller: SessionCaller } | { passwordHash: string }
 export const createConfirmationProofs = (deps: ProofDependencies) => {
   const { users, passwords, sessionLookups, factors, events, secondFactorRequired } = deps
 
-  /** The proof that is needed: a session of the user, or else the password; a sign-in, if the password is not enough for one. */
+  /** The proof that is needed: a session of the user, or else the password; a sign-in, if the password alone signs no user in. */
   const neededProof = async ({ id, passwordHash }: User, caller: SessionCaller | undefined) => {
     if (caller?.userId === id && (await sessionLookups.isLive(caller))) return 'session' as const
     const isPasswordEnough = !secondFactorRequired && passwordHash !== undefined && !(await factors.hasTotp(id))
@@ -54,8 +54,8 @@ export const createConfirmationProofs = (deps: ProofDependencies) => {
   }
 
   /**
-   * Whether the proven password is still the current one and still enough to sign in. A session is checked elsewhere, where the user's
-   * row is locked.
+   * Whether the proven password is still the current one and still enough to sign in. A session is checked by
+   * `accountChanges.byLink`, with the user's row locked.
    */
   const isStillValid = async (sql: Transaction, user: User, proof: Proof) =>
     'caller' in proof || (user.passwordHash === proof.passwordHash && !(await factors.hasTotp(sql, user.id)))

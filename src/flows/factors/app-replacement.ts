@@ -16,7 +16,10 @@ type Dependencies = {
   undos: Pick<Undos, 'openOf'>
 }
 
-/** Sets up another authenticator app, also where every account needs a second factor. Its routes let only fresh sessions in. */
+/**
+ * Replaces the authenticator app by another one. The former app works until then, so the account is never without a factor. The routes let
+ * only fresh sessions in.
+ */
 export const createAppReplacement = (deps: Dependencies) => {
   const { accountChanges, users, sessionLookups, appReplacements, undos } = deps
   return {

@@ -47,9 +47,9 @@ const createFailures = ({ events }: Dependencies) => {
 }
 
 /**
- * Finds the user with this password. Only the browser that began a registration with this name is told to confirm it: registrations of
- * other browsers change neither the answer nor the work. The password of the account is compared last, so a full queue, which costs no
- * attempt, means that the guess was not compared with it.
+ * Compares the password with that of the account, and with that of a registration which this browser began with this name. Only this
+ * browser is told to confirm the email: registrations of other browsers change neither the answer nor the work. The password of the
+ * account is compared last, so a full queue, which costs no attempt, means that the guess was not compared with it.
  */
 const createMatchPassword =
   ({ users, passwords, registrations, knownDevices }: Dependencies) =>
@@ -88,7 +88,7 @@ const createEnter = (deps: Dependencies) => {
     return (await userChanges.replaceHash(userId, oldHash, newHash)) ? newHash : oldHash
   }
 
-  /** Another sign-in may have strengthened the hash since it was checked. Then the password is compared with the new one. */
+  /** Another sign-in may have strengthened the hash since it was checked. Then the password is compared with the new hash. */
   const signInAgain = async ({ id, disabled }: User, password: string, checkedHash: string, visit: Visit) => {
     const user = disabled ? undefined : await users.findById(id)
     const hash = user?.passwordHash

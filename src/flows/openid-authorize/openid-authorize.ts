@@ -47,7 +47,7 @@ const done = (application: Application, location: string): Authorization => ({
   location,
 })
 
-/** The question that is asked again for each refusal of `makeCode`: what it needs was taken away in the meantime. */
+/** For each refusal of `makeCode`, the question that is asked again: what the code needs was taken away in the meantime. */
 const questionAfterRefusal = {
   not_authenticated: 'sign_in',
   theft: 'sign_in',

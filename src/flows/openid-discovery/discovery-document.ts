@@ -44,7 +44,7 @@ export const DiscoveryDocument = Type.Object(
 const clientAuthentication = ['client_secret_basic', 'client_secret_post', 'none']
 const protocolClaims = ['iss', 'aud', 'sub', 'sid', 'iat', 'exp', 'auth_time', 'acr', 'amr', 'nonce', 'at_hash']
 
-/** The scope and the claim have one name. Without PROFILE_FIELDS_FILE they are empty, so they are not offered. */
+/** `fields` is the name of a scope and of a claim. Without PROFILE_FIELDS_FILE both are empty, so they are not offered. */
 const isOffered = (hasFields: boolean) => (name: string) => hasFields || name !== 'fields'
 
 /**

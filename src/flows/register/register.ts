@@ -76,7 +76,7 @@ export const createRegister = (deps: Dependencies) => {
     if (closedRefusal) return closedRefusal
     const email = readEmail(request.email)
     if (isRefused(email)) return email
-    // Checked before accounts are looked up, so that a refusal says nothing about them.
+    // The address and the invitation are checked before accounts are looked up, so that a refusal says nothing about accounts.
     const invitation = invite === undefined ? gate.refusalForAddress(email) : await findInvitation(invite, email)
     if (isRefused(invitation)) return invitation
     const username = request.username === undefined ? usernameFromEmail(email) : readChosenUsername(request.username)
@@ -86,7 +86,7 @@ export const createRegister = (deps: Dependencies) => {
     if (agreedTerms !== undefined && agreedTerms !== terms.version) return refuse('terms_changed')
     const fields = profileFields.initialValues(request.fields)
     if (isRefused(fields)) return fields
-    // The username is checked before the password: the page asks for the faults of the password itself, and so can show all problems at
+    // The username is checked before the password: the page finds the faults of the password by another request, and so can show all problems at
     // once. A username that is made from the address is not checked, because a free one is found when the account is created.
     if (request.username !== undefined && !(await usernames.mayBeChosen(username))) return refuse('username_taken')
     const rejected = await passwords.refusalFor(request.password, person, client)

@@ -85,7 +85,7 @@ export const socialSignInRoutes = (server: Server, deps: Dependencies) => {
 const goTo = (reply: FastifyReply, destination: string) =>
   reply.header('cache-control', 'no-store').redirect(destination, 303)
 
-/** If the limiter refuses a browser, it gets a redirect to a page, and not the JSON body for programs. */
+/** A browser that the limiter refuses gets a redirect to a page, and not the JSON body for programs. */
 const redirectLimited =
   ({ id, redirectUri }: CallbackRoute, attemptCookies: AttemptCookies) =>
   async (request: FastifyRequest, reply: FastifyReply, body: unknown) => {
@@ -142,7 +142,7 @@ const handleCallback = async (
     await socialSignIn.noteFailure(id, 'no_attempt', visit.client)
     return goTo(reply, failureUrl('/login', id))
   }
-  // If the provider is on the same site, the browser sends its cookie, which is newer than the copy in the attempt.
+  // If the provider is on the same site, the browser sends the cookie of known devices, which is newer than the copy in the attempt.
   const sentDevices = signInCookies.knownDevicesIn(request)
   const knownDevices = sentDevices.length > 0 ? sentDevices : attempt.knownDevices
   const earlierSession = visit.earlierSession ?? attempt.earlierSession

@@ -4,7 +4,7 @@ import { UndoState } from '../../contract/mailed-links.js'
 import { isRefused } from '../../contract/outcome.js'
 import { LinkToken, TypedPassword } from '../../contract/request-fields.js'
 import { NoContent } from '../../contract/schemas.js'
-import { type UndoOf, undoTokenFor } from '../../contract/undo-tokens.js'
+import { type UndoLinkKind, undoTokenFor } from '../../contract/undo-tokens.js'
 import { clientOf } from '../../http/client.js'
 import type { CountedRequests } from '../../http/limits/counted-requests.js'
 import type { Limits } from '../../http/limits/limits.js'
@@ -32,7 +32,7 @@ const checkSchema = {
   body: Type.Object({ token: LinkToken }),
   response: { 200: UndoState, ...checkRefusals.responses },
 }
-const schemaOf = (linkKind: UndoOf, mail: string) => ({
+const schemaOf = (linkKind: UndoLinkKind, mail: string) => ({
   tags,
   summary: `Take the account back, with the token of ${mail}`,
   description:
@@ -71,7 +71,7 @@ export const undoRoutes = (server: Server, deps: Dependencies) => {
     return checkRefusals.answer(reply, await undo.describe(request.body.token))
   })
 
-  const takeBack = async (linkKind: UndoOf, link: Link, request: FastifyRequest, reply: FastifyReply) => {
+  const takeBack = async (linkKind: UndoLinkKind, link: Link, request: FastifyRequest, reply: FastifyReply) => {
     const owner = await undo.takeBack(linkKind, link, clientOf(request))
     if (isRefused(owner)) return sendRefusal(reply, owner)
     await recoveredAccounts.forgetLimits(owner, request)

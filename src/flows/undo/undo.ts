@@ -1,7 +1,7 @@
 import type { UndoState } from '../../contract/mailed-links.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import { type ProviderId, providerLabel } from '../../contract/providers.js'
-import type { UndoOf } from '../../contract/undo-tokens.js'
+import type { UndoLinkKind } from '../../contract/undo-tokens.js'
 import type { TakeBack } from '../../domain/accounts/take-back.js'
 import type { UndoPreview } from '../../domain/accounts/undo-preview.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
@@ -43,8 +43,8 @@ export const createUndo = ({ undoPreview, takeBackAccount, passwords, providers 
     return state
   }
 
-  /** Takes the change back. `password` is the new one. It is checked against the names that the account has afterwards. */
-  const takeBack = async (linkKind: UndoOf, { token, password }: Link, client: Client) => {
+  /** Takes the change back. `password` is the new password. It is checked against the names that the account has afterwards. */
+  const takeBack = async (linkKind: UndoLinkKind, { token, password }: Link, client: Client) => {
     if (password === undefined) return takeBackAccount({ token, linkKind, passwordHash: undefined }, client)
     const preview = await undoPreview(token)
     if (isRefused(preview)) return preview
