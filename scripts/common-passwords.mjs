@@ -54,13 +54,13 @@ const readSections = async () => {
   /** @type {Set<string>} */
   const words = new Set()
   for (const entry of entries) for (const word of entry.toLowerCase().match(letters) ?? []) words.add(word)
-  const ranked = [...new Set([...words].map(withoutDisguise))]
+  const rankedWords = [...new Set([...words].map(withoutDisguise))]
   const bounds = [0, ...costs.map(({ upTo }) => upTo)]
   const meetsRules = (/** @type {string} */ entry) =>
     passwordRuleIds.every((/** @type {string} */ id) => passwordRules[id].test(entry))
   const wholeEntries = entries.filter(meetsRules).map((entry) => entry.normalize('NFKC').toLowerCase())
   return [
-    ...costs.map(({ cost }, at) => ({ kind: 'word', cost, texts: ranked.slice(bounds[at], bounds[at + 1]) })),
+    ...costs.map(({ cost }, at) => ({ kind: 'word', cost, texts: rankedWords.slice(bounds[at], bounds[at + 1]) })),
     { kind: 'entry', cost: costOfEntry, texts: wholeEntries },
   ]
 }

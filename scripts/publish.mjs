@@ -36,7 +36,10 @@ export const filesBelow = async (folder) => {
     .sort()
 }
 
-/** @type {(file: string, contents: Uint8Array) => Promise<boolean>} */
+/**
+ * Writes the file if its contents differ.
+ * @type {(file: string, contents: Uint8Array) => Promise<boolean>} whether the file has changed
+ */
 export const replace = async (file, contents) => {
   const currentContents = await readFile(file).catch(ifMissing(undefined))
   if (currentContents?.equals(contents)) return false

@@ -1,7 +1,7 @@
 // Signs a new user in on a service with its embedded defaults: registers, and takes the link from the development mailbox.
 import { setTimeout as pause } from 'node:timers/promises'
 
-const person = { username: 'ada', email: 'ada@example.com', password: 'violet-Harbor-91-lantern' }
+const newUser = { username: 'ada', email: 'ada@example.com', password: 'violet-Harbor-91-lantern' }
 
 /** Waits for the mail, which is sent a moment after the answer, and reads its token. @param {string} address */
 const readMailedToken = async (address) => {
@@ -33,7 +33,7 @@ export const firstSignIn = async (address) => {
     if (!answer.ok) throw new Error(`${path} answers ${answer.status}: ${await answer.text()}`)
     return answer.json()
   }
-  await ask('/api/auth/register', person)
+  await ask('/api/auth/register', newUser)
   await ask('/api/auth/verify-email', { token: await readMailedToken(address) })
   const { user } = /** @type {{ user: { username: string } }} */ (await ask('/api/auth/me', undefined))
   return user.username

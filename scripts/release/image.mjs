@@ -20,7 +20,7 @@ export const refuseUnpinned = (name) => {
 }
 
 /** @param {Wanted} wanted */
-const labels = ({ version, commit, committedAt, baseImage }) => {
+const labelOptions = ({ version, commit, committedAt, baseImage }) => {
   const [base = '', digest] = baseImage.split('@')
   const values = {
     version,
@@ -46,7 +46,7 @@ export const buildImage = async (wanted) => {
     // The OCI format has no health check. Isolation by chroot works where the kernel allows no namespaces.
     ...['--format', 'docker', '--isolation', 'chroot', '--no-cache', '--timestamp', String(moment)],
     ...['--build-arg', `BASE_IMAGE=${baseImage}`, '--build-arg', `SOURCE_DATE_EPOCH=${moment}`],
-    ...labels(wanted),
+    ...labelOptions(wanted),
   ]
   await run('buildah', ['build', ...options, '--file', 'deploy/Dockerfile', '--tag', name, '.'], { cwd: context })
   await run('buildah', ['push', '--quiet', name, `docker-archive:${archive}:${name}`], { cwd: work })

@@ -22,7 +22,7 @@ import {
   withPackedLinks,
 } from './packed-program.mjs'
 import { run } from './run.mjs'
-import { finishedSbom, importedOf } from './sbom.mjs'
+import { finishedSbom, importedPackages } from './sbom.mjs'
 
 /** @typedef {{ home: string, folder: string, isPreview: boolean, baseImage?: string | undefined, say(line: string): void }} ReleaseOptions */
 /**
@@ -125,7 +125,7 @@ const bundledNames = async (work, names) => {
       return Promise.all(files.map((path) => readFile(join(work, folder, path), 'utf8')))
     }),
   )
-  return [...importedOf(texts.flat(), names), ...lists.map(({ name }) => name)]
+  return [...importedPackages(texts.flat(), names), ...lists.map(({ name }) => name)]
 }
 
 /** @type {(release: Release, packed: Awaited<ReturnType<typeof packProgram>>) => Promise<void>} */

@@ -62,8 +62,8 @@ export const productionOnly = ({ name, version, license, dependencies, overrides
 export const unusedFolder = 'node_modules/@napi-rs'
 
 /**
- * The description of a package without the optional dependencies that are left out. With them, npm would ask a registry for them when
- * it installs over an older release.
+ * The description of a package without the optional dependencies that are not packed. npm would otherwise ask a registry for them when it
+ * installs over an older release.
  * @type {<Package extends { optionalDependencies?: Record<string, string> }>(description: Package) => Package}
  */
 export const withoutUnused = (description) => {

@@ -13,7 +13,7 @@ import {
   withoutUnused,
   withPackedLinks,
 } from './packed-program.mjs'
-import { finishedSbom, importedOf } from './sbom.mjs'
+import { finishedSbom, importedPackages } from './sbom.mjs'
 
 const changelog = (unreleased: string) => `# Changelog\n\nFor operators.\n\n## Unreleased\n\n${unreleased}
 ## 0.2.0 (2026-11-17)\n\n- **New**: something\n\n## 0.1.0\n\nThe first.\n`
@@ -170,6 +170,6 @@ describe('the list of components', () => {
       `import { h } from 'preact/hooks'\nimport type { A } from 'yaml'\n`,
       `import {\n  b,\n} from "jose"\n`,
     ]
-    expect(importedOf(sources, ['preact', 'yaml', 'jose', 'jos'])).toEqual(['preact', 'jose'])
+    expect(importedPackages(sources, ['preact', 'yaml', 'jose', 'jos'])).toEqual(['preact', 'jose'])
   })
 })

@@ -46,7 +46,7 @@ export const finishedSbom = (sbom, { name, committedAt, bundledNames, packages }
  * The packages that these sources import, of those that are only needed for building.
  * @type {(sources: string[], buildPackages: string[]) => string[]}
  */
-export const importedOf = (sources, buildPackages) => {
+export const importedPackages = (sources, buildPackages) => {
   const imported = sources.flatMap((text) =>
     [...text.matchAll(/^(?:import|export) (?!type\b)[^'"]*?['"]([^'".#][^'"]*)['"]/gms)].map(([, path = '']) => path),
   )

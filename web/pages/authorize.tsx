@@ -235,7 +235,7 @@ const Prove = (question: QuestionProps) => {
         username={user?.username ?? ''}
         onProven={() => void load()}
         onSignedOut={() => signIn('sign_in')}
-        withoutPasskey={<AddFactor look="" />}
+        insteadOfSignIn={<AddFactor look="" />}
       />
     </QuestionCard>
   )

@@ -19,16 +19,16 @@ type Props = {
   methods: readonly ProofMethod[]
   username: string
   onProven: () => void
-  /** The session has ended in the meantime. */
+  /** Called if the session has ended in the meantime. */
   onSignedOut: () => void
-  /** Shown to a user without the passkey instead of the link to a new sign-in, if a new sign-in would not help. */
-  withoutPasskey?: ComponentChildren
+  /** Shown below the button for a passkey, if there is no other method: instead of the link to a new sign-in, which would not help. */
+  insteadOfSignIn?: ComponentChildren
 }
 
 type WayProps = { username: string; prove: (proof: Proof) => Promise<Problems | undefined> }
 
 /** Asks for a passkey if the account has one and the browser can use it, and for the next best proof of the account. */
-export const StepUpForm = ({ methods, username, onProven, onSignedOut, withoutPasskey }: Props) => {
+export const StepUpForm = ({ methods, username, onProven, onSignedOut, insteadOfSignIn }: Props) => {
   const words = useWords('passkeys')
   const problemsOf = useProblems({
     wrong_current_password: 'password',
@@ -57,11 +57,11 @@ export const StepUpForm = ({ methods, username, onProven, onSignedOut, withoutPa
   const method = otherMethods[0] ?? (methods.length === 0 ? 'password' : undefined)
   const Way = method && ways[method]
   const hasPasskey = methods.includes('passkey')
-  const canUsePasskey = hasPasskey && (Way || passkeySupport() === 'yes')
+  const offersPasskey = hasPasskey && (Way || passkeySupport() === 'yes')
   return (
     <>
-      {hasPasskey && !canUsePasskey && <Notice kind="error">{words.otherBrowser}</Notice>}
-      {canUsePasskey && (
+      {hasPasskey && !offersPasskey && <Notice kind="error">{words.otherBrowser}</Notice>}
+      {offersPasskey && (
         <div class="other-way">
           <PasskeyButton
             look={Way ? 'plain' : 'primary'}
@@ -71,7 +71,7 @@ export const StepUpForm = ({ methods, username, onProven, onSignedOut, withoutPa
         </div>
       )}
       {Way && <Way username={username} prove={prove} />}
-      {!Way && (withoutPasskey ?? <SignInAgain />)}
+      {!Way && (insteadOfSignIn ?? <SignInAgain />)}
     </>
   )
 }

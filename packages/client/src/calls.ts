@@ -85,7 +85,7 @@ const createEmailCalls = (sending: Sending) => ({
   undoFactor: (link: TakeBack) => sending.post<undefined>('factors/undo', link),
 })
 
-/** Signing in and its second step, the authenticator app that it needs, who is signed in, sessions and applications, signing out. */
+/** Signing in and its second step, authenticator apps, the signed-in user, sessions, applications, and signing out. */
 const createSignInCalls = (sending: Sending) => ({
   /** If the answer has `next` and no `user`, continue with `secondFactor` or `mailEnrolmentCode`, or on the page /second-factor. */
   login: (credentials: { username: string; password: string }) =>
@@ -146,7 +146,7 @@ const createMailLoginCalls = (sending: Sending) => ({
     sending.signIn<SignedIn | SecondFactorNeeded>('mail-login/registration', account),
 })
 
-/** From a registration to the first sign-in, and choosing a password: with a mailed link or with the old one. */
+/** A registration until its first sign-in, and new passwords: by a mailed link, or by the old password. */
 const createRegistrationCalls = (sending: Sending) => ({
   register: (registration: Registration) =>
     sending.signIn<Accepted | SignedIn | SecondFactorNeeded>('register', registration),

@@ -5,6 +5,7 @@ import type { User } from './presence.js'
 /** Null: signed out. Undefined: not known yet. */
 export type KnownUser = User | null | undefined
 
+/** How long to wait before the next question, in seconds, if the service does not say it. */
 const usualPause = 5
 
 /**
@@ -26,10 +27,10 @@ export const createUserStore = (client: Pick<Client, 'me' | 'onChange'>, fromSer
   }
 
   const ask = async () => {
-    const before = changes
+    const changesBefore = changes
     const answer = await client.me()
     // A change that the client reported meanwhile is newer than this answer.
-    if (changes !== before) return
+    if (changes !== changesBefore) return
     if (!answer.refused) setUser(answer.value.user)
     else if (answer.refused === 'not_authenticated') setUser(null)
     else if (isTemporary(answer) && listeners.size > 0)

@@ -51,6 +51,7 @@ export type TestMail = {
   readonly link: string | undefined
 }
 
+/** The part of the program that this package uses. */
 type Program = {
   startTestService(settings: Readonly<Record<string, string>>): Promise<{
     url: string
@@ -75,8 +76,8 @@ const loadProgram = async () => {
   }
 }
 
-const optionNames: NamesOf<TestOptions> = { settings: true }
-const userNames: NamesOf<NewTestUser> = {
+const startOptionNames: NamesOf<TestOptions> = { settings: true }
+const userOptionNames: NamesOf<NewTestUser> = {
   username: true,
   email: true,
   password: true,
@@ -167,7 +168,7 @@ export type TestLatchkey = Awaited<ReturnType<typeof startLatchkey>>
 
 /** A real service on a free port, with an embedded database of its own. Close it at the end of the tests. */
 export const startLatchkey = async (options: TestOptions = {}) => {
-  refuseUnknown(options, optionNames, 'startLatchkey')
+  refuseUnknown(options, startOptionNames, 'startLatchkey')
   const { settings = {} } = options
   const service = await (await loadProgram()).startTestService(settings)
   const { url, serviceKey, now, mails, close } = service
@@ -179,11 +180,11 @@ export const startLatchkey = async (options: TestOptions = {}) => {
     url,
     /** Opens the whole service API: `createServiceClient({ url, key: serviceKey })`. */
     serviceKey,
-    addUser: async (given: NewTestUser = {}): Promise<TestUser> => {
-      refuseUnknown(given, userNames, 'addUser')
+    addUser: async (newUser: NewTestUser = {}): Promise<TestUser> => {
+      refuseUnknown(newUser, userOptionNames, 'addUser')
       userCount += 1
-      const username = given.username ?? `person-${userCount}`
-      const { email = `${username}@example.com`, password = usualPassword, twoStep = false, ...rest } = given
+      const username = newUser.username ?? `person-${userCount}`
+      const { email = `${username}@example.com`, password = usualPassword, twoStep = false, ...rest } = newUser
       const credentials = { username, email, password }
       const { id } = await service.addUser({ ...rest, ...credentials })
       return { id, ...credentials, totpSecret: twoStep ? await addApp({ username, password }) : undefined }

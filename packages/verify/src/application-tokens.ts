@@ -64,10 +64,10 @@ const createMemoryPerVerifier = () => {
   }
 }
 
-const remember = <Value>(memory: Map<string, Value>, token: string, value: Value) => {
-  const [oldest] = memory.keys()
-  if (memory.size >= maxRemembered && oldest !== undefined) memory.delete(oldest)
-  memory.set(token, value)
+const remember = <Value>(entries: Map<string, Value>, token: string, value: Value) => {
+  const [oldest] = entries.keys()
+  if (entries.size >= maxRemembered && oldest !== undefined) entries.delete(oldest)
+  entries.set(token, value)
 }
 
 const refuse = (code: 'unknown_key' | 'unavailable'): Verification => ({ ok: false, code })

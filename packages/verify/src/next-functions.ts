@@ -55,12 +55,12 @@ const placeOf = (url: URL) => {
   const pathname = `/${url.pathname.replace(/^\/+/, '')}`
   const pairs = search.slice(1).split('&')
   const query = pairs.filter((pair) => pair !== '' && pair !== signInMark && !nextParameter.test(pair)).join('&')
-  return { isMarked: pairs.includes(signInMark), path: query === '' ? pathname : `${pathname}?${query}` }
+  return { asksForSignIn: pairs.includes(signInMark), path: query === '' ? pathname : `${pathname}?${query}` }
 }
 
 const withSignInMark = (path: string) => `${path}${path.includes('?') ? '&' : '?'}${signInMark}`
 
-/** The path that the proxy has written. Without a proxy, a client can send this header, so it is checked. */
+/** The path that the proxy has written. Without a proxy, a client can send this header, so its value is checked. */
 const readPlace = (headers: AnyHeaders, ownOrigin: string) => {
   const path = headers.get(pathHeader)
   return path !== null && URL.canParse(path, ownOrigin) ? placeOf(new URL(path, ownOrigin)) : undefined
@@ -141,7 +141,7 @@ const createPageAuth = (next: NextParts, lazySetup: LazySetup) => {
     const { now } = verifier.service
     const pageUrl = (page: string) => servicePages.pageUrl(page, place?.path ?? '/')
     if (!found) {
-      if (place?.isMarked)
+      if (place?.asksForSignIn)
         throw new Error('The proxy knows the user and the page does not: do both use the same options?')
       // The address has its origin, because Next would put its `basePath` in front of a path that already has it.
       return next.redirect(place ? ownOrigin + withSignInMark(place.path) : pageUrl('/login'))
@@ -159,6 +159,7 @@ const createProxy =
   (next: NextParts, lazySetup: LazySetup) =>
   (options: ProxyOptions = {}) => {
     refuseUnknown(options, proxyNames, 'proxy')
+    // A wrong condition throws now, and not only with the first request.
     conditionsOf(options)
     const getGuard = lazyGuard(lazySetup, ({ verifier, guardOptions }) => ({
       asConfigured: createGuard(verifier, { ...options, ...guardOptions }),
@@ -167,18 +168,18 @@ const createProxy =
     return async (request: Request): Promise<Response> => {
       const { method, url, headers } = request
       const { guard, addressOf } = await getGuard(headers)
-      const { path, isMarked } = placeOf(new URL(url))
-      const decide = isMarked ? guard.requiringUser : guard.asConfigured
+      const { path, asksForSignIn } = placeOf(new URL(url))
+      const decide = asksForSignIn ? guard.requiringUser : guard.asConfigured
       const decision = await decide({ method, path, headers, address: addressOf(headers) })
       if ('answer' in decision) return responseOf(decision.answer)
       const { auth, setCookies } = decision.passed
       // Cookies that came twice stay, so that a sign-out can end both sessions.
       const requestHeaders =
         auth || hasDoubledTokens(request) ? headersWith(request, setCookies) : headersWithoutTokens(request)
-      requestHeaders.set(pathHeader, isMarked ? withSignInMark(path) : path)
+      requestHeaders.set(pathHeader, asksForSignIn ? withSignInMark(path) : path)
       const answer = next.goOn(requestHeaders)
       // Next lets every cache keep a static page, and this one is not for everyone.
-      return withCookies(options.optional && !isMarked ? answer : uncached(answer), setCookies)
+      return withCookies(options.optional && !asksForSignIn ? answer : uncached(answer), setCookies)
     }
   }
 
@@ -191,6 +192,7 @@ const createRoute =
   (lazySetup: LazySetup) =>
   <Incoming extends Request, Context>(handler: Handler<Incoming, Context>, options: RouteOptions = {}) => {
     refuseUnknown(options, routeNames, 'route')
+    // A wrong condition throws now, and not only with the first request.
     conditionsOf(options)
     const getGuard = lazyGuard(lazySetup, ({ verifier, guardOptions }) =>
       fetchGuard(verifier, { ...options, ...guardOptions }),

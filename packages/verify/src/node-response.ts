@@ -21,8 +21,8 @@ const pairsOf = (headers: unknown): [string, HeaderValue][] => {
   return headers.flatMap((name, place) => (place % 2 === 0 ? [[String(name), headers[place + 1]]] : []))
 }
 
-/** Sets all headers. In a list, a name may come several times. */
-const setAll = (response: NodeResponse, headers: unknown) => {
+/** Sets all headers. In a list a name may come several times, so its values are collected first. */
+const setHeaders = (response: NodeResponse, headers: unknown) => {
   const values = new Map<string, string[]>()
   for (const [name, value] of pairsOf(headers)) {
     const key = name.toLowerCase()
@@ -40,7 +40,7 @@ export const carryCookies = (response: NodeResponse, setCookies: readonly string
   const writeHead = response.writeHead.bind(response) as (status: number, ...more: unknown[]) => unknown
   const writeHeadWithCookies = (status: number, ...more: unknown[]) => {
     Object.assign(response, { writeHead })
-    setAll(response, more.at(-1))
+    setHeaders(response, more.at(-1))
     response.setHeader('cache-control', 'private, no-store')
     response.setHeader('set-cookie', [...linesOf(response.getHeader('set-cookie')), ...setCookies])
     return writeHead(status, ...more.filter((part) => typeof part === 'string'))

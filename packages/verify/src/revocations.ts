@@ -9,10 +9,14 @@ const limits = { milliseconds: (waitSeconds + 15) * 1000, maxBytes: 4 * 1024 * 1
 /** An answer has at most so many entries. An answer with fewer entries is the last of the list. */
 const pageSize = 10_000
 
+/** How long to wait between failed attempts, in milliseconds. */
 const firstDelay = 500
 const longestDelay = 10_000
 const longestRetryAfter = 60_000
-/** How long to wait after a refusal. A wrong key counts as a failed sign-in of this network, so asking often would lock its users out. */
+/**
+ * How long to wait after a refusal, by its status and in milliseconds. A wrong key counts as a failed sign-in of this network, so asking
+ * often would lock its users out.
+ */
 const delays: Readonly<Record<number, number>> = { 401: 10 * 60_000, 403: 60_000 }
 
 export type RevocationState = {
@@ -20,12 +24,13 @@ export type RevocationState = {
   readonly loaded: boolean
   /** Seconds since the last answer. While nothing ends, the service answers every 25 seconds. */
   readonly age: number | undefined
+  /** How many sessions are in the list. */
   readonly entries: number
 }
 
 type Answer = { entries: readonly Entry[]; cursor: string }
 
-/** An entry as the service writes it. */
+/** An entry as the service writes it. `below` is the `minGeneration` of `Entry`. */
 type WireEntry = { sid: string; below: number | null }
 
 const isEntry = (value: unknown): value is WireEntry =>
@@ -40,8 +45,8 @@ const readAnswer = (text: string): Answer => {
   return { entries, cursor: answer.cursor }
 }
 
-/** The problems that last until the operator changes the key. */
-const reasons: Readonly<Record<number, string>> = {
+/** The reasons of refusals that last until the operator changes the key, by status. */
+const lastingReasons: Readonly<Record<number, string>> = {
   401: 'The service does not know the service key (401), or the key has expired',
   403: 'The service key needs the scope revocations:read (403)',
 }
@@ -50,8 +55,8 @@ class Refusal extends Error {
   readonly delay: number
   readonly isLasting: boolean
   constructor(status: number, retryAfter: string | null) {
-    super(reasons[status] ?? `The service answered with ${status}`)
-    this.isLasting = status in reasons
+    super(lastingReasons[status] ?? `The service answered with ${status}`)
+    this.isLasting = status in lastingReasons
     this.delay = delays[status] ?? Math.min(Number(retryAfter ?? 0) * 1000 || 0, longestRetryAfter)
   }
 }
@@ -86,7 +91,7 @@ export type Revocations = ReturnType<typeof followRevocations>
 
 /**
  * Follows the list of ended sessions: reads all of it, and then waits for news. Entries are only added, and drop out after 20 minutes.
- * While the service is away, the known entries still count.
+ * While the service cannot be reached, the known entries still count.
  */
 export const followRevocations = ({ url, serviceKey, fetch, now, onProblem }: Options) => {
   const list = createRevocationList(now)

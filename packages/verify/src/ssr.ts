@@ -107,6 +107,7 @@ const createPageGuard =
   ({ get: getSetup }: LazySetup): Latchkey['guard'] =>
   (options = {}) => {
     refuseUnknown(options, guardNames, 'guard')
+    // A wrong condition throws now, and not only with the first request.
     conditionsOf(options)
     let guard: ReturnType<typeof createGuard> | undefined
     return async ({ method, url, headers }, { url: pageUrl, isPage = false, address } = {}) => {
