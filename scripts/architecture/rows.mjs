@@ -22,11 +22,11 @@ export const readRows = (program) => {
   const exportedValues = statements
     .flatMap(({ declaration }) => (isNode(declaration) ? listIn(declaration.declarations) : []))
     .map(({ id, init }) => ({ name: nameIn(id) ?? '', offsets: rowsIn(init, scope) }))
-  const types = [...statements, ...declarations].filter(isRowType)
+  const rowTypes = [...statements, ...declarations].filter(isRowType)
   const rowExports = exportedValues.filter(({ name, offsets }) => offsets.length > 0 && isNamedForRows(name))
   const givenAwayOffsets = exportedValues.filter((each) => !rowExports.includes(each)).flatMap(({ offsets }) => offsets)
   return {
-    rowsGivenAway: [...new Set([...givenAwayOffsets, ...types.map(({ start }) => start)])],
+    rowsGivenAway: [...new Set([...givenAwayOffsets, ...rowTypes.map(({ start }) => start)])],
     rowExports: rowExports.map(({ name }) => name),
   }
 }

@@ -19,7 +19,7 @@ const longestMaxAge = 3_600
 const signatureShape = /^[\w-]{85}[AQgw]$/
 const keyIdShape = /^[\w.-]{1,128}$/
 
-const algorithm = { name: 'ECDSA', namedCurve: 'P-256' }
+const keyAlgorithm = { name: 'ECDSA', namedCurve: 'P-256' }
 
 /** The key id of a header that says exactly what the service writes. */
 const keyIdIn = (header: string) => {
@@ -40,7 +40,7 @@ const importKey = async (jwk: unknown, knownKeys: PublishedKeys | undefined): Pr
   const same = knownKeys?.get(kid)
   if (same?.x === x && same.y === y) return [same]
   try {
-    const key = await crypto.subtle.importKey('jwk', { kty, crv, x, y }, algorithm, false, ['verify'])
+    const key = await crypto.subtle.importKey('jwk', { kty, crv, x, y }, keyAlgorithm, false, ['verify'])
     return [{ id: kid, x, y, key }]
   } catch {
     return []
@@ -64,8 +64,8 @@ type Options = { url: string; fetch: Fetch; now: () => number; onProblem: (messa
 type KeySet = { keys: PublishedKeys; until: number }
 
 /**
- * ES256 and nothing else, by the keys that the service publishes. The keys are kept as long as the service says. While it cannot be
- * reached, the last good keys stay in use: only the service can sign new tokens, and old tokens expire soon.
+ * Accepts ES256 and nothing else, by the keys that the service publishes. The keys are kept as long as the service says. While it
+ * cannot be reached, the last good keys stay in use: only the service can sign new tokens, and old tokens expire soon.
  */
 export const createPublishedKeys = ({ url, fetch, now, onProblem }: Options): Keys => {
   const ask = createBoundedFetch(fetch, limits)
@@ -77,13 +77,13 @@ export const createPublishedKeys = ({ url, fetch, now, onProblem }: Options): Ke
   const load = async () => {
     const { status, headers, text } = await ask(url, { accept: 'application/json' })
     if (status !== 200) throw new Error(`The service answered with ${status}`)
-    const hadKeys = known?.keys.size !== 0
+    const wasEmpty = known?.keys.size === 0
     known = { keys: await readKeys(text, known?.keys), until: now() + maxAgeMilliseconds(headers) }
-    if (hadKeys && known.keys.size === 0) onProblem(noKeysMessage(url))
+    if (!wasEmpty && known.keys.size === 0) onProblem(noKeysMessage(url))
   }
 
   /** All callers share one request. During the pause after a request, also after a failed one, there is no other. */
-  const loadOnce = () => {
+  const loadUnlessPaused = () => {
     if (!underWay && now() - triedAt < (known?.keys.size ? pause : firstPause)) return undefined
     underWay ??= load()
       .catch((error: unknown) => onProblem(`keys cannot be read from ${url}: ${reasonOf(error)}`))
@@ -95,13 +95,13 @@ export const createPublishedKeys = ({ url, fetch, now, onProblem }: Options): Ke
   }
 
   const refresh = async () => {
-    if (!known) await loadOnce()
-    else if (now() >= known.until) await waitAtMost(longestWait, loadOnce())
+    if (!known) await loadUnlessPaused()
+    else if (now() >= known.until) await waitAtMost(longestWait, loadUnlessPaused())
   }
 
   const find = async (kid: string) => {
     await refresh()
-    if (known && !known.keys.has(kid)) await loadOnce()
+    if (known && !known.keys.has(kid)) await loadUnlessPaused()
     return known?.keys.get(kid)
   }
 
@@ -124,7 +124,7 @@ export const createPublishedKeys = ({ url, fetch, now, onProblem }: Options): Ke
 }
 
 const noKeysMessage = (url: string) =>
-  `no keys at ${url}: the service needs ACCESS_TOKEN_ALGORITHM=ES256 (its default is HS256), or the verifier \`secret\` instead of \`jwks\``
+  `no keys at ${url}: the service needs ACCESS_TOKEN_ALGORITHM=ES256 (its default is HS256), or the verifier needs \`secret\` instead of \`jwks\``
 
 const waitAtMost = async (milliseconds: number, work: Promise<void> | undefined) => {
   let timer: ReturnType<typeof setTimeout> | undefined

@@ -33,8 +33,8 @@ const importSecret = async (secret: string): Promise<VerifyingKey> => ({
 })
 
 /**
- * HS256 and nothing else. The service writes exactly one header for each secret, so the text of the header selects the key: a
- * token with another algorithm or another type has no key here, and its header is never parsed.
+ * Accepts HS256 and nothing else. The service writes exactly one header for each secret, so the text of the header selects the
+ * key: a token with another algorithm or another type has no key here, and its header is never parsed.
  */
 export const createSecretKeys = (given: string | readonly string[]): Keys => {
   const secrets = readSecrets(given)
