@@ -9,7 +9,7 @@ type LoadedNouns = {
   sealedValues: Pick<Nouns['sealedValues'], 'reseal'>
   loadedKeys: Pick<Nouns['loadedKeys'], 'load'>
   endedSessions: Pick<Nouns['endedSessions'], 'load'>
-  webhooks: Pick<Nouns['webhooks'], 'load'>
+  webhooks: Pick<Nouns['webhooks'], 'subscribe'>
   administrators: Pick<Nouns['administrators'], 'missingGroups'>
 }
 
@@ -27,7 +27,7 @@ export const createDatabaseLoading =
       log.info({ values: resealedValues }, `stored secrets were sealed again with the first ${setting}`)
     await loadedKeys.load()
     await endedSessions.load()
-    await webhooks.load(ungatedDatabase)
+    await webhooks.subscribe(ungatedDatabase)
     const groups = await administrators.missingGroups(ungatedDatabase)
     if (groups.length > 0)
       log.warn({ groups }, 'ADMIN_GROUP or SUPPORT_GROUP names a group that does not exist: latchkey group add')

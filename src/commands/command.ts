@@ -6,7 +6,7 @@ import type { Environment } from '../config.js'
 import { isRefused, type Refused } from '../contract/outcome.js'
 import { refusals } from '../contract/refusals.js'
 import type { UsernameRefusal } from '../contract/username-rules.js'
-import type { Addresses } from '../domain/mails/write-letter.js'
+import type { PageAddress } from '../domain/mails/write-letter.js'
 import { operatorClient } from '../domain/sessions/client.js'
 import type { BulkUsers } from '../domain/users/bulk.js'
 import { type EmailRefusal, readEmail } from '../domain/users/email.js'
@@ -34,7 +34,7 @@ export type CommandNouns = Omit<Nouns, 'passwords'> &
     /** The stored data of a user, as the user could download it. */
     accountData: ReturnType<typeof createAccountData>
     /** The URLs of our pages, for links. */
-    addresses: Addresses
+    pageAddress: PageAddress
     close(): Promise<void>
   }
 

@@ -11,7 +11,7 @@ import { readOwnWords } from '../app/words-file.js'
 import { settings } from '../config/settings.js'
 import type { Config } from '../config.js'
 import { isRefused } from '../contract/outcome.js'
-import { addressesOf } from '../domain/mails/write-letter.js'
+import { createPageAddress } from '../domain/mails/write-letter.js'
 import type { Passwords } from '../domain/passwords/passwords.js'
 import { createWorkers } from '../domain/passwords/workers.js'
 import { createBulkUsers } from '../domain/users/bulk.js'
@@ -133,7 +133,7 @@ export const openNouns = async (config: Config, role: 'service' | 'owner'): Prom
     database,
     clock,
     accountData: composeAccountData(nouns, clock),
-    addresses: addressesOf(config.publicUrl),
+    pageAddress: createPageAddress(config.publicUrl),
     bulkUsers: createBulkUsers({ database, usernames: nouns.usernames }),
     secondFactor: config.secondFactor,
     passwords: passwordsForCommands(nouns.passwords),

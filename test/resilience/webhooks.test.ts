@@ -25,7 +25,7 @@ it('every event arrives, with one id, although the sender is killed again and ag
       clock: createMovableClock(),
       receiver: { url: receiver.url, secrets: [receiver.secret], outbound: createOutbound() },
       log,
-    }).load()
+    }).subscribe()
     await database.query(
       `insert into users (id, email, email_key, username, username_key, created_at)
        select gen_random_uuid(), n || '@example.com', n || '@example.com', 'user' || n, 'user' || n, now()

@@ -98,7 +98,7 @@ Runs as the owner of the tables (DATABASE_OWNER_URL): the service's own role may
     const pages = (await isFolder(path)) ? await fromFolder(path) : await fromJsonLines(path, context)
     return withNouns(context, 'owner', async ({ database, content, events }) => {
       const loading = database.transaction(async (sql) => {
-        for (const page of pages) await content.load(sql, page)
+        for (const page of pages) await content.save(sql, page)
       })
       await loading.catch(explainPrivilege)
       const pagesText = countText(pages.length, 'page')

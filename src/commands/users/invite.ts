@@ -46,10 +46,10 @@ const whyRefused = (
 
 const invite = (context: CommandContext, { address, language, groups }: NewInvitation, { json }: Output) => {
   const email = emailFrom(address)
-  return withNouns(context, 'service', async ({ invitations, addresses }) => {
+  return withNouns(context, 'service', async ({ invitations, pageAddress }) => {
     const invitation = await invitations.invite(email, { ...operator(context), language }, groups)
     if (isRefused(invitation)) throw new CommandFailure(whyRefused(invitation, email.email))
-    const link = addresses('invite', invitation.token)
+    const link = pageAddress('invite', invitation.token)
     const expiresAt = invitation.expiresAt.toISOString()
     await print(
       context.stdout,

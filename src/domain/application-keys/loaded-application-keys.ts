@@ -29,7 +29,7 @@ type Dependencies = {
   log: Log
 }
 
-type Loaded = { set: ApplicationKeySet; byHeader: ReadonlyMap<string, KeyObject>; readAt: number; offset: number }
+type LoadedKeySet = { set: ApplicationKeySet; byHeader: ReadonlyMap<string, KeyObject>; readAt: number; offset: number }
 
 /** The public keys, by the headers of ID tokens only: a logout token is not accepted as a hint. */
 const publicKeysByHeader = ({ keys }: ApplicationKeySet) =>
@@ -37,21 +37,21 @@ const publicKeysByHeader = ({ keys }: ApplicationKeySet) =>
 
 /** Keeps the keys in the memory of this process, so that publishing them and verifying with them needs no query. */
 const createKeyMemory = (clock: Clock) => {
-  let loaded: Loaded | undefined
+  let loaded: LoadedKeySet | undefined
 
   /** The time of the database, computed without a query. */
-  const databaseTime = ({ set, readAt, offset }: Loaded) =>
+  const databaseTime = ({ set, readAt, offset }: LoadedKeySet) =>
     set.now + (performance.now() - readAt) + (clock.offset() - offset)
 
-  const signer = (algorithm: ApplicationAlgorithm) =>
+  const signerFor = (algorithm: ApplicationAlgorithm) =>
     loaded && signerAt(keysFor(loaded.set.keys, algorithm), databaseTime(loaded))
 
   return {
-    replace: (reading: Omit<Loaded, 'byHeader'>) => {
+    replace: (reading: Omit<LoadedKeySet, 'byHeader'>) => {
       loaded = { ...reading, byHeader: publicKeysByHeader(reading.set) }
     },
     current: () => loaded,
-    signer: (algorithm: ApplicationAlgorithm) => signer(algorithm)?.pair,
+    signer: (algorithm: ApplicationAlgorithm) => signerFor(algorithm)?.pair,
     /**
      * For how long the current key of each algorithm in use has signed, in seconds. Other keys are left out: they are never replaced,
      * however old.
@@ -59,7 +59,7 @@ const createKeyMemory = (clock: Clock) => {
     ages: () => {
       const current = loaded
       if (!current) return {}
-      const keys = current.set.usedAlgorithms.flatMap((algorithm) => signer(algorithm) ?? [])
+      const keys = current.set.usedAlgorithms.flatMap((algorithm) => signerFor(algorithm) ?? [])
       return Object.fromEntries(
         keys.map(({ algorithm, signsFrom }) => [algorithm, (databaseTime(current) - signsFrom) / seconds]),
       )
@@ -118,7 +118,7 @@ export const createLoadedApplicationKeys = (deps: Dependencies) => {
 
   const loadedKeys = async () => {
     if (!memory.current()) await load()
-    return memory.current() as Loaded
+    return memory.current() as LoadedKeySet
   }
 
   /** An application may have been added a moment ago. Then the first key of its algorithm is made for its first token. */

@@ -2,7 +2,7 @@ import type { Sql } from '../../platform/database/database.js'
 import { databaseMoment, databaseNow, milliseconds } from '../../platform/database/database-now.js'
 import { selectList } from '../../platform/database/select-list.js'
 
-type RequestRow = {
+export type RequestRow = {
   application_id: string
   parameters: unknown
   user_id: string | null

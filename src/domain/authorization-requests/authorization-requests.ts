@@ -26,6 +26,15 @@ export type AuthorizationRequest = StoredParameters & {
 /** A request is found by its id only in the browser that began it. `browser` is the value of that browser's cookie. */
 export type RequestKey = { id: string; browser: string }
 
+const fromRow = (id: string, row: store.RequestRow): AuthorizationRequest => ({
+  ...(row.parameters as StoredParameters),
+  id,
+  applicationId: row.application_id,
+  assignedUserId: row.user_id ?? undefined,
+  createdAt: row.created_at,
+  isStored: true,
+})
+
 export type AuthorizationRequests = ReturnType<typeof createAuthorizationRequests>
 
 export const createAuthorizationRequests = ({ database, clock }: { database: Database; clock: Clock }) => {
@@ -68,15 +77,7 @@ export const createAuthorizationRequests = ({ database, clock }: { database: Dat
     /** Undefined if the request was used, has expired or belongs to another browser. */
     find: async (key: RequestKey): Promise<AuthorizationRequest | undefined> => {
       const [row] = await store.selectOpen(database, storeKeyOf(key))
-      if (!row) return undefined
-      return {
-        ...(row.parameters as StoredParameters),
-        id: key.id,
-        applicationId: row.application_id,
-        assignedUserId: row.user_id ?? undefined,
-        createdAt: row.created_at,
-        isStored: true,
-      }
+      return row && fromRow(key.id, row)
     },
 
     /** Gives the request to a user who has proven who they are. False if the request is over, or another user was first. */

@@ -52,8 +52,8 @@ export const createAuthorizations = (options: Options) => {
     issueCodeInside,
 
     redeem: createRedeemCode(parts),
-    refresh: async (refresh: Parameters<typeof exchange>[0]) => {
-      const refreshed = await exchange(refresh)
+    refresh: async (request: Parameters<typeof exchange>[0]) => {
+      const refreshed = await exchange(request)
       if (!isRefused(refreshed)) await noteUse(refreshed.grant.sid)
       return refreshed
     },

@@ -29,7 +29,7 @@ export type Redemption<Signed> = CodeUse & {
   sign: (grant: Grant) => Promise<Signed>
 }
 
-export type Redeemed<Signed> = { grant: Grant; refreshToken: string; signed: Signed }
+export type RedeemedTokens<Signed> = { grant: Grant; refreshToken: string; signed: Signed }
 
 /** OpenID Connect Core 12.2: the ID token of a refresh has no `nonce`. */
 const withoutNonce = ({ nonce: _, ...content }: TokenContent): TokenContent => content
@@ -61,7 +61,7 @@ export const createRedeemCode = (parts: TokenExchangeParts) => {
     return redeemed !== undefined
   }
 
-  return async <Signed>(redemption: Redemption<Signed>): Promise<Redeemed<Signed> | Refused<CodeFault>> => {
+  return async <Signed>(redemption: Redemption<Signed>): Promise<RedeemedTokens<Signed> | Refused<CodeFault>> => {
     const { application, code, client, sign } = redemption
     const hash = fingerprint(code)
     const findCode = async () => {

@@ -15,7 +15,7 @@ import type { Users } from '../users/users.js'
 import * as store from './authorizations.store.js'
 import { accessTokenLifetime, type Grant } from './grant.js'
 import { authTimeOf } from './issue-code.js'
-import type { Redeemed } from './redeem-code.js'
+import type { RedeemedTokens } from './redeem-code.js'
 import type { TokenExchangeParts } from './token-exchange-parts.js'
 import * as tokenStore from './tokens.store.js'
 
@@ -121,7 +121,7 @@ export const createRedeemDevice = (parts: RedeemDeviceParts) => {
 
   return async <Signed>(
     redemption: DeviceRedemption<Signed>,
-  ): Promise<Redeemed<Signed> | Refused<DeviceFault | 'ended'>> => {
+  ): Promise<RedeemedTokens<Signed> | Refused<DeviceFault | 'ended'>> => {
     const approval = await findApproval(redemption)
     if (isRefused(approval)) return refuse(approval.refused)
     const grant = await prepareGrant(approval)

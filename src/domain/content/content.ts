@@ -31,8 +31,8 @@ export const createContent = ({ database, clock }: { database: Database; clock: 
     const [row] = await store.selectBySlug(database, slug)
     return row && { ...headingFrom(row), body: row.body }
   },
-  /** Needs a connection as the owner of the tables, because the role of the service may only read. */
-  load: async (sql: Sql, content: NewContent) => {
+  /** Writes a page. Needs a connection as the owner of the tables, because the role of the service may only read. */
+  save: async (sql: Sql, content: NewContent) => {
     await store.upsert(sql, { ...content, now: clock.now() })
   },
   seed: async () => {

@@ -1,7 +1,7 @@
 import type { SiteLinks } from '../../contract/site-links.js'
 import { type Brand, brandForMails } from './layout.js'
 import { mailWordsWith, type OwnTexts } from './own-mail-words.js'
-import { addressesOf } from './write-letter.js'
+import { createPageAddress } from './write-letter.js'
 
 /** What every mail says about the service. */
 export type Letterhead = { publicUrl: string; brand: Brand; from: string; ownTexts?: OwnTexts }
@@ -15,5 +15,5 @@ export const letterSite = ({ brand: configuredBrand, publicUrl, ownTexts = {} }:
   const brand = brandForMails(configuredBrand, publicUrl)
   const links = fullLinks(brand, publicUrl)
   const words = mailWordsWith(ownTexts)
-  return { brand, site: { productName: brand.name, addresses: addressesOf(publicUrl), links, words } }
+  return { brand, site: { productName: brand.name, pageAddress: createPageAddress(publicUrl), links, words } }
 }

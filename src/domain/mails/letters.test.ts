@@ -10,9 +10,9 @@ import type { MailKind, MailValues } from './letters.js'
 import { mailExamples, mailKinds } from './mail-examples.js'
 import { mailTexts, mailWordsWith } from './own-mail-words.js'
 import { wordsIn } from './words/words-in.js'
-import { addressesOf, writeLetter } from './write-letter.js'
+import { createPageAddress, writeLetter } from './write-letter.js'
 
-const site = { productName: 'Ada & Söhne <b>', addresses: addressesOf('https://auth.example.com/') }
+const site = { productName: 'Ada & Söhne <b>', pageAddress: createPageAddress('https://auth.example.com/') }
 const brand = { name: site.productName, design: designOf('#ffe066') }
 const ohara = { username: "o'hara" }
 const values: MailValues = {

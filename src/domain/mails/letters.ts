@@ -6,7 +6,7 @@ import { timeSpan } from '../../contract/time-spans.js'
 /** The undo link of a mail about a change, and how long it works in milliseconds. */
 type UndoLink = { undoToken: string; undoFor: number }
 /** How long no other user can have a name or an address, in milliseconds. */
-type Reserved = { reservedFor: number }
+type Reservation = { reservedFor: number }
 /** A link or a code that the user has asked for. It works for `validFor` milliseconds. */
 type Expiring<Value> = Value & { validFor: number }
 
@@ -54,13 +54,13 @@ export type MailValues = {
   'admin-session-began': { username: string }
   'password-expired': { username: string }
   'language-changed': { username: string; newLanguage: Language } & UndoLink
-  'username-changed': { username: string; formerUsername: string } & Reserved & UndoLink
+  'username-changed': { username: string; formerUsername: string } & Reservation & UndoLink
   'account-deleted': { username: string; byOperator: boolean }
   /** To the new address of an account. */
   'confirm-email': Expiring<{ token: string; code: string }>
   /** To an address that another user wants, and that has an account or had one until a short time ago. */
   'email-taken': Record<never, never>
-  'address-reserved': Reserved
+  'address-reserved': Reservation
   /** To the present address, when another one is asked for. */
   'email-change-asked': { username: string; newEmail: string } & UndoLink
   /** To the former address of an account. */

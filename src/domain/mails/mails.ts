@@ -18,7 +18,7 @@ import { createWriteMail, type MailRequest } from './write-mail.js'
 
 export type { MailRequest } from './write-mail.js'
 
-type NotQueued = Refused<'ceiling_reached' | 'no_user' | 'withheld'>
+type QueueRefusal = Refused<'ceiling_reached' | 'no_user' | 'withheld'>
 
 const retention = 1 * days
 
@@ -50,7 +50,7 @@ type Dependencies = {
 const createInsert = ({ clock, seal, letterhead }: Dependencies) => {
   const write = createWriteMail({ clock, seal, letterhead })
 
-  return async (sql: Sql, request: MailRequest): Promise<undefined | NotQueued> => {
+  return async (sql: Sql, request: MailRequest): Promise<undefined | QueueRefusal> => {
     // The row of the last mail to a deleted account must not show whom it was for.
     const isLast = request.template === 'account-deleted'
     const recipient = emailKey(request.to)
@@ -84,7 +84,7 @@ export const createMails = (deps: Dependencies) => {
    * Puts a mail into the outbox, in the caller's transaction or in its own. A visitor must not see from the answer or its time whether the
    * mail was queued, so use the result only for what no visitor sees.
    */
-  const queue = async (sql: Sql | Transaction | Database, request: MailRequest): Promise<undefined | NotQueued> => {
+  const queue = async (sql: Sql | Transaction | Database, request: MailRequest): Promise<undefined | QueueRefusal> => {
     const refusal = await ('transaction' in sql
       ? sql.transaction((transaction) => insert(transaction, request))
       : insert(sql, request))

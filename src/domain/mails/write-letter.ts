@@ -24,8 +24,13 @@ export type Letter = {
   links: readonly { label: string; address: string }[]
 }
 
-export type Site = { productName: string; addresses: Addresses; links?: SiteLinks; words?: Record<Language, MailWords> }
-export type Addresses = ReturnType<typeof addressesOf>
+export type Site = {
+  productName: string
+  pageAddress: PageAddress
+  links?: SiteLinks
+  words?: Record<Language, MailWords>
+}
+export type PageAddress = ReturnType<typeof createPageAddress>
 
 const paths: Record<PageInMails, string> = {
   login: '/login',
@@ -41,7 +46,7 @@ const paths: Record<PageInMails, string> = {
 const pagesWithoutToken: readonly PageInMails[] = ['login', 'forgotPassword']
 
 /** Tokens are in the fragment, which appears in no log and no `Referer`. */
-export const addressesOf = (publicUrl: string) => {
+export const createPageAddress = (publicUrl: string) => {
   const base = publicUrl.replace(/\/+$/, '')
   return (page: PageInMails, token?: string) => {
     if (pagesWithoutToken.includes(page)) return base + paths[page]
@@ -82,7 +87,7 @@ type AnyForm = { footer: Footer; parts: readonly string[] }
 
 export const writeLetter = <Kind extends MailKind>(request: LetterRequest<Kind>, site: Site): Letter => {
   const { kind, language, origin } = request
-  const { productName, addresses, links: { support } = {} } = site
+  const { productName, pageAddress, links: { support } = {} } = site
   const words: MailWords = (site.words ?? wordsIn)[language]
   const sentences: Record<string, string> = words.letters[kind]({
     ...localizedValues(shownValues(request, words), language),
@@ -100,7 +105,7 @@ export const writeLetter = <Kind extends MailKind>(request: LetterRequest<Kind>,
     if (part === 'code') return code === undefined ? [] : [{ code }]
     if (!part.startsWith('link:')) return [{ text: sentences[part] ?? '' }]
     const page = part.slice('link:'.length) as PageInMails
-    return [{ link: addresses(page, token ?? undoToken), label: words.labels[page] }]
+    return [{ link: pageAddress(page, token ?? undoToken), label: words.labels[page] }]
   }
 
   return {

@@ -3,7 +3,7 @@ import type { Invitations } from '../invitations/invitations.js'
 import type { GateRefusal } from '../registrations/registration-gate.js'
 import { readEmail } from '../users/email.js'
 import type { NewUsers } from '../users/new-users.js'
-import type { ProvenIdentity, Resolved } from './identities.js'
+import type { ProvenIdentity, ResolvedAccount } from './identities.js'
 
 type Dependencies = { newUsers: Pick<NewUsers, 'createFromProvider'>; invitations: Pick<Invitations, 'admit'> }
 
@@ -13,7 +13,11 @@ type Dependencies = { newUsers: Pick<NewUsers, 'createFromProvider'>; invitation
  */
 export const createAccountCreation =
   ({ newUsers, invitations }: Dependencies) =>
-  async ({ provider, profile, client }: ProvenIdentity): Promise<Resolved | Refused<GateRefusal> | undefined> => {
+  async ({
+    provider,
+    profile,
+    client,
+  }: ProvenIdentity): Promise<ResolvedAccount | Refused<GateRefusal> | undefined> => {
     const email = readEmail(profile.email)
     if (isRefused(email)) throw new Error('A profile has an email that cannot be one')
     const { username, name, subject } = profile

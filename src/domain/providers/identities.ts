@@ -28,8 +28,13 @@ export type ProvenIdentity = {
   mustWait?: (sql: Transaction, userId: string) => Promise<boolean>
 }
 
-/** `waiting`: an identity that is not linked yet. It is written together with the session. `usedInvitation`: an invitation was used up. */
-export type Resolved = { user: User; how: 'sign_in' | 'link' | 'create'; waiting?: Identity; usedInvitation?: boolean }
+/** `waitingLink`: an identity that is not linked yet. It is written together with the session. `usedInvitation`: an invitation was used up. */
+export type ResolvedAccount = {
+  user: User
+  how: 'sign_in' | 'link' | 'create'
+  waitingLink?: Identity
+  usedInvitation?: boolean
+}
 export type ResolvingRefusal = LinkingRefusal | GateRefusal
 /** Only links by a signed-in user are limited. */
 type TooManyRequests = Refused<'too_many_requests'>
@@ -74,7 +79,9 @@ export const createIdentities = (deps: {
   }
 
   /** Finds, links or creates the account of a proven profile. With `linkingTo`, it is linked to that account and no other. */
-  const resolve = async (request: ProvenIdentity): Promise<Resolved | TooManyRequests | Refused<ResolvingRefusal>> => {
+  const resolve = async (
+    request: ProvenIdentity,
+  ): Promise<ResolvedAccount | TooManyRequests | Refused<ResolvingRefusal>> => {
     for (let round = 0; round < maxRounds; round += 1) {
       const resolved = await attempt(request)
       if (!resolved) continue

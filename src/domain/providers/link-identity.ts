@@ -6,7 +6,7 @@ import type { CallerContext } from '../sessions/request-context.js'
 import type { IdentityLinks } from '../users/identity-links.js'
 import type { UserChanges } from '../users/user-changes.js'
 import type { Identity, User, Users } from '../users/users.js'
-import type { ProvenIdentity, Resolved } from './identities.js'
+import type { ProvenIdentity, ResolvedAccount } from './identities.js'
 
 type Dependencies = {
   database: Database
@@ -69,10 +69,10 @@ export const createLinkIdentity = ({
   const link = async ({ provider, profile, linkingTo, client, mustWait }: ProvenIdentity, user: User) => {
     const identity = { provider, subject: profile.subject }
     if (linkingTo) return linkBySession(linkingTo, user, identity)
-    return database.transaction(async (sql): Promise<Resolved | undefined> => {
+    return database.transaction(async (sql): Promise<ResolvedAccount | undefined> => {
       const current = await users.lock(sql, user.id)
       if (!isStillAsDecided(current, user)) return undefined
-      if (await mustWait?.(sql, user.id)) return { user, how: 'link', waiting: identity }
+      if (await mustWait?.(sql, user.id)) return { user, how: 'link', waitingLink: identity }
       const linkedChange = await linkLocked(sql, current, identity)
       if (!linkedChange) return undefined
       await accountChanges.bySignIn(sql, { user: current, client }, linkedChange)

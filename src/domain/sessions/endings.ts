@@ -57,8 +57,8 @@ export const createEndings = ({ database, onEnded }: Dependencies) => {
       announce(database, ended)
       return ended.length
     },
-    endAll: optionalTransaction(async (sql, because: EndReason, userId: string, except?: string) => {
-      const ended = await store.deleteAllOfUser(sql, because, userId, except ?? null)
+    endAll: optionalTransaction(async (sql, because: EndReason, userId: string, exceptSessionId?: string) => {
+      const ended = await store.deleteAllOfUser(sql, because, userId, exceptSessionId ?? null)
       announce(sql, ended)
       return ended.length
     }),

@@ -12,7 +12,7 @@ export type Log = {
 }
 
 type LoadedKey = SigningKey & { tokenKey: TokenKey }
-type Loaded = {
+type RingState = {
   keys: readonly LoadedKey[]
   byHeader: ReadonlyMap<string, TokenKey>
   /** The time of the database, and when this process read it. */
@@ -23,7 +23,7 @@ type Loaded = {
   hasUnopened: boolean
 }
 
-export type Reading = Pick<Loaded, 'readAt' | 'offset'> & { set: KeySet }
+export type Reading = Pick<RingState, 'readAt' | 'offset'> & { set: KeySet }
 
 const createTokenKeys = () => {
   let tokenKeys = new Map<string, TokenKey>()
@@ -43,11 +43,11 @@ const createTokenKeys = () => {
 /** The trusted keys, as they were last read. The time of the database is computed from the last reading. */
 export const createKeyRing = ({ clock, log }: { clock: Clock; log: Pick<Log, 'info'> }) => {
   const tokenKeysOf = createTokenKeys()
-  let loaded: Loaded | undefined
+  let loaded: RingState | undefined
   let removals = 0
 
   /** The time of the database, computed without a query. */
-  const databaseTime = ({ now, readAt, offset }: Loaded) =>
+  const databaseTime = ({ now, readAt, offset }: RingState) =>
     now + (performance.now() - readAt) + (clock.offset() - offset)
 
   const signer = () => loaded && signerAt(loaded.keys, databaseTime(loaded))

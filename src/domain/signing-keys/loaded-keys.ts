@@ -81,7 +81,7 @@ export const createLoadedKeys = ({ signingKeys, clock, log, signsWithKeyPair }: 
   const isDue = () => signsWithKeyPair || !keyRing.isEmpty() || performance.now() - lastRead >= intervalWithoutKeys
 
   const isKnown = (header: string) => keyRing.find(header) !== undefined
-  const learn = createEarlyLoad({ load, lastRead: () => lastRead, isKnown })
+  const loadEarly = createEarlyLoad({ load, lastRead: () => lastRead, isKnown })
 
   return {
     load,
@@ -98,8 +98,8 @@ export const createLoadedKeys = ({ signingKeys, clock, log, signsWithKeyPair }: 
       return keyRing.find(header)
     },
     removals: keyRing.removals,
-    /** Before the keys were read there is nothing to wait for, and `find` throws. */
-    learn: (token: string) => (keyRing.isLoaded() ? learn(token) : undefined),
+    /** Reads the keys early if the key of the token is not known. Before the first reading there is nothing to wait for, and `find` throws. */
+    learn: (token: string) => (keyRing.isLoaded() ? loadEarly(token) : undefined),
     published: createPublished(keyRing, load, () => performance.now() - lastRead),
     /** For how long the current key has signed, in seconds. Undefined if a secret signs. */
     age: () => (signsWithKeyPair ? keyRing.signerAge() : undefined),

@@ -11,12 +11,12 @@ export const signingPeriod = 90 * days
 export const isOverdue = (signsFrom: Date, now: Date) => now.getTime() - signsFrom.getTime() > signingPeriod + 1 * days
 
 /** Keys are in the order of `signsFrom`. Times are in milliseconds. */
-type Scheduled = { signsFrom: number }
+type ScheduledKey = { signsFrom: number }
 
 export type KeyState = 'waiting' | 'current' | 'retired'
 
 /** The key that signs. If the database's clock went back to before the first key, the first key signs. */
-export const signerAt = <Key extends Scheduled>(keys: readonly Key[], now: number) =>
+export const signerAt = <Key extends ScheduledKey>(keys: readonly Key[], now: number) =>
   keys.findLast(({ signsFrom }) => signsFrom <= now) ?? keys[0]
 
 type Durations = {
@@ -29,17 +29,17 @@ type Durations = {
 /** The schedule of the keys for one kind of token and one algorithm. */
 export const createSchedule = ({ announcedFor, trustedAfterwards }: Durations) => {
   /** Until when a key is trusted. Undefined while there is no later key. */
-  const trustedUntil = (keys: readonly Scheduled[], place: number) => {
+  const trustedUntil = (keys: readonly ScheduledKey[], place: number) => {
     const next = keys[place + 1]
     return next && next.signsFrom + trustedAfterwards
   }
 
   return {
     /** How long the next key waits. The first key signs at once, because no program has an older set of keys in its cache. */
-    delayAfter: (keys: readonly Scheduled[]) => (keys.length === 0 ? 0 : announcedFor),
+    delayAfter: (keys: readonly ScheduledKey[]) => (keys.length === 0 ? 0 : announcedFor),
 
     /** Each key with its state, and until when it is trusted. Keys whose last token has expired are left out. */
-    trustedAt: <Key extends Scheduled>(keys: readonly Key[], now: number) => {
+    trustedAt: <Key extends ScheduledKey>(keys: readonly Key[], now: number) => {
       const current = signerAt(keys, now)
       return keys
         .map((key, place) => {
@@ -50,13 +50,13 @@ export const createSchedule = ({ announcedFor, trustedAfterwards }: Durations) =
     },
 
     /** Whether it is time to make the next key, so that it can be published before it signs. */
-    isNextDue: (keys: readonly Scheduled[], now: number) => {
+    isNextDue: (keys: readonly ScheduledKey[], now: number) => {
       const newestKey = keys.at(-1)
       return newestKey === undefined || newestKey.signsFrom + signingPeriod - announcedFor <= now
     },
 
     /** The key that is published and does not sign yet. */
-    waitingAt: <Key extends Scheduled>(keys: readonly Key[], now: number) =>
+    waitingAt: <Key extends ScheduledKey>(keys: readonly Key[], now: number) =>
       keys.find((key) => key.signsFrom > now && key !== signerAt(keys, now)),
   }
 }

@@ -70,7 +70,7 @@ describe('webhooks', () => {
     ends = []
     receiver = await startWebhookReceiver()
     ends.push(receiver.stop)
-    await webhooksTo(receiver).load()
+    await webhooksTo(receiver).subscribe()
   })
   afterEach(async () => {
     for (const end of ends) await end()
@@ -230,7 +230,7 @@ describe('webhooks', () => {
     await expect.poll(webhooks.stoppedSince).toBeInstanceOf(Date)
     receiver.answerWith()
     clock.advance(1 * hours)
-    await webhooksTo(receiver).load()
+    await webhooksTo(receiver).subscribe()
     webhooks.wake()
     await expect.poll(delivered).toBe(5)
   })

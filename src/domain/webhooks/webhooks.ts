@@ -61,7 +61,7 @@ export const createWebhooks = (options: {
       await store.insert(sql, { type, userId: data.user.id, data })
     },
     /** From this call on webhooks are written, at other instances too, and sent, even if the receiver wanted none before. */
-    load: async (sql: Sql = database) => {
+    subscribe: async (sql: Sql = database) => {
       if (!receiver) return
       await store.renewSubscription(sql, subscriptionLifetime)
       await store.resumeSending(sql)

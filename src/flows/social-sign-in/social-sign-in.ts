@@ -2,7 +2,7 @@ import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { Events } from '../../domain/events/events.js'
 import type { OneTimeTokens } from '../../domain/one-time-tokens/one-time-tokens.js'
 import type { Attempt } from '../../domain/providers/attempt.js'
-import type { Identities, Resolved, ResolvingRefusal } from '../../domain/providers/identities.js'
+import type { Identities, ResolvedAccount, ResolvingRefusal } from '../../domain/providers/identities.js'
 import type { Linker } from '../../domain/providers/pending-link.js'
 import type { Profile, Provider, ProviderRefusal } from '../../domain/providers/provider.js'
 import type { Client } from '../../domain/sessions/client.js'
@@ -42,12 +42,12 @@ export const createSocialSignIn = ({ identities, signIns, oneTimeTokens, events 
     return refuse(refused)
   }
 
-  const signIn = async (visit: CallbackVisit, { subject, provenAt }: Profile, resolved: Resolved) => {
+  const signIn = async (visit: CallbackVisit, { subject, provenAt }: Profile, resolved: ResolvedAccount) => {
     const { provider, client } = visit
-    const { user, how, waiting, usedInvitation } = resolved
+    const { user, how, waitingLink, usedInvitation } = resolved
     if (usedInvitation) await events.record({ kind: 'invitation_used', userId: user.id, provider: provider.id }, client)
     const identity = { provider: provider.id, subject }
-    const isLinkWaiting = waiting !== undefined
+    const isLinkWaiting = waitingLink !== undefined
     return signIns.byProvider(user, { identity, provenAt, isNew: how === 'create', isLinkWaiting }, visit)
   }
 
