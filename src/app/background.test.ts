@@ -8,7 +8,7 @@ const nouns = {
   sealedValues: { reseal: async () => 2 },
   loadedKeys: { load },
   endedSessions: { load },
-  webhooks: { load },
+  webhooks: { subscribe: load },
   administrators: { missingGroups: async () => [] },
 }
 const ungatedDatabase = { query: async () => [], transaction: load, ping: load, close: load } as never

@@ -21,8 +21,8 @@ type Dependencies = {
 type Recovery = { userId: string; email: Email; operator: Client }
 
 /**
- * Gives an account to the owner of an address, for an operator who knows that the account is theirs. Everything that signs in or undoes a
- * change is removed, also what is older than seven days. Refused if another user has the address.
+ * Gives an account to the owner of an address, for an operator who knows that the account belongs to that owner. Everything that signs in
+ * or undoes a change is removed, even if it was added more than seven days ago. Refused if another user has the address.
  */
 export const createOperatorRecovery = (deps: Dependencies) => {
   const { accountChanges, identityLinks, passkeys, undos, emailChanges, clear, restoredMail } = deps

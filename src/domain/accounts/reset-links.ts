@@ -24,14 +24,14 @@ export type ResetLinks = ReturnType<typeof createResetLinks>
 
 /** The links with which the owner of an account chooses a new password. */
 export const createResetLinks = ({ database, users, oneTimeTokens, mails, events }: Dependencies) => {
-  /** The last link stays valid until a newer mail is queued. Refused if there were too many mails: then nothing changes. */
+  /** The last link stays valid until a newer mail is queued. Returns the refusal if no mail is queued: then nothing changes. */
   const queue = async (sql: Transaction, user: User, client: Client, { withheld, applicationId }: Sending) => {
     const token = randomToken()
     const values = { token, validFor: resetLifetime, hasPassword: user.passwordHash !== undefined }
     const mail = { to: user.email, userId: user.id, template: 'reset-password', values, client, withheld } as const
-    const queued = await mails.queue(sql, mail)
-    if (!isRefused(queued)) await oneTimeTokens.replaceReset(sql, user.id, token, applicationId)
-    return queued
+    const refusal = await mails.queue(sql, mail)
+    if (!refusal) await oneTimeTokens.replaceReset(sql, user.id, token, applicationId)
+    return refusal
   }
 
   /** For an operator, who is told if the account has had too many mails. The transaction holds the user's row. */

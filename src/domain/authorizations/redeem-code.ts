@@ -64,13 +64,13 @@ export const createRedeemCode = (parts: TokenExchangeParts) => {
   return async <Signed>(redemption: Redemption<Signed>): Promise<RedeemedTokens<Signed> | Refused<CodeFault>> => {
     const { application, code, client, sign } = redemption
     const hash = fingerprint(code)
-    const findCode = async () => {
+    const checkCode = async () => {
       const [row] = await store.selectCode(database, { hash, applicationId: application.id, retryWindow }, moments())
       const judged = judgeCode(row, redemption, application)
       if (row && isRefused(judged) && judged.refused === 'reused_code') await endReused(row.authorization_id, client)
       return judged
     }
-    const row = await findCode()
+    const row = await checkCode()
     if (isRefused(row)) return row
     const accessToken = randomToken()
     const grant = grantOf(row, accessToken)
@@ -79,7 +79,7 @@ export const createRedeemCode = (parts: TokenExchangeParts) => {
     const claims = { tid: uuidv7(now), gen: 0, iat: epochSeconds(now) }
     if (await useCode(hash, row, accessToken, claims))
       return { grant, refreshToken: refreshTokens.sign(claims), signed }
-    const judgedAgain = await findCode()
+    const judgedAgain = await checkCode()
     return isRefused(judgedAgain) ? judgedAgain : refuse('ended')
   }
 }

@@ -110,7 +110,7 @@ export const createRedeemDevice = (parts: RedeemDeviceParts) => {
   const prepareGrant = createPrepareGrant(exchange)
   const issueTokens = createIssueTokens(parts)
 
-  const findApproval = async ({ application, deviceCode, client }: Omit<DeviceRedemption<unknown>, 'sign'>) => {
+  const pollApproval = async ({ application, deviceCode, client }: Omit<DeviceRedemption<unknown>, 'sign'>) => {
     const approval = await deviceRequests.poll(application, deviceCode)
     if (!isRefused(approval) || approval.refused !== 'reused_device' || approval.deviceSid === undefined)
       return approval
@@ -122,7 +122,7 @@ export const createRedeemDevice = (parts: RedeemDeviceParts) => {
   return async <Signed>(
     redemption: DeviceRedemption<Signed>,
   ): Promise<RedeemedTokens<Signed> | Refused<DeviceFault | 'ended'>> => {
-    const approval = await findApproval(redemption)
+    const approval = await pollApproval(redemption)
     if (isRefused(approval)) return refuse(approval.refused)
     const grant = await prepareGrant(approval)
     if (!grant) return refuse('ended')
@@ -135,7 +135,7 @@ export const createRedeemDevice = (parts: RedeemDeviceParts) => {
     const outcome = await issueTokens(redemption, newTokens)
     if (!isRefused(outcome)) return { grant, refreshToken, signed }
     if (outcome.refused === 'ended') return refuse('ended')
-    const approvalNow = await findApproval(redemption)
+    const approvalNow = await pollApproval(redemption)
     return refuse(isRefused(approvalNow) ? approvalNow.refused : 'ended')
   }
 }

@@ -104,11 +104,12 @@ export const selectRecentOfUser = (sql: Sql, userId: string, kinds: readonly str
     [userId, kinds, limit],
   )
 
-export const selectSignIn = (sql: Sql, userId: string, since: string, { ip, userAgent }: Client) =>
+/** Whether there is a sign-in of this client among the events from one id on. */
+export const selectSignIn = (sql: Sql, userId: string, firstId: string, { ip, userAgent }: Client) =>
   sql.query(
     `select 1 from events where user_id = $1 and id >= $2 and session_id is not null and kind in ('signed_in', 'registered')
      and ip = $3 and user_agent = $4 limit 1`,
-    [userId, since, ip, userAgent],
+    [userId, firstId, ip, userAgent],
   )
 
 /** An attempt from before the account existed has no user, only the mark of the typed name. The mark is deleted here. */
@@ -184,17 +185,17 @@ export const makeMonths = (sql: Sql) =>
   )
 
 /** Drops whole months that ended more than 90 days ago, also by the database's clock. */
-export const dropMonthsBefore = (sql: Sql, oldestId: string) =>
-  sql.query<{ dropped: number }>('select drop_event_months($1) as dropped', [oldestId])
+export const dropMonthsBefore = (sql: Sql, oldestKeptId: string) =>
+  sql.query<{ dropped: number }>('select drop_event_months($1) as dropped', [oldestKeptId])
 
 /**
  * Ids begin with their time, so the order of the primary key is the order of age. A trigger refuses to delete events that are younger by
  * the database's clock.
  */
-export const purgeBefore = (sql: Sql, oldestId: string, limit: number) =>
+export const purgeBefore = (sql: Sql, oldestKeptId: string, limit: number) =>
   sql.query(
     `delete from events where id in (
        select id from events where id < $1 and created_at < now() - interval '90 days' order by id limit $2
      ) returning 1`,
-    [oldestId, limit],
+    [oldestKeptId, limit],
   )

@@ -215,11 +215,11 @@ const createRetention = (clock: Clock) => ({
   },
   /** Drops months in which all events are too old, and deletes the old events of the next month row by row. */
   purge: async (sql: Sql, limit: number) => {
-    const oldestId = uuidFloor(later(clock.now(), -retention))
-    const [months] = await store.dropMonthsBefore(sql, oldestId)
+    const oldestKeptId = uuidFloor(later(clock.now(), -retention))
+    const [months] = await store.dropMonthsBefore(sql, oldestKeptId)
     // Dropping a month locks the whole table, so single rows are left to the next round, which follows soon.
     if (months && months.dropped > 0) return limit
-    return (await store.purgeBefore(sql, oldestId, limit)).length
+    return (await store.purgeBefore(sql, oldestKeptId, limit)).length
   },
 })
 

@@ -37,7 +37,7 @@ export const createAppReplacements = ({ database, clock, sealedValues, pendingSe
     /** Shows a new secret. The present app goes on working until the new one is confirmed. */
     begin: async (request: SecretRequest) => {
       const [current] = await store.selectTotp(database, request.userId, clock.offset())
-      return current ? pendingSecrets.show(request) : refuse('totp_is_off')
+      return current ? pendingSecrets.create(request) : refuse('totp_is_off')
     },
 
     /**

@@ -6,7 +6,7 @@ import { pendingTotpColumn } from '../sealed-values/sealed-columns.js'
 import type { SealedValues } from '../sealed-values/sealed-values.js'
 import { readCode } from './code-format.js'
 import * as store from './factors.store.js'
-import { newSecret, otpauthUri, stepOf } from './totp.js'
+import { newSecret, otpauthUri, stepOfCode } from './totp.js'
 
 const pendingLifetime = 10 * minutes
 
@@ -29,8 +29,8 @@ export const createPendingSecrets = ({ database, clock, sealedValues, productNam
   const { seal, open } = sealedValues.of(pendingTotpColumn)
 
   return {
-    /** Makes a new secret, and the text of its QR code. */
-    show: async ({ userId, sessionId, account }: SecretRequest) => {
+    /** Makes a new secret, and the text of its QR code. The user is shown both. */
+    create: async ({ userId, sessionId, account }: SecretRequest) => {
       const secret = newSecret()
       const expiresAt = later(clock.now(), pendingLifetime)
       await store.replacePending(database, { userId, sessionId, secret: seal(userId, secret), expiresAt })
@@ -44,7 +44,7 @@ export const createPendingSecrets = ({ database, clock, sealedValues, productNam
       const [row] = await store.selectPending(sql, request)
       const secret = row && open(userId, row.secret)
       if (!row || secret === undefined) return refuse('no_totp_begun')
-      const step = typedCode?.method === 'otp' ? stepOf(secret, typedCode.code, row.now_seconds) : undefined
+      const step = typedCode?.method === 'otp' ? stepOfCode(secret, typedCode.code, row.now_seconds) : undefined
       if (step === undefined) return refuse('wrong_second_factor')
       await store.deletePending(sql, userId)
       return { secret, step }

@@ -6,7 +6,7 @@ import { totpColumn } from '../sealed-values/sealed-columns.js'
 import type { SealedValues } from '../sealed-values/sealed-values.js'
 import * as store from './factors.store.js'
 import type { PendingSecrets, SecretConfirmation, SecretRequest } from './pending-secrets.js'
-import { stepOf } from './totp.js'
+import { stepOfCode } from './totp.js'
 
 type Dependencies = { database: Database; clock: Clock; sealedValues: SealedValues; pendingSecrets: PendingSecrets }
 
@@ -34,7 +34,7 @@ export const createTotpSecrets = ({ database, clock, sealedValues, pendingSecret
     ),
 
     begin: async (request: SecretRequest) =>
-      (await find(request.userId)) ? refuse('totp_is_on') : pendingSecrets.show(request),
+      (await find(request.userId)) ? refuse('totp_is_on') : pendingSecrets.create(request),
 
     /** Switches TOTP on. The caller holds a lock on the user's row. The confirming code is used up. */
     confirm: async (sql: Transaction, confirmation: SecretConfirmation) => {
@@ -50,7 +50,7 @@ export const createTotpSecrets = ({ database, clock, sealedValues, pendingSecret
     /** The time step of a code. Undefined if the code is wrong. */
     matchingStep: async (userId: string, code: string) => {
       const row = await find(userId)
-      return row && stepOf(assertOpened(secrets.open(userId, row.secret)), code, row.now_seconds)
+      return row && stepOfCode(assertOpened(secrets.open(userId, row.secret)), code, row.now_seconds)
     },
     /** False if a code of this step, or of a later step, was used before. */
     useStep: async (sql: Transaction, userId: string, step: number) =>

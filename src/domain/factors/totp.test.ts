@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { testProgram } from '../../../test/support/servers/programs.js'
 import { newRecoveryCodes, readCode } from './code-format.js'
-import { base32, codeOf, fromBase32, newSecret, otpauthUri, stepAt, stepOf } from './totp.js'
+import { base32, codeOf, fromBase32, newSecret, otpauthUri, stepAt, stepOfCode } from './totp.js'
 
 /** RFC 6238, appendix B, for SHA-1: the last six of its eight digits. */
 const secret = base32(Buffer.from('12345678901234567890'))
@@ -23,7 +23,7 @@ describe('the codes of an authenticator app', () => {
 
   it('are accepted one step early and one step late, and not two', () => {
     const [now, step] = [1_111_111_109, stepAt(1_111_111_109)]
-    const accepted = [-2, -1, 0, 1, 2].map((difference) => stepOf(secret, codeOf(secret, step + difference), now))
+    const accepted = [-2, -1, 0, 1, 2].map((difference) => stepOfCode(secret, codeOf(secret, step + difference), now))
     expect(accepted).toEqual([undefined, step - 1, step, step + 1, undefined])
   })
 

@@ -6,7 +6,7 @@ const period = 30
 const digits = 6
 
 /** The clock of a phone may be one step behind or ahead. */
-const toleratedSteps = [0, -1, 1]
+const toleratedDifferences = [0, -1, 1]
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
@@ -40,9 +40,9 @@ export const codeOf = (secret: string, step: number) => {
  * The step that a code belongs to, near the given time in seconds since 1970. All tolerated steps are compared, so that the time of the
  * answer shows nothing.
  */
-export const stepOf = (secret: string, code: string, seconds: number) => {
-  const now = stepAt(seconds)
-  const steps = toleratedSteps.map((difference) => now + difference).filter((step) => step >= 0)
+export const stepOfCode = (secret: string, code: string, seconds: number) => {
+  const currentStep = stepAt(seconds)
+  const steps = toleratedDifferences.map((difference) => currentStep + difference).filter((step) => step >= 0)
   const matchingSteps = steps.filter((step) =>
     equalInConstantTime(Buffer.from(codeOf(secret, step)), Buffer.from(code)),
   )

@@ -56,22 +56,22 @@ export const createKnownDevices = ({ keys, clock }: { keys: readonly Buffer[]; c
     return isOurs && !hasExpired(nonce) ? nonce.toString('hex') : undefined
   }
 
-  const nonceOf = (account: DeviceOwner, values: readonly string[]) =>
+  const nonceAmong = (account: DeviceOwner, values: readonly string[]) =>
     values.map((value) => nonceIn(account, value)).find((nonce) => nonce !== undefined)
 
   const newValue = (account: DeviceOwner, values: readonly string[]) => {
     const [key] = keys
     if (!key) throw new Error('There is no key for known devices')
-    const nonce = newNonce(nonceOf(account, values))
+    const nonce = newNonce(nonceAmong(account, values))
     return Buffer.concat([nonce, macWith(key, account, nonce)]).toString('base64url')
   }
 
   return {
     /** The key by which failures of this browser are counted. Undefined if none of its values belongs to the account. */
-    find: nonceOf,
+    find: nonceAmong,
     /** The key by which sign-ins and sessions of this browser are counted. It stays the same from one sign-in to the next. */
     browserKey: (account: DeviceOwner, values: readonly string[]) => {
-      const nonce = nonceOf(account, values)
+      const nonce = nonceAmong(account, values)
       return nonce === undefined ? undefined : browserOf(nonce)
     },
     /** The values among these that belong to this account. */

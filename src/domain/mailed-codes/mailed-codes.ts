@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { isRefused, refuse } from '../../contract/outcome.js'
+import { refuse } from '../../contract/outcome.js'
 import { type Clock, later } from '../../lib/clock.js'
 import { minutes } from '../../lib/durations.js'
 import type { Database, Sql } from '../../platform/database/database.js'
@@ -47,9 +47,9 @@ export const createMailedCodes = ({ database, clock, codeKeys, mails }: Dependen
       const expiresAt = later(clock.now(), mailedCodeLifetime)
       const values = { code: codeOf(id), validFor: mailedCodeLifetime, username }
       await database.transaction(async (sql) => {
-        const queued = await mails.queue(sql, { to, userId, template: purpose.mail, values, client })
+        const refusal = await mails.queue(sql, { to, userId, template: purpose.mail, values, client })
         // If no new mail is sent, the code of the last mail still works.
-        if (!isRefused(queued)) await store.upsertCode(sql, { holder: holderOf(purpose), id, userId, tries, expiresAt })
+        if (!refusal) await store.upsertCode(sql, { holder: holderOf(purpose), id, userId, tries, expiresAt })
       })
     },
     /** The id of the code if it is right. The code stays valid until `take`. */

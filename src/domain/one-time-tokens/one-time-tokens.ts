@@ -22,11 +22,11 @@ export const createOneTimeTokens = ({ database, clock }: { database: Database; c
     sql: Sql,
     userId: string,
     token: string,
-    kind: { purpose: (typeof passwordPurposes)[number]; applicationId?: string | undefined },
+    details: { purpose: (typeof passwordPurposes)[number]; applicationId?: string | undefined },
   ) => {
-    await store.deleteOfUser(sql, userId, kind.purpose)
+    await store.deleteOfUser(sql, userId, details.purpose)
     const expiresAt = later(clock.now(), resetLifetime)
-    await store.insertToken(sql, { hash: fingerprint(token), userId, expiresAt, ...kind })
+    await store.insertToken(sql, { hash: fingerprint(token), userId, expiresAt, ...details })
   }
 
   return {

@@ -1,4 +1,4 @@
-import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
+import { type Refused, refuse } from '../../contract/outcome.js'
 import type { Clock } from '../../lib/clock.js'
 import { hours, minutes } from '../../lib/durations.js'
 import { fingerprint, randomToken } from '../../lib/random.js'
@@ -72,8 +72,8 @@ export const createRegistrationMails = ({ database, users, mails, clock, mailedC
       if (isForgotten(row)) return undefined
       const token = randomToken()
       const registration = { id, email: row.email, expiresAt: row.expires_at, triesLeft: row.code_tries_left, withheld }
-      const queued = await queue(sql, registration, token, client)
-      if (!isRefused(queued)) await store.replaceToken(sql, id, fingerprint(token))
+      const refusal = await queue(sql, registration, token, client)
+      if (!refusal) await store.replaceToken(sql, id, fingerprint(token))
       return undefined
     })
 

@@ -14,9 +14,9 @@ const cursorLifetime = 10 * minutes
 
 /**
  * How far a program has read. The cursor has all that is needed, so that any instance can continue. While a list takes several answers,
- * `first` is the snapshot of the first one: entries that commit meanwhile are given after the list. Otherwise it is null.
+ * `firstSnapshot` is that of the first one: entries that commit meanwhile are given after the list. Otherwise it is null.
  */
-type Cursor = { at: number; server: string; place: SnapshotCursor; first: string | null }
+type Cursor = { at: number; server: string; place: SnapshotCursor; firstSnapshot: string | null }
 
 /**
  * A snapshot names every open transaction. If there are very many, a short snapshot makes the next answer repeat all entries since the
@@ -38,17 +38,17 @@ const isSnapshot = (text: unknown): text is string => {
   return rises && (numbers.length === 1 ? last <= BigInt(next) : last < BigInt(next))
 }
 
-const writeCursor = ({ at, server, place, first }: Cursor) =>
-  Buffer.from(JSON.stringify([at, server, place.seen, place.xact, place.sid, first])).toString('base64url')
+const writeCursor = ({ at, server, place, firstSnapshot }: Cursor) =>
+  Buffer.from(JSON.stringify([at, server, place.seen, place.xact, place.sid, firstSnapshot])).toString('base64url')
 
 /** Reads a cursor. Undefined if this service has not written it, or too long ago. */
 const readCursor = (text: string, now: Date): Cursor | undefined => {
-  const [at, server, seen, xact, sid, first] = parse(text)
+  const [at, server, seen, xact, sid, firstSnapshot] = parse(text)
   if (typeof at !== 'number' || Math.abs(now.getTime() - at) > cursorLifetime) return undefined
   if (typeof server !== 'string' || typeof xact !== 'string' || !/^\d{1,18}$/.test(xact)) return undefined
   if (typeof sid !== 'string' || !isUuid(sid)) return undefined
-  if (!(seen === null || isSnapshot(seen)) || !(first === null || isSnapshot(first))) return undefined
-  return { at, server, place: { seen, xact, sid }, first }
+  if (!(seen === null || isSnapshot(seen)) || !(firstSnapshot === null || isSnapshot(firstSnapshot))) return undefined
+  return { at, server, place: { seen, xact, sid }, firstSnapshot }
 }
 
 const parse = (text: string): unknown[] => {
@@ -64,8 +64,8 @@ const parse = (text: string): unknown[] => {
 export type EndedSince = { entries: EndedSession[]; cursor: string; complete: boolean }
 
 /** Whether the numbers in a cursor still mean the same transactions. */
-const continues = ({ server, place, first }: Cursor, page: Reading) => {
-  const snapshot = first ?? place.seen
+const continues = ({ server, place, firstSnapshot }: Cursor, page: Reading) => {
+  const snapshot = firstSnapshot ?? place.seen
   return snapshot !== null && isContinuation({ server, snapshot }, page)
 }
 
@@ -76,9 +76,11 @@ export const createEndedSince = ({ database, clock }: { database: Database; cloc
     const place = cursor?.place ?? firstCursor
     const page = await selectNewEntries(database, place, maxEntries)
     if (cursor && !continues(cursor, page)) return since()
-    const first = cursor?.first ?? shortened(page.snapshot)
+    const firstSnapshot = cursor?.firstSnapshot ?? shortened(page.snapshot)
     const isFull = page.last !== null && page.entries.length === maxEntries
-    const next = isFull ? { place: { ...place, ...page.last }, first } : { place: cursorAfter(first), first: null }
+    const next = isFull
+      ? { place: { ...place, ...page.last }, firstSnapshot }
+      : { place: cursorAfter(firstSnapshot), firstSnapshot: null }
     return {
       entries: page.entries.map(([sid, minGeneration]) => ({ sid, minGeneration })),
       cursor: writeCursor({ at: clock.now().getTime(), server: page.server, ...next }),

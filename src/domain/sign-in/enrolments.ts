@@ -104,7 +104,7 @@ export const createEnrolments = (deps: Dependencies) => {
     },
 
     /** The proof that the user is asked for before a factor can be added. */
-    missingOf: async (challenge: Challenge) => {
+    missingProofOf: async (challenge: Challenge) => {
       const user = await users.findById(challenge.userId)
       return user && missingProof(challenge, user)
     },

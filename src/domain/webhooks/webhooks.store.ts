@@ -19,7 +19,7 @@ export type WaitingRow = {
   failure: string | null
 }
 
-/** Changes nothing while no program wants webhooks. Triggers of the migration write the other types. */
+/** Inserts nothing while no program wants webhooks. Triggers insert those about users and sign-ins. */
 export const insert = (sql: Sql, webhook: { type: WebhookType; userId: string; data: unknown }) =>
   sql.query(
     'insert into outgoing_webhooks (type, user_id, data) select $1, $2, $3::jsonb where are_webhooks_wanted() returning id',

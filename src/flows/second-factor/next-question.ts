@@ -8,7 +8,7 @@ import type { SignIns } from '../../domain/sign-in/sign-ins.js'
 
 type Dependencies = {
   signIns: Pick<SignIns, 'methodsOf'>
-  enrolments: Pick<Enrolments, 'missingOf'>
+  enrolments: Pick<Enrolments, 'missingProofOf'>
   lastAnswers: Pick<LastAnswers, 'fieldsOf'>
   termsOfUse: TermsOfUse | undefined
   trustedDevices: Pick<TrustedDevices, 'areOffered' | 'trustedFor'>
@@ -32,7 +32,7 @@ export const createNextQuestion = ({ signIns, enrolments, lastAnswers, termsOfUs
       return { methods, trustDevice, trustedFor: trustDevice ? trustedDevices.trustedFor : null }
     },
     enrolment: async (challenge) => {
-      const missing = await enrolments.missingOf(challenge)
+      const missing = await enrolments.missingProofOf(challenge)
       return {
         methods: [...enrolmentMethods],
         mailedCodeRequired: missing === 'mailed code',
