@@ -66,7 +66,7 @@ const AskForLink = ({ words: { heading, lead }, email: knownEmail = '', back, se
   const submit = async ({ email = '' }: Values) => {
     const address = email.trim()
     const answer = await sendLink(address)
-    if (answer.refused === 'too_many_attempts') return withOtherWays(problemsOf(answer), { offersReset: false })
+    if (answer.refused === 'too_many_attempts') return withOtherWays(problemsOf(answer), { offersMail: false })
     if (answer.refused) return problemsOf(answer)
     storeReturnTo(returnToInAddress())
     setSentTo(address)

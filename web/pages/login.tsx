@@ -83,7 +83,7 @@ const AllWays = ({ returnTo, onEntered, onStage }: Omit<MailLoginProps, 'stage'>
     const answer = await client.login({ username: username.trim(), password })
     if (!answer.refused) return onEntered(answer.value)
     const problems = problemsOf(answer)
-    if (answer.refused === 'too_many_logins') return withOtherWays(problems, { offersReset: true })
+    if (answer.refused === 'too_many_logins') return withOtherWays(problems, { offersMail: true })
     if (answer.refused !== 'email_not_confirmed') return problems
     storeReturnTo(returnTo)
     storeEmail(username.includes('@') ? username.trim() : undefined)

@@ -77,6 +77,7 @@ export const de: Words = {
       sentence: 'Sie können weiterhin {ways}.',
       passkey: 'einen Passkey verwenden',
       provider: 'mit {provider} fortfahren',
+      mailCode: 'sich mit einem Code per E-Mail anmelden',
       reset: 'per E-Mail ein neues Passwort wählen',
     },
   },

@@ -82,6 +82,7 @@ export const en = {
       sentence: 'You can still {ways}.',
       passkey: 'use a passkey',
       provider: 'continue with {provider}',
+      mailCode: 'sign in with an email code',
       reset: 'choose a new password by email',
     },
   },

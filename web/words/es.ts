@@ -74,6 +74,7 @@ export const es: Words = {
       sentence: 'Todavía puedes {ways}.',
       passkey: 'usar una llave de acceso',
       provider: 'continuar con {provider}',
+      mailCode: 'iniciar sesión con un código por correo',
       reset: 'elegir una contraseña nueva por correo',
     },
   },

@@ -73,6 +73,7 @@ export const fr: Words = {
       sentence: 'Vous pouvez toujours {ways}.',
       passkey: 'utiliser une clé d’accès',
       provider: 'continuer avec {provider}',
+      mailCode: 'vous connecter avec un code par e-mail',
       reset: 'choisir un nouveau mot de passe par e-mail',
     },
   },

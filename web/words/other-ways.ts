@@ -10,19 +10,20 @@ import { fill } from './format.js'
  */
 export const useWithOtherWays = () => {
   const { otherWays: words } = useWords('common')
-  const { providers, locale } = useSettings()
+  const { providers, mailSignIn, locale } = useSettings()
   const anyOf = (list: string[]) => new Intl.ListFormat(locale, { type: 'disjunction' }).format(list)
-  const withWays = (problems: Problems, { offersReset }: { offersReset: boolean }): Problems => {
+  const withWays = (problems: Problems, { offersMail }: { offersMail: boolean }): Problems => {
     const ways = [
       ...(passkeySupport() === 'yes' ? [words.passkey] : []),
       ...(providers.length > 0 ? [fill(words.provider, { provider: anyOf(providers.map(({ name }) => name)) })] : []),
-      ...(offersReset ? [words.reset] : []),
+      ...(offersMail && mailSignIn ? [words.mailCode] : []),
+      ...(offersMail ? [words.reset] : []),
     ]
     if (ways.length === 0) return problems
     return { ...problems, notice: `${problems.notice ?? ''} ${fill(words.sentence, { ways: anyOf(ways) })}` }
   }
   const withNewestWords = useStableCallback(withWays)
-  return (problems: Problems, options: { offersReset: boolean }): Problems => {
+  return (problems: Problems, options: { offersMail: boolean }): Problems => {
     const { translate } = problems
     return {
       ...withWays(problems, options),
