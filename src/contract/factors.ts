@@ -50,7 +50,7 @@ export const isSecondFactor = (method: string) => ['second', 'both'].includes(co
  * How many factors were proven. A password, a provider or a mail is one, and needs a code beside it for two. A trusted device never
  * counts.
  */
-export const factorsOf = (proven: readonly string[]): 1 | 2 => {
+export const countFactors = (proven: readonly string[]): 1 | 2 => {
   const has = (part: string) => proven.some((method) => countsAs(method) === part)
   return has('both') || (has('first') && has('second')) ? 2 : 1
 }

@@ -1,4 +1,4 @@
-import { type AmrMethod, factorsOf, isSecondFactor } from './factors.js'
+import { type AmrMethod, countFactors, isSecondFactor } from './factors.js'
 
 /** The ways in which an account can prove again who its user is, as the `methods` of a refusal name them. */
 export const proofMethods = ['passkey', 'totp', 'recovery_code', 'password', 'mail'] as const
@@ -19,4 +19,4 @@ export const secondFactorsAmong = (methods: readonly ProofMethod[]) =>
 
 /** The methods that lead to two factors, together with what was proven in the session before. */
 export const reachingTwoFactors = (methods: readonly ProofMethod[], proven: readonly string[]) =>
-  secondFactorsAmong(methods).filter((method) => factorsOf([...proven, amrOfProof[method]]) === 2)
+  secondFactorsAmong(methods).filter((method) => countFactors([...proven, amrOfProof[method]]) === 2)

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler, RouteOptions } from 'fastify'
 import { type AdminRole, adminPath } from '../contract/admin/admin-bodies.js'
-import { factorsOf } from '../contract/factors.js'
+import { countFactors } from '../contract/factors.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import { reachingTwoFactors } from '../contract/proofs.js'
 import type { RefusalCode } from '../contract/refusals.js'
@@ -79,7 +79,7 @@ const createProofCheck = ({ proofs, clock, callers }: Pick<Dependencies, 'proofs
   return async (request: FastifyRequest, { proof }: Administrator, maxAge: number) => {
     const { methods, secondFactorAt } = proof
     const age = clock.now().getTime() - (secondFactorAt?.getTime() ?? Number.NEGATIVE_INFINITY)
-    if (factorsOf(methods) === 2 && age <= maxAge) return undefined
+    if (countFactors(methods) === 2 && age <= maxAge) return undefined
     const userMethods = await proofs.methodsByUserId(callers.of(request).userId)
     return refuse('fresh_sign_in_required', { message, methods: reachingTwoFactors(userMethods ?? [], methods) })
   }

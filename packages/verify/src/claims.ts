@@ -1,4 +1,4 @@
-import { factorsOf } from '#contract/factors.js'
+import { countFactors } from '#contract/factors.js'
 import { isGroupList } from '#contract/groups.js'
 
 /** The claims of an access token. `sub` is the same as `userId`, and `iss` and `aud` are the URL of the service. */
@@ -111,7 +111,7 @@ export const verifiedOf = (claims: AccessClaims): Verified => {
     ok: true,
     user: { id, username, name, email },
     sessionId: sid,
-    factors: factorsOf(amr),
+    factors: countFactors(amr),
     authTime: new Date(auth_time * 1000),
     secondFactorTime: mfa_time === undefined ? null : new Date(mfa_time * 1000),
     amr,

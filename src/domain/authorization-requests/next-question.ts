@@ -1,5 +1,5 @@
 import type { AuthorizationStep } from '../../contract/authorization.js'
-import { factorsOf } from '../../contract/factors.js'
+import { countFactors } from '../../contract/factors.js'
 import { type ProofMethod, reachingTwoFactors, secondFactorsAmong } from '../../contract/proofs.js'
 import { type Application, mayUse } from '../applications/application.js'
 import { sharedScopes } from '../id-tokens/user-claims.js'
@@ -56,7 +56,7 @@ const demandsTwoFactors = ({ application, request }: Situation) => application.f
 const accountHasSecondFactor = ({ user }: Situation) => secondFactorsAmong(user.methods).length > 0
 
 const needsSecondProof = (situation: Situation) =>
-  factorsOf(situation.user.proof.methods) < 2 &&
+  countFactors(situation.user.proof.methods) < 2 &&
   (demandsTwoFactors(situation) || (situation.request.prefersTwoFactors && accountHasSecondFactor(situation)))
 
 /** Whether the request names another user: with `id_token_hint`, or by `sub` among the claims (OpenID Connect Core 1.0, 3.1.2.2). */

@@ -1,4 +1,4 @@
-import { factorsOf } from '../../contract/factors.js'
+import { countFactors } from '../../contract/factors.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import type { Clock } from '../../lib/clock.js'
 import { seconds } from '../../lib/durations.js'
@@ -84,7 +84,7 @@ export const createIssueCode =
         // The clock of the instance that stored the proof may be ahead of this instance's clock, and `auth_time` must not be in the future.
         authTime: Math.min(authTimeOf(proof), epochSeconds(now)),
         methods: [...proof.methods],
-        secondFactor: factorsOf(proof.methods) === 2,
+        secondFactor: countFactors(proof.methods) === 2,
       },
       lifetime: codeLifetime,
       clockOffset: clock.offset(),

@@ -1,4 +1,4 @@
-import { factorsOf } from '../../contract/factors.js'
+import { countFactors } from '../../contract/factors.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import { fingerprint, randomToken } from '../../lib/random.js'
 import { uuidv7 } from '../../lib/uuid.js'
@@ -55,7 +55,7 @@ const createPrepareGrant =
       scopes: [...scopes],
       authTime: Math.min(authTimeOf(proof), epochSeconds(now)),
       methods,
-      secondFactor: factorsOf(methods) === 2,
+      secondFactor: countFactors(methods) === 2,
     }
     return grantOf({ ...row, authorization_id: uuidv7(now), sid: uuidv7(now), token_content }, randomToken())
   }

@@ -6,7 +6,7 @@ const mayUseNow = `(a.access = 'everyone' or a.groups && u.groups)`
 
 const hasOneOf = (counts: 'first' | 'second' | 'both') => `r.methods && '{${methodsCountingAs(counts).join()}}'::text[]`
 
-/** Whether the session `refresh_token_records as r` has two factors, counted as by `factorsOf`. */
+/** Whether the session `refresh_token_records as r` has two factors, counted as by `countFactors`. */
 const hasTwoFactors = `coalesce(${hasOneOf('both')} or (${hasOneOf('first')} and ${hasOneOf('second')}), false)`
 
 /** Whether the user has agreed to everything that the application got last. */

@@ -1,4 +1,4 @@
-import { factorsOf, type LastStep, lastSteps } from '../../contract/factors.js'
+import { countFactors, type LastStep, lastSteps } from '../../contract/factors.js'
 import { type Refused, refuse } from '../../contract/outcome.js'
 import type { ProfileFieldChanges, ProfileFieldDefinition } from '../../contract/profile-fields.js'
 import type { Sql, Transaction } from '../../platform/database/database.js'
@@ -75,7 +75,7 @@ export const createLastSteps = ({ profileFields, fieldChanges, terms, nextSteps 
       steps[step].answer(sql, user, given),
     /** Whether no proof is missing. The last steps come after all proofs. */
     areDue: async (sql: Transaction, { id }: User, { methods, trustedDevice }: FirstProof) =>
-      trustedDevice !== undefined || factorsOf(methods) === 2 || !(await nextSteps.nextFor(sql, id)),
+      trustedDevice !== undefined || countFactors(methods) === 2 || !(await nextSteps.nextFor(sql, id)),
     /** The first open step after the one that is done. So fields that may be left empty are asked for once. */
     nextFor: async (sql: Sql, user: User, done?: LastStep): Promise<LastStep | undefined> => {
       const remaining = done === undefined ? lastSteps : lastSteps.slice(lastSteps.indexOf(done) + 1)

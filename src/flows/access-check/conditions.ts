@@ -1,4 +1,4 @@
-import { factorsOf } from '../../contract/factors.js'
+import { countFactors } from '../../contract/factors.js'
 import { readGroupList } from '../../contract/groups.js'
 import { refuse } from '../../contract/outcome.js'
 import type { AccessClaims } from '../../domain/tokens/tokens.js'
@@ -67,7 +67,7 @@ export const isMember = (groups: readonly string[], { groups: userGroups = [] }:
 const isProven = ({ auth_time, mfa_time, amr }: AccessClaims, { freshFor, factors }: Conditions, now: Date) => {
   const provenAt = (factors === 2 ? mfa_time : auth_time) ?? 0
   const isFresh = freshFor === noConditions.freshFor || now.getTime() - provenAt * 1000 <= freshFor
-  return isFresh && factorsOf(amr) >= factors
+  return isFresh && countFactors(amr) >= factors
 }
 
 /**

@@ -1,4 +1,4 @@
-import { factorsOf } from '../../contract/factors.js'
+import { countFactors } from '../../contract/factors.js'
 import type { AccessClaims } from '../../domain/tokens/tokens.js'
 
 /** The headers that tell an application who the user is, in the order of `identityOf`. */
@@ -32,7 +32,7 @@ export const identityOf = ({
   encodeURIComponent(name ?? ''),
   asciiOnly.test(email) ? email : '',
   sid,
-  String(factorsOf(amr)),
+  String(countFactors(amr)),
   String(auth_time),
   groups.join(','),
 ]

@@ -111,9 +111,9 @@ const registerInvitations = (server: Server, { adminGuard, invitations }: Invita
     const email = readEmail(request.body.email)
     if (isRefused(email)) return inviteRefusals.sendRefusal(reply, email)
     const client = { ...adminGuard.actingClient(request), ...(language && { language }) }
-    const invited = await invitations.invite(email, client, groups && [...new Set(groups)].sort())
-    if (isRefused(invited)) return inviteRefusals.sendRefusal(reply, refuse(invited.refused))
-    return reply.status(201).send(invitationBody(invited))
+    const invitation = await invitations.invite(email, client, groups && [...new Set(groups)].sort())
+    if (isRefused(invitation)) return inviteRefusals.sendRefusal(reply, refuse(invitation.refused))
+    return reply.status(201).send(invitationBody(invitation))
   })
 
   server.delete(path, adminGuard.changeByAdmin({ schema: schemas.uninvite }), async (request, reply) => {

@@ -25,6 +25,7 @@ const accessAfter = (before: Access, { everyone, groups }: AccessPatch): Access 
   return { access: 'groups', groups: [...new Set(groups ?? before.groups)].sort() }
 }
 
+/** Whether some users may lose their access. */
 const takesAway = (before: Access, after: Access) =>
   after.access === 'groups' &&
   (before.access === 'everyone' || before.groups.some((group) => !after.groups.includes(group)))

@@ -53,7 +53,7 @@ type ActivityParts = {
   undos: Pick<Undos, 'openOf'>
 }
 
-/** The part about what a user did lately: open undo links, sessions, applications, events, and why they cannot sign in. */
+/** The open undo links, sessions, applications and recent events of a user, and why they cannot sign in. */
 export const createActivity =
   ({ obstacles, sessionLookups, usedApplications, undos }: ActivityParts) =>
   async (user: User, role: AdminRole) => {

@@ -37,9 +37,9 @@ const limitHeaderNames: HeaderName[] = [
   'RateLimitReset',
 ]
 
-type Answer = { status: number; signsIn: boolean; codes: readonly RefusalCode[] }
+type AnswerFacts = { status: number; signsIn: boolean; codes: readonly RefusalCode[] }
 
-const headerNamesFor = (facts: RouteFacts, { status, signsIn, codes }: Answer): HeaderName[] => {
+const headerNamesFor = (facts: RouteFacts, { status, signsIn, codes }: AnswerFacts): HeaderName[] => {
   const hasRetryAfter = status === 429 || codes.some((code) => 'retryAfter' in refusals[code])
   return [
     ...(signsIn ? (['SessionCookies'] as const) : []),
@@ -51,7 +51,7 @@ const headerNamesFor = (facts: RouteFacts, { status, signsIn, codes }: Answer): 
 }
 
 /** References to the headers of an answer that follow from its route and its status. */
-export const headersFor = (facts: RouteFacts, answer: Answer) =>
+export const headersFor = (facts: RouteFacts, answer: AnswerFacts) =>
   Object.fromEntries(
     headerNamesFor(facts, answer).map((name) => [sharedHeaders[name][0], { $ref: `#/components/headers/${name}` }]),
   )

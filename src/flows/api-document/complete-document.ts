@@ -25,8 +25,8 @@ const RefusalCode = {
 }
 
 /**
- * The answer with the codes that any request can get. `codesIn` reads the codes from the description. Every refusal has the header, so
- * only this answer names it.
+ * The answer with the codes that any request can get. `codesIn` reads the codes from the description. Every refusal has
+ * X-Request-Id, so the document names this header here only.
  */
 const anyRequestAnswer: Answer = {
   description: anyRequestCodes.join(', '),

@@ -33,12 +33,12 @@ const schemeNames: Readonly<Record<string, string>> = {
   csrfToken: 'X-CSRF-Token',
 }
 
-const administrators: Record<AdminRole, string> = { admin: 'an administrator', support: 'an administrator or support' }
+const callersByRole: Record<AdminRole, string> = { admin: 'an administrator', support: 'an administrator or support' }
 
 /** The credentials in words. Only a session can be stale, so only for a session it is said that it must be fresh. */
 export const needsOf = ({ serviceScope, isSensitive, adminRole }: RouteFacts, security: Security) => {
   if (adminRole)
-    return [administrators[adminRole], ...security.flatMap(Object.keys).map((name) => schemeNames[name])].join(', ')
+    return [callersByRole[adminRole], ...security.flatMap(Object.keys).map((name) => schemeNames[name])].join(', ')
   const ways = security.map((schemes) => {
     const names = Object.keys(schemes).map((name) => schemeNames[name] ?? `a service key with \`${serviceScope}\``)
     return [...names, ...(isSensitive && 'accessToken' in schemes ? ['a fresh sign-in'] : [])].join(', ')

@@ -11,7 +11,7 @@ const pascalCase = (words: string) =>
     .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
     .join('')
 
-/** `InvalidCsrfTokenOrCrossSite` for refusals, otherwise the name of the body, with the cookies that come with it. */
+/** `InvalidCsrfTokenOrCrossSite` for refusals, otherwise the name of the body. Then the headers that come with it: `WithSetCookie`. */
 const nameOf = ({ description, headers = {}, content }: Answer) => {
   if (description === anyRequestCodes.join(', ')) return 'AnyRequest'
   const codes = codesIn(description)

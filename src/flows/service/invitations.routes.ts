@@ -68,13 +68,13 @@ export const serviceInvitationsRoutes = (server: Server, { guards, serviceCaller
     const mayGiveGroups = serviceCallers.hasScope(request, 'groups')
     if (groups?.length && !mayGiveGroups) return serviceCallers.sendMissingScope(reply, 'groups')
     const client = { ...serviceCallers.actingClient(request), ...(language && { language }) }
-    const invited = mayGiveGroups
+    const invitation = mayGiveGroups
       ? await invitations.invite(email, client, groups && [...new Set(groups)].sort())
       : await invitations.inviteWithoutGroups(email, client)
-    if (!isRefused(invited)) return reply.status(201).send(invitationBody(invited))
-    return invited.refused === 'invitation_has_groups'
+    if (!isRefused(invitation)) return reply.status(201).send(invitationBody(invitation))
+    return invitation.refused === 'invitation_has_groups'
       ? serviceCallers.sendMissingScope(reply, 'groups')
-      : inviteRefusals.sendRefusal(reply, refuse(invited.refused))
+      : inviteRefusals.sendRefusal(reply, refuse(invitation.refused))
   })
 
   server.delete(path, { schema: schemas.uninvite, onRequest }, async (request, reply) => {
