@@ -28,7 +28,7 @@ const warningsOfVariable = (name: string, names: readonly string[]) => {
 
 /**
  * A file such as `jwt_secret.txt` or `jwt_secret~` is never read. It is reported only if its setting has no value from elsewhere;
- * otherwise it is a backup copy.
+ * otherwise it is taken for a backup copy.
  */
 const warningsOfFile = (name: string, path: string, names: readonly string[], env: Environment) => {
   const settingName = name.replace(/\.[a-z]+$/i, '').replaceAll('-', '_')

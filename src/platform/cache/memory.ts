@@ -10,9 +10,10 @@ export type MemoryCache = Cache & {
   note(key: string, limit: Limit, reservation: Reservation): void
   /** A refund of an attempt that the shared store had counted. */
   noteRefund(key: string, windowId: string): void
-  /** Every counter whose window is open. */
+  /** The keys of the counters whose windows are open. */
   openKeys(): string[]
-  hasMissed(key: string): boolean
+  /** Whether this process has counted something under the key that the shared store does not know of. */
+  hasUnreported(key: string): boolean
   /** The counts that the shared store may have missed. From now on they count as reported. */
   takeMissed(key: string): MissedCounts | undefined
   /** Takes back `takeMissed`, if the counts could not be reported after all. */
@@ -23,7 +24,7 @@ export type MemoryCache = Cache & {
 type Counter = { used: number; unreported: number; maximum: number; ends: number; windowId: string }
 
 /**
- * Holds a bounded number of counters. When it is full, the counter that has been used least is dropped, and among equals the oldest.
+ * Holds a bounded number of counters. When it is full, the oldest of the least used counters is dropped.
  * An attacker who wants to clear a counter that is at its limit must first bring every other counter to its limit, each from another
  * network, which costs more attempts than the attacker gains. Refusing new keys instead would let a flood lock out all users; dropping
  * the oldest would let an attacker clear a counter with one request from each address.
@@ -54,7 +55,7 @@ const createCounterShelves = ({ clock, maximumKeys }: { clock: Clock; maximumKey
     makeRoom: (now: number) => {
       if (Math.abs(now - sweptAt) > 1 * minutes) sweep(now)
       if (size() < maximumKeys) return
-      const shelf = shelves.find(({ size }) => size > 0)
+      const shelf = shelves.find((each) => each.size > 0)
       const [oldest] = shelf?.keys() ?? []
       if (oldest !== undefined) shelf?.delete(oldest)
     },
@@ -90,7 +91,7 @@ const createSharedNotes = (clock: Clock, { find, put, makeRoom }: CounterShelves
       windowId: window.id,
     })
   },
-  hasMissed: (key: string) => (find(key)?.unreported ?? 0) > 0,
+  hasUnreported: (key: string) => (find(key)?.unreported ?? 0) > 0,
   takeMissed: (key: string): MissedCounts | undefined => {
     const counter = find(key)
     const resetsIn = (counter?.ends ?? 0) - clock.now().getTime()
@@ -134,10 +135,10 @@ export const createMemoryCache = ({ clock, maximumKeys }: { clock: Clock; maximu
     }
   }
 
-  const giveBack = (key: string, windowId: string, unreportedToo: 0 | 1) => {
+  const giveBack = (key: string, windowId: string, unreportedCount: 0 | 1) => {
     const counter = find(key)
     if (counter?.windowId !== windowId || counter.used === 0) return
-    put(key, { ...counter, used: counter.used - 1, unreported: Math.max(0, counter.unreported - unreportedToo) })
+    put(key, { ...counter, used: counter.used - 1, unreported: Math.max(0, counter.unreported - unreportedCount) })
   }
 
   return {

@@ -37,7 +37,7 @@ export const createResilientCache = ({ shared, local, log, probeEvery = 1 * seco
     reserve: async (key, limit) => {
       const reservation = await reachability.attempt(async () => {
         // This key may have been counted here after an outage, while the other keys were reported.
-        if (local.hasMissed(key)) await carry(key)
+        if (local.hasUnreported(key)) await carry(key)
         return shared.reserve(key, limit)
       })
       if (reservation === undefined) return local.reserve(key, limit)

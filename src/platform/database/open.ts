@@ -26,12 +26,12 @@ export const openDatabase = async (options: DatabaseOptions): Promise<Database> 
 
 /** Tries for some seconds to open a directory that another process uses, as long as `isWorthWaiting`. */
 const openInTurn = async (open: () => Promise<Database>, isWorthWaiting: (inUse: DataDirectoryInUse) => boolean) => {
-  const lastTry = performance.now() + longestWaitMs
+  const giveUpAt = performance.now() + longestWaitMs
   for (;;) {
     try {
       return await open()
     } catch (error) {
-      if (!(error instanceof DataDirectoryInUse) || !isWorthWaiting(error) || performance.now() > lastTry) throw error
+      if (!(error instanceof DataDirectoryInUse) || !isWorthWaiting(error) || performance.now() > giveUpAt) throw error
       await wait(pauseMs)
     }
   }

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { programVersion } from '../version.js'
 import { isGreeting, readLine, type Welcome, writeLine } from './command-greeting.js'
 import { startupGreeting, terminateMessage, transactionTooLong } from './pglite-pipe.js'
-import { createTurns, type TurnParts } from './pglite-turns.js'
+import { createRunTurn, type TurnParts } from './pglite-turns.js'
 import { readBatches } from './protocol-batches.js'
 
 type Dependencies = TurnParts & { settings: Readonly<Record<string, string | undefined>> }
@@ -61,7 +61,7 @@ const createIdleCommands = (longestMs: number) => {
  * over the socket of the directory's lock, and gets the one connection for a statement or a transaction at a time.
  */
 export const createPgliteServer = ({ settings, ...parts }: Dependencies) => {
-  const runTurn = createTurns(parts)
+  const runTurn = createRunTurn(parts)
   const commands = new Map<Socket, Promise<void>>()
   const idle = createIdleCommands(2 * parts.statementTimeoutMs)
   let isClosing = false

@@ -36,7 +36,7 @@ type SendAndRead = (answer: Buffer) => Promise<Buffer | undefined>
  * connection is free for others again. If the command ends inside its transaction or takes too long, the transaction is rolled back and
  * the result is undefined.
  */
-export const createTurns =
+export const createRunTurn =
   ({ pool, exchange, statementTimeoutMs }: TurnParts) =>
   (first: Buffer, sendAndRead: SendAndRead) =>
     pool.use(async (connection) => {

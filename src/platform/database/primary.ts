@@ -12,11 +12,11 @@ type Dependencies = Search & {
 
 /**
  * Opens connections to the primary. If the primary is not known, or was lost, one search asks all hosts. After a failed search there is
- * a pause, in which every caller is refused at once. It is twice as long after each failure.
+ * a pause, in which every caller is refused at once. The pause is twice as long after each failure.
  */
 export const createPrimary = (options: Dependencies): Open => {
   let primary: Host | undefined
-  let previous: Host | undefined
+  let lastFoundPrimary: Host | undefined
   let foundAt = 0
   let search: Promise<Connection> | undefined
   const pause = createSearchPause(options.log)
@@ -26,8 +26,8 @@ export const createPrimary = (options: Dependencies): Open => {
       .then(
         ({ host, connection }) => {
           // An old primary may still answer after another host was promoted. What is written to the old one is lost.
-          if (previous && previous !== host) retire(connection.openedAt)
-          previous = host
+          if (lastFoundPrimary && lastFoundPrimary !== host) retire(connection.openedAt)
+          lastFoundPrimary = host
           primary = host
           foundAt = performance.now()
           pause.reset()

@@ -1,8 +1,8 @@
 import { type Database, type Sql, StoreUnavailable } from './database.js'
 
 /** The SQLSTATE of a full disk, and of a limit for temporary files that an administrator has set. The limit says nothing about the disk. */
-const diskFull = '53100'
-const configuredLimit = '53400'
+const diskFullCode = '53100'
+const configuredLimitCode = '53400'
 
 const codeOf = (error: unknown) => {
   const failure = error instanceof StoreUnavailable ? error.cause : error
@@ -10,7 +10,7 @@ const codeOf = (error: unknown) => {
 }
 
 /**
- * Uses a quarter of a megabyte of the database's disk for a moment, by a sort that does not fit into its memory. It leaves nothing
+ * Uses a quarter of a megabyte of the database's disk for a moment, by a sort that does not fit into `work_mem`. It leaves nothing
  * behind. Other statements prove nothing: most of them, even writes, need no new page and succeed on a full disk.
  */
 const useSpace = async (sql: Sql) => {
@@ -26,7 +26,7 @@ export const proveSpace = async ({ transaction }: Pick<Database, 'transaction'>)
   try {
     await transaction(useSpace)
   } catch (error) {
-    if (codeOf(error) !== configuredLimit) throw error
+    if (codeOf(error) !== configuredLimitCode) throw error
   }
 }
 
@@ -43,7 +43,7 @@ export const createSpaceWatch = (database: Pick<Database, 'transaction'>) => {
   return {
     /** Called for every failure of a statement. */
     notice: (error: unknown) => {
-      if (codeOf(error) === diskFull) failure = { at: performance.now(), error }
+      if (codeOf(error) === diskFullCode) failure = { at: performance.now(), error }
     },
     prove: async () => {
       const now = performance.now()
