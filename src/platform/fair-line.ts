@@ -21,8 +21,7 @@ const compare = (one: readonly number[], other: readonly number[]) =>
 export const createFairLine = <Entry extends Place>() => {
   /** The waiting entries, in the order in which they came. */
   const entries = new Set<Entry>()
-  /** How many entries wait in each group and share. */
-  const sizes = new Map<string, number>()
+  const entryCounts = new Map<string, number>()
   /** For each waiting group and share, the number of its last turn, or of the turn in which it came. */
   const lastTurns = new Map<string, number>()
   let turn = 0
@@ -30,10 +29,10 @@ export const createFairLine = <Entry extends Place>() => {
   const remove = (entry: Entry) => {
     if (!entries.delete(entry)) return
     for (const level of levelsOf(entry)) {
-      const remaining = (sizes.get(level) ?? 0) - 1
-      sizes.set(level, remaining)
+      const remaining = (entryCounts.get(level) ?? 0) - 1
+      entryCounts.set(level, remaining)
       if (remaining > 0) continue
-      sizes.delete(level)
+      entryCounts.delete(level)
       lastTurns.delete(level)
     }
   }
@@ -45,7 +44,7 @@ export const createFairLine = <Entry extends Place>() => {
     add: (entry: Entry) => {
       entries.add(entry)
       for (const level of levelsOf(entry)) {
-        sizes.set(level, (sizes.get(level) ?? 0) + 1)
+        entryCounts.set(level, (entryCounts.get(level) ?? 0) + 1)
         if (!lastTurns.has(level)) lastTurns.set(level, turn)
       }
     },
@@ -70,7 +69,7 @@ export const createFairLine = <Entry extends Place>() => {
     entryLeavingFor: (newcomer: Place) => {
       const newcomerLevels = levelsOf(newcomer)
       const weightOf = (place: Place) => [
-        ...levelsOf(place).map((level) => (sizes.get(level) ?? 0) + (newcomerLevels.includes(level) ? 1 : 0)),
+        ...levelsOf(place).map((level) => (entryCounts.get(level) ?? 0) + (newcomerLevels.includes(level) ? 1 : 0)),
         place.rank,
       ]
       let leaving: Entry | undefined

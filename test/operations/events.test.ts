@@ -1,7 +1,11 @@
+import { PassThrough } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { runCommand } from '../../src/commands/commands.js'
 import { openNouns } from '../../src/commands/open-nouns.js'
+import { testPostgres, testServerUrl } from '../support/databases.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { latchkey } from '../support/terminal.js'
+import { until } from '../support/until.js'
 
 const secret = 'b7'.repeat(10) + Array.from({ length: 60 }, (_, at) => ((at * 7) % 36).toString(36)).join('')
 /** A person in a hurry typed the password into the first field. */
@@ -219,4 +223,58 @@ it('gives a command time for a large table, and lets it wait for a lock no longe
   const [timeouts] = await nouns.database.query(shown)
   await nouns.close()
   expect(timeouts).toEqual({ statement: '10min', lock: '5s' })
+})
+
+describe('events --follow', () => {
+  const follow = (...args: string[]) => {
+    const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
+    const said = { out: '', err: '' }
+    stdout.on('data', (chunk: Buffer) => {
+      said.out += chunk.toString()
+    })
+    stderr.on('data', (chunk: Buffer) => {
+      said.err += chunk.toString()
+    })
+    const others = process.listeners('SIGINT')
+    const ended = runCommand(['events', '--follow', ...args], {
+      stdin,
+      stdout,
+      stderr,
+      environment: {},
+      settings: async () => ({}),
+      openNouns: (role) => openNouns(service.config, role),
+    })
+    const pressCtrlC = () => {
+      for (const listener of process.listeners('SIGINT')) if (!others.includes(listener)) listener('SIGINT')
+    }
+    return { said, ended, stdout, pressCtrlC, listens: () => process.listenerCount('SIGINT') > others.length }
+  }
+
+  it('shows new events, waits for a database that is away, and ends on Ctrl-C', async () => {
+    const { said, ended, pressCtrlC } = follow('--kind', 'sign_in_failed', '--since', '0s')
+    await login('nobody-1', goodPassword, '192.0.2.90')
+    await until('the event is shown', () => said.out.includes('192.0.2.90'))
+    expect(said.out).toMatch(/^TIME +KIND +REASON +USER +ADDRESS +REQUEST\n/)
+
+    const admin = testPostgres(testServerUrl())
+    const name = new URL(service.config.databaseUrl ?? '').pathname.slice(1)
+    await admin.query(`alter database "${name}" with allow_connections false`)
+    await admin.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [name])
+    await until('the command waits', () => said.err !== '')
+    expect(said.err).toBe('The database cannot be reached. Waiting for it; no event is lost.\n')
+    await admin.query(`alter database "${name}" with allow_connections true`)
+    await admin.close()
+    await until('the service is back', async () => (await login('nobody-2', goodPassword, '192.0.2.91')).status === 401)
+    await until('the next event is shown', () => said.out.includes('192.0.2.91'))
+    expect(said.out.match(/192\.0\.2\.90/g)).toHaveLength(1)
+    pressCtrlC()
+    expect(await ended).toBe(130)
+  })
+
+  it('ends when its output is closed, and takes no end', async () => {
+    const closed = follow('--json', '--since', '1h')
+    closed.stdout.destroy(Object.assign(new Error('closed'), { code: 'EPIPE' }))
+    expect(await closed.ended).toBe(0)
+    expect((await command('events', '--follow', '--until', '1h')).code).toBe(2)
+  })
 })

@@ -27,7 +27,8 @@ const readRecord = (text: string): RecordResult => {
 
 /**
  * Reads CSV that is given in pieces of any size. The parser sees one record at a time, so a record that breaks the rules
- * or is too long is reported with its line, and reading goes on at the next line. Empty lines are skipped.
+ * or is too long is reported with its line, and reading goes on at the next line. Empty lines are skipped. While quotes are open, a line
+ * without a quote is not parsed: it cannot close them.
  */
 export const createCsvReader = ({ maximumLength = 1_000_000 } = {}) => {
   let text = ''
@@ -51,7 +52,6 @@ export const createCsvReader = ({ maximumLength = 1_000_000 } = {}) => {
   const readSoFar = (): RecordResult => {
     // The text of a record that is too long is not kept. Only its quotes are counted, to find its end.
     if (isTooLong()) return { fault: quotes % 2 === 1 ? neverClosed : tooLong(maximumLength) }
-    // A line without a quote cannot close the quotes, so the record is not parsed again.
     return isQuoteOpen && !lineHasQuote ? { fault: neverClosed } : readRecord(text)
   }
 
