@@ -72,10 +72,7 @@ type Dependencies = {
 
 export const accessCheckRoutes = (server: Server, dependencies: Dependencies) => {
   const { callers, cookies, tokens, renewal, clock } = dependencies
-  const checkConfig = {
-    quiet: true,
-    unlimited: 'An application sends one with each of its own requests, and the answer needs no store',
-  }
+  const checkConfig = { quiet: true, unlimited: 'Sent with each request of an application, and needs no store' }
 
   server.get(
     '/api/auth/me',
