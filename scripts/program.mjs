@@ -4,12 +4,12 @@ import { build } from 'esbuild'
 import { external } from './external-packages.mjs'
 import { filesBelow } from './publish.mjs'
 
-/** @typedef {{ home: string, dist: string }} Place */
+/** @typedef {{ home: string, dist: string }} Folders */
 
 /** The program, and the module by which `@latchkey/testing` starts it. */
 const entries = ['src/main.ts', 'src/testing.ts']
 
-/** @type {(place: Place) => import('esbuild').BuildOptions & { write: false }} */
+/** @type {(folders: Folders) => import('esbuild').BuildOptions & { write: false }} */
 const sharedOptions = ({ home, dist }) => ({
   absWorkingDir: home,
   outbase: 'src',
@@ -24,12 +24,12 @@ const sharedOptions = ({ home, dist }) => ({
 /**
  * Bundles the program and the files of its threads. A module that is imported with `import()` becomes a file of its own in parts/,
  * which is read when it is needed.
- * @param {Place} place
+ * @param {Folders} folders
  */
-export const bundleProgram = async (place) => {
-  const sources = await sourceFiles(place)
+export const bundleProgram = async (folders) => {
+  const sources = await sourceFiles(folders)
   const { outputFiles } = await build({
-    ...sharedOptions(place),
+    ...sharedOptions(folders),
     entryPoints: sources.filter((path) => entries.includes(path) || path.endsWith('.worker.ts')),
     chunkNames: 'parts/[name]-[hash]',
     bundle: true,
@@ -50,18 +50,18 @@ export const bundleProgram = async (place) => {
 /**
  * Compiles each source file by itself into modules/, for tools and tests that need one of them in a process of their own. These files
  * are no part of the program, and are not shipped.
- * @param {Place} place
+ * @param {Folders} folders
  */
-export const compileModules = async (place) => {
+export const compileModules = async (folders) => {
   const { outputFiles } = await build({
-    ...sharedOptions(place),
-    entryPoints: await sourceFiles(place),
-    outdir: `${place.dist}/modules`,
+    ...sharedOptions(folders),
+    entryPoints: await sourceFiles(folders),
+    outdir: `${folders.dist}/modules`,
   })
   return outputFiles
 }
 
-/** @param {Place} place */
+/** @param {Folders} folders */
 const sourceFiles = async ({ home }) => (await filesBelow(`${home}/src`)).filter(isModule).map((path) => `src/${path}`)
 
 /** @type {(path: string) => boolean} */

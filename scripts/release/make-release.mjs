@@ -42,7 +42,10 @@ const lastCommit = async (home) => {
   return { commit, committedAt: new Date(Number(seconds) * 1000) }
 }
 
-/** Unpacks the files of the commit, and installs and builds them. @type {(home: string, work: string, commit: string) => Promise<void>} */
+/**
+ * Unpacks the files of the commit and installs them. `npm ci` also builds, because it runs the script `prepare`.
+ * @type {(home: string, work: string, commit: string) => Promise<void>}
+ */
 const buildCommit = async (home, work, commit) => {
   const archive = join(work, 'commit.tar')
   await run('git', ['archive', '--output', archive, commit], { cwd: home })
@@ -80,9 +83,9 @@ const packPackages = async (release) => {
 const writeGuides = async ({ work, version }) => {
   const [{ files }] = JSON.parse(await run('npm', ['pack', '--dry-run', '--ignore-scripts', '--json'], { cwd: work }))
   const paths = files.map((/** @type {{ path: string }} */ { path }) => path)
-  const packed = new Set(paths.flatMap((/** @type {string} */ path) => [path, ...foldersOf(path)]))
+  const packedPaths = new Set(paths.flatMap((/** @type {string} */ path) => [path, ...foldersOf(path)]))
   for (const path of paths.filter((/** @type {string} */ each) => /^[^/]*$|^docs\//.test(each) && each.endsWith('.md')))
-    await writeFile(join(work, path), withPackedLinks(await readFile(join(work, path), 'utf8'), path, packed))
+    await writeFile(join(work, path), withPackedLinks(await readFile(join(work, path), 'utf8'), path, packedPaths))
   await writeFile(join(work, 'README.md'), packedReadme(version))
 }
 
@@ -118,7 +121,7 @@ const packProgram = async (release) => {
 }
 
 /** The development dependencies whose code or data is in the program. @type {(work: string, names: string[]) => Promise<string[]>} */
-const bundledNames = async (work, names) => {
+const findBundledNames = async (work, names) => {
   const texts = await Promise.all(
     ['src', 'web'].map(async (folder) => {
       const files = (await filesBelow(join(work, folder))).filter((path) => !/\.test\.tsx?$/.test(path))
@@ -136,9 +139,9 @@ const writeSbom = async ({ work, folder, version, committedAt }, { description, 
   await writeJson(join(sbomFolder, 'package.json'), production.description)
   await writeJson(join(sbomFolder, 'package-lock.json'), production.lockfile)
   const text = await run('npm', ['sbom', '--sbom-format=cyclonedx', '--package-lock-only'], { cwd: sbomFolder })
-  const names = await bundledNames(work, Object.keys(description.devDependencies))
+  const bundledNames = await findBundledNames(work, Object.keys(description.devDependencies))
   const { packages } = lockfile
-  const sbom = finishedSbom(JSON.parse(text), { name: 'latchkey', committedAt, bundledNames: names, packages })
+  const sbom = finishedSbom(JSON.parse(text), { name: 'latchkey', committedAt, bundledNames, packages })
   await writeJson(join(folder, `latchkey-${version}.cdx.json`), sbom)
 }
 

@@ -77,7 +77,7 @@ const createUserCalls = ({ send, find }: Requests) => {
       userIn(send<ServiceUserState>('POST', path(id, 'disable'), { body })),
     enable: (id: string, body: ServiceAction = {}) =>
       userIn(send<ServiceUserState>('POST', path(id, 'enable'), { body })),
-    /** Answers with the fields that `body` names. */
+    /** Returns the `id` and the fields that `body` names. */
     changeFields: (id: string, body: ServiceFieldsPatch) =>
       userIn(send<ServiceUserFields>('PATCH', path(id, 'fields'), { body })),
     /** `groups` */
@@ -88,7 +88,7 @@ const createUserCalls = ({ send, find }: Requests) => {
   }
 }
 
-/** One function for each request, which throws a `ServiceError` if it is refused. The comments name the scope that the key needs. */
+/** One function for each request. A refusal is thrown as a `ServiceError`. A comment names the scope that the calls below it need. */
 export const createServiceClient = (options: ServiceClientOptions) => {
   const requests = createRequests(options)
   const { send } = requests

@@ -185,9 +185,9 @@ export const startLatchkey = async (options: TestOptions = {}) => {
       userCount += 1
       const username = newUser.username ?? `person-${userCount}`
       const { email = `${username}@example.com`, password = usualPassword, twoStep = false, ...rest } = newUser
-      const credentials = { username, email, password }
-      const { id } = await service.addUser({ ...rest, ...credentials })
-      return { id, ...credentials, totpSecret: twoStep ? await addApp({ username, password }) : undefined }
+      const account = { username, email, password }
+      const { id } = await service.addUser({ ...rest, ...account })
+      return { id, ...account, totpSecret: twoStep ? await addApp({ username, password }) : undefined }
     },
     signIn,
     /** All mails, newest first. */

@@ -35,8 +35,8 @@ const firstOf = (signals: readonly AbortSignal[]) => {
 }
 
 /**
- * A request with a limit for its time and for the size of its answer. A redirect is not followed: it would carry cookies or a
- * service key to another address.
+ * A request with a limit for its time and for the size of its answer. With a body it is a POST. A redirect is not followed: it would
+ * carry cookies or a service key to another address.
  */
 export const createBoundedFetch =
   (fetch: Fetch, { milliseconds, maxBytes }: Limits) =>
