@@ -12,7 +12,7 @@ export type FieldProps = {
   autoComplete: AutoFill
   required?: boolean
   hint?: string
-  /** The sentence for a value that the browser finds invalid. Only an email address has one without this. */
+  /** The sentence for a value that the browser finds invalid. A field for an email address has one without this. */
   fault?: string | undefined
   /**
    * `selected`: the value is selected, so that typing replaces it. `chosen`: the field takes the focus on a touch screen, too, because the
@@ -35,7 +35,7 @@ export const Field = (props: FieldProps) => {
   const id = useId()
   const input = useRef<HTMLInputElement>(null)
   const { problems, submissionCount, onEdit } = useContext(FormContext)
-  const [isPasswordShown, setShown] = useState(false)
+  const { isPasswordShown, setPasswordShown } = usePasswordShown(submissionCount)
   const caps = useCapsLock(type === 'password')
   // Preact's types have no input whose type changes.
   const inputType = (isPasswordShown ? 'text' : type) as 'text'
@@ -43,10 +43,6 @@ export const Field = (props: FieldProps) => {
   // An error takes the place of the hint, which says the same in other words.
   const shownHint = errors.length === 0 ? hint : undefined
 
-  // A password manager saves the value of a password field, so a shown password is hidden again on submit.
-  useEffect(() => {
-    if (submissionCount > 0) setShown(false)
-  }, [submissionCount])
   useFirstFocus(input, focused)
 
   return (
@@ -82,7 +78,11 @@ export const Field = (props: FieldProps) => {
           onBlur={caps.onBlur}
         />
         {type === 'password' && (
-          <ShowPassword shown={isPasswordShown} field={{ id, label }} onPress={() => setShown(!isPasswordShown)} />
+          <ShowPassword
+            shown={isPasswordShown}
+            field={{ id, label }}
+            onPress={() => setPasswordShown(!isPasswordShown)}
+          />
         )}
       </div>
       <FieldMessages id={id} name={name} label={label} errors={errors} hint={shownHint} />
@@ -90,6 +90,15 @@ export const Field = (props: FieldProps) => {
       {props.below !== undefined && <div id={`${id}-below`}>{props.below}</div>}
     </div>
   )
+}
+
+/** A password manager saves the value of a password field, so a shown password is hidden again on submit. */
+const usePasswordShown = (submissionCount: number) => {
+  const [isPasswordShown, setPasswordShown] = useState(false)
+  useEffect(() => {
+    if (submissionCount > 0) setPasswordShown(false)
+  }, [submissionCount])
+  return { isPasswordShown, setPasswordShown }
 }
 
 /** The parts that a screen reader reads with the field. */
