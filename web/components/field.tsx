@@ -35,7 +35,7 @@ export const Field = (props: FieldProps) => {
   const id = useId()
   const input = useRef<HTMLInputElement>(null)
   const { problems, submissionCount, onEdit } = useContext(FormContext)
-  const { isPasswordShown, setPasswordShown } = usePasswordShown(submissionCount)
+  const { isPasswordShown, setShown } = usePasswordShown(submissionCount)
   const caps = useCapsLock(type === 'password')
   // Preact's types have no input whose type changes.
   const inputType = (isPasswordShown ? 'text' : type) as 'text'
@@ -78,11 +78,7 @@ export const Field = (props: FieldProps) => {
           onBlur={caps.onBlur}
         />
         {type === 'password' && (
-          <ShowPassword
-            shown={isPasswordShown}
-            field={{ id, label }}
-            onPress={() => setPasswordShown(!isPasswordShown)}
-          />
+          <ShowPassword shown={isPasswordShown} field={{ id, label }} onPress={() => setShown(!isPasswordShown)} />
         )}
       </div>
       <FieldMessages id={id} name={name} label={label} errors={errors} hint={shownHint} />
@@ -94,11 +90,11 @@ export const Field = (props: FieldProps) => {
 
 /** A password manager saves the value of a password field, so a shown password is hidden again on submit. */
 const usePasswordShown = (submissionCount: number) => {
-  const [isPasswordShown, setPasswordShown] = useState(false)
+  const [isPasswordShown, setShown] = useState(false)
   useEffect(() => {
-    if (submissionCount > 0) setPasswordShown(false)
+    if (submissionCount > 0) setShown(false)
   }, [submissionCount])
-  return { isPasswordShown, setPasswordShown }
+  return { isPasswordShown, setShown }
 }
 
 /** The parts that a screen reader reads with the field. */
