@@ -25,7 +25,7 @@ const onlyGrows = ({ type }: Metric) => ['counter', 'histogram'].includes(String
 export const createSummedMetrics = () => {
   const newestAnswers = new Map<number, Metric[]>()
   const waiters = new Set<{ id: number; resolve: () => void }>()
-  let endedProcesses: Metric[] = []
+  let metricsOfEnded: Metric[] = []
 
   cluster.on('message', ({ id }, message: unknown) => {
     if (!isAnswer(message)) return
@@ -39,7 +39,7 @@ export const createSummedMetrics = () => {
     if (lastAnswer) void addToEnded(lastAnswer)
   })
   const addToEnded = async (lastAnswer: Metric[]) => {
-    endedProcesses = await AggregatorRegistry.aggregate([endedProcesses, lastAnswer]).getMetricsAsJSON()
+    metricsOfEnded = await AggregatorRegistry.aggregate([metricsOfEnded, lastAnswer]).getMetricsAsJSON()
   }
 
   const ask = async (id: number) => {
@@ -59,7 +59,7 @@ export const createSummedMetrics = () => {
     contentType: AggregatorRegistry.PROMETHEUS_CONTENT_TYPE,
     text: async () => {
       await Promise.all(Object.keys(cluster.workers ?? {}).map((id) => ask(Number(id))))
-      return AggregatorRegistry.aggregate([...newestAnswers.values(), endedProcesses]).metrics()
+      return AggregatorRegistry.aggregate([...newestAnswers.values(), metricsOfEnded]).metrics()
     },
   }
 }
