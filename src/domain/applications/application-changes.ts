@@ -62,10 +62,10 @@ const createAdd =
       if (fault) return fault
       if ((await store.insert(sql, rowFrom(application))).length === 0) return refuse('name_taken')
       const { kind, id } = application
-      const secret = kind === 'web' ? await parts.applicationSecrets.add(sql, id, fixed.secret) : undefined
-      if (isRefused(secret)) return secret
+      const newSecret = kind === 'web' ? await parts.applicationSecrets.add(sql, id, fixed.secret) : undefined
+      if (isRefused(newSecret)) return newSecret
       await parts.events.recordInside(sql, { kind: 'application_added', reason: newApplication.name }, client)
-      return { application, secret: secret?.secret }
+      return { application, secret: newSecret?.secret }
     })
 
 /** Runs `work` while the application's row is held. `summary` is for the event. It is empty if nothing has changed. */

@@ -69,10 +69,10 @@ const createPromises = ({ clock, events, administrators, tokens }: Dependencies)
 
     /** Gives the groups to a new user, except those that are no longer promised. */
     giveTo: async (sql: Transaction, userId: string, names: readonly string[], promisedAt: Date) => {
-      const existing = await stillPromised(sql, names, promisedAt)
-      if (existing.length === 0) return
-      await store.updateGroupsOfUser(sql, userId, existing)
-      const event = { kind: 'group_joined', userId, reason: existing.join(',') } as const
+      const promisedGroups = await stillPromised(sql, names, promisedAt)
+      if (promisedGroups.length === 0) return
+      await store.updateGroupsOfUser(sql, userId, promisedGroups)
+      const event = { kind: 'group_joined', userId, reason: promisedGroups.join(',') } as const
       await events.recordInside(sql, event, { ip: '', userAgent: 'invitation' })
     },
   }

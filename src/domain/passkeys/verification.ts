@@ -6,7 +6,7 @@ export type RelyingParty = { id: string; origin: string; name: string }
 /** The COSE numbers of EdDSA, ES256 and RS256. */
 export const algorithms = [-8, -7, -257]
 
-/** The client data that the browser has signed. Undefined if it cannot be read, or if another site shows the page in a frame. */
+/** The challenge in the browser's answer. Undefined if the answer cannot be read, or if another site shows the page in a frame. */
 export const clientDataOf = ({ response }: PasskeyCredential) => {
   try {
     const data: unknown = JSON.parse(Buffer.from(response.clientDataJSON, 'base64url').toString('utf8'))
@@ -76,7 +76,7 @@ export const verifyRegistration = (credential: PasskeyCredential, challenge: str
 
 type StoredCredential = { credentialId: string; publicKey: Uint8Array; counter: number }
 
-/** The counter after this use. Undefined if the answer to this challenge is wrong. */
+/** The counter after this use, and whether the passkey is synced. Undefined if the answer to this challenge is wrong. */
 export const verifyAssertion = (
   credential: PasskeyCredential,
   challenge: string,

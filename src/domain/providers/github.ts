@@ -25,7 +25,7 @@ export const createGitHub = (
   const webUrl = new URL(url)
   const redirectUri = new URL(settings.redirectUri)
 
-  const configuration = (fetch: Fetch) => {
+  const configure = (fetch: Fetch) => {
     const metadata = {
       issuer: `${url}/login/oauth`,
       authorization_endpoint: `${url}/login/oauth/authorize`,
@@ -41,7 +41,7 @@ export const createGitHub = (
 
   const begin: Provider['begin'] = async ({ state, verifier }) => {
     try {
-      return oidc.buildAuthorizationUrl(configuration(outbound.withDeadline()), {
+      return oidc.buildAuthorizationUrl(configure(outbound.withDeadline()), {
         redirect_uri: redirectUri.href,
         scope: 'user:email',
         state,
@@ -57,7 +57,7 @@ export const createGitHub = (
     try {
       const fetch = outbound.withDeadline()
       // Errors of the token endpoint come with status 200. The library refuses them, because they have no access token.
-      const tokens = await oidc.authorizationCodeGrant(configuration(fetch), callback, {
+      const tokens = await oidc.authorizationCodeGrant(configure(fetch), callback, {
         expectedState: state,
         pkceCodeVerifier: verifier,
       })

@@ -47,7 +47,7 @@ const provenAtFrom = ({ auth_time: authTime }: Claims, now: Date) => {
 }
 
 /** What the library needs to know: what the provider has published, our client there, and how requests are sent. */
-const createConfiguration = (settings: OpenIdConnectSettings, clock: Clock) => {
+const createConfigure = (settings: OpenIdConnectSettings, clock: Clock) => {
   const issuer = new URL(settings.issuer)
   const allowLoopbackHttp = !settings.production && issuer.protocol === 'http:' && isLoopback(issuer.hostname)
   const discover = createDiscovery({ ...settings, allowLoopbackHttp }, { clock })
@@ -79,12 +79,12 @@ export const createOpenIdConnect = (
   settings: OpenIdConnectSettings,
   { outbound, clock }: { outbound: Outbound; clock: Clock },
 ): Provider => {
-  const configuration = createConfiguration(settings, clock)
+  const configure = createConfigure(settings, clock)
   const redirectUri = new URL(settings.redirectUri)
 
   const begin: Provider['begin'] = async ({ state, verifier, nonce }) => {
     try {
-      return oidc.buildAuthorizationUrl(await configuration(outbound.withDeadline()), {
+      return oidc.buildAuthorizationUrl(await configure(outbound.withDeadline()), {
         redirect_uri: redirectUri.href,
         scope: 'openid profile email',
         state,
@@ -100,7 +100,7 @@ export const createOpenIdConnect = (
 
   const finish: Provider['finish'] = async (callback, { state, verifier, nonce }) => {
     try {
-      const config = await configuration(outbound.withDeadline())
+      const config = await configure(outbound.withDeadline())
       const tokens = await oidc.authorizationCodeGrant(config, callback, {
         expectedState: state,
         expectedNonce: nonce,

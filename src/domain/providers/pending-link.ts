@@ -28,8 +28,9 @@ const SealedLink = Type.Object({
 })
 
 /**
- * The callback of the provider links nothing, because it comes without the session: an attacker who planted the attempt could link an
- * account. It seals the proven identity into a cookie, which the account page sends back with the session.
+ * The callback of the provider links nothing, because it comes without the session: an attacker could plant an attempt in the browser, and
+ * so link their own identity to the user's account. The callback seals the proven identity into a cookie, which the account page sends back
+ * with the session.
  */
 export const createPendingLinks = ({ seal, clock }: { seal: Seal; clock: Clock }) => {
   const sealedLinks = createSealedJson(seal, SealedLink)

@@ -8,7 +8,7 @@ export type SealedColumn = {
   what: string
   /** The advice if the values can never be opened again. */
   wayOut?: string
-  /** True if the service can start without a value that cannot be opened. Only what the value is for does not work. */
+  /** True if the service can start although a value cannot be opened. Then only the part that needs the value does not work. */
   canDoWithout?: true
 }
 
@@ -70,7 +70,7 @@ export const pendingTotpColumn: SealedColumn = {
   canDoWithout: true,
 }
 
-/** Every sealed column. At its start the service re-seals their values, and `latchkey doctor` counts them. */
+/** Every sealed column. When the service starts, it seals their values again if the key has changed. `latchkey doctor` counts them. */
 export const sealedColumns: readonly SealedColumn[] = [
   signingKeyColumn,
   applicationKeyColumn,

@@ -51,7 +51,7 @@ const createWaitableList = (clock: Clock) => {
 
 /** Adds all entries at the first reading, and later only new ones. */
 const createReader = (database: Database, add: (ended: EndedSession) => void) => {
-  let last: Reading | undefined
+  let lastReading: Reading | undefined
 
   /** Reads all pages from a cursor on. Entries that commit meanwhile are not in the first snapshot, so the next reading finds them. */
   const readFrom = async (from: SnapshotCursor): Promise<Reading> => {
@@ -60,9 +60,9 @@ const createReader = (database: Database, add: (ended: EndedSession) => void) =>
       const page = await store.selectNewEntries(database, next, pageSize)
       for (const [sid, minGeneration] of page.entries) add({ sid, minGeneration })
       first ??= page
-      const previous = last ?? first
+      const previous = lastReading ?? first
       if (!isContinuation(previous, page)) {
-        last = undefined
+        lastReading = undefined
         return readFrom(firstCursor)
       }
       if (!page.last || page.entries.length < pageSize) return first
@@ -72,11 +72,11 @@ const createReader = (database: Database, add: (ended: EndedSession) => void) =>
 
   return async () => {
     try {
-      const { server, snapshot } = await readFrom(last ? cursorAfter(last.snapshot) : firstCursor)
-      last = { server, snapshot }
+      const { server, snapshot } = await readFrom(lastReading ? cursorAfter(lastReading.snapshot) : firstCursor)
+      lastReading = { server, snapshot }
     } catch (error) {
       // All entries are read again: the server may have recovered from a crash, and use its last numbers a second time.
-      last = undefined
+      lastReading = undefined
       throw error
     }
   }

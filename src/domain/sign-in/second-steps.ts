@@ -20,8 +20,8 @@ import { proofBeforeEnrolment, waysToSignIn } from './ways-to-sign-in.js'
 type SecondProof = { token: string; code: string; trustDevice: boolean }
 
 /** Both proofs of a sign-in that waited. */
-const bothProofs = ({ by }: Challenge, second: AmrMethod): FirstProof => ({
-  methods: [waysToSignIn[by.way].method, second],
+const bothProofs = ({ by }: Challenge, secondMethod: AmrMethod): FirstProof => ({
+  methods: [waysToSignIn[by.way].method, secondMethod],
   provider: by.provider,
 })
 
@@ -63,28 +63,28 @@ export const createByCode = (deps: CodeDependencies) => {
     const { client } = visit
     const user = visit.knownDevices?.length ? await users.findById(userId) : undefined
     const device = user && knownDevices.find(user, visit.knownDevices ?? [])
-    return factors.prove({ userId, code, client, device }, async (sql, owner, accept, second) => {
+    return factors.prove({ userId, code, client, device }, async (sql, owner, accept, method) => {
       if (!(await challenges.lock(sql, token))) return refuse('challenge_over')
       if (!(await accept())) return refuse('wrong_second_factor')
-      const signIn = { by: challenge.by, proof: bothProofs(challenge, second), token }
+      const signIn = { by: challenge.by, proof: bothProofs(challenge, method), token }
       const outcome = await newSessions.beginWithLink(sql, owner, signIn, link, visit)
       if (!outcome) return refuse('challenge_over')
-      return { outcome, trustedDevices: trustDevice && second === 'otp' ? await trust(sql, owner, visit) : undefined }
+      return { outcome, trustedDevices: trustDevice && method === 'otp' ? await trust(sql, owner, visit) : undefined }
     })
   }
 
-  return async (second: SecondProof, visit: Visit) => {
-    const challenge = await challenges.reserveTry(second.token)
+  return async (secondProof: SecondProof, visit: Visit) => {
+    const challenge = await challenges.reserveTry(secondProof.token)
     if (!challenge) return refuse('challenge_over')
     if (challenge.kind !== 'second_factor') {
-      await challenges.giveBackTry(second.token)
+      await challenges.giveBackTry(secondProof.token)
       if (challenge.kind !== 'enrolment') return refuse('other_step')
       return refuse(needsMailedCode(challenge) ? 'mailed_code_required' : 'no_totp_begun')
     }
-    const finished = await finish(challenge, second, visit)
+    const finished = await finish(challenge, secondProof, visit)
     if (isRefused(finished)) {
       // There were too many wrong codes before, so this code was not compared.
-      if (finished.refused === 'too_many_codes') await challenges.giveBackTry(second.token)
+      if (finished.refused === 'too_many_codes') await challenges.giveBackTry(secondProof.token)
       return finished
     }
     await newSessions.record(finished.outcome, challenge.by, visit)

@@ -28,7 +28,7 @@ type Dependencies = { database: Database; clock: Clock; sealedValues: Pick<Seale
 
 /** Reads and opens the keys of the database. */
 export const createReadKeys = ({ database, clock, sealedValues }: Dependencies) => {
-  const sealed = sealedValues.of(signingKeyColumn)
+  const privateKeySealing = sealedValues.of(signingKeyColumn)
   /**
    * The keys that were opened before. The id belongs to the key, so a sealed text need not be opened again. An instance whose SEALING_KEY
    * is outdated goes on with these keys.
@@ -38,7 +38,7 @@ export const createReadKeys = ({ database, clock, sealedValues }: Dependencies) 
   const openKey = ({ id, private_key: text }: store.KeyRow) => {
     const knownPair = openedPairs.get(id)
     if (knownPair) return knownPair
-    const privateKey = sealed.open(id, text)
+    const privateKey = privateKeySealing.open(id, text)
     return privateKey === undefined ? undefined : readKeyPair(privateKey)
   }
 

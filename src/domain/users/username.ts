@@ -63,7 +63,7 @@ export const readUsername = (text: string) => readBy(usernameRefusal, text)
 /** Reads a name that a user chooses, with stricter rules. */
 export const readChosenUsername = (text: string) => readBy(chosenUsernameRefusal, text)
 
-/** Makes a username that could be chosen from the name at a provider or the first part of an email, with room for a suffix. */
+/** Makes a username from the name at a provider or the first part of an email. It could be chosen, and has room for a suffix. */
 export const usernameFrom = (text: string): Username => {
   const chosen = readChosenUsername(usableInUsername(text, longestUsername - 8))
   return isRefused(chosen) ? { username: 'user', key: 'user' } : chosen
