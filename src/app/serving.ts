@@ -15,7 +15,7 @@ const closeTimeout = 5 * seconds
 
 /**
  * The longest time that a shutdown takes: `/health/ready` answers 503 for `drainDelay`, idle connections stay open for another
- * `drainDelay`, requests finish, the database closes. A supervisor must wait longer before it kills the process. A test checks that
+ * `drainDelay`, requests finish, the platform closes. A supervisor must wait longer before it kills the process. A test checks that
  * the files in `deploy` do.
  */
 export const shutdownBudget = (drainDelay: number) => 2 * drainDelay + drainTimeout + closeTimeout
@@ -105,7 +105,7 @@ export const serveApp = async (
   return { prepared }
 }
 
-/** First `/health/ready` answers 503, then the port closes, requests under way finish, and at last the database closes. */
+/** First `/health/ready` answers 503, then the port closes, requests under way finish, and at last the platform closes. */
 export const closeApp = async ({ config, server, drainState, drain, background, platform, status }: OpenedApp) => {
   drainState.isDraining = true
   status.closing.abort()

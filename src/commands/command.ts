@@ -33,7 +33,7 @@ export type CommandNouns = Omit<Nouns, 'passwords'> &
     passwords: CommandPasswords
     /** The stored data of a user, as the user could download it. */
     accountData: ReturnType<typeof createAccountData>
-    /** The URLs of our pages, for links. */
+    /** Makes the URL of one of our pages, for links. */
     pageAddress: PageAddress
     close(): Promise<void>
   }

@@ -16,7 +16,8 @@ const compare = (one: readonly number[], other: readonly number[]) =>
 
 /**
  * A waiting line. The next entry is one of the lowest rank that waits; among these, of the group whose last turn was longest ago; and in
- * this group, of the share whose last turn was longest ago. So a share with a hundred entries, or a group with a hundred shares, delays another by one turn.
+ * this group, of the share whose last turn was longest ago. So a share with a hundred entries, or a group with a hundred shares, delays
+ * another by one turn.
  */
 export const createFairLine = <Entry extends Place>() => {
   /** The waiting entries, in the order in which they came. */

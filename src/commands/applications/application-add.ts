@@ -10,7 +10,7 @@ export const optionsHelp = `  --redirect URL       to which users come back afte
                        byte, without wildcards. https only; outside production also http to this machine
   --everyone           every user may use the application
   --group GROUP        only members of this group, or of one of several (--group a --group b)
-  --home URL           where users start again if a sign-in has expired; without it, the origin of the first --redirect
+  --home URL           to which pages lead users back, also after an expired sign-in; else the origin of the first --redirect
   --after-logout URL   to which the application may lead back when it signs a user out here. Several are possible
   --backchannel-logout URL
                        gets a logout notice for every session that ends, however it ends

@@ -19,8 +19,8 @@ const help = `latchkey doctor [--json]
 
 Checks the settings and everything they refer to: the database with its roles, schema and durability, Redis, clocks, the
 proxy, mail, the providers, the data directory, threads and secrets. Prints one line for each: ok, warning or error.
-It changes nothing; only a key is written to Redis, which expires after a second. It prints no secret. The exit code is 1 if
-there was an error, and 0 otherwise.
+It changes nothing but one key in Redis, which expires after a second, and prints no secret. The exit code is 1 if there was an
+error, and 0 otherwise.
 
   --json    one JSON object on each line: {"level": …, "name": …, "says": …}`
 

@@ -4,7 +4,7 @@ export const csvLine = (fields: readonly string[]) => `${fields.map(csvField).jo
 
 /**
  * A spreadsheet may run a cell that begins with one of these characters as a formula. An apostrophe in front makes the cell a text. A
- * cell that begins with apostrophes and such a character gets one more apostrophe, so that the import removes one from each of them.
+ * cell that begins with apostrophes and such a character gets one more apostrophe: so the import can remove one from every guarded cell.
  */
 const formula = /^'*[=+\-@\t\r]/
 const guarded = /^'+[=+\-@\t\r]/

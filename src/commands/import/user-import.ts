@@ -247,8 +247,8 @@ Hashes:
   base64, with a salt                         Firebase, with --firebase-config
 
 Hashes other than bcrypt are replaced by bcrypt at the first sign-in. A hash may need at most 128 MiB of memory, and its
-memory times its passes may be at most 512 MiB. With a hash of another kind, the user is added without a password, and with a
-warning.
+memory times its passes may be at most 512 MiB. With a hash of another kind, the user is added without a password, and a
+warning says so.
 
 Other fields are ignored, and named at the end. A row that breaks a rule is reported on standard error with its line number and
 skipped; the other rows are imported. A user whose email already exists is not changed, so an interrupted import can be run

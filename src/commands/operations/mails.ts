@@ -70,7 +70,7 @@ const findMailEvents = (
   return owner ? events.about(owner, query) : events.between(query)
 }
 
-/** An address without an account can own mails, too: those of a registration that is not confirmed. */
+/** An address without an account can have mails, too, such as that of a registration that is not confirmed. */
 const ownerOf = async (nouns: CommandNouns, userName: string) => {
   const user = await findUser(nouns, userName)
   return user ? { userId: user.id, email: user.email, name: user.email } : { email: userName, name: userName }

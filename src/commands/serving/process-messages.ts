@@ -31,7 +31,7 @@ const askSupervisor = <Answer>(question: unknown, isAnswer: (message: unknown) =
     process.send?.(question)
   })
 
-/** The supervisor reads the settings once for all processes, because a process that replaces another must not have other secrets than the rest. */
+/** The supervisor reads the settings once for all processes: one that replaces another must not have other secrets than the rest. */
 export const settingsFromSupervisor = async () => (await askSupervisor(settingsQuestion, isSettings)).settings
 
 type Channel = { isConnected(): boolean; send(message: object | string, sent: () => void): unknown }

@@ -31,7 +31,7 @@ const withoutEchoes = (shutDown: OnSignals['shutDown']) => {
 export const onSignals = ({ shutDown: act, reload }: OnSignals) => {
   const shutDown = withoutEchoes(act)
   const hasTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor))
-  // A signal that came while modules were loading waits for the next listener. It would be lost if there were none for a moment.
+  // A signal that came while modules were loading is delivered later. It would be lost if there were no listener for a moment.
   process.on('SIGTERM', shutDown).on('SIGINT', shutDown)
   process.off('SIGTERM', endAtOnce).off('SIGINT', endAtOnce)
   if (!hasTerminal) return void process.on('SIGHUP', reload)

@@ -22,7 +22,10 @@ const failureKinds = new Set([
 ])
 const maxFailures = 10
 
-/** The failures among the events, the newest first. A sign-in that still waits for its second step is a failure, too, unless a later sign-in succeeded. */
+/**
+ * The failures among the events, the newest first. A sign-in that still waits for its second step is a failure, too, unless a later one
+ * succeeded.
+ */
 const failuresIn = (events: readonly StoredEvent[], lastSignIn: StoredEvent | undefined) => {
   const eventsSinceSignIn = lastSignIn ? events.slice(0, events.indexOf(lastSignIn)) : events
   return events.filter(

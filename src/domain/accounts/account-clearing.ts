@@ -65,7 +65,7 @@ export const createAccountClearing = (deps: Dependencies) => {
     return username
   }
 
-  /** In the result, `removed` is for the event, and `factors` (the factors that were removed or replaced) for webhooks. */
+  /** In the result, `removed` lists what was removed or put back, and `factors` the factors that have changed, for webhooks. */
   return async (sql: Transaction, user: User, clearing: Clearing) => {
     const username = await rename(sql, user, clearing.username)
     const { language, identities, passwordHash } = clearing

@@ -64,8 +64,8 @@ export const createAdministrators = (options: Options) => {
       (await store.markSession(sql, sessionId, clock.now())).length > 0,
 
     /**
-     * Rolls the change back unless the actor is a program or still an administrator, and may change the account `aboutUserId`. Changes by
-     * administrators wait for each other after this call: of two who disable each other, the second is no administrator any more.
+     * Rolls the change back if the actor is a user who is no administrator any more, or may not change the account `aboutUserId`. Changes
+     * by administrators wait for each other after this call: of two who disable each other, the second is no administrator any more.
      */
     holdActor: async (sql: Transaction, actor: Actor, aboutUserId: string | undefined) => {
       const { protectedGroups } = actor

@@ -5,7 +5,7 @@ export type ApplicationKind = 'web' | 'browser' | 'native'
 export type Application = {
   id: string
   name: string
-  /** The URL where users start again when a request has expired. */
+  /** The URL to which our pages lead users back, for example when a request has expired. */
   home: string
   kind: ApplicationKind
   redirectAddresses: readonly string[]

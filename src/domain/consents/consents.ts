@@ -6,7 +6,7 @@ import * as store from './consents.store.js'
 export type Consents = ReturnType<typeof createConsents>
 
 /**
- * The scopes that users have agreed to share with an application. Consent gives no access to the application: its groups decide about that.
+ * The scopes that users have agreed to share with an application. Consent gives no access: the application's `access` and groups decide it.
  */
 export const createConsents = ({ database, clock }: { database: Database; clock: Clock }) => ({
   /** Undefined if the user has never agreed. */

@@ -14,8 +14,8 @@ type CodeReservation = { at: 'account' } | { at: 'device'; key: string; window: 
 export type CodeLimit = ReturnType<typeof createCodeLimit>
 
 /**
- * Limits the wrong codes of an account, from all clients together. Known devices have their own limit, so that guesses of others do not
- * make their user wait. A device whose limit is used up counts as unknown. Passwords are counted elsewhere.
+ * Limits the wrong codes of an account, from all clients together. The known devices of an account share a limit of their own, so that
+ * guesses of others do not make their user wait. When it is used up, they count as unknown. Passwords are counted elsewhere.
  */
 export const createCodeLimit = ({ database, cache, clock }: { database: Database; cache: Cache; clock: Clock }) => ({
   /** Counts the code as wrong until `giveBack`, so that parallel requests can try no more codes than requests one after another. */
@@ -34,7 +34,7 @@ export const createCodeLimit = ({ database, cache, clock }: { database: Database
     if (reservation.at === 'device') await cache.refund(reservation.key, reservation.window)
     else await store.giveBack(database, userId)
   },
-  /** Counts the wrong codes of a day. Returns whether the owner has to be told, and whether the account must wait from now on. */
+  /** Counts a wrong code of the day. Returns whether the owner has to be told, and whether the account must wait from now on. */
   noteWrong: async (userId: string, isTotp: boolean) => {
     const [row] = await store.noteWrong(database, userId, clock.offset(), isTotp)
     return { shouldTellOwner: row?.wrong === wrongBeforeMail, mustWait: isTotp && row?.waits === true }

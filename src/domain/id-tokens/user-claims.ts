@@ -14,7 +14,7 @@ export type Subject = {
   fields: FieldValues
 }
 
-/** What tokens say besides the facts about the user. It is fixed when the code is made that the tokens are exchanged for. */
+/** What the tokens of a code say besides facts about the user. It is fixed when the code is made. */
 export type TokenContent = {
   nonce?: string
   /** When the user last proved who they are, in seconds. Never 0. */

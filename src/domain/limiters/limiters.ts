@@ -116,7 +116,7 @@ export const limiters = {
     limit: { maximum: 10, window: 1 * hours },
     refusalIsEvent: false,
     about:
-      'wrong codes of the second step, of all known devices of an account together; those of all other devices are counted in the database',
+      'wrong codes of the second step, of all known devices of an account together; all other devices together have as many, counted in the database',
   },
   mailed_codes: {
     countsBy: ['user'],

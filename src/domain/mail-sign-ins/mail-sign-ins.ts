@@ -67,7 +67,7 @@ const createMailFor = ({ users, invitations }: Dependencies) => {
   }
 }
 
-/** The hashes by which a row is found: that of the browser's token, and that of the token with the address, for the same address only. */
+/** The hashes by which a row is found: of the browser's token, and of this token with the address. The second finds no other address. */
 const hashesOf = (browserToken: string, { key }: Email) => ({
   browserHash: fingerprint(browserToken),
   browserEmailHash: fingerprint(`${browserToken} ${key}`),

@@ -38,7 +38,7 @@ export const createLinkIdentity = ({
     },
   })
 
-  /** Links by the address alone, with the user's row locked. Undefined if another link came first, or the identity was removed. */
+  /** Links by the address alone, with the user's row locked. Undefined if another link came first, or this identity was unlinked before. */
   const linkLocked = async (sql: Transaction, user: User, identity: Identity) => {
     if (await identityLinks.isUndone(sql, user.id, identity)) return undefined
     if (!(await identityLinks.linkProvider(sql, user.id, identity))) return undefined
@@ -52,7 +52,7 @@ export const createLinkIdentity = ({
     return isStillAsDecided(current, user) ? linkLocked(sql, current, identity) : undefined
   }
 
-  /** Links for a signed-in user, who may also link an identity again that was removed. */
+  /** Links for a signed-in user, who may also link an identity again that was unlinked before. */
   const linkBySession = async (context: CallerContext, user: User, identity: Identity) => {
     const outcome = await accountChanges.byCaller(context, 'provider_linked', async (sql, current) => {
       if (!isStillAsDecided(current, user) || !(await identityLinks.linkProvider(sql, user.id, identity)))

@@ -40,7 +40,7 @@ const decideSignIn = ({ provider, owner, accountWithEmail, wasRemoved, emailRese
   if (accountWithEmail.disabled) return refuse('disabled')
   // A second identity of the same provider with this email means that the email has another owner there now.
   if (accountWithEmail.providers.includes(provider)) return refuse('other_identity')
-  // The owner of the account has removed this identity, and can link it again on the account page.
+  // This identity was removed from the account. Only the owner can link it again, on the account page.
   if (wasRemoved) return refuse('other_identity')
   return { action: 'link', userId: accountWithEmail.id }
 }

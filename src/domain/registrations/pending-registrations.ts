@@ -70,9 +70,9 @@ export const createPendingRegistrations = (
       if (matchingRow) return toPending(matchingRow)
       const [newestRow] = rows
       if (newestRow) return refuse(newestRow.code_tries_left > 0 ? 'invalid_code' : 'tries_used_up')
-      const rowWithoutTries = await registrationRows.byBrowser(browserToken)
-      if (!rowWithoutTries) return refuse('invalid_code')
-      return refuse(rowWithoutTries.confirmed ? 'already_confirmed' : 'tries_used_up')
+      const latestRow = await registrationRows.byBrowser(browserToken)
+      if (!latestRow) return refuse('invalid_code')
+      return refuse(latestRow.confirmed ? 'already_confirmed' : 'tries_used_up')
     },
   }
 }

@@ -14,7 +14,7 @@ const cursorLifetime = 10 * minutes
 
 /**
  * How far a program has read. The cursor has all that is needed, so that any instance can continue. While a list takes several answers,
- * `firstSnapshot` is that of the first one: entries that commit meanwhile are given after the list. Otherwise it is null.
+ * `firstSnapshot` is the snapshot of the first answer: entries that commit meanwhile are given after the list. Otherwise it is null.
  */
 type Cursor = { at: number; server: string; place: SnapshotCursor; firstSnapshot: string | null }
 

@@ -9,7 +9,7 @@ export type ChallengeRow = {
   way: string
   provider: string | null
   subject: string | null
-  /** Whether the enrolment is open, after a right mailed code or password. */
+  /** Whether the enrolment is open: see `isOpened` of `Challenge`. The password can open it, too. */
   mail_proven: boolean
   /** Null while a proof is missing. */
   methods: string[] | null

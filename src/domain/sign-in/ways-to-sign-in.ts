@@ -89,7 +89,7 @@ export const waysToSignIn = {
     tellsOfUnfinished: false,
     isOpenTo: ({ hasProvider }) => hasProvider,
   },
-  // An operator can switch MAIL_SIGN_IN off at any time, so a user must always have another way left.
+  // An operator can switch MAIL_SIGN_IN off at any time, so this does not count as a way that a user has left.
   mail: {
     method: 'mail',
     freshSince: 'never',

@@ -23,7 +23,8 @@ class SchemaOfOwner extends OperatorError {
 
 /**
  * Rejects if there is no such role, or if it would not find the tables: the usual search_path begins with a schema that has the name of the
- * role which searches. It is called before the first migration, so that nothing is changed.
+ * searching role, so the owner and this role may search different schemas. It is called before the first migration, so that nothing is
+ * changed.
  */
 export const requireRole = async (sql: Sql, role: string) => {
   const [known] = await sql.query<{ schema: string; isCurrent: boolean; isOwnersOnly: boolean }>(
@@ -35,7 +36,7 @@ export const requireRole = async (sql: Sql, role: string) => {
   if (!known) throw new RoleMissing(`The role ${role} does not exist: create it before migrating.`)
   if (known.isOwnersOnly && !known.isCurrent)
     throw new SchemaOfOwner(
-      `The tables would be in the schema ${known.schema}, where the role ${role} does not look, because it has the name of their owner. ` +
+      `The tables would be in the schema ${known.schema}, where the role ${role} does not look: the schema has the name of their owner. ` +
         `Nothing was changed. End both addresses with ?search_path=${known.schema}, or with the name of another schema.`,
     )
   return known
