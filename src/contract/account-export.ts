@@ -43,7 +43,7 @@ export const AccountExport = Type.Object(
       }),
     ),
     undoneIdentities: Type.Array(Type.Object({ provider: Type.String(), subject: Type.String(), undoneAt: Moment }), {
-      description: 'Removed by an undo link. Only a session of the user can link them again',
+      description: 'Removed by the user, an undo link or an operator. Only a session of the user can link them again',
     }),
     sessions: Type.Array(
       Type.Object({

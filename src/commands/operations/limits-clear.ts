@@ -24,7 +24,7 @@ type ClearedLimit = { limit: string; subject: string; used?: number }
 type Outcome = { cleared: ClearedLimit[]; summary: string; hints: string[] }
 
 const inMemoryHint =
-  'Without REDIS_URL all limits but wrong codes are counted in the memory of the service: a restart clears them.'
+  'Without REDIS_URL all limits but the wait after wrong codes are counted in the memory of the service: a restart clears them.'
 const networkInMemoryHint =
   'Without REDIS_URL the limits of networks are counted in the memory of the service: a restart clears them.'
 
