@@ -97,9 +97,9 @@ export type LoginNotice = (typeof loginNotices)[number]
 /** The name of the mailed token in the fragment of the login page. */
 export const mailTokenName = 'mail'
 
-/** `?error=` after a sign-in with a provider that failed in the service itself. */
+/** `?error=` after a sign-in with a provider, if the service itself had a fault. */
 export const callbackFailed = 'callback_failed'
-/** `?error=` after a sign-in that failed at the provider. */
+/** `?error=` after a sign-in with this provider that failed there, or that we have refused: then `&reason=` may say why. */
 export const signInFailed = (provider: ProviderId) => `${provider}_auth_failed` as const
 export const providerOfFailure = <Provider extends { id: ProviderId }>(error: string, providers: Provider[]) =>
   providers.find(({ id }) => signInFailed(id) === error)

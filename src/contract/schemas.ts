@@ -60,7 +60,7 @@ export const nextStep = { next: OneOf(nextSteps), methods: Type.Array(OneOf<Seco
 export const TermsOfUse = Type.Object({ version: Type.String(), url: Type.String() }, { title: 'TermsOfUse' })
 export type TermsOfUse = Static<typeof TermsOfUse>
 
-/** The first proof was right, and `next` says what is asked for now. The user chooses one of `methods`. */
+/** The proof was right, and `next` says what is asked for now. For a proof or a new factor, the user chooses one of `methods`. */
 export const SecondFactorNeeded = Type.Object(nextStep, { title: 'SecondFactorNeeded' })
 export type SecondFactorNeeded = Static<typeof SecondFactorNeeded>
 

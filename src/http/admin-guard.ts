@@ -107,7 +107,7 @@ const createAdmission = (deps: Dependencies) => {
     support: [adminGroup, ...(supportGroup === undefined ? [] : [supportGroup])],
   }
 
-  /** Returns a refusal, or undefined. The first request that is admitted begins the session as that of an administrator. */
+  /** Returns a refusal, or undefined. The first request that is admitted marks the session as one of an administrator. */
   const admit = async (request: FastifyRequest, administrator: Administrator, neededRole: AdminRole) => {
     if (isCrossOrigin(request, publicUrl)) return refuse('cross_site')
     const refusal = await refuseWithoutProof(request, administrator, proofLifetime)

@@ -30,7 +30,7 @@ const sharedBody = (
   createdAt: createdAt.toISOString(),
 })
 
-/** A user as they see themselves, on the account page and in the export. */
+/** A user as they see themselves. The export passes every field that is stored, the account page those of PROFILE_FIELDS_FILE. */
 export const accountBody = (user: User, fields: FieldValues): Account => ({
   ...sharedBody(user, fields),
   ...builtInValues(user, builtInFieldNames),

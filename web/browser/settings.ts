@@ -3,7 +3,7 @@ import { type PageSettings, settingsElement } from '#contract/pages.js'
 import type { Words } from '../words/catalogue.js'
 import { localeInRegion } from '../words/format.js'
 
-/** The settings that the server gives to the page. Nothing in them is about the visitor. */
+/** The settings that the server gives to the page. About the visitor they say no more than `maybeSignedIn`. */
 export type Settings = PageSettings & {
   /** The language with the region of the visitor, such as `en-GB`, for dates and numbers. */
   locale: string

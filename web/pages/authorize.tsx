@@ -71,7 +71,7 @@ const here = () => location.pathname + location.search
 const signIn = (notice: 'sign_in' | 'other_account') =>
   location.replace(withReturnTo(`/login?notice=${notice}`, here()))
 
-/** `isAnswer`: the request that failed was to send the user's answer. */
+/** `isAnswer`: the request that failed is the one with the user's answer. */
 type State = { question: Authorization } | { refusal: Refusal; isAnswer: boolean } | 'waiting'
 
 const Authorize = () => {

@@ -5,7 +5,7 @@ export type ConditionOptions = {
   /** Asks for two factors. */
   factors?: 2
   /**
-   * The longestAge time since the user last proved who they are, such as `10m`: a number with `s`, `m`, `h` or `d`. With
+   * The longest time since the user last proved who they are, such as `10m`: a number with `s`, `m`, `h` or `d`. With
    * `factors: 2` it is the time since they last proved a second factor.
    */
   fresh?: string

@@ -11,7 +11,7 @@ const firstPause = 1_000
 const longestWait = 1_000
 const limits = { milliseconds: 5_000, maxBytes: 64 * 1024 }
 const maxKeys = 32
-/** How long keys are used, in seconds: if the service does not say, and at most. */
+/** For how many seconds keys are used if the service does not say it, and at most. */
 const usualMaxAge = 300
 const longestMaxAge = 3_600
 

@@ -35,7 +35,7 @@ export const createServicePages = (publicUrl: string, appUrl: string = publicUrl
   }
 }
 
-/** The path of a page of the application. An address of another site, which may come from a request, gives the start page. */
+/** The path of a page of the application. Any other address, which may come from a request, gives the start page. */
 const pagePath = (address: string, origin: string) => {
   const url = URL.canParse(address, origin) ? new URL(address, origin) : undefined
   // A browser takes `//host` for another site.

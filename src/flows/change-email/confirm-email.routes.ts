@@ -55,7 +55,7 @@ const confirmSchema = {
   tags,
   summary: 'Confirm a new email address; ends the other sessions and sets new tokens for this one',
   description:
-    'Needs a session of the user who asked for the address. Without a session, the password is enough unless the account has two-step sign-in; no session begins then.',
+    'Needs a session of the user who asked for the address. Without a session, the password is enough, unless the account has two-step sign-in or every account needs it; no session begins then.',
   body: Type.Object({
     token: LinkToken,
     password: Type.Optional(TypedPassword),

@@ -25,7 +25,7 @@ const addRefusals = routeRefusals(...enrolRefusals, 'bad_request', 'passkey_reje
 const renameRefusals = routeRefusals(...guardRefusals, 'bad_request', 'not_found')
 const removeRefusals = routeRefusals(...freshRefusals, 'bad_request', 'not_found', 'last_way_in', 'last_factor')
 
-const clearsCeremony = 'Clears the cookie of the challenge'
+const clearsCeremony = 'Clears passkey_…, which bound the challenge to this browser'
 const tags = ['factors']
 const name = Type.String({ minLength: 1, maxLength: longestPasskeyName })
 const params = Type.Object({ id: Type.String({ pattern: uuidPattern }) })

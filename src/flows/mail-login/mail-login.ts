@@ -45,7 +45,10 @@ export const createMailLogin = ({ mailSignIns, signIns, users, userChanges, even
     return user && signIns.byMail(user, { claim: claim(proven), isNew: false }, visit)
   }
 
-  /** Returns the secret with which this browser can register. Undefined if the mail was used in the meantime, or the address has an account. */
+  /**
+   * Returns the secret with which this browser can register. Undefined if the mail was used in the meantime, or the address has got an
+   * account.
+   */
   const beginRegistration = async ({ id, email }: Extract<ProvenMail, { email: string }>) => {
     if (await users.findByEmail(email)) return undefined
     const registrationToken = await mailSignIns.prove(id)

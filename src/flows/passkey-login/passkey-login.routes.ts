@@ -40,7 +40,7 @@ const schema = {
   response: {
     200: withHeaders(SignedIn, { 'Set-Cookie': 'access_token and refresh_token' }),
     202: withHeaders(SecondFactorNeeded, { 'Set-Cookie': 'challenge, for POST /api/auth/second-factor' }),
-    ...withCookies(responses, { 401: 'Clears the cookie of the challenge' }),
+    ...withCookies(responses, { 401: 'Clears passkey_…, which bound the challenge to this browser' }),
   },
 }
 

@@ -86,8 +86,8 @@ export const createRegister = (deps: Dependencies) => {
     if (agreedTerms !== undefined && agreedTerms !== terms.version) return refuse('terms_changed')
     const fields = profileFields.initialValues(request.fields)
     if (isRefused(fields)) return fields
-    // The username is checked before the password: the page finds the faults of the password by another request, and so can show all problems at
-    // once. A username that is made from the address is not checked, because a free one is found when the account is created.
+    // The username is checked before the password: the page finds the faults of the password by another request, and so can show all
+    // problems at once. A username that is made from the address is not checked, because a free one is found when the account is created.
     if (request.username !== undefined && !(await usernames.mayBeChosen(username))) return refuse('username_taken')
     const rejected = await passwords.refusalFor(request.password, person, client)
     if (rejected) return rejected

@@ -22,10 +22,10 @@ const listSchema = {
 }
 const endSchema = {
   tags: ['sessions'],
-  summary: "End one of the caller's sessions; any other than this one needs a fresh sign-in",
+  summary: "End one of the caller's sessions; any but the session of this request needs a fresh sign-in",
   params: Type.Object({ id: Type.String({ pattern: uuidPattern }) }),
   response: {
-    204: withHeaders(NoContent, { 'Set-Cookie': 'If it was this session: clears its cookies' }),
+    204: withHeaders(NoContent, { 'Set-Cookie': 'If it was the session of this request: clears its cookies' }),
     ...endRefusals.responses,
   },
 }

@@ -47,7 +47,10 @@ type ProofHandler<Value> = {
 }
 export type ProofHandlers = { [Name in keyof ProofValues]: ProofHandler<ProofValues[Name]> }
 
-/** `confirm` checks again with the user's row locked, and uses the proof up: another request may have used it, or changed the password. */
+/**
+ * `confirm` checks again with the user's row locked, because another request may have used the proof or changed the password. A proof
+ * that works only once is used up.
+ */
 type Renewal = {
   method: ProofMethod
   reason: ProofReason

@@ -35,7 +35,7 @@ const proveRefusals = routeRefusals(
   'busy',
 )
 
-const clearsCeremony = 'With a credential: clears the cookie of the challenge'
+const clearsCeremony = 'With a credential: clears passkey_…, which bound the challenge to this browser'
 
 const methodsSchema = {
   tags: ['step-up'],

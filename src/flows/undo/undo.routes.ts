@@ -36,7 +36,7 @@ const schemaOf = (linkKind: UndoLinkKind, mail: string) => ({
   tags,
   summary: `Take the account back, with the token of ${mail}`,
   description:
-    'Puts back the address to which the mail went, removes everything that was added in the last seven days and can still be undone, and ends every session and waiting link. With `password`, that is the new one. Without it no password works, and a reset link is mailed to that address.',
+    'Puts back the address to which the mail went, removes everything that was added in the last seven days and can still be undone, and ends every session and waiting link. `password` becomes the new one. Without it, no password works, and a reset link is mailed to that address.',
   body: Type.Object({
     token: Type.String({
       minLength: 1,

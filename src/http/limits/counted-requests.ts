@@ -22,7 +22,7 @@ export type CountedRequests = ReturnType<typeof createCountedRequests>
 export const createCountedRequests = ({ cache, onRejection }: { cache: Cache; onRejection: OnRejection }) => {
   const { reserve, reserveOrWait, hasReservation, release } = createReservations(cache)
   const reportRejection = createReportRejection(onRejection)
-  const withRightProof = new WeakSet<FastifyRequest>()
+  const refundedAnyway = new WeakSet<FastifyRequest>()
 
   return {
     reserve,
@@ -68,11 +68,11 @@ export const createCountedRequests = ({ cache, onRejection }: { cache: Cache; on
      */
     refundSuccess: async (request: FastifyRequest, reply: FastifyReply) => {
       const isFailure = reply.statusCode >= 400 && reply.statusCode < 500 && ![409, 422].includes(reply.statusCode)
-      if (!isFailure || withRightProof.has(request)) await release(request, reply)
+      if (!isFailure || refundedAnyway.has(request)) await release(request, reply)
     },
-    /** Gives the attempt back although the answer is a refusal, because the proof was right. */
+    /** Gives the attempt back although the answer is a refusal: the proof was right, or it was not compared. */
     refundDespiteRefusal: (request: FastifyRequest) => {
-      withRightProof.add(request)
+      refundedAnyway.add(request)
     },
   }
 }
