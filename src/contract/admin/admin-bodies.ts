@@ -152,7 +152,9 @@ export const AdminEvent = Type.Object(
     actor: Nullable(Type.String({ description: 'The username that the administrator had then' })),
     actorKey: Nullable(Type.String({ description: 'The name of the service key, for what another program did' })),
     actorReason: Nullable(
-      Type.String({ description: 'Null without a reason, and always if support asks: only administrators may read it' }),
+      Type.String({
+        description: 'Null without a reason, and always if support asks: only administrators may read it',
+      }),
     ),
     sessionId: Nullable(Id),
     requestId: Nullable(Id),

@@ -31,7 +31,8 @@ const security: Record<string, string[]>[] = [{ accessToken: [] }, { refreshToke
 const refreshMaxAge = 'X-Auth-Refresh-Max-Age'
 const renewedHeaders = {
   'Set-Cookie': 'With renew=1, if the tokens were renewed: access_token and refresh_token',
-  [refreshMaxAge]: 'With Set-Cookie: Max-Age of the new refresh_token in seconds, for a proxy that sees only the values of cookies',
+  [refreshMaxAge]:
+    'With Set-Cookie: Max-Age of the new refresh_token in seconds, for a proxy that sees only the values of cookies',
 }
 const verifySchema = {
   tags: ['who am I'],

@@ -17,8 +17,8 @@ type Dependencies = {
 }
 
 /**
- * Replaces the authenticator app by another one. The former app works until then, so the account is never without a factor. The routes let
- * only fresh sessions in.
+ * Replaces the authenticator app by another one. The former app works until then, so this is allowed where every account needs a second
+ * factor, too. The routes let only fresh sessions in.
  */
 export const createAppReplacement = (deps: Dependencies) => {
   const { accountChanges, users, sessionLookups, appReplacements, undos } = deps
