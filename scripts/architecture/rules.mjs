@@ -1,4 +1,4 @@
-// The rules of ARCHITECTURE.md. The name of a rule says what must hold: it is a function that returns what is wrong in a module.
+// The rules of ARCHITECTURE.md. Each rule is a function that returns what is wrong in a module. Its name says what must hold.
 import { posix } from 'node:path'
 import { aliases } from './modules.mjs'
 import { partsOf } from './parts.mjs'
