@@ -61,6 +61,6 @@ export const furtherFields: Readonly<Record<string, Setting>> = {
     read: oneOf('true', 'false'),
     fallback: 'false',
     meaning:
-      '`true`: an address counts as verified if the provider says nowhere whether it is. Only for an issuer whose addresses you manage yourself: a person who can choose an address there can sign in as the user who has it here.',
+      '`true`: an email counts as verified if the provider does not say whether it is. Only for an issuer at which you assign the emails yourself: a person who can choose an email there can sign in as the user who has it here.',
   },
 }

@@ -48,7 +48,7 @@ const alphabets = [
 export const normalizedUsername = (text: string) => text.normalize('NFKC').trim()
 
 /** Whether the user has typed this username, to confirm a deletion. Capital letters do not matter, as at a sign-in. */
-export const isTypedUsername = (typed: string, username: string) =>
+export const isSameUsername = (typed: string, username: string) =>
   normalizedUsername(typed).toLowerCase() === normalizedUsername(username).toLowerCase()
 
 const lengthRefusal = (username: string) => {

@@ -53,7 +53,7 @@ const startHosts = async () => {
   reader.get('/', (request) => ({
     sent: (request.headers.cookie ?? '').split(';').length,
     read: names.filter((name) => cookies.read(request, name) !== undefined),
-    known: cookies.prefixedNames(request),
+    known: cookies.ownNamesSent(request),
   }))
 
   const setCookies = (batch: string[], maxAge: number) =>

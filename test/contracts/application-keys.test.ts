@@ -210,7 +210,7 @@ describe('application keys', () => {
     const restarted = processOn(sql)
     for (const each of [one, restarted]) {
       await each.load()
-      expect(each.logged.filter((message) => message.includes('counts for nothing'))).toHaveLength(1)
+      expect(each.logged.filter((message) => message.includes('is ignored'))).toHaveLength(1)
       expect(await each.readSigned(`${text}.${signature.toString('base64url')}`)).toBeUndefined()
       expect(await each.readSigned(token)).toEqual(claims)
       expect(kidOf(await each.sign())).toBe(kidOf(token))

@@ -119,6 +119,8 @@ describe(`${count} instances behind nginx`, () => {
       }
       going = false
       await Promise.all(work)
+      // Until then nginx sends nothing to the killed one, and the next test stops the other.
+      await pause(trustReturnsAfter)
       await until('both instances serve', async () => {
         const answers = await Promise.all(Array.from({ length: 4 }, () => site.visitor().get('/health')))
         return answers.every(({ status }) => status === 200)

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { type UserAction, userActions } from '#contract/admin/admin-api.js'
 import type { AdminUserDetails } from '#contract/admin/admin-bodies.js'
-import { isTypedUsername } from '#contract/username-rules.js'
+import { isSameUsername } from '#contract/username-rules.js'
 import { Button } from '../components/button.js'
 import { Field } from '../components/field.js'
 import { Panel } from '../components/panel.js'
@@ -90,7 +90,7 @@ const DeleteDialog = ({ user, onClose }: Omit<ActionProps, 'reload'>) => {
       look="danger"
       // The name is checked here, so that the administrator is not asked for a proof in vain.
       check={async ({ username = '' }, invalid) =>
-        invalid.username || isTypedUsername(username, user.username)
+        invalid.username || isSameUsername(username, user.username)
           ? invalid
           : { ...invalid, username: [words.otherUsername] }
       }

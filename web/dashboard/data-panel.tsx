@@ -1,6 +1,6 @@
 import { useId } from 'preact/hooks'
 import type { Account } from '#contract/schemas.js'
-import { isTypedUsername } from '#contract/username-rules.js'
+import { isSameUsername } from '#contract/username-rules.js'
 import { client } from '../browser/client.js'
 import { saveFile } from '../browser/save-file.js'
 import { leaveSignedOut } from '../browser/sign-out.js'
@@ -62,7 +62,7 @@ const DeleteAccount = ({ account, effectsId, onCancel }: DeleteProps) => {
 
   const submit = async ({ username = '' }: Values): Promise<Problems | undefined> => {
     // The name is checked here, so that the user is not asked for a password in vain.
-    if (!isTypedUsername(username, account.username)) return { fields: { username: [refusals.other_username] } }
+    if (!isSameUsername(username, account.username)) return { fields: { username: [refusals.other_username] } }
     const answer = await actions.withFreshSignIn(() => client.deleteAccount({ username: username.trim() }))
     if (answer.refused) return problemsOf(answer)
     leaveSignedOut('account_deleted')

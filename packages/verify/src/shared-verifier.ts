@@ -27,7 +27,7 @@ export type SharedVerifier = {
 
 const open = (options: VerifierOptions) => {
   const verifier = createVerifier(options)
-  return { verifier, firstRead: waitForList(verifier), handles: 0 }
+  return { verifier, firstRead: waitForList(verifier), users: 0 }
 }
 
 /**
@@ -43,13 +43,13 @@ export const sharedVerifier = (options: VerifierOptions, appUrl?: string): Share
   const key = isOfTest ? String(Math.random()) : JSON.stringify({ ...options, onProblem: String(options.onProblem) })
   const entry = shared.get(key) ?? open(options)
   shared.set(key, entry)
-  entry.handles += 1
+  entry.users += 1
   let isOpen = true
   /** Only the last handle closes the verifier, because the others would no longer learn of ended sessions. */
   const close = () => {
-    if (isOpen) entry.handles -= 1
+    if (isOpen) entry.users -= 1
     isOpen = false
-    if (entry.handles > 0) return
+    if (entry.users > 0) return
     shared.delete(key)
     entry.verifier.close()
   }

@@ -83,14 +83,14 @@ since, with “This was not me”, stays. The link goes to the present address o
 }
 
 export const userLockDown: Command = {
-  summary: 'Lock an account that someone has got into, or is about to',
+  summary: 'Lock an account that someone else has got into, or may soon get into',
   help: `latchkey user lock-down USER [--json]
 
 Disables the user and ends their sessions, also at applications. Links to choose a password, changes of the email that wait
 for their confirmation, mailed codes and sign-ins that wait for a second step are void, and no device is trusted any more. The
 user gets a mail, also at an address from which the account was moved in the last seven days. Links with “This was not me”
 still work, and do not enable the account: \`latchkey user enable\` does. If the address was changed in that time, only the
-links to the first address work: a thief may have got the others. USER is a username, an email or an id.${jsonHelp}`,
+links that went to the oldest address work: a thief may have got the later ones. USER is a username, an email or an id.${jsonHelp}`,
 
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, jsonOption, ['USER'])

@@ -23,16 +23,16 @@ export const createUndoPreview =
     const undo = await undos.find(token)
     const user = undo && (await users.findById(undo.userId))
     if (!user) return refuse('invalid_link')
-    const { username, language, ...recentClearing } = clearingOf(user, await undos.openOf(user.id))
+    const { username, language, ...clearing } = clearingOf(user, await undos.openOf(user.id))
     const hasTotp = await factors.hasTotp(user.id)
-    const removesTotp = hasTotp && recentClearing.totp === 'removed'
-    const restoresTotp = hasTotp && typeof recentClearing.totp === 'object'
+    const removesTotp = hasTotp && clearing.totp === 'removed'
+    const restoresTotp = hasTotp && typeof clearing.totp === 'object'
     const accountPasskeys = await passkeys.list(user.id)
     const passkeyNames = (areRecent: boolean) =>
-      accountPasskeys.filter(({ id }) => recentClearing.passkeys.includes(id) === areRecent).map(({ name }) => name)
+      accountPasskeys.filter(({ id }) => clearing.passkeys.includes(id) === areRecent).map(({ name }) => name)
     const identities = await identityLinks.identitiesOf(user.id)
     const isRecent = ({ provider, subject }: Identity) =>
-      recentClearing.identities.some((identity) => identity.provider === provider && identity.subject === subject)
+      clearing.identities.some((identity) => identity.provider === provider && identity.subject === subject)
     return {
       undo,
       user,

@@ -13,7 +13,7 @@ import type { TokenExchangeParts } from './token-exchange-parts.js'
 import type { CodeRow } from './tokens.store.js'
 import * as store from './tokens.store.js'
 
-/** A second use with the right verifier within this time is a retry. */
+/** A second use with the right verifier within this time is refused as a retry. Any other second use ends the authorization. */
 const retryWindow = 10 * seconds
 
 /** The most refresh tokens of one authorization. A browser has no use for more. */

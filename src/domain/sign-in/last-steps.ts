@@ -74,7 +74,7 @@ export const createLastSteps = ({ profileFields, fieldChanges, terms, nextSteps 
     answer: <Name extends LastStep>(sql: Transaction, user: User, step: Name, given: LastAnswer[Name]) =>
       steps[step].answer(sql, user, given),
     /** Whether no proof is missing. The last steps come after all proofs. */
-    areDue: async (sql: Transaction, { id }: User, { methods, trustedDevice }: FirstProof) =>
+    hasAllProofs: async (sql: Transaction, { id }: User, { methods, trustedDevice }: FirstProof) =>
       trustedDevice !== undefined || countFactors(methods) === 2 || !(await nextSteps.nextFor(sql, id)),
     /** The first open step after the one that is done. So fields that may be left empty are asked for once. */
     nextFor: async (sql: Sql, user: User, done?: LastStep): Promise<LastStep | undefined> => {

@@ -20,7 +20,7 @@ type Dependencies = {
   events: Pick<Events, 'record'>
   identities: Pick<Identities, 'linkByAddress'>
   challenges: Pick<Challenges, 'waitFor' | 'remove'>
-  lastSteps: Pick<LastSteps, 'nextFor' | 'areDue'>
+  lastSteps: Pick<LastSteps, 'nextFor' | 'hasAllProofs'>
 }
 
 /** The result of a proof: a session, or a challenge for what is still missing. */
@@ -33,7 +33,10 @@ export type SignInOutcome =
  */
 type SignInToFinish = { by: SignedInBy; proof: FirstProof; token?: string | undefined; done?: LastStep }
 
-/** A new session. `knownDevices` makes its browser known from now on. It is undefined if the browser has not sent this cookie. */
+/**
+ * A new session. `knownDevices` is the new value of the cookie that makes its browser known. It is undefined if another site has sent the
+ * browser here, because then the browser may have that cookie and not send it.
+ */
 export type NewSession = IssuedTokens & { knownDevices: readonly string[] | undefined }
 
 /**
@@ -80,7 +83,7 @@ const createBeginOrWait = (deps: Dependencies) => {
       if (issued && token !== undefined) await challenges.remove(sql, token)
       return issued && { issued }
     }
-    if (!(await lastSteps.areDue(sql, user, proof))) return undefined
+    if (!(await lastSteps.hasAllProofs(sql, user, proof))) return undefined
     const completeSignIn = { user, kind: next, by: completeWayOf(by), proof, token, client: visit.client }
     const challenge = await challenges.waitFor(sql, completeSignIn)
     return challenge === undefined ? undefined : { challenge, next, methods: [] }
@@ -94,7 +97,7 @@ export const createNewSessions = (deps: Dependencies) => {
   const { accountChanges, events, identities, sessions, lastSteps } = deps
   const beginOrWait = createBeginOrWait(deps)
 
-  /** Begins a session, and applies the changes of a link to the account. The event of the link names the session, if it begins now. */
+  /** Begins the session or lets the sign-in wait, and links a provider if there is one to link. The event of the link names a session that began. */
   const begin = async (
     sql: Transaction,
     user: User,

@@ -6,7 +6,7 @@ const cookies = createCookies({ secure: false, host: 'localhost' })
 const server = fastify()
 server.get('/', async (request) => ({
   read: cookies.read(request, 'key') ?? null,
-  names: cookies.prefixedNames(request),
+  names: cookies.ownNamesSent(request),
 }))
 
 const ask = async (cookie?: string) => {
@@ -49,7 +49,7 @@ const production = createCookies({ secure: true, host: 'auth.example.com' })
 const front = fastify()
 front.get('/', (request, reply) => {
   production.set(reply, 'csrf_secret', 'made', 60)
-  return { read: production.read(request, 'csrf_secret') ?? null, names: production.prefixedNames(request) }
+  return { read: production.read(request, 'csrf_secret') ?? null, names: production.ownNamesSent(request) }
 })
 front.get('/login', (request, reply) => {
   if (production.hasDoubledSessionCookie(request)) production.clearSession(reply)

@@ -42,7 +42,7 @@ export const createCookies = ({ secure, host, domain }: Options) => {
      * The plain names of the cookies that have our prefix. In production the two session cookies have none and are missing here. In
      * development no cookie has one, so cookies of other programs are here too.
      */
-    prefixedNames: (request: FastifyRequest) =>
+    ownNamesSent: (request: FastifyRequest) =>
       [...jarOf(request).values.keys()]
         .filter((name) => name.startsWith(prefix))
         .map((name) => name.slice(prefix.length)),

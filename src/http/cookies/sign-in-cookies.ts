@@ -35,7 +35,7 @@ export const createSignInCookies = ({ cookies, callers, trustedFor = 0 }: Depend
   const knownDevicesIn = (request: FastifyRequest) => valuesIn(request, 'known_device')
   /** Clears the cookie only if it was sent: a browser that comes from another site withholds a Strict cookie, which is still good. */
   const clearChallenge = (reply: FastifyReply) => {
-    const wasSent = cookies.prefixedNames(reply.request).includes('challenge')
+    const wasSent = cookies.ownNamesSent(reply.request).includes('challenge')
     if (wasSent) cookies.clear(reply, 'challenge')
   }
 

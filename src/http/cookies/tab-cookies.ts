@@ -32,7 +32,7 @@ const createTabCookies = ({ cookies, prefix, maxOthers, maxBytesOfOthers, expiry
   /** An attacker may have planted hundreds: each answer clears a few of them, so that it stays small enough for any proxy. */
   const othersOf = (request: FastifyRequest) =>
     cookies
-      .prefixedNames(request)
+      .ownNamesSent(request)
       .filter(isTabCookieName)
       .slice(0, 2 * maxOthers)
       .map((name) => ({
