@@ -91,7 +91,7 @@ export const AccountExport = Type.Object(
       }),
       {
         description:
-          'The mails of the last day, and those that wait to be sent, to the present address and to former ones. Mails to a new address that the user asked for are not listed: their kind would show whether that address has an account',
+          'Mails of the last day and those that wait, to the present address and to former ones. Mails to a new address that the user asked for are left out: their kind would show whether it has an account',
       },
     ),
   },

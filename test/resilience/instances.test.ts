@@ -39,10 +39,13 @@ const keyIdOf = ({ jar }: Visitor) => {
 describe(`${count} instances behind nginx`, () => {
   let site: Site
   let database: Database
+  /** Signs in first, with the old secret, and is away until every instance has another one. */
+  let idle: Visitor
   beforeAll(async () => {
     site = await startSite({ instances: count, settings: { LOGIN_LIMIT: '5/15m', JWT_SECRET: firstSecrets } })
     database = testPostgres(site.databaseUrl)
     await addPeople(site.databaseUrl, names)
+    idle = await site.signedIn('person-7')
   })
   afterAll(async () => {
     await database?.close()
@@ -144,7 +147,6 @@ describe(`${count} instances behind nginx`, () => {
 
   it('fail no request in a rolling restart under load and sign no user out, with a new secret', async () => {
     const people = await Promise.all(names.slice(0, inLongRun(4, 2)).map((name) => site.signedIn(name)))
-    const idle = await site.signedIn('person-7')
     const earlier = (await failedLines()).length
     const load = startLoad(people, {
       'an access check': (one) => one.get('/api/auth/me'),

@@ -38,7 +38,7 @@ const verifySchema = {
   tags: ['who am I'],
   summary: 'The access check for a reverse proxy: 204 with X-Auth-… headers that name the user, or a refusal',
   description:
-    'With `renew=1` an access token that is missing or has expired is renewed by the refresh cookie, and the answer sets both cookies. A 403 has X-Auth-Step-Up with the page that helps. Any other parameter is refused with 400.',
+    'With `renew=1` an access token that is missing or has expired is renewed by the refresh cookie, and the answer sets both cookies. A 403 has X-Auth-Step-Up with the page that helps. Other parameters: 400.',
   querystring: Type.Object({
     renew: Type.Optional(Type.Literal('1')),
     fresh: Type.Optional(Type.String({ description: 'The longest time since the last proof, such as 10m' })),

@@ -19,7 +19,7 @@ const schema = {
   tags: ['account'],
   summary: "Delete the caller's account and everything that is stored about it",
   description:
-    'Needs a fresh sign-in, and the username as a sign that this account is meant. Nothing can be restored. Every session ends, the names are free at once, and a last mail is sent to the address.',
+    'Needs a fresh sign-in, and the username as a sign that this account is meant. Nothing can be restored. Every session ends, the names are free at once, and a last mail is sent.',
   body: Type.Object({ username: Type.String({ minLength: 1, maxLength: 1024 }) }),
   response: {
     204: withHeaders(NoContent, { 'Set-Cookie': 'Clears all cookies of the account' }),

@@ -51,7 +51,7 @@ const confirmSchema = {
   tags: ['reset password'],
   summary: 'Choose a new password with the token from the mail; ends every session of the user',
   description:
-    'With `signIn` the answer is that of a sign-in: 200, or 202 if a step is missing. Without it, or if the account has changed meanwhile, it is 204: the password is set, and nobody is signed in.',
+    'With `signIn` the answer is that of a sign-in. Without it, or if the account has changed meanwhile, it is 204: nobody is signed in.',
   body: Type.Object({
     token: LinkToken,
     password: TypedPassword,
