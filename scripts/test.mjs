@@ -17,7 +17,7 @@ const main = async () => {
   const args = process.argv.slice(2)
   const isLong = args.includes('--long')
   const vitestArgs = isLong ? ['--config', 'vitest.long.config.ts', ...args.filter((each) => each !== '--long')] : args
-  await Promise.all([installParts(isLong ? ['--long'] : []), buildIfChanged()])
+  await Promise.all([installParts(isLong ? ['--long'] : []), buildIfChanged(), isLong && installPuppeteer()])
   // The gates have a low priority, because some tests measure time. Many tests wait, which leaves time for the gates.
   const [gatesPassed, results] = await Promise.all([vitestArgs.length > 0 || check(19), runVitest(vitestArgs)])
   const { code, passed, skipped, slowest, ...counts } = results
@@ -38,6 +38,18 @@ const installParts = async (args) => {
   if (process.getuid?.() !== 0 || !existsSync('/etc/debian_version')) return
   const code = await run('/bin/bash', [join(home, 'scripts/install-test-parts.sh'), ...args])
   if (code !== 0) console.error('Not everything could be installed: going on with what is here')
+}
+
+/** Puppeteer drives Firefox, which only the long tests use. */
+const installPuppeteer = async () => {
+  const code = await run('npm', [
+    'ci',
+    '--prefix',
+    join(home, 'test/support/puppeteer'),
+    '--no-fund',
+    '--loglevel=error',
+  ])
+  if (code !== 0) console.error('Puppeteer could not be installed')
 }
 
 /** @param {string[]} args */

@@ -1,6 +1,7 @@
 import type { BrowserContext } from 'playwright-core'
 import { openChromium } from './chromium.js'
 import { control } from './controls.js'
+import { openFirefox } from './firefox.js'
 
 export const browserNames = ['chromium', 'firefox'] as const
 export type BrowserName = (typeof browserNames)[number]
@@ -46,8 +47,7 @@ const openChromiumTab = async (context: BrowserContext): Promise<Tab> => {
 }
 
 export const openBrowser = async (name: BrowserName): Promise<TestBrowser> => {
-  // Most test processes never need what drives Firefox, and loading it takes a third of a second.
-  if (name === 'firefox') return (await import('./firefox.js')).openFirefox()
+  if (name === 'firefox') return openFirefox()
   const browser = await openChromium()
   const options = { locale: 'en-GB', ignoreHTTPSErrors: true }
   return { tab: async () => openChromiumTab(await browser.newContext(options)) }

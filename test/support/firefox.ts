@@ -1,12 +1,9 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import puppeteer, { type BrowserContext } from 'puppeteer-core'
 import { onTestFinished } from 'vitest'
 import type { Tab, TestBrowser } from './browsers.js'
 import { control, stepTimeout } from './controls.js'
-
-// Playwright needs a Firefox that was patched for it: with the one that distributions ship, it cannot even open a tab
-// (it sends commands of WebDriver BiDi that this Firefox does not know). Puppeteer drives it as it is.
+import { type FirefoxContext, loadPuppeteer } from './puppeteer.js'
 
 /** Firefox answers with an error when the document is replaced during a command: then the command is sent again. */
 const retried = async (act: () => Promise<unknown>) => {
@@ -23,7 +20,7 @@ const retried = async (act: () => Promise<unknown>) => {
   }
 }
 
-const openTab = async (context: BrowserContext): Promise<Tab> => {
+const openTab = async (context: FirefoxContext): Promise<Tab> => {
   const page = await context.newPage()
   page.setDefaultTimeout(stepTimeout)
   return {
@@ -51,7 +48,7 @@ const borrow = async () => {
   // The queue may be gone before us at the end of the run.
   turn.on('error', () => turn.destroy())
   const [address] = await once(turn, 'data')
-  const browser = await puppeteer.connect({
+  const browser = await loadPuppeteer().connect({
     browserWSEndpoint: String(address),
     protocol: 'webDriverBiDi',
     acceptInsecureCerts: true,

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
-import puppeteer, { type Browser } from 'puppeteer-core'
 import { stepTimeout } from './controls.js'
+import { type Firefox, loadPuppeteer } from './puppeteer.js'
 import { testProgram } from './servers/programs.js'
 import { until } from './until.js'
 
@@ -81,7 +81,7 @@ const startReader = async ({ home, start }: Desktop) => {
 }
 
 const openFirefox = ({ home, environment }: Desktop) =>
-  puppeteer.launch({
+  loadPuppeteer().launch({
     browser: 'firefox',
     executablePath: testProgram('firefox'),
     headless: false,
@@ -104,7 +104,7 @@ const focusWindow = async ({ environment }: Desktop) => {
 /** Firefox in a window, and the screen reader Orca beside it. */
 export const startOrca = async () => {
   const desktop = await createDesktop()
-  let browser: Browser | undefined
+  let browser: Firefox | undefined
   const stop = async () => {
     await browser?.close()
     await desktop.stop()

@@ -69,7 +69,10 @@ it('tells a user who sees nothing what is missing, what was saved, and what a bu
     await page.keyboard.press('Escape')
     await press('Sign out everywhere')
   })
-  await hear(['Devices and activity heading level 2'], () => press('Devices'))
+  await hear(['Devices and activity heading level 2'], async () => {
+    await page.keyboard.press('Escape')
+    await press('Devices')
+  })
   await hear(['Change the language', 'Language combo box'], async () => {
     await page.keyboard.press('Escape')
     await press('Change the language')

@@ -1,3 +1,4 @@
+import { isPuppeteerInstalled } from '../../support/puppeteer.js'
 import { findTestProgram, type TestProgram } from '../../support/servers/programs.js'
 
 /** Beside the programs of all tests. */
@@ -19,9 +20,9 @@ const needed: { program: TestProgram; name: string; debian: string }[] = [
 /** Vitest calls this once before the first test. */
 export const setup = () => {
   const missing = needed.filter(({ program }) => !findTestProgram(program))
-  if (missing.length === 0) return
   const packages = [...new Set(missing.map(({ debian }) => debian))].join(' ')
   const names = missing.map(({ name }) => name).join(', ')
-  console.error(`The long tests need ${names}: apt-get install ${packages} (Debian).`)
-  process.exit(1)
+  if (missing.length > 0) console.error(`The long tests need ${names}: apt-get install ${packages} (Debian).`)
+  if (!isPuppeteerInstalled()) console.error('The long tests need Puppeteer: npm ci --prefix test/support/puppeteer')
+  if (missing.length > 0 || !isPuppeteerInstalled()) process.exit(1)
 }

@@ -4,6 +4,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stepTimeout } from '../controls.js'
+import { loadPuppeteer } from '../puppeteer.js'
 import { testProgram } from './programs.js'
 
 /** Fewer processes and fewer frames than a person would want, and no requests to services that no test can reach. */
@@ -32,9 +33,8 @@ const endWithThisProcess = (pid: number, folder: string) => {
 }
 
 const launch = async () => {
-  const { default: puppeteer } = await import('puppeteer-core')
   const profile = await mkdtemp(join(tmpdir(), 'latchkey-firefox-'))
-  const browser = await puppeteer.launch({
+  const browser = await loadPuppeteer().launch({
     browser: 'firefox',
     executablePath: testProgram('firefox'),
     userDataDir: profile,
