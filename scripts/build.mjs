@@ -19,12 +19,13 @@ const record = createBuildRecord(home)
 export const build = async () => {
   await writeLanguageLists()
   const inputHash = await record.hashInputs()
-  // Compiled modules make the template and the list of passwords, so these two come after the program.
-  const buildProgramAndData = async () => {
-    const changes = await buildProgram()
+  // The template and the list of passwords are made by compiled modules, in processes of their own. They take longest, so they begin
+  // first.
+  const buildModulesAndData = async () => {
+    const changes = await buildModules()
     return changes + sumOf(await Promise.all([buildEmbeddedTemplate(), buildCommonPasswords()]))
   }
-  const changes = sumOf(await Promise.all([buildProgramAndData(), buildPages(), buildPackages()]))
+  const changes = sumOf(await Promise.all([buildModulesAndData(), buildProgram(), buildPages(), buildPackages()]))
   await record.write(inputHash)
   return changes + Number(await writeBuildInfo())
 }
@@ -38,13 +39,19 @@ export const buildIfChanged = async () => ((await record.isCurrent()) ? Number(a
 /** @type {(numbers: number[]) => number} */
 const sumOf = (numbers) => numbers.reduce((sum, each) => sum + each, 0)
 
+const buildModules = async () => {
+  const { compileModules } = await import('./program.mjs')
+  const folder = join(dist, 'modules')
+  return publish({ folder, files: filesOf(await compileModules({ home, folder }), folder) })
+}
+
 const buildProgram = async () => {
-  const { bundleProgram, compileModules } = await import('./program.mjs')
-  const outputs = await Promise.all([bundleProgram({ home, dist }), compileModules({ home, dist })])
-  const files = new Map(outputs.flat().map(({ path, contents }) => [pathInDist(path), contents]))
+  const { bundleProgram } = await import('./program.mjs')
+  const files = filesOf(await bundleProgram({ home, folder: dist }), dist)
   const { list, earlier } = await listParts([...files.keys()])
   files.set(partsFile, Buffer.from(list))
-  const isKept = (/** @type {string} */ path) => !isCompiled(path) || path.startsWith('web/') || earlier.has(path)
+  const isOfOtherStep = (/** @type {string} */ path) => path.startsWith('web/') || path.startsWith('modules/')
+  const isKept = (/** @type {string} */ path) => !isCompiled(path) || isOfOtherStep(path) || earlier.has(path)
   return publish({ folder: dist, files, isKept })
 }
 
@@ -105,8 +112,11 @@ const buildCommonPasswords = async () => {
 /** @type {(path: string, contents: Uint8Array) => [string, Uint8Array]} */
 const entry = (path, contents) => [path, contents]
 
-/** @type {(path: string) => string} */
-const pathInDist = (path) => path.slice(dist.length + 1).replaceAll('\\', '/')
+/** @type {(outputs: import('esbuild').OutputFile[], folder: string) => Map<string, Uint8Array>} */
+const filesOf = (outputs, folder) => {
+  const pathInFolder = (/** @type {string} */ path) => path.slice(folder.length + 1).replaceAll('\\', '/')
+  return new Map(outputs.map(({ path, contents }) => [pathInFolder(path), contents]))
+}
 
 /** @type {(path: string) => boolean} */
 const isCompiled = (path) => path.endsWith('.js') || path.endsWith('.js.map')

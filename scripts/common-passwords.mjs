@@ -1,10 +1,13 @@
 // Makes dist/common-passwords from two public lists of leaked passwords, which are development dependencies. The file has their words,
 // and whole entries that meet the rules of composition, as short hashes. It is made again only if the lists or the format change.
-import { existsSync, readFileSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import { argv } from 'node:process'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
 import { gunzipSync } from 'node:zlib'
 import { replace } from './publish.mjs'
 
@@ -65,15 +68,28 @@ const readSections = async () => {
   ]
 }
 
-/** @returns {Promise<boolean>} whether the file was made again */
+const currentVersion = () => [...listVersions(), `format ${format}`].join(' ')
+
+const isUpToDate = () =>
+  existsSync(file) && existsSync(versionFile) && readFileSync(versionFile, 'utf8').trim() === currentVersion()
+
+/**
+ * Makes the list in a process of its own, beside the rest of the build.
+ * @returns {Promise<boolean>} whether the list was made again
+ */
 export const buildCommonPasswords = async () => {
-  const version = [...listVersions(), `format ${format}`].join(' ')
-  if (existsSync(file) && existsSync(versionFile) && readFileSync(versionFile, 'utf8').trim() === version) return false
+  if (isUpToDate()) return false
+  await promisify(execFile)(process.execPath, [fileURLToPath(import.meta.url)])
+  return true
+}
+
+const makeList = async () => {
   const { encodeHashedWords } = await load('domain/passwords/hashed-words')
   const bytes = encodeHashedWords(await readSections())
   // The version is removed first and written last, so that two builds at once leave no version beside a file that is not complete.
   await rm(versionFile, { force: true })
   await replace(file, bytes)
-  await replace(versionFile, Buffer.from(`${version}\n`))
-  return true
+  await replace(versionFile, Buffer.from(`${currentVersion()}\n`))
 }
+
+if (argv[1] && realpathSync(argv[1]) === fileURLToPath(import.meta.url)) await makeList()

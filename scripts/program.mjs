@@ -4,16 +4,16 @@ import { build } from 'esbuild'
 import { external } from './external-packages.mjs'
 import { filesBelow } from './publish.mjs'
 
-/** @typedef {{ home: string, dist: string }} Folders */
+/** @typedef {{ home: string, folder: string }} Folders the output goes into `folder` */
 
 /** The program, and the module by which `@latchkey/testing` starts it. */
 const entries = ['src/main.ts', 'src/testing.ts']
 
 /** @type {(folders: Folders) => import('esbuild').BuildOptions & { write: false }} */
-const sharedOptions = ({ home, dist }) => ({
+const sharedOptions = ({ home, folder }) => ({
   absWorkingDir: home,
   outbase: 'src',
-  outdir: dist,
+  outdir: folder,
   format: 'esm',
   platform: 'node',
   target: 'node20',
@@ -48,7 +48,7 @@ export const bundleProgram = async (folders) => {
 }
 
 /**
- * Compiles each source file by itself into modules/, for tools and tests that need one of them in a process of their own. These files
+ * Compiles each source file by itself, for tools and tests that need one of them in a process of their own. These files
  * are no part of the program, and are not shipped.
  * @param {Folders} folders
  */
@@ -56,12 +56,11 @@ export const compileModules = async (folders) => {
   const { outputFiles } = await build({
     ...sharedOptions(folders),
     entryPoints: await sourceFiles(folders),
-    outdir: `${folders.dist}/modules`,
   })
   return outputFiles
 }
 
-/** @param {Folders} folders */
+/** @param {Pick<Folders, 'home'>} folders */
 const sourceFiles = async ({ home }) => (await filesBelow(`${home}/src`)).filter(isModule).map((path) => `src/${path}`)
 
 /** @type {(path: string) => boolean} */
