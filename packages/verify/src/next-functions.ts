@@ -5,6 +5,7 @@ import { createEndSession, foreignFormMessage } from './end-session.js'
 import { fetchGuard } from './fetch.js'
 import { headersWith, headersWithoutTokens, responseOf, uncached, withCookies } from './fetch-responses.js'
 import { createGuard, type GuardOptions } from './guard.js'
+import { createLazySetup, type LazySetup } from './lazy-setup.js'
 import { type NamesOf, refuseUnknown } from './option-names.js'
 import { createServicePages, createSignInUrl } from './redirects.js'
 import type { VerifierOptions } from './settings.js'
@@ -66,49 +67,38 @@ const readPlace = (headers: AnyHeaders, ownOrigin: string) => {
   return path !== null && URL.canParse(path, ownOrigin) ? placeOf(new URL(path, ownOrigin)) : undefined
 }
 
-/** Reads the options with the first request, and then creates what depends on them. */
-const createLazySetup = (readOptions: () => NextOptions) => {
-  const open = () => {
-    const { appUrl, addressOf, ...options } = readOptions()
-    const { verifier, readyFor, close } = sharedVerifier(options, appUrl)
-    const { publicUrl, onProblem } = verifier.service
-    const servicePages = createServicePages(publicUrl, appUrl)
-    let hasWarned = false
-    return {
-      verifier,
-      close,
-      readyFor,
-      servicePages,
-      ownOrigin: new URL(appUrl ?? publicUrl).origin,
-      guardOptions: appUrl === undefined ? {} : { appUrl },
-      addressOf: (headers: AnyHeaders) => addressOf?.(headers) ?? undefined,
-      endSession: createEndSession(verifier),
-      /** Warns at once, and not only after a token has expired. The warning cannot name the path: Next does not tell a page its own. */
-      warnOfMissingProxy: (request: AnyRequest) => {
-        const { value } = readCookie(headerOf(request, 'cookie'), 'refresh_token')
-        if (value === undefined || headerOf(request, pathHeader) !== undefined || hasWarned) return
-        hasWarned = true
-        onProblem(
-          'auth() or requireAuth() was called for a path that `matcher` in proxy.ts leaves out: expired tokens are not renewed there',
-        )
-      },
-    }
-  }
-  let setup: ReturnType<typeof open> | undefined
+/** Reads the options, and creates what depends on them. */
+const openSetup = (readOptions: () => NextOptions) => {
+  const { appUrl, addressOf, ...options } = readOptions()
+  const { verifier, readyFor, close } = sharedVerifier(options, appUrl)
+  const { publicUrl, onProblem } = verifier.service
+  const servicePages = createServicePages(publicUrl, appUrl)
+  let hasWarned = false
   return {
-    get: () => {
-      setup ??= open()
-      return setup
+    verifier,
+    close,
+    readyFor,
+    servicePages,
+    ownOrigin: new URL(appUrl ?? publicUrl).origin,
+    guardOptions: appUrl === undefined ? {} : { appUrl },
+    addressOf: (headers: AnyHeaders) => addressOf?.(headers) ?? undefined,
+    endSession: createEndSession(verifier),
+    /** Warns at once, and not only after a token has expired. The warning cannot name the path: Next does not tell a page its own. */
+    warnOfMissingProxy: (request: AnyRequest) => {
+      const { value } = readCookie(headerOf(request, 'cookie'), 'refresh_token')
+      if (value === undefined || headerOf(request, pathHeader) !== undefined || hasWarned) return
+      hasWarned = true
+      onProblem(
+        'auth() or requireAuth() was called for a path that `matcher` in proxy.ts leaves out: expired tokens are not renewed there',
+      )
     },
-    close: () => setup?.close(),
   }
 }
 
-type LazySetup = ReturnType<typeof createLazySetup>
-type Setup = ReturnType<LazySetup['get']>
+type Setup = ReturnType<typeof openSetup>
 
 /** Makes a guard with the first request, and keeps it. The returned function waits until the guard can decide. */
-const lazyGuard = <Guard>(lazySetup: LazySetup, make: (setup: Setup) => Guard) => {
+const lazyGuard = <Guard>(lazySetup: LazySetup<Setup>, make: (setup: Setup) => Guard) => {
   let guard: Guard | undefined
   return async (headers: AnyHeaders) => {
     const setup = lazySetup.get()
@@ -119,7 +109,7 @@ const lazyGuard = <Guard>(lazySetup: LazySetup, make: (setup: Setup) => Guard) =
 }
 
 /** For server components, server actions and route handlers behind the proxy. */
-const createPageAuth = (next: NextParts, lazySetup: LazySetup) => {
+const createPageAuth = (next: NextParts, lazySetup: LazySetup<Setup>) => {
   const auth = async (): Promise<Verified | undefined> => {
     // `headers()` comes first: during a build, it tells Next that the page is made for each request.
     const request = { headers: await next.headers() }
@@ -156,7 +146,7 @@ const hasDoubledTokens = (request: Request) =>
   ['access_token', 'refresh_token'].some((name) => readCookie(headerOf(request, 'cookie'), name).isDoubled)
 
 const createProxy =
-  (next: NextParts, lazySetup: LazySetup) =>
+  (next: NextParts, lazySetup: LazySetup<Setup>) =>
   (options: ProxyOptions = {}) => {
     refuseUnknown(options, proxyNames, 'proxy')
     // A wrong condition throws now, and not only with the first request.
@@ -189,7 +179,7 @@ type Handler<Incoming, Context> = (request: Incoming, auth: Verified, context: C
 type RouteContext<Context> = unknown extends Context ? [context?: Context] : [context: Context]
 
 const createRoute =
-  (lazySetup: LazySetup) =>
+  (lazySetup: LazySetup<Setup>) =>
   <Incoming extends Request, Context>(handler: Handler<Incoming, Context>, options: RouteOptions = {}) => {
     refuseUnknown(options, routeNames, 'route')
     // A wrong condition throws now, and not only with the first request.
@@ -225,7 +215,7 @@ class ForeignForm extends Error {
   readonly digest = 'NEXT_HTTP_ERROR_FALLBACK;403'
 }
 
-const createSignOut = (next: NextParts, lazySetup: LazySetup) => async (): Promise<void> => {
+const createSignOut = (next: NextParts, lazySetup: LazySetup<Setup>) => async (): Promise<void> => {
   const headers = await next.headers()
   const { ownOrigin, endSession, addressOf, verifier } = lazySetup.get()
   // Other hosts of the domain can send forms with the user's cookies, and a link sends no Origin at all.
@@ -276,7 +266,7 @@ export type Latchkey = {
 }
 
 export const createForNext = (next: NextParts, readOptions: () => NextOptions): Latchkey => {
-  const lazySetup = createLazySetup(readOptions)
+  const lazySetup = createLazySetup(() => openSetup(readOptions))
   return {
     ...createPageAuth(next, lazySetup),
     proxy: createProxy(next, lazySetup),

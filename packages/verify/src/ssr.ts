@@ -4,6 +4,7 @@ import { conditionsOf } from './conditions.js'
 import { createEndSession, foreignFormMessage } from './end-session.js'
 import { responseOf, uncached, withCookies } from './fetch-responses.js'
 import { createGuard, type GuardOptions } from './guard.js'
+import { createLazySetup, type LazySetup } from './lazy-setup.js'
 import { type NamesOf, refuseUnknown } from './option-names.js'
 import { reasonOf } from './reason.js'
 import { createSignInUrl } from './redirects.js'
@@ -69,31 +70,21 @@ export type Latchkey = {
 
 const guardNames: NamesOf<SsrGuardOptions> = { factors: true, fresh: true, group: true, optional: true, bearer: true }
 
-/** Reads the options with the first request, and then creates what depends on them. */
-const createLazySetup = (readOptions: () => SsrOptions) => {
-  const open = () => {
-    const { appUrl, ...options } = readOptions()
-    const { verifier, readyFor, close } = sharedVerifier(options, appUrl)
-    return {
-      verifier,
-      readyFor,
-      close,
-      ownOrigin: new URL(appUrl ?? verifier.service.publicUrl).origin,
-      guardOptions: appUrl === undefined ? {} : { appUrl },
-      endSession: createEndSession(verifier),
-    }
-  }
-  let setup: ReturnType<typeof open> | undefined
+/** Reads the options, and creates what depends on them. */
+const openSetup = (readOptions: () => SsrOptions) => {
+  const { appUrl, ...options } = readOptions()
+  const { verifier, readyFor, close } = sharedVerifier(options, appUrl)
   return {
-    get: () => {
-      setup ??= open()
-      return setup
-    },
-    close: () => setup?.close(),
+    verifier,
+    readyFor,
+    close,
+    ownOrigin: new URL(appUrl ?? verifier.service.publicUrl).origin,
+    guardOptions: appUrl === undefined ? {} : { appUrl },
+    endSession: createEndSession(verifier),
   }
 }
 
-type LazySetup = ReturnType<typeof createLazySetup>
+type Setup = ReturnType<typeof openSetup>
 
 const pathOf = (url: string) => {
   if (url.startsWith('/')) return url
@@ -104,7 +95,7 @@ const pathOf = (url: string) => {
 }
 
 const createPageGuard =
-  ({ get: getSetup }: LazySetup): Latchkey['guard'] =>
+  ({ get: getSetup }: LazySetup<Setup>): Latchkey['guard'] =>
   (options = {}) => {
     refuseUnknown(options, guardNames, 'guard')
     // A wrong condition throws now, and not only with the first request.
@@ -131,7 +122,7 @@ const notSignedOutPage = (status: number, text: string) =>
   responseOf(pageAnswer(status, 'You are still signed in', `<p>${text}</p>`))
 
 const createSignOut =
-  ({ get: getSetup }: LazySetup): Latchkey['signOut'] =>
+  ({ get: getSetup }: LazySetup<Setup>): Latchkey['signOut'] =>
   async (request, { address } = {}) => {
     const { verifier, ownOrigin, endSession } = getSetup()
     // Other hosts of the domain can send forms with the user's cookies, and a link sends no Origin at all.
@@ -153,7 +144,7 @@ const createSignOut =
  * not before, so a build needs no secret.
  */
 export const createLatchkey = (readOptions: () => SsrOptions): Latchkey => {
-  const lazySetup = createLazySetup(readOptions)
+  const lazySetup = createLazySetup(() => openSetup(readOptions))
   return {
     guard: createPageGuard(lazySetup),
     signInUrl: createSignInUrl(readOptions),
