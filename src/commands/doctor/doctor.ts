@@ -1,18 +1,9 @@
 import { warnOfOriginsWithoutCookies } from '../../config/sibling-hosts.js'
-import {
-  type Config,
-  ConfigurationFaults,
-  type Environment,
-  likelyTypos,
-  loadConfig,
-  secretFilesIn,
-  secretsIn,
-} from '../../config.js'
+import { type Config, ConfigurationFaults, type Environment, likelyTypos, loadConfig, secretsIn } from '../../config.js'
 import { countText } from '../../lib/count-text.js'
 import { type Command, OutputFailure, print, readArguments } from '../command.js'
 import { printableJson } from '../terminal/printable-json.js'
-import { type Check, type CheckGroup, type Finding, failure, ok, runCheck, warning } from './check.js'
-import { isContainer } from './secret-files.js'
+import { type Check, type Finding, failure, ok, runCheck, warning } from './check.js'
 import { hideSecrets } from './secrets.js'
 
 const help = `latchkey doctor [--json]
@@ -42,20 +33,11 @@ const settingsLines = (env: Environment, faults: readonly string[], config: Conf
   return findings.map((finding) => ({ name: 'settings', ...finding }))
 }
 
-const checkGroups = async (config: Config, env: Environment): Promise<CheckGroup[]> => {
-  const [{ machineChecks }, { databaseChecks }, { redisChecks }, { outsideChecks }] = await Promise.all([
-    import('./machine.js'),
-    import('./database.js'),
-    import('./redis.js'),
-    import('./outside.js'),
-  ])
-  const secretFiles = isContainer(env) ? [] : secretFilesIn(env)
-  return [machineChecks(config, secretFiles), databaseChecks(config), redisChecks(config), outsideChecks(config)]
-}
-
 /** Runs all checks at once, because most of them wait for a server. The results keep the order of the list. */
 const runAllChecks = async (config: Config, env: Environment) => {
-  const groups = await checkGroups(config, env)
+  // The other commands do without these modules.
+  const { checkGroups } = await import('./check-groups.js')
+  const groups = checkGroups(config, env)
   try {
     const checks: Check[] = groups.flatMap((group) => group.checks)
     return await Promise.all(checks.map((check) => runCheck(check)))
