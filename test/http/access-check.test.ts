@@ -109,6 +109,26 @@ describe('the access check with renew=1', () => {
     expect([again.status, again.setCookies]).toEqual([204, []])
   })
 
+  it('goes together with a page that refreshes by itself: a request that comes late with the first token signs nobody out', async () => {
+    const late = tab.copy()
+    await renew(tab)
+    const given = [tab.jar.get('access_token'), tab.jar.get('refresh_token')]
+    const refreshed = await tab.post('/api/auth/refresh?unlessNew=1')
+    expect([refreshed.status, refreshed.setCookies]).toEqual([200, []])
+    expect(refreshed.body).toMatchObject({ user: { username: 'ada', email: 'ada@example.com' } })
+    expect(Date.parse(String(refreshed.body.accessTokenExpiresAt))).toBeGreaterThan(latchkey.clock.now().getTime())
+    expect((await renew(late)).status).toBe(204)
+    expect(late.jar.get('refresh_token')).toBe(given[1])
+
+    // Without the access token of the same session, or when it is no longer new, the refresh token is exchanged.
+    const stranger = await latchkey.signedUp('eve')
+    stranger.jar.set('refresh_token', given[1] ?? '')
+    expect((await stranger.post('/api/auth/refresh?unlessNew=1')).setCookies).toHaveLength(2)
+    await latchkey.advance(3 * minutes)
+    expect((await stranger.post('/api/auth/refresh?unlessNew=1')).setCookies).toHaveLength(2)
+    expect((await tab.post('/api/auth/refresh?unlessNew=2')).status).toBe(400)
+  })
+
   it.each([
     ['is missing', (browser: Browser) => browser.jar.delete('access_token')],
     ['is garbage', (browser: Browser) => browser.jar.set('access_token', 'a.b.c')],

@@ -3,8 +3,8 @@ import type { Answer } from './answers.js'
 import type { Presence } from './presence.js'
 import type { Requests } from './requests.js'
 
-const lockName = 'latchkey-refresh'
-const markKey = 'latchkey.refreshed'
+/** The name of the lock, and of the mark in the storage. */
+const sharedName = 'latchkey-refresh'
 const lockTimeout = 4_000
 
 const done: Answer<undefined> = { value: undefined }
@@ -15,7 +15,7 @@ const createMark = () => {
   return {
     mark: () => {
       try {
-        return localStorage.getItem(markKey) ?? ownMark
+        return localStorage.getItem(sharedName) ?? ownMark
       } catch {
         return ownMark
       }
@@ -23,7 +23,7 @@ const createMark = () => {
     setMark: () => {
       ownMark = String(Math.random())
       try {
-        localStorage.setItem(markKey, ownMark)
+        localStorage.setItem(sharedName, ownMark)
       } catch {
         // Without storage, the other tabs do not learn of the new tokens.
       }
@@ -39,7 +39,8 @@ export const createRenewal = (send: Requests['send'], asking: Presence['asking']
   const refresh = async (markBefore: string | null): Promise<Answer<undefined>> => {
     if (mark() !== markBefore) return done
     const learn = asking()
-    const answer = await send<SignedIn>('POST', 'refresh', {})
+    // The application may have got new tokens for this browser since the call that was refused.
+    const answer = await send<SignedIn>('POST', 'refresh?unlessNew=1')
     if (!answer.refused) {
       setMark()
       learn(answer.value.user)
@@ -97,7 +98,7 @@ const withLock = async <Value>(act: () => Promise<Value>): Promise<Value> => {
   }
   // Browsers offer locks to secure origins only, so plain http in a local network has none.
   await globalThis.navigator?.locks
-    ?.request(lockName, { signal: AbortSignal.timeout(lockTimeout) }, once)
+    ?.request(sharedName, { signal: AbortSignal.timeout(lockTimeout) }, once)
     .catch(() => undefined)
   return once()
 }

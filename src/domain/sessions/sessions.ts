@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.js'
 import type { Database, Transaction } from '../../platform/database/database.js'
-import type { Tokens } from '../tokens/tokens.js'
+import type { AccessClaims, Tokens } from '../tokens/tokens.js'
 import { createBeginSession } from './begin-session.js'
 import type { EndedSession } from './ended-sessions.js'
 import { createEndings } from './endings.js'
@@ -51,6 +51,8 @@ export const createSessions = (options: Options) => {
     beginSession: createBeginSession({ ...parts, endSurplus, secondFactorRequired }),
     /** Only `rotations` may call this function, because it ends a session of which an old token was used. */
     rotate: createExchangeToken({ ...parts, graces }),
+    /** Whether a token was issued so lately that requests with the token before it may still arrive. */
+    isNew: ({ iat }: Pick<AccessClaims, 'iat'>) => clock.now().getTime() - iat * 1000 <= renewGrace,
     lockOfHolder: createLockOfHolder({ clock, life, graces }),
     replaceTokens: createReplaceTokens(parts),
     ...endings,

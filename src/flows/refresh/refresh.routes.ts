@@ -1,7 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import { SignedIn } from '../../contract/schemas.js'
 import type { Rotations } from '../../domain/sessions/rotations.js'
+import type { Sessions } from '../../domain/sessions/sessions.js'
 import type { Callers } from '../../http/caller.js'
 import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
@@ -15,6 +17,9 @@ const { responses, sendRefusal } = routeRefusals('not_authenticated', 'cross_sit
 const schema = {
   tags: ['sessions'],
   summary: 'Exchange the refresh token for a new pair of tokens',
+  querystring: Type.Object({
+    unlessNew: Type.Optional(Type.Literal('1', { description: 'Not if the access token is new (RENEW_GRACE)' })),
+  }),
   security: [{ refreshToken: [] }],
   response: {
     200: SignedIn,
@@ -27,17 +32,32 @@ type Dependencies = {
   cookies: Cookies
   callers: Callers
   limits: Limits
+  sessions: Pick<Sessions, 'isNew'>
 }
 
-export const refreshRoutes = (server: Server, { rotate, cookies, callers, limits }: Dependencies) => {
+export const refreshRoutes = (server: Server, { rotate, cookies, callers, limits, sessions }: Dependencies) => {
   /** Refuses a request without a cookie before the limiter counts it, because every visit to the login page asks for a refresh. */
   const tokenRequired = async (request: FastifyRequest, reply: FastifyReply) =>
     cookies.read(request, 'refresh_token') === undefined ? sendRefusal(reply, refuse('not_authenticated')) : undefined
+
+  /**
+   * The user, if this session got its access token a moment ago. A page whose call was refused may have got new tokens meanwhile, with an
+   * answer of the application. If it exchanged them once more, a request that is still under way with the tokens before them would look like
+   * one of a thief.
+   */
+  const userOfNewToken = (request: FastifyRequest, sessionId: string) => {
+    const claims = callers.claimsOf(request)
+    if (claims?.sid !== sessionId || !sessions.isNew(claims)) return undefined
+    const { userId: id, username, email, name = null, exp } = claims
+    return { user: { id, username, email, name }, accessTokenExpiresAt: new Date(exp * 1000).toISOString() }
+  }
 
   server.post('/api/auth/refresh', { schema, onRequest: [tokenRequired, limits.session] }, async (request, reply) => {
     const refreshToken = callers.refreshTokenOf(request)
     // A token that is not ours is left alone. Cookies are cleared only if their session has ended.
     if (!refreshToken) return sendRefusal(reply, refuse('not_authenticated'))
+    const current = request.query.unlessNew ? userOfNewToken(request, refreshToken.claims.sid) : undefined
+    if (current) return reply.send(current)
     const rotated = await rotate(refreshToken, clientOf(request), 'browser')
     if (!isRefused(rotated)) return sendRenewed(reply, cookies, rotated.issued)
     // The browser may already have the newer tokens, so an answer that lost a race does not change the cookies.
