@@ -1,6 +1,7 @@
 import { isRefused, refuse } from '../../contract/outcome.js'
 import type { UndoLinkKind } from '../../contract/undo-tokens.js'
 import type { Transaction } from '../../platform/database/database.js'
+import type { Mails } from '../mails/mails.js'
 import type { Client } from '../sessions/client.js'
 import { linkKindOf, type Undos } from '../undos/undos.js'
 import { readEmail } from '../users/email.js'
@@ -15,6 +16,7 @@ type Dependencies = {
   accountChanges: Pick<AccountChanges, 'byLink'>
   userChanges: Pick<UserChanges, 'setEmail'>
   undos: Pick<Undos, 'find' | 'openOf' | 'take' | 'forgetFrom'>
+  mails: Pick<Mails, 'withdrawExceptTo'>
   clear: AccountClearing
   restoredMail: RestoredMail
 }
@@ -26,7 +28,7 @@ export type TakeBack = ReturnType<typeof createTakeBack>
  * Uses up an undo link and takes the changes back, in one transaction that locks the user's row. A thief's change at the same time either
  * comes first and is taken back too, or comes later and fails, because its session and its proof are gone.
  */
-export const createTakeBack = ({ accountChanges, userChanges, undos, clear, restoredMail }: Dependencies) => {
+export const createTakeBack = ({ accountChanges, userChanges, undos, mails, clear, restoredMail }: Dependencies) => {
   /**
    * No other user has the address, because it is reserved while an undo link can restore it. The link was mailed to the address, so the
    * address counts as proven.
@@ -35,6 +37,8 @@ export const createTakeBack = ({ accountChanges, userChanges, undos, clear, rest
     const email = readEmail(formerEmail)
     if (isRefused(email) || !(await userChanges.setEmail(sql, user.id, email, { isProven: true })))
       throw new Error('The address of an undo cannot be put back')
+    // Nothing goes to the later address any more but the notice, which is queued after this.
+    await mails.withdrawExceptTo(sql, user.id, email.email)
     return { ...user, email: email.email }
   }
 

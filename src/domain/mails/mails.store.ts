@@ -123,6 +123,14 @@ export const markGivenUp = (sql: Sql, id: string) =>
     [id],
   )
 
+/** Gives up the waiting mails of a user, except those to one address. */
+export const giveUpExceptTo = (sql: Sql, userId: string, recipient: string) =>
+  sql.query(
+    `update outgoing_mail set next_attempt_at = null, content = null
+     where user_id = $1 and recipient is distinct from $2 and next_attempt_at is not null`,
+    [userId, recipient],
+  )
+
 /** Only the sender that holds the lease may postpone a mail. After a long pause, another sender may hold it. */
 export const postpone = (
   sql: Sql,

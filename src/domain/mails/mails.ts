@@ -108,6 +108,10 @@ export const createMails = (deps: Dependencies) => {
   return {
     queue,
     purge,
+    /** Withdraws what waits for other addresses than the one that the user has now. */
+    withdrawExceptTo: async (sql: Transaction, userId: string, email: string) => {
+      await store.giveUpExceptTo(sql, userId, emailKey(email))
+    },
     ...createSentMails({ database }),
     ...createWaitingCounts(database, clock),
     start: sender.start,
