@@ -20,6 +20,8 @@ it('a genuine webhook is its body, as text or bytes, with headers of Node or of 
   const headers = signed()
   expect(await verifyWebhook(text, headers, secret)).toEqual(JSON.parse(text))
   expect(await verifyWebhook(Buffer.from(text), new Headers(headers), secret)).toEqual(JSON.parse(text))
+  const withCapitals = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toUpperCase(), value]))
+  expect(await verifyWebhook(text, withCapitals, secret)).toEqual(JSON.parse(text))
   const both = `${signed(text, { by: former })['webhook-signature']} ${headers['webhook-signature']}`
   const received = await verifyWebhook(text, { ...headers, 'webhook-signature': both }, secret)
   // The type says which data there is.
@@ -32,13 +34,18 @@ it.each([
   ['another secret', text, signed(text, { by: former })],
   ['an old time', text, signed(text, { at: new Date(Date.now() - 301_000) })],
   ['a time to come', text, signed(text, { at: new Date(Date.now() + 310_000) })],
-  ['no signature', text, { ...signed(), 'webhook-signature': undefined }],
   ['a signature that is none', text, { ...signed(), 'webhook-signature': 'v1,%%% v2,abc' }],
   ['no headers', text, {}],
 ])('one with %s is refused', async (_, body, headers) => {
   await expect(verifyWebhook(body, headers, secret)).rejects.toMatchObject({ code: 'invalid_webhook' })
 })
 
-it('a secret that is none is a mistake of the receiver', async () => {
-  await expect(verifyWebhook(text, signed(), 'whsec_')).rejects.toThrow('WEBHOOK_SECRET')
+it.each([
+  ['a parsed body', JSON.parse(text), signed(), secret, 'not the parsed object'],
+  ['a missing header', text, { ...signed(), 'webhook-signature': undefined }, secret, 'webhook-signature is missing'],
+  ['no secret', text, signed(), undefined, 'There is no secret'],
+  ['a secret that is none', text, signed(), 'whsec_', 'must be whsec_ and base64'],
+])('%s is a mistake of the receiver, and the error says so', async (_, body, headers, given, message) => {
+  const refused = { name: 'ServiceError', code: 'invalid_webhook', message: expect.stringContaining(message) }
+  await expect(verifyWebhook(body, headers, given as string)).rejects.toMatchObject(refused)
 })

@@ -1,15 +1,20 @@
 import type { WebhookBody } from '#contract/webhooks.js'
 import { ServiceError } from './service-error.js'
 
-/** The headers of a `Request`, or of `node:http`. */
+/** The headers of a `Request`, or an object of them, as of `node:http`. Capital letters in names do not matter. */
 export type WebhookHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>
 
 /** In seconds, before and after now. An older webhook may be a copy that an attacker sends again. */
 const tolerance = 300
 
+const invalid = (message: string) => new ServiceError('invalid_webhook', { message })
+
+/** `node:http` writes names in small letters; some platforms for functions do not. */
 const headerOf = (headers: WebhookHeaders, name: string) => {
-  const value = headers instanceof Headers ? headers.get(name) : headers[name]
-  return typeof value === 'string' ? value : ''
+  const entries = headers instanceof Headers ? [...headers] : Object.entries(headers ?? {})
+  const value = entries.find(([key]) => key.toLowerCase() === name)?.[1]
+  if (!value) throw invalid(`The header ${name} is missing`)
+  return String(value)
 }
 
 const bytesOf = (base64: string) => {
@@ -36,7 +41,7 @@ const joinBytes = (head: string, body: string | Uint8Array) => {
 const hasSignature = async (signatures: string, signedBytes: Uint8Array<ArrayBuffer>, secret: string) => {
   const algorithm = { name: 'HMAC', hash: 'SHA-256' }
   const raw = bytesOf(secret.replace(/^whsec_/, ''))
-  if (raw.length === 0) throw new TypeError('The secret must be whsec_ and base64, as WEBHOOK_SECRET has it')
+  if (raw.length === 0) throw invalid('The secret must be whsec_ and base64, as WEBHOOK_SECRET has it')
   const key = await crypto.subtle.importKey('raw', raw, algorithm, false, ['verify'])
   for (const [, signature = ''] of signatures.matchAll(/(?:^| )v1,(\S+)/g)) {
     if (await crypto.subtle.verify('HMAC', key, bytesOf(signature), signedBytes)) return true
@@ -53,12 +58,15 @@ export const verifyWebhook = async (
   headers: WebhookHeaders,
   secret: string,
 ): Promise<WebhookBody> => {
+  if (typeof secret !== 'string' || secret === '') throw invalid('There is no secret: give the value of WEBHOOK_SECRET')
+  if (typeof rawBody !== 'string' && !ArrayBuffer.isView(rawBody))
+    throw invalid('The body must be the text or the bytes that arrived, not the parsed object')
   const id = headerOf(headers, 'webhook-id')
   const timestamp = headerOf(headers, 'webhook-timestamp')
-  const isRecent = /^\d+$/.test(timestamp) && Math.abs(Date.now() / 1000 - Number(timestamp)) <= tolerance
+  const signatures = headerOf(headers, 'webhook-signature')
   const signedBytes = joinBytes(`${id}.${timestamp}.`, rawBody)
-  const isGenuine = id !== '' && (await hasSignature(headerOf(headers, 'webhook-signature'), signedBytes, secret))
-  if (!isGenuine || !isRecent)
-    throw new ServiceError('invalid_webhook', { message: isGenuine ? 'The webhook is too old' : 'Wrong signature' })
+  if (!(await hasSignature(signatures, signedBytes, secret))) throw invalid('Wrong signature')
+  const isRecent = /^\d+$/.test(timestamp) && Math.abs(Date.now() / 1000 - Number(timestamp)) <= tolerance
+  if (!isRecent) throw invalid('The webhook is too old')
   return JSON.parse(typeof rawBody === 'string' ? rawBody : new TextDecoder().decode(rawBody))
 }
