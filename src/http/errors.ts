@@ -4,6 +4,7 @@ import type { InvalidFields } from '../contract/profile-fields.js'
 import type { FreshSignInRequired, PasswordRejected } from '../contract/refusal-bodies.js'
 import { type RefusalCode, refusals } from '../contract/refusals.js'
 import { ActorRefused } from '../domain/administrators/actor-refused.js'
+import { uuidPattern } from '../lib/uuid.js'
 import { isForeignKeyViolation, StoreUnavailable } from '../platform/database/database.js'
 import { protocolBodyOf } from './protocol/protocol-errors.js'
 import { isForPrograms } from './protocol/protocol-routes.js'
@@ -82,6 +83,7 @@ const validationMessage = (error: FastifyError) => {
   const [first] = error.validation ?? []
   const path = first?.instancePath?.slice(1).replaceAll('/', '.') || error.validationContext || 'request'
   if (first?.keyword === 'const') return `${path} must be ${allowedAt(first.instancePath, error).join(' or ')}`
+  if (first?.params.pattern === uuidPattern) return `${path} must be a UUID in small letters, as the service gives it`
   return first?.message ? `${path} ${first.message}` : refusals.bad_request.message
 }
 

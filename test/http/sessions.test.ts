@@ -361,6 +361,8 @@ describe('sessions', () => {
 
     expect((await tab.remove(`/api/auth/sessions/${theirs?.id}`)).status).toBe(204)
     expect((await tab.remove(`/api/auth/sessions/${theirs?.id}`)).status).toBe(404)
+    const { status, body } = await tab.remove('/api/auth/sessions/ABC')
+    expect([status, body.message]).toEqual([400, 'id must be a UUID in small letters, as the service gives it'])
     expect((await phone.post('/api/auth/refresh')).status).toBe(401)
 
     const { events } = (await tab.get('/api/auth/events')).body as { events: { kind: string }[] }
