@@ -25,7 +25,7 @@ describe('PostgreSQL out of reach', () => {
     postgres = await startPostgres()
     disk = await smallDisk(postgres)
     latchkey = await startLatchkey({
-      settings: { DATABASE_URL: disk.url, HEALTH_TIMEOUT: '1s' },
+      settings: { DATABASE_URL: disk.url, HEALTH_TIMEOUT: '1s', SENSITIVE_LIMIT: '1/1h' },
       hasUsualTimeouts: true,
     })
     tab = await latchkey.signedUp('ada')
@@ -56,8 +56,13 @@ describe('PostgreSQL out of reach', () => {
     postgres.signal('SIGKILL')
     await expect.poll(async () => (await healthOf(latchkey)).status).toBe(503)
     await expectUnavailable()
+    const requestReset = async () =>
+      (await latchkey.browser().post('/api/auth/reset-password', { email: 'ada@example.com' })).status
+    // The limiter allows one: what the service could not answer is given back.
+    expect([await requestReset(), await requestReset()]).toEqual([503, 503])
     await postgres.restart()
     await expectRecovery()
+    expect([await requestReset(), await requestReset()]).toEqual([202, 429])
   })
 
   it('with a full disk: health and doctor say so, also while most writes still succeed, and it heals by itself', async () => {

@@ -82,6 +82,7 @@ export const resetPasswordRoutes = (server: Server, deps: Dependencies) => {
   const requestOptions = {
     schema: requestSchema,
     onRequest: limits.sensitive,
+    onSend: countedRequests.refundFailure,
     config: { countsIn: ['network_mails'] as const },
   }
   for (const path of ['/reset-password', '/api/auth/reset-password']) {

@@ -70,6 +70,10 @@ export const createCountedRequests = ({ cache, onRejection }: { cache: Cache; on
       const isFailure = reply.statusCode >= 400 && reply.statusCode < 500 && ![409, 422].includes(reply.statusCode)
       if (!isFailure || refundedAnyway.has(request)) await release(request, reply)
     },
+    /** An attempt that the service could not answer is given back before the answer is sent; one that succeeded is not. */
+    refundFailure: async (request: FastifyRequest, reply: FastifyReply) => {
+      if (reply.statusCode >= 500) await release(request, reply)
+    },
     /** Gives the attempt back although the answer is a refusal: the proof was right, or it was not compared. */
     refundDespiteRefusal: (request: FastifyRequest) => {
       refundedAnyway.add(request)

@@ -12,6 +12,13 @@ const limitedBody = (code: LimitCode) => {
   return body
 }
 
+/** The words of the login limiter, with another wait. */
+const bodyWithWait = (code: LimitCode, seconds: number) => {
+  const minutes = Math.ceil(seconds / 60)
+  const message = `Please try again after ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}`
+  return { ...limitedBody(code), message, retryAfter: seconds }
+}
+
 export const setLimitHeaders = (
   reply: FastifyReply,
   { name, limit }: Limiter,
@@ -29,10 +36,10 @@ export const setLimitHeaders = (
 }
 
 export const sendLimited = (reply: FastifyReply, limiter: Limiter, reservation: Reservation) => {
-  const body = limitedBody(limiter.code)
   const waitSeconds = setLimitHeaders(reply, limiter, reservation)
+  const body = limiter.tellsWait ? bodyWithWait(limiter.code, waitSeconds) : limitedBody(limiter.code)
   // The limit of a name gives the answer of the login limiter, whose body names its own wait.
-  const retryAfter = limiter.silent && !limiter.tellsWait && 'retryAfter' in body ? body.retryAfter : waitSeconds
+  const retryAfter = limiter.silent && 'retryAfter' in body ? body.retryAfter : waitSeconds
   const answer = isForPrograms(reply.request)
     ? protocolBodyOf(limiter.code, limiter.protocolMessage ?? body.message)
     : body

@@ -7,9 +7,11 @@ export type Limiter = {
   limit: Limit
   code: LimitCode
   refundsSuccess?: true
+  /** Only an attempt that the service could not answer (5xx) is given back, by `refundFailure` of the route. */
+  refundsFailure?: true
   /** Only a refusal has the headers of this limiter. Other answers have those of a limiter that the client can influence more. */
   silent?: true
-  /** A refusal says in `Retry-After` how long this limiter really waits, also if its body names another time. */
+  /** A refusal says how long this limiter really waits, in `Retry-After` and in the body, instead of the fixed words of its code. */
   tellsWait?: true
   /** The sentence for programs, instead of the one for users. */
   protocolMessage?: string
@@ -28,7 +30,7 @@ export const routeLimitersFor = ({ login, general, sensitive }: RouteLimits) =>
     general: { name: 'general', limit: general, code: 'too_many_requests' },
     session: { name: 'session', limit: general, code: 'too_many_requests' },
     logout: { name: 'logout', limit: general, code: 'too_many_requests' },
-    sensitive: { name: 'sensitive', limit: sensitive, code: 'too_many_attempts' },
+    sensitive: { name: 'sensitive', limit: sensitive, code: 'too_many_attempts', refundsFailure: true },
     mailed_codes: { name: 'mailed_codes', limit: limiters.mailed_codes.limit, code: 'too_many_requests' },
     email_changes: { name: 'email_changes', limit: limiters.email_changes.limit, code: 'too_many_requests' },
     administrators: { name: 'administrators', limit: limiters.administrators.limit, code: 'too_many_requests' },

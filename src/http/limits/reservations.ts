@@ -31,17 +31,20 @@ export const createReservations = (cache: Pick<Cache, 'reserve' | 'refund'>) => 
     return deadline
   }
 
+  /** Reserves without a wait. */
+  const reserve = async (limiter: Limiter, subject: string, reply: FastifyReply) => {
+    const key = limiterKey(limiter.name, subject)
+    const reservation = await cache.reserve(key, limiter.limit)
+    if (reservation.granted) hold({ limiter, key, reservation, onDecision: () => undefined }, reply)
+    return reservation
+  }
+
   return {
-    /** Reserves without a wait, for attempts that count only for this client. */
-    reserve: async (limiter: Limiter, subject: string, reply: FastifyReply) => {
-      const key = limiterKey(limiter.name, subject)
-      const reservation = await cache.reserve(key, limiter.limit)
-      if (reservation.granted) hold({ limiter, key, reservation, onDecision: () => undefined }, reply)
-      return reservation
-    },
+    reserve,
     /** If the counter is full, waits for attempts that may still be given back. Only limiters that give back successes wait. */
     reserveOrWait: async (limiter: Limiter, subject: string, reply: FastifyReply) => {
       const key = limiterKey(limiter.name, subject)
+      if (limiter.refundsFailure) return { key, reservation: await reserve(limiter, subject, reply) }
       const ask = () => cache.reserve(key, limiter.limit)
       if (!limiter.refundsSuccess) return { key, reservation: await ask() }
       const { reservation, onDecision } = await reserveOrQueue(key, ask, reply.raw, deadlineOf(reply.request))
