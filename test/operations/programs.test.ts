@@ -28,7 +28,8 @@ describe('the guide for programs without a browser', () => {
     await latchkey.stop()
   })
 
-  const forThisService = (text: string) => text.replaceAll('https://auth.example.com', latchkey.url)
+  const forThisService = (text: string) =>
+    text.replaceAll(/https:\/\/auth\.example\.com|http:\/\/10\.0\.0\.5:3000/g, latchkey.url)
   const commandsOfGuide = async () =>
     [...(await read('docs/programs.md')).matchAll(/```sh\n(.*?)```/gs)].map(([, block = '']) => forThisService(block))
   const programOfGuide = async () => forThisService(await read('docs/samples/script.mjs'))

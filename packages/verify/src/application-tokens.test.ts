@@ -66,7 +66,7 @@ describe('tokens of applications', () => {
   })
 
   it.each([
-    [401, 'does not know the service key'],
+    [401, 'set serviceUrl'],
     [403, 'tokens:read'],
   ])('are not asked for again and again with a key that is refused with %d', async (status, says) => {
     const { service, verifier } = serve({}, status)

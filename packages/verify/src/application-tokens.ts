@@ -26,7 +26,7 @@ const maxPending = 1_000
  */
 const pauses = { noAnswer: 1_000, wrongKey: 10 * 60_000 }
 const wrongKeyProblems: Readonly<Record<number, string>> = {
-  401: 'the service does not know the service key: add it, and send the service SIGHUP',
+  401: 'the service does not know the service key: add it, and send the service SIGHUP, or set serviceUrl if a proxy does not pass /api/service/ on',
   403: 'the service key has no scope tokens:read',
 }
 /** The tokens of the service have 43 characters. */

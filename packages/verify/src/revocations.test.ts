@@ -103,6 +103,7 @@ describe('the list of ended sessions', () => {
     expect(list.lastingProblem()).toBeUndefined()
     ;(await question(0)).answer(new Response('', { status: 401 }))
     await expect.poll(() => list.lastingProblem()).toContain('does not know the service key (401)')
+    expect(list.lastingProblem()).toContain('set serviceUrl')
     expect(problems).toEqual([list.lastingProblem()])
   })
 

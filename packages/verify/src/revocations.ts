@@ -47,7 +47,7 @@ const readAnswer = (text: string): Answer => {
 
 /** The reasons of refusals that last until the operator changes the key, by status. */
 const lastingReasons: Readonly<Record<number, string>> = {
-  401: 'The service does not know the service key (401), or the key has expired',
+  401: 'The service does not know the service key (401), or the key has expired, or the address leads through a proxy that does not pass /api/service/ on: set serviceUrl',
   403: 'The service key needs the scope revocations:read (403)',
 }
 
