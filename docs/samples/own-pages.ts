@@ -41,7 +41,10 @@ const answerLastStep = async () => {
     return client.secondFactor({ terms: terms.version })
   }
   const values: Record<string, string> = {}
-  for (const { key, labels } of fields) values[key] = await ask(labels.en ?? key)
+  for (const { key, labels } of fields) {
+    const { en = key } = labels
+    values[key] = await ask(en)
+  }
   return client.secondFactor({ fields: values })
 }
 
