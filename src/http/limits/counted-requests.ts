@@ -16,13 +16,35 @@ const createReportRejection =
   ) =>
     onRejection({ limiter, key, resetsIn, findAttemptedUser }, request)
 
+/** Which answers give the attempts of their request back. */
+const createRefunds = (release: ReturnType<typeof createReservations>['release']) => {
+  const refundedAnyway = new WeakSet<FastifyRequest>()
+  return {
+    /**
+     * An attempt that succeeded, or that we could not check, is given back before the answer is sent. 409 and 422 count as successes,
+     * because the proof was right and only the new value was wrong.
+     */
+    refundSuccess: async (request: FastifyRequest, reply: FastifyReply) => {
+      const isFailure = reply.statusCode >= 400 && reply.statusCode < 500 && ![409, 422].includes(reply.statusCode)
+      if (!isFailure || refundedAnyway.has(request)) await release(request, reply)
+    },
+    /** An attempt that the service could not answer is given back before the answer is sent; one that succeeded is not. */
+    refundFailure: async (request: FastifyRequest, reply: FastifyReply) => {
+      if (reply.statusCode >= 500) await release(request, reply)
+    },
+    /** Gives the attempt back although the answer is a refusal: the proof was right, or it was not compared. */
+    refundDespiteRefusal: (request: FastifyRequest) => {
+      refundedAnyway.add(request)
+    },
+  }
+}
+
 export type CountedRequests = ReturnType<typeof createCountedRequests>
 
 /** Counts requests in limiters, answers those that are too many, and gives back those that succeeded. */
 export const createCountedRequests = ({ cache, onRejection }: { cache: Cache; onRejection: OnRejection }) => {
   const { reserve, reserveOrWait, hasReservation, release } = createReservations(cache)
   const reportRejection = createReportRejection(onRejection)
-  const refundedAnyway = new WeakSet<FastifyRequest>()
 
   return {
     reserve,
@@ -62,21 +84,6 @@ export const createCountedRequests = ({ cache, onRejection }: { cache: Cache; on
       if (!reservation.granted) await reportRejection(limiter, key, reservation, request)
       return reservation.granted ? undefined : reservation
     },
-    /**
-     * An attempt that succeeded, or that we could not check, is given back before the answer is sent. 409 and 422 count as successes,
-     * because the proof was right and only the new value was wrong.
-     */
-    refundSuccess: async (request: FastifyRequest, reply: FastifyReply) => {
-      const isFailure = reply.statusCode >= 400 && reply.statusCode < 500 && ![409, 422].includes(reply.statusCode)
-      if (!isFailure || refundedAnyway.has(request)) await release(request, reply)
-    },
-    /** An attempt that the service could not answer is given back before the answer is sent; one that succeeded is not. */
-    refundFailure: async (request: FastifyRequest, reply: FastifyReply) => {
-      if (reply.statusCode >= 500) await release(request, reply)
-    },
-    /** Gives the attempt back although the answer is a refusal: the proof was right, or it was not compared. */
-    refundDespiteRefusal: (request: FastifyRequest) => {
-      refundedAnyway.add(request)
-    },
+    ...createRefunds(release),
   }
 }
