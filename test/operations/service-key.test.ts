@@ -1,6 +1,9 @@
+import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { isRefused } from '#contract/outcome.js'
 import { readServiceKeys } from '../../src/app/service-keys-file.js'
@@ -10,6 +13,9 @@ import { days } from '../../src/lib/durations.js'
 import { DataDirectoryInUse } from '../../src/platform/database/directory-faults.js'
 import { type CommandStore, openCommandStore } from '../support/stores.js'
 import { latchkey } from '../support/terminal.js'
+
+const run = promisify(execFile)
+const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
 
 describe('latchkey service-key add', () => {
   let store: CommandStore
@@ -131,6 +137,23 @@ describe('latchkey service-key add', () => {
       err: expect.stringContaining('no event could be recorded: The data directory'),
     })
     expect(await readServiceKeys(path)).toMatchObject([{ name: 'billing' }])
+  })
+
+  it.each([
+    ['a file with keys', `# ${'x'.repeat(1_000)}\n`],
+    ['a new file', undefined],
+  ])('leaves %s as it was if the disk takes only a part of the line', async (_, before) => {
+    const path = join(folder, 'full-keys')
+    await rm(path, { force: true })
+    if (before !== undefined) await writeFile(path, before)
+    // No file may grow beyond the limit, in units of 1,024 bytes: a disk that is full in the middle of the line.
+    const script = 'ulimit -f $1; shift; exec "$@"'
+    const command = [process.execPath, program, 'service-key', 'add', 'other', '--expires', '2999-01-31']
+    const env = { ...process.env, NODE_ENV: 'test', SERVICE_KEYS_FILE: path }
+    const limit = before === undefined ? '0' : '1'
+    const failed = run('bash', ['-c', script, 'bash', limit, ...command], { env, cwd: folder })
+    await expect(failed).rejects.toThrow(/Nothing was added\. .* cannot be written: /)
+    expect(await readFile(path, 'utf8').catch(() => undefined)).toBe(before)
   })
 
   it('begins a line of its own after a last line that has no end', async () => {

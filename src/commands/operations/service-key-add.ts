@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { appendFile, readFile } from 'node:fs/promises'
+import { open, readFile, rm } from 'node:fs/promises'
 import { serviceKeysIn } from '../../app/service-keys-file.js'
 import { loadSettings } from '../../config.js'
 import {
@@ -34,6 +34,28 @@ const fileMode = 0o640
 const readKeys = async (path: string) => {
   const text = existsSync(path) ? await readFile(path, 'utf8') : ''
   return { keys: serviceKeysIn(text, path), lacksLineEnd: text !== '' && !text.endsWith('\n') }
+}
+
+/**
+ * Appends to the file, or leaves it as it was: the service does not start with a line that a full disk has cut off. The file is not
+ * replaced by another one, because it may be a mount of its own, and has an owner and a mode.
+ */
+const appendWhole = async (path: string, text: string) => {
+  const isNew = !existsSync(path)
+  const file = await open(path, 'a', fileMode)
+  try {
+    const { size } = await file.stat()
+    try {
+      await file.writeFile(text)
+      await file.sync()
+    } catch (error) {
+      await file.truncate(size)
+      if (isNew) await rm(path)
+      throw error
+    }
+  } finally {
+    await file.close()
+  }
 }
 
 /** A failure does not stop the command, because the key works without the database. Returns why nothing was recorded, or undefined. */
@@ -89,7 +111,7 @@ const addToFile = async (name: string, grant: Grant, context: CommandContext) =>
     throw new CommandFailure(`${path} has a key called ${name}. Choose another name, or delete its line first.`)
   const newKey = newServiceKey(name, grant)
   const text = `${lacksLineEnd ? '\n' : ''}${newKey.line}\n`
-  await withFileFault(appendFile(path, text, { mode: fileMode }), path, 'written')
+  await withFileFault(appendWhole(path, text), path, 'written')
   return newKey
 }
 
