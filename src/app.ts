@@ -14,6 +14,7 @@ import { type Config, type Environment, settingsElsewhere } from './config.js'
 import type { Workers } from './domain/passwords/workers.js'
 import { createServiceKeys } from './domain/service-keys/service-keys.js'
 import { createActiveUsers } from './domain/stats/active-users.js'
+import { writableTables } from './domain/tables.js'
 import { createFastLane } from './flows/access-check/fast-lane.js'
 import { createHealth } from './flows/health/health.js'
 import { healthRoutes } from './flows/health/health.routes.js'
@@ -22,6 +23,8 @@ import { createAllowedOrigins } from './http/allowed-origins.js'
 import type { SchemaCompilers } from './http/schema-compilers.js'
 import { createServer } from './http/server.js'
 import { type Clock, systemClock } from './lib/clock.js'
+import type { Database } from './platform/database/database.js'
+import { proveTables } from './platform/database/usable-tables.js'
 import { createLog, type Log } from './platform/log.js'
 
 type Options = ServeOptions & {
@@ -41,7 +44,7 @@ type Options = ServeOptions & {
   givenSettings?: Environment
 }
 
-type HealthPlatform = { clock: Clock; log: Log; database: { ping: Ping }; cache: { ping: Ping } }
+type HealthPlatform = { clock: Clock; log: Log; database: Pick<Database, 'ping' | 'query'>; cache: { ping: Ping } }
 type Ping = () => Promise<void>
 
 const createAppHealth = (
@@ -54,7 +57,10 @@ const createAppHealth = (
     clock,
     log,
     deadline,
-    database: database.ping,
+    database: async () => {
+      await database.ping()
+      await proveTables(database, writableTables)
+    },
     cache: cache.ping,
     isStarting: () => !status.isReady,
     isDraining: () => drainState.isDraining,

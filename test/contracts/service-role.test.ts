@@ -9,6 +9,7 @@ import { systemClock } from '../../src/lib/clock.js'
 import type { Database } from '../../src/platform/database/database.js'
 import { checkSchema, migrate, SchemaOutdated } from '../../src/platform/database/migrate.js'
 import { migrateAsOwner } from '../../src/platform/database/open.js'
+import { proveTables } from '../../src/platform/database/usable-tables.js'
 import {
   emptyPostgres,
   type FreshDatabase,
@@ -67,6 +68,16 @@ describe('the role of the running service', () => {
     await expect(checkSchema({ database: service, directory: migrationsDirectory })).rejects.toThrow(
       'this role has no rights on them',
     )
+    await owner.close()
+    await migrateAsOwner({ ...urls, directory: migrationsDirectory, grantsFor })
+  })
+
+  it('is unhealthy without its tables and without its rights on them, and healthy with both', async () => {
+    await expect(proveTables(service, writableTables)).resolves.toBeUndefined()
+    await expect(proveTables(service, [...writableTables, 'lost_table'])).rejects.toThrow(': lost_table')
+    const owner = testPostgres(urls.ownerUrl)
+    await owner.query(`revoke insert on events, users from ${quoted(serviceRole)}`)
+    await expect(proveTables(service, writableTables)).rejects.toThrow(/may not write them: events, users$/)
     await owner.close()
     await migrateAsOwner({ ...urls, directory: migrationsDirectory, grantsFor })
   })

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Browser } from '../support/client.js'
+import { testPostgres } from '../support/databases.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { type PostgresServer, startPostgres } from '../support/servers/postgres.js'
 import { type RedisServer, startRedis } from '../support/servers/redis.js'
@@ -85,6 +86,16 @@ describe('PostgreSQL out of reach', () => {
     await disk.free()
     await until('there is space again', async () => (await healthOf(latchkey)).status === 200)
     expect(await signIn()).toBe(200)
+  })
+
+  it('without a table, as while a backup is restored: health and the log say so, and it heals by itself', async () => {
+    const administrator = testPostgres(disk.url)
+    await administrator.query('alter table refresh_token_records rename to lost')
+    await expect.poll(async () => (await healthOf(latchkey)).checks).toMatchObject({ database: 'error', cache: 'ok' })
+    expect(latchkey.logLines.some((line) => line.includes('may not write them: refresh_token_records"'))).toBe(true)
+    await administrator.query('alter table lost rename to refresh_token_records')
+    await administrator.close()
+    await expectRecovery()
   })
 
   it('hung: the same, within the deadlines', async () => {
