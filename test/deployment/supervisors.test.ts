@@ -135,6 +135,14 @@ describe('make-secrets.sh', () => {
       const files = (await readdir(join(folder, 'secrets'))).filter((name) => name !== 'tls')
       expect(files).toHaveLength(8)
       for (const name of files) expect(await mode(`secrets/${name}`), name).toBe(0o644)
+      // Without an argument, which `ps` would show, it reads the address.
+      const again = `printf '%s\\n' "$1" | bash make-secrets.sh`
+      await run('bash', ['-o', 'pipefail', '-c', again, 'bash', 'smtp://mail.example.com:587'], { cwd: folder })
+      const other = run('bash', ['-o', 'pipefail', '-c', again, 'bash', 'smtp://other.example.com'], { cwd: folder })
+      await expect(other).rejects.toThrow('names another mail server')
+      await expect(run('bash', ['-c', 'bash make-secrets.sh </dev/null'], { cwd: folder })).rejects.toThrow(
+        'name the mail',
+      )
     } finally {
       await rm(folder, { recursive: true, force: true })
     }

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { cp, mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openNouns } from '../../src/commands/open-nouns.js'
@@ -14,12 +14,12 @@ import { addAuthenticator } from '../support/authenticator.js'
 import type { Browser } from '../support/client.js'
 import { emptyPostgres, freshPostgres, migrationsDirectory, testPostgres, urlFor } from '../support/databases.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { read } from '../support/project.js'
 import { findProgram } from '../support/servers/programs.js'
 import { noStore } from '../support/stores.js'
 import { latchkey } from '../support/terminal.js'
 
 const run = promisify(execFile)
-const [dump, restore] = [findProgram('pg_dump'), findProgram('pg_restore')]
 const secret = randomBytes(48).toString('hex')
 
 let folder: string
@@ -27,6 +27,19 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'latchkey-backup-'))
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
+
+/** The commands as docs/operating.md prints them. */
+const printed = async () => {
+  const [, section = ''] = (await read('docs/operating.md')).split('\n## Backup and restore\n')
+  const [dump = '', restore = ''] = [...section.matchAll(/```sh\n(.*?)```/gs)].map(([, commands = '']) => commands)
+  const [prepare = ''] = dump.split(/^umask/m)
+  return { dump, restore: `${prepare}${/^pg_restore .*$/m.exec(restore)?.[0] ?? 'false'}` }
+}
+
+const runAsOwner = (commands: string, ownerUrl: string) => {
+  const PATH = [process.env.PATH, dirname(findProgram('pg_dump') ?? '')].join(':')
+  return run('sh', ['-euc', commands], { cwd: folder, env: { PATH, DATABASE_OWNER_URL: ownerUrl } })
+}
 
 /** The same person's browser, sent to another place: cookies go by name, whatever serves them. */
 const movedTo = (service: Latchkey, { jar }: Browser) => {
@@ -39,21 +52,19 @@ const refreshed = async (browser: Browser) => (await browser.post('/api/auth/ref
 const login = async (service: Latchkey, username: string) =>
   (await service.browser().post('/login', { username, password: goodPassword })).status
 
-/** Each starts several services, an embedded database among them. */
-
 /** The steps of docs/operating.md, in its order. */
 describe('a dump of PostgreSQL', () => {
   const role = `latchkey_backup_${randomBytes(6).toString('hex')}`
 
   /** People of three kinds: gone quiet before the dump, active after it, and new after it. */
-  const liveUntil = async (file: string) => {
+  const liveUntilDump = async () => {
     const { url, drop } = await freshPostgres()
     const service = await startLatchkey({ settings: { DATABASE_URL: url, JWT_SECRET: secret } })
     const quiet = await service.signedUp('quiet')
     const active = await service.signedUp('active')
     const leaving = await service.signedUp('leaving')
     await addAuthenticator(await service.signedUp('careful'), service)
-    await run(dump ?? '', ['--format=custom', '--file', file, url])
+    await runAsOwner((await printed()).dump, url)
     for (const _ of [1, 2]) await refreshed(active)
     const left = leaving.copy()
     await leaving.act('/api/auth/logout')
@@ -80,10 +91,10 @@ describe('a dump of PostgreSQL', () => {
   }
 
   it('brings back all users who were there, signed in, and can be used by the least privileged role', async () => {
-    const file = join(folder, 'latchkey.dump')
-    const { quiet, active, left } = await liveUntil(file)
+    const { quiet, active, left } = await liveUntilDump()
+    expect((await stat(join(folder, 'latchkey.dump'))).mode & 0o777).toBe(0o600)
     const { url, drop } = await emptyPostgres()
-    await run(restore ?? '', ['--exit-on-error', '--no-owner', '--no-privileges', '--dbname', url, file])
+    await runAsOwner((await printed()).restore, url)
 
     const admin = testPostgres(url)
     await admin.query(`create role ${role} login password 'only-for-this-test'`)
