@@ -128,6 +128,8 @@ it('an import reads standard input, one that is killed changes nothing, and an e
   expect(checked.out).toMatch(
     /warning +registration +users who have no password, no provider and no passkey: 1001\. While/,
   )
+  expect(checked.out).toMatch(/^ok +applications +1 application, whose addresses can be used$/m)
+  expect(checked.out).toMatch(/^ok +logout notices +no logout notice waits for an application$/m)
   const child = startCommand('user', 'import', '-')
   const gone = new Promise((resolve) => child.once('close', resolve))
   child.stdin.write('email\nkilled@example.com\n')

@@ -1,5 +1,5 @@
 import { sealedColumns } from '../../domain/sealed-values/sealed-columns.js'
-import { createSealedValues } from '../../domain/sealed-values/sealed-values.js'
+import { createSealedValues, howToAddKey } from '../../domain/sealed-values/sealed-values.js'
 import { countText } from '../../lib/count-text.js'
 import type { Sql } from '../../platform/database/database.js'
 import { type Finding, failure, ok, warning } from './check.js'
@@ -23,7 +23,7 @@ export const checkSealedValues = async (
   const waysOut = [...new Set(lostColumns.flatMap(({ column: { wayOut } }) => wayOut ?? []))]
   if (byMissing > 0)
     return failure(
-      `the key of ${countText(byMissing, 'stored secret')} is missing, and the service does not start: add it to the end of SEALING_KEY again. ${waysOut.join(' ')}`.trimEnd(),
+      `the key of ${countText(byMissing, 'stored secret')} is missing, and the service does not start. ${howToAddKey}. ${waysOut.join(' ')}`.trimEnd(),
     )
   if (byOthers > 0)
     return warning(

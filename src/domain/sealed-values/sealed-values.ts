@@ -21,9 +21,12 @@ const bindingOf = ({ table, column }: SealedColumn, id: string) => `${table}.${c
 
 const wayOutSentence = ({ wayOut }: SealedColumn) => (wayOut === undefined ? '' : ` ${wayOut}`)
 
+export const howToAddKey =
+  'Add it to the end of SEALING_KEY again; if SEALING_KEY was not set then, it is the JWT_SECRET of that time'
+
 const missingKeyError = (values: number, column: SealedColumn) =>
   new SealedWithMissingKey(
-    `SEALING_KEY: ${values} of the ${column.what} in the database cannot be opened: the key that sealed them is missing. Add it to the end of SEALING_KEY again; if SEALING_KEY was not set then, it is the JWT_SECRET of that time. Nothing was changed.${wayOutSentence(column)}`,
+    `SEALING_KEY: ${values} of the ${column.what} in the database cannot be opened: the key that sealed them is missing. ${howToAddKey}. Nothing was changed.${wayOutSentence(column)}`,
   )
 
 const damagedValueError = (id: string, column: SealedColumn) =>
