@@ -38,7 +38,19 @@ it('groups are made, listed, given to users and deleted', async () => {
 
   expect((await command('group', 'list')).out).toMatch(/^NAME +MEMBERS +CREATED\nadmins +1 +\S+\nstaff +1 +\S+\n$/)
   expect((await command('group', 'members', 'staff', '--json')).out).toContain('"username":"ada"')
-  expect((await command('user', 'list', '--group', 'nothing')).out).toBe('No user matches.\n')
+  expect((await command('user', 'list', '--group', 'staff', '--disabled')).out).toBe('No user matches.\n')
+  for (const mistyped of [
+    ['user', 'list', '--group', 'stuff'],
+    ['group', 'members', 'stuff', '--json'],
+    ['user', 'groups', 'ada', '--remove', 'admins,stuff'],
+  ]) {
+    const refused = await command(...mistyped)
+    expect(refused, mistyped.join(' ')).toMatchObject({
+      code: 1,
+      out: '',
+      err: expect.stringMatching(/^There is no group stuff\. /),
+    })
+  }
   expect((await command('user', 'show', 'ada')).out).toMatch(/^groups +admins, staff$/m)
 
   expect(await command('group', 'delete', 'staff')).toMatchObject({ code: 1, err: expect.stringContaining('--yes') })

@@ -51,6 +51,8 @@ describe('users from the command line', () => {
        from users group by fields::text`,
     )
     expect(left).toEqual([{ fields: '{"team": "y"}', users: 1001, transactions: 3 }])
+    const mistyped = await latchkey(store, ['fields', 'purge', 'taem', '--yes'])
+    expect(mistyped).toMatchObject({ code: 1, out: '', err: expect.stringContaining('No user has a value of "taem"') })
   })
 
   it('adds one whose password is piped in', async () => {

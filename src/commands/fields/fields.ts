@@ -119,7 +119,11 @@ instance first. This cannot be taken back.
           `PROFILE_FIELDS_FILE still has the field ${key}. Take it out and restart every instance first.`,
         )
       const users = (await nouns.profileFields.count()).find((each) => each.key === key)?.users ?? 0
-      if (users > 0 && !values.yes)
+      if (users === 0)
+        throw new CommandFailure(
+          `No user has a value of ${JSON.stringify(key)}. \`latchkey fields list\` names all fields. Nothing was deleted.`,
+        )
+      if (!values.yes)
         throw new CommandFailure(
           `${countText(users, 'user')} would lose the value of ${JSON.stringify(key)} for good. Add --yes to do it.`,
         )

@@ -4,7 +4,7 @@ import { longestAccessToken } from '../../domain/tokens/token-length.js'
 import { type Command, CommandFailure, operator, print, readArguments, withNouns } from '../command.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { requireUser, throwIfDeleted } from '../users/find-user.js'
-import { groupNameFrom } from './group-name.js'
+import { groupNameFrom, requireGroups } from './group-name.js'
 
 const options = {
   add: { type: 'string', multiple: true },
@@ -46,6 +46,10 @@ username, an email or an id.
         await printGroups(user.groups, false)
         return 0
       }
+      await requireGroups(
+        nouns,
+        remove.filter((name) => !user.groups.includes(name)),
+      )
       const outcome = await nouns.groupChanges.change({ userId: id, client: operator(context) }, { add, remove })
       const changed = throwIfDeleted(outcome, username)
       if (isRefused(changed)) throw new CommandFailure(whyRefused(changed, username))

@@ -13,7 +13,7 @@ import {
   UsageFault,
   withNouns,
 } from '../command.js'
-import { groupNameFrom } from '../groups/group-name.js'
+import { groupNameFrom, requireGroups } from '../groups/group-name.js'
 import { momentFrom } from '../operations/events.js'
 import { printList } from '../terminal/print-list.js'
 import { printableJson } from '../terminal/printable-json.js'
@@ -85,8 +85,9 @@ export const listUsers = async (values: ListValues, context: CommandContext) => 
 
   const isFiltered = Object.values(filter).some(Boolean)
 
-  return withNouns(context, 'service', async ({ bulkUsers }) => {
-    const foundUsers = await bulkUsers.page(after, limit + 1, filter)
+  return withNouns(context, 'service', async (nouns) => {
+    const foundUsers = await nouns.bulkUsers.page(after, limit + 1, filter)
+    if (foundUsers.length === 0 && filter.group !== undefined) await requireGroups(nouns, [filter.group])
     const users = foundUsers.slice(0, limit)
     const none = isFiltered ? 'No user matches.' : 'There are no users.'
     await printList(context, users, { json: values.json, asJson, asTable: userTable, none })
