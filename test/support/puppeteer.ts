@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 // it, so the part that the tests use is described here.
 
 /** A tab of Firefox. */
-export type FirefoxPage = {
+type FirefoxPage = {
   goto(address: string): Promise<unknown>
   reload(): Promise<unknown>
   url(): string
