@@ -187,6 +187,17 @@ describe('sessions', () => {
     expect(sids[0]).not.toBe(sids[1])
   })
 
+  it('leaves the new cookies alone if a refresh with those from before the sign-in comes late', async () => {
+    const tab = await signedIn('lia')
+    const late = tab.copy()
+    await tab.post('/login', { username: 'lia', password: goodPassword })
+    const overtaken = await late.copy().post('/api/auth/refresh')
+    expect([overtaken.status, overtaken.setCookies]).toEqual([401, []])
+    await latchkey.sql.query("update ended_sessions set ended_at = ended_at - interval '31 seconds'")
+    expect((await late.post('/api/auth/refresh')).setCookies).toHaveLength(2)
+    expect((await tab.post('/api/auth/refresh')).status).toBe(200)
+  })
+
   const signInAs = (tab: Browser, username: string, password = goodPassword) =>
     tab.post('/login', { username, password })
   const eventsOf = async (username: string) => {

@@ -36,6 +36,13 @@ export const selectNewEntries = async (sql: Sql, { seen, xact, sid }: SnapshotCu
   return news
 }
 
+/** Whether a session has ended within this time because of a sign-in. Rows are found by the index on their age. */
+export const selectEndedBySignIn = (sql: Sql, sid: string, within: number) =>
+  sql.query(
+    `select from ended_sessions where sid = $1 and reason = 'signed_in' and ended_at > now() - ${milliseconds('$2')}`,
+    [sid, within],
+  )
+
 export const deleteOld = (sql: Sql, clockOffset: number, retention: number, limit: number) =>
   sql.query(
     `delete from ended_sessions where (xact, sid) in (

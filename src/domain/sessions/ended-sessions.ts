@@ -14,6 +14,9 @@ export type { EndedSession } from './ended-list.js'
 /** The time from the start of one reading to the start of the next. So every end is known everywhere within two seconds. */
 const interval = 1 * seconds
 
+/** How long a request may be under way with the cookies from before a sign-in. */
+const longestOverlap = 30 * seconds
+
 /** How many entries are read at once. Adding them takes some milliseconds, in which this process answers no request. */
 const pageSize = 5_000
 
@@ -117,6 +120,8 @@ export const createEndedSessions = ({ database, clock, log }: Dependencies) => {
     },
     /** Whether a session has ended, for refresh tokens that a browser may go on sending. */
     hasEnded: list.hasEnded,
+    /** Whether a sign-in in the same browser has just replaced the session. The browser may have the cookies of the new one already. */
+    wasJustReplaced: async (sid: string) => (await store.selectEndedBySignIn(database, sid, longestOverlap)).length > 0,
     /** Adds a session that this instance has ended itself, so that it is refused at once. Only for ends that are committed. */
     add,
     /** For verifiers in other programs: the sessions that ended since the last answer, and a way to wait for the next end. */

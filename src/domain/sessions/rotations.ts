@@ -30,7 +30,7 @@ export const createEndStolen =
 
 type Dependencies = {
   sessions: Pick<Sessions, 'rotate'>
-  endedSessions: Pick<EndedSessions, 'hasEnded'>
+  endedSessions: Pick<EndedSessions, 'hasEnded' | 'wasJustReplaced'>
   endStolen: EndStolen
   onRotation: OnRotation
 }
@@ -45,9 +45,14 @@ export type Rotations = ReturnType<typeof createRotations>
 export const createRotations = ({ sessions, endedSessions, endStolen, onRotation }: Dependencies) => {
   const exchange = async (refreshToken: RefreshToken, client: Client, by: RotatedBy) => {
     const { userId, sid: sessionId } = refreshToken.claims
-    return endedSessions.hasEnded(sessionId)
-      ? refuse('ended', { userId, sessionId })
-      : sessions.rotate(refreshToken, client, by)
+    const owner = { userId, sessionId }
+    const outcome = endedSessions.hasEnded(sessionId)
+      ? refuse('ended', owner)
+      : await sessions.rotate(refreshToken, client, by)
+    const hasEnded = isRefused(outcome) && outcome.refused === 'ended'
+    return hasEnded && by === 'browser' && (await endedSessions.wasJustReplaced(sessionId))
+      ? refuse('replaced', owner)
+      : outcome
   }
 
   return async (refreshToken: RefreshToken, client: Client, by: RotatedBy) => {
