@@ -113,7 +113,7 @@ describe('the access check with renew=1', () => {
     const late = tab.copy()
     await renew(tab)
     const given = [tab.jar.get('access_token'), tab.jar.get('refresh_token')]
-    const refreshed = await tab.post('/api/auth/refresh?unlessNew=1')
+    const refreshed = await tab.post('/api/auth/refresh', { ifOld: true })
     expect([refreshed.status, refreshed.setCookies]).toEqual([200, []])
     expect(refreshed.body).toMatchObject({ user: { username: 'ada', email: 'ada@example.com' } })
     expect(Date.parse(String(refreshed.body.accessTokenExpiresAt))).toBeGreaterThan(latchkey.clock.now().getTime())
@@ -123,10 +123,10 @@ describe('the access check with renew=1', () => {
     // Without the access token of the same session, or when it is no longer new, the refresh token is exchanged.
     const stranger = await latchkey.signedUp('eve')
     stranger.jar.set('refresh_token', given[1] ?? '')
-    expect((await stranger.post('/api/auth/refresh?unlessNew=1')).setCookies).toHaveLength(2)
+    expect((await stranger.post('/api/auth/refresh', { ifOld: true })).setCookies).toHaveLength(2)
     await latchkey.advance(3 * minutes)
-    expect((await stranger.post('/api/auth/refresh?unlessNew=1')).setCookies).toHaveLength(2)
-    expect((await tab.post('/api/auth/refresh?unlessNew=2')).status).toBe(400)
+    expect((await stranger.post('/api/auth/refresh', { ifOld: true })).setCookies).toHaveLength(2)
+    expect((await tab.post('/api/auth/refresh', { ifOld: 'no' })).status).toBe(400)
   })
 
   it.each([

@@ -101,7 +101,7 @@ describe('the client', () => {
     await latchkey.advance(16 * minutes)
     const answers: Answer<unknown>[] = await Promise.all([client.me(), client.account(), client.sessions()])
     answers.forEach(accepted)
-    expect(countOf('/api/auth/refresh?unlessNew=1')).toBe(1)
+    expect(countOf('/api/auth/refresh')).toBe(1)
 
     const another = '00000000-0000-4000-8000-000000000000'
     const refused = { refused: 'fresh_sign_in_required', methods: ['password'] }
@@ -125,7 +125,7 @@ describe('the client', () => {
       [() => Response.error(), { refused: 'unknown', status: 0 }],
     ]
     for (const [answer, expected] of troubles) {
-      instead.set('/api/auth/refresh?unlessNew=1', answer)
+      instead.set('/api/auth/refresh', answer)
       expect(await client.me()).toMatchObject(expected)
     }
     expect(changes).toEqual([])

@@ -40,7 +40,7 @@ export const createRenewal = (send: Requests['send'], asking: Presence['asking']
     if (mark() !== markBefore) return done
     const learn = asking()
     // The application may have got new tokens for this browser since the call that was refused.
-    const answer = await send<SignedIn>('POST', 'refresh?unlessNew=1')
+    const answer = await send<SignedIn>('POST', 'refresh', { ifOld: true })
     if (!answer.refused) {
       setMark()
       learn(answer.value.user)

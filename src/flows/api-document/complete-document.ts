@@ -7,8 +7,10 @@ import { anyRequestCodes, codesIn } from './route-codes.js'
 import { type Answer, shareAnswers } from './shared-answers.js'
 import { webhookComponents } from './webhook-operations.js'
 
+type RequestBody = { required: boolean; content: Record<string, { schema: { type?: string | string[] } }> }
 type Operation = {
   operationId?: string
+  requestBody?: RequestBody
   description?: string
   security?: Record<string, string[]>[]
   tags?: string[]
@@ -47,6 +49,12 @@ const completeAnswer = (status: string, answer: Answer, facts: RouteFacts): Answ
   }
 }
 
+/** A body that may be null can be left out. @fastify/swagger says of every body that it is required. */
+const completeBody = (body: RequestBody): RequestBody => {
+  const canBeNull = Object.values(body.content).some(({ schema }) => schema.type?.includes('null'))
+  return { ...body, required: !canBeNull }
+}
+
 const completeOperation = (operation: Operation, facts: RouteFacts): Operation => {
   const answers = Object.entries({ ...operation.responses, default: anyRequestAnswer }).map(
     ([status, answer]) => [status, completeAnswer(status, answer, facts)] as const,
@@ -55,6 +63,7 @@ const completeOperation = (operation: Operation, facts: RouteFacts): Operation =
     // The operation's own description replaces this one.
     description: describe(facts, operation.security ?? []),
     ...operation,
+    ...(operation.requestBody && { requestBody: completeBody(operation.requestBody) }),
     responses: Object.fromEntries(answers),
   }
 }

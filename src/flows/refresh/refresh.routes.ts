@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { isRefused, refuse } from '../../contract/outcome.js'
-import { SignedIn } from '../../contract/schemas.js'
+import { Nullable, SignedIn } from '../../contract/schemas.js'
 import type { Rotations } from '../../domain/sessions/rotations.js'
 import type { Sessions } from '../../domain/sessions/sessions.js'
 import type { Callers } from '../../http/caller.js'
@@ -17,9 +17,9 @@ const { responses, sendRefusal } = routeRefusals('not_authenticated', 'cross_sit
 const schema = {
   tags: ['sessions'],
   summary: 'Exchange the refresh token for a new pair of tokens',
-  querystring: Type.Object({
-    unlessNew: Type.Optional(Type.Literal('1', { description: 'Not if the access token is new (RENEW_GRACE)' })),
-  }),
+  body: Nullable(
+    Type.Object({ ifOld: Type.Optional(Type.Boolean({ description: 'Only if the access token is no longer new' })) }),
+  ),
   security: [{ refreshToken: [] }],
   response: {
     200: SignedIn,
@@ -56,7 +56,7 @@ export const refreshRoutes = (server: Server, { rotate, cookies, callers, limits
     const refreshToken = callers.refreshTokenOf(request)
     // A token that is not ours is left alone. Cookies are cleared only if their session has ended.
     if (!refreshToken) return sendRefusal(reply, refuse('not_authenticated'))
-    const current = request.query.unlessNew ? userOfNewToken(request, refreshToken.claims.sid) : undefined
+    const current = request.body?.ifOld ? userOfNewToken(request, refreshToken.claims.sid) : undefined
     if (current) return reply.send(current)
     const rotated = await rotate(refreshToken, clientOf(request), 'browser')
     if (!isRefused(rotated)) return sendRenewed(reply, cookies, rotated.issued)
