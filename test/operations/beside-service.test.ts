@@ -26,7 +26,7 @@ let service: ReturnType<typeof runLatchkey>
 
 /** Where the operator works: another folder, with no setting but that of the data. */
 const startCommand = (...args: string[]) =>
-  spawn(process.execPath, ['--liftoff-only', main, ...args], {
+  spawn(process.execPath, [main, ...args], {
     cwd: elsewhere,
     env: { PATH: process.env.PATH ?? '', DATA_DIR: folder },
     stdio: ['pipe', 'pipe', 'pipe'],

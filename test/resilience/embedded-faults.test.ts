@@ -48,7 +48,7 @@ const rounds = Number(process.env.KILL_ROUNDS ?? inLongRun(5, 1))
 const open = (statementTimeoutMs = 20_000) => openDatabase({ embedded: { directory, statementTimeoutMs } })
 
 const startWriter = (place = directory) => {
-  const child = spawn(process.execPath, ['--liftoff-only', writerFile, modules, place], {
+  const child = spawn(process.execPath, [writerFile, modules, place], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   let output = ''

@@ -13,8 +13,8 @@ export const runLatchkey = (
   program: string = main,
 ) => {
   const env = { PATH: process.env.PATH ?? '', HOST: '127.0.0.1', PORT: '0', DATA_DIR: folder, ...settings }
-  // Compiled quickly rather than well: the embedded database does little before the test ends.
-  const child = spawn(process.execPath, ['--liftoff-only', program, ...args], {
+  // No options of V8: with any of them, Node compiles its own modules anew at each start.
+  const child = spawn(process.execPath, [program, ...args], {
     cwd: folder,
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
