@@ -32,7 +32,7 @@ type Options = ServeOptions & {
   log?: Log
   /** Threads for passwords that are shared with other services in this process, and stay open. */
   workers?: Workers
-  /** What other services in this process have compiled, shared in the same way. */
+  /** The schemas that other services in this process have compiled, shared in the same way. */
   schemaCompilers?: SchemaCompilers
   /** The files of the pages that other services in this process have read, shared in the same way. */
   assets?: Assets

@@ -14,7 +14,7 @@ import { bundlePackage } from '../scripts/packages.mjs'
 /** @typedef {Record<string, Words>} Catalogue */
 
 const home = fileURLToPath(new URL('..', import.meta.url))
-/** Pages with a style sheet of their own, after that of every page. */
+/** Pages that load a style sheet of their own after `base.css`. */
 const pagesWithStyle = ['dashboard', 'admin', 'device']
 const brotli = promisify(brotliCompress)
 const zip = promisify(gzip)
@@ -70,7 +70,7 @@ const bundle = (names, outdir, minify) =>
     logLevel: 'warning',
   })
 
-/** Modules of the pages that need a browser while they are loaded, or the service. */
+/** Modules that need a browser or the service. The program that draws the first cards has stand-ins for them. */
 const needBrowser = ['client', 'mount', 'settings'].map((name) => join(home, `web/browser/${name}.js`))
 
 /** @type {import('esbuild').Plugin} */

@@ -67,7 +67,7 @@ export const createBackground = (
     laterJobs: openidProvider.jobs,
     onFailure: (err, job) => log.warn({ err, job }, 'a clean-up failed'),
   })
-  // Parts are stopped in the order of the list: first those that clean up, then those that send and read.
+  // `stop` is called in the order of the list, without waiting: first for the parts that clean up, then for those that send and read.
   const parts = [housekeeping, openidProvider, clockWatch, mails, webhooks, endedSessions, loadedKeys]
   return {
     start: () => {

@@ -33,7 +33,7 @@ const withLineNumber = (text: string, message: string) => {
   const [, fault, position] = /^(.+?)(?: in JSON at position (\d+).*|, (?:\.{3})?".*)$/s.exec(message) ?? []
   if (fault === undefined) return message
   const lines = text.split('\n')
-  // JSON that is cut off before the fault has another fault, so the shortest beginning with this fault ends in the line of the fault.
+  // JSON that is cut off before the fault has another fault. So the first lines up to the line of the fault are the fewest that have it.
   const line = position
     ? text.slice(0, Number(position)).split('\n').length
     : 1 + lines.findIndex((_, at) => parserFault(lines.slice(0, at + 1).join('\n'))?.startsWith(fault))

@@ -81,7 +81,7 @@ export type OpenidNouns = ReturnType<typeof createOpenidNouns>
 
 type BackgroundPart = { start(): void; stop(): Promise<unknown> }
 
-/** The work in the background while the provider is open. Parts are stopped in the order of the list; jobs belong to the housekeeping. */
+/** The work in the background of an open provider: `parts`, which are started and stopped, and `jobs`, which the housekeeping runs. */
 export const backgroundOf = ({
   applicationErrors,
   applicationKeys,

@@ -55,8 +55,8 @@ const createOnDemand = <Loaded>(clock: Clock, { isWanted, load }: OnDemand<Loade
 export type OpenidProvider = ReturnType<typeof createOpenidProvider>
 
 /**
- * The provider that applications sign their users in with. Nothing of it is loaded, made or started while there is no
- * application; the first one opens it and the last one closes it, also while the service runs.
+ * The OpenID provider, with which applications sign their users in. Nothing of it is loaded, made or started before there is an
+ * application. The first application opens it, and the deletion of the last one closes it, also while the service runs.
  */
 export const createOpenidProvider = (config: Config, platform: NounPlatform, nouns: Nouns) => {
   const { clock, log } = platform

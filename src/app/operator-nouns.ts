@@ -89,7 +89,7 @@ const createApplicationNouns = ({ production, publicUrl }: Config, dependencies:
 
 /**
  * The nouns that only operators and administrators use: why a user cannot sign in, and how much there is of everything.
- * `openCounters` opens the counters in the memory of the service. Without it, those in Redis are opened.
+ * `openCounters` opens the counters in the memory of the service. Without it, the counters in Redis are opened.
  */
 export const createOperatorNouns = (
   config: Config,

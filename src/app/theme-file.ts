@@ -81,7 +81,7 @@ export const designIn = (value: unknown, accent: string): Design => {
   return design
 }
 
-/** The design of this installation: that of THEME_FILE, with ACCENT_COLOR if the file names no accent. */
+/** The design of this installation, from THEME_FILE. A colour scheme for which the file names no accent has ACCENT_COLOR. */
 export const readDesign = async (config: { themeFile?: string | undefined; accentColor: string }): Promise<Design> => {
   const { themeFile: path, accentColor: accent } = config
   if (path === undefined) return designOf(accent)

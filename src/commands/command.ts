@@ -44,12 +44,15 @@ export type Terminal = {
   stderr: Writable & { isTTY?: boolean; columns?: number }
 }
 
+/** The service's own role, or the owner of the tables. */
+export type DatabaseRole = 'service role' | 'table owner'
+
 export type CommandContext = Terminal & {
   environment: Environment
   /** The settings of the running service, if one has the embedded database open; otherwise those of `environment`. */
   settings(): Promise<Environment>
-  /** Opens the database, as the service's own role or as the owner of the tables, and migrates it. A command calls this at most once. */
-  openNouns(role: 'service' | 'owner'): Promise<CommandNouns>
+  /** Opens the database in this role, and migrates it. A command calls this at most once. */
+  openNouns(role: DatabaseRole): Promise<CommandNouns>
 }
 
 /** `run` returns the exit code: 0 for success, 1 if something failed, 2 for wrong arguments. */
@@ -148,7 +151,7 @@ export const operator = ({ environment }: Pick<CommandContext, 'environment'>) =
 /** Opens the database, gives its nouns to `work`, and closes the database, also if `work` fails. */
 export const withNouns = async <Result>(
   context: CommandContext,
-  role: 'service' | 'owner',
+  role: DatabaseRole,
   work: (nouns: CommandNouns) => Promise<Result>,
 ) => {
   const nouns = await context.openNouns(role)

@@ -23,13 +23,13 @@ import { openEmbeddedForCommand } from '../platform/database/open.js'
 import { existingSecrets } from '../platform/generated-secret.js'
 import { createLog, type Log } from '../platform/log.js'
 import { createOutbound } from '../platform/outbound/outbound.js'
-import { CommandFailure, type CommandNouns, type CommandPasswords } from './command.js'
+import { CommandFailure, type CommandNouns, type CommandPasswords, type DatabaseRole } from './command.js'
 import { commandLog } from './terminal/command-log.js'
 
 /** A command does not share its threads, so a timeout means that the machine is far too slow. */
 const timeoutFailure = () => new CommandFailure('The password could not be checked in time; try again.')
 
-/** Threads are shared fairly among the addresses of clients. A command is its only client. */
+/** Threads are shared fairly among the addresses of clients. The threads of a command have only this client. */
 const commandLineClient = { ip: 'command line' }
 
 const passwordsForCommands = (passwords: Passwords): CommandPasswords => ({
@@ -74,8 +74,8 @@ const openEmbedded = async (config: Config, log: Log) => {
 }
 
 /** Opens the database with the rights of the service or of the owner of the tables, and migrates it. */
-const openMigrated = async (config: Config, role: 'service' | 'owner') => {
-  const databaseUrl = role === 'owner' ? (config.databaseOwnerUrl ?? config.databaseUrl) : config.databaseUrl
+const openMigrated = async (config: Config, role: DatabaseRole) => {
+  const databaseUrl = role === 'table owner' ? (config.databaseOwnerUrl ?? config.databaseUrl) : config.databaseUrl
   // With PostgreSQL the log is silent: it would name the same reason with which the command then fails.
   const log = databaseUrl === undefined ? commandLog() : createLog({ level: 'silent' })
   const database =
@@ -92,7 +92,7 @@ const openMigrated = async (config: Config, role: 'service' | 'owner') => {
 }
 
 /** The platform of a command: it counts no requests, and leaves mails, webhooks and the log to the service. */
-const openCommandPlatform = async (config: Config, role: 'service' | 'owner') => {
+const openCommandPlatform = async (config: Config, role: DatabaseRole) => {
   // Files are read before the database is opened, because an open database would keep a command that fails from ending.
   const design = await readDesign(config)
   const ownWords = await readOwnWords(config)
@@ -122,7 +122,7 @@ const openCommandPlatform = async (config: Config, role: 'service' | 'owner') =>
 }
 
 /** The migrated database and the nouns that commands use, as the service's own role or as the owner of the tables. */
-export const openNouns = async (config: Config, role: 'service' | 'owner'): Promise<CommandNouns> => {
+export const openNouns = async (config: Config, role: DatabaseRole): Promise<CommandNouns> => {
   const platform = await openCommandPlatform(config, role)
   const { database, workers } = platform
   // RESERVED_USERNAMES applies to users who choose a name themselves, and not to operators.

@@ -1,4 +1,4 @@
-/** The reasons of events that are words of the service, and not names or texts: pages have words for each. */
+/** The reasons of events that are fixed codes; other reasons are names or texts. Pages have words for each code. */
 export const eventReasons = [
   // How a user signed in, or tried to.
   'password',

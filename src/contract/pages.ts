@@ -70,8 +70,8 @@ export type PageSettings = {
 export const languageSwitch = '/api/auth/language'
 
 /**
- * Draws the HTML that a page shows before its script has loaded: the build makes it from web/first-cards. `words` are those of the
- * settings element.
+ * Draws the HTML that a page shows before its script has loaded. The build makes this function from web/first-cards. `words` are the texts
+ * that `settingsElement` holds.
  */
 export type DrawFirstCard = (page: PageName, settings: PageSettings & { words: Record<string, unknown> }) => string
 
@@ -115,8 +115,8 @@ export const publicReasons = [
 ] as const
 export type PublicReason = (typeof publicReasons)[number]
 
-/** `?provider=` at the login page, as in addresses: the provider whose button has the focus. */
+/** `?provider=provider-a` at the login page (the name as in paths, not the id): the provider whose button has the focus. */
 export const providerParameter = 'provider'
 
-/** `?linking=` at the account page: the provider whose link the page has to finish. */
+/** `?linking=` at the account page (`dashboard`): the provider whose link the page has to finish. */
 export const linkingParameter = 'linking'

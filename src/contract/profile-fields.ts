@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { OneOf } from './refusal-bodies.js'
 
 /** The most characters of one value, and of all values of a user together. The fields are those of PROFILE_FIELDS_FILE. */
-export const longestFields = 4_000
+export const maxTotalLength = 4_000
 export const maxFields = 20
 
 export const fieldTypes = ['text', 'phone', 'url', 'date', 'choice', 'boolean'] as const
@@ -40,7 +40,7 @@ export const ProfileFields = Type.Record(Type.String(), Value, {
 })
 
 /** The rules of each field limit the text further, and say what is wrong. */
-const NewValue = Type.Union([Type.String({ maxLength: longestFields }), Type.Boolean(), Type.Null()])
+const NewValue = Type.Union([Type.String({ maxLength: maxTotalLength }), Type.Boolean(), Type.Null()])
 export const ProfileFieldChanges = Type.Record(Type.String({ maxLength: 64 }), NewValue, {
   maxProperties: maxFields,
   title: 'ProfileFieldChanges',

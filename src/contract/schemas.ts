@@ -235,7 +235,7 @@ export const Passkey = Type.Object(
 )
 export type Passkey = Static<typeof Passkey>
 
-/** A factor that was added during a sign-in also finishes it. */
+/** A request that adds a factor during a sign-in also answers what becomes of the sign-in. */
 const finishedSignIn = {
   user: Type.Optional(SignedIn.properties.user),
   accessTokenExpiresAt: Type.Optional(SignedIn.properties.accessTokenExpiresAt),

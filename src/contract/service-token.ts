@@ -8,7 +8,7 @@ export const ServiceTokenBody = Type.Object({
   }),
 })
 
-/** The claims are those of an access token of Latchkey, so a program reads both in the same way. */
+/** The claims have the names of those in an access token of a browser, so that a program can treat both kinds of tokens in the same way. */
 const Claims = Type.Object(
   {
     userId: Type.String(),

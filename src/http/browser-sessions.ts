@@ -5,7 +5,7 @@ import type { Tokens } from '../domain/tokens/tokens.js'
 /** `username` comes from an access token; a refresh token does not have it. */
 export type BrowserSession = { userId: string; sessionId: string; username?: string }
 
-/** Bounds the work for planted cookies. Browsers send those with a longer path first, so ours is among the last. */
+/** Bounds the work for planted cookies. Browsers send cookies with a longer path first; ours have `Path=/`, so the last values are read. */
 const maxValuesPerName = 8
 const tokenShape = /^[\w-]+\.[\w-]+\.[\w-]+$/
 

@@ -45,8 +45,8 @@ const createRefreshTokens = ({ cookies, tokens }: Pick<Dependencies, 'cookies' |
 type RefreshTokens = ReturnType<typeof createRefreshTokens>
 
 /**
- * Finds the holder of a session for changes that last as long as the session. They need the refresh token, too: an access token, which
- * lasts for minutes, is not enough alone.
+ * Finds the caller of a request that gives away more than an access token can, such as a code for an application. It needs the refresh
+ * token of the same session, too: a copied access token, which lasts for minutes, is not enough alone.
  */
 const createHolderOf =
   (
@@ -60,8 +60,8 @@ const createHolderOf =
   }
 
 /**
- * The access check: who is calling, from the signed cookie and the list of ended sessions in memory. It asks no store, so no
- * store can delay it; only a token of an unknown key waits (`learnKey`).
+ * Finds out who is calling, from the signed cookie and the list of ended sessions in memory. No store is asked, so none can delay the
+ * answer; only a request with a token of an unknown key waits (`learnKey`).
  */
 export const createCallers = ({ cookies, tokens, loadedKeys }: Dependencies) => {
   const callersByRequest = new WeakMap<FastifyRequest, Caller>()

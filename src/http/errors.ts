@@ -5,7 +5,7 @@ import type { FreshSignInRequired, PasswordRejected } from '../contract/refusal-
 import { type RefusalCode, refusals } from '../contract/refusals.js'
 import { ActorRefused } from '../domain/administrators/actor-refused.js'
 import { uuidPattern } from '../lib/uuid.js'
-import { isForeignKeyViolation, StoreUnavailable } from '../platform/database/database.js'
+import { isForeignKeyViolation, isUnusableTable, StoreUnavailable } from '../platform/database/database.js'
 import { protocolBodyOf } from './protocol/protocol-errors.js'
 import { isForPrograms } from './protocol/protocol-routes.js'
 import { requestIdHeader } from './request-ids.js'
@@ -72,7 +72,7 @@ const frameworkRefusals: Record<string, RefusalCode> = {
   FST_ERR_MAX_PARAM_LENGTH: 'not_found',
 }
 
-/** The values that the schema allows in this place. Each alternative of the schema has reported its own. */
+/** The values that the schema allows in this place. Each alternative of the schema has reported its own value as an error. */
 const allowedAt = (place: string, { validation = [] }: FastifyError) =>
   validation.flatMap(({ keyword, instancePath, params }) =>
     keyword === 'const' && instancePath === place ? [String(params.allowedValue)] : [],
@@ -88,9 +88,9 @@ const validationMessage = (error: FastifyError) => {
 }
 
 const refusalFor = (error: FastifyError): DetailedRefusal => {
-  if (error instanceof StoreUnavailable) return refuse('unavailable')
+  if (error instanceof StoreUnavailable || isUnusableTable(error)) return refuse('unavailable')
   if (error instanceof ActorRefused) return refuse(error.refused)
-  // Every foreign key refers to a user, so the account was deleted while the request was under way.
+  // The row that a foreign key refers to, nearly always the user, was deleted while the request was under way.
   if (isForeignKeyViolation(error)) return refuse('not_authenticated')
   if (error.validation) return refuse('bad_request', { message: validationMessage(error) })
   const frameworkRefusal = frameworkRefusals[error.code]

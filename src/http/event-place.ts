@@ -2,10 +2,10 @@ import type { EventQuery } from '../domain/events/events.js'
 import { commandLineIp } from '../domain/sessions/client.js'
 import { readAddress, readRange } from './client.js'
 
-/** The texts that stand in the place of an IP address in events without one. */
+/** Events without an IP address have one of these texts instead. */
 const namedOrigins = [commandLineIp, 'unknown']
 
-/** Reads an address, a network such as 192.0.2.0/24, or a text that stands in the place of an address; undefined for any other text. */
+/** Reads an IP address, a network such as 192.0.2.0/24, or one of the texts above; undefined for any other text. */
 export const readEventOrigin = (text: string): Pick<EventQuery, 'ip' | 'network'> | undefined => {
   if (namedOrigins.includes(text)) return { ip: text }
   const [ip, network] = text.includes('/') ? [undefined, readRange(text)] : [readAddress(text), undefined]

@@ -41,9 +41,9 @@ export const createLimitedServer = (framework: RequestListener, answersInFront: 
 }
 
 /**
- * The port closes first: new connections are refused, so that a proxy uses another instance. Connections that a proxy has
- * kept open stay for a moment; a request on one of them is answered, and then its connection closes. Node itself would
- * close idle connections at once, and cut off a request that is just arriving.
+ * Shuts the server down. The port closes first: new connections are refused, so that a proxy uses another instance. Connections that a
+ * proxy has kept open stay for a moment; a request on one of them is answered, and then its connection closes. Node itself would close
+ * idle connections at once, and cut off a request that is just arriving.
  */
 export const createDrain = (server: HttpServer, state: { isClosing: boolean }) => {
   const sockets = new Set<Socket>()
@@ -52,7 +52,7 @@ export const createDrain = (server: HttpServer, state: { isClosing: boolean }) =
     socket.once('close', () => sockets.delete(socket))
   })
 
-  /** Answers that are not yet written say that their connection closes. Those of later requests say so by themselves. */
+  /** Lets answers that are not yet written say that their connection closes. For later requests a hook of `http/server` does this. */
   const announce = () => {
     for (const socket of sockets) {
       const answer = newestAnswers.get(socket)

@@ -29,7 +29,10 @@ export const createRecoveredAccounts = (deps: Dependencies) => {
     /** Makes this browser known, so that the owner can sign in with it while others guess at the account. */
     rememberBrowser: (owner: DeviceOwner, request: FastifyRequest, reply: FastifyReply) =>
       cookies.setKnownDevices(reply, rememberedDevices(owner, request)),
-    /** The visit of the owner in this browser. The browser counts as known, because the mail about the change already tells who was here. */
+    /**
+     * The visit of the owner in this browser. The browser counts as known, so that the sign-in sends no mail about a new device: the mail
+     * about the new password tells of this visit already.
+     */
     visitOf: (owner: DeviceOwner, request: FastifyRequest): Visit => ({
       ...signInCookies.visitOf(request),
       knownDevices: rememberedDevices(owner, request),

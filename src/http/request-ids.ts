@@ -19,8 +19,8 @@ const isIn = (address: ipaddr.IPv4 | ipaddr.IPv6, [network, bits]: Range) =>
   address.kind() === network.kind() && address.match(network, bits)
 
 /**
- * The id of a request. One that a trusted proxy sends is used, so that the lines of its log and of ours belong together. From
- * anyone else it is ignored: a client could give its requests the id of others.
+ * Chooses the id of a request. If a trusted proxy sends an id, that id is used, so that the lines of its log and of ours belong together.
+ * An id from any other sender is ignored: a client could give its requests the ids of other requests.
  */
 export const createRequestIds = (trustProxy: readonly string[] = []) => {
   const trusted = trustProxy.map(parseRange)

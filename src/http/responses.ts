@@ -14,28 +14,31 @@ const sendSignedIn = (reply: FastifyReply, cookies: Cookies, session: NewSession
   return send(reply, session, extra)
 }
 
-/** Answers a proof: the user is signed in, or is told the next step. `extra` describes a factor that was added on the way. */
+/**
+ * Answers a proof: the user is signed in, or is told the next step. If the request has also added a factor, the answer describes it, and a
+ * next step keeps the status of a success.
+ */
 export const sendSignInStep = (
   reply: FastifyReply,
   { cookies, signInCookies }: { cookies: Cookies; signInCookies: SignInCookies },
   outcome: SignInOutcome,
-  extra?: object,
+  addedFactor?: object,
 ) => {
-  if ('issued' in outcome) return sendSignedIn(reply, cookies, outcome.issued, extra)
+  if ('issued' in outcome) return sendSignedIn(reply, cookies, outcome.issued, addedFactor)
   signInCookies.setChallenge(reply, outcome.challenge)
   const { next, methods } = outcome
-  return extra ? reply.send({ next, ...extra }) : reply.status(202).send({ next, methods })
+  return addedFactor ? reply.send({ next, ...addedFactor }) : reply.status(202).send({ next, methods })
 }
 
-/** Answers a proof of a sign-in that has waited. Its cookie is cleared, or replaced by that of the next step. */
-export const sendFinishedSignIn = (
+/** Answers a further proof of a sign-in that has waited. Its cookie is cleared, or replaced by that of the next step. */
+export const sendContinuedSignIn = (
   reply: FastifyReply,
   parts: { cookies: Cookies; signInCookies: SignInCookies },
   outcome: SignInOutcome,
-  extra?: object,
+  addedFactor?: object,
 ) => {
   if ('issued' in outcome) parts.signInCookies.clearChallenge(reply)
-  return sendSignInStep(reply, parts, outcome, extra)
+  return sendSignInStep(reply, parts, outcome, addedFactor)
 }
 
 /** Sends the new tokens in cookies, and the user and the time at which the access token expires in the body. */
@@ -50,7 +53,7 @@ export const sendTokensOnly = (reply: FastifyReply, cookies: Cookies, issued: Is
   return reply.status(204).send()
 }
 
-/** A response schema with headers, by their descriptions, for the API document. */
+/** Adds headers to a response schema, for the API document. `headers`: the description of each, by its name. */
 export const withHeaders = <Schema extends object>(
   schema: Schema,
   headers: Readonly<Record<string, string>>,

@@ -8,8 +8,8 @@ export const networkOfBits = (address: ipaddr.IPv4 | ipaddr.IPv6, bits: 48 | 56 
 
 /**
  * All that one customer of a network provider has: an IPv4 address, or an IPv6 /56, which a home can divide into 256 networks of 64 bits.
- * Limits that count by customer cannot be evaded with many networks. A text that is no IP address, such as that of a command, stays as
- * it is.
+ * Limits that count by customer cannot be evaded with many networks. A text that is no IP address, such as `command line`, stays as it
+ * is.
  */
 export const customerNetworkOf = (ip: string) => (ipaddr.isValid(ip) ? networkOfBits(ipaddr.process(ip), 56) : ip)
 

@@ -6,7 +6,7 @@ export const minContrast = { text: 4.5, control: 3 }
 
 type ContrastRule = { colour: ColourName; on: readonly ColourName[]; minimum: number }
 
-/** Pairs of colours: that of a text or a line, and those of its backgrounds. */
+/** The colour of a text or a line, the backgrounds on which it is shown, and the contrast that it needs there. */
 const contrastRules: readonly ContrastRule[] = [
   {
     colour: 'text',

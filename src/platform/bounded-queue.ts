@@ -12,8 +12,8 @@ const commonPlace: Place = { group: '', share: '', rank: 0 }
 
 /**
  * Runs at most `maxRunning` tasks at the same time. At most `maxWaiting` more wait for their turn (`fair-line.ts` says whose turn it
- * is). If there is no room, the new task is refused, or a waiting task of the client that has the most. A task whose signal fires while
- * it waits is refused and never runs. The signal does not stop a task that has started.
+ * is). If there is no room, the new task is refused, or in its place a waiting task of the client that has the most waiting tasks. A task
+ * whose signal fires while it waits is refused and never runs. The signal does not stop a task that has started.
  */
 export const createBoundedQueue = ({ maxRunning, maxWaiting }: { maxRunning: number; maxWaiting: number }) => {
   const line = createFairLine<WaitingTask>()

@@ -7,7 +7,7 @@ export type Place = { group: string; share: string; rank: number }
 /** Every fourth turn goes to the highest rank that waits, so that many entries of lower ranks cannot stop it for ever. */
 const turnsPerHighestRank = 4
 
-/** The two levels of an entry, the outer one first. */
+/** The two levels of an entry: its group, and its share within the group. */
 const levelsOf = ({ group, share }: Place) => [group, `${group} ${share}`] as const
 
 /** Compares level by level: below zero if `one` comes first. */

@@ -14,7 +14,10 @@ export const wrongHost = `names a host that cannot be read: ${passwordAdvice}`
 
 export const isInvalidAddress = (address: object): address is InvalidAddress => isRefused(address)
 
-/** Returns an address that was checked at the start, so this throws only if a file that the address names has been removed. */
+/**
+ * The URL was checked when the settings were read. So this throws only if a certificate file that the URL names (`sslrootcert`) has been
+ * removed since.
+ */
 export const validAddress = <Address extends object>(name: string, address: Address | InvalidAddress): Address => {
   if (isInvalidAddress(address)) throw new OperatorError(`${name} is not valid: ${address.reason}`)
   return address

@@ -80,7 +80,7 @@ describe('the access check', () => {
     expect((await latchkey.browser().get('/api/auth/verify?fresh=10m')).status).toBe(401)
   })
 
-  it('answers a page of another site as one without a session', async () => {
+  it('answers a page of another site as if there were no session', async () => {
     const tab = await signedIn()
     const headers = { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'image' }
     expect((await tab.get('/api/auth/verify?renew=1', { headers })).status).toBe(401)
@@ -203,7 +203,7 @@ describe('the access check with renew=1', () => {
     expect((await renew(tab)).status).toBe(401)
   })
 
-  it('counts a refresh by the browser itself with its own, shorter grace', async () => {
+  it('gives a refresh by the browser itself its own, shorter grace time', async () => {
     const lost = tab.copy()
     await lost.post('/api/auth/refresh')
     await latchkey.advance(40 * seconds)

@@ -14,7 +14,7 @@ import {
 } from '../support/account-kinds.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 
-/** A mail about the account is not in the language of who causes it. */
+/** The language of this client is not that of the mails, which are in the language of the account. */
 const client = { ...someone, language: 'fr' } as const
 
 let latchkey: Latchkey
@@ -24,7 +24,7 @@ beforeAll(async () => {
 })
 afterAll(() => latchkey.stop())
 
-/** What triggers tell programs of follows from the change itself. */
+/** Triggers queue these webhooks, so the row itself must change. */
 const changeRow = async (sql: Transaction, kind: ChangeKind, userId: string) => {
   const { webhook } = consequencesOf(kind)
   if (webhook === 'user.updated') await sql.query("update users set name = 'Another' where id = $1", [userId])
@@ -39,7 +39,7 @@ const webhooksFor = (kind: ChangeKind) => {
   return factor === 'each' ? (given.factors ?? []).map((each) => `${type} ${each}`) : [webhook]
 }
 
-/** Which row of an account stands for each thing that a change can void. */
+/** For each thing that a change can void: a query for its row of an account. */
 const voidable: Record<Voided, string> = {
   resets: "select 1 from one_time_tokens where user_id = $1 and purpose = 'reset_password'",
   'restore links': "select 1 from one_time_tokens where user_id = $1 and purpose = 'restore_account'",
@@ -50,13 +50,13 @@ const voidable: Record<Voided, string> = {
     union all select 1 from mailed_codes where user_id = $1`,
   'waiting sign-ins by provider': "select 1 from sign_in_challenges where user_id = $1 and way = 'provider'",
 }
-/** All of them are void with the account, or with every waiting sign-in. */
+/** A deletion voids everything. A change that voids the waiting sign-ins also voids those by provider. */
 const isVoided = ({ voids, webhook }: Consequences, voided: Voided) =>
   webhook === 'user.deleted' ||
   voids.includes(voided) ||
   (voided === 'waiting sign-ins by provider' && voids.includes('waiting sign-ins'))
 
-/** By the initiator, with work that does no more than what the triggers look at. */
+/** Makes a change as this initiator does. The change itself does no more than what the triggers look at. */
 const change = async (kind: ChangeKind, initiator: Initiator, account: PreparedAccount) => {
   const { user, own } = account
   const caller = { userId: user.id, sessionId: own, generation: 0 }
@@ -99,7 +99,7 @@ describe('a change of an account', () => {
       [...ofUser, row.webhook === 'user.deleted'],
     )
     expect(new Set(mails.map((mail) => mail.kind))).toEqual(new Set(row.mail === null ? [] : [row.mail]))
-    // As long as a change of the language can be undone, mails are in the one before.
+    // As long as a change of the language can be undone, mails are in the former language.
     const language = kind === 'language_changed' ? changeDetails[kind].undo.former : 'es'
     if (row.mail !== null) expect((await latchkey.mailTo(user.email, /./)).html).toContain(`<html lang="${language}">`)
 

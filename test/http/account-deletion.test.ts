@@ -277,7 +277,7 @@ describe('the deletion of an account', () => {
   })
 
   it('is also a command, which asks for the username', async () => {
-    const store = { openNouns: (role: 'service' | 'owner') => openNouns(latchkey.config, role) }
+    const store = { openNouns: (role: 'service role' | 'table owner') => openNouns(latchkey.config, role) }
     const command = (...more: string[]) => run(store, ['user', 'delete', 'great-auk', ...more])
     await latchkey.signedUp('great-auk')
     expect(await command()).toMatchObject({ code: 1, err: expect.stringContaining('--yes') })

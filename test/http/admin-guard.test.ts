@@ -192,7 +192,7 @@ describe('the API of administrators', () => {
     expect(eachOf(await askAll(tab, { csrf: true, id: root.id }, touching), codeOf)).toEqual(
       all('403 administrators_account', touching),
     )
-    // Why an administrator did something, only administrators see.
+    // Only administrators see why an administrator did something.
     await latchkey.signedUp('una')
     const una = `${adminPath}/users/${await idOf(latchkey, 'una')}`
     const reason = 'left the company'
@@ -221,7 +221,7 @@ describe('the API of administrators', () => {
     expect((await tab.get(`${adminPath}/users`)).status).toBe(200)
   })
 
-  it('is gone for who loses the group or is disabled, with the tokens from before', async () => {
+  it('is gone at once for an administrator who loses the group or is disabled, also with older tokens', async () => {
     const lost = await signedUpInGroup(latchkey, 'lou', 'admins')
     const before = lost.tab.copy()
     expect((await before.get(`${adminPath}/users`)).status).toBe(200)

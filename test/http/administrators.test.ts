@@ -199,7 +199,7 @@ describe('users', () => {
     expect((await send('PATCH', `/users/${crypto.randomUUID()}/fields`, { fields: {} })).status).toBe(404)
   })
 
-  it('get and lose groups, and are deleted, which leaves neither a reason nor the name of who is gone', async () => {
+  it('get and lose groups, and are deleted, which leaves neither a reason nor the name of the deleted user', async () => {
     const dan = await signedUpInGroup(latchkey, 'dan', 'admins')
     await latchkey.signedUp('eve')
     const id = await idOf(latchkey, 'eve')
@@ -337,7 +337,7 @@ it('a user who may not use an application any more loses it at once, and it is t
   await expect(notes.refresh(tokens)).rejects.toThrow()
   expect(await noticesOf(latchkey.sql, notes.application.id)).toEqual([{ sid, userId }])
   expect((await eventsOf(userId, 'application_access_ended'))[0]).toMatchObject({ actorId: root.id })
-  // The session here goes on, and another application would too.
+  // The session at the service goes on, and so would the access of another application.
   expect((await tab.get('/api/auth/account')).status).toBe(200)
   expect((await notes.ask(tab)).state.next).toBe('no_access')
   await send('PATCH', `/users/${userId}/groups`, { add: ['staff'] })

@@ -158,7 +158,7 @@ it('a token of a named application is asked for once in ten seconds, and ends wi
   expect(await ask(bearer(tab.jar.get('access_token')))).toEqual(invalid)
   expect(await ask(bearer(refresh_token))).toEqual(invalid)
   expect(await ask(bearer('x'.repeat(43)))).toEqual(invalid)
-  // Within the ten seconds: the list of ended sessions says so.
+  // The guard learns of the end before the ten seconds are over, from the list of ended sessions.
   await postForm(latchkey.url, '/api/auth/revoke', { token: refresh_token ?? '', client_id: cli.id })
   await expect.poll(async () => (await ask(bearer(access_token)))[0]).toBe(401)
   stop()
@@ -204,7 +204,7 @@ const startExample = (file: 'api.mjs' | 'cli.mjs', env: Record<string, string>, 
   return { program, lines: createInterface(program.stdout)[Symbol.asyncIterator]() }
 }
 
-/** What it says about a failure, and its exit code. */
+/** The lines that the example writes about a failure, and its exit code. */
 const failureOf = async ({ program }: ReturnType<typeof startExample>) => {
   const said: string[] = []
   for await (const line of createInterface(program.stderr)) said.push(line)
@@ -231,7 +231,7 @@ it('the command-line example signs in with a code, calls the API beside it, come
   expect((await run().next()).value).toBe('200 Hello ada')
   expect((await fetch(API_URL)).status).toBe(401)
   expect(await (await fetch(API_URL, { headers: { cookie: tab.jar.header() } })).text()).toBe('Hello ada\n')
-  // Nothing listens there: the token is kept, and no new sign-in begins.
+  // Nothing listens at this address: the stored token is kept, and no new sign-in begins.
   const kept = await readFile(TOKEN_FILE, 'utf8')
   const away = startExample('cli.mjs', { ...env, ISSUER: 'http://127.0.0.1:9/api/auth' })
   expect(await failureOf(away)).toEqual([[expect.stringContaining('cannot be reached')], 1])

@@ -46,7 +46,7 @@ it('tokens of either instance serve at the other', async () => {
   expect((await at(slow, fromFast.jar).post('/api/auth/refresh')).status).toBe(200)
 })
 
-it('a race between them is a race, and no theft', async () => {
+it('refreshes at both instances at the same moment are a race, and no theft', async () => {
   const tab = await slow.signedUp('cy')
   const answers = await Promise.all(
     Array.from({ length: 20 }, (_, index) => at(index % 2 === 0 ? slow : fast, tab.jar).post('/api/auth/refresh')),

@@ -22,7 +22,7 @@ afterEach(() => {
   expect(latchkey.logLines.filter((line) => line.includes('deadlock'))).toEqual([])
 })
 
-it('do not happen when a reset ends the session first', async () => {
+it('deletions do not happen when a reset ends the session first', async () => {
   const tab = await latchkey.signedUp('overtaken')
   const answer = await overtaken(
     latchkey,
@@ -35,8 +35,8 @@ it('do not happen when a reset ends the session first', async () => {
   expect((await latchkey.browser().post('/login', login)).status).toBe(200)
 })
 
-it('are told to an operator who changes the account at that moment', async () => {
-  const store = { openNouns: (role: 'service' | 'owner') => openNouns(latchkey.config, role) }
+it('deletions are told to an operator who changes the account at that moment', async () => {
+  const store = { openNouns: (role: 'service role' | 'table owner') => openNouns(latchkey.config, role) }
   for (const command of [['disable'], ['enable'], ['expire-password', '--yes']]) {
     const [name = ''] = command
     await latchkey.signedUp(name)
@@ -50,7 +50,7 @@ it('are told to an operator who changes the account at that moment', async () =>
   }
 })
 
-it('do not wait for each other when each has asked for the addresses of the others', async () => {
+it('deletions do not wait for each other when each has asked for the addresses of the others', async () => {
   const names = Array.from({ length: 8 }, (_, index) => `crossed-${index}`)
   const tabs = await Promise.all(names.map((name) => latchkey.signedUp(name)))
   const asking = tabs.map(async (tab, index) => {
@@ -65,7 +65,7 @@ it('do not wait for each other when each has asked for the addresses of the othe
   expect(deleted).toEqual(names.map(() => 204))
 })
 
-it('do not wait for a registration at a former address that waits for them', async () => {
+it('deletions do not wait for a registration at a former address that waits for them', async () => {
   for (const round of [1, 2, 3, 4, 5]) {
     const name = `moved-${round}`
     const tab = await latchkey.signedUp(name)

@@ -116,7 +116,7 @@ it('asks for no further code after a registration or a reset: their mail was the
   const password = 'Another-Granite-52-lamp'
   const reset = await owner.post('/api/auth/reset-password/confirm', { token, password, signIn: true })
   expect([reset.status, reset.body, sessionCookiesOf(reset)]).toEqual([202, enrolment, []])
-  // The sign-ins from before it are over.
+  // Sign-ins that waited before the reset are over.
   expect((await tab.get(path)).status).toBe(401)
   const app = await setup.begin(owner)
   const finished = await setup.confirm(owner, app.code())

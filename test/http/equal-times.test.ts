@@ -37,7 +37,7 @@ const hiding: Record<string, (who: string) => Promise<Answer>> = {
   'post /api/auth/mail-login': posting('/api/auth/mail-login', {}),
   'post /api/auth/email': (who) => asker.act('/api/auth/email', { email: `${who}@example.com` }),
 }
-/** The others, and why they need not. */
+/** The other routes, and why they need not hide accounts. */
 const open: Record<string, string> = {
   'post /api/auth/password-strength': 'it looks for no account',
   'patch /api/auth/account': 'who is signed in may learn that a username is taken',
@@ -73,8 +73,8 @@ it.each(Object.entries(hiding))('%s answers alike with and without an account, a
   expect([202, 401]).toContain(answers[0]?.status)
 })
 
-// How long the database takes for each of them cannot be compared on a busy machine. That the answer waits for a fixed time
-// from the moment of writing, which hides it, can be seen on any.
+// On a busy machine, the time that the database takes with and without an account cannot be compared. But any machine shows that the
+// answer waits for a fixed time from the moment of writing, which hides the difference.
 it.each([
   ['a failed sign-in', failedSignIn, 'events'],
   ['a registration', registration, 'outgoing_mail'],
@@ -87,7 +87,7 @@ it.each([
       const [row] = await latchkey.sql.query<{ last: Date }>(`select max(created_at) as last from ${table}`)
       waits.push(answered - (row?.last.getTime() ?? 0))
     }
-    // The wait starts before the row is written: a moment, and on a busy machine so long that nothing is left of it in one of them.
+    // The wait starts a moment before the row is written. On a busy machine, one of the waits can be over by then.
     // A timer may be early by a millisecond.
     expect(Math.max(...waits)).toBeGreaterThan(minResponseTime - 5)
   }

@@ -56,7 +56,7 @@ describe('the owner of an account with two-step sign-in', () => {
     )
   })
 
-  it('sets up another app in one step: the one before works until then, and the recovery codes afterwards too', async () => {
+  it('sets up another app in one step: the old app works until then, and the recovery codes afterwards too', async () => {
     const { tab, app } = await enrolled('moving')
     const signIn = async (code: string | undefined) => (await (await challenged('moving')).post(path, { code })).status
     const begin = async (by = tab) => {
@@ -68,7 +68,7 @@ describe('the owner of an account with two-step sign-in', () => {
     const abandoned = await begin()
     const other = await challenged('moving')
     expect((await other.post(path, { code: app.code() })).status).toBe(200)
-    // The newest one counts, and belongs to the session that began it.
+    // Only the replacement that was begun last counts, and it belongs to the session that began it.
     const ofOther = await begin(other)
     for (const { code } of [abandoned, ofOther]) expect((await confirm(code())).body.code).toBe('no_totp_begun')
     const next = await begin()
@@ -89,8 +89,8 @@ describe('the owner of an account with two-step sign-in', () => {
     const { body } = await tab.get('/api/auth/events')
     expect((body.events as { kind: string }[]).map(({ kind }) => kind)).toContain('totp_replaced')
 
-    // The app from before was added just now: an undo switches two-step sign-in off. Of an older one the secret is kept for the
-    // undo link, as long as it is on.
+    // The replaced app was added just now itself, so an undo switches two-step sign-in off. The secret of an older app is kept for the
+    // undo link, as long as two-step sign-in is on.
     const formerSecrets = () =>
       latchkey.sql.query(
         `select 1 from undos join users as u on u.id = user_id where u.username = 'moving' and former_secret is not null`,
@@ -105,7 +105,7 @@ describe('the owner of an account with two-step sign-in', () => {
     expect((await confirm(next.code())).body.code).toBe('totp_is_off')
   })
 
-  it('takes the account back with the app from before, instead of those that replaced it: it keeps its factor', async () => {
+  it('takes the account back with the old app, instead of the apps that replaced it: the account keeps its factor', async () => {
     const { tab, app: ofOwner } = await enrolled('mia')
     const changes = createEmailChanges(latchkey)
     await latchkey.advance(7 * days + minutes)
@@ -113,7 +113,7 @@ describe('the owner of an account with two-step sign-in', () => {
     await tab.post(path, { code: ofOwner.code() })
     const stolen = [await replaceAuthenticator(tab, latchkey), await replaceAuthenticator(tab, latchkey)]
     const codes = (await tab.act('/api/auth/recovery-codes')).body.recoveryCodes as string[]
-    // The newest mail, about the second of them.
+    // The newest mail is about the second replacement.
     const token = await changes.undoToken('mia@example.com', /New authenticator app/)
     expect((await latchkey.browser().post('/api/auth/undo/check', { token })).body).toMatchObject({
       kind: 'totp_replaced',
@@ -204,7 +204,7 @@ describe('the owner of an account with two-step sign-in', () => {
     expect((await tab.act('/api/auth/totp')).body.code).toBe('fresh_sign_in_required')
   })
 
-  it('proves it again by a code, and not by the password alone', async () => {
+  it('proves their identity again by a code, and not by the password alone', async () => {
     const { tab, app } = await enrolled('again')
     await latchkey.advance(10 * minutes + 2 * seconds)
     const refused = await tab.remove('/api/auth/totp')

@@ -79,7 +79,7 @@ const startService = async (given: Options) => {
 type Service = Awaited<ReturnType<typeof startService>>
 
 const { signAccess, signRefresh } = createTokens({ secrets: [secret], clock, issuer })
-/** With the right secret, whatever the claims are. */
+/** Signs any claims with the right secret. */
 const signAny = (claims: object) => {
   const [header] = signAccess(claimsOf('ada')).split('.', 1)
   const signed = `${header}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`
@@ -121,7 +121,7 @@ describe('the fast lane and the framework', () => {
   it(`answer ${requests} generated requests with the same bytes, FUZZ_SEED=${seed}`, async () => {
     const names = ['ada', 'Zoë "Z" \\ 5', 'имя', '😀', 'a'.repeat(64)]
     const staff = { ...claimsOf('ada'), groups: ['admins', 'staff'] }
-    // One of a release that had no groups.
+    // For a token of a release that had no groups.
     const { groups: _, ...withoutGroups } = { ...claimsOf('old'), sub: staff.userId, iss: issuer, aud: issuer }
     const good = [...names.map((name) => signAccess(claimsOf(name))), signAccess(staff), signAny(withoutGroups)]
     const soonExpired = signAccess(claimsOf('bob', 60))
@@ -129,7 +129,7 @@ describe('the fast lane and the framework', () => {
       signAccess(claimsOf('eve', -60)),
       createTokens({ secrets: [other], clock, issuer }).signAccess(claimsOf('eve')),
       signRefresh(claimsOf('eve')),
-      // It names no issuer.
+      // A token that names no issuer.
       signAny(claimsOf('eve')),
       `${good[0]}`.slice(0, -1),
       `${good[0]}x`,

@@ -39,19 +39,19 @@ it('a program that signs in again and again is told so, however many networks it
     expect(headers.get('ratelimit-policy')).toBe('"sign_ins";q=3;w=3600')
     expect(retryAfter).toBeGreaterThan(3000)
   }
-  // It has failed at nothing, so its colleagues are not stopped, and a guess is answered as ever.
+  // The program has sent no wrong password, so other users of its network are not stopped, and a guess is answered as usual.
   await latchkey.signedUp('grace')
   expect((await signIn('grace', address)).status).toBe(200)
   expect((await signIn('ada', address, latchkey.browser(), 'a guess')).status).toBe(401)
   expect((await signIn('ada', freshAddress(), owner)).status).toBe(200)
   const user = await latchkey.app.nouns.users.findByLogin('ada')
   expect(await limitedEvents('sign_ins')).toEqual([{ user_id: user?.id, username: 'ada' }])
-  // The three sign-ins and that of the owner, which replaces the one of the registration: what was refused has begun no session.
+  // Three of the program and one of the owner, which replaced that of the registration. What was refused has begun no session.
   const sessions = await latchkey.sql.query('select 1 from refresh_token_records where user_id = $1', [user?.id])
   expect(sessions).toHaveLength(4)
 })
 
-it('who knows the password does not lock the owner out, not even with a browser that is known, and a new password counts anew', async () => {
+it('a thief who knows the password does not lock the owner out, not even in a known browser; a new password counts anew', async () => {
   const owner = await latchkey.signedUp('eve')
   const burst = async (cookie?: string) => {
     const statuses = []

@@ -75,14 +75,14 @@ describe('a group', () => {
     const old = tab.copy()
     expect((await tab.post('/api/auth/refresh')).status).toBe(200)
     await change('cy', { add: ['staff'] })
-    // These still have the token before the newest one, whose access token is refused by now: all get the same newer one.
+    // These browsers still have the previous refresh token, and their access token is refused by now: all get the same new token.
     const late = [old, old.copy(), old.copy()]
     for (const each of late) {
       expect((await each.post('/api/auth/refresh')).status).toBe(200)
       expect((await verify(each, 'group=staff')).status).toBe(204)
     }
     expect(new Set(late.map(({ jar }) => jar.get('refresh_token'))).size).toBe(1)
-    // The one that had the newest token gets it too.
+    // The browser that had the newest refresh token gets new tokens, too.
     expect((await tab.post('/api/auth/refresh')).status).toBe(200)
     expect((await verify(tab, 'group=staff')).status).toBe(204)
     expect((await other.post('/api/auth/refresh')).status).toBe(200)
@@ -93,7 +93,7 @@ describe('a group', () => {
     const tab = await latchkey.signedUp('wes')
     const other = latchkey.browser()
     await other.post('/login', { username: 'wes', password: goodPassword })
-    // Another instance, which has not read of it yet, lets the token pass.
+    // As at an instance that has not read of the change yet, and lets the access token pass.
     await latchkey.sql.query('update refresh_token_records set oldest_generation = generation + 1 where user_id = $1', [
       await idOf('wes'),
     ])
@@ -116,7 +116,7 @@ describe('a group', () => {
     expect((await tab.post('/api/auth/refresh')).status).toBe(401)
   })
 
-  it('is that of the moment for a sign-in and for a rotation that have waited for the change', async () => {
+  it('is already the new one for a sign-in and for a rotation that have waited for the change', async () => {
     const tab = await latchkey.signedUp('eve')
     const join = async (sql: Transaction, id: string, groups: string) => {
       await sql.query('update users set groups = $2 where id = $1', [id, `{${groups}}`])
@@ -253,7 +253,7 @@ describe('a group', () => {
     const { groups, invitations } = latchkey.app.nouns
     for (const name of ['renewed', 'deleted-since']) await groups.add(name, client)
     await invitations.invite({ email, key: email }, client, ['staff', 'renewed', 'deleted-since'])
-    // Another group of the same name, made later: it was not meant.
+    // A later group of the same name is not the group of the invitation.
     for (const name of ['renewed', 'deleted-since']) await groups.remove(name, client)
     await latchkey.advance(1 * minutes)
     await groups.add('renewed', client)

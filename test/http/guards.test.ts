@@ -14,7 +14,7 @@ import { frameworks, type GuardedApplication } from './guarded-applications.js'
 const secret = 'c5a1f09e3b7d482693ae10cf7d86b24e5908d1f7a63bc4e2971d05f8ab36c7e4'
 let latchkey: Latchkey
 let verifier: Verifier
-/** Signed in once: its session is renewed again and again. */
+/** A browser that signs in once. Its session is renewed again and again. */
 let tab: Browser
 
 beforeAll(async () => {
@@ -31,7 +31,7 @@ const generation = async () => {
 
 type Answer = { status: number | undefined; headers: IncomingHttpHeaders; text: string }
 
-/** Not with `fetch`, which sends a `Sec-Fetch-Mode` of its own. */
+/** Sends a request without `fetch`, which would add a `Sec-Fetch-Mode` of its own. */
 const send = (url: URL, options: { method: string; headers: Record<string, string> }) =>
   new Promise<Answer>((resolve, reject) => {
     const asked = request(url, { ...options, agent: false }, async (answer) => {
@@ -116,7 +116,7 @@ it('while the database hangs, a good token goes on, and one that must be renewed
   await application?.stop()
 })
 
-it('a guard does not take the word of the guard of another service', async () => {
+it('a guard does not rely on the decision of a guard for another service', async () => {
   const other = createVerifier({
     publicUrl: 'https://auth.example.org',
     serviceUrl: latchkey.url,

@@ -78,7 +78,7 @@ describe('guesses from many networks at one account', () => {
     expect([countOf(answers, 401), countOf(answers, 429), known.status]).toEqual([ceiling, guesses - ceiling, 200])
     const { body, headers } = answers.at(-1) ?? {}
     expect([body, headers?.get('retry-after')]).toEqual([limited, '900'])
-    // The right password too: an answer must not say that it was right.
+    // The right password is refused, too: an answer must not show that it was right.
     expect((await login('ada', goodPassword)).status).toBe(429)
     // A username and an email are two names.
     expect((await login('ada@example.com', goodPassword)).status).toBe(200)
@@ -252,14 +252,14 @@ it('does not stop a known device after the mistakes of a colleague, if that is w
     for (let mistake = 0; mistake < 5; mistake++) expect((await login(ada, 'ada', 'wrong')).status).toBe(401)
     const refused = await login(ada, 'ada')
     expect([refused.status, refused.body]).toEqual([429, limited])
-    // Nor do the sign-ins of visitors.
+    // Sign-ins in unknown browsers do not stop a known device either.
     expect((await login(latchkey.browser(), 'bea')).status).toBe(200)
     expect((await login(latchkey.browser(), 'bea')).status).toBe(429)
     expect((await login(bea, 'bea')).status).toBe(200)
     const change = { currentPassword: goodPassword, newPassword }
     const changed = await bea.send('POST', '/api/auth/change-password', change, { csrf: true, address: office })
     expect(changed.status).toBe(204)
-    // Visitors have the network's count, which no known device has used, and do not stop one either.
+    // Unknown browsers have the count of the network, which no known device has used. Their mistakes do not stop a known device either.
     for (let mistake = 0; mistake < 5; mistake++)
       expect((await login(latchkey.browser(), 'bea', 'wrong')).status).toBe(401)
     expect((await login(latchkey.browser(), 'bea', newPassword)).status).toBe(429)

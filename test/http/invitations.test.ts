@@ -87,7 +87,7 @@ describe('where registration is closed', () => {
     const tab = latchkey.browser()
     expect((await register('Ada@Example.com', invite1, tab)).status).toBe(202)
     expect(await accountsOf('ada@example.com')).toBe(0)
-    // Not used up before there is an account: the mail may never arrive.
+    // The invitation is not used up before there is an account: the mail may never arrive.
     expect((await register('ada@example.com', invite1)).status).toBe(202)
     expect((await register('ada@example.com', invite1, tab)).status).toBe(202)
     expect((await confirm('ada@example.com', tab))?.status).toBe(200)
@@ -98,7 +98,7 @@ describe('where registration is closed', () => {
     ).toEqual([{ anonymous: false }])
   })
 
-  /** The link of the mail is another one than that of the operator. */
+  /** Two tokens for one invitation: of the link that the operator gets, and of the mailed link. */
   const mailedTo = async (address: string) => {
     const operators = await invite(address)
     const { text } = await latchkey.mailTo(address, /invite#/)
@@ -297,7 +297,7 @@ describe('where registration is closed', () => {
     await revoke('hal@example.com')
     expect((await confirm('hal@example.com', hal))?.body.code).toBe('registration_closed')
     expect(await accountsOf('hal@example.com')).toBe(0)
-    // A new invitation does not revive it: it is for another registration.
+    // A new invitation does not revive the old registration: it is for another one.
     const renewed = await invite('hal@example.com')
     expect((await confirm('hal@example.com', hal))?.body.code).toBe('registration_closed')
     expect((await register('hal@example.com', renewed, hal)).status).toBe(202)

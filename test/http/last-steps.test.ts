@@ -22,12 +22,12 @@ const terms = { TERMS_URL: 'https://example.com/terms', TERMS_VERSION: '1' }
 
 let providers: TestProviders
 let file: Awaited<ReturnType<typeof profileFieldsFile>>
-/** Before the operator asked for anything, and after it, on one database. */
+/** Two instances on one database: from before the operator asked for anything, and from afterwards. */
 let before: Latchkey
 let latchkey: Latchkey
-/** With another version of the terms. */
+/** An instance with another version of the terms. */
 let other: Latchkey
-/** Where every account needs a second factor. */
+/** An instance where every account needs a second factor. */
 let strict: Latchkey
 
 beforeAll(async () => {
@@ -58,13 +58,13 @@ const sessionsOf = (username: string) =>
     'select methods from refresh_token_records where user_id = (select id from users where username = $1)',
     [username],
   )
-/** Whichever instance has written it. */
+/** The text of a mail, whichever instance has queued it. */
 const mailTo = async (address: string, pattern: RegExp) => {
   before.app.nouns.mails.nudge()
   return (await before.mailTo(address, pattern)).text
 }
 const tokenIn = (text: string) => /#token=([\w-]+)/.exec(text)?.[1]
-/** Every step is open again. */
+/** From now on, the user is asked for every last step again. */
 const askAgain = async (username: string) => {
   await before.sql.query('delete from agreed_terms where user_id = (select id from users where username = $1)', [
     username,
@@ -94,7 +94,7 @@ const answerBoth = async (tab: Browser) => {
   const earlier = tab.copy()
   const given = await tab.post(path, { fields: { costcenter: '4711' } })
   expect([given.status, given.body]).toEqual([202, agree])
-  // The value that was good for the step before opens nothing any more.
+  // The cookie of the step before opens nothing any more.
   expect((await earlier.post(path, { terms: '1' })).body.code).toBe('challenge_over')
   expect((await tab.get(path)).body).toMatchObject({ next: 'terms', terms: { version: '1', url: terms.TERMS_URL } })
   expect((await tab.post(path, { terms: '0' })).body.code).toBe('terms_changed')
@@ -128,7 +128,7 @@ describe('fields that are required and the terms are asked for last, and once', 
     await before.advance(1 * minutes)
     const tab = latchkey.browser()
     expect((await login(tab, 'bea')).body.next).toBe('second_factor')
-    // Nothing of it before the code.
+    // No last step can be answered before the code.
     for (const early of [{ terms: '1' }, { fields: { costcenter: '1' } }])
       expect((await tab.copy().post(path, early)).body.code).toBe('other_step')
     expect((await tab.get(`${path}/export`)).status).toBe(409)
@@ -371,7 +371,7 @@ describe('the terms', () => {
     await signInWith(tab, 'provider-b')
     await stale(tab, 'ivo', ['mail'])
 
-    // The mail of a sign-in is enough for who has nothing else, and for nobody else.
+    // A sign-in by mail is enough for a user who has nothing else, and for no other user.
     const byMail = async (username: string) => {
       const asking = latchkey.browser()
       await asking.post(mailLogin, { email: `${username}@example.com` })

@@ -3,7 +3,7 @@ import { days, hours, minutes } from '../../src/lib/durations.js'
 import type { Browser } from '../support/client.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
-/** Some at once, and not all: on a busy machine a request that waits too long is answered with 503. */
+/** Sends some requests at once, and not all: on a busy machine a request that waits too long is answered with 503. */
 const inTurns = async <Result>(count: number, send: () => Promise<Result>) => {
   const results: Result[] = []
   while (results.length < count) {

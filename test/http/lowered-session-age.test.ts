@@ -33,7 +33,7 @@ const signIn = async (username: string) => {
 }
 const cleared = (cookies: readonly string[]) => cookies.filter((line) => line.includes('; Max-Age=0; ')).length
 
-it('ends the sessions that are older, wherever one asks whether a session is live', async () => {
+it('ends the sessions that are older, wherever the service checks whether a session is live', async () => {
   const old = await latchkey.signedUp('ada')
   await latchkey.advance(1 * days + 1 * hours)
   const unused = old.copy()
@@ -47,7 +47,7 @@ it('ends the sessions that are older, wherever one asks whether a session is liv
   expired.jar.delete('access_token')
   const renewed = await expired.get('/api/auth/verify?renew=1')
   expect([renewed.status, renewed.setCookies]).toEqual([401, []])
-  // Within the grace time, the token before the newest one gets its successor again: not from a session that is over.
+  // Within the grace time, the previous token gets its successor again, but not in a session that is over.
   expect((await atLowered(unused).post('/api/auth/refresh')).status).toBe(401)
   expect((await unused.copy().post('/api/auth/refresh')).status).toBe(200)
 

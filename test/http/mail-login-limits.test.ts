@@ -187,7 +187,7 @@ describe('what a browser can try', () => {
     for (let round = 0; round < times; round++) answers.push(await confirm(tab, 'AAAA-AAAA'))
     return answers
   }
-  /** As its owner reads it, whichever instance sends the mail. */
+  /** The code that the user reads in the mail, whichever instance sends it. */
   const mailedCode = async (who: string) => {
     const [row] = await latchkey.sql.query<{ id: string }>(
       'select id from mail_sign_ins where user_id = $1 order by code_expires_at desc limit 1',
@@ -252,7 +252,7 @@ describe('what a browser can try', () => {
     await ask(tab, 'meanwhile')
     expect(await guess(tab, 2)).toEqual(wrong(2))
     expect(await confirm(tab, codes[0] ?? '')).toEqual('wrong_mailed_code')
-    // Four are not too many.
+    // Four wrong codes are not too many.
     await guess(early, 4)
     await ask(early, 'meanwhile')
     expect(await confirm(early, codes[1] ?? '')).toEqual('signed in')

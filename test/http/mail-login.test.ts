@@ -55,7 +55,7 @@ describe('a sign-in by mail', () => {
       'invalid_link',
     ])
 
-    // For applications it was made now, and here it is fresh for nothing.
+    // Applications are told that the proof was made now, but the session itself is never fresh.
     const session = (await sessionsOf('ada')).at(-1)
     expect(session?.methods).toEqual(['mail'])
     expect(session?.authenticated_at.getTime()).toBe(0)
@@ -293,7 +293,7 @@ describe('an address without an account', () => {
     )
     expect(user).toEqual({ email: 'New.Person@example.com', password_hash: null, email_proven: true })
 
-    // What has nothing else steps up by a new mail.
+    // An account that has nothing else steps up by a new mail.
     const again = await logins.mailed('New.Person@example.com')
     expect((await logins.confirm(again.tab, { code: again.code })).status).toBe(200)
     const { body } = await again.tab.act('/api/auth/totp')

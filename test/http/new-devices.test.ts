@@ -155,7 +155,7 @@ describe('the sessions of a user', () => {
     const { signIns, users } = latchkey.app.nouns
     const eager = await users.findByLogin('eager')
     if (!eager) throw new Error('The user is gone')
-    /** Three quarters of a hundred sign-ins, without their requests. */
+    /** Signs in 75 times, without requests. */
     const signInOften = async (knownDevices: string[]) => {
       const visit = { client: { ip: '127.0.0.1', userAgent: '' }, trustedDevices: [], earlierSession: undefined }
       for (let round = 0; round < 75; round++) await signIns.byRegistration(eager, { ...visit, knownDevices })
@@ -168,7 +168,7 @@ describe('the sessions of a user', () => {
       expect((await tab.get('/api/auth/me')).status).toBe(401)
       expect((await tab.post('/api/auth/refresh')).status).toBe(401)
     }
-    // Of another instance, whose clock is ahead: used later than the session that begins now.
+    // As if another instance, whose clock is ahead, had used the sessions: later than the session that begins now.
     await latchkey.sql.query("update refresh_token_records set last_used_at = last_used_at + interval '1 minute'")
     const last = latchkey.browser()
     expect((await login('eager', last)).status).toBe(200)

@@ -138,7 +138,7 @@ describe('the code flow', () => {
     const before = await notes.redeem(await notes.answer(tab, asked, 'continue'))
     expect(before.refresh_token).toMatch(/^[\x20-\x7e]{22,}$/)
     await latchkey.advance(1 * seconds)
-    // The suite sends the same scopes again. Those that nothing is known of are ignored as before; others were not granted.
+    // The suite sends the same scopes again. Unknown scopes are ignored, as before; a scope that was not granted is refused.
     await expect(notes.refresh(before, 'openid email')).rejects.toMatchObject({ status: 400, error: 'invalid_scope' })
     const after = await notes.refresh(before, 'openid offline_access')
     expect(after.scope).toBe('openid')

@@ -44,7 +44,7 @@ const statusOf = async (address: string, { headers = {}, payload }: { headers?: 
   return (await latchkey.app.server.inject({ ...sent, ...(payload !== undefined && { payload }) })).statusCode
 }
 
-/** How many of the addresses are unknown. The first request asks the database; those beside it would not wait for the answer. */
+/** How many addresses answer 404. The first request makes the service ask the database; others beside it would not wait for that. */
 const unknown = async () => {
   await statusOf(discovery)
   const statuses = await Promise.all(Object.entries(addresses).map(([address, sent]) => statusOf(address, sent)))
@@ -66,7 +66,7 @@ it('without an application every address of the provider is unknown; the first o
   await remove(other.id)
   await latchkey.advance(1 * seconds)
   expect(await unknown()).toBe(all)
-  // Not known is another answer than unknown.
+  // While the service cannot know whether there is an application, the answer is 503 and not 404.
   await latchkey.advance(1 * seconds)
   await whileAway(latchkey.config.databaseUrl, async () => expect(await statusOf(discovery)).toBe(503))
   await until('the database is back', async () => (await statusOf(discovery)) === 404)

@@ -68,7 +68,7 @@ describe('what is stored of an application and its user', () => {
       ])
         expect(stored.includes(text), secret.slice(0, 8)).toBe(false)
     }
-    // The same search finds what is there.
+    // The same search does find a hash that is stored.
     const hash = createHash('sha256').update(next.access_token).digest('hex')
     expect(stored).toContain(hash)
   })

@@ -52,7 +52,7 @@ const webhooks = () => ({
   WEBHOOK_SECRET: receiver.secret,
   WEBHOOK_ALLOW_PRIVATE: 'true',
 })
-const store = { openNouns: (role: 'service' | 'owner') => openNouns(latchkey.config, role) }
+const store = { openNouns: (role: 'service role' | 'table owner') => openNouns(latchkey.config, role) }
 const command = (args: string[], input?: string) => run(store, args, input === undefined ? {} : { input })
 
 beforeAll(async () => {

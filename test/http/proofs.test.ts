@@ -32,7 +32,7 @@ const withPasskey = async (person: Person) => {
 }
 const recoveryCode = ({ app }: Person) => app?.recoveryCodes.pop()
 
-/** Each returns the status that it got. The clock moves on by a step of the app's codes before each of them. */
+/** Each action returns the status that it got. Before each action, the clock moves on by one step of the app's codes. */
 const actions = {
   'adds an app': async (person: Person) => {
     person.app = await addAuthenticator(person.tab, latchkey)
@@ -84,7 +84,7 @@ const conditions: [query: string, options: GuardOptions][] = [
   ['fresh=10m&factors=2', { fresh: '10m', factors: 2 }],
 ]
 
-/** The answers of the service, twice because it remembers a token, and that of the guard of an application. */
+/** The answers of the service, asked twice because it remembers a token, and the answer of the guard of an application. */
 const answersFor = async ({ tab }: Person) => {
   const answers: number[][] = []
   for (const [query, options] of conditions) {
@@ -133,7 +133,7 @@ const table: [steps: string, Expected][] = [
   ['adds a passkey, proves the passkey, removes the passkey', lately],
   ['adds a passkey, proves the passkey, removes the passkey, waits for 11 minutes, proves the password', lately],
   ['adds a passkey, adds an app, signs in by password and code, waits for 11 minutes, proves the passkey', everything],
-  // Two factors by the code. When that was is not known any more: the passkey may have been the last.
+  // The code still makes two factors. Its time is not known any more: the last proof may have been that of the removed passkey.
   [
     'adds a passkey, adds an app, signs in by password and code, proves the passkey, removes the passkey',
     { ...everything, both: no },

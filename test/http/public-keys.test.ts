@@ -159,7 +159,7 @@ it('a row that something else wrote stops a start, which names the command that 
     { clock, log, onFatal: () => undefined, ...(await sharedParts()) },
   )
   await expect(starting).rejects.toThrow('run `latchkey keys rotate --compromised --yes`')
-  const openAsCommand = (role: 'service' | 'owner') => openNouns(byKey.config, role)
+  const openAsCommand = (role: 'service role' | 'table owner') => openNouns(byKey.config, role)
   const rotated = await latchkey({ openNouns: openAsCommand }, ['keys', 'rotate', '--compromised', '--yes'], {
     environment: { ACCESS_TOKEN_ALGORITHM: 'ES256' },
   })

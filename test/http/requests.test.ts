@@ -369,12 +369,20 @@ describe('the id of a request', () => {
   })
 
   it('is in the body of a failure, with which its line in the log is found', async () => {
-    await latchkey.sql.query('alter table users rename to hidden_users')
+    await latchkey.sql.query('alter table users rename column username to hidden_username')
     const { status, body, headers } = await latchkey.browser().post('/login', credentials)
-    await latchkey.sql.query('alter table hidden_users rename to users')
+    await latchkey.sql.query('alter table users rename column hidden_username to username')
     expect([status, body.code]).toEqual([500, 'internal'])
     expect(body.requestId).toBe(headers.get('x-request-id'))
     expect(linesOf(String(body.requestId)).map(({ msg }) => msg)).toContain('request failed')
+  })
+
+  it('finds the warning of a sign-in that is refused while a table is missing', async () => {
+    await latchkey.sql.query('alter table users rename to hidden_users')
+    const { status, body, headers } = await latchkey.browser().post('/login', credentials)
+    await latchkey.sql.query('alter table hidden_users rename to users')
+    expect([status, body.code, headers.get('retry-after')]).toEqual([503, 'unavailable', expect.any(String)])
+    expect(linesOf(String(body.requestId)).map(({ msg }) => msg)).toContain('a store is unavailable')
   })
 })
 

@@ -49,7 +49,7 @@ beforeAll(async () => {
   const settings = { SERVICE_KEYS_FILE: join(folder, 'keys'), PROFILE_FIELDS_FILE: fields.path, ...groups }
   latchkey = await startLatchkey({ stores: 'embedded', settings })
   service = clientWith(everything)
-  // Accounts from before the fields.
+  // As if these accounts were made before the operator asked for fields.
   await latchkey.sql.query(
     `insert into users (id, email, email_key, username, username_key, created_at)
      select gen_random_uuid(), 'mail' || n || '@example.org', 'mail' || n || '@example.org', 'many' || n, 'many' || n, now()

@@ -12,14 +12,11 @@ describe('sessions', () => {
   })
   afterAll(() => latchkey.stop())
 
-  const signedIn = async (username: string) => {
-    const tab = await latchkey.signedUp(username)
-    return tab
-  }
+  const newUser = (username: string) => latchkey.signedUp(username)
   const refreshCookieOf = (answer: Answer) => answer.setCookies.find((cookie) => cookie.startsWith('refresh_token='))
 
   it('rotates: a new pair of tokens each time', async () => {
-    const tab = await signedIn('ada')
+    const tab = await newUser('ada')
     const before = tab.jar.get('refresh_token')
     await latchkey.advance(1 * seconds)
     const answer = await tab.post('/api/auth/refresh')
@@ -30,7 +27,7 @@ describe('sessions', () => {
   })
 
   it('two rotations within one second give two different tokens', async () => {
-    const tab = await signedIn('quick')
+    const tab = await newUser('quick')
     const seen = new Set([tab.jar.get('refresh_token')])
     for (let round = 0; round < 5; round++) {
       await tab.post('/api/auth/refresh')
@@ -40,7 +37,7 @@ describe('sessions', () => {
   })
 
   it('gives fifty refreshes at once one rotation and one successor, byte for byte', async () => {
-    const tab = await signedIn('bea')
+    const tab = await newUser('bea')
     const answers = await Promise.all(Array.from({ length: 50 }, () => tab.copy().post('/api/auth/refresh')))
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
     const successors = new Set(answers.map((answer) => refreshCookieOf(answer)?.split(';')[0]))
@@ -54,7 +51,7 @@ describe('sessions', () => {
   })
 
   it('repeats the answer that was lost, within the grace', async () => {
-    const tab = await signedIn('cy')
+    const tab = await newUser('cy')
     const lost = await tab.copy().post('/api/auth/refresh')
     await latchkey.advance(29 * seconds)
     const again = await tab.post('/api/auth/refresh')
@@ -62,8 +59,8 @@ describe('sessions', () => {
     expect(tab.jar.get('refresh_token')).toBe(refreshCookieOf(lost)?.split(/[=;]/)[1])
   })
 
-  it('takes a parent past the grace for theft: the session ends, with an event', async () => {
-    const thief = await signedIn('di')
+  it('treats the previous token as stolen after the grace time: the session ends, with an event', async () => {
+    const thief = await newUser('di')
     const owner = thief.copy()
     await owner.post('/api/auth/refresh')
     await latchkey.advance(31 * seconds)
@@ -79,8 +76,8 @@ describe('sessions', () => {
     expect(events).toHaveLength(1)
   })
 
-  it('takes a grandparent for theft even within the grace', async () => {
-    const thief = await signedIn('eve')
+  it('treats the token before the previous one as stolen, even within the grace time', async () => {
+    const thief = await newUser('eve')
     const owner = thief.copy()
     await owner.post('/api/auth/refresh')
     await owner.post('/api/auth/refresh')
@@ -89,7 +86,7 @@ describe('sessions', () => {
   })
 
   it('expires: the access token after 15 minutes, the refresh token after 30 days', async () => {
-    const tab = await signedIn('fay')
+    const tab = await newUser('fay')
     await latchkey.advance(15 * minutes - 2 * seconds)
     expect((await tab.get('/api/auth/me')).status).toBe(200)
     await latchkey.advance(3 * seconds)
@@ -103,7 +100,7 @@ describe('sessions', () => {
   })
 
   it('ends a year after the sign-in, however often it was refreshed', async () => {
-    const tab = await signedIn('gus')
+    const tab = await newUser('gus')
     for (let month = 0; month < 12; month++) {
       await latchkey.advance(29 * days)
       expect((await tab.post('/api/auth/refresh')).status).toBe(200)
@@ -113,7 +110,7 @@ describe('sessions', () => {
   })
 
   it('a logout during a refresh wins', async () => {
-    const tab = await signedIn('hal')
+    const tab = await newUser('hal')
     const other = tab.copy()
     await Promise.all([
       tab.act('/api/auth/logout'),
@@ -123,7 +120,7 @@ describe('sessions', () => {
   })
 
   it('the end of every session during refreshes wins', async () => {
-    const tab = await signedIn('quin')
+    const tab = await newUser('quin')
     const user = await latchkey.app.nouns.users.findByLogin('quin')
     const refreshes = Array.from({ length: 20 }, () => tab.copy().post('/api/auth/refresh'))
     await latchkey.app.nouns.sessions.endAll('sessions_ended', user?.id ?? '')
@@ -133,7 +130,7 @@ describe('sessions', () => {
     expect((await tab.post('/api/auth/refresh')).status).toBe(401)
   })
 
-  it('leaves more than half of a 4 KB Cookie header to the attempts at a provider', async () => {
+  it('takes less than half of a 4 KB Cookie header, which leaves room for sign-ins with a provider', async () => {
     const tab = await latchkey.signedUp('u'.repeat(64))
     await tab.csrfToken()
     const header = [...tab.jar].map(([name, value]) => `${name}=${value}`).join('; ')
@@ -149,7 +146,7 @@ describe('sessions', () => {
     })
     expect([garbage.status, garbage.setCookies]).toEqual([401, []])
 
-    const tab = await signedIn('ida')
+    const tab = await newUser('ida')
     const cookie = `refresh_token=${tab.jar.get('refresh_token')}`
     const doubled = await stranger.post('/api/auth/refresh', undefined, {
       headers: { cookie: `${cookie}; refresh_token=x` },
@@ -159,7 +156,7 @@ describe('sessions', () => {
   })
 
   it('never takes one kind of token for the other', async () => {
-    const tab = await signedIn('jo')
+    const tab = await newUser('jo')
     const [access, refresh] = [tab.jar.get('access_token') ?? '', tab.jar.get('refresh_token') ?? '']
     const asAccess = await tab.get('/api/auth/me', { headers: { cookie: `access_token=${refresh}` } })
     expect(asAccess.status).toBe(401)
@@ -169,7 +166,7 @@ describe('sessions', () => {
   })
 
   it('signs out with an expired access token, by the refresh cookie', async () => {
-    const tab = await signedIn('kim')
+    const tab = await newUser('kim')
     await latchkey.advance(16 * minutes)
     tab.jar.delete('access_token')
     expect((await tab.act('/api/auth/logout')).status).toBe(204)
@@ -177,7 +174,7 @@ describe('sessions', () => {
   })
 
   it('gives new tokens at each sign-in, whatever cookies came along', async () => {
-    const tab = await signedIn('lee')
+    const tab = await newUser('lee')
     const before = tab.jar.get('refresh_token')
     await tab.post('/login', { username: 'lee', password: goodPassword })
     expect(tab.jar.get('refresh_token')).not.toBe(before)
@@ -187,8 +184,8 @@ describe('sessions', () => {
     expect(sids[0]).not.toBe(sids[1])
   })
 
-  it('leaves the new cookies alone if a refresh with those from before the sign-in comes late', async () => {
-    const tab = await signedIn('lia')
+  it('clears no cookies for 30 seconds after a sign-in, if a refresh with the former cookies comes late', async () => {
+    const tab = await newUser('lia')
     const late = tab.copy()
     await tab.post('/login', { username: 'lia', password: goodPassword })
     const overtaken = await late.copy().post('/api/auth/refresh')
@@ -211,8 +208,8 @@ describe('sessions', () => {
   const isSignedIn = async (tab: Browser) => (await tab.copy().post('/api/auth/refresh')).status === 200
 
   it('ends the session of a browser when another one begins in it, of whichever user', async () => {
-    const tab = await signedIn('again')
-    await signedIn('sister')
+    const tab = await newUser('again')
+    await newUser('sister')
     const elsewhere = latchkey.browser()
     await signInAs(elsewhere, 'again')
     const first = tab.copy()
@@ -223,16 +220,16 @@ describe('sessions', () => {
     const second = tab.copy()
     expect((await signInAs(tab, 'sister')).status).toBe(200)
     expect([await isSignedIn(second), await isSignedIn(tab), await isSignedIn(elsewhere)]).toEqual([false, true, true])
-    const ended = (await eventsOf('again')).filter((event) => !event.startsWith('sign_in_failed'))
-    // Two of them may have the same millisecond.
-    const [begun, again] = [Array(2).fill('signed_in password'), Array(2).fill('signed_out signed_in_again')]
-    expect(ended.toSorted()).toEqual(['registered', ...begun, ...again])
+    const recorded = (await eventsOf('again')).filter((event) => !event.startsWith('sign_in_failed'))
+    // Sorted, because events of the same millisecond have ids in no certain order.
+    const [signIns, signOuts] = [Array(2).fill('signed_in password'), Array(2).fill('signed_out signed_in_again')]
+    expect(recorded.toSorted()).toEqual(['registered', ...signIns, ...signOuts])
     expect(await eventsOf('sister')).toEqual(['registered', 'signed_in password'])
   })
 
-  it('ends it when the second step is done, and not before', async () => {
-    await addAuthenticator(await signedIn('steps'), latchkey).then(async (app) => {
-      const tab = await signedIn('brother')
+  it('ends the former session of a browser when the second step is done, and not before', async () => {
+    await addAuthenticator(await newUser('steps'), latchkey).then(async (app) => {
+      const tab = await newUser('brother')
       const before = tab.copy()
       expect((await signInAs(tab, 'steps')).status).toBe(202)
       expect(await isSignedIn(before)).toBe(true)
@@ -241,8 +238,8 @@ describe('sessions', () => {
     })
   })
 
-  it('ends it once when two tabs sign in at once, and takes nothing for theft', async () => {
-    const before = await signedIn('twice')
+  it('ends the former session once when two tabs sign in at once, and takes nothing for theft', async () => {
+    const before = await newUser('twice')
     const tabs = [before.copy(), before.copy()]
     const answers = await Promise.all(tabs.map((tab) => signInAs(tab, 'twice')))
     expect(answers.map(({ status }) => status)).toEqual([200, 200])
@@ -256,16 +253,16 @@ describe('sessions', () => {
   })
 
   it.each(['logout', 'logout-all'])('%s ends both sessions whose cookies a browser has', async (path) => {
-    const [access, refresh] = await Promise.all([signedIn(`${path}-a`), signedIn(`${path}-b`)])
-    const tab = access.copy()
-    tab.jar.set('refresh_token', refresh.jar.get('refresh_token') ?? '')
+    const [accessOwner, refreshOwner] = await Promise.all([newUser(`${path}-a`), newUser(`${path}-b`)])
+    const tab = accessOwner.copy()
+    tab.jar.set('refresh_token', refreshOwner.jar.get('refresh_token') ?? '')
     expect((await tab.act(`/api/auth/${path}`)).status).toBe(204)
-    expect([await isSignedIn(access), await isSignedIn(refresh)]).toEqual([false, false])
+    expect([await isSignedIn(accessOwner), await isSignedIn(refreshOwner)]).toEqual([false, false])
     expect(await eventsOf(`${path}-b`)).toEqual(['registered', 'signed_out'])
   })
 
-  it('logout ends the session whose cookies came twice, whichever of them were planted', async () => {
-    const [own, planted] = await Promise.all([signedIn('doubled'), signedIn('planter')])
+  it('logout ends every session whose cookies come, if cookies of one name come several times, also a planted one', async () => {
+    const [own, planted] = await Promise.all([newUser('doubled'), newUser('planter')])
     const valuesOf = (name: string) => ['x', own.jar.get(name), planted.jar.get(name), ...Array<string>(9).fill('y')]
     const doubled = ['access_token', 'refresh_token'].flatMap((name) =>
       valuesOf(name).map((value) => `${name}=${value}`),
@@ -280,14 +277,14 @@ describe('sessions', () => {
   })
 
   it('a user who was disabled can neither refresh nor sign in', async () => {
-    const tab = await signedIn('mo')
+    const tab = await newUser('mo')
     await latchkey.sql.query("update users set disabled_at = now() where username = 'mo'")
     expect((await tab.post('/api/auth/refresh')).status).toBe(401)
     expect((await tab.post('/login', { username: 'mo', password: goodPassword })).status).toBe(401)
   })
 
   it('a change of the password during a sign-in wins', async () => {
-    await signedIn('pia')
+    await newUser('pia')
     let login: Promise<Answer> | undefined
     await latchkey.sql.transaction(async (sql) => {
       await sql.query("update users set password_hash = 'another' where username = 'pia'")
@@ -329,9 +326,9 @@ describe('sessions', () => {
   })
 
   it('purges what has expired, and nothing else', async () => {
-    await signedIn('ned')
+    await newUser('ned')
     await latchkey.advance(20 * days)
-    const tab = await signedIn('oz')
+    const tab = await newUser('oz')
     await latchkey.advance(11 * days)
     const { sessions } = latchkey.app.nouns
     for (const limit of [1, 2]) {

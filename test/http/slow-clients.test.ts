@@ -15,7 +15,7 @@ afterAll(() => service.stop())
 
 const head = 'POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n'
 
-/** Sends a little, and then one byte a second for ever, or nothing. Ends with what the service has said. */
+/** Sends a little, and then one byte a second for ever, or nothing. Resolves with what the service has answered. */
 const trickle = (begin: string, drop: string) =>
   new Promise<string>((resolve) => {
     let heard = ''

@@ -16,14 +16,14 @@ beforeAll(async () => {
 })
 afterAll(() => latchkey.stop())
 
-/** It stops with the test: each instance shows only the mails that it has sent itself. */
+/** Another instance. It stops with the test, because each instance shows only the mails that it has sent itself. */
 const startOther = async () => {
   const { databaseUrl = '', redisUrl = '', redisPrefix } = latchkey.config
   const stores = { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, REDIS_PREFIX: redisPrefix }
   const settings = { ...stores, JWT_SECRET: latchkey.app.platform.secrets.join(','), PUBLIC_URL: latchkey.url }
   const other = await startLatchkey({ settings, clock: latchkey.clock })
   onTestFinished(other.stop)
-  /** The same browser at this instance. */
+  /** The same browser at the other instance. */
   const at = ({ jar }: Browser) => createBrowser(`http://localhost:${other.config.port}`, jar)
   return { ...other, at }
 }
@@ -39,7 +39,7 @@ const refused = (methods: string[]) => ({
   methods,
 })
 
-/** Later than a session is fresh, with an access token that is still valid. */
+/** After this time a session is no longer fresh, but its access token is still valid. */
 const tenMinutesLater = () => latchkey.advance(10 * minutes + 2 * seconds)
 
 const linkFor = (username: string) =>
@@ -48,7 +48,7 @@ const linkFor = (username: string) =>
     [username],
   )
 
-/** As after a first sign-in with a provider. */
+/** A user without a password, as after a first sign-in with a provider. */
 const withoutPassword = async (username: string) => {
   const tab = await latchkey.signedUp(username)
   await linkFor(username)
@@ -99,7 +99,7 @@ it.each(['step-up', 'change-password'])('refuses every copied token after a %s, 
   expect((await tab.post('/api/auth/refresh')).status).toBe(200)
 })
 
-it('gives no tokens to a copied one while the owner proves it again at that moment', async () => {
+it('refuses a request with a copied token if the owner steps up at the same moment', async () => {
   const { users, sessions } = latchkey.app.nouns
   const changes = createEmailChanges(latchkey)
   const tab = await latchkey.signedUp('quick')

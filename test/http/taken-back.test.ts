@@ -175,7 +175,7 @@ const createTheft = async () => {
     },
   }
 
-  /** Of what the thief holds at the end, all that still works. */
+  /** Everything that the thief holds at the end and that still works. */
   const whatWorks = async (turn: number) => {
     const signIns = await Promise.all(
       [...new Set([name, theft.username, email, ...addresses])].flatMap((typed) =>
@@ -200,7 +200,7 @@ const createTheft = async () => {
   return { name, email, id: created.id, jar, make, addresses, whatWorks }
 }
 
-/** Plays it to the end, with the mail of this number. Returns how many the owner got. */
+/** Plays a theft to its end: the owner uses the mail with the number `way`. Returns how many mails the owner got. */
 const play = async (order: readonly Change[], way: number, turn: number) => {
   const { name, email, id, jar, make, addresses, whatWorks } = await createTheft()
   for (const [at, change] of order.entries()) await make[change](open(turn + at, jar))
@@ -281,7 +281,7 @@ it('after two changes of a thief, each mail to the owner takes everything back',
   }
 })
 
-it('also after all of them, in any order', async () => {
+it('after all changes of a thief, in any order, a mail to the owner takes everything back', async () => {
   let turn = 0
   const orders = fc.shuffledSubarray([...changes], { minLength: changes.length })
   for (const order of fc.sample(orders, { numRuns: inLongRun(6, 2), seed: 20 })) {

@@ -119,7 +119,7 @@ describe('undoing a changed email', () => {
           expect((await tab.send(method, `/api/auth/${path}?token=${given}`)).status).toBe(405)
     }
     expect(await links()).toEqual(mailed)
-    // What asks for the other kind of undo is not this link.
+    // A request for the other kind of undo does not accept this link.
     expect((await changes.undoFactor(undo)).body.code).toBe('invalid_link')
     expect((await changes.undoEmail(undo)).status).toBe(204)
     expect((await changes.confirm(tab, token)).body.code).toBe('invalid_link')

@@ -12,7 +12,7 @@ const clock = createMovableClock()
 let bySecret: Latchkey
 let byKey: Latchkey
 let serviceUrl: string
-/** Of two programs: one has the secret, the other reads the published keys. */
+/** The verifiers of two programs: one has the secret, the other reads the published keys. */
 let withSecret: Verifier
 let withKeys: Verifier
 const problems: string[] = []

@@ -8,7 +8,7 @@ import { latchkey as run } from '../support/terminal.js'
 import { until } from '../support/until.js'
 
 let latchkey: Latchkey
-const store = { openNouns: (role: 'service' | 'owner') => openNouns(latchkey.config, role) }
+const store = { openNouns: (role: 'service role' | 'table owner') => openNouns(latchkey.config, role) }
 const command = (...args: string[]) => run(store, args)
 
 beforeAll(async () => {

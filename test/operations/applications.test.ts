@@ -12,7 +12,7 @@ import { latchkey as run } from '../support/terminal.js'
 import { untilBlocked } from '../support/waits-for-lock.js'
 
 let latchkey: Latchkey
-const store = { openNouns: (role: 'service' | 'owner') => openNouns(latchkey.config, role) }
+const store = { openNouns: (role: 'service role' | 'table owner') => openNouns(latchkey.config, role) }
 const command = (...args: string[]) => run(store, args)
 const add = (...args: string[]) => command('application', 'add', ...args)
 const shown = async (name: string) => JSON.parse((await command('application', 'show', name, '--json')).out)
@@ -341,7 +341,7 @@ it('doctor checks the registered addresses', async () => {
   })
   const beside = { ...config, publicUrl: 'https://wiki.example.com:8443' }
   const ownHost = 'https://wiki.example.com/callback is on the host of Latchkey itself'
-  const besideStore = { openNouns: (role: 'service' | 'owner') => openNouns(beside, role) }
+  const besideStore = { openNouns: (role: 'service role' | 'table owner') => openNouns(beside, role) }
   const warned = await run(besideStore, ['application', 'add', 'Beside', ...redirect, '--everyone', '--json'])
   expect(warned).toMatchObject({ code: 0, err: expect.stringContaining(ownHost) })
   expect(await checkApplications(sql, beside)).toMatchObject({

@@ -78,7 +78,7 @@ describe('a dump of PostgreSQL', () => {
   const withoutSecret = async (url: string, admin: Database) => {
     const settings = { NODE_ENV: 'test', DATABASE_URL: url, JWT_SECRET: randomBytes(48).toString('hex') }
     await expect(startLatchkey({ settings })).rejects.toThrow('cannot be opened: the key that sealed them is missing')
-    const store = { openNouns: (role: 'service' | 'owner') => openNouns(loadConfig(settings), role) }
+    const store = { openNouns: (role: 'service role' | 'table owner') => openNouns(loadConfig(settings), role) }
     const concerned = await admin.query(
       'select username from users join totp_secrets on totp_secrets.user_id = users.id',
     )

@@ -44,7 +44,9 @@ const program = async (args: string[], input = '') => {
 const command = (args: string[], input = '') => {
   const environment = { DATA_DIR: folder }
   const settings = () => settingsFor(environment)
-  const openTheirs = { openNouns: async (role: 'service' | 'owner') => openNouns(loadConfig(await settings()), role) }
+  const openTheirs = {
+    openNouns: async (role: 'service role' | 'table owner') => openNouns(loadConfig(await settings()), role),
+  }
   return latchkey(openTheirs, args, { input, environment, settings })
 }
 

@@ -92,7 +92,7 @@ describe('content load', () => {
     await store.database.query(`create role ${role} login`)
     await migrateAsOwner({ url, ownerUrl, directory, grantsFor })
     const asService = {
-      openNouns: () => openNouns(loadConfig({ NODE_ENV: 'test', DATABASE_URL: url }), 'owner'),
+      openNouns: () => openNouns(loadConfig({ NODE_ENV: 'test', DATABASE_URL: url }), 'table owner'),
     }
     const input = '{"slug":"terms","title":"Terms","body":"New."}'
     expect(await latchkey(asService, ['content', 'load', '-'], { input })).toMatchObject({

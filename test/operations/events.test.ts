@@ -218,7 +218,7 @@ describe('the events command', () => {
 })
 
 it('gives a command time for a large table, and lets it wait for a lock no longer than a request', async () => {
-  const nouns = await openNouns(service.config, 'service')
+  const nouns = await openNouns(service.config, 'service role')
   const shown = `select current_setting('statement_timeout') as statement, current_setting('lock_timeout') as lock`
   const [timeouts] = await nouns.database.query(shown)
   await nouns.close()
@@ -267,6 +267,20 @@ describe('events --follow', () => {
     await until('the service is back', async () => (await login('nobody-2', goodPassword, '192.0.2.91')).status === 401)
     await until('the next event is shown', () => said.out.includes('192.0.2.91'))
     expect(said.out.match(/192\.0\.2\.90/g)).toHaveLength(1)
+    pressCtrlC()
+    expect(await ended).toBe(130)
+  })
+
+  it('says that older events are left out if there are more than it reads at once', async () => {
+    await service.sql.query(
+      `insert into events (id, kind, ip, user_agent, created_at, log_pending)
+       select (substr(e.id::text, 1, 14) || '7' || substr(gen_random_uuid()::text, 16))::uuid, 'content_loaded', '192.0.2.99', '', e.created_at, false
+       from (select id, created_at from events order by id desc limit 1) as e, generate_series(1, 10001)`,
+    )
+    const { said, ended, pressCtrlC } = follow('--kind', 'content_loaded', '--since', '1h')
+    await until('it says so', () => said.err !== '')
+    expect(said.err).toBe('Older events are not shown: use --until, without --follow.\n')
+    expect(said.out.match(/192\.0\.2\.99/g)).toHaveLength(10_000)
     pressCtrlC()
     expect(await ended).toBe(130)
   })

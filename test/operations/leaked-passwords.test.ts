@@ -78,7 +78,7 @@ describe('a password in a list of leaked ones', () => {
   })
 
   it('is refused on the command line too', async () => {
-    const store = { openNouns: (role: 'service' | 'owner') => openNouns(service.config, role) }
+    const store = { openNouns: (role: 'service role' | 'table owner') => openNouns(service.config, role) }
     const args = ['user', 'add', '--email', 'eve@example.com', '--username', 'eve', '--password-stdin']
     expect(await latchkey(store, args, { input: `${leaked}\n` })).toMatchObject({
       code: 1,

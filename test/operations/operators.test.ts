@@ -11,7 +11,7 @@ const hostile = 'Grace \u202e\u001b[31mHopper'
 
 let service: Latchkey
 let codes: Awaited<ReturnType<typeof addAuthenticator>>
-const openAsCommand = (role: 'service' | 'owner') => openNouns(service.config, role)
+const openAsCommand = (role: 'service role' | 'table owner') => openNouns(service.config, role)
 const command = (...args: string[]) => latchkey({ openNouns: openAsCommand }, args)
 const json = async (...args: string[]) => {
   const { out, err, code } = await command(...args, '--json')
@@ -162,7 +162,7 @@ describe('limits clear', () => {
     expect((await login('grace', 'wrong-Password-1', ofGrace)).status).toBe(401)
     const all = await command('limits', 'clear', '--all', '--yes')
     expect(all.out).toMatch(/^Cleared .*counters? of login/)
-    const opened = await openAsCommand('service')
+    const opened = await openAsCommand('service role')
     const counters = await opened.limits.openCounters()
     expect(await counters?.keys()).toEqual([])
     await counters?.close()

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { DatabaseRole } from '../../src/commands/command.js'
 import { openNouns } from '../../src/commands/open-nouns.js'
 import { addAuthenticator } from '../support/authenticator.js'
 import { createEmailChanges } from '../support/email-changes.js'
@@ -8,7 +9,7 @@ import { latchkey as run } from '../support/terminal.js'
 
 const secret = 'c6M0xkq2Vw9nYb4RtL8sHd3PzJ7gFa5EuN1oKi0WvTqXyBmCrGhSlDjZfUeApIxO'
 let latchkey: Latchkey
-const store = { openNouns: (role: 'service' | 'owner') => openNouns(latchkey.config, role) }
+const store = { openNouns: (role: DatabaseRole) => openNouns(latchkey.config, role) }
 
 beforeAll(async () => {
   latchkey = await startLatchkey({ settings: { JWT_SECRET: secret, PRODUCT_LOGO_URL: '/logo.png' } })
@@ -28,7 +29,7 @@ it('gives a user another address after --yes, tells the old one, and refuses one
     err: expect.stringContaining('Another'),
   })
   const withoutSecret = {
-    openNouns: (role: 'service' | 'owner') => openNouns({ ...latchkey.config, jwtSecret: [] }, role),
+    openNouns: (role: DatabaseRole) => openNouns({ ...latchkey.config, jwtSecret: [] }, role),
   }
   expect(await run(withoutSecret, ['user', 'set-email', 'ada', 'ada@example.org', '--yes'])).toMatchObject({
     code: 1,
@@ -162,7 +163,7 @@ it('user recover leaves nothing to a thief, also of what is older than the undo 
   // The same address: everything else is taken back. Without the secret for the mail nothing is.
   const tab = await latchkey.signedUp('fay')
   const withoutSecret = {
-    openNouns: (role: 'service' | 'owner') => openNouns({ ...latchkey.config, jwtSecret: [] }, role),
+    openNouns: (role: DatabaseRole) => openNouns({ ...latchkey.config, jwtSecret: [] }, role),
   }
   expect(await run(withoutSecret, ['user', 'recover', 'fay', 'fay@example.com', '--yes'])).toMatchObject({
     code: 1,

@@ -249,6 +249,7 @@ describe('a command that is called wrongly', () => {
     [['events', '--since', '1h', '--until', '2h'], '--since is later than --until'],
     [['user', 'sessions', 'end'], 'USER is missing'],
     [['user', 'export', '--format', 'xml'], '--format takes jsonl or csv'],
+    [['user', 'export', '--format', 'csv', '--json'], 'leave one of them out'],
   ])('%j is answered with what is wrong, before any store is opened', async (args, sentence) => {
     const { code, err } = await latchkey(noStore, args)
     expect(code).toBe(2)

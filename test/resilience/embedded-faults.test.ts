@@ -145,7 +145,7 @@ describe('the embedded database', () => {
       await writer.kill()
       if (existsSync(directory)) expect(existsSync(join(directory, 'PG_VERSION'))).toBe(true)
     }
-    const nouns = await openNouns(loadConfig({ NODE_ENV: 'test', DATA_DIR: folder }), 'service')
+    const nouns = await openNouns(loadConfig({ NODE_ENV: 'test', DATA_DIR: folder }), 'service role')
     await nouns.database.ping()
     await nouns.close()
     expect(await readdir(folder)).toEqual(['database'])
@@ -338,7 +338,9 @@ describe('commands that use the embedded database of a running service', () => {
     const started = process.cwd()
     process.chdir(folder)
     try {
-      await expect(openNouns(loadConfig({ NODE_ENV: 'test' }), 'service')).rejects.toThrow('There is no database in')
+      await expect(openNouns(loadConfig({ NODE_ENV: 'test' }), 'service role')).rejects.toThrow(
+        'There is no database in',
+      )
       expect(await readdir(folder)).toEqual([])
     } finally {
       process.chdir(started)

@@ -65,7 +65,7 @@ describe('every kind of change of an account', () => {
   })
 
   const prepareAll = async () => {
-    const nouns = await openNouns(loadConfig(settings), 'service')
+    const nouns = await openNouns(loadConfig(settings), 'service role')
     const prepared = []
     for (const { kind, initiator } of kindsByInitiator) {
       const account = await prepareAccount(nouns.database, nouns, `${kind}-${initiator}`.replaceAll('_', '-'))

@@ -88,7 +88,7 @@ describe('a start that cannot succeed says why in one sentence and changes nothi
     const settings = { PROFILE_FIELDS_FILE: join(folder, 'none.json') }
     const said = await refusal(settings)
     expect(said).toContain('none.json')
-    const command = openNouns(loadConfig({ DATA_DIR: folder, ...settings }), 'service')
+    const command = openNouns(loadConfig({ DATA_DIR: folder, ...settings }), 'service role')
     await expect(command).rejects.toThrow(new OperatorError(said))
     expect(await readdir(folder)).not.toContain('database')
   })

@@ -2,6 +2,9 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** Folders whose files take long: they start first, so that none of them is left over when the others are done. */
 const longest = [
+  'test/deployment/long/release.test.ts',
+  'test/browser/long/example-frameworks.test.ts',
+  'test/deployment/caddy.test.ts',
   'test/browser/',
   'test/deployment/',
   'test/providers/',

@@ -69,7 +69,7 @@ export const openCommandStore = async (settings: Record<string, string> = {}): P
   const { url, drop } = await freshPostgres()
   const nouns = await openNouns(
     loadConfig({ NODE_ENV: 'test', BCRYPT_COST: '10', DATABASE_URL: url, ...settings }),
-    'owner',
+    'table owner',
   )
   return {
     database: nouns.database,

@@ -20,7 +20,7 @@ const event: AdminEvent = {
   createdAt: '2026-11-15T12:00:00Z',
 }
 
-it('is a table in which a value stays in its cell, and none is a formula', () => {
+it('the CSV file has each value in its own cell, and no formula', () => {
   expect(asCsv([event])).toBe(
     'createdAt,kind,reason,userId,username,actorId,actor,actorKey,actorReason,ip,device,userAgent,sessionId,requestId,id\r\n' +
       '2026-11-15T12:00:00Z,user_disabled,,u,ada,a,grace,,"left, ""for good""\nyesterday",192.0.2.1,Unknown device,' +
@@ -32,7 +32,7 @@ it.each(['=1', ' =1', '\u202e=1', '\u200b@x', '＝1', '\t1', '-1'])('%j is no fo
   expect(asCsv([{ ...event, userAgent }])).toContain(`,'${userAgent},`)
 })
 
-it('is a line of JSON for each event', () => {
+it('the JSON file has one line for each event', () => {
   const lines = asJsonLines([event, { ...event, id: '2' }]).split('\n')
   expect(lines.map((line) => line && JSON.parse(line).id)).toEqual(['1', '2', ''])
 })

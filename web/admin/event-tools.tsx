@@ -11,7 +11,7 @@ import { asCsv, asJsonLines } from './event-export.js'
 import { askForEvents, type EventFilter } from './event-filter.js'
 
 const pollInterval = 5_000
-/** An event may become visible some seconds after its `createdAt`, so each question begins earlier than the newest event. */
+/** An event may become visible some seconds after its `createdAt`, so each request asks from a minute before the newest event. */
 const overlap = 60_000
 const maxExported = 10_000
 

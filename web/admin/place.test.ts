@@ -14,7 +14,7 @@ it.each([
   expect(placeOf(fragment)).toEqual(place)
 })
 
-it('of a place leads back to it, without what is empty', () => {
+it('the fragment of a place leads back to it, and leaves out empty parameters', () => {
   expect(fragmentOf('users', undefined, { search: '', group: undefined })).toBe('#users')
   const fragment = fragmentOf('events', undefined, { user: 'ada&x', kind: 'signed_in' })
   expect(placeOf(fragment)).toEqual({ screen: 'events', id: undefined, query: { user: 'ada&x', kind: 'signed_in' } })

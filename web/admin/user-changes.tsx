@@ -32,7 +32,7 @@ const dangerInDialog: readonly UserAction[] = ['disable', 'lock-down', 'reset-fa
 const lockedDownLead = ({ enablingSendsReset }: AdminUserDetails, words: Words['admin']['user']['enabling']) =>
   enablingSendsReset ? words.newPassword : words.chosenSince
 
-/** Recent changes that a thief may have made: what they added works again when the account is enabled. */
+/** Recent changes that a thief may have made: what the thief added works again when the account is enabled. */
 const EnablingFacts = ({ user }: Pick<UserProps, 'user'>) => {
   const { enabling: words } = useWords('admin').user
   const { locale } = useSettings()

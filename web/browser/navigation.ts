@@ -42,9 +42,9 @@ export const isSetPasswordInAddress = () => queryValue('set') !== undefined
 export const correctEmailPath = '/register?wrong-address'
 export const isCorrectingEmail = () => queryValue('wrong-address') !== undefined
 
-/** The page on which a new user adds a second factor, as the last step of the registration. */
+/** The page on which a new user adds a second factor. `step` is the number of this step in the registration, of which it is the last. */
 export const secondFactorPath = (step: 2 | 3) => `/second-factor?step=${step}`
-export const lastStepInAddress = () => [2, 3].find((step) => queryValue('step') === `${step}`)
+export const stepNumberInAddress = () => [2, 3].find((step) => queryValue('step') === `${step}`)
 
 const otherAccountKey = 'latchkey.other-account'
 const otherAccountLifetime = 15 * 60 * 1_000

@@ -17,9 +17,9 @@ export const leave = (notice: 'sign_in' | 'session_ended') => {
 }
 
 /**
- * Browsers keep whole pages for the back button, so this page clears the screen when the visitor leaves it. It is also left when another
- * tab signs out or the session has ended. It is loaded again when another user has signed in, or another tab has changed the username. A
- * new username in an answer does not reload the page, because the user may be in the middle of an action.
+ * Browsers keep whole pages for the back button, so this page clears the screen when the visitor leaves it. The script leaves the page
+ * when another tab signs out or the session has ended, and reloads it when another user has signed in or another tab has changed the
+ * username. A new username in an answer does not reload the page, because the user may be in the middle of an action.
  */
 export const clearScreenOnLeave = () => {
   addEventListener('pagehide', ({ persisted }) => {

@@ -64,7 +64,7 @@ export const Field = (props: FieldProps) => {
           inputMode={props.inputMode}
           defaultValue={props.defaultValue}
           autocapitalize={code ? 'characters' : type === 'text' && name === 'name' ? 'words' : 'none'}
-          // In lower case Preact sets the property, which is a boolean: "off" would switch it on.
+          // For `autocorrect`, Preact would set the property, which is a boolean: the text "off" would switch it on.
           autoCorrect="off"
           spellcheck={false}
           aria-invalid={errors.length > 0}

@@ -181,10 +181,10 @@ const findInvalid = (form: HTMLFormElement, words: { required: string; emailShap
   return Object.fromEntries(invalid.map((input) => [input.name, [sentenceFor(input)]]))
 }
 
-/** Whether a required input has no value. Spaces alone count as empty, except in a password. So does an unchecked box. */
+/** Whether a required input has no value. An unchecked box is empty, and so is a text of spaces only, unless it is a password. */
 const isEmpty = (input: HTMLInputElement | HTMLSelectElement) => {
   const { type, value } = input
-  // The value of a date that is typed in half is empty.
+  // A date that is only half typed has an empty value and `badInput`.
   if (input.getAttribute('aria-required') !== 'true' || input.validity.badInput) return false
   return 'checked' in input && type === 'checkbox'
     ? !input.checked

@@ -104,8 +104,8 @@ export const typedFields = (typed: Values, definitions: readonly ProfileFieldDef
   )
 
 /**
- * The typed values that differ from those before. A box that was never answered and is still empty is not sent. A stored value that the
- * operator's file no longer allows counts as missing and stays stored.
+ * The typed values that differ from the values `before`. A box that was never answered and is still empty is not sent. A stored value that
+ * the operator's file no longer allows is missing in `before`, and stays stored.
  */
 export const changedFields = (
   typed: Values,

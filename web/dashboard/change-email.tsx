@@ -123,7 +123,7 @@ const NewEmail = ({ account, onSent, onDone }: NewProps) => {
   const problemsOf = useFormProblems(useProblems({ email_shape: 'email', email_domain_not_allowed: 'email' }))
 
   const submit = async ({ email = '' }: Values): Promise<Problems | undefined> => {
-    // The service gives the same answer for every address, and sends nothing to the present one, so this page checks for that one.
+    // The service gives the same answer for every address, and sends no mail to the present one, so the page itself refuses that one.
     if (isSameMailbox(email, account.email)) return { fields: { email: [words.isPresent] } }
     const answer = await actions.withFreshSignIn(() => client.changeEmail({ email }))
     if (answer.refused) return problemsOf(answer)

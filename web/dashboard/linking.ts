@@ -8,8 +8,8 @@ import { fill } from '../words/format.js'
 import type { DashboardActions } from './dashboard-actions.js'
 
 /**
- * The service redirects a failed connection to this page, with the error in the address. The error is removed from the address, so a
- * reload does not show it again.
+ * If a provider could not be linked, the service redirects to this page, with the error in the address. The error is removed from the
+ * address, so a reload does not show it again.
  */
 export const useLinkMessageInAddress = (): { kind: 'error' | 'info'; text: string } | undefined => {
   const { providers } = useSettings()
@@ -32,7 +32,7 @@ export const useLinkMessageInAddress = (): { kind: 'error' | 'info'; text: strin
 }
 
 /**
- * Finishes a connection when the browser is back from the provider. The redirect carried no session cookie, because it
+ * Links the provider when the browser is back from it. The redirect carried no session cookie, because it
  * came from another site; this request does.
  */
 export const useFinishLink = (isLoaded: boolean, actions: DashboardActions) => {

@@ -51,7 +51,7 @@ export const PasskeysPanel = ({ factors }: Props) => {
 const AddPasskey = ({ factors }: Props) => {
   const words = useWords('passkeys')
   const actions = useDashboardActions()
-  /** The problem is about the passkeys that the account had at that time (`of`). */
+  /** `of`: the factors that the page showed when the problem came. The problem is not shown with newer ones. */
   const { message: problem, setMessage: setProblem } = useMessage<{ text: string; of: Factors }>()
   const support = passkeySupport()
   if (support !== 'yes') return <p class="panel-lead">{support === 'no' ? words.unsupported : words.numericAddress}</p>

@@ -12,7 +12,7 @@ describe('an address of the account page', () => {
     for (const unknown of ['', '#', '#page', '#constructor', '#two-step/x']) expect(placeIds(unknown)).toEqual([])
   })
 
-  it('is in the guide, each of them', async () => {
+  it('is listed in the guide, for every section and panel', async () => {
     const guide = await readFile(new URL('../../docs/own-pages.md', import.meta.url), 'utf8')
     const [, table = ''] = guide.split('## The addresses of the account page')
     const listed = [...(table.split('\n## ')[0] ?? '').matchAll(/`#([a-z-]+)`/g)].map(([, name]) => name)

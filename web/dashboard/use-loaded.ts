@@ -74,7 +74,7 @@ const keepLoadedParts = (previous: Loaded | undefined, newest: Loaded): Loaded =
 })
 
 const askForEverything = async (): Promise<Answer<Loaded>> => {
-  // The access check reads no store, so it is the cheapest way to learn that the tokens must be refreshed first.
+  // `me` needs no database, so it is the cheapest way to learn that the tokens must be refreshed first.
   const me = await client.me()
   if (me.refused) return me
   const [account, sessions, events, factors, applications] = await Promise.all([

@@ -5,7 +5,7 @@ import type { SecondFactorWaiting } from '#contract/schemas.js'
 export type SignInStepProps = {
   waiting: SecondFactorWaiting
   returnTo: string | undefined
-  /** Another step was shown before, so the heading takes the focus that its button had. */
+  /** Another step was shown before. Its button had the focus and is gone, so the heading takes the focus. */
   takesFocus: boolean
   /** Called with the answer of the service: a session, or the next step. */
   onAnswered: (answered: object) => void

@@ -14,6 +14,7 @@ export const TermsStep = ({ waiting: { terms }, returnTo, takesFocus, onAnswered
   const words = useWords('profile-fields')
   const problemsOf = useProblems()
   const submit = async (): Promise<Problems | undefined> => {
+    // Every open step of a sign-in is answered with this call.
     const answer = await client.secondFactor({ terms: terms?.version ?? '' })
     if (answer.refused) return endIfExpired(answer) ? undefined : problemsOf(answer)
     onAnswered(answer.value)

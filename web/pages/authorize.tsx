@@ -93,7 +93,7 @@ const Authorize = () => {
   if (state === 'waiting') return <LoadingCard />
   if ('question' in state)
     return (
-      // Each question has buttons of its own: the one that was pressed before is busy for good.
+      // Each question gets new buttons, because a button that was pressed stays busy.
       <Question
         key={questionCount.current}
         {...state.question}
@@ -130,7 +130,7 @@ const Unanswerable = ({ refusal }: { refusal: Refusal }) => {
 }
 
 type QuestionProps = Authorization & {
-  /** Another question was shown before, so the heading takes the focus that its button had. */
+  /** Another question was shown before. Its button had the focus and is gone, so the heading takes the focus. */
   takesFocus: boolean
   show: (answer: Answer<Authorization>, isAnswer?: boolean) => void
   load: () => Promise<void>

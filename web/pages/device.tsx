@@ -88,7 +88,7 @@ const Device = () => {
       showScreen('enter')
     },
   }
-  // Each screen has buttons of its own: the one that was pressed before is busy for good.
+  // Each screen gets new buttons, because a button that was pressed stays busy.
   const key = screenCount.current
   return state.proofMethods ? (
     <Prove key={key} {...props} proofMethods={state.proofMethods} />
@@ -131,7 +131,7 @@ const EnterCode = ({ takesFocus, onFound }: { takesFocus: boolean; onFound: (dev
 const ToAccount = () => <a href="/api/auth/account-page">{useWords('step-up').toAccount}</a>
 
 type ScreenProps = DeviceScreen & {
-  /** Another screen was shown before, so the heading takes the focus that its button had. */
+  /** Another screen was shown before. Its button had the focus and is gone, so the heading takes the focus. */
   takesFocus: boolean
   show: (answer: Answer<DeviceState>) => void
   onProofMethods: (methods: readonly ProofMethod[] | undefined) => void

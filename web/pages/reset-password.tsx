@@ -83,7 +83,7 @@ const ReplacesSession = ({ username }: { username: string }) => {
   return <Notice kind="info">{fill(replacesSession, { other: otherUsername, username })}</Notice>
 }
 
-/** Checks the link before the user chooses a password in vain. Without an answer the form is shown. */
+/** Checks the link before the user chooses a password in vain. If the service does not answer, the form is shown. */
 const ByLink = ({ token }: { token: string }) => {
   const words = useWords('reset-password')
   const common = useWords('common')

@@ -166,8 +166,8 @@ const resultOfRegistration = {
 } as const
 
 /**
- * The form for the mailed code. If another tab confirms, that tab answers the request of the application, which works once, so this tab
- * stays.
+ * The form for the mailed code. If another tab confirms, that tab answers the request of the application. A request can be answered only
+ * once, so this tab does not go to the application.
  */
 const ByCode = () => {
   const words = useWords('verify-email')

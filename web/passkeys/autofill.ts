@@ -36,8 +36,9 @@ const offerOnce = async (signIn: SignIn, stop: AbortSignal) => {
 }
 
 /**
- * Offers passkeys in the field with `autocomplete="username webauthn"`, while `isWanted`. It stops after a sign-in, while the page is
- * being left: another sign-in would end the first session, and its own tokens would be lost with the page.
+ * Offers passkeys in the field with `autocomplete="username webauthn"`, while `isWanted`. After a sign-in, passkeys are not
+ * offered again while the browser leaves the page: a second sign-in would end the first session, and the tokens of the second would be
+ * lost with the page.
  */
 export const usePasskeysInAutofill = (isWanted: boolean, signIn: SignIn) => {
   const stableSignIn = useStableCallback(signIn)

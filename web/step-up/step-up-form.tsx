@@ -21,7 +21,7 @@ type Props = {
   onProven: () => void
   /** Called if the session has ended in the meantime. */
   onSignedOut: () => void
-  /** Shown below the button for a passkey, if there is no other method: instead of the link to a new sign-in, which would not help. */
+  /** If a passkey is the only method, this is shown below its button, instead of the link to a new sign-in, which would not help. */
   insteadOfSignIn?: ComponentChildren
 }
 

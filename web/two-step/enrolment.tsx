@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import type { Refusal } from '#client/client.js'
 import type { TotpBegun } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
-import { lastStepInAddress, withReturnTo } from '../browser/navigation.js'
+import { stepNumberInAddress, withReturnTo } from '../browser/navigation.js'
 import { Button } from '../components/button.js'
 import { Card } from '../components/card.js'
 import { ContinuesTo } from '../components/continues-to.js'
@@ -31,7 +31,7 @@ export const Enrolment = ({ waiting, returnTo, onAnswered, endIfExpired }: SignI
   const [needsMail, setNeedsMail] = useState(waiting.mailedCodeRequired)
   const [needsPassword, setNeedsPassword] = useState(waiting.passwordRequired)
   const [totp, setTotp] = useState<TotpBegun>()
-  const stepText = useStepText(lastStepInAddress())
+  const stepText = useStepText(stepNumberInAddress())
   const [codesToSave, setCodesToSave] = useState<{ codes: string[]; added: object }>()
   /** Whether this is the first step, at which the focus stays where the browser has put it. */
   const [isFirst, setFirst] = useState(true)

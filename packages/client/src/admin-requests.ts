@@ -10,8 +10,8 @@ export const createAdminRequests = ({ me }: Pick<Client, 'me'>) => {
   const requests = createRequests('', (...request) => fetch(...request))
 
   /**
-   * A session whose tokens have expired gets the answer of a stranger. So `me` is called, which renews the session, and the call is
-   * repeated.
+   * While the tokens of a session have expired, the service answers as if there were no session. So `me` is called, which renews the
+   * tokens, and the call is repeated.
    */
   const asMember = async <Value>(call: () => Promise<Answer<Value>>): Promise<Answer<Value>> => {
     const first = await call()

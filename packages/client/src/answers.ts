@@ -65,7 +65,7 @@ const refusalOf = ({ status, headers }: Response, body: Body = {}): Refusal => {
   const seconds = Math.ceil(Number(headers.get('retry-after')))
   return {
     ...body,
-    // The bodies of the three limits have no code.
+    // A limit answers 429 without a code. The title (`error`) tells which of the three limits it is.
     refused: status === 429 ? codeOfLimit(body.error) : body.code || 'unknown',
     status,
     retryAfter: seconds > 0 ? seconds : undefined,

@@ -42,7 +42,7 @@ export type Registration = {
   terms?: string | undefined
   /** The token of an invitation for this address. */
   invite?: string | undefined
-  /** Whether to sign in at once, with the link of an invitation that was mailed to this address. Without it a mail follows, as always. */
+  /** Whether to sign in at once, if the link of `invite` was mailed to this address. Otherwise a mail follows, as always. */
   signIn?: boolean
   /** The id (`client_id`) of the application that has sent the user here. The page behind the mailed link names it, in any browser. */
   application?: string | undefined

@@ -2,12 +2,15 @@ import { isTemporary } from './answers.js'
 import type { Renewal } from './renewal.js'
 import type { Fetch } from './requests.js'
 
-/** The `fetch` of `Client`. An application reads 401 as a sign-out, so it must not see 401 while the service cannot answer. */
+/**
+ * The `fetch` of `Client`: after a 401 it renews the tokens and sends the request once more. An application reads 401 as a sign-out, so it
+ * gets 503 instead while Latchkey cannot renew the tokens for the moment.
+ */
 export const createRenewingFetch =
   (fetch: Fetch, { mark, renew }: Renewal): Fetch =>
   async (input, init) => {
     const markBefore = mark()
-    // `instanceof` is not used, because libraries replace the global class.
+    // Not `input instanceof Request`: libraries replace the global `Request`.
     const copy = (input as Partial<Request>).clone?.() ?? input
     const response = await fetch(copy, init)
     if (response.status !== 401) return response

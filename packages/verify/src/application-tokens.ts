@@ -21,8 +21,8 @@ const answerLifetime = 10_000
 const maxRemembered = 1_000
 const maxPending = 1_000
 /**
- * How long not to ask after no answer, and after a refused key. Each question with a wrong key counts as a failed sign-in of this
- * network.
+ * How long the service is not asked again, in milliseconds: after it did not answer, and after it refused the key. Each question with
+ * a wrong key counts as a failed sign-in of this network.
  */
 const pauses = { noAnswer: 1_000, wrongKey: 10 * 60_000 }
 const wrongKeyProblems: Readonly<Record<number, string>> = {

@@ -21,7 +21,7 @@ const readText = async ({ body }: Response, maxBytes: number) => {
   }
 }
 
-/** A signal that aborts with the first of these. `AbortSignal.any` would do it, but the edge runtime of Next 15 does not have it. */
+/** A signal that aborts as soon as one of these does. `AbortSignal.any` would do, but the edge runtime of Next 15 does not have it. */
 const firstOf = (signals: readonly AbortSignal[]) => {
   const controller = new AbortController()
   const abort = () => controller.abort(signals.find(({ aborted }) => aborted)?.reason)

@@ -32,8 +32,8 @@ const readCsrfToken = (text: string): string => {
 }
 
 /**
- * Ends the session of a request at the service, and gives the lines that clear its cookies. The error `StillSignedIn` means that the
- * session goes on. Of the cookies only the two tokens are sent, with a CSRF secret that is used this once.
+ * Ends the session of a request at the service, and returns the `Set-Cookie` lines that clear its cookies. The error `StillSignedIn` means
+ * that the session goes on. Of the cookies only the two tokens are sent, with a CSRF secret that is used this once.
  */
 export const createEndSession = ({ service: { serviceUrl, fetch } }: Verifier) => {
   const ask = createBoundedFetch(fetch, limits)

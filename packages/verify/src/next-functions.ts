@@ -228,7 +228,7 @@ const createSignOut = (next: NextParts, lazySetup: LazySetup<Setup>) => async ()
   }
   const lines = await endSession({ headers }, addressOf(headers))
   const jar = await next.cookies()
-  // Next keeps one cookie of each name. The first line is the one of the session, the others are for planted cookies.
+  // Next keeps one cookie of each name, so only the first line counts: it clears the cookie of the session. Others clear planted cookies.
   for (const name of ['access_token', 'refresh_token'])
     jar.set(name, '', clearingAttributes(lines.find((line) => line.startsWith(`${name}=`)) ?? ''))
 }

@@ -41,7 +41,7 @@ ${optionsHelp}
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, newApplicationOptions, ['NAME'])
     const { application, program } = readNewApplication(positionals[0] ?? '', values)
-    return withNouns(context, 'service', async ({ applicationChanges, issuer }) => {
+    return withNouns(context, 'service role', async ({ applicationChanges, issuer }) => {
       const added = throwIfRefused(await applicationChanges.add(application, operator(context)), application.name)
       const { id, name, home, redirectAddresses } = added.application
       const { secret } = added

@@ -22,7 +22,7 @@ ${optionsHelp}
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, changeOptions, ['APPLICATION'])
     const change = readChange(values)
-    return withNouns(context, 'service', async (nouns) => {
+    return withNouns(context, 'service role', async (nouns) => {
       const { id, name: formerName } = await requireApplication(nouns, positionals[0] ?? '')
       const changed = throwIfRefused(await nouns.applicationChanges.change(id, change, operator(context)), formerName)
       const { application, summary } = changed

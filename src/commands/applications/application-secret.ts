@@ -18,7 +18,7 @@ new one into the application, then run \`latchkey application secret remove APPL
   printsOnce: true,
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, jsonOption, ['APPLICATION'])
-    return withNouns(context, 'service', async (nouns) => {
+    return withNouns(context, 'service role', async (nouns) => {
       const { id: applicationId, name } = await requireApplication(nouns, positionals[0] ?? '')
       const added = throwIfRefused(await nouns.applicationChanges.addSecret(applicationId, operator(context)), name)
       const { id, secret } = added
@@ -41,7 +41,7 @@ once. The only secret of an application cannot be removed.
 
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, jsonOption, ['APPLICATION', '[SECRET]'])
-    return withNouns(context, 'service', async (nouns) => {
+    return withNouns(context, 'service role', async (nouns) => {
       const { id: applicationId, name } = await requireApplication(nouns, positionals[0] ?? '')
       const { applicationChanges } = nouns
       const { id } = throwIfRefused(

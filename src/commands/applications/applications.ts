@@ -26,7 +26,7 @@ export const applicationList: Command = {
 
   run: async (args, context) => {
     const { values } = readArguments(args, jsonOption, [])
-    return withNouns(context, 'service', async ({ applications }) => {
+    return withNouns(context, 'service role', async ({ applications }) => {
       const all = await applications.list()
       const none = 'There are no applications. Add one with: latchkey application add'
       await printList(context, all, { json: values.json, asTable: applicationTable, none })
@@ -77,7 +77,7 @@ error.
 
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, jsonOption, ['APPLICATION'])
-    return withNouns(context, 'service', async (nouns) => {
+    return withNouns(context, 'service role', async (nouns) => {
       const application = await requireApplication(nouns, positionals[0] ?? '')
       const { secrets, errors, normalEnds } = await readDetails(nouns, application)
       if (values.json) {
@@ -112,7 +112,7 @@ signed-in users is deleted only with --yes. APPLICATION is a name or an id.
 
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, { yes: { type: 'boolean' }, ...jsonOption }, ['APPLICATION'])
-    return withNouns(context, 'service', async (nouns) => {
+    return withNouns(context, 'service role', async (nouns) => {
       const { id, name } = await requireApplication(nouns, positionals[0] ?? '')
       const alsoIfUsed = values.yes ?? false
       throwIfRefused(await nouns.applicationChanges.delete(id, operator(context), alsoIfUsed), name)

@@ -4,7 +4,7 @@ import type { NewApplication } from '../../domain/applications/application-rules
 type SettingValues = { id: string; secret: string; issuer: string; name: string; home: string }
 
 type Program = {
-  /** A path below the address at which users open the program. So are the other paths. */
+  /** All paths are below the address at which users open the program (--home). */
   redirectPath: string
   backchannelPath?: string
   /** The path to which users come back after the program has signed them out here. */

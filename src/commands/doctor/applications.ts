@@ -34,7 +34,7 @@ const hostOf = (address: string) => {
   return /^https?:$/.test(protocol) ? hostname : undefined
 }
 
-/** How an address with a fault can exist: it was registered under an older rule, in development, or by plain SQL. */
+/** A registered address can have a fault if it was registered under an older rule, in development, or by plain SQL. */
 const faultFinding = (name: string, address: string, fault: AddressFault) =>
   failure(`${name}: ${address} ${addressFaults[fault]}`)
 

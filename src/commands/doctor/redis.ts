@@ -39,7 +39,7 @@ const checkServer = async (client: RedisClient): Promise<Finding> => {
   return role.level === 'ok' ? worstOf(role.says, [await checkWrite(client)]) : role
 }
 
-/** With any other policy a full server drops counters, and an attacker who fills it gets new attempts. */
+/** With any policy but `noeviction`, a full server drops counters, and an attacker who fills it gets new attempts. */
 const checkPolicy = async (masters: Redis[]): Promise<Finding> => {
   const infos = await Promise.all(masters.map((server) => server.info('memory')))
   const findings = infos.map((info) => {

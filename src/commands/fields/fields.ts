@@ -62,7 +62,7 @@ Lists the fields of PROFILE_FIELDS_FILE, and those that have left the file while
 
   run: async (args, context) => {
     const { values } = readArguments(args, { json: { type: 'boolean' } }, [])
-    return withNouns(context, 'service', async (nouns) => {
+    return withNouns(context, 'service role', async (nouns) => {
       const options = {
         json: values.json,
         asJson: (row: Row) => printableJson(row),
@@ -113,7 +113,7 @@ instance first. This cannot be taken back.
     const options = { yes: { type: 'boolean' }, json: { type: 'boolean' } } as const
     const { values, positionals } = readArguments(args, options, ['KEY'])
     const [key = ''] = positionals
-    return withNouns(context, 'service', async (nouns) => {
+    return withNouns(context, 'service role', async (nouns) => {
       if (nouns.profileFields.definitions.some((each) => each.key === key))
         throw new CommandFailure(
           `PROFILE_FIELDS_FILE still has the field ${key}. Take it out and restart every instance first.`,

@@ -24,7 +24,7 @@ hyphens, with a letter or a digit first. Members join with \`latchkey user group
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, jsonOption, ['NAME'])
     const name = groupNameFrom(positionals[0] ?? '')
-    return withNouns(context, 'service', async ({ groups }) => {
+    return withNouns(context, 'service role', async ({ groups }) => {
       const added = await groups.add(name, operator(context))
       const members = (await groups.list()).find((each) => each.name === name)?.members ?? 0
       const message = added
@@ -50,7 +50,7 @@ export const groupList: Command = {
 
   run: async (args, context) => {
     const { values } = readArguments(args, jsonOption, [])
-    return withNouns(context, 'service', async ({ groups }) => {
+    return withNouns(context, 'service role', async ({ groups }) => {
       const all = await groups.list()
       await printList(context, all, { json: values.json, asTable: groupTable, none: 'There are no groups.' })
       return 0
@@ -102,7 +102,7 @@ They lose it within two seconds, and stay signed in. If the command is interrupt
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, { yes: { type: 'boolean' }, ...jsonOption }, ['NAME'])
     const name = groupNameFrom(positionals[0] ?? '')
-    return withNouns(context, 'service', async ({ groupChanges }) => {
+    return withNouns(context, 'service role', async ({ groupChanges }) => {
       const alsoWithMembers = values.yes ?? false
       const deleted = await groupChanges.deleteGroup(operator(context), name, { alsoWithMembers })
       if (isRefused(deleted)) throw new CommandFailure(whyNotDeleted(deleted, name))

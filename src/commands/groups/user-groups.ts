@@ -34,7 +34,7 @@ username, an email or an id.
     const remove = namesFrom(values.remove)
     const groupInBoth = add.find((name) => remove.includes(name))
     if (groupInBoth !== undefined) throw new CommandFailure(`--add and --remove name the same group: ${groupInBoth}.`)
-    return withNouns(context, 'service', async (nouns) => {
+    return withNouns(context, 'service role', async (nouns) => {
       const user = await requireUser(nouns, positionals[0] ?? '')
       const { id, username } = user
       const printGroups = (groups: readonly string[], changed: boolean) =>

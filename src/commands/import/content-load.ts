@@ -96,7 +96,7 @@ Runs as the owner of the tables (DATABASE_OWNER_URL): the service's own role may
     const { positionals, values } = readArguments(args, { json: { type: 'boolean' } }, ['FILE or FOLDER'])
     const path = positionals[0] ?? ''
     const pages = (await isFolder(path)) ? await fromFolder(path) : await fromJsonLines(path, context)
-    return withNouns(context, 'owner', async ({ database, content, events }) => {
+    return withNouns(context, 'table owner', async ({ database, content, events }) => {
       const loading = database.transaction(async (sql) => {
         for (const page of pages) await content.save(sql, page)
       })

@@ -31,7 +31,7 @@ export const openInput = async (path: string, { stdin }: Terminal): Promise<Inpu
   }
 }
 
-/** Decodes UTF-8, without a byte order mark. Another encoding, such as Latin-1 from a spreadsheet, is refused: it would garble names. */
+/** Decodes UTF-8 and drops a byte order mark. Another encoding, such as Latin-1 from a spreadsheet, is refused: it would garble names. */
 export async function* asText(bytes: Input['bytes']): AsyncGenerator<{ text: string; bytes: number }> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   const decode = (chunk: Buffer | undefined) => {

@@ -94,9 +94,9 @@ const createLineHasher = (kindOption: ListKind | undefined, take: (sha1: Buffer)
   return {
     takeLine: (line: Buffer) => {
       lines += 1
-      const sha1OrFault = readLine(line)
-      if (typeof sha1OrFault !== 'string') return take(sha1OrFault)
-      skipped[sha1OrFault] += 1
+      const sha1OrSkipReason = readLine(line)
+      if (typeof sha1OrSkipReason !== 'string') return take(sha1OrSkipReason)
+      skipped[sha1OrSkipReason] += 1
       return undefined
     },
     result: () => ({ lines, skipped, kind }),

@@ -8,7 +8,7 @@ import {
   type FindImportField,
   type ImportedUser,
   identityColumn,
-  importFieldsWith,
+  importFieldFinder,
   readImportedUser,
 } from '../../domain/users/imported-user.js'
 import { countText } from '../../lib/count-text.js'
@@ -177,7 +177,7 @@ const importAll = async (nouns: CommandNouns, input: Input, plan: Plan, context:
     await print(context.stderr, `line ${line}: ${text}`)
   })
   const { findField, ignored } = collectIgnored(
-    importFieldsWith(nouns.configuredProviders, nouns.profileFields.definitions),
+    importFieldFinder(nouns.configuredProviders, nouns.profileFields.definitions),
   )
   let bytesRead = 0
   let rows = 0
@@ -279,7 +279,7 @@ The exit code is 0 if every row was valid, and 1 if some were refused. Ctrl-C st
     const saltedHex = saltedHexFrom(values['salted-hex'])
     const { bcryptCost } = loadConfig(await context.settings())
     const { input, firebase } = await openFiles(positionals[0] ?? '', values['firebase-config'], context)
-    return withNouns(context, 'service', async (nouns) => {
+    return withNouns(context, 'service role', async (nouns) => {
       const plan = {
         format,
         forms: { firebase, saltedHex, bcryptCost },

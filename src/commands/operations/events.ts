@@ -147,7 +147,7 @@ requestId of the log lines of the same request.
     const until = new Date(momentFrom('--until', values.until ?? '0s', now).getTime() + 1)
     const limit = limitFrom(values.limit ?? '100', maxAtOnce)
     if (since >= until) throw new UsageFault('--since is later than --until.')
-    return withNouns(context, 'service', async (nouns) => {
+    return withNouns(context, 'service role', async (nouns) => {
       const { find, note } = await searchFor(nouns, values.user)
       if (note) await print(context.stderr, note)
       const query = { since, until, limit, ...filters }

@@ -34,17 +34,22 @@ const createReader = ({ since, find, show }: FollowedEvents) => {
     shownTimes.set(id, createdAt.getTime())
   }
 
+  /** False if there were more events than one read gives, so that older ones are left out. */
   return async () => {
     if (newest === undefined) {
       for (const event of await read(Date.now() - clockTolerance)) markShown(event)
       newest ??= Date.now() - clockTolerance
     }
-    for (const event of (await read(newest - overlap)).toReversed()) {
+    const foundEvents = await read(newest - overlap)
+    const oldest = foundEvents.at(-1)
+    const isComplete = foundEvents.length < maxAtOnce || (oldest !== undefined && shownTimes.has(oldest.id))
+    for (const event of foundEvents.toReversed()) {
       if (shownTimes.has(event.id)) continue
       await show(event)
       markShown(event)
     }
     for (const [id, time] of shownTimes) if (time < newest - 2 * overlap) shownTimes.delete(id)
+    return isComplete
   }
 }
 
@@ -55,6 +60,10 @@ export const followEvents = async ({ stderr }: Pick<CommandContext, 'stderr'>, e
   const read = createReader(events)
   let isUnreachable = false
 
+  const readOnce = async () => {
+    if (!(await read())) await print(stderr, 'Older events are not shown: use --until, without --follow.')
+    isUnreachable = false
+  }
   const report = async (error: unknown) => {
     if (!(error instanceof StoreUnavailable)) throw error
     if (!isUnreachable) await print(stderr, 'The database cannot be reached. Waiting for it; no event is lost.')
@@ -63,9 +72,7 @@ export const followEvents = async ({ stderr }: Pick<CommandContext, 'stderr'>, e
 
   try {
     while (!stop.signal.aborted) {
-      await read().then(() => {
-        isUnreachable = false
-      }, report)
+      await readOnce().catch(report)
       await wait(pollInterval, undefined, { signal: stop.signal }).catch(() => undefined)
     }
     return exitCodes[interruption.signal() ?? 'SIGINT']

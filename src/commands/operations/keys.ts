@@ -87,7 +87,7 @@ applications, at /api/auth/keys; each in the order in which they sign. STATE is 
 
   run: async (args, context) => {
     const { values } = readArguments(args, { json: { type: 'boolean' } }, [])
-    return withNouns(context, 'service', async (nouns) => {
+    return withNouns(context, 'service role', async (nouns) => {
       const keys = await listAll(nouns, await signsWithKeyPair(context))
       await printList(context, keys, { json: values.json, asTable: keyTable, none: 'There are no keys.' })
       if (keys.some(({ purpose }) => purpose === 'access_tokens')) await noteWhoSigns(context)
@@ -152,7 +152,7 @@ const rotateBoth = async (nouns: CommandNouns, forAccessTokens: boolean) => {
 }
 
 const rotate = (context: CommandContext, forAccessTokens: boolean) =>
-  withNouns(context, 'service', async (nouns): Promise<RotationOfBoth> => {
+  withNouns(context, 'service role', async (nouns): Promise<RotationOfBoth> => {
     const newestKeys = await rotateBoth(nouns, forAccessTokens)
     if (!newestKeys) throw new CommandFailure(unopenedMessage)
     for (const key of [...newestKeys.accessTokens, ...newestKeys.idTokens])
@@ -175,7 +175,7 @@ const replaceAccessTokenKeys = async (
 }
 
 const replaceAll = (context: CommandContext, forAccessTokens: boolean) =>
-  withNouns(context, 'service', async ({ signingKeys, applicationKeys, events }): Promise<RotationOfBoth> => {
+  withNouns(context, 'service role', async ({ signingKeys, applicationKeys, events }): Promise<RotationOfBoth> => {
     const record = async ({ keys, withdrawn }: Rotation) => {
       if (keys.length + withdrawn.length === 0) return
       const listOf = (names: readonly string[]) => names.join(', ') || 'none'

@@ -189,7 +189,7 @@ an hour for reset mails, after 1 to 24 hours for wrong codes of an account.
       throw new UsageFault('--network takes an IPv4 or IPv6 address.')
     if (all && !values.yes)
       throw new CommandFailure('This forgets all failed attempts, also those of attackers. Add --yes to do it.')
-    return withNouns(context, 'service', async (nouns) => {
+    return withNouns(context, 'service role', async (nouns) => {
       const json = values.json ?? false
       if (user !== undefined) return report(await clearUser(nouns, user, context), json, context)
       const outcome = network === undefined ? await clearAll(nouns) : await clearNetwork(nouns, network)

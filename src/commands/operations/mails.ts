@@ -70,7 +70,7 @@ const findMailEvents = (
   return owner ? events.about(owner, query) : events.between(query)
 }
 
-/** An address without an account can have mails, too, such as that of a registration that is not confirmed. */
+/** An address without an account can have mails, too, such as the address of a registration that is not confirmed. */
 const ownerOf = async (nouns: CommandNouns, userName: string) => {
   const user = await findUser(nouns, userName)
   return user ? { userId: user.id, email: user.email, name: user.email } : { email: userName, name: userName }
@@ -111,7 +111,7 @@ the log of that server knows.
       [],
     )
     const limit = limitFrom(values.limit, maxAtOnce)
-    return withNouns(context, 'service', async (nouns) => {
+    return withNouns(context, 'service role', async (nouns) => {
       const owner = values.user === undefined ? undefined : await ownerOf(nouns, values.user)
       const waiting = await nouns.waitingMails.list(limit + 1, owner)
       const mailEvents = await findMailEvents(nouns, limit + 1, owner)

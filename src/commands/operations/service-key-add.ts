@@ -61,7 +61,7 @@ const appendWhole = async (path: string, text: string) => {
 /** A failure does not stop the command, because the key works without the database. Returns why nothing was recorded, or undefined. */
 const recordEvent = async (name: string, context: CommandContext) => {
   try {
-    await withNouns(context, 'service', ({ events }) =>
+    await withNouns(context, 'service role', ({ events }) =>
       events.record({ kind: 'service_key_added', reason: name }, operator(context)),
     )
     return undefined

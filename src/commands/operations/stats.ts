@@ -77,7 +77,7 @@ last day, in 7 or in 30 days.
   run: async (args, context) => {
     const { values } = readArguments(args, { since: { type: 'string', default: '24h' }, json: { type: 'boolean' } }, [])
     const since = momentFrom('--since', values.since, new Date())
-    return withNouns(context, 'service', async (nouns) => {
+    return withNouns(context, 'service role', async (nouns) => {
       const counts = asObject(await nouns.stats.since(since), since)
       await print(context.stdout, values.json ? printableJson(counts) : asLines(counts))
       return 0

@@ -42,7 +42,7 @@ on the standard error says since when.
   run: async (args, context) => {
     const { values } = readArguments(args, { limit: { type: 'string', default: '100' }, json: { type: 'boolean' } }, [])
     const limit = limitFrom(values.limit, maxAtOnce)
-    return withNouns(context, 'service', async ({ webhooks }) => {
+    return withNouns(context, 'service role', async ({ webhooks }) => {
       const found = await webhooks.oldest(limit + 1)
       const shown = found.slice(0, limit)
       await printList(context, shown, { json: values.json, asJson, asTable: webhookTable, none: 'No webhook waits.' })
@@ -66,7 +66,7 @@ receiver that was away is back.
 
   run: async (args, context) => {
     const { values } = readArguments(args, { json: { type: 'boolean' } }, [])
-    return withNouns(context, 'service', async ({ webhooks, events }) => {
+    return withNouns(context, 'service role', async ({ webhooks, events }) => {
       const due = await webhooks.retryAll()
       await events.record({ kind: 'webhooks_retried', reason: `${due} due` }, operator(context))
       await print(

@@ -60,7 +60,7 @@ const showPlan = async (status: SchemaStatus, name: string, json: boolean, { std
   return 0
 }
 
-/** The role of the service, which gets rights: that of --grant-to, or that of DATABASE_URL. */
+/** The role of the service, which gets rights. --grant-to names it, or else DATABASE_URL. */
 const roleFrom = (grantTo: string | undefined, target: MigrationTarget) => {
   if (grantTo === undefined) return 'serviceRole' in target ? target.serviceRole : undefined
   if (grantTo.trim() === '') throw new UsageFault('--grant-to takes the name of a role, and the name is empty.')

@@ -31,7 +31,7 @@ const askSupervisor = <Answer>(question: unknown, isAnswer: (message: unknown) =
     process.send?.(question)
   })
 
-/** The supervisor reads the settings once for all processes: one that replaces another must not have other secrets than the rest. */
+/** The supervisor reads the settings once for all processes: one that replaces a crashed process must have the secrets of the others. */
 export const settingsFromSupervisor = async () => (await askSupervisor(settingsQuestion, isSettings)).settings
 
 type Channel = { isConnected(): boolean; send(message: object | string, sent: () => void): unknown }
@@ -42,8 +42,8 @@ export const sendSettings = (receiver: Channel, settings: Environment) =>
   send(receiver, { settings } satisfies Settings)
 
 /**
- * Tells the supervisor why this process cannot start, and waits until it has received that, at most two seconds. The supervisor prints
- * the reason once, because all processes have the same.
+ * Tells the supervisor why this process cannot start, and waits until the supervisor has received that, at most two seconds. The
+ * supervisor prints the reason once, because all processes have the same reason.
  */
 export const tellFailure = (failure: string) => {
   const isReceived = (message: unknown): message is string => message === failureReceivedMessage

@@ -12,7 +12,10 @@ export const endOnSignalsWhileLoading = () => {
   process.on('SIGTERM', endAtOnce).on('SIGINT', endAtOnce)
 }
 
-/** In milliseconds. npm and `timeout` send a signal to the process and to its group. A person does not ask twice within this time. */
+/**
+ * In milliseconds. npm and `timeout` send a signal to the process and to its group, so the process gets it twice. A person does not ask
+ * twice within this time.
+ */
 const echoTime = 200
 
 const withoutEchoes = (shutDown: OnSignals['shutDown']) => {

@@ -18,7 +18,7 @@ export const requireUser = async (nouns: Pick<CommandNouns, 'users'>, userName: 
   return user
 }
 
-/** The outcome of a change. It throws if the user was deleted after they were found. */
+/** Returns the outcome of a change, or throws if the user was deleted after the command had found them. */
 export const throwIfDeleted = <Outcome>(outcome: Outcome, username: string) => {
   if (isRefused(outcome) && outcome.refused === 'no_user')
     throw new CommandFailure(`${username} was deleted in the meantime.`)

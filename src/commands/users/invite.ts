@@ -46,7 +46,7 @@ const whyRefused = (
 
 const invite = (context: CommandContext, { address, language, groups }: NewInvitation, { json }: Output) => {
   const email = emailFrom(address)
-  return withNouns(context, 'service', async ({ invitations, pageAddress }) => {
+  return withNouns(context, 'service role', async ({ invitations, pageAddress }) => {
     const invitation = await invitations.invite(email, { ...operator(context), language }, groups)
     if (isRefused(invitation)) throw new CommandFailure(whyRefused(invitation, email.email))
     const link = pageAddress('invite', invitation.token)
@@ -73,7 +73,7 @@ const invitationTable = (openInvitations: readonly Invitation[]) =>
   ])
 
 const list = (context: CommandContext, { json }: Output) =>
-  withNouns(context, 'service', async ({ invitations }) => {
+  withNouns(context, 'service role', async ({ invitations }) => {
     const openInvitations = await invitations.listOpen()
     await printList(context, openInvitations, {
       json,
@@ -85,7 +85,7 @@ const list = (context: CommandContext, { json }: Output) =>
 
 const revoke = (context: CommandContext, address: string, { json }: Output) => {
   const email = emailFrom(address)
-  return withNouns(context, 'service', async ({ invitations }) => {
+  return withNouns(context, 'service role', async ({ invitations }) => {
     if (!(await invitations.revoke(email, operator(context))))
       throw new CommandFailure(`${email.email} has no open invitation.`)
     const message = `Withdrew the invitation of ${email.email}.`

@@ -39,7 +39,7 @@ last used first: 200 at most. USER is a username, an email or an id.
 
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, { json: { type: 'boolean' } }, ['USER'])
-    return withNouns(context, 'service', async (nouns) => {
+    return withNouns(context, 'service role', async (nouns) => {
       const user = await requireUser(nouns, positionals[0] ?? '')
       const sessions = await nouns.sessionLookups.list(user.id)
       if (values.json) {
@@ -72,7 +72,7 @@ can sign in again at once; \`user disable\` prevents that. USER is a username, a
 
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, { json: { type: 'boolean' } }, ['USER'])
-    return withNouns(context, 'service', async (nouns) => {
+    return withNouns(context, 'service role', async (nouns) => {
       const { id, username } = await requireUser(nouns, positionals[0] ?? '')
       const outcome = await nouns.operatorChanges.endSessions({ userId: id, client: operator(context) })
       const { endedSessions: endedCount } = throwIfDeleted(outcome, username)
@@ -99,7 +99,7 @@ at once. For one user, use \`latchkey user sessions end USER\`.
     const { values } = readArguments(args, options, [])
     if (!values.all) throw new UsageFault('--all is needed. For one user: latchkey user sessions end USER.')
     if (!values.yes) throw new CommandFailure('This signs out every user. Add --yes to do it.')
-    return withNouns(context, 'service', async ({ sessions, events }) => {
+    return withNouns(context, 'service role', async ({ sessions, events }) => {
       // The event is recorded first, because an interrupted command may have ended sessions, too.
       await events.record({ kind: 'sessions_ended', reason: 'all users' }, operator(context))
       let endedCount = 0

@@ -68,7 +68,7 @@ here. The command asks for the password without showing it. The rules are the sa
     const language = values.language === undefined ? undefined : readLanguage(values.language)
     const password = await readPassword(context, values['password-stdin'] ?? false)
 
-    return withNouns(context, 'service', async ({ database, newUsers, passwords, events }) => {
+    return withNouns(context, 'service role', async ({ database, newUsers, passwords, events }) => {
       const faults = await passwords.faults(password, { username: username.username, email: email.email, name })
       if (faults.length > 0) throw new CommandFailure(faults.join('\n'))
       const passwordHash = await passwords.hash(password)

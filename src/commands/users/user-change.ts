@@ -57,7 +57,7 @@ USER is a username, an email or an id.
     const { positionals, values } = readArguments(args, options, ['USER'])
     const { field: fieldTexts = [] } = values
     if (fieldTexts.length === 0) throw new UsageFault('--field is needed.')
-    return withNouns(context, 'service', async (nouns) => {
+    return withNouns(context, 'service role', async (nouns) => {
       const { profileFields, fieldChanges } = nouns
       const { id, username } = await requireUser(nouns, positionals[0] ?? '')
       const changes = changesFrom(fieldTexts, profileFields.definitions)

@@ -46,7 +46,7 @@ backup. USER is a username, an email or an id.
   run: async (args, context) => {
     const options = { yes: { type: 'boolean' }, json: { type: 'boolean' } } as const
     const { positionals, values } = readArguments(args, options, ['USER'])
-    return withNouns(context, 'service', async (nouns) => {
+    return withNouns(context, 'service role', async (nouns) => {
       const { id, username } = await requireUser(nouns, positionals[0] ?? '')
       if (!values.yes) await confirm(context, username)
       throwIfDeleted(await nouns.operatorChanges.remove({ userId: id, client: operator(context) }), username)

@@ -23,13 +23,16 @@ import { requireUser } from './find-user.js'
 type Value = string | boolean | Date | readonly string[] | FieldValues | null
 type Column = { name: string; of: (user: ListedUser) => Value }
 
-type FieldReader = Pick<CommandNouns['profileFields'], 'definitions' | 'knownValues'>
+type FieldLookups = Pick<CommandNouns['profileFields'], 'definitions' | 'knownValues'>
 
-/** A CSV file has a column for each profile field. JSON lines have all fields in one object. */
+/**
+ * A CSV file has a column for each profile field. JSON lines have all fields in one object. Values that the present PROFILE_FIELDS_FILE
+ * does not accept are left out.
+ */
 const fieldColumnsFor = {
-  csv: ({ definitions, knownValues }: FieldReader): Column[] =>
+  csv: ({ definitions, knownValues }: FieldLookups): Column[] =>
     definitions.map(({ key }) => ({ name: fieldColumn(key), of: ({ fields }) => knownValues(fields)[key] ?? null })),
-  jsonl: ({ definitions, knownValues }: FieldReader): Column[] =>
+  jsonl: ({ definitions, knownValues }: FieldLookups): Column[] =>
     definitions.length === 0 ? [] : [{ name: 'fields', of: ({ fields }) => knownValues(fields) }],
 }
 
@@ -41,6 +44,7 @@ const columnsWith = (providers: readonly ProviderId[], fieldColumns: readonly Co
     name,
     of: (user: ListedUser) => builtInFieldReaders[name].exported(user[name]),
   })),
+  // The provider with which the account was created. Its identities at all providers follow.
   { name: 'provider', of: ({ provider }) => provider },
   ...providers.map((provider) => ({
     name: identityColumn(provider),
@@ -84,7 +88,7 @@ const factorsSentence = async (bulkUsers: BulkUsers) => {
 
 /** Prints the data of one user, for users who cannot sign in to download it themselves. */
 const exportOne = (userName: string, context: CommandContext) =>
-  withNouns(context, 'service', async (nouns) => {
+  withNouns(context, 'service role', async (nouns) => {
     const user = await requireUser(nouns, userName)
     await nouns.events.record(
       { kind: 'users_exported', userId: user.id, reason: 'data of this user' },
@@ -129,9 +133,11 @@ download it from the account page: for a request of someone who cannot sign in. 
       return exportOne(user, context)
     }
     const formatName = formatFrom(values.format ?? 'jsonl')
+    if (values.json && formatName !== 'jsonl')
+      throw new UsageFault('--json is the same as --format jsonl: leave one of them out.')
     const format = formats[formatName]
 
-    return withNouns(context, 'service', async ({ bulkUsers, events, profileFields }) => {
+    return withNouns(context, 'service role', async ({ bulkUsers, events, profileFields }) => {
       // The event is recorded before the first row, because a reader that closes the pipe early (`… | head`) has seen rows, too.
       const what = `all users${values['with-password-hashes'] ? ' with password hashes' : ''}`
       await events.record({ kind: 'users_exported', reason: what }, operator(context))

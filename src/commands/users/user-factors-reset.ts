@@ -18,7 +18,7 @@ type ResetOptions = { yes?: boolean | undefined; json?: boolean | undefined }
 
 /** Resets users whose TOTP secrets or recovery codes were sealed with a lost key. After an interruption, the next run does the rest. */
 const resetUnreadable = (context: CommandContext, { yes, json }: ResetOptions) =>
-  withNouns(context, 'service', async ({ database, sealedValues, operatorChanges }) => {
+  withNouns(context, 'service role', async ({ database, sealedValues, operatorChanges }) => {
     const ids = await sealedValues.usersOfMissing(database, [totpColumn, recoveryCodeColumn, formerTotpColumn])
     if (ids.length > 0 && !yes)
       throw new CommandFailure(
@@ -54,7 +54,7 @@ at the next sign-in, after a code from a mail. USER is a username, an email or a
     const namesUser = positionals.length > 0
     if ((values.unreadable ?? false) === namesUser) throw new UsageFault('Name a USER, or give --unreadable.')
     if (values.unreadable) return resetUnreadable(context, values)
-    return withNouns(context, 'service', async ({ users, factors, passkeys, operatorChanges, secondFactor }) => {
+    return withNouns(context, 'service role', async ({ users, factors, passkeys, operatorChanges, secondFactor }) => {
       const { id, username } = await requireUser({ users }, positionals[0] ?? '')
       const passkeyCount = (await passkeys.list(id)).length
       if (!(await factors.hasTotp(id)) && passkeyCount === 0) {

@@ -85,7 +85,7 @@ export const listUsers = async (values: ListValues, context: CommandContext) => 
 
   const isFiltered = Object.values(filter).some(Boolean)
 
-  return withNouns(context, 'service', async (nouns) => {
+  return withNouns(context, 'service role', async (nouns) => {
     const foundUsers = await nouns.bulkUsers.page(after, limit + 1, filter)
     if (foundUsers.length === 0 && filter.group !== undefined) await requireGroups(nouns, [filter.group])
     const users = foundUsers.slice(0, limit)
@@ -137,7 +137,7 @@ The exit code is 1 if no user matches.`,
     const text = (positionals[0] ?? '').trim()
     if (text === '') throw new UsageFault('TEXT is empty.')
 
-    return withNouns(context, 'service', async ({ bulkUsers }) => {
+    return withNouns(context, 'service role', async ({ bulkUsers }) => {
       const foundUsers = await bulkUsers.search(text, limit + 1)
       const users = foundUsers.slice(0, limit)
       if (values.json) for (const user of users) await print(context.stdout, asJson(user))

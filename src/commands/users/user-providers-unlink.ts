@@ -23,7 +23,7 @@ USER is a username, an email or an id. For an account that was stolen, use “la
       'PROVIDER',
     ])
     const [, provider = ''] = positionals
-    return withNouns(context, 'service', async ({ users, operatorChanges, providerName }) => {
+    return withNouns(context, 'service role', async ({ users, operatorChanges, providerName }) => {
       const { id, username, providers } = await requireUser({ users }, positionals[0] ?? '')
       if (!isProviderId(provider) || !providers.includes(provider))
         throw new CommandFailure(

@@ -28,7 +28,7 @@ an email or an id.
       'EMAIL',
     ])
     const email = emailFrom(positionals[1] ?? '')
-    return withNouns(context, 'service', async (nouns) => {
+    return withNouns(context, 'service role', async (nouns) => {
       const { recoverAccount } = nouns
       const userName = positionals[0] ?? ''
       // If there is no such user, the message names a former owner of the name: a thief may have renamed the account.

@@ -28,7 +28,7 @@ this time. USER is a username, an email or an id.
       ['USER', 'EMAIL'],
     )
     const email = emailFrom(positionals[1] ?? '')
-    return withNouns(context, 'service', async ({ users, operatorChanges }) => {
+    return withNouns(context, 'service role', async ({ users, operatorChanges }) => {
       const { id, username, email: previousEmail } = await requireUser({ users }, positionals[0] ?? '')
       if (previousEmail === email.email) throw new CommandFailure(`${username} already has this email address.`)
       if (!values.yes)

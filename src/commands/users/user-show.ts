@@ -205,7 +205,7 @@ operator or a provider vouched for it.
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, { json: { type: 'boolean' } }, ['USER'])
     const [userName = ''] = positionals
-    return withNouns(context, 'service', async (nouns) => {
+    return withNouns(context, 'service role', async (nouns) => {
       const user = await findUser(nouns, userName)
       if (!user) throw await noSuchUser(nouns, userName)
       const report = await readReport(nouns, user)

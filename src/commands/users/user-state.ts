@@ -23,7 +23,7 @@ tokens within two seconds. USER is a username, an email or an id.${jsonHelp}`,
 
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, jsonOption, ['USER'])
-    return withNouns(context, 'service', async (nouns) => {
+    return withNouns(context, 'service role', async (nouns) => {
       const { id, username } = await requireUser(nouns, positionals[0] ?? '')
       const outcome = await nouns.operatorChanges.disable({ userId: id, client: operator(context) })
       const { result: wasDisabled, endedSessions: endedCount } = throwIfDeleted(outcome, username)
@@ -61,7 +61,7 @@ since, with “This was not me”, stays. The link goes to the present address o
   run: async (args, context) => {
     const options = { 'keep-password': { type: 'boolean' }, ...jsonOption } as const
     const { positionals, values } = readArguments(args, options, ['USER'])
-    return withNouns(context, 'service', async (nouns) => {
+    return withNouns(context, 'service role', async (nouns) => {
       const { id, username } = await requireUser(nouns, positionals[0] ?? '')
       const actor = { userId: id, client: operator(context) }
       const keepsPassword = values['keep-password'] === true
@@ -94,7 +94,7 @@ links that went to the oldest address work: a thief may have got the later ones.
 
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, jsonOption, ['USER'])
-    return withNouns(context, 'service', async (nouns) => {
+    return withNouns(context, 'service role', async (nouns) => {
       const { id, username } = await requireUser(nouns, positionals[0] ?? '')
       const outcome = await nouns.operatorChanges.lockDown({ userId: id, client: operator(context) })
       const { endedSessions: sessionsEnded } = throwIfDeleted(outcome, username)
@@ -121,7 +121,7 @@ The user gets the same mail as after “Forgot password?”. A running service s
 
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, jsonOption, ['USER'])
-    return withNouns(context, 'service', async (nouns) => {
+    return withNouns(context, 'service role', async (nouns) => {
       const { id, username } = await requireUser(nouns, positionals[0] ?? '')
       const outcome = await nouns.resetLinks.sendByOperator({ userId: id, client: operator(context) })
       const resetLink = throwIfDeleted(outcome, username)
@@ -146,7 +146,7 @@ user how to do it. Signing in with a provider goes on working. USER is a usernam
 
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, { yes: { type: 'boolean' }, ...jsonOption }, ['USER'])
-    return withNouns(context, 'service', async ({ users, operatorChanges }) => {
+    return withNouns(context, 'service role', async ({ users, operatorChanges }) => {
       const { id, username, passwordHash } = await requireUser({ users }, positionals[0] ?? '')
       if (passwordHash !== undefined && !values.yes)
         throw new CommandFailure(

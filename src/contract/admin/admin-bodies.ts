@@ -140,7 +140,7 @@ const { current: _, ...session } = Session.properties
 export const AdminSession = Type.Object(session, { title: 'AdminSession' })
 export type AdminSession = Static<typeof AdminSession>
 
-/** Newest first. `reason` says what happened, as `latchkey events` does; `actorReason` is what an administrator wrote. */
+/** `reason` says what happened, as `latchkey events` shows it; `actorReason` is what an administrator wrote. */
 export const AdminEvent = Type.Object(
   {
     id: Id,

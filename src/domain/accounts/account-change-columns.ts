@@ -9,8 +9,8 @@ import type { ChangedFactor } from './change-details.js'
 export type Initiator = 'caller' | 'link' | 'operator' | 'sign-in' | 'old token'
 
 /**
- * Things that stop working with a change, besides those that the change itself removes. `waiting sign-ins` includes mailed codes, and
- * devices that were approved and have no tokens yet.
+ * Things that stop working with a change, besides those that the change itself removes. `undo links to later addresses`: all undo links
+ * but those to the earliest address. `waiting sign-ins` includes mailed codes, and devices that were approved and have no tokens yet.
  */
 export type Voided =
   | 'resets'
@@ -23,8 +23,8 @@ export type Voided =
 
 type ChangeEventKind = Exclude<EventKind, 'sign_in_failed'>
 /**
- * Sessions that end need an event, which is stored as their reason. `stay with new groups`: they go on, and tokens from before the change
- * are refused.
+ * A change that ends sessions needs an event, which is stored as the reason of their end. `stay with new groups`: the sessions go on, but
+ * tokens that were issued before the change are refused.
  */
 type SessionConsequences =
   | { otherSessions: 'end' | 'of the provider end'; event: ChangeEventKind }

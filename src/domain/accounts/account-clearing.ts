@@ -55,8 +55,8 @@ export const createAccountClearing = (deps: Dependencies) => {
   }
 
   /**
-   * Gives the former username back, and returns the one that the account has then. Another user can have the former name only if its
-   * reservation has expired.
+   * Gives the former username back, and returns the username that the account has afterwards. Another user can have the former name only
+   * if its reservation has expired.
    */
   const rename = async (sql: Transaction, user: User, username: string) => {
     const former = { username, key: usernameKey(username) }
@@ -65,7 +65,7 @@ export const createAccountClearing = (deps: Dependencies) => {
     return username
   }
 
-  /** In the result, `removed` lists what was removed or put back, and `factors` the factors that have changed, for webhooks. */
+  /** In the result, `takenBack` lists what was removed or put back, and `factors` the factors that have changed, for webhooks. */
   return async (sql: Transaction, user: User, clearing: Clearing) => {
     const username = await rename(sql, user, clearing.username)
     const { language, identities, passwordHash } = clearing
@@ -77,7 +77,7 @@ export const createAccountClearing = (deps: Dependencies) => {
     await userChanges.takeBack(sql, user.id, passwordHash)
     const changesPassword = user.passwordHash !== undefined || passwordHash !== undefined
     const clearedPasskeys = hadPasskeys ? (['passkey'] as const) : []
-    const removed: ClearedKind[] = [
+    const takenBack: ClearedKind[] = [
       ...clearedCodes,
       ...clearedPasskeys,
       ...(identities.length > 0 ? (['provider'] as const) : []),
@@ -89,6 +89,6 @@ export const createAccountClearing = (deps: Dependencies) => {
       ...clearedPasskeys,
       ...(changesPassword ? (['password'] as const) : []),
     ]
-    return { user: { ...user, username, language }, removed, factors: changedFactors }
+    return { user: { ...user, username, language }, takenBack, factors: changedFactors }
   }
 }

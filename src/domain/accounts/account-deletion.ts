@@ -19,8 +19,8 @@ export type AccountDeletion = ReturnType<typeof createAccountDeletion>
 
 /**
  * Deletes an account in a change that holds its row. What refers to the user is deleted with the row, and triggers delete the rest. Returns
- * the addresses and the language of the last mail. The present ones may be a thief's, so it also goes to the addresses of the last days, in
- * the former language.
+ * the addresses and the language of the last mail. A thief may have changed both, so the mail also goes to the addresses of the last days,
+ * and is in the former language.
  */
 export const createAccountDeletion =
   ({ userChanges, usernames, undos, sessions, events }: Dependencies) =>

@@ -23,8 +23,8 @@ type RequiredUnlessEmpty<Name extends string, Values, Optional = unknown> = [key
   : { readonly [Property in Name]: Values & Optional }
 
 /**
- * Replaces the address, username or language of the mail, which are otherwise those from before the change. `language` is for deletions,
- * after which no row has it.
+ * Replaces the address, username or language of the mail. Without them, the mail has the values that the account had before the change.
+ * `language` is for deletions, after which no row has the user's language.
  */
 type MailOverrides = { readonly to?: readonly string[]; readonly username?: string; readonly language?: Language }
 

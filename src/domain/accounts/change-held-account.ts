@@ -90,6 +90,7 @@ export const createChangeHeldAccount = ({ users, sessions, applyConsequences, to
     const mayLengthenTokens = lengtheningKinds.some((kind) => changes[kind])
     if (mayLengthenTokens && user.groups.length > 0 && !tokens.fits(user))
       return refuse('too_many_groups') as TooLongRefusal<Kind>
+    // The announced kinds decide, and not the changed ones: callers rely on new tokens (`TokensAfter`) even if nothing has changed.
     const issued = await renewTokens(sql, account, user, { kinds, proven: changes.stepped_up?.proven })
     const isMailed = changedKinds.map(consequencesOf).some(({ mail }) => mail !== null)
     return { result, user, issued, endedSessions, isMailed } as AppliedChange<ResultOf<Outcome>>

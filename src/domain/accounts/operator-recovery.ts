@@ -51,7 +51,7 @@ export const createOperatorRecovery = (deps: Dependencies) => {
       const mail = await restoredMail(sql, cleared.user, { byOperator: true, hasPassword: false })
       const result = {
         previousEmail: user.email,
-        totp: cleared.removed.includes('totp'),
+        totp: cleared.takenBack.includes('totp'),
         passkeys: removedPasskeys.length,
         providers: identities.map(({ provider }) => provider),
       }

@@ -58,7 +58,7 @@ export const createTakeBack = ({ accountChanges, userChanges, undos, mails, clea
       const cleared = await clear(sql, owner, { ...clearingOf(user, openUndos), passwordHash })
       const hasPassword = passwordHash !== undefined
       // The reason of the event names what was taken back.
-      const reason = [...(restoresEmail ? ['email'] : []), ...cleared.removed].join(' ')
+      const reason = [...(restoresEmail ? ['email'] : []), ...cleared.takenBack].join(' ')
       const restoredDetails = {
         mail: await restoredMail(sql, cleared.user, { byOperator: false, hasPassword }),
         factors: cleared.factors,

@@ -1,7 +1,7 @@
 import type { Clock } from '../../lib/clock.js'
 import { days, hours, minutes } from '../../lib/durations.js'
 import type { Database, Sql } from '../../platform/database/database.js'
-import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
+import { acceptTransaction } from '../../platform/database/optional-transaction.js'
 import { applicationKeyColumn, applicationPublicKeyColumn } from '../sealed-values/sealed-columns.js'
 import type { SealedValues } from '../sealed-values/sealed-values.js'
 import { createSchedule } from '../signing-keys/schedule.js'
@@ -92,7 +92,7 @@ export const createReadKeys = ({ database, clock, sealedValues }: Dependencies) 
     return pair.id === id && pair.algorithm === algorithm ? { pair, publicKey: pair.publicKey } : {}
   }
 
-  return createOptionalTransaction(database)(async (sql): Promise<ApplicationKeySet> => {
+  return acceptTransaction(database)(async (sql): Promise<ApplicationKeySet> => {
     const { now, algorithms: usedAlgorithms } = await store.selectTimeAndAlgorithms(sql, clock.offset())
     const rows = await store.selectAll(sql)
     const keys = rows.map((row) => ({

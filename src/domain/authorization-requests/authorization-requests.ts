@@ -16,7 +16,7 @@ type StoredParameters = Omit<CheckedRequest, 'hint'> & { redirectAddress: string
 export type AuthorizationRequest = StoredParameters & {
   id: string
   applicationId: string
-  /** The user whom the request belongs to, from the first proof or consent on. Unlike `user`, the only one whom the application accepts. */
+  /** The user whom the request belongs to, from the first proof or consent on. (`user` is the only user whom the application accepts.) */
   assignedUserId: string | undefined
   createdAt: Date
   /** False for a request that is answered at once. */

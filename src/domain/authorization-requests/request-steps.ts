@@ -35,7 +35,7 @@ export type CheckedRequest = {
   maxAge: number | undefined
   hint: string | undefined
   claims: RequestedClaims['claims']
-  /** The id of the only user who may be signed in. If undefined, every user may. This name is stored with the request. */
+  /** The id of the only user who may be signed in. If undefined, every user may. Stored requests have this property, so its name stays. */
   user: string | undefined
   /** The level (number of factors) that the sign-in must have. If undefined, every level is enough. */
   acr: AcrLevel | undefined

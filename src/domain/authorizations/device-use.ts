@@ -5,7 +5,7 @@ import { epochSeconds, fromEpochSeconds } from '../sessions/issue-tokens.js'
 import type { SessionLimits } from '../sessions/live-sessions.js'
 import * as store from './tokens.store.js'
 
-/** A use is written at most this often. That is enough, because a session lasts for weeks without one. */
+/** A use is written at most this often. That is enough, because a session lasts for weeks without any use. */
 const writeInterval = 1 * hours
 
 type Options = SessionLimits & { database: Database; clock: Clock }

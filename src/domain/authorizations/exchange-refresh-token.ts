@@ -11,7 +11,8 @@ import type { NewAccessToken } from './tokens.store.js'
 import * as store from './tokens.store.js'
 
 /**
- * For this long, the token before the newest one gets the newest one again: an answer may be lost, and two processes may refresh at once.
+ * For this long after a rotation, the previous token is exchanged for the newest one again: an answer may be lost, and two processes may
+ * refresh at once.
  */
 const gracePeriod = 30 * seconds
 

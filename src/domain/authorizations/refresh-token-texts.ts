@@ -4,8 +4,8 @@ import { isMoment, lastGeneration } from '../tokens/claims.js'
 import { createTokenKey, headerOf } from '../tokens/token-keys.js'
 
 /**
- * `tid`: the id of the row of the tokens. `gen`: how often they were rotated. `iat`: when. The row has all three, so the same token can be
- * signed again.
+ * `tid`: the id of the row of the tokens. `gen`: how often they were rotated. `iat`: when this token was issued. The row has all
+ * three, so the same token can be signed again.
  */
 export type RefreshTokenClaims = { tid: string; gen: number; iat: number }
 

@@ -26,7 +26,7 @@ export const authorizationTables = `application_sessions as s
      join applications as a on a.id = s.application_id`
 
 /**
- * Whether the user has the right to use the application, in a session that has not ended. Every statement that issues a token or answers
- * one checks it again. The parameter is that of `liveSession`.
+ * Whether the user has the right to use the application, in a session that has not ended. Every statement that issues or accepts a token
+ * checks this again. `live` is the parameter of the statement that `liveSession` reads.
  */
 export const stillAuthorized = (live: string) => `(${hasRight} and ${liveSession(live)})`

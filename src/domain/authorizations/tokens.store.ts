@@ -244,7 +244,7 @@ const tokensColumns = selectList<TokensRow>({
   has_scopes: hasScopes('t', '$6'),
 })
 
-/** `grace`: for how long the token before the newest one gets the newest again. */
+/** `grace`: for how long after a rotation the previous token is exchanged for the newest one again. */
 export const selectTokens = (
   sql: Sql,
   tokens: { id: string; applicationId: string; grace: number; scopes: readonly string[] | null },

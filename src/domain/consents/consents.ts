@@ -1,16 +1,16 @@
 import type { Clock } from '../../lib/clock.js'
 import type { Database, Sql } from '../../platform/database/database.js'
-import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
+import { acceptTransaction } from '../../platform/database/optional-transaction.js'
 import * as store from './consents.store.js'
 
 export type Consents = ReturnType<typeof createConsents>
 
 /**
- * The scopes that users have agreed to share with an application. Consent gives no access: the application's `access` and groups decide it.
+ * The scopes that users have agreed to share with an application. Consent gives no access: `access` and the groups of the application do.
  */
 export const createConsents = ({ database, clock }: { database: Database; clock: Clock }) => ({
   /** Undefined if the user has never agreed. */
-  scopesOf: createOptionalTransaction(database)(
+  scopesOf: acceptTransaction(database)(
     async (sql, userId: string, applicationId: string): Promise<readonly string[] | undefined> => {
       const [row] = await store.selectScopes(sql, userId, applicationId)
       return row?.scopes

@@ -2,7 +2,7 @@ import { isRefused, refuse } from '../../contract/outcome.js'
 import type { Clock } from '../../lib/clock.js'
 import { fingerprint } from '../../lib/random.js'
 import { type Database, isUniqueViolation, type Sql, type Transaction } from '../../platform/database/database.js'
-import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
+import { acceptTransaction } from '../../platform/database/optional-transaction.js'
 import type { MailedCodes } from '../mailed-codes/mailed-codes.js'
 import type { Mails } from '../mails/mails.js'
 import type { Undos } from '../undos/undos.js'
@@ -51,7 +51,7 @@ export const createEmailChanges = (deps: Dependencies) => {
     return [owner?.id, reservedFor].some((id) => id !== undefined && id !== userId)
   }
 
-  /** Refuses a change with `apply` if another user has the address, even if they got it a moment ago. The change is then rolled back. */
+  /** Refuses a change that calls `apply` if another user has the address, even since a moment ago. The change is then rolled back. */
   const unlessTaken = async <Result>(change: Promise<Result>) => {
     try {
       return await change
@@ -72,7 +72,7 @@ export const createEmailChanges = (deps: Dependencies) => {
     else await undos.extend(sql, user.id, user.email)
   }
 
-  const findByHash = createOptionalTransaction(database)(async (sql, hash: Uint8Array) => {
+  const findByHash = acceptTransaction(database)(async (sql, hash: Uint8Array) => {
     const [row] = await store.selectByHash(sql, hash, clock.now())
     return row && fromRow(row)
   })

@@ -197,8 +197,8 @@ const createEventsOfUsers = (database: Database) => ({
 })
 
 /**
- * Rolls back what an administrator or a program may not do, also where it changes nothing and no event follows. A transaction of an
- * administrator begins with this call: administrators wait for each other before they hold any other row.
+ * Rolls the transaction back if its administrator or program may not make the change. A transaction of an administrator begins with this
+ * call: a change that changes nothing has no event and is checked too, and administrators wait for each other before they hold other rows.
  */
 const createHoldActor =
   ({ administrators }: Pick<Options, 'administrators'>) =>
@@ -213,7 +213,7 @@ const createRetention = (clock: Clock) => ({
     const [months] = await store.makeMonths(sql)
     return months?.made ?? 0
   },
-  /** Drops months in which all events are too old, and deletes the old events of the next month row by row. */
+  /** Drops months in which all events are too old. Of the oldest month that is left, deletes the old events row by row. */
   purge: async (sql: Sql, limit: number) => {
     const oldestKeptId = uuidFloor(later(clock.now(), -retention))
     const [months] = await store.dropMonthsBefore(sql, oldestKeptId)
@@ -253,7 +253,7 @@ export const createEvents = (options: Options) => {
     holdActor,
     /**
      * Writes the row in the transaction of the change that it is about, so that both are written or neither. The log line follows the
-     * commit. The change is rolled back if its administrator is none any more.
+     * commit. The change is rolled back if the user who makes it is no administrator any more.
      */
     recordInside: async (sql: Transaction, event: Event, client: Client) => {
       await holdActor(sql, client, event.userId)

@@ -41,9 +41,9 @@ export const createAppReplacements = ({ database, clock, sealedValues, pendingSe
     },
 
     /**
-     * Returns the secret that the undo link brings back. The caller holds a lock on the user's row. `totpBefore`: what would happen to the
-     * app if the earlier changes were taken back. The undo link must not bring back an app that may be a thief's, even after the earlier
-     * undo links have expired.
+     * Replaces the app, and returns the former secret that the undo link brings back. The caller holds a lock on the user's row.
+     * `totpBefore`: what would happen to the app if the earlier changes were taken back. The undo link must not bring back an app that may
+     * be a thief's, even after the earlier undo links have expired.
      */
     confirm: async (
       sql: Transaction,

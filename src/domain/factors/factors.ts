@@ -1,7 +1,7 @@
 import type { SecondFactorMethod } from '../../contract/factors.js'
 import { isRefused } from '../../contract/outcome.js'
 import type { Database, Transaction } from '../../platform/database/database.js'
-import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
+import { acceptTransaction } from '../../platform/database/optional-transaction.js'
 import type { Undos } from '../undos/undos.js'
 import type { CodeLimit } from './code-limit.js'
 import type { SecretConfirmation } from './pending-secrets.js'
@@ -25,7 +25,7 @@ export type Factors = ReturnType<typeof createFactors>
 /** TOTP and recovery codes of an account. For a change, the caller holds a lock on the user's row. */
 export const createFactors = (deps: Dependencies) => {
   const { database, totpSecrets, recoveryCodes, codeLimit, undos, proveCode } = deps
-  const optionalTransaction = createOptionalTransaction(database)
+  const optionalTransaction = acceptTransaction(database)
   const hasTotp = optionalTransaction(
     async (sql, userId: string) => (await totpSecrets.createdAt(sql, userId)) !== undefined,
   )

@@ -3,7 +3,7 @@ import { withoutGroups } from '../../contract/code-groups.js'
 import type { Clock } from '../../lib/clock.js'
 import { equalInConstantTime, fingerprint } from '../../lib/random.js'
 import type { Database, Transaction } from '../../platform/database/database.js'
-import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
+import { acceptTransaction } from '../../platform/database/optional-transaction.js'
 import { recoveryCodeColumn } from '../sealed-values/sealed-columns.js'
 import type { SealedValues } from '../sealed-values/sealed-values.js'
 import { isEarlierCode, newRecoveryCodes } from './code-format.js'
@@ -48,7 +48,7 @@ export const createRecoveryCodes = ({ database, clock, sealedValues }: Dependenc
       await store.insertRecoveryCodes(sql, userId, rows, clock.offset())
       return codes
     },
-    countLeft: createOptionalTransaction(database)(async (sql, userId: string) => {
+    countLeft: acceptTransaction(database)(async (sql, userId: string) => {
       const [row] = await store.countRecoveryCodes(sql, userId)
       return row?.left ?? 0
     }),

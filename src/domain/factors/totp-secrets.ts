@@ -1,7 +1,7 @@
 import { isRefused, refuse } from '../../contract/outcome.js'
 import type { Clock } from '../../lib/clock.js'
 import type { Database, Transaction } from '../../platform/database/database.js'
-import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
+import { acceptTransaction } from '../../platform/database/optional-transaction.js'
 import { totpColumn } from '../sealed-values/sealed-columns.js'
 import type { SealedValues } from '../sealed-values/sealed-values.js'
 import * as store from './factors.store.js'
@@ -22,16 +22,14 @@ export type TotpSecrets = ReturnType<typeof createTotpSecrets>
 export const createTotpSecrets = ({ database, clock, sealedValues, pendingSecrets }: Dependencies) => {
   const secrets = sealedValues.of(totpColumn)
 
-  const find = createOptionalTransaction(database)(async (sql, userId: string) => {
+  const find = acceptTransaction(database)(async (sql, userId: string) => {
     const [row] = await store.selectTotp(sql, userId, clock.offset())
     return row
   })
 
   return {
     /** The time since which the account uses this app. Undefined while TOTP is off. */
-    createdAt: createOptionalTransaction(database)(
-      async (sql, userId: string) => (await find(sql, userId))?.created_at,
-    ),
+    createdAt: acceptTransaction(database)(async (sql, userId: string) => (await find(sql, userId))?.created_at),
 
     begin: async (request: SecretRequest) =>
       (await find(request.userId)) ? refuse('totp_is_on') : pendingSecrets.create(request),

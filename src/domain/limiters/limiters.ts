@@ -229,10 +229,10 @@ export const userSubject = (userId: string) => `user:${userId}`
 /** The subject of a session in the keys of limiters. */
 export const sessionSubject = (sessionId: string) => `session:${sessionId}`
 
-/** The subject of a browser that is known to a user. It begins with the user, so that a command finds all browsers of the user. */
+/** The subject of a known device of a user. It begins with the user, so that a command finds all known devices of the user. */
 export const deviceSubject = (userId: string, device: string) => `device:${userId}:${device}`
 
-/** The prefixes of the keys of all browsers that are known to a user. */
+/** The beginnings of the keys that count by known device, for all known devices of a user. */
 export const deviceKeyPrefixes = (userId: string) =>
   limitersOf('device').map((name) => limiterKey(name, deviceSubject(userId, '')))
 

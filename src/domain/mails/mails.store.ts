@@ -17,9 +17,9 @@ export type DueMail = {
 export type MailReader = { language: string | null; earlier_language: string | null; earlier_username: string | null }
 
 /**
- * Keeps the user from being deleted until the transaction ends. No row if there is no such user any more. The language is that of the
- * account with the mail's address if there is one, which may be another user's. `earlier_language` and `earlier_username` are those from
- * before the changes that can still be undone.
+ * Keeps the user from being deleted until the transaction ends. No row if there is no such user any more. `language` belongs to the account
+ * that has the mail's address, which may be another user's, or else to this user. `earlier_language` and `earlier_username` are the values
+ * before the oldest change that can still be undone.
  */
 export const holdUser = (sql: Sql, userId: string, recipient: string, clockOffset: number) =>
   sql.query<MailReader>(

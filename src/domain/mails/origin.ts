@@ -24,7 +24,7 @@ export const deviceIn = (language: Language, userAgent: string) =>
 
 type Words = Pick<MailWords, 'byOperator' | 'byClient'>
 
-/** The sentence has no IP address: a visitor has typed the address of the mailbox, which may belong to a stranger. */
+/** For mails that a visitor asked for by typing an email address. The owner of the mailbox must not learn the visitor's IP address. */
 export const askerSentence = ({ client, at }: Origin, language: Language, words: Pick<MailWords, 'byVisitor'>) =>
   words.byVisitor(deviceIn(language, client.userAgent), formatTime(at, language))
 

@@ -3,7 +3,7 @@ import { emailKey } from '../users/email.js'
 import type { MailKind } from './letters.js'
 import * as store from './mails.store.js'
 
-/** Mails to an address that a user has asked for. Which of the two was sent shows whether the address has an account. */
+/** Mails to the new address that a user has asked for. Which of the two was sent shows whether another account has that address. */
 export const kindsHiddenFromUsers: readonly MailKind[] = ['confirm-email', 'email-taken']
 
 /** `to` is null if the address was forgotten. `sentAt` is null if the mail waits. */
@@ -12,8 +12,8 @@ type SentMail = { to: string | null; kind: string; createdAt: Date; sentAt: Date
 /** Stored mails to a user, for parts that send none. */
 export const createSentMails = ({ database }: { database: Database }) => ({
   /**
-   * The mails of the last day, and those that wait to be sent, to a user or to one of these addresses. Mails to an address that the user
-   * has asked for are left out, because their kind shows whether it has an account.
+   * The mails of the last day, and those that wait to be sent, to a user or to one of these addresses. Mails to a new address that the
+   * user has asked for are left out, because their kind shows whether another account has that address.
    */
   sentTo: async (userId: string, emails: readonly string[]): Promise<SentMail[]> => {
     const filter = { recipients: emails.map(emailKey), hidden: kindsHiddenFromUsers }

@@ -129,7 +129,7 @@ export const createObstacles = (deps: Dependencies) => {
     return [{ code: 'wrong_codes', limit: 'codes', message, subject: `user:${id}`, until, solvedBy: 'clear-limits' }]
   }
 
-  /** The events of a user, newest first. They include requests that a limit refused to addresses from which the account was used. */
+  /** The events of a user, newest first. They include requests that a limit refused to IP addresses from which the account was used. */
   const eventsOf = ({ id, username }: User) => {
     const span = { since: later(clock.now(), -90 * days), until: later(clock.now(), 1 * days), limit: maxEvents }
     return events.about({ userId: id, name: username }, span)

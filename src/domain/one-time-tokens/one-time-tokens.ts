@@ -9,8 +9,8 @@ export const resetLifetime = 30 * minutes
 export type OneTimeTokens = ReturnType<typeof createOneTimeTokens>
 
 /**
- * The purposes of tokens with which a password can be chosen. Anyone can ask for a reset. A restore link is only in the mail that gives an
- * account back.
+ * The purposes of tokens with which a password can be chosen. Anyone can ask for a reset. A restore link is only in the mail to an
+ * owner who has got a stolen account back and has to choose a new password.
  */
 const passwordPurposes = ['reset_password', 'restore_account'] as const
 
@@ -43,11 +43,11 @@ export const createOneTimeTokens = ({ database, clock }: { database: Database; c
       await store.deleteOfUser(sql, userId, 'restore_account')
     },
     /** The user of a token with which a password can be chosen, without using the token. */
-    findReset: async (token: string) => {
+    findPasswordToken: async (token: string) => {
       const [row] = await store.selectToken(database, fingerprint(token), passwordPurposes, clock.now())
       return row && { userId: row.user_id, applicationId: row.application_id ?? undefined }
     },
-    takeReset: async (sql: Sql, token: string) => {
+    takePasswordToken: async (sql: Sql, token: string) => {
       const [row] = await store.takeToken(sql, fingerprint(token), passwordPurposes, clock.now())
       return row?.user_id
     },

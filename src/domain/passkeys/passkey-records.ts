@@ -1,5 +1,5 @@
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
-import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
+import { acceptTransaction } from '../../platform/database/optional-transaction.js'
 import * as store from './passkeys.store.js'
 
 /** A passkey as its owner sees it. */
@@ -17,12 +17,12 @@ export type PasskeyRecords = ReturnType<typeof createPasskeyRecords>
 
 /** Stored passkeys, for parts that begin no ceremony with them. */
 export const createPasskeyRecords = ({ database }: { database: Database }) => ({
-  list: createOptionalTransaction(database)(async (sql, userId: string) =>
+  list: acceptTransaction(database)(async (sql, userId: string) =>
     (await store.selectOfUser(sql, userId)).map(fromRow),
   ),
   /**
-   * Removes passkeys, even if they are the last way to sign in: the undo gives the user another one. Returns how many were removed. The
-   * caller tells the user.
+   * Removes passkeys, even if they are the last way to sign in: the caller gives the user another way, and tells the user. Returns how many
+   * were removed.
    */
   removeSome: async (sql: Transaction, userId: string, ids: readonly string[]) =>
     (await store.removeSome(sql, userId, ids)).length,

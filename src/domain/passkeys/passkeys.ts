@@ -3,7 +3,7 @@ import { refuse } from '../../contract/outcome.js'
 import type { Clock } from '../../lib/clock.js'
 import { uuidv7 } from '../../lib/uuid.js'
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
-import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
+import { acceptTransaction } from '../../platform/database/optional-transaction.js'
 import type { Providers } from '../providers/providers.js'
 import { displayName } from '../users/display-name.js'
 import type { User } from '../users/users.js'
@@ -24,7 +24,7 @@ type Dependencies = {
   database: Database
   clock: Clock
   relyingParty: RelyingParty
-  /** The configured providers, by their ids. */
+  /** The sign-in providers that are configured. `remove` needs them to keep the last way to sign in. */
   providers: Providers
 }
 
@@ -50,6 +50,7 @@ export const createPasskeys = (deps: Dependencies) => {
       synced: newPasskey.synced,
       clockOffset: clock.offset(),
     })
+    // Without a row, the credential belongs to an account already.
     return row ? fromRow(row) : reject('wrong_passkey', user.id)
   }
 
@@ -60,7 +61,7 @@ export const createPasskeys = (deps: Dependencies) => {
       (await store.acceptUse(sql, { id, counter, synced, now: clock.now() })).length > 0,
     add,
     /** How many passkeys can sign this user in. Passkeys of an earlier host cannot. */
-    countUsable: createOptionalTransaction(database)(async (sql, userId: string) => {
+    countUsable: acceptTransaction(database)(async (sql, userId: string) => {
       const [row] = await store.countUsable(sql, userId, relyingParty.id)
       return row?.count ?? 0
     }),

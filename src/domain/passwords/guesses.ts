@@ -6,13 +6,13 @@ type Kind = 'word' | 'personal' | 'pattern' | 'character'
 type FoundPart = { end: number; cost: number }
 type Part = { start: number; end: number; kind: Kind }
 
-/** How many guesses a password takes, as a power of ten, and which parts it has. */
+/** How many guesses a password takes (`cost` is their log10), and which parts it has. */
 export type Reading = { cost: number; parts: Part[] }
 
 const shiftedKeys = '!@#$%^&*()_+{}|:"<>?~'
 const plainKeys = "1234567890-=[]\\;',./`"
 
-/** The same keys without shift, on the most common keyboard. It finds the keyboard pattern in `1qaz@WSX`. */
+/** The same keys without shift, on the most common keyboard: it finds the listed word `1qaz2wsx` in `1qaz@WSX`. */
 const unshifted = (text: string) =>
   text
     .toLowerCase()
@@ -20,12 +20,12 @@ const unshifted = (text: string) =>
     .map((character) => plainKeys[shiftedKeys.indexOf(character)] ?? character)
     .join('')
 
-/** Costs are powers of ten of the guesses, so they are added where guesses would be multiplied. */
+/** A cost is the log10 of a number of guesses, so costs are added where guesses would be multiplied. */
 const costOfAWord = 0.5
 const costOfShifting = 0.4
 const costOfARepetition = 0.3
 const shortestSequence = 3
-const shortestEcho = 3
+const shortestDistantRepetition = 3
 
 const characterCosts: readonly (readonly [RegExp, cost: number])[] = [
   [/[!]/, 0.5],
@@ -57,8 +57,8 @@ const repetitionsAt = (text: string, start: number) => {
   for (let end = start + 1; end <= text.length; end += 1) {
     const part = text.slice(start, end)
     if (before.endsWith(part)) foundParts.push({ end, cost: costOfARepetition })
-    else if (part.length >= shortestEcho && !before.includes(part)) break
-    else if (part.length >= shortestEcho) foundParts.push({ end, cost: 2 * costOfARepetition })
+    else if (part.length >= shortestDistantRepetition && !before.includes(part)) break
+    else if (part.length >= shortestDistantRepetition) foundParts.push({ end, cost: 2 * costOfARepetition })
   }
   return foundParts
 }

@@ -3,8 +3,8 @@ import {
   type FieldLabels,
   type FieldType,
   fieldTypes,
-  longestFields,
   maxFields,
+  maxTotalLength,
   type ProfileFieldDefinition,
 } from '../../contract/profile-fields.js'
 import { faultAt, type JsonObject, listAt, numberAt, objectAt, textAt } from '../../lib/json-places.js'
@@ -124,9 +124,9 @@ export const readFieldDefinitions = (value: unknown): readonly ProfileFieldDefin
   const duplicateAt = keys.findIndex((key, at) => keys.indexOf(key) !== at)
   if (duplicateAt >= 0) faultAt(`fields[${duplicateAt}] has the key ${keys[duplicateAt]}, which another field has`)
   const totalLength = definitions.reduce((sum, each) => sum + types[each.type].longest(each), 0)
-  if (totalLength > longestFields)
+  if (totalLength > maxTotalLength)
     faultAt(
-      `the texts of one user could have ${totalLength} characters together, and ${longestFields} is the most: lower a maxLength`,
+      `the texts of one user could have ${totalLength} characters together, and ${maxTotalLength} is the most: lower a maxLength`,
     )
   return definitions
 }

@@ -1,6 +1,6 @@
 import type { ProofMethod } from '../../contract/proofs.js'
 import type { Database } from '../../platform/database/database.js'
-import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
+import { acceptTransaction } from '../../platform/database/optional-transaction.js'
 import type { Factors } from '../factors/factors.js'
 import type { Passkeys } from '../passkeys/passkeys.js'
 import type { User, Users } from '../users/users.js'
@@ -19,7 +19,7 @@ export const createProofs = ({
   factors: Pick<Factors, 'methodsOf'>
   passkeys: Pick<Passkeys, 'countUsable'>
 }) => {
-  const optionalTransaction = createOptionalTransaction(database)
+  const optionalTransaction = acceptTransaction(database)
 
   /**
    * The methods that make a session of this user fresh again, the best first. A password is not enough if the account has a second factor.

@@ -16,7 +16,7 @@ import {
   usableEmail,
 } from './provider.js'
 import { refusalFrom } from './provider-errors.js'
-import { createSigningKeys } from './signing-keys.js'
+import { createProviderKeys } from './signing-keys.js'
 
 export type OpenIdConnectSettings = ClientSettings & {
   issuer: string
@@ -51,7 +51,7 @@ const createConfigure = (settings: OpenIdConnectSettings, clock: Clock) => {
   const issuer = new URL(settings.issuer)
   const allowLoopbackHttp = !settings.production && issuer.protocol === 'http:' && isLoopback(issuer.hostname)
   const discover = createDiscovery({ ...settings, allowLoopbackHttp }, { clock })
-  const keys = createSigningKeys({ clock })
+  const keys = createProviderKeys({ clock })
 
   /** A configuration is created for each attempt: the clock may have moved, and the requests of one attempt share one deadline. */
   return async (fetch: Fetch) => {

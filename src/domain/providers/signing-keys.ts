@@ -12,7 +12,7 @@ type KeySet = { body: string; fetchedAt: number }
  * The provider's signing keys. They are loaded again when they are old, or when a token names an unknown key. Tokens with invented key
  * names cause at most one request per cool-down. While the provider cannot be reached, the last good set is used.
  */
-export const createSigningKeys = ({ clock }: { clock: Clock }) => {
+export const createProviderKeys = ({ clock }: { clock: Clock }) => {
   let current: KeySet | undefined
   let lastRenewalAt: number | undefined
   let pendingDownload: Promise<KeySet> | undefined
@@ -47,8 +47,8 @@ export const createSigningKeys = ({ clock }: { clock: Clock }) => {
 
   return {
     /**
-     * The set for the library, with an age of two minutes. The library uses sets that are less than five minutes old, and for an unknown
-     * key it loads only sets again that are more than one minute old.
+     * The set for the library, with an age of two minutes. The library uses a set that is less than five minutes old. If a token
+     * names an unknown key, the library loads the set again only if it is more than one minute old.
      */
     forLibrary: () =>
       current && age() < renewalAge

@@ -68,11 +68,11 @@ export const createPendingRegistrations = (
       const rows = browserToken ? await store.spendTryByBrowser(database, fingerprint(browserToken), clock.now()) : []
       const matchingRow = rows.find((row) => !isForgotten(row) && mailedCodes.isCodeOf(row.id, code))
       if (matchingRow) return toPending(matchingRow)
-      const [newestRow] = rows
-      if (newestRow) return refuse(newestRow.code_tries_left > 0 ? 'invalid_code' : 'tries_used_up')
-      const latestRow = await registrationRows.byBrowser(browserToken)
-      if (!latestRow) return refuse('invalid_code')
-      return refuse(latestRow.confirmed ? 'already_confirmed' : 'tries_used_up')
+      const [newestTried] = rows
+      if (newestTried) return refuse(newestTried.code_tries_left > 0 ? 'invalid_code' : 'tries_used_up')
+      const newestOfBrowser = await registrationRows.byBrowser(browserToken)
+      if (!newestOfBrowser) return refuse('invalid_code')
+      return refuse(newestOfBrowser.confirmed ? 'already_confirmed' : 'tries_used_up')
     },
   }
 }

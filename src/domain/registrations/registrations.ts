@@ -43,9 +43,9 @@ type Dependencies = {
 
 /**
  * Stores a registration until its email is verified, and returns the secret for this browser. `invite`: the invitation that allowed it.
- * `withheld`: the mail is not sent. `formerBrowserToken`: the secret that this browser had before. Mails to the same address for the former
- * secret still work: a limit may hold the new mail back, and the answers must not show that. `applicationId`: the application that the user
- * came from.
+ * `withheld`: the mail is not sent. `formerBrowserToken`: the secret that this browser had before. With the new secret, earlier mails to
+ * the same address still work: a limit may hold the new mail back, and the answers must not show that. `applicationId`: the application
+ * that the user came from.
  */
 const createBegin =
   (deps: Dependencies, registrationMails: RegistrationMails) =>

@@ -14,14 +14,14 @@ import {
   type SignedInUser,
 } from './issue-tokens.js'
 import type { SessionLife } from './live-sessions.js'
-import { firstProof, neverProven, type Proof } from './proof.js'
+import { initialProof, neverProven, type Proof } from './proof.js'
 import * as store from './sessions.store.js'
 
 /**
- * The first proof of a session. `passwordHash`: the hash of the password that was checked. `trustedDevice`: the device that needs no second
- * factor. `provenAt`: when the user gave the proof, if not now.
+ * The proof with which a session begins, by one factor or by two. `passwordHash`: the hash of the password that was checked.
+ * `trustedDevice`: the device that needs no second factor. `provenAt`: when the user gave the proof, if not now.
  */
-export type FirstProof = {
+export type InitialProof = {
   methods: readonly AmrMethod[]
   passwordHash?: string | undefined
   trustedDevice?: string
@@ -50,7 +50,7 @@ export const createBeginSession =
   async (
     sql: Transaction,
     { id: userId, undoCount }: Pick<SignedInUser, 'id' | 'undoCount'>,
-    proof: FirstProof,
+    proof: InitialProof,
     client: Client,
     sessionId?: string,
   ): Promise<IssuedTokens | undefined> => {
@@ -66,7 +66,7 @@ export const createBeginSession =
     const refreshToken = tokens.signRefresh(claims)
     // A trusted device replaces the code at the sign-in only. It does not make the session fresh.
     const provenAt = trustedDevice === undefined ? proof.provenAt : neverProven
-    const sessionProof = proof.inherited ?? firstProof(proof.methods, now, provenAt)
+    const sessionProof = proof.inherited ?? initialProof(proof.methods, now, provenAt)
     // Applications are told that the user signed in just now (`auth_time`), although a sign-in by mail does not make the session fresh here.
     const isByMail = proof.inherited === undefined && proof.methods.includes('mail')
     const proofAge = isByMail ? 0 : now.getTime() - sessionProof.provenAt.getTime()

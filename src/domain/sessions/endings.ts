@@ -1,7 +1,7 @@
 import type { ProviderId } from '../../contract/providers.js'
 import { afterCommit } from '../../platform/database/after-commit.js'
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
-import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
+import { acceptTransaction } from '../../platform/database/optional-transaction.js'
 import type { EndedSession } from './ended-sessions.js'
 import { neverProven } from './proof.js'
 import type { EndReason } from './sessions.store.js'
@@ -19,7 +19,7 @@ const maxSessions = 100
 
 /** Ends sessions, and calls `onEnded` as soon as the end is committed. */
 export const createEndings = ({ database, onEnded }: Dependencies) => {
-  const optionalTransaction = createOptionalTransaction(database)
+  const optionalTransaction = acceptTransaction(database)
 
   const announce = (sql: Sql, endedRows: readonly { id: string }[]) =>
     afterCommit(sql, () => {

@@ -46,7 +46,7 @@ export const createSessionLife = ({ clock, lifetimes }: SessionLimits & { clock:
     },
     /** The latest end of a session that began at this time. */
     endOf: (begun: number) => endBy('begun', begun),
-    /** When a refresh token expires that is signed now, for a session that began at this time. */
+    /** The expiry of a refresh token that is signed now, for a session that began at this time. */
     expiryFor: (begun: number) => {
       const from: Record<Limit, number> = { begun, refreshed: Math.floor(clock.now().getTime() / 1000) }
       return Math.min(...limitNames.map((name) => endBy(name, from[name])))

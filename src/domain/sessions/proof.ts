@@ -19,7 +19,7 @@ export type ProofChange = { proven?: AmrMethod; withdrawn?: readonly AmrMethod[]
 export const neverProven = new Date(0)
 
 /** The second factor is proven at the sign-in itself, while the first proof may be older. */
-export const firstProof = (methods: readonly AmrMethod[], now: Date, provenAt = now): Proof => ({
+export const initialProof = (methods: readonly AmrMethod[], now: Date, provenAt = now): Proof => ({
   methods,
   provenAt,
   secondFactorAt: methods.some(isSecondFactor) ? now : null,

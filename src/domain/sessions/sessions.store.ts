@@ -110,9 +110,9 @@ const holderColumns = {
 export type Graces = { refreshGrace: number; renewGrace: number }
 
 /**
- * True if the newest token is so young that the token before it still gets it. The tokens of a renewal at the proxy travel with the
- * application's answer, which may be slow or get lost, so they have a longer grace. The parameters are the offset of the clock and both
- * graces.
+ * True if the newest token is so young that a refresh with the token before it still gets the newest. The tokens of a renewal at the proxy
+ * travel with the application's answer, which may be slow or get lost, so they have a longer grace. The parameters are the offset of the
+ * clock and both graces.
  */
 const justRotated = (clockOffset: string, refreshGrace: string, renewGrace: string) =>
   `r.rotated_at > ${databaseNow(clockOffset)}
@@ -134,8 +134,9 @@ const rotateStatement = `update refresh_token_records as r
 
 /**
  * A valid token that is newer than its record is accepted: the last write was lost in a failover, or the database was restored to an
- * earlier state. If a change of the groups has made the newest access token invalid, the newest refresh token is replaced while others
- * still use the one before it. That one stays valid for another grace time: the longer one if a renewal at the proxy made the newest token.
+ * earlier state. If a change of the groups has made the newest access token invalid, the newest refresh token T6 is exchanged for T7 while
+ * other requests may still send T5. Then T5 (in `earlier_hashes`) stays valid for another grace time, the longer one if a renewal at the
+ * proxy made T6.
  */
 export const rotateRecord = (sql: Sql, rotation: Rotation & { atProxy: boolean; live: LiveAt; graces: Graces }) =>
   sql.query<HolderRow>(rotateStatement, [
@@ -180,7 +181,10 @@ export const lockRecord = (sql: Sql, caller: Caller, live: LiveAt) =>
     callerValues(caller, live),
   )
 
-/** Replaces the newest token, which gets no successor. The token before it stays recorded, because a request may still use it. */
+/**
+ * Replaces the newest token, which cannot be exchanged any more (`voided_hash`). The token before it stays in `previous_hash`, because a
+ * request may still send it and must not look like a theft.
+ */
 export const replaceToken = (
   sql: Sql,
   { client, ...token }: Omit<Rotation, 'presentedHash'> & { proof: Proof; proofAge: number },
@@ -365,8 +369,9 @@ export const purgeAfter = (sql: Sql, cursor: string, live: LiveAt, limit: number
   )
 
 /**
- * Gives the sessions of a user the new groups, and refuses tokens from before. No user is signed out, because the newest refresh token
- * still gets a successor. The session of a device has no successors, so its oldest generation is counted up.
+ * Gives the sessions of a user the new groups, and refuses access tokens from before the change. No user is signed out, because the newest
+ * refresh token still gets a successor. The tokens of a device's session are never exchanged, so its `generation` stays the same, and
+ * `oldest_generation` is counted up by itself.
  */
 export const updateGroups = (sql: Sql, userId: string, live: LiveAt) =>
   sql.query<{ id: string; oldest_generation: number }>(

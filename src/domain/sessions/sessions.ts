@@ -12,7 +12,7 @@ import { createPurge } from './purge.js'
 import { createReplaceTokens } from './replace-tokens.js'
 import * as store from './sessions.store.js'
 
-export type { FirstProof } from './begin-session.js'
+export type { InitialProof } from './begin-session.js'
 export type { RotatedBy } from './exchange-token.js'
 export type { IssuedTokens } from './issue-tokens.js'
 export type { TokenHolder } from './lock-of-holder.js'
@@ -57,8 +57,8 @@ export const createSessions = (options: Options) => {
     replaceTokens: createReplaceTokens(parts),
     ...endings,
     /**
-     * Copies the groups of the user, whose row is held, to the sessions. Tokens from before are refused, and the next refresh gets new
-     * ones.
+     * Copies the groups of the user, whose row is held, to the sessions. Access tokens from before the change are refused, and the next
+     * refresh gets new tokens.
      */
     giveGroups: async (sql: Transaction, userId: string) => {
       const changedRows = await store.updateGroups(sql, userId, liveNow())

@@ -148,8 +148,8 @@ export type ExpiredRow = {
 }
 
 /**
- * Deletes expired challenges. Their users are held first, and a user who is being deleted is left out: the deletion holds the user and
- * waits for the challenge, and the caller writes a row about the user.
+ * Deletes expired challenges. Their users are held first, and a user who is being deleted is left out. Otherwise the deletion would wait
+ * for the challenge, and the caller, who writes a row about the user, for the deletion.
  */
 export const takeExpired = (sql: Sql, now: Date, limit: number) =>
   sql.query<ExpiredRow>(

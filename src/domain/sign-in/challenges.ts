@@ -12,9 +12,9 @@ import { type Clock, later } from '../../lib/clock.js'
 import { minutes } from '../../lib/durations.js'
 import { fingerprint, randomToken } from '../../lib/random.js'
 import type { Database, Sql } from '../../platform/database/database.js'
-import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
+import { acceptTransaction } from '../../platform/database/optional-transaction.js'
 import type { Client } from '../sessions/client.js'
-import type { FirstProof } from '../sessions/sessions.js'
+import type { InitialProof } from '../sessions/sessions.js'
 import type { Identity, User } from '../users/users.js'
 import * as store from './challenges.store.js'
 import { readWay, type SignedInBy, type WaitingBy, waysToSignIn } from './ways-to-sign-in.js'
@@ -38,7 +38,7 @@ type CompleteSignIn = {
   user: Pick<User, 'id' | 'undoCount'>
   kind: LastStep
   by: SignedInBy
-  proof: FirstProof
+  proof: InitialProof
   token: string | undefined
   client: Client
 }
@@ -50,7 +50,7 @@ export type Challenge = {
   kind: NextStep
   by: SignedInBy
   /** The proof that its session begins with. Undefined while a proof is missing. */
-  proof: FirstProof | undefined
+  proof: InitialProof | undefined
   link: Identity | undefined
   /** Whether this enrolment was opened, by a mailed code, the password, or a first proof that came with a mail. */
   isOpened: boolean
@@ -67,7 +67,7 @@ const wayOf = ({ way, provider }: Pick<store.ChallengeRow, 'way' | 'provider'>) 
 const isLastStep = (kind: string): kind is LastStep => lastSteps.some((each) => each === kind)
 const isMethod = (method: string): method is AmrMethod => Object.hasOwn(amrMethods, method)
 
-const proofIn = (row: store.ChallengeRow, { provider }: SignedInBy): FirstProof | undefined =>
+const proofIn = (row: store.ChallengeRow, { provider }: SignedInBy): InitialProof | undefined =>
   row.methods === null
     ? undefined
     : {
@@ -168,13 +168,13 @@ const createBeginnings = ({ clock }: Pick<Dependencies, 'clock'>) => ({
 export type Challenges = ReturnType<typeof createChallenges>
 
 /**
- * Sign-ins that wait for the second proof, for an enrolment, or for the last steps. The table of account changes says which changes of the user
- * end them.
+ * Sign-ins that wait for the second proof, for an enrolment, or for the last steps. The table of account changes says which changes of the
+ * user end them.
  */
 export const createChallenges = ({ database, clock }: Dependencies) => ({
   ...createBeginnings({ clock }),
   /** Undefined if the challenge has expired, was used, or has no tries left. */
-  find: createOptionalTransaction(database)(async (sql, token: string) => {
+  find: acceptTransaction(database)(async (sql, token: string) => {
     const [row] = await store.select(sql, fingerprint(token), clock.now())
     return row && fromRow(row)
   }),

@@ -26,8 +26,8 @@ export type DeviceSessions = ReturnType<typeof createDeviceSessions>
 export const createDeviceSessions = ({ sessions, accountChanges, events }: Dependencies) => ({
   /** False if the user is disabled, or needs another factor by now. */
   begin: async (sql: Transaction, { user, sid, applicationId, proof, client }: NewDeviceSession) => {
-    const firstProof = { methods: proof.methods as readonly AmrMethod[], inherited: proof }
-    const issued = await sessions.beginSession(sql, user, firstProof, client, sid)
+    const initialProof = { methods: proof.methods as readonly AmrMethod[], inherited: proof }
+    const issued = await sessions.beginSession(sql, user, initialProof, client, sid)
     if (!issued) return false
     await assignToApplication(sql, sid, applicationId)
     await accountChanges.bySignIn(sql, { user: issued.user, client }, { new_device: {} })

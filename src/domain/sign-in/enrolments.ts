@@ -19,8 +19,8 @@ type Dependencies = {
 const codePurpose = (challengeId: string) => ({ mail: 'enrolment-code', boundTo: challengeId }) as const
 
 /**
- * The proof that is missing before a factor can be added. Undefined if none is missing. After a sign-in by mail that is the password, if
- * the account has one.
+ * The proof that is missing before a factor can be added. Undefined if none is missing. After a sign-in by mail the missing proof is the
+ * password, if the account has one.
  */
 const missingProof = ({ by, isOpened }: Challenge, { passwordHash }: Pick<User, 'passwordHash'>) => {
   const requiredProof = proofBeforeEnrolment(by)
@@ -59,7 +59,7 @@ type Finding = ReturnType<typeof createFind>
 
 /** Opens the enrolment of a sign-in by mail with the password. */
 const createPasswordOpening = ({ database, challenges, events }: Dependencies, { findWaitingFor }: Finding) => ({
-  /** Opens an enrolment after a sign-in by mail. A wrong password uses up a try of the sign-in. */
+  /** A wrong password uses up a try of the sign-in. */
   enterPassword: async (token: string, verify: Verify, client: Client) => {
     const waitingSignIn = await findWaitingFor('password', token)
     if (isRefused(waitingSignIn)) return waitingSignIn
@@ -67,7 +67,10 @@ const createPasswordOpening = ({ database, challenges, events }: Dependencies, {
     const challenge = await challenges.reserveTry(token)
     if (!challenge) return refuse('challenge_over')
     const verification = await verify(user.passwordHash ?? '')
-    if (isRefused(verification)) return verification
+    if (isRefused(verification)) {
+      await challenges.giveBackTry(token)
+      return verification
+    }
     if (!verification.matches) {
       await events.record({ kind: 'second_factor_failed', userId: user.id, reason: 'password' }, client)
       return refuse(challenge.triesLeft > 0 ? 'wrong_current_password' : 'challenge_over')

@@ -4,7 +4,7 @@ import { commitUnlessRefused } from '../../platform/database/commit-unless-refus
 import type { Database, Transaction } from '../../platform/database/database.js'
 import type { Events } from '../events/events.js'
 import type { TrustedDevices } from '../factors/trusted-devices.js'
-import type { FirstProof } from '../sessions/sessions.js'
+import type { InitialProof } from '../sessions/sessions.js'
 import type { Identity, User, Users } from '../users/users.js'
 import type { Challenges } from './challenges.js'
 import type { NewSessions, SignInOutcome } from './new-sessions.js'
@@ -44,7 +44,7 @@ type Dependencies = {
   newSessions: NewSessions
 }
 
-const proofOf = ({ by, passwordHash, provenAt }: FirstStep): FirstProof => {
+const proofOf = ({ by, passwordHash, provenAt }: FirstStep): InitialProof => {
   return {
     methods: [waysToSignIn[by.way].method],
     passwordHash,
@@ -62,7 +62,7 @@ export const createFirstSteps = (deps: Dependencies) => {
   /**
    * Runs `work` in one transaction. Undefined, with nothing written, if `work` returns nothing or the first proof does not count any more.
    */
-  const whileLinked = async <Result extends SignInOutcome | string>(
+  const ifStillProven = async <Result extends SignInOutcome | string>(
     { id }: User,
     { identity, claim }: FirstStep,
     work: (sql: Transaction) => Promise<Result | undefined>,
@@ -78,7 +78,7 @@ export const createFirstSteps = (deps: Dependencies) => {
   const beginChallenge = async (user: User, step: FirstStep, next: ProofStep, { client }: Visit) => {
     const by = waitingWayOf(step.by)
     const { passwordHash, link } = step
-    const challenge = await whileLinked(user, step, (sql) =>
+    const challenge = await ifStillProven(user, step, (sql) =>
       challenges.begin(sql, { user, kind: next, by, passwordHash, link, mailProven: provesMail(step.by), client }),
     )
     if (challenge === undefined) return undefined
@@ -95,7 +95,7 @@ export const createFirstSteps = (deps: Dependencies) => {
     const proof = proofOf(step)
     const { begin, beginWithLink } = newSessions
     const { by, link } = step
-    const outcome = link ? undefined : await whileLinked(user, step, (sql) => begin(sql, user, { by, proof }, visit))
+    const outcome = link ? undefined : await ifStillProven(user, step, (sql) => begin(sql, user, { by, proof }, visit))
     if (outcome) return outcome
     const nextStep = await nextSteps.nextFor(user.id)
     if (!nextStep) return undefined
@@ -103,7 +103,7 @@ export const createFirstSteps = (deps: Dependencies) => {
     const mayUseTrustedDevice = allowsTrustedDevice && skipsOnTrustedDevice(by)
     const trustedDevice = mayUseTrustedDevice ? await trustedDevices.find(user.id, visit.trustedDevices) : undefined
     if (trustedDevice !== undefined) {
-      return whileLinked(user, step, (sql) =>
+      return ifStillProven(user, step, (sql) =>
         beginWithLink(sql, user, { by, proof: { ...proof, trustedDevice } }, link, visit),
       )
     }

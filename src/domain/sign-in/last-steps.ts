@@ -5,7 +5,7 @@ import type { Sql, Transaction } from '../../platform/database/database.js'
 import type { Changes } from '../accounts/account-changes.js'
 import type { FieldChanges } from '../accounts/field-changes.js'
 import type { InvalidFieldsRefusal, ProfileFields } from '../profile-fields/profile-fields.js'
-import type { FirstProof } from '../sessions/sessions.js'
+import type { InitialProof } from '../sessions/sessions.js'
 import type { Terms } from '../terms/terms.js'
 import type { User } from '../users/users.js'
 import type { NextSteps } from './next-steps.js'
@@ -74,7 +74,7 @@ export const createLastSteps = ({ profileFields, fieldChanges, terms, nextSteps 
     answer: <Name extends LastStep>(sql: Transaction, user: User, step: Name, given: LastAnswer[Name]) =>
       steps[step].answer(sql, user, given),
     /** Whether no proof is missing. The last steps come after all proofs. */
-    hasAllProofs: async (sql: Transaction, { id }: User, { methods, trustedDevice }: FirstProof) =>
+    hasAllProofs: async (sql: Transaction, { id }: User, { methods, trustedDevice }: InitialProof) =>
       trustedDevice !== undefined || countFactors(methods) === 2 || !(await nextSteps.nextFor(sql, id)),
     /** The first open step after the one that is done. So fields that may be left empty are asked for once. */
     nextFor: async (sql: Sql, user: User, done?: LastStep): Promise<LastStep | undefined> => {

@@ -6,7 +6,7 @@ import type { AccountChanges } from '../accounts/account-changes.js'
 import type { AccountDeletion } from '../accounts/account-deletion.js'
 import type { Proofs } from '../proofs/proofs.js'
 import type { Client } from '../sessions/client.js'
-import type { FirstProof } from '../sessions/sessions.js'
+import type { InitialProof } from '../sessions/sessions.js'
 import { usernameKey } from '../users/username.js'
 import type { User, Users } from '../users/users.js'
 import type { Challenges } from './challenges.js'
@@ -32,7 +32,7 @@ export const createLeaving = (deps: Dependencies) => {
    * True if the sign-in is as fresh as a session would have to be. A trusted device, or an old sign-in at a provider, is not enough. An
    * account that never had a session has nothing that a stranger could want.
    */
-  const isFresh = ({ hasSignedIn }: User, { trustedDevice, provenAt = clock.now() }: FirstProof) =>
+  const isFresh = ({ hasSignedIn }: User, { trustedDevice, provenAt = clock.now() }: InitialProof) =>
     !hasSignedIn || (trustedDevice === undefined && clock.now().getTime() - provenAt.getTime() <= freshFor)
 
   /**

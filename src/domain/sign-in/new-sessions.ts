@@ -4,7 +4,7 @@ import type { AccountChanges, Changes } from '../accounts/account-changes.js'
 import type { Events } from '../events/events.js'
 import type { KnownDevices } from '../known-devices/known-devices.js'
 import type { Identities } from '../providers/identities.js'
-import type { FirstProof, IssuedTokens, Sessions } from '../sessions/sessions.js'
+import type { InitialProof, IssuedTokens, Sessions } from '../sessions/sessions.js'
 import type { UserChanges } from '../users/user-changes.js'
 import type { Identity, User } from '../users/users.js'
 import type { Challenges } from './challenges.js'
@@ -29,9 +29,10 @@ export type SignInOutcome =
   | { challenge: string; next: NextStep; methods: readonly SecondFactorMethod[] }
 
 /**
- * A sign-in whose session may begin. `token`: the token of the challenge that it has waited with. `done`: the last step that was answered.
+ * A sign-in whose session may begin. `token`: the token of the challenge that it has waited with. `done`: the step of `last-steps` that the
+ * user has just answered.
  */
-type SignInToFinish = { by: SignedInBy; proof: FirstProof; token?: string | undefined; done?: LastStep }
+type SignInToFinish = { by: SignedInBy; proof: InitialProof; token?: string | undefined; done?: LastStep }
 
 /**
  * A new session. `knownDevices` is the new value of the cookie that makes its browser known. It is undefined if another site has sent the
@@ -48,7 +49,7 @@ const createBegin =
   async (
     sql: Transaction,
     user: User,
-    proof: FirstProof,
+    proof: InitialProof,
     { client, knownDevices: values }: Visit,
   ): Promise<NewSession | undefined> => {
     const account = { id: user.id, undoCount: user.undoCount ?? 0 }
@@ -67,7 +68,7 @@ const createBegin =
 
 export const callerOf = ({ user, sessionId }: NewSession) => ({ userId: user.id, sessionId, generation: 0 })
 
-/** Begins the session, or lets the sign-in wait for the first last step that is open. */
+/** Begins the session, or lets the sign-in wait for the next open step of `last-steps`. */
 const createBeginOrWait = (deps: Dependencies) => {
   const { challenges, lastSteps } = deps
   const beginAndTell = createBegin(deps)
@@ -97,7 +98,10 @@ export const createNewSessions = (deps: Dependencies) => {
   const { accountChanges, events, identities, sessions, lastSteps } = deps
   const beginOrWait = createBeginOrWait(deps)
 
-  /** Begins the session or lets the sign-in wait, and links a provider if there is one to link. The event of the link names a session that began. */
+  /**
+   * Begins the session or lets the sign-in wait, and links a provider if there is one to link. If a session began, the event of the link
+   * names it.
+   */
   const begin = async (
     sql: Transaction,
     user: User,
@@ -123,7 +127,7 @@ export const createNewSessions = (deps: Dependencies) => {
 
   return {
     begin,
-    /** A link that waited is written together with the last proof. The user's row is locked, and both are written or neither. */
+    /** Like `begin`, and writes a link that waited for the last proof. The user's row is locked, and both happen or neither. */
     beginWithLink: async (
       sql: Transaction,
       user: User,

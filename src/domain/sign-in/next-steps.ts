@@ -1,6 +1,6 @@
 import { enrolmentMethods, type ProofStep, type SecondFactorMethod } from '../../contract/factors.js'
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
-import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
+import { acceptTransaction } from '../../platform/database/optional-transaction.js'
 import type { Factors } from '../factors/factors.js'
 import type { Passkeys } from '../passkeys/passkeys.js'
 
@@ -29,7 +29,7 @@ export const createNextSteps = ({ database, factors, passkeys, secondFactorRequi
     methodsOf: async (userId: string) => withPasskeys(database, userId, await factors.methodsOf(userId)),
 
     /** Undefined if the first proof is enough. A passkey alone does not make a second step necessary, unless every account needs one. */
-    nextFor: createOptionalTransaction(database)(async (sql, userId: string): Promise<Step | undefined> => {
+    nextFor: acceptTransaction(database)(async (sql, userId: string): Promise<Step | undefined> => {
       const codeMethods = await factors.methodsOf(sql, userId)
       if (codeMethods.length === 0 && !secondFactorRequired) return undefined
       const methods = await withPasskeys(sql, userId, codeMethods)

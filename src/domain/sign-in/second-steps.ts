@@ -8,7 +8,7 @@ import type { TrustedDevices } from '../factors/trusted-devices.js'
 import type { KnownDevices } from '../known-devices/known-devices.js'
 import type { Passkeys, ProvenPasskey } from '../passkeys/passkeys.js'
 import type { Identities } from '../providers/identities.js'
-import type { FirstProof } from '../sessions/sessions.js'
+import type { InitialProof } from '../sessions/sessions.js'
 import type { User, Users } from '../users/users.js'
 import type { Challenge, Challenges } from './challenges.js'
 import type { Enrolments } from './enrolments.js'
@@ -20,7 +20,7 @@ import { proofBeforeEnrolment, waysToSignIn } from './ways-to-sign-in.js'
 type SecondProof = { token: string; code: string; trustDevice: boolean }
 
 /** Both proofs of a sign-in that waited. */
-const bothProofs = ({ by }: Challenge, secondMethod: AmrMethod): FirstProof => ({
+const bothProofs = ({ by }: Challenge, secondMethod: AmrMethod): InitialProof => ({
   methods: [waysToSignIn[by.way].method, secondMethod],
   provider: by.provider,
 })
@@ -175,7 +175,7 @@ export const createByEnrolment = (deps: EnrolmentDependencies) => {
     const finished = await commitUnlessRefused(database, async (sql) => {
       const user = await users.lockEnabled(sql, challenge.userId)
       if (!user || !(await challenges.lock(sql, token))) return refuse('challenge_over')
-      // The account got a factor in another browser just before this sign-in began to wait.
+      // This happens if the account got a factor in another browser just before this sign-in began to wait.
       if (await nextSteps.hasFactor(sql, user.id)) return refuse('challenge_over')
       const added = await add(sql, user, challenge.id)
       if ('refused' in added) return added

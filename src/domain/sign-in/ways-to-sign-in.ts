@@ -7,12 +7,12 @@ import { neverProven } from '../sessions/proof.js'
 type Means = { hasPassword: boolean; hasProvider: boolean; hasPasskey: boolean }
 
 /** The methods that count as the first proof only, or as both. */
-type Counting<As extends 'first' | 'both'> = {
+type MethodCountedAs<As extends 'first' | 'both'> = {
   [Name in AmrMethod]: (typeof amrMethods)[Name] extends As ? Name : never
 }[AmrMethod]
 
 /** `method` is what `amr` says of a session that begins in this way. */
-type MethodColumns = { method: Counting<'first'> } | { method: Counting<'both'>; beforeEnrolment: null }
+type MethodColumns = { method: MethodCountedAs<'first'> } | { method: MethodCountedAs<'both'>; beforeEnrolment: null }
 
 /**
  * `freshSince`: since when the session is fresh. A provider may send the browser back without having asked the user. `beforeEnrolment`:
@@ -89,7 +89,7 @@ export const waysToSignIn = {
     tellsOfUnfinished: false,
     isOpenTo: ({ hasProvider }) => hasProvider,
   },
-  // An operator can switch MAIL_SIGN_IN off at any time, so this does not count as a way that a user has left.
+  // An operator can switch MAIL_SIGN_IN off at any time, so this does not count as a remaining way to sign in.
   mail: {
     method: 'mail',
     freshSince: 'never',
@@ -126,7 +126,7 @@ export const waitsAs = {
   provider: 'provider',
   mail: 'mail',
   passkey: null,
-} as const satisfies { [Method in Counting<'first'>]: WayBy<Method> } & Record<Counting<'both'>, null>
+} as const satisfies { [Method in MethodCountedAs<'first'>]: WayBy<Method> } & Record<MethodCountedAs<'both'>, null>
 type WaitingWay = NonNullable<(typeof waitsAs)[keyof typeof waitsAs]>
 
 /** The ways that can need a second step. */
@@ -138,7 +138,7 @@ type OneOfWays<Name extends WayToSignIn> =
   | { way: 'provider'; provider: ProviderId }
   | { way: Exclude<Name, 'provider'>; provider?: undefined }
 
-/** The way of a sign-in, and the provider if it was one. */
+/** The way of a sign-in, with the provider if the way is `provider`. */
 export type SignedInBy = OneOfWays<WayToSignIn>
 export type FirstBy = OneOfWays<FirstWay>
 export type WaitingBy = OneOfWays<WaitingWay>

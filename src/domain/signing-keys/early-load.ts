@@ -49,7 +49,7 @@ export const createEarlyLoad = ({
   return (token: string): Promise<void> | undefined => {
     const header = headerOf(token)
     if (isKnown(header) || !mayBeOurs(header) || waitingCount >= maxWaiting) return undefined
-    const refusedAt = unknownHeaders.get(header)
-    return refusedAt !== undefined && performance.now() - refusedAt < unknownKeyLifetime ? undefined : loadFor(header)
+    const unknownAt = unknownHeaders.get(header)
+    return unknownAt !== undefined && performance.now() - unknownAt < unknownKeyLifetime ? undefined : loadFor(header)
   }
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.js'
 import type { Database, Sql } from '../../platform/database/database.js'
-import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
+import { acceptTransaction } from '../../platform/database/optional-transaction.js'
 import { signingKeyColumn } from '../sealed-values/sealed-columns.js'
 import type { SealedValues } from '../sealed-values/sealed-values.js'
 import { accessTokenSchedule } from './access-token-schedule.js'
@@ -42,7 +42,7 @@ export const createReadKeys = ({ database, clock, sealedValues }: Dependencies) 
     return privateKey === undefined ? undefined : readKeyPair(privateKey)
   }
 
-  return createOptionalTransaction(database)(async (sql): Promise<KeySet> => {
+  return acceptTransaction(database)(async (sql): Promise<KeySet> => {
     const { now, keys: rows } = await store.selectAll(sql, clock.offset())
     const openedRows = rows.map((row) => ({ row, pair: openKey(row) }))
     const keys = openedRows.flatMap(({ row: { id, created_at: createdAt, signs_from }, pair }) =>

@@ -81,7 +81,7 @@ export const countDay = (sql: Sql, from: string, before: string) =>
     [from, before],
   )
 
-/** The number of mails that wait since before a time, since when the oldest of them waits, and the last error of the newest. */
+/** The number of mails that wait since before a time, since when the oldest waits, and the error of the newest that has one. */
 export const countLateMails = (sql: Sql, waitingSince: Date) =>
   sql.query<{ late_count: number; since: Date | null; last_error: string | null }>(
     `select count(*) as late_count, min(created_at) as since,

@@ -3,8 +3,8 @@ import { isCleanText } from '../../lib/strict-json.js'
 import { isUuid } from '../../lib/uuid.js'
 
 /*
- * Claims are a stored format: browsers keep tokens across an upgrade and a way back to the old release, an access token for 15 minutes and a refresh
- * token for 30 days. So a claim that a release adds is optional when it is read. `stored-tokens.test.ts` has a token of each
+ * Claims are a stored format: browsers keep an access token for 15 minutes and a refresh token for 30 days, also across an upgrade or a
+ * return to the old release. So a claim that a release adds is optional when it is read. `stored-tokens.test.ts` has a token of each
  * release: add one there when you change what is signed.
  */
 

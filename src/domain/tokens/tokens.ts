@@ -20,7 +20,7 @@ export type { AccessClaims, RefreshClaims } from './claims.js'
 
 /**
  * A refresh token of ours. `readRefresh` has checked its signature, or this service has just signed the text again, so no other part checks
- * it.
+ * the signature.
  */
 export type RefreshToken = { text: string; claims: RefreshClaims }
 

@@ -95,8 +95,8 @@ export const take = (sql: Sql, hash: Uint8Array, clockOffset: number) =>
   ])
 
 /**
- * Voids the links to later addresses. An address that the account had later than another one may be the thief's, whom the link to the first
- * one removes.
+ * Voids all links but those to the earliest address that has a working link. A later address may be a thief's, and the links to the
+ * earliest address are those that remove the thief.
  */
 export const voidOfLaterEmails = (sql: Sql, userId: string, clockOffset: number) =>
   sql.query(

@@ -5,7 +5,7 @@ import type { Clock } from '../../lib/clock.js'
 import { days } from '../../lib/durations.js'
 import { fingerprint, randomToken } from '../../lib/random.js'
 import type { Database, Sql } from '../../platform/database/database.js'
-import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
+import { acceptTransaction } from '../../platform/database/optional-transaction.js'
 import { emailKey } from '../users/email.js'
 import type { Identity } from '../users/users.js'
 import * as store from './undos.store.js'
@@ -33,15 +33,15 @@ export type Undoable =
 export type UndoKind = Undoable['kind']
 
 /**
- * `email`: the address to which the mail with the link went. `since`: from when on the account had that address. `isVoid`: this link no
- * longer works, but other links still take the change back.
+ * `email`: the address to which the mail with the link went. `since`: when the first of these mails went to that address. A later address
+ * of the account has a later `since`. `isVoid`: this link no longer works, but other links still take the change back.
  */
 export type Undo = Undoable & { userId: string; email: string; since: Date; expiresAt: Date; isVoid: boolean }
 
 /** Whether the link takes a change of the email back, or another change. */
 export const linkKindOf = ({ kind }: Undoable): UndoLinkKind => (kind === 'email' ? 'email' : 'factor')
 
-/** The kind in the row. Releases from before apps could be replaced know only these kinds. */
+/** The kind in the row. Earlier releases do not know `totp_replaced`, so such a row has the kind `totp` and a former secret. */
 const storedKindOf = ({ kind }: Undoable) => (kind === 'totp_replaced' ? 'totp' : kind)
 
 const subjectOf = (undoable: Undoable) => {
@@ -105,7 +105,7 @@ export const createUndos = ({ database, clock }: { database: Database; clock: Cl
 
   return {
     /** The earlier addresses that an undo link can still put back. */
-    formerEmailsOf: createOptionalTransaction(database)(async (sql, userId: string): Promise<ReservedEmail[]> => {
+    formerEmailsOf: acceptTransaction(database)(async (sql, userId: string): Promise<ReservedEmail[]> => {
       const rows = await store.selectFormerEmails(sql, userId, clock.offset())
       return rows.map(({ email, reserved_until }) => ({ email, reservedUntil: reserved_until }))
     }),
@@ -121,7 +121,7 @@ export const createUndos = ({ database, clock }: { database: Database; clock: Cl
       return row && fromRow(row)
     },
     /** The changes that can still be taken back, the oldest first. */
-    openOf: createOptionalTransaction(database)(async (sql, userId: string) =>
+    openOf: acceptTransaction(database)(async (sql, userId: string) =>
       (await store.selectOpen(sql, userId, clock.offset())).map(fromRow),
     ),
     /** Uses an undo up. The caller holds a lock on the user's row. */
@@ -140,14 +140,14 @@ export const createUndos = ({ database, clock }: { database: Database; clock: Cl
     voidOfLaterEmails: async (sql: Sql, userId: string) => {
       await store.voidOfLaterEmails(sql, userId, clock.offset())
     },
-    /** Forgets the apps from before, because two-step sign-in was switched off. */
+    /** Forgets the secrets of replaced apps, because two-step sign-in was switched off. */
     forgetFormerSecrets: async (sql: Sql, userId: string) => {
       await store.forgetFormerSecrets(sql, userId)
     },
     forgetAll: async (sql: Sql, userId: string) => {
       await store.deleteOfUser(sql, userId)
     },
-    /** Extends the undos of an address that the user gives up now. It can be put back, and is reserved, for the whole time from now on. */
+    /** Extends the undos of an address that the user gives up now. From now on they can put it back, and reserve it, for the whole time. */
     extend: async (sql: Sql, userId: string, email: string) => {
       await store.extendOfEmail(sql, {
         userId,

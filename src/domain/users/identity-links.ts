@@ -2,7 +2,7 @@ import { refuse } from '../../contract/outcome.js'
 import { isProviderId, type ProviderId } from '../../contract/providers.js'
 import type { Clock } from '../../lib/clock.js'
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
-import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
+import { acceptTransaction } from '../../platform/database/optional-transaction.js'
 import { canSignIn } from '../sign-in/ways-to-sign-in.js'
 import type { User } from './users.js'
 import * as store from './users.store.js'
@@ -18,8 +18,8 @@ export const createIdentityLinks = ({ database, clock }: { database: Database; c
   linkProvider: async (sql: Sql, userId: string, identity: store.Identity) =>
     (await store.insertIdentity(sql, userId, identity, clock.offset())).length > 0,
   /**
-   * Unlinks a provider. A sign-in there with the same address does not link it again, only a session of the user does. The caller holds a lock
-   * on the user's row, so that of two removals at once the second sees what the first has left.
+   * Unlinks a provider. A sign-in at the provider with the same address does not link it again, only a session of the user does. The caller
+   * holds a lock on the user's row, so that of two removals at once the second sees what the first has left.
    */
   unlinkProvider: async (
     sql: Transaction,
@@ -36,7 +36,7 @@ export const createIdentityLinks = ({ database, clock }: { database: Database; c
     await store.undoIdentities(sql, id, identities, clock.now())
     return undefined
   },
-  identitiesOf: createOptionalTransaction(database)(async (sql, userId: string) =>
+  identitiesOf: acceptTransaction(database)(async (sql, userId: string) =>
     (await store.selectIdentities(sql, userId)).flatMap(({ provider, subject, email, linked_at: linkedAt }) =>
       isProviderId(provider) ? [{ provider, subject, email, linkedAt }] : [],
     ),

@@ -56,20 +56,20 @@ const normalizedName = (name: string) =>
     .trim()
     .toLowerCase()
     .replaceAll(/[_\s-]/g, '')
-/** Finds the field that a column means. */
-export const importFieldsWith = (providers: readonly ProviderId[], definitions: ProfileFields['definitions']) => {
+/** Makes the function that finds the field of a column by its name. */
+export const importFieldFinder = (providers: readonly ProviderId[], definitions: ProfileFields['definitions']) => {
   const fieldColumns =
     definitions.length > 0 ? (['fields', ...definitions.map(({ key }) => fieldColumn(key))] as const) : []
-  const fieldsByBareName = new Map<string, ImportField>([
+  const fieldsByNormalizedName = new Map<string, ImportField>([
     ...[...importFields, ...providers.map(identityColumn), ...fieldColumns].map(
       (field) => [normalizedName(field), field] as const,
     ),
     // Firebase exports the salt under this name.
     ['salt', 'password_salt'],
   ])
-  return (name: string) => fieldsByBareName.get(normalizedName(name))
+  return (name: string) => fieldsByNormalizedName.get(normalizedName(name))
 }
-export type FindImportField = ReturnType<typeof importFieldsWith>
+export type FindImportField = ReturnType<typeof importFieldFinder>
 
 /** Whether a column holds passwords themselves. They are refused: hashing a million of them would take days. */
 export const isPasswordColumn = (name: string) => normalizedName(name) === 'password'
@@ -204,7 +204,7 @@ type ImportRules = { forms: HashForms; providers: readonly ProviderId[]; profile
 
 export type UnusableRow = Refused<'unusable_row'> & { reason: string }
 
-/** Reads a row. One that breaks a rule is refused with the reason, which never repeats what the row has. */
+/** Reads a row. A row that breaks a rule is refused. The reason never repeats a value of the row. */
 export const readImportedUser = (
   row: ImportRow,
   { forms, providers, profileFields }: ImportRules,

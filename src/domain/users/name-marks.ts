@@ -5,8 +5,8 @@ export type NameMarks = ReturnType<typeof createNameMarks>
 
 /**
  * A mark that is kept and counted instead of a typed name. People type passwords into the name field, so the name itself must not be
- * stored. A short keyed hash shows whether two attempts used the same name, in any spelling that is one name for a sign-in, and lets an
- * operator who knows the name find them.
+ * stored. A mark is a short keyed hash. Spellings that the sign-in takes for the same name have the same mark. So marks show whether two
+ * attempts used the same name, and an operator who knows the name can find its attempts.
  */
 export const createNameMarks = (keys: readonly Buffer[]) => {
   const markWith = (key: Buffer, name: string) =>

@@ -29,7 +29,7 @@ type Admission<Refusal extends string> = (
   sql: Transaction,
   insert: () => Promise<User | undefined>,
 ) => Promise<User | undefined | Refused<Refusal>>
-/** A new user from a provider, which has verified the address. The username is that at the provider. */
+/** A new user from a provider, which has verified the address. `username` is the name that the user has at the provider. */
 type ProviderUser = {
   email: Email
   username: string
@@ -91,7 +91,7 @@ export const createNewUsers = (deps: Dependencies) => {
     return (await usernames.isTaken(sql, user.username.key)) ? refuse('username_taken') : undefined
   }
 
-  /** Creates an account. A name that is reserved for its former owner at the same moment is a unique violation. */
+  /** Creates an account. Throws a unique violation if the name is reserved for its former owner at the same moment. */
   const create = async (sql: Sql, user: UserToCreate) => {
     const refusal = await refusalIfTaken(sql, user)
     if (refusal) return refusal

@@ -2,7 +2,7 @@ import type { Language } from '../../contract/languages.js'
 import type { BuiltInField } from '../../contract/schemas.js'
 import type { Clock } from '../../lib/clock.js'
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
-import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
+import { acceptTransaction } from '../../platform/database/optional-transaction.js'
 import type { BuiltInValues } from './built-in-fields.js'
 import type { Email } from './email.js'
 import * as store from './users.store.js'
@@ -29,7 +29,7 @@ export const createUserChanges = ({ database, clock }: { database: Database; clo
     await store.proveEmail(sql, userId)
   },
   /** The addresses that the account had in the last 90 days, the oldest first. */
-  emailHistoryOf: createOptionalTransaction(database)(async (sql, userId: string): Promise<FormerEmail[]> => {
+  emailHistoryOf: acceptTransaction(database)(async (sql, userId: string): Promise<FormerEmail[]> => {
     const rows = await store.selectFormerEmails(sql, userId)
     return rows.map(({ email, replaced_at }) => ({ email, replacedAt: replaced_at }))
   }),

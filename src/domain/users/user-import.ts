@@ -28,7 +28,7 @@ const keysOf = ({ id, email, username, identities }: ImportedUser) => ({
 
 type Dependencies = { database: Database; usernames: Pick<Usernames, 'release'> }
 
-/** Decides which of these users can be added, in the order of the file. `addedKeys` has the keys of users who count as added before. */
+/** Decides which of these users can be added, in the order of the file. `addedKeys`: the keys of users whom a dry run counts as added. */
 const createDecide = ({ database, usernames }: Dependencies) => {
   const takenFor = async (users: readonly ImportedUser[]) => {
     const identities = users.flatMap((user) => user.identities)

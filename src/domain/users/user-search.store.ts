@@ -66,8 +66,8 @@ const hasPrefix = (key: SearchedKey) =>
   `(${keys[key]} >= ${prefixes[key]} and ${keys[key]} < ${prefixes[key]} || U&'\\+10FFFF')`
 
 /**
- * `key` and `id`: those of the last user of the page before. `text`: the text in the form of each of the keys. Indexes find the members of
- * a group and disabled users.
+ * A part of the users in the order of a key. `key` and `id`: the key and the id of the last user of the page before. `text`: the searched
+ * text, normalized like each of the keys. For `group` and `isDisabled` there are indexes.
  */
 export type Scan = {
   key: string
@@ -83,8 +83,8 @@ export type Scan = {
 export type ScanFilter = { isEnabled: boolean; isWithoutFactor: boolean; limit: number }
 
 /**
- * Users whose key begins with the text, in the order of the key. Users whom the searches before this one have found are left out: there are
- * never more of them to skip than the pages before have shown.
+ * Users whose key begins with the text, in the order of the key. Users whom one of the searches `before` finds are left out. Earlier pages
+ * have gone through all of them, so there are never more users to skip than earlier pages have looked at.
  */
 const usersWithPrefix = (key: SearchedKey, before: readonly SearchedKey[]) =>
   `select *, ${keys[key]} as key from users
@@ -121,7 +121,7 @@ const selectPage =
       [...valuesOf(scan), isEnabled, isWithoutFactor, limit],
     )
 
-/** The last user that a scan looks at. No row if there are fewer. */
+/** The last user that a scan looks at. No row if there are fewer users than `scanned`. */
 const selectEnd = (key: SearchedKey, before: readonly SearchedKey[]) => (sql: Sql, scan: Scan) =>
   sql.query<{ key: string; id: string }>(
     `select key, id from (${usersWithPrefix(key, before)} offset $8::int - 1 limit 1) as last`,

@@ -10,8 +10,8 @@ import {
 import type { Email } from './email.js'
 
 /**
- * Letters that look like a Latin one. They are replaced in keys, so that names that look alike have the same key. A capital i, a small L and
- * the digit one look the same in many typefaces. All three become the digit, so that a key with a number after it is a key too.
+ * Letters that look like a Latin one. They are replaced in keys, so that names that look alike have the same key. A capital i, a small L
+ * and the digit one look the same in many typefaces. All three become the digit, because `withSuffix` adds numbers to keys.
  */
 // biome-ignore format: a table reads best as a table
 const lookAlikes = new Map(
@@ -32,7 +32,7 @@ const imitations = new Map(
 
 export type Username = { username: string; key: string }
 
-/** Folds case by way of upper case, which also joins the long s, the dotless i, the Kelvin sign and the sharp s. */
+/** Folds case by way of upper case, so that the long s, the dotless i, the Kelvin sign and the sharp s become plain letters too. */
 const fold = (text: string) => text.toUpperCase().toLowerCase().normalize('NFKC').replaceAll('i\u0307', 'i')
 
 /**
@@ -63,7 +63,7 @@ export const readUsername = (text: string) => readBy(usernameRefusal, text)
 /** Reads a name that a user chooses, with stricter rules. */
 export const readChosenUsername = (text: string) => readBy(chosenUsernameRefusal, text)
 
-/** Makes a username from the name at a provider or the first part of an email. It could be chosen, and has room for a suffix. */
+/** Makes a username from a name at a provider or the first part of an email. It obeys the rules of chosen names. A suffix still fits. */
 export const usernameFrom = (text: string): Username => {
   const chosen = readChosenUsername(usableInUsername(text, longestUsername - 8))
   return isRefused(chosen) ? { username: 'user', key: 'user' } : chosen

@@ -2,7 +2,7 @@ import { type Refused, refuse } from '../../contract/outcome.js'
 import { type Clock, later } from '../../lib/clock.js'
 import { days } from '../../lib/durations.js'
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
-import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
+import { acceptTransaction } from '../../platform/database/optional-transaction.js'
 import { imitatedKey, type Username, usernameKey } from './username.js'
 import * as store from './usernames.store.js'
 
@@ -37,7 +37,7 @@ export type Usernames = ReturnType<typeof createUsernames>
  * checks last: a name that was taken or reserved meanwhile is a unique violation.
  */
 export const createUsernames = ({ database, clock, reserved = [] }: Dependencies) => {
-  const optionalTransaction = createOptionalTransaction(database)
+  const optionalTransaction = acceptTransaction(database)
   const isReserved = (key: string) => reserved.includes(imitatedKey(key))
 
   const isTaken = async (sql: Sql, key: string, userId: string | null = null) =>

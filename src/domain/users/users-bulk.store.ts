@@ -46,8 +46,8 @@ const importColumns: readonly ImportColumn[] = [
 const importNames = importColumns.map(({ name }) => name).join(', ')
 
 /**
- * Inserts the whole batch in one statement. Its values must differ. A user whose id, email or username is taken is skipped. An identity
- * that is taken is a unique violation, and nothing of the batch is inserted.
+ * Inserts the whole batch in one statement. No two of its users may share an id, email, username or identity. A user whose id, email or
+ * username is taken is skipped. An identity that is taken is a unique violation, and nothing of the batch is inserted.
  */
 export const insertMany = (sql: Sql, users: readonly ImportedUser[]) => {
   const identities = users.flatMap((user) => user.identities.map((identity) => ({ userId: user.id, ...identity })))

@@ -55,8 +55,8 @@ export const selectById = (sql: Sql, id: string) =>
   sql.query<UserRow>(`select ${userSelectList} from users where id = $1`, [id])
 
 /**
- * Lets one deletion run at a time. Otherwise deletions would wait for each other's mails, because a request for an address writes a row
- * about its owner.
+ * Lets one deletion run at a time. A mail can go to one user and be about another, and the deletion of either user writes its row. So two
+ * deletions at once could wait for each other.
  */
 export const waitForOtherDeletions = (sql: Sql) =>
   sql.query(`select pg_advisory_xact_lock(hashtextextended('deletion of a user', 0))`)
@@ -177,8 +177,8 @@ export const insertFromProvider = (
   )
 
 /**
- * No row if the user already has an identity there, or another user has the identity. Of two inserts at once, the second waits and gets no
- * row.
+ * No row if the user already has an identity at the provider, or another user has the identity. Of two inserts at once, the second waits
+ * and gets no row.
  */
 export const insertIdentity = (sql: Sql, userId: string, { provider, subject }: Identity, clockOffset: number) =>
   sql.query(

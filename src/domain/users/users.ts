@@ -3,13 +3,13 @@ import { isProviderId, type ProviderId } from '../../contract/providers.js'
 import type { Clock } from '../../lib/clock.js'
 import { isUuid } from '../../lib/uuid.js'
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
-import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
+import { acceptTransaction } from '../../platform/database/optional-transaction.js'
 import { type BuiltInValues, readBuiltInFields } from './built-in-fields.js'
 import { emailKey } from './email.js'
 import { usernameKey } from './username.js'
 import * as store from './users.store.js'
 
-/** A user. The `language` of the profile is that of the mails about the account. It is undefined until the next sign-in sets it. */
+/** A user. Mails about the account are in `language`. It is undefined for an account without a language until the next sign-in sets it. */
 export type User = BuiltInValues & {
   id: string
   email: string
@@ -76,8 +76,8 @@ const locks = {
   /** Keeps the user from being deleted before the transaction ends, for a mail that says whose address it is. */
   holdByEmail: (sql: Transaction, email: string) => firstUser(store.holdByEmail(sql, emailKey(email))),
   /**
-   * Locks the users of an address, for a transaction that holds rows of this address. A deletion of one of these users locks in the same
-   * order.
+   * Locks the user who has the address, and the user for whom it is reserved, before the transaction locks other rows about the address.
+   * The deletion of a user locks in the same order, so the two cannot deadlock.
    */
   lockUsersOfAddress: async (sql: Transaction, email: string) => {
     await store.lockUsersOfAddress(sql, emailKey(email))
@@ -110,7 +110,7 @@ export type Users = ReturnType<typeof createUsers>
 
 /** Finds users, and locks them for a change. */
 export const createUsers = ({ database, clock }: { database: Database; clock: Clock }) => {
-  const optionalTransaction = createOptionalTransaction(database)
+  const optionalTransaction = acceptTransaction(database)
   const findById = optionalTransaction((sql, id: string) => firstUser(store.selectById(sql, id)))
   const findByEmail = optionalTransaction((sql, email: string) => firstUser(store.selectByEmail(sql, emailKey(email))))
   const findByUsername = (username: string) => firstUser(store.selectByUsername(database, usernameKey(username)))

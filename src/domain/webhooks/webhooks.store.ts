@@ -48,7 +48,7 @@ export const selectStopped = (sql: Sql) =>
 
 /**
  * Takes the webhook that has waited longest. No other sender takes it until the lease ends, as with mails. No row while sending is stopped.
- * The triggers do not know the clock that a test moves, so the first sender adds its offset to the time.
+ * The triggers do not know the clock that a test moves, so the first attempt adds the offset of that clock to `created_at`.
  */
 export const claim = (sql: Sql, lease: number, offset: number) =>
   sql.query<DueWebhook>(

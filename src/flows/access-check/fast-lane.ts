@@ -20,7 +20,7 @@ import { identityHeaders, identityOf } from './identity-headers.js'
  *   request id                a success has none; refusals, which have one, are declined
  *   no Host header            declined
  *   another Host, in development   `http/server` does not ask the lane then
- *   request of another site   declined; with GET, `http/cross-site` looks at nothing but `Sec-Fetch-Site` first
+ *   request of another site   declined; `http/cross-site` refuses a GET only if `Sec-Fetch-Site` is `cross-site`
  *   allowed origins           declined if the request comes from one; if there are none, the framework does not look at `Origin`
  *   method, query, body       anything but a GET of exactly one of these addresses without a body is declined; the address may name
  *                             groups, and a token of a user who is in none of them is declined
@@ -75,8 +75,8 @@ type Route = { status: number; send: (response: ServerResponse, claims: AccessCl
 type Address = { path: string; route: Route; groups?: readonly string[] }
 
 /*
- * Names and values in turn, which Node writes as they are. It has read the list when `writeHead` returns, so each route has one
- * list, and only the values of the caller are replaced: a list for each answer took 5 µs of 80.
+ * The headers are a list of names and values in turn, which Node writes as they are. Node has read the list when `writeHead` returns, so
+ * each route has one list, and only the values of the caller are replaced: a list for each answer took 5 µs of 80.
  */
 
 const createVerifyRoute = (security: readonly string[]): Route => {

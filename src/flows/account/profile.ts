@@ -28,8 +28,8 @@ type Refusal =
   | InvalidFieldsRefusal
 
 /**
- * Returns a refusal if the account cannot have the value, the change that writes it, or undefined if the account already has it. All
- * edits are asked before the first one writes, so a refusal changes nothing.
+ * Returns a refusal if the account cannot have the value, a function that writes the value, or undefined if the account already has it.
+ * All edits are called before the first of these functions. A refusal rolls the transaction back, also what `fields` has written by then.
  */
 type Edit<Name extends Field> = (
   sql: Transaction,

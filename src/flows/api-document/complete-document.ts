@@ -39,7 +39,7 @@ const anyRequestAnswer: Answer = {
 const completeAnswer = (status: string, answer: Answer, facts: RouteFacts): Answer => {
   const codes = codesIn(answer.description)
   const signsIn = answer.content?.['application/json']?.schema?.$ref?.endsWith('/SignedIn') ?? false
-  // @fastify/swagger writes `Default Response` if the route has no description.
+  // @fastify/swagger writes `Default Response` if the route gives this answer no description.
   const description = answer.description === 'Default Response' ? STATUS_CODES[status] : undefined
   const headers = { ...headersFor(facts, { status: Number(status), signsIn, codes }), ...answer.headers }
   return {

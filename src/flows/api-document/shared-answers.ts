@@ -22,8 +22,8 @@ const nameOf = ({ description, headers = {}, content }: Answer) => {
 }
 
 /**
- * An answer that several operations give stands once, under a name, and references take its place. Of different answers that
- * would have the same name, the one that is given most often gets it.
+ * An answer that several operations give stands once, under a name, and references take its place. If different answers would have the
+ * same name, the answer that is given most often gets the name, and the others stay in their operations.
  */
 export const shareAnswers = (paths: Record<string, Operations>) => {
   const useCounts = new Map<string, number>()

@@ -62,7 +62,7 @@ export const withLinksInTopWindow = (html: string) => html.replace(/<head[^>]*>/
 
 const lineHeight = 26
 
-/** The height of a mail with so many characters in a line. A link is a button with its address below. `around`: heading and margins. */
+/** The height of a mail in pixels. `characters`: in a line. `around`: heading and margins. A link is a button with its address below. */
 const heightOf = (text: string, { characters, around }: { characters: number; around: number }) => {
   const lines = text.split('\n').map((line) => Math.ceil(line.length / characters) + (linkLine.test(line) ? 3 : 0.7))
   return Math.ceil(lines.reduce((sum, each) => sum + each * lineHeight, around))

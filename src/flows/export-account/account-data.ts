@@ -131,8 +131,8 @@ export const createWaysInData =
 const maxEvents = 10_000
 
 /**
- * Whether the export shows an event. As in the list of mails, it does not tell what became of a mail to an address that the user asked
- * for.
+ * Whether the export shows an event. Events of mails to a new address that the user asked for are left out, as these mails are left out
+ * of the list of mails: their kind would show whether the address has an account.
  */
 const isShown = ({ kind, reason }: StoredEvent) =>
   !(mailEventKinds.some((each) => each === kind) && kindsHiddenFromUsers.some((each) => reason?.startsWith(each)))

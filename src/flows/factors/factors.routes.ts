@@ -8,7 +8,7 @@ import type { Cookies } from '../../http/cookies/cookies.js'
 import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
 import { type Enrolling, enrollerSecurity } from '../../http/enrolling.js'
 import type { Guards } from '../../http/guards.js'
-import { sendFinishedSignIn, sendTokensOnly, withCookies, withHeaders } from '../../http/responses.js'
+import { sendContinuedSignIn, sendTokensOnly, withCookies, withHeaders } from '../../http/responses.js'
 import { guardRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import { uuidPattern } from '../../lib/uuid.js'
@@ -107,7 +107,7 @@ export const factorsRoutes = (server: Server, deps: Dependencies) => {
     if (isRefused(finished))
       return confirmRefusals.sendRefusal(signInCookies.clearChallengeIfOver(reply, finished), finished)
     const { outcome, recoveryCodes } = finished
-    return sendFinishedSignIn(reply, { cookies, signInCookies }, outcome, { recoveryCodes })
+    return sendContinuedSignIn(reply, { cookies, signInCookies }, outcome, { recoveryCodes })
   }
 
   server.post(

@@ -11,7 +11,7 @@ import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
 import type { CeremonyCookies } from '../../http/cookies/tab-cookies.js'
 import { type Enrolling, enrollerSecurity } from '../../http/enrolling.js'
 import type { Guards } from '../../http/guards.js'
-import { sendFinishedSignIn, sendTokensOnly, withCookies, withHeaders } from '../../http/responses.js'
+import { sendContinuedSignIn, sendTokensOnly, withCookies, withHeaders } from '../../http/responses.js'
 import { guardRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import { uuidPattern } from '../../lib/uuid.js'
@@ -104,7 +104,7 @@ export const passkeysRoutes = (server: Server, deps: Dependencies) => {
     const finished = await enrolmentPasskeys.add(createdPasskey, token, signInCookies.visitOf(request))
     if (isRefused(finished))
       return addRefusals.sendRefusal(signInCookies.clearChallengeIfOver(reply, finished), finished)
-    return sendFinishedSignIn(reply.status(201), { cookies, signInCookies }, finished.outcome, finished.added)
+    return sendContinuedSignIn(reply.status(201), { cookies, signInCookies }, finished.outcome, finished.added)
   }
 
   server.post(path, { schema: schemas.add, onRequest: guards.enrol }, async (request, reply) => {

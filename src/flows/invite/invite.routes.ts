@@ -16,7 +16,7 @@ const { responses, sendRefusal } = routeRefusals(
 
 const schema = {
   tags: ['registration'],
-  summary: 'The address that an invitation is for; changes nothing',
+  summary: 'The address that an invitation is for, and whether this link came by mail; changes nothing',
   body: Type.Object({ token: Type.String({ maxLength: 1024 }) }),
   response: { 200: InvitationState, ...responses },
 }

@@ -32,7 +32,7 @@ type Dependencies = {
   events: Pick<Events, 'record'>
 }
 
-/** The account of an address that was proven by a mail. It has no password. */
+/** Creates the account of an address that was proven by a mail. The account has no password. */
 export const createMailRegistration = (deps: Dependencies) => {
   const { mailSignIns, completeMailRegistration, newUsers, usernames, profileFields, termsOfUse, signIns, events } =
     deps

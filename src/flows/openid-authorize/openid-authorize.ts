@@ -106,7 +106,7 @@ type ProceedDependencies = Pick<Dependencies, 'authorizationRequests' | 'signedI
 
 /** Finds out what a request still needs, and asks for it. */
 const createProceed = ({ authorizationRequests, signedInUsers, finish }: ProceedDependencies) => {
-  /** From the first proof on, the request belongs to its user. */
+  /** Assigns the request to the first user who has proven their identity since the request began. */
   const withOwner = async (pending: PendingRequest, user: SignedInUser | undefined): Promise<PendingRequest> => {
     const { request } = pending
     if (!user || request.assignedUserId !== undefined || !hasProvenSince({ ...pending, user })) return pending

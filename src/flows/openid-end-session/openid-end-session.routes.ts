@@ -44,7 +44,7 @@ type Dependencies = {
 
 /**
  * OpenID Connect RP-Initiated Logout 1.0. GET and POST only send the page. Its script then posts to `/answer` from our own origin, and
- * only that reads cookies and ends the session.
+ * only the route of `/answer` reads cookies and ends the session.
  */
 export const openidEndSessionRoutes = (server: Server, deps: Dependencies) => {
   const { browserSessionsOf, cookies, csrf, limits, openEndSession, sendPage, sendNotFound } = deps

@@ -103,7 +103,7 @@ export const pagesRoutes = (
   addPage('/api/auth/account-page', 'dashboard')
   if (hasAdminPage) addPage('/api/auth/admin', 'admin')
 
-  // The login page redirects to the page after a sign-in. If that is this address, it must not redirect back.
+  // The login page sends a signed-in user to AFTER_SIGN_IN. If that is `/`, a redirect from here to the login page would never end.
   const start = installation.afterSignIn === '/' ? '/dashboard' : '/login'
   server.get('/', pageOptions, (_, reply) => reply.header('cache-control', 'no-store').redirect(start))
 

@@ -8,7 +8,7 @@ import type { Cookies } from '../../http/cookies/cookies.js'
 import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
 import type { CeremonyCookies } from '../../http/cookies/tab-cookies.js'
 import type { Limits } from '../../http/limits/limits.js'
-import { sendFinishedSignIn, sendSignInStep, withCookies, withHeaders } from '../../http/responses.js'
+import { sendContinuedSignIn, sendSignInStep, withCookies, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createPasskeyLogin } from './passkey-login.js'
@@ -70,7 +70,7 @@ export const passkeyLoginRoutes = (server: Server, deps: Dependencies) => {
     const challenge = signInCookies.challengeOf(request)
     const entered = await passkeyLogin({ credential, sealedChallenge, challenge }, signInCookies.visitOf(request))
     if (isRefused(entered)) return sendRefusal(reply, entered)
-    const send = entered.hadChallenge ? sendFinishedSignIn : sendSignInStep
+    const send = entered.hadChallenge ? sendContinuedSignIn : sendSignInStep
     return send(reply, { cookies, signInCookies }, entered.outcome)
   })
 }

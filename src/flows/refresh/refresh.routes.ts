@@ -41,9 +41,9 @@ export const refreshRoutes = (server: Server, { rotate, cookies, callers, limits
     cookies.read(request, 'refresh_token') === undefined ? sendRefusal(reply, refuse('not_authenticated')) : undefined
 
   /**
-   * The user, if this session got its access token a moment ago. A page whose call was refused may have got new tokens meanwhile, with an
-   * answer of the application. If it exchanged them once more, a request that is still under way with the tokens before them would look like
-   * one of a thief.
+   * The user, if this session got its access token a moment ago. A page asks for a refresh after a call was refused, but an answer of the
+   * application may have set new tokens meanwhile. If these were exchanged at once, a request that is still under way with the former
+   * tokens would look like a request of a thief.
    */
   const userOfNewToken = (request: FastifyRequest, sessionId: string) => {
     const claims = callers.claimsOf(request)

@@ -14,7 +14,7 @@ type Dependencies = {
   users: Users
   userChanges: UserChanges
   passwords: Passwords
-  oneTimeTokens: Pick<OneTimeTokens, 'findReset' | 'takeReset'>
+  oneTimeTokens: Pick<OneTimeTokens, 'findPasswordToken' | 'takePasswordToken'>
   resetLinks: ResetLinks
   registrations: Registrations
   events: Pick<Events, 'record'>
@@ -39,7 +39,7 @@ export const createResetPassword = (deps: Dependencies) => {
 
   /** Whether a link still works, for the page before it shows its form. Changes nothing. */
   const describe = async (token: string) => {
-    const resetLink = await oneTimeTokens.findReset(token)
+    const resetLink = await oneTimeTokens.findPasswordToken(token)
     const user = resetLink && (await users.findEnabled(resetLink.userId))
     return user ? { user, applicationId: resetLink.applicationId } : refuse('invalid_link')
   }
@@ -54,7 +54,7 @@ export const createResetPassword = (deps: Dependencies) => {
     if (isRefused(passwordHash)) return passwordHash
 
     const reset = await accountChanges.byLink({ userId: user.id, client }, 'password_reset', async (sql, owner) => {
-      if ((await oneTimeTokens.takeReset(sql, token)) === undefined) return refuse('invalid_link')
+      if ((await oneTimeTokens.takePasswordToken(sql, token)) === undefined) return refuse('invalid_link')
       await userChanges.setPassword(sql, owner.id, passwordHash)
       await userChanges.proveEmail(sql, owner.id)
       return { changes: { password_reset: {} } }

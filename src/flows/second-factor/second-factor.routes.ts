@@ -13,7 +13,7 @@ import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
 import type { Limits } from '../../http/limits/limits.js'
-import { sendFinishedSignIn, withCookies, withHeaders } from '../../http/responses.js'
+import { sendContinuedSignIn, withCookies, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import { clearsChallenge, needsChallenge } from './challenge-document.js'
@@ -105,7 +105,7 @@ const createAnswers = ({ enrolments, lastAnswers, signInCookies, cookies }: Depe
     const outcome =
       token === undefined ? refuse('challenge_over') : await lastAnswers.answer(token, step, answer, visit)
     if (isRefused(outcome)) return sendRefusal(signInCookies.clearChallengeIfOver(reply, outcome), outcome)
-    return sendFinishedSignIn(reply, { cookies, signInCookies }, outcome)
+    return sendContinuedSignIn(reply, { cookies, signInCookies }, outcome)
   }
 
   return { openEnrolment, answerLast }
@@ -148,6 +148,6 @@ export const secondFactorRoutes = (server: Server, deps: Dependencies) => {
       return sendRefusal(reply, refuse('too_many_requests', { retryAfter }))
     }
     if (finished.trustedDevices !== undefined) signInCookies.setTrustedDevices(reply, finished.trustedDevices)
-    return sendFinishedSignIn(reply, { cookies, signInCookies }, finished.outcome)
+    return sendContinuedSignIn(reply, { cookies, signInCookies }, finished.outcome)
   })
 }

@@ -46,12 +46,12 @@ const table = {
   registration: { sameSite: 'Strict', lifetime: registrationLifetime, value: token, setBy: 'service' },
   // Lax, for the way back from a provider, as trusted_device.
   attempt_: { sameSite: 'Lax', lifetime: attemptLifetime, value: sealed, setBy: 'service' },
-  // Ties the request of an application to the browser that began it. Every proxy removes what begins with `attempt_`.
+  // Ties the request of an application to the browser that began it. The name begins with `attempt_`, so every proxy file removes it.
   attempt_browser: { sameSite: 'Strict', lifetime: authorizationRequestLifetime, value: token, setBy: 'service' },
-  // Ties a sign-in by mail to the browser that asked for it. Every proxy removes it, as above.
+  // Ties a sign-in by mail to the browser that asked for it. The name is chosen as above.
   attempt_mail: { sameSite: 'Strict', lifetime: mailSignInLifetime, value: token, setBy: 'service' },
   pending_link: { sameSite: 'Strict', lifetime: pendingLinkLifetime, value: sealed, setBy: 'service' },
-  // Lax, so that a link in a mail or of another site opens a page in it. It says nothing about the user.
+  // Lax, so that a link in a mail or on another site opens a page in the chosen language. The value says nothing more about the user.
   latchkey_language: { sameSite: 'Lax', lifetime: 365 * days, value: new RegExp(`^(?:${languages.join('|')})$`), setBy: 'service' },
   latchkey_bounced: { sameSite: 'Lax', lifetime: 10 * seconds, value: /^1$/, setBy: 'proxy' },
   latchkey_redirects: { sameSite: 'Lax', lifetime: 10 * seconds, value: /^[1-9]$/, setBy: 'guard' },

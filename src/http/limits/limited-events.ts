@@ -16,12 +16,12 @@ export type Rejection = {
 }
 export type OnRejection = (rejection: Rejection, request: FastifyRequest) => Promise<void>
 
-/** At most so many client networks are remembered. Events of further ones would say nothing new. */
+/** At most so many counters are remembered. Events of further ones would say nothing new. */
 const maxKeys = 10_000
 
 /**
- * One event for each limiter, client network and window, however many requests are refused. So no client can
- * fill the table: each event needs a client network that has used its whole limit.
+ * Records one event for each counter (a limiter with its subject, such as a client network) and window, however many requests are refused.
+ * So no client can fill the table: before each event, a whole limit must be used up.
  */
 export const createLimitedEvents = ({ events, clock }: { events: Pick<Events, 'record'>; clock: Clock }) => {
   const isNew = createOncePerWindow({ maxKeys, clock })

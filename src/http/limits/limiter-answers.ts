@@ -12,7 +12,7 @@ const limitedBody = (code: LimitCode) => {
   return body
 }
 
-/** The words of the login limiter, with another wait. */
+/** The body for limiters with `tellsWait`: the sentence has the real wait instead of the fixed one. */
 const bodyWithWait = (code: LimitCode, seconds: number) => {
   const minutes = Math.ceil(seconds / 60)
   const message = `Please try again after ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}`
@@ -38,7 +38,7 @@ export const setLimitHeaders = (
 export const sendLimited = (reply: FastifyReply, limiter: Limiter, reservation: Reservation) => {
   const waitSeconds = setLimitHeaders(reply, limiter, reservation)
   const body = limiter.tellsWait ? bodyWithWait(limiter.code, waitSeconds) : limitedBody(limiter.code)
-  // The limit of a name gives the answer of the login limiter, whose body names its own wait.
+  // A silent limiter gives the body of the login limiter, which names a wait: `Retry-After` must say the same.
   const retryAfter = limiter.silent && 'retryAfter' in body ? body.retryAfter : waitSeconds
   const answer = isForPrograms(reply.request)
     ? protocolBodyOf(limiter.code, limiter.protocolMessage ?? body.message)

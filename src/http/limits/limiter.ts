@@ -9,7 +9,7 @@ export type Limiter = {
   refundsSuccess?: true
   /** Only an attempt that the service could not answer (5xx) is given back, by `refundFailure` of the route. */
   refundsFailure?: true
-  /** Only a refusal has the headers of this limiter. Other answers have those of a limiter that the client can influence more. */
+  /** Only a refusal has the headers of this limiter. Other answers keep the headers of another limiter of the route, such as `login`. */
   silent?: true
   /** A refusal says how long this limiter really waits, in `Retry-After` and in the body, instead of the fixed words of its code. */
   tellsWait?: true

@@ -61,7 +61,7 @@ export const createLimits = (deps: Dependencies) => {
     bySessionOrNetwork: hook(limiters.general, callerOrNetwork),
     mailedCodes: hook(limiters.mailed_codes, callersUser),
     emailChanges: hook(limiters.email_changes, callersUser),
-    /** Separate from the general limit and from each other: a session can always be refreshed, and always be ended. */
+    /** `session` and `logout` count apart from the general limit and from each other: a session can always be refreshed, and ended. */
     session: hook(limiters.session, anySessionOrNetwork),
     logout: hook(limiters.logout, anySessionOrNetwork),
     /** For other programs: each key has its own counts. */

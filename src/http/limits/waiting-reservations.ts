@@ -3,7 +3,7 @@ import type { Reservation } from '../../platform/cache/cache.js'
 
 type Undecided = { count: number; decisions: number; waiting: Set<() => void> }
 
-/** At most so many attempts wait at one counter. More are hardly colleagues who sign in at the same moment. */
+/** At most so many attempts wait at one counter. If there are more, they hardly come from colleagues who sign in at the same moment. */
 const maxWaiting = 50
 
 /**

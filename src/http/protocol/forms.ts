@@ -5,7 +5,7 @@ import { takesForm } from './protocol-routes.js'
 /** The values of a form. A name that came twice, which RFC 6749 (3.1) forbids, is in `repeated`; `values` has its first value. */
 export type Form = { values: ReadonlyMap<string, string>; repeated: readonly string[] }
 
-/** A value of a parameter may be in quotes (RFC 9110, 5.6.6). */
+/** The value of `charset` may be in quotes (RFC 9110, 5.6.6). */
 export const formType = /^application\/x-www-form-urlencoded(?:; ?charset=(?:utf-8|"utf-8"))?$/i
 
 /** Undefined if a name or a value has characters that no parameter has. A parameter without a value counts as none (RFC 6749, 3.1). */

@@ -22,9 +22,9 @@ const createDemotionWatch = () => {
 }
 
 /**
- * The client for an address. `legacy` names the replies that ioredis makes by default. Without it the compiler compares all commands of
- * both clients, which takes seconds. Without a connection nothing is queued, and nothing is sent twice: by then the request has been
- * answered, and a late reservation would count against the next request.
+ * The client for an address. Without a connection nothing is queued, and nothing is sent twice: by then the request has been answered,
+ * and a late reservation would count against the next request. The type parameter `'legacy'` means the replies that ioredis makes by
+ * default; without it the compiler compares all commands of both clients, which takes seconds.
  */
 export const connectRedis = (address: RedisAddress, commandTimeout: number): RedisClient => {
   const options = {

@@ -86,7 +86,7 @@ export const createRedisCache = ({ address, prefix, clock, log, commandTimeout }
         const left = Math.ceil(resetsIn)
         await client.carryOne(prefix + key, maximum, used, counted, left, windowId, clock.offset())
       }),
-    // A server that is full or a replica answers a ping but cannot count, so the check also counts.
+    // A full server and a replica answer a ping although they cannot count, so this check also counts.
     ping: () =>
       withinDeadline(async () => {
         await requireDatabase(client, address)

@@ -6,7 +6,7 @@ import { createReachability } from './reachability.js'
 
 type Dependencies = { shared: SharedCache; local: MemoryCache; log: Pick<Logger, 'info' | 'warn'>; probeEvery?: number }
 
-/** So many counters at once are answered within the timeout of a command. */
+/** How many counters Redis is asked about at once: it answers this many within the timeout of a command. */
 const carryBatch = 200
 
 /**

@@ -8,7 +8,7 @@ import { connectRedis } from './redis-client.js'
 /** A counter in Redis: its key without the prefix, how many are used, and when its window ends. */
 export type Counter = { key: string; used: number; ends: Date }
 
-/** So many counters at once are answered within the timeout of a command. */
+/** How many counters Redis is asked about at once: it answers this many within the timeout of a command. */
 const batchSize = 200
 
 const escapedPattern = (text: string) => text.replaceAll(/[\\*?[\]]/g, (character) => `\\${character}`)

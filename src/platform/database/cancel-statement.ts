@@ -9,8 +9,8 @@ const cancelTimeoutMs = 3_000
 export const withProcessKey = (client: Client) => client as Client & Record<'processID' | 'secretKey', number | null>
 
 /**
- * Asks the server to cancel the statement of an abandoned connection. Otherwise a commit that waits for a standby would keep its
- * connection on the server for ever, until the server has none left.
+ * Asks the server to cancel the statement of an abandoned connection. Otherwise each commit that waits for a standby would keep its
+ * connection on the server occupied, until the server accepts no further connections.
  */
 export const cancelStatement = (client: Client, { host = '', port = 5432 }: ClientConfig) => {
   const { processID, secretKey } = withProcessKey(client)

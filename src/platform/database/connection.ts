@@ -19,7 +19,7 @@ export type Connection = {
    */
   reset(): Promise<void>
   isOpen(): boolean
-  /** The id of the server's process, from the start of the connection. */
+  /** The id of the server's process, as the server (or a pooler in front of it) named it when the connection was opened. */
   readonly processId: number | null
   readonly openedAt: number
   end(): Promise<void>

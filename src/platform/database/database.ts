@@ -1,4 +1,5 @@
 import { OperatorError } from '../../lib/operator-error.js'
+
 /**
  * Runs statements: the database itself, or a transaction on it. It is the first parameter of store functions.
  *
@@ -47,6 +48,10 @@ export class TransactionMisuse extends Error {
 /** The row that the statement refers to was deleted in the meantime. */
 export const isForeignKeyViolation = (error: unknown) =>
   error instanceof Error && 'code' in error && error.code === '23503'
+
+/** A table is missing, or this role has no right to it: a backup was restored while the service ran, and `latchkey migrate` is due. */
+export const isUnusableTable = (error: unknown) =>
+  error instanceof Error && 'code' in error && (error.code === '42P01' || error.code === '42501')
 
 /** Two statements wanted the same unique value at once, and this one came second. */
 export const isUniqueViolation = (error: unknown) => error instanceof Error && 'code' in error && error.code === '23505'

@@ -24,7 +24,8 @@ const breaksConnection = (code: string) =>
 // A prepared statement is missing or exists already, because a pooler has given the connection another server process.
 const lostStatementCodes = new Set(['26000', '42P05'])
 
-// A statement was prepared before a migration changed its table. It is not repeated here, but the next call prepares it again.
+// The prepared statement is missing on the server, or a migration has changed its table since. It is not repeated here, but the next call
+// prepares it again.
 const isStale = ({ code = '', routine }: DatabaseError) =>
   lostStatementCodes.has(code) || (code === '0A000' && routine === 'RevalidateCachedQuery')
 

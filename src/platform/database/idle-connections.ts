@@ -1,6 +1,6 @@
 import type { Connection } from './connection.js'
 
-/** Connections that are not in use. A connection that is idle for longer than `idleMs` is given to `onTooLong`. */
+/** Connections that are not in use. One that is idle for longer than `idleMs` is given to `onTooLong`, which must `remove` it. */
 export const createIdleConnections = (idleMs: number, onTooLong: (connection: Connection) => void) => {
   // The newest is used first, so that the others are idle for long enough to be closed.
   const idle: { connection: Connection; since: number }[] = []

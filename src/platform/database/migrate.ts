@@ -7,7 +7,7 @@ import { type Database, type Sql, StoreUnavailable, type Transaction } from './d
 import { type Grants, grant, requireRole, rightsToMigrate } from './grants.js'
 import { hasOwnTables, type NamedSql, requireOneSchema } from './own-tables.js'
 
-/** A newer program has migrated the database, and a migration of it does not let this program run. */
+/** A newer program has migrated the database, with a migration that does not let this program run. */
 export class SchemaTooNew extends OperatorError {
   override name = 'SchemaTooNew'
 }
@@ -98,7 +98,7 @@ export const migrate = async ({
 /** How long a service may take from the opening of its database to the last migration. */
 const longestStartMs = 10_000
 
-/** Waits until the running service has applied every migration. A service of this version does so at its start, so a command adds none. */
+/** Waits until the running service has applied every migration. A service of this version does so at its start, and no command does. */
 const waitForService = async (database: Database, migrations: Migration[]) => {
   const giveUpAt = performance.now() + longestStartMs
   for (;;) {

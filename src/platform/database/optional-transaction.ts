@@ -8,7 +8,7 @@ type Statement<Parameters extends unknown[], Result> = {
 const isSql = (value: unknown): value is Sql => typeof value === 'object' && value !== null && 'query' in value
 
 /** Makes a function that can be called with a transaction as its first parameter, or without one. */
-export const createOptionalTransaction =
+export const acceptTransaction =
   (database: Database) =>
   <Parameters extends unknown[], Result>(run: (sql: Sql, ...parameters: Parameters) => Result) => {
     const withOrWithout = (...given: unknown[]) => {

@@ -75,8 +75,8 @@ export const hasOwnTables = async (sql: NamedSql): Promise<boolean> => {
 }
 
 /**
- * For a migration. A schema that was created after the tables may come before theirs in the search_path, such as one with the name of
- * the role. New tables would be created there, and the program would then find an empty installation.
+ * Rejects if a migration would create tables in another schema than that of the existing tables. This can happen if a schema that was
+ * created later, such as one with the name of the role, comes first in the search_path. The program would then find an empty installation.
  */
 export const requireOneSchema = async (sql: NamedSql): Promise<void> => {
   const { databaseText, schema, path, ownSchema } = await contentOf(sql)

@@ -27,7 +27,7 @@ const greet = async (socket: Socket, offer: () => Omit<Welcome, 'version'> | und
   return isSameVersion && welcome.settings !== undefined
 }
 
-/** Returns a function that reads the next statement of the command. At the end it gives undefined. */
+/** Returns a function that reads the next statement of the command, or resolves to undefined when the command has ended. */
 const readStatements = (socket: Socket) => {
   const batches = readBatches(socket)
   return async () => {

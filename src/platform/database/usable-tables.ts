@@ -1,8 +1,8 @@
 import { type Sql, StoreUnavailable } from './database.js'
 
 /**
- * Throws `StoreUnavailable` if one of these tables is missing, or if this role may not write it: after a restore below a running service,
- * until `latchkey migrate` has run. It looks at the catalog only, and reads no row.
+ * Throws `StoreUnavailable` if one of these tables is missing, or if this role may not write it. This happens if a backup is restored
+ * while the service runs, until `latchkey migrate` has run. The query looks at the catalog only, and reads no row.
  */
 export const proveTables = async (sql: Sql, tables: readonly string[]) => {
   const unusable = await sql.query<{ name: string }>(

@@ -4,11 +4,11 @@ import { type InvalidAddress, invalidAddress } from '../invalid-address.js'
 export type SmtpServer = {
   host: string
   port: number
-  /** The connection has TLS from the first byte (`smtps://`). Otherwise it is upgraded with STARTTLS. */
+  /** If true, the connection has TLS from the first byte (`smtps://`). If false, it is upgraded with STARTTLS. */
   secure: boolean
-  /** A mail is never sent unencrypted. Otherwise it is encrypted only if the server offers that. */
+  /** If true, no mail is sent without STARTTLS. If this and `secure` are false, mails are encrypted only if the server offers STARTTLS. */
   requireTLS: boolean
-  /** The connection is never encrypted. */
+  /** If true, the connection is never encrypted. */
   ignoreTLS: boolean
   tls: { rejectUnauthorized: boolean }
   auth?: { user: string; pass: string }

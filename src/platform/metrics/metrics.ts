@@ -192,7 +192,7 @@ export const createMetrics = ({ ways, limiters }: { ways: readonly string[]; lim
         })
       })
     },
-    /** Lets another process ask for the metrics and add them up, instead of a port of their own. */
+    /** Answers the supervisor, which asks each process for its metrics and adds them up. Then this process needs no port for them. */
     share: () => shareMetrics(registry),
     contentType: registry.contentType,
     /** The text that Prometheus reads. */

@@ -25,7 +25,7 @@ const onlyGrows = ({ type }: Metric) => ['counter', 'histogram'].includes(String
 export const createSummedMetrics = () => {
   const newestAnswers = new Map<number, Metric[]>()
   const waiters = new Set<{ id: number; resolve: () => void }>()
-  let metricsOfEnded: Metric[] = []
+  let metricsOfEnded: Promise<Metric[]> = Promise.resolve([])
 
   cluster.on('message', ({ id }, message: unknown) => {
     if (!isAnswer(message)) return
@@ -36,11 +36,10 @@ export const createSummedMetrics = () => {
     for (const waiter of waiters) if (waiter.id === id) waiter.resolve()
     const lastAnswer = newestAnswers.get(id)?.filter(onlyGrows)
     newestAnswers.delete(id)
-    if (lastAnswer) void addToEnded(lastAnswer)
+    if (lastAnswer) metricsOfEnded = addedTo(metricsOfEnded, lastAnswer)
   })
-  const addToEnded = async (lastAnswer: Metric[]) => {
-    metricsOfEnded = await AggregatorRegistry.aggregate([metricsOfEnded, lastAnswer]).getMetricsAsJSON()
-  }
+  const addedTo = async (ended: Promise<Metric[]>, lastAnswer: Metric[]) =>
+    AggregatorRegistry.aggregate([await ended, lastAnswer]).getMetricsAsJSON()
 
   const ask = async (id: number) => {
     const worker = cluster.workers?.[id]
@@ -59,7 +58,9 @@ export const createSummedMetrics = () => {
     contentType: AggregatorRegistry.PROMETHEUS_CONTENT_TYPE,
     text: async () => {
       await Promise.all(Object.keys(cluster.workers ?? {}).map((id) => ask(Number(id))))
-      return AggregatorRegistry.aggregate([...newestAnswers.values(), metricsOfEnded]).metrics()
+      // Both are read at once: a process that ends meanwhile is in one of them.
+      const livingAnswers = [...newestAnswers.values()]
+      return AggregatorRegistry.aggregate([...livingAnswers, await metricsOfEnded]).metrics()
     },
   }
 }
