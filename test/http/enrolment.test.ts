@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { refuse } from '../../src/contract/outcome.js'
 import { minutes, seconds } from '../../src/lib/durations.js'
 import { onlyAddress } from '../providers/provider-setup.js'
 import { addAuthenticator, createAuthenticator, replaceAuthenticator } from '../support/authenticator.js'
@@ -363,6 +364,14 @@ it('after a sign-in by mail asks for the password and no second mail, and for no
   const prove = (password: string) => tab.post(`${path}/password`, { password })
   expect((await prove('wrong')).body.code).toBe('wrong_current_password')
   expect((await tab.act('/api/auth/totp')).status).toBe(403)
+  // A password that was never compared uses up no try.
+  for (let times = 0; times < 6; times += 1) {
+    const busy = async () => refuse('busy')
+    const client = { ip: '192.0.2.1', userAgent: '' }
+    expect(await latchkey.app.nouns.enrolments.enterPassword(tab.jar.get('challenge') ?? '', busy, client)).toEqual({
+      refused: 'busy',
+    })
+  }
   const opened = await prove(goodPassword)
   expect([opened.status, opened.body]).toEqual([202, enrolment])
   expect((await tab.get(path)).body).toMatchObject({ mailedCodeRequired: false, passwordRequired: false })
