@@ -90,7 +90,7 @@ const configuration = (page: ChooserPage) => ({
   scopes: ['openid', 'profile', 'email'],
   pkce: { required: () => true },
   clientBasedCORS: () => false,
-  // No session is kept, so that the chooser is shown each time. What was issued stays valid without one.
+  // The storage keeps no session, so that the chooser is shown each time. So tokens must not end with the session.
   expiresWithSession: () => false,
   findAccount,
   renderError: (context: { res: ServerResponse; respond?: boolean }, { error }: { error: string }) => {

@@ -53,9 +53,9 @@ type Dependencies = {
 
 /** The hooks of a route by one word. Those that ask a store come last, behind the limiter. */
 export const createGuards = ({ callers, csrf, limits, freshness, enrolling, serviceCallers }: Dependencies) => {
-  const changeWith = (limiter: Limits['bySession']) => [callers.required, csrf.required, limiter]
+  const changeLimitedBy = (limiter: Limits['bySession']) => [callers.required, csrf.required, limiter]
   const read = [callers.required, limits.bySession]
-  const change = changeWith(limits.bySession)
+  const change = changeLimitedBy(limits.bySession)
 
   const factsOf = ({ method, url, onRequest = [], preHandler, config = {} }: RouteOptions): RouteFacts => {
     const hooks: unknown[] = [onRequest, preHandler ?? []].flat()
@@ -90,7 +90,7 @@ export const createGuards = ({ callers, csrf, limits, freshness, enrolling, serv
     /** A signed-in user changes something. */
     change,
     /** A signed-in user changes something, with another limiter than the general one. */
-    changeWith,
+    changeLimitedBy,
     /** A change that a stolen session must not make. */
     sensitive: [...change, freshness.required],
     /** A factor is added, by a signed-in user or at a sign-in that cannot go on without one. */

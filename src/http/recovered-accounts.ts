@@ -8,7 +8,7 @@ import type { SignInLimits } from './limits/sign-in-limits.js'
 
 type Dependencies = {
   mailLimits: Pick<MailLimits, 'forgetMailedCodes'>
-  signInLimits: Pick<SignInLimits, 'forgetSignIns'>
+  signInLimits: Pick<SignInLimits, 'resetSignInCount'>
   knownDevices: Pick<KnownDevices, 'remember'>
   signInCookies: Pick<SignInCookies, 'knownDevicesIn' | 'visitOf'>
   cookies: Pick<Cookies, 'setKnownDevices'>
@@ -24,7 +24,7 @@ export const createRecoveredAccounts = (deps: Dependencies) => {
   return {
     forgetLimits: async (owner: DeviceOwner, request: FastifyRequest) => {
       await mailLimits.forgetMailedCodes(owner.id)
-      await signInLimits.forgetSignIns(owner, request)
+      await signInLimits.resetSignInCount(owner, request)
     },
     /** Makes this browser known, so that the owner can sign in with it while others guess at the account. */
     rememberBrowser: (owner: DeviceOwner, request: FastifyRequest, reply: FastifyReply) =>

@@ -15,8 +15,8 @@ export type FetchDecision =
       /** Adds renewed tokens to the response of the application. Every response must go through it. */
       finish(response: Response): Response
       /**
-       * The headers of the request, with renewed tokens. They are for a framework that renders in another place and checks the token
-       * there.
+       * The headers of the request, with renewed tokens. A framework whose middleware and pages run apart (such as Next) passes them on, so
+       * that the page checks the renewed token and not the old one.
        */
       readonly headers: Headers
     }
@@ -31,6 +31,7 @@ export type FetchDecision =
 /** For everything that takes a `Request` and gives a `Response`: Deno, Bun, Next, SvelteKit, Astro and others. */
 export const fetchGuard = (verifier: Verifier, options: GuardOptions = {}) => {
   const guard = createGuard(verifier, options)
+  /** `address`: the IP address of the client. */
   return async (request: Request, address?: string): Promise<FetchDecision> => {
     const { method, url, headers } = request
     const { pathname, search } = new URL(url)

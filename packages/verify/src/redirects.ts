@@ -35,7 +35,7 @@ export const createServicePages = (publicUrl: string, appUrl: string = publicUrl
   }
 }
 
-/** The path of a page of the application. Any other address, which may come from a request, gives the start page. */
+/** The path of a page of the application. The address may come from a request, so an address of another origin becomes `/`. */
 const pagePath = (address: string, origin: string) => {
   const url = URL.canParse(address, origin) ? new URL(address, origin) : undefined
   // A browser takes `//host` for another site.
@@ -51,7 +51,7 @@ export const createSignInUrl =
     return pageUrl('/login', pagePath(returnTo, applicationOrigin))
   }
 
-/** As many as nine, because several old tabs that are opened at once are no loop. */
+/** A browser that opens several old tabs at once redirects once for each tab. Only more redirects than these count as a loop. */
 const maxRedirects = 9
 
 /**
@@ -64,7 +64,7 @@ const createRedirectCounter = (appUrl: string) => {
   const name = `${isSecure ? '__Host-' : ''}latchkey_redirects`
   const attributes = `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
   return {
-    /** The `Set-Cookie` line that counts one more redirect. Undefined if there were too many, or if the cookie came twice. */
+    /** The `Set-Cookie` line that counts one more redirect. Undefined if there were too many, or if the request has the cookie twice. */
     nextCookie: (cookies: string | undefined) => {
       const { value, isDoubled } = readCookie(cookies, name)
       const next = /^\d$/.test(value ?? '') ? Number(value) + 1 : 1

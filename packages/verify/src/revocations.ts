@@ -14,15 +14,15 @@ const firstDelay = 500
 const longestDelay = 10_000
 const longestRetryAfter = 60_000
 /**
- * How long to wait after a refusal, by its status and in milliseconds. A wrong key counts as a failed sign-in of this network, so asking
- * often would lock its users out.
+ * How long to wait after a refusal, by its status and in milliseconds. The service counts a wrong key as a failed sign-in from our network
+ * address, so asking often would lock out everyone who signs in from there.
  */
 const delays: Readonly<Record<number, number>> = { 401: 10 * 60_000, 403: 60_000 }
 
 export type RevocationState = {
   /** Whether the whole list was read once. */
   readonly loaded: boolean
-  /** Seconds since the last answer. While nothing ends, the service answers every 25 seconds. */
+  /** Seconds since the last answer. If no session ends, the service still answers every 25 seconds. */
   readonly age: number | undefined
   /** How many sessions are in the list. */
   readonly entries: number
@@ -30,7 +30,7 @@ export type RevocationState = {
 
 type Answer = { entries: readonly Entry[]; cursor: string }
 
-/** An entry as the service writes it. `below` is the `minGeneration` of `Entry`. */
+/** An entry as the service writes it. Tokens of the session whose `gen` is lower than `below` are refused; null refuses all of them. */
 type WireEntry = { sid: string; below: number | null }
 
 const isEntry = (value: unknown): value is WireEntry =>
@@ -90,8 +90,8 @@ type Options = {
 export type Revocations = ReturnType<typeof followRevocations>
 
 /**
- * Follows the list of ended sessions: reads all of it, and then waits for news. Entries are only added, and drop out after 20 minutes.
- * While the service cannot be reached, the known entries still count.
+ * Follows the list of ended sessions: reads all of it, and then waits for news. The service never takes an entry back. Each drops out
+ * after 20 minutes, when no token of its session can be valid any more. While the service cannot be reached, the known entries still count.
  */
 export const followRevocations = ({ url, serviceKey, fetch, now, onProblem }: Options) => {
   const list = createRevocationList(now)

@@ -51,7 +51,7 @@ const nameOf = (ref: unknown) => String(ref).split('/').at(-1) ?? ''
 const renderConstant = ({ const: value, description }: Schema) =>
   `<li>${code(String(value))} ${escapeHtml(String(description))}</li>`
 
-/** A schema in one line: its name, or its type. */
+/** A schema as its name or its type. `oneOf` is used for constants with descriptions only (refusal codes), which become a list. */
 const renderType = (schema: Schema | undefined): string => {
   if (!schema) return ''
   if (typeof schema.$ref === 'string')
@@ -112,11 +112,13 @@ const renderResponse = (
   const response =
     '$ref' in responseOrReference ? components.responses[nameOf(responseOrReference.$ref)] : responseOrReference
   if (!response) return ''
-  const codes = codesIn(response.description).map(
+  // The description of a refusal is the list of its codes.
+  const refusalItems = codesIn(response.description).map(
     (name) => `<li>${code(name)} ${refusals[name].status}: ${escapeHtml(refusals[name].message)}</li>`,
   )
   const headers = Object.keys(response.headers ?? {}).filter((name) => !/^(Access-Control|RateLimit)-/.test(name))
-  const about = codes.length > 0 ? `<ul>${codes.join('')}</ul>` : `<p>${escapeHtml(response.description)}</p>`
+  const about =
+    refusalItems.length > 0 ? `<ul>${refusalItems.join('')}</ul>` : `<p>${escapeHtml(response.description)}</p>`
   return `<dt>${code(status)}</dt><dd>${about}${renderBody(response.content, 'Body')}${
     headers.length > 0 ? `<p class="about">Headers: ${headers.map(code).join(', ')}</p>` : ''
   }</dd>`

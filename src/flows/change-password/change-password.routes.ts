@@ -70,11 +70,12 @@ export const changePasswordRoutes = (server: Server, deps: Dependencies) => {
   } = deps
   const options = {
     schema,
-    onRequest: guards.changeWith(passwordGuesses.byCaller),
+    onRequest: guards.changeLimitedBy(passwordGuesses.byCaller),
     onSend: countedRequests.refundSuccess,
   }
   server.post('/api/auth/change-password', options, async (request, reply) => {
-    // Freshness is checked before the password is compared: a thief with a stolen session must not learn whether a guess is right.
+    // With two-step sign-in the session must be fresh. That is checked before the password is compared: a thief with a stolen session must
+    // not learn whether a guess is right.
     const refusal = (await factors.hasTotp(callers.of(request).userId)) && (await freshness.refusalFor(request))
     if (refusal) {
       countedRequests.refundDespiteRefusal(request)
@@ -82,7 +83,7 @@ export const changePasswordRoutes = (server: Server, deps: Dependencies) => {
     }
     const result = await changePassword(callers.contextOf(request), request.body)
     if (isRefused(result)) return sendRefusal(reply, result)
-    await signInLimits.forgetSignIns(result.user, request)
+    await signInLimits.resetSignInCount(result.user, request)
     return sendTokensOnly(reply, cookies, result.issued)
   })
 }

@@ -13,7 +13,7 @@ const schema = {
   querystring: Type.Object({
     for: Type.Optional(
       Type.Literal('challenge', {
-        description: 'A token for the sign-in that waits, also if this browser has a session',
+        description: 'A token for the sign-in that waits for its next step, even if this browser has a session',
       }),
     ),
   }),
@@ -26,7 +26,7 @@ const schema = {
 export const csrfTokenRoutes = (server: Server, { csrf }: { csrf: Csrf }) => {
   const config = { unlimited: 'Every form needs one, and the answer needs no store' }
   server.get('/api/auth/csrf-token', { schema, config, exposeHeadRoute: false }, async (request, reply) => {
-    // A navigation from another site comes without the Strict cookie: a new secret would replace the one in use.
+    // `csrf_secret` is SameSite=Strict, so a navigation from another site comes without it. A new secret would replace the one in use.
     if (request.headers['sec-fetch-site'] === 'cross-site') return sendRefusal(reply, refuse('cross_site'))
     return reply.send({ csrfToken: csrf.issue(request, reply, request.query.for !== undefined) })
   })

@@ -41,7 +41,7 @@ export const logoutRoutes = (server: Server, deps: Dependencies) => {
     return reply.status(204).send()
   })
 
-  const everywhereOptions = { schema: everywhereSchema, onRequest: guards.changeWith(limits.logout) }
+  const everywhereOptions = { schema: everywhereSchema, onRequest: guards.changeLimitedBy(limits.logout) }
   server.post('/api/auth/logout-all', everywhereOptions, async (request, reply) => {
     const ended = await logout.everywhere(callers.contextOf(request), callers.sessionOfRefreshToken(request))
     if (isRefused(ended) && ended.refused === 'outdated') return sendRefusal(reply, refuse('not_authenticated'))

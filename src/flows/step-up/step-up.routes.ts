@@ -139,7 +139,7 @@ export const stepUpRoutes = (server: Server, deps: Dependencies) => {
 
   server.post(
     `${path}/mail`,
-    { schema: mailSchema, onRequest: guards.changeWith(limits.mailedCodes) },
+    { schema: mailSchema, onRequest: guards.changeLimitedBy(limits.mailedCodes) },
     async (request, reply) => {
       const refused = await stepUp.mailCode(callers.of(request), clientOf(request))
       return refused

@@ -53,7 +53,7 @@ export const createSignInLimits = (deps: Dependencies) => {
       return countedRequests.count(networkLimiter, clientNetwork(request), request, reply)
     },
     /** Resets the count after a new password, because a thief who knew the earlier one may have used the sign-ins up. */
-    forgetSignIns: async (account: DeviceOwner, request: FastifyRequest) => {
+    resetSignInCount: async (account: DeviceOwner, request: FastifyRequest) => {
       const browser = knownBrowsers.browserOf(account, request)
       await cache.forget(limiterKey(unknownDevicesLimiter.name, userSubject(account.id)))
       if (browser !== undefined)

@@ -62,12 +62,13 @@ const parse = (url: string): PostgresAddress => {
   const hostText = decode(hosts) || take('host') || 'localhost'
   const port = Number(take('port') ?? 5432)
   const role = decode(user) || take('user') || ownAccount()
-  // These settings are dropped: the program itself chooses the host, and always wants the primary.
-  for (const name of ['host', 'port', 'user', 'target_session_attrs']) take(name)
+  const secret = decode(password) || (take('password') ?? '')
+  // What is left of these is not sent to the server: the URL itself has said it, or the program decides it (it always wants the primary).
+  for (const name of ['host', 'port', 'user', 'password', 'target_session_attrs']) take(name)
   return {
     hosts: hostText.split(',').map((host) => readHost(host, port)),
     user: role,
-    password: decode(password) || (take('password') ?? ''),
+    password: secret,
     database: decode(database) || role,
     tls,
     parameters: Object.fromEntries(settings),
@@ -113,7 +114,7 @@ const readTls = (take: (name: string) => string | undefined): Tls => {
   }
 }
 
-/** A file without a certificate is refused. With it Node would trust no server at all, and say so only when it connects. */
+/** A file without a certificate is refused. Node would take such a file, trust no server, and say so only when it connects. */
 const readAuthority = (path: string | undefined) => {
   const text = readTlsFile('sslrootcert', path)
   if (text !== undefined && !/-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----/.test(text))
