@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { refuse } from '../../src/contract/outcome.js'
+import { refuse } from '#contract/outcome.js'
 import { minutes, seconds } from '../../src/lib/durations.js'
 import { onlyAddress } from '../providers/provider-setup.js'
 import { addAuthenticator, createAuthenticator, replaceAuthenticator } from '../support/authenticator.js'
