@@ -236,7 +236,10 @@ describe('the owner of an account with two-step sign-in', () => {
     const { config, clock } = latchkey
     const [older = '', newer] = [latchkey.app.platform.secrets[0], secretOf('n')]
     const sealed = () =>
-      latchkey.sql.query(`select secret from totp_secrets union all select former_secret from undos order by secret`)
+      latchkey.sql.query(
+        `select secret from totp_secrets
+         union all select former_secret from undos where former_secret is not null order by secret`,
+      )
     const startWith = async (...sealingKey: string[]) =>
       startApp(
         { ...config, port: 0, sealingKey },

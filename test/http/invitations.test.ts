@@ -301,6 +301,9 @@ describe('where registration is closed', () => {
     const renewed = await invite('hal@example.com')
     expect((await confirm('hal@example.com', hal))?.body.code).toBe('registration_closed')
     expect((await register('hal@example.com', renewed, hal)).status).toBe(202)
+    const mailsToHal = () =>
+      latchkey.mails().filter(({ to, subject }) => to === 'hal@example.com' && /^Confirm/.test(subject))
+    await until('the mail of the second registration', () => mailsToHal().length === 2)
     expect((await confirm('hal@example.com', hal))?.status).toBe(200)
     await latchkey.advance(1 * days)
     await latchkey.app.nouns.invitations.purge(latchkey.sql, 100)
