@@ -3,9 +3,10 @@ import { type Answer, createClient, type Proof } from '@latchkey/client'
 import { safeReturnTo } from '@latchkey/client/return-to'
 
 const client = createClient()
-/** What your page asks its user for, and what it shows. */
-declare const ask: (question: string) => Promise<string>
-declare const show: (text: string) => void
+/** Asks the user for a text. `svg` is a picture that is shown with the question. */
+declare const ask: (question: string, svg?: string) => Promise<string>
+/** Shows a text until the user has pressed a button to go on. */
+declare const show: (text: string) => Promise<void>
 
 /** A path of this site, or a page of one of your ALLOWED_ORIGINS. Everything else is undefined. */
 const goOn = () => {
@@ -27,8 +28,18 @@ const finishSignIn = async ({ next, methods = [] }: Step) => {
     default:
       // The browser asks for the passkey. Offer the code only if "totp" is in the list.
       if (!methods.includes('totp')) return signInWithPasskey()
-      return client.secondFactor({ code: await ask('The code of your app, or a recovery code') })
+      return untilRight('wrong_second_factor', async () =>
+        client.secondFactor({ code: await ask('The code of your app, or a recovery code') }),
+      )
   }
+}
+
+/** Asks again after a mistake. After five of them the refusal is `challenge_over`. */
+const untilRight = async <Value>(mistake: string, send: () => Promise<Answer<Value>>): Promise<Answer<Value>> => {
+  const answer = await send()
+  if (answer.refused !== mistake) return answer
+  await show('That was not right. Try again.')
+  return untilRight(mistake, send)
 }
 
 /** What the operator asks users for (TERMS_VERSION, PROFILE_FIELDS_FILE). */
@@ -37,7 +48,7 @@ const answerLastStep = async () => {
   if (waiting.refused) return waiting
   const { terms, fields = [] } = waiting.value
   if (terms) {
-    show(`By going on you agree to ${terms.url}`)
+    await show(`By going on you agree to ${terms.url}`)
     return client.secondFactor({ terms: terms.version })
   }
   const values: Record<string, string> = {}
@@ -53,15 +64,18 @@ const register = async () => {
   const asked = await client.checkMailRegistration()
   if (asked.refused) return asked
   const { username, terms } = asked.value
-  show(`Your username: ${username}`)
+  await show(`Your username will be ${username}.`)
   return client.registerByMail({ username, terms: terms?.version })
 }
+
+/** The browser throws if the user closes its dialog: then nothing happens, and the page offers its buttons again. */
+const cancelled = () => null
 
 const signInWithPasskey = async () => {
   const options = await client.passkeyLoginOptions()
   if (options.refused) return options
   const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options.value)
-  const credential = await navigator.credentials.get({ publicKey })
+  const credential = await navigator.credentials.get({ publicKey }).catch(cancelled)
   if (!(credential instanceof PublicKeyCredential)) return undefined
   return client.passkeyLogin({ credential: credential.toJSON() })
 }
@@ -79,7 +93,10 @@ const openEnrolment = async () => {
   if (waiting.value.passwordRequired) return client.openEnrolmentByPassword({ password: await ask('Your password') })
   if (!waiting.value.mailedCodeRequired) return waiting
   const mailed = await client.mailEnrolmentCode()
-  return mailed.refused ? mailed : client.openEnrolment({ mailedCode: await ask('The code in the mail') })
+  if (mailed.refused) return mailed
+  return untilRight('wrong_mailed_code', async () =>
+    client.openEnrolment({ mailedCode: await ask('The code in the mail') }),
+  )
 }
 
 const enrol = async () => {
@@ -87,9 +104,9 @@ const enrol = async () => {
   if (opened.refused) return opened
   const begun = await client.beginTotpToSignIn()
   if (begun.refused) return begun
-  show(begun.value.qr) // an SVG; begun.value.secret is for typing it
-  const signedIn = await client.confirmTotpToSignIn({ code: await ask('The code that the app shows') })
-  if (!signedIn.refused) show(signedIn.value.recoveryCodes.join('\n')) // shown once: let the user keep them
+  const { qr } = begun.value // an SVG; begun.value.secret is for typing it
+  const signedIn = await client.confirmTotpToSignIn({ code: await ask('The code that the app shows', qr) })
+  if (!signedIn.refused) await show(signedIn.value.recoveryCodes.join('\n')) // shown once: let the user keep them
   return signedIn
 }
 
@@ -103,7 +120,7 @@ const proofBy = async (methods: readonly string[]): Promise<Proof | undefined> =
   const options = await client.stepUpPasskeyOptions()
   if (options.refused) return undefined
   const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options.value)
-  const credential = await navigator.credentials.get({ publicKey })
+  const credential = await navigator.credentials.get({ publicKey }).catch(cancelled)
   return credential instanceof PublicKeyCredential ? { credential: credential.toJSON() } : undefined
 }
 
@@ -119,9 +136,8 @@ const withFreshSignIn = async <Value>(call: () => Promise<Answer<Value>>): Promi
 export const addApp = async () => {
   const begun = await withFreshSignIn(() => client.beginTotp())
   if (begun.refused) return begun
-  show(begun.value.qr)
-  const confirmed = await client.confirmTotp({ code: await ask('The code that the app shows') })
-  if (!confirmed.refused) show(confirmed.value.recoveryCodes.join('\n'))
+  const confirmed = await client.confirmTotp({ code: await ask('The code that the app shows', begun.value.qr) })
+  if (!confirmed.refused) await show(confirmed.value.recoveryCodes.join('\n'))
   return confirmed
 }
 
@@ -129,7 +145,7 @@ export const addPasskey = async () => {
   const options = await withFreshSignIn(() => client.passkeyOptions())
   if (options.refused) return options
   const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options.value)
-  const credential = await navigator.credentials.create({ publicKey })
+  const credential = await navigator.credentials.create({ publicKey }).catch(cancelled)
   if (!(credential instanceof PublicKeyCredential)) return undefined
   return client.addPasskey({ credential: credential.toJSON(), name: 'My laptop' })
 }

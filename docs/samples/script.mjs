@@ -33,7 +33,7 @@ const send = async (method, path, body, headers = {}) => {
 }
 
 const signIn = async () => {
-  const { status } = await send('POST', '/login', account)
+  const { status } = await send('POST', '/api/auth/login', account)
   if (status === 202) throw new Error('The account needs a second step')
   if (status !== 200) throw new Error(`The sign-in was answered with ${status}`)
 }

@@ -90,6 +90,12 @@ const test = `
   seen.property = await refusal(() => latchkey.addUser({ user: 'ada' }))
   await latchkey.close()
   receiver.close()
+  const strict = await startLatchkey({ settings: { SECOND_FACTOR: 'required', TERMS_VERSION: '1', TERMS_URL: '/terms' } })
+  const plain = await strict.addUser({ username: 'plain' })
+  const enrolled = await strict.signIn(await strict.addUser({ twoStep: true }))
+  const strictClient = createClient({ baseUrl: strict.url, fetch: enrolled.fetch })
+  seen.strict = [await refusal(() => strict.signIn(plain)), (await strictClient.account()).value.user.username]
+  await strict.close()
   const elsewhere = { DATABASE_URL: 'postgres://127.0.0.1:9/other', REDIS_URL: 'redis://127.0.0.1:9' }
   for (const settings of [{ NODE_ENV: 'production' }, elsewhere, { PORTT: '3000' }, { PUBLIC_ULR: url }])
     seen[Object.keys(settings)[0]] = (await refusal(() => startLatchkey({ settings }))).split('\\n')[0]
@@ -140,6 +146,7 @@ it('gives the test of an application a real service: users, cookies, mails, time
     PORTT: 'PORTT is not a setting',
     PUBLIC_ULR: 'PUBLIC_ULR is not a setting; did you mean PUBLIC_URL?',
     left: [],
+    strict: ['plain needs a second factor (SECOND_FACTOR): add the user with twoStep: true', 'person-2'],
     following: [true, 0, 3],
     known: [2, ['admins', 'staff']],
     expired: 'expired',

@@ -44,7 +44,7 @@ it.each([
   ['a parsed body', JSON.parse(text), signed(), secret, 'not the parsed object'],
   ['a missing header', text, { ...signed(), 'webhook-signature': undefined }, secret, 'webhook-signature is missing'],
   ['no secret', text, signed(), undefined, 'There is no secret'],
-  ['a secret that is none', text, signed(), 'whsec_', 'must be whsec_ and base64'],
+  ['a secret that is none', text, signed(), 'whsec_', 'must be one whsec_ with base64'],
 ])('%s is a mistake of the receiver, and the error says so', async (_, body, headers, given, message) => {
   const refused = { name: 'ServiceError', code: 'invalid_webhook', message: expect.stringContaining(message) }
   await expect(verifyWebhook(body, headers, given as string)).rejects.toMatchObject(refused)

@@ -41,7 +41,8 @@ const joinBytes = (head: string, body: string | Uint8Array) => {
 const hasSignature = async (signatures: string, signedBytes: Uint8Array<ArrayBuffer>, secret: string) => {
   const algorithm = { name: 'HMAC', hash: 'SHA-256' }
   const raw = bytesOf(secret.replace(/^whsec_/, ''))
-  if (raw.length === 0) throw invalid('The secret must be whsec_ and base64, as WEBHOOK_SECRET has it')
+  if (raw.length === 0)
+    throw invalid('The secret must be one whsec_ with base64: of two in WEBHOOK_SECRET, the one that this program has')
   const key = await crypto.subtle.importKey('raw', raw, algorithm, false, ['verify'])
   for (const [, signature = ''] of signatures.matchAll(/(?:^| )v1,(\S+)/g)) {
     if (await crypto.subtle.verify('HMAC', key, bytesOf(signature), signedBytes)) return true

@@ -95,6 +95,8 @@ const durationOf = (text: string) => {
 
 const usualPassword = 'violet-Harbor-91-lantern'
 const mailDeadline = 5_000
+/** A code in a mail. */
+const codePattern = /\b[0-9A-Z]{4}-[0-9A-Z]{4}\b/
 
 const withLink = (mail: Omit<TestMail, 'link'>): TestMail => ({
   to: mail.to,
@@ -117,12 +119,13 @@ const createBrowser = (url: string) => {
     if (!answer.ok) throw new Error(`${path} was answered with ${answer.status}: ${text}`)
     return JSON.parse(text)
   }
-  /** For requests of a signed-in user. */
+  /** For requests that change the account. */
   const postWithCsrfToken = async (path: string, body: object = {}) => {
     const { csrfToken } = await (await fetch('/api/auth/csrf-token')).json()
     return post(path, body, { 'x-csrf-token': csrfToken })
   }
   return {
+    fetch,
     post,
     postWithCsrfToken,
     session: (): TestSession => ({ cookie: cookieHeader(), cookies: cookies(), fetch }),
@@ -131,9 +134,33 @@ const createBrowser = (url: string) => {
 
 type Service = Awaited<ReturnType<Program['startTestService']>>
 type Credentials = Pick<TestUser, 'username' | 'password'> & { totpSecret?: string | undefined }
+type Browser = ReturnType<typeof createBrowser>
+
+/** The newest mail to this address whose subject or text matches. Waits up to five seconds for it. */
+const createMailTo =
+  ({ mails }: Service) =>
+  async (address: string, pattern?: RegExp): Promise<TestMail> => {
+    const until = Date.now() + mailDeadline
+    for (;;) {
+      const found = mails().find(
+        ({ to, subject, text }) => to === address && (pattern?.test(`${subject}\n${text}`) ?? true),
+      )
+      if (found) return withLink(found)
+      if (Date.now() > until) throw new Error(`No mail to ${address}${pattern ? ` matches ${pattern}` : ''}`)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
+type MailTo = ReturnType<typeof createMailTo>
+
+/** Agrees to the terms of the operator (TERMS_VERSION), if the sign-in waits for that. Returns the step that it waits for then. */
+const agreeToTerms = async ({ fetch, post }: Browser, next: string | undefined): Promise<string | undefined> => {
+  if (next !== 'terms') return next
+  const { terms } = await (await fetch('/api/auth/second-factor')).json()
+  return (await post('/api/auth/second-factor', { terms: terms.version })).next
+}
 
 /** Signs in as a browser does, with the codes of an authenticator app where the account has one. */
-const createSignIns = ({ url, now, advance }: Service) => {
+const createSignIns = ({ url, now, advance }: Service, mailTo: MailTo) => {
   const usedSteps = new Map<string, number>()
 
   /** A code works once. If the current code was used, the clock moves on to the next one. */
@@ -146,17 +173,27 @@ const createSignIns = ({ url, now, advance }: Service) => {
 
   return {
     signIn: async ({ username, password, totpSecret }: Credentials): Promise<TestSession> => {
-      const { post, session } = createBrowser(url)
-      const { next } = await post('/api/auth/login', { username, password })
-      if (next === 'second_factor' && totpSecret !== undefined)
-        await post('/api/auth/second-factor', { code: await nextCode(totpSecret) })
-      else if (next !== undefined) throw new Error(`${username} cannot sign in without another step: ${next}`)
-      return session()
-    },
-    /** Switches two-step sign-in on, and returns the secret of the app. */
-    addApp: async (user: Credentials) => {
       const browser = createBrowser(url)
-      await browser.post('/api/auth/login', user)
+      const first = await browser.post('/api/auth/login', { username, password })
+      const second =
+        first.next === 'second_factor' && totpSecret !== undefined
+          ? await browser.post('/api/auth/second-factor', { code: await nextCode(totpSecret) })
+          : first
+      const open = await agreeToTerms(browser, second.next)
+      if (open === 'enrolment')
+        throw new Error(`${username} needs a second factor (SECOND_FACTOR): add the user with twoStep: true`)
+      if (open !== undefined) throw new Error(`${username} cannot sign in without another step: ${open}`)
+      return browser.session()
+    },
+    /** Signs in, switches two-step sign-in on, and returns the secret of the app. */
+    addApp: async ({ email, ...user }: Credentials & { email: string }) => {
+      const browser = createBrowser(url)
+      const { next } = await browser.post('/api/auth/login', user)
+      if (next === 'enrolment') {
+        await browser.post('/api/auth/second-factor/mail', {})
+        const { text } = await mailTo(email, codePattern)
+        await browser.post('/api/auth/second-factor', { mailedCode: codePattern.exec(text)?.[0] })
+      } else await agreeToTerms(browser, next)
       const { secret } = await browser.postWithCsrfToken('/api/auth/totp')
       await browser.postWithCsrfToken('/api/auth/totp/confirm', { code: await nextCode(secret) })
       return String(secret)
@@ -172,7 +209,8 @@ export const startLatchkey = async (options: TestOptions = {}) => {
   const { settings = {} } = options
   const service = await (await loadProgram()).startTestService(settings)
   const { url, serviceKey, now, mails, close } = service
-  const { signIn, addApp } = createSignIns(service)
+  const mailTo = createMailTo(service)
+  const { signIn, addApp } = createSignIns(service, mailTo)
   let userCount = 0
 
   return {
@@ -187,25 +225,16 @@ export const startLatchkey = async (options: TestOptions = {}) => {
       const { email = `${username}@example.com`, password = usualPassword, twoStep = false, ...rest } = newUser
       const account = { username, email, password }
       const { id } = await service.addUser({ ...rest, ...account })
-      return { id, ...account, totpSecret: twoStep ? await addApp({ username, password }) : undefined }
+      return { id, ...account, totpSecret: twoStep ? await addApp(account) : undefined }
     },
     signIn,
     /** All mails, newest first. */
     mails: () => mails().map(withLink),
-    /** The newest mail to this address whose subject or text matches. Waits up to five seconds for it. */
-    mailTo: async (address: string, pattern: RegExp = /./): Promise<TestMail> => {
-      const until = Date.now() + mailDeadline
-      for (;;) {
-        const found = mails().find(({ to, subject, text }) => to === address && pattern.test(`${subject}\n${text}`))
-        if (found) return withLink(found)
-        if (Date.now() > until) throw new Error(`No mail to ${address} matches ${pattern}`)
-        await new Promise((resolve) => setTimeout(resolve, 20))
-      }
-    },
+    mailTo,
     /** The time of the service. */
     now,
     /** Moves the clock of the service on, such as `advance('16m')` until an access token has expired. Your own clock stays. */
-    advance: (time: string) => service.advance(durationOf(time)),
+    advance: async (time: string) => service.advance(durationOf(time)),
     close,
   }
 }
