@@ -27,6 +27,17 @@ beforeAll(async () => {
 })
 afterAll(() => latchkey?.stop())
 
+/** The service does what it is asked for once, but its answer never arrives. */
+const loseAnswer = (page: Page, address: string) =>
+  page.route(
+    address,
+    async (route) => {
+      await route.fetch()
+      await route.abort()
+    },
+    { times: 1 },
+  )
+
 const printed = async (page: Page) =>
   (await page.locator('body').innerText()).split('\n').flatMap((line) => line.trim() || [])
 const sheetOf = (page: Page, username: string, codes: string[]) => [
@@ -54,6 +65,22 @@ it('begins on a phone with the app that is there, and has the picture for anothe
   expect(await faultsOf(page)).toEqual([])
   await keepPicture(page, 'two-step-begun-phone')
   await press(page, 'Cancel')
+  await leave()
+})
+
+it('offers new recovery codes if the answer that had the first ones was lost', async () => {
+  await latchkey.signedUp('lena')
+  const { page, leave } = await visitAs(browser, latchkey, 'lena')
+  await page.goto('/dashboard')
+  await press(page, 'Switch on')
+  const secret = (await page.locator('code.secret').innerText()).replaceAll(/\s/g, '')
+  await loseAnswer(page, '**/api/auth/totp/confirm')
+  await fillIn(page, { 'Code from the app': createAuthenticator(secret, latchkey).code() })
+  await press(page, 'Confirm')
+  await page.getByText('The service cannot be reached').waitFor()
+  await press(page, 'Confirm')
+  await page.getByText('Its recovery codes were not shown: make new ones now.').waitFor()
+  await page.getByRole('button', { name: 'New recovery codes' }).waitFor()
   await leave()
 })
 
@@ -254,7 +281,10 @@ it('leads a user without a second factor over a mailed code, an app and the reco
   await press(page, 'Confirm')
   await page.getByText('This is not the code of our newest email.').waitFor()
   await keepPicture(page, 'enrolment-mail')
+  await loseAnswer(page, '**/api/auth/second-factor')
   await fillIn(page, { 'Code from the email': /^\s*(\S{4}-?\S{4})\s*$/m.exec(mail.text)?.[1] ?? '' })
+  await press(page, 'Confirm')
+  await page.getByText('The service cannot be reached').waitFor()
   await press(page, 'Confirm')
   // The sign-in that waits survives a reload.
   await page.getByRole('button', { name: 'Set up an app' }).waitFor()

@@ -52,11 +52,21 @@ export const TwoStepPanel = ({ factors, username, replacement }: Props) => {
     )
   }
   if (totp) {
+    const askForNewCodes = async () => {
+      showSuccess(words.codesNotShown)
+      await afterChange()
+    }
     const showCodes = ({ recoveryCodes }: RecoveryCodesBody) => afterChange({ codes: recoveryCodes })
     return (
       <AccountPanel place="two-step" title={words.title} step="app">
         <ContinuesTo returnTo={waitingApplication()?.returnTo} />
-        <AddAppInPanel totp={totp} confirm={client.confirmTotp} onAdded={showCodes} onCancel={cancel} />
+        <AddAppInPanel
+          totp={totp}
+          confirm={client.confirmTotp}
+          onAdded={showCodes}
+          onAlreadyOn={askForNewCodes}
+          onCancel={cancel}
+        />
       </AccountPanel>
     )
   }
@@ -120,10 +130,11 @@ type AddingProps<Added> = {
   totp: TotpBegun
   confirm: (proof: { code: string }) => Promise<Answer<Added>>
   onAdded: (added: Added) => Promise<void>
+  onAlreadyOn?: () => Promise<void>
   onCancel: () => void
 }
 
-const AddAppInPanel = <Added,>({ totp, confirm, onAdded, onCancel }: AddingProps<Added>) => {
+const AddAppInPanel = <Added,>({ totp, confirm, onAdded, onAlreadyOn, onCancel }: AddingProps<Added>) => {
   const { cancel } = useWords('dashboard')
   const { withFreshSignIn } = useDashboardActions()
   const problemsOf = useFormProblems(useAppProblems())
@@ -133,6 +144,7 @@ const AddAppInPanel = <Added,>({ totp, confirm, onAdded, onCancel }: AddingProps
         totp={totp}
         confirm={(proof) => withFreshSignIn(() => confirm(proof))}
         onAdded={onAdded}
+        {...(onAlreadyOn && { onAlreadyOn })}
         problemsOf={problemsOf}
       />
       <Button look="quiet" onPress={onCancel}>

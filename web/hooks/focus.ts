@@ -19,18 +19,26 @@ export const useFocusAfter = (place: RefObject<HTMLElement | null>, step: string
 /** The name of the opened part: a label, or the sentence that the user should read before pressing a button in it. */
 type Name = { 'aria-label': string } | { 'aria-labelledby': string }
 
+const buttonsIn = (container: Element | null) => [...(container?.querySelectorAll('button') ?? [])]
+
 /**
  * A button that is replaced by what it opens. The opened part gets the focus as a whole, so that a held Enter key does not press a
- * button in it. Escape closes the opened part, and closing it returns the focus to the button.
+ * button in it. Escape closes the opened part, and closing it returns the focus to the button that opened it.
  */
 export const useDisclosure = (name: Name, openAtFirst: () => boolean = () => false) => {
   const [isOpen, setOpen] = useState(openAtFirst)
   const container = useRef<HTMLDivElement>(null)
   const wasOpen = useRef(isOpen)
+  /** Which of the buttons has opened the part. It gets the focus again. */
+  const opener = useRef(0)
+  const onClickCapture = ({ target }: Event) => {
+    const isPressed = (button: Element) => target instanceof Node && button.contains(target)
+    if (!isOpen) opener.current = buttonsIn(container.current).findIndex(isPressed)
+  }
   useEffect(() => {
     if (wasOpen.current === isOpen) return
     wasOpen.current = isOpen
-    if (!isOpen) moveFocusTo(container.current?.querySelector('button'))
+    if (!isOpen) moveFocusTo(buttonsIn(container.current)[Math.max(0, opener.current)])
     // A field of the opened part may have taken the focus already.
     else if (!container.current?.contains(document.activeElement)) moveFocusTo(container.current)
   }, [isOpen])
@@ -43,5 +51,5 @@ export const useDisclosure = (name: Name, openAtFirst: () => boolean = () => fal
   // While the part is closed, its button has the name.
   const group = isOpen ? { role: 'group' as const, ...name } : {}
   const className = isOpen ? 'opened' : 'closed'
-  return { isOpen, setOpen, containerProps: { ref: container, onKeyDown, class: className, ...group } }
+  return { isOpen, setOpen, containerProps: { ref: container, onKeyDown, onClickCapture, class: className, ...group } }
 }

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { Refusal } from '#client/client.js'
+import type { Answer, Refusal } from '#client/client.js'
 import type { TotpBegun } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
 import { stepNumberInAddress, withReturnTo } from '../browser/navigation.js'
@@ -92,6 +92,10 @@ const SaveCodes = ({ codes, added, returnTo, onDone }: SaveProps) => (
   </Card>
 )
 
+/** True if the proof was refused. An earlier try, whose answer was lost on the way, may have opened the enrolment already. */
+const isProblem = (answer: Answer<unknown>): answer is Refusal =>
+  answer.refused !== undefined && answer.refused !== 'enrolment_open'
+
 /** After a sign-in by mail, the user enters the password before a factor is added. */
 const ByPassword = ({ onEntered, endIfExpired }: Pick<SignInStepProps, 'endIfExpired'> & { onEntered: () => void }) => {
   const words = useWords('enrolment')
@@ -99,7 +103,7 @@ const ByPassword = ({ onEntered, endIfExpired }: Pick<SignInStepProps, 'endIfExp
   const problemsOf = useProblems({ wrong_current_password: 'password' })
   const submit = async ({ password = '' }: Values): Promise<Problems | undefined> => {
     const answer = await client.openEnrolmentByPassword({ password })
-    if (answer.refused) return endIfExpired(answer) ? undefined : problemsOf(answer)
+    if (isProblem(answer)) return endIfExpired(answer) ? undefined : problemsOf(answer)
     onEntered()
     return undefined
   }
@@ -118,7 +122,7 @@ const ByMail = ({ onEntered, endIfExpired }: Pick<SignInStepProps, 'endIfExpired
   const problemsOf = useProblems({ wrong_mailed_code: 'code' })
   const enter = async (mailedCode: string): Promise<Problems | undefined> => {
     const answer = await client.openEnrolment({ mailedCode })
-    if (answer.refused) return endIfExpired(answer) ? undefined : problemsOf(answer)
+    if (isProblem(answer)) return endIfExpired(answer) ? undefined : problemsOf(answer)
     onEntered()
     return undefined
   }

@@ -16,6 +16,8 @@ type AddProps<Added> = {
   totp: TotpBegun
   confirm: (proof: { code: string }) => Promise<Answer<Added>>
   onAdded: (added: Added) => void | Promise<void>
+  /** An earlier try has added the app, but its answer was lost on the way. */
+  onAlreadyOn?: () => void | Promise<void>
   /** The problems that the form shows for a refusal. */
   problemsOf: (refusal: Refusal) => Problems | undefined
 }
@@ -23,13 +25,17 @@ type AddProps<Added> = {
 export const useAppProblems = () => useProblems({ wrong_second_factor: 'code' })
 
 /** The user scans, opens or copies the secret, and then proves with a code that the app has it. */
-export const AddApp = <Added,>({ totp, confirm, onAdded, problemsOf }: AddProps<Added>) => {
+export const AddApp = <Added,>({ totp, confirm, onAdded, onAlreadyOn, problemsOf }: AddProps<Added>) => {
   const words = useWords('two-step')
 
   const submit = async ({ code = '' }: Values): Promise<Problems | undefined> => {
     const answer = await confirm({ code })
     // The page may have been loaded again since the app got its key, and the app may have an older entry too.
     if (answer.refused === 'wrong_second_factor') return { fields: { code: [words.otherEntry] } }
+    if (answer.refused === 'totp_is_on' && onAlreadyOn) {
+      await onAlreadyOn()
+      return undefined
+    }
     if (answer.refused) return problemsOf(answer)
     await onAdded(answer.value)
     return undefined

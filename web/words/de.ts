@@ -188,7 +188,7 @@ export const de: Words = {
     group_has_members: 'Diese Gruppe hat Mitglieder, die sie verlieren würden.',
     group_of_administrators:
       'Eine Einladung macht niemanden zum Administrator. Fügen Sie den Benutzer später zur Gruppe hinzu.',
-    account_disabled: 'Dieses Konto ist deaktiviert. Aktivieren Sie es zuerst.',
+    account_disabled: 'Dieses Konto ist gesperrt. Entsperren Sie es zuerst.',
     too_many_mails: 'An diese Adresse gingen vorerst genug solcher E-Mails. Versuchen Sie es später noch einmal.',
     has_account: 'Zu dieser Adresse gibt es bereits ein Konto.',
     email_reserved:
@@ -795,6 +795,8 @@ export const de: Words = {
     replaceApp: 'App neu einrichten',
     replaceLead:
       'Für ein anderes Telefon oder eine andere App. Die bisherige App funktioniert, bis Sie die neue bestätigen. Ihre Wiederherstellungscodes bleiben, wie sie sind. Ihre anderen Geräte werden abgemeldet.',
+    codesNotShown:
+      'Die Anmeldung in zwei Schritten ist eingeschaltet. Ihre Wiederherstellungscodes wurden nicht angezeigt: Erstellen Sie jetzt neue.',
     appReplaced:
       'Die App ist eingerichtet. Bisherige Codes funktionieren nicht mehr: Löschen Sie den alten Eintrag aus der App.',
     otherEntry:

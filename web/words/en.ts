@@ -732,6 +732,7 @@ export const en = {
     replaceApp: 'Set up the app again',
     replaceLead:
       'For another phone or another app. The one that you have works until you confirm the new one. Your recovery codes stay as they are. Your other devices will be signed out.',
+    codesNotShown: 'Two-step sign-in is on. Its recovery codes were not shown: make new ones now.',
     appReplaced: 'The app is set up. Codes of the one before do not work any more: delete its entry from the app.',
     otherEntry:
       'This code does not work. It must be of the entry with the key that is shown here: an older entry for this account does not count. If it is, check the clock of your device.',

@@ -771,6 +771,8 @@ export const es: Words = {
     replaceApp: 'Configurar la aplicación de nuevo',
     replaceLead:
       'Para otro teléfono u otra aplicación. La que tienes funciona hasta que confirmes la nueva. Tus códigos de recuperación siguen siendo los mismos. Se cerrará la sesión en tus otros dispositivos.',
+    codesNotShown:
+      'La verificación en dos pasos está activada. Sus códigos de recuperación no se mostraron: crea otros ahora.',
     appReplaced:
       'La aplicación está configurada. Los códigos anteriores ya no funcionan: borra la entrada antigua de la aplicación.',
     otherEntry:

@@ -177,7 +177,7 @@ export const fr: Words = {
     group_has_members: 'Ce groupe a des membres, qui le perdraient.',
     group_of_administrators:
       'Une invitation ne fait de personne un administrateur. Ajoutez l’utilisateur au groupe plus tard.',
-    account_disabled: 'Ce compte est désactivé. Activez-le d’abord.',
+    account_disabled: 'Ce compte est désactivé. Réactivez-le d’abord.',
     too_many_mails: 'Cette adresse a reçu assez d’e-mails de ce genre pour le moment. Réessayez plus tard.',
     has_account: 'Cette adresse a déjà un compte.',
     email_reserved:
@@ -773,6 +773,8 @@ export const fr: Words = {
     replaceApp: 'Reconfigurer l’application',
     replaceLead:
       'Pour un autre téléphone ou une autre application. L’application actuelle fonctionne jusqu’à ce que vous confirmiez la nouvelle. Vos codes de secours restent les mêmes. Vos autres appareils seront déconnectés.',
+    codesNotShown:
+      'La connexion en deux étapes est activée. Ses codes de secours n’ont pas été affichés\u00a0: créez-en de nouveaux maintenant.',
     appReplaced:
       'L’application est configurée. Les anciens codes ne fonctionnent plus\u00a0: supprimez l’ancienne entrée de l’application.',
     otherEntry:

@@ -314,7 +314,7 @@ export const admin: Words['admin'] = {
     dialogLead: 'Das Konto entsteht, wenn der Link benutzt wird.',
     told: 'An die Adresse geht eine E-Mail mit einem Link.',
     language: 'Sprache der E-Mail',
-    languageHint: 'Sie wird auch die Sprache des Kontos.',
+    languageHint: 'Das Konto bekommt die Sprache des Browsers, in dem der Link geöffnet wird.',
     groups: 'Gruppen des neuen Kontos. Ohne Auswahl bleiben die einer früheren Einladung',
     submit: 'Einladung senden',
     done: 'Die Einladung ist unterwegs an {email}.',

@@ -324,7 +324,7 @@ export const admin = {
     dialogLead: 'The account is created when the link is used.',
     told: 'The invited person gets an email with a link.',
     language: 'Language of the email',
-    languageHint: 'The account gets it as its language, too.',
+    languageHint: 'The account gets the language of the browser in which the link is opened.',
     groups: 'Groups of the new account. Without a choice, those of an earlier invitation stay',
     submit: 'Send the invitation',
     done: 'The invitation is on its way to {email}.',

@@ -313,7 +313,7 @@ export const admin: Words['admin'] = {
     dialogLead: 'La cuenta se crea cuando se usa el enlace.',
     told: 'La persona invitada recibe un correo con un enlace.',
     language: 'Idioma del correo',
-    languageHint: 'También será el idioma de la cuenta.',
+    languageHint: 'La cuenta tendrá el idioma del navegador en el que se abra el enlace.',
     groups: 'Grupos de la cuenta nueva. Si no eliges ninguno, se quedan los de una invitación anterior',
     submit: 'Enviar la invitación',
     done: 'La invitación va en camino a {email}.',

@@ -315,7 +315,7 @@ export const admin: Words['admin'] = {
     dialogLead: 'Le compte est créé quand le lien est utilisé.',
     told: 'La personne invitée reçoit un e-mail avec un lien.',
     language: 'Langue de l’e-mail',
-    languageHint: 'Elle devient aussi la langue du compte.',
+    languageHint: 'Le compte aura la langue du navigateur dans lequel le lien est ouvert.',
     groups: 'Groupes du nouveau compte. Sans choix, ceux d’une invitation précédente restent',
     submit: 'Envoyer l’invitation',
     done: 'L’invitation est en route vers {email}.',
