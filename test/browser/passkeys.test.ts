@@ -69,6 +69,7 @@ it('adds a passkey, signs in and steps up with it, renames and removes it', asyn
   await page.getByText('The passkey is now called Work laptop.').waitFor()
   await page.getByRole('button', { name: 'Rename Work laptop' }).waitFor()
   await press(page, 'Remove Work laptop')
+  await expect.poll(() => focusedName(page)).toContain('You will no longer be able to sign in with it.')
   await page.keyboard.press('Escape')
   await expect.poll(() => focusedName(page)).toBe('Remove Work laptop')
   expect(await page.getByText('This device has a passkey for your account already.').count()).toBe(0)
