@@ -277,6 +277,8 @@ it('leads a user without a second factor over a mailed code, an app and the reco
   await keepPicture(page, 'enrolment-begun')
   await press(page, 'Send the code')
   const mail = await required.mailTo('mia@example.com', /Your code for/)
+  // The sentence comes a moment after the form and moves its button.
+  await page.getByText('We have sent you an email with a code.').waitFor()
   await fillIn(page, { 'Code from the email': 'AAAA-AAAA' })
   await press(page, 'Confirm')
   await page.getByText('This is not the code of our newest email.').waitFor()
