@@ -42,7 +42,10 @@ describe(`${count} instances behind nginx`, () => {
   /** Signs in first, with the old secret, and is away until every instance has another one. */
   let idle: Visitor
   beforeAll(async () => {
-    site = await startSite({ instances: count, settings: { LOGIN_LIMIT: '5/15m', JWT_SECRET: firstSecrets, DRAIN_DELAY: '1s' } })
+    site = await startSite({
+      instances: count,
+      settings: { LOGIN_LIMIT: '5/15m', JWT_SECRET: firstSecrets, DRAIN_DELAY: '1s' },
+    })
     database = testPostgres(site.databaseUrl)
     await addPeople(site.databaseUrl, names)
     idle = await site.signedIn('person-7')
