@@ -22,6 +22,8 @@ export type FieldProps = {
   readOnly?: boolean
   code?: boolean
   maxLength?: number
+  /** The whole value must match this regular expression. */
+  pattern?: string
   inputMode?: 'numeric'
   defaultValue?: string
   onInput?: (value: string) => void
@@ -61,6 +63,7 @@ export const Field = (props: FieldProps) => {
           data-fault={props.fault}
           readOnly={props.readOnly}
           maxLength={props.maxLength}
+          pattern={props.pattern}
           inputMode={props.inputMode}
           defaultValue={props.defaultValue}
           autocapitalize={code ? 'characters' : type === 'text' && name === 'name' ? 'words' : 'none'}

@@ -107,7 +107,7 @@ const EnterCode = ({ email, onDone }: Pick<WaitingProps, 'onDone'> & { email: st
   }
   return (
     <Form submitLabel={fieldWords.confirm} look="plain" onSubmit={submit}>
-      <CodeField label={fieldWords.code} hint={fieldWords.codeHint} maxLength={32} />
+      <CodeField label={fieldWords.code} from="mail" hint={fieldWords.codeHint} maxLength={32} />
     </Form>
   )
 }

@@ -20,7 +20,6 @@ import type { MailStage } from './mail-stage.js'
 import { Registration } from './registration.js'
 
 const maxTries = 5
-const codeLength = 8
 
 export type MailLoginProps = {
   stage: MailStage
@@ -117,9 +116,7 @@ const CodeForm = (props: MailLoginProps) => {
   const problemsOf = useProblems({ wrong_mailed_code: 'code', mailed_code_void: 'code' })
   const [wrongTries, setWrongTries] = useState(0)
   const submit = async ({ code = '' }: Values): Promise<Problems | undefined> => {
-    const typed = code.replace(/[\s-]/g, '')
-    if (typed.length !== codeLength) return { fields: { code: [words.codeShape] } }
-    const answer = await client.confirmMailLogin({ code: typed })
+    const answer = await client.confirmMailLogin({ code })
     if (!answer.refused) return enterByMail(answer.value, props)
     const problems = problemsOf(answer)
     if (answer.refused !== 'wrong_mailed_code') return problems
@@ -129,7 +126,7 @@ const CodeForm = (props: MailLoginProps) => {
   }
   return (
     <Form submitLabel={words.submit} onSubmit={submit}>
-      <CodeField label={words.code} hint={words.codeHint} maxLength={12} />
+      <CodeField label={words.code} from="mail" hint={words.codeHint} maxLength={12} />
     </Form>
   )
 }

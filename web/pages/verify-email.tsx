@@ -1,6 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Refusal } from '#client/client.js'
-import { withoutGroups } from '#contract/code-groups.js'
 import type { LinkState } from '#contract/mailed-links.js'
 import type { RefusalCode } from '#contract/refusals.js'
 import type { NamedApplication, SecondFactorNeeded, SignedIn } from '#contract/schemas.js'
@@ -188,9 +187,7 @@ const ByCode = () => {
   const sentence = email === undefined ? words.sent : fill(words.sentTo, { email })
 
   const submit = async ({ code = '' }: Values): Promise<Problems | undefined> => {
-    const typed = withoutGroups(code)
-    if (typed.length !== 8) return { fields: { code: [words.codeShape] } }
-    const answer = await client.verifyEmail({ code: typed })
+    const answer = await client.verifyEmail({ code })
     if (!answer.refused) return continueSignIn(answer.value, returnTo)
     const found = resultOf(answer)
     if (answer.refused === 'tries_used_up') setTriesUsedUp(true)
@@ -244,7 +241,7 @@ const CodeForm = ({ onSubmit }: { onSubmit: (values: Values) => Promise<Problems
   const words = useWords('verify-email')
   return (
     <Form submitLabel={words.submitCode} onSubmit={onSubmit}>
-      <CodeField label={words.code} hint={words.codeHint} maxLength={32} />
+      <CodeField label={words.code} from="mail" hint={words.codeHint} maxLength={32} />
     </Form>
   )
 }

@@ -36,7 +36,7 @@ export const MailedCode = ({ send, enter }: Props) => {
     <>
       <Announced text={words.mailSent} />
       <Form key="code" submitLabel={words.confirm} onSubmit={({ code = '' }: Values) => enter(code)}>
-        <CodeField label={words.code} hint={words.codeHint} maxLength={32} focused="chosen" />
+        <CodeField label={words.code} from="mail" hint={words.codeHint} maxLength={32} focused="chosen" />
       </Form>
       <SendAgain send={send} sentMessage={words.sentAgain} />
     </>

@@ -110,7 +110,7 @@ const ByCode = ({ prove }: WayProps) => {
   const words = useWords('step-up')
   return (
     <Form submitLabel={words.confirm} onSubmit={({ code = '' }: Values) => prove({ code })}>
-      <CodeField label={words.appCode} hint={words.appCodeHint} maxLength={64} focused />
+      <CodeField label={words.appCode} from="app" hint={words.appCodeHint} maxLength={64} focused />
     </Form>
   )
 }

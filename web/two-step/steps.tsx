@@ -45,7 +45,7 @@ export const AddApp = <Added,>({ totp, confirm, onAdded, onAlreadyOn, problemsOf
     <>
       {isPhone() ? <OnPhone totp={totp} /> : <OnOtherDevice totp={totp} />}
       <Form submitLabel={words.confirm} onSubmit={submit}>
-        <CodeField label={words.code} inputMode="numeric" maxLength={12} />
+        <CodeField label={words.code} from="app" inputMode="numeric" maxLength={12} />
       </Form>
     </>
   )

@@ -44,6 +44,7 @@ export const de: Words = {
     notSignedOut: 'Sie konnten nicht abgemeldet werden.',
     developmentMailbox: 'Entwicklungs-Postfach',
     required: 'Bitte füllen Sie dieses Feld aus.',
+    wholeCode: 'Bitte geben Sie den ganzen Code ein.',
     tryAgainIn: 'Bitte versuchen Sie es in {time} noch einmal.',
     tryAgainInAbout: 'Bitte versuchen Sie es in etwa {time} noch einmal.',
     tryAgainNow: 'Sie können es jetzt erneut versuchen.',
@@ -313,7 +314,6 @@ export const de: Words = {
       'Wir haben eine E-Mail an {email} geschickt. Geben Sie den Code hier ein, oder öffnen Sie den Link in diesem Browser.',
     code: 'Code aus der E-Mail',
     codeHint: '8 Zeichen, etwa U68K-3AC5',
-    codeShape: 'Bitte geben Sie den ganzen Code ein.',
     triesLeft: 'Noch übrige Versuche: {count}.',
     submit: 'Anmelden',
     noMail: 'Keine E-Mail? Sehen Sie im Spam-Ordner nach, oder warten Sie eine Minute und senden Sie sie noch einmal.',
@@ -342,7 +342,6 @@ export const de: Words = {
     sent: 'Wir haben Ihnen eine E-Mail geschickt. Öffnen Sie den Link darin oder geben Sie hier den Code daraus ein.',
     code: 'Code aus der E-Mail',
     codeHint: '8 Zeichen, zum Beispiel U68K-3AC5',
-    codeShape: 'Bitte geben Sie den ganzen Code ein.',
     submitCode: 'Bestätigen',
     otherBrowser:
       'Sie haben sich in einem anderen Browser registriert. Geben Sie das Passwort ein, das Sie dort gewählt haben, damit wir wissen, dass Sie es sind.',

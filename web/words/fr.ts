@@ -41,6 +41,7 @@ export const fr: Words = {
     notSignedOut: 'La déconnexion n’a pas abouti.',
     developmentMailbox: 'Boîte mail de développement',
     required: 'Veuillez remplir ce champ.',
+    wholeCode: 'Veuillez saisir le code entier.',
     tryAgainIn: 'Veuillez réessayer dans {time}.',
     tryAgainInAbout: 'Veuillez réessayer dans environ {time}.',
     tryAgainNow: 'Vous pouvez réessayer maintenant.',
@@ -299,7 +300,6 @@ export const fr: Words = {
     sentTo: 'Nous avons envoyé un e-mail à {email}. Saisissez son code ici, ou ouvrez son lien dans ce navigateur.',
     code: 'Code reçu par e-mail',
     codeHint: '8 caractères, par exemple U68K-3AC5',
-    codeShape: 'Veuillez saisir le code entier.',
     triesLeft: 'Essais restants : {count}.',
     submit: 'Se connecter',
     noMail: 'Pas d’e-mail ? Vérifiez vos indésirables, ou attendez une minute et renvoyez-le.',
@@ -327,7 +327,6 @@ export const fr: Words = {
     sent: 'Nous vous avons envoyé un e-mail. Ouvrez le lien qu’il contient ou saisissez ici le code indiqué.',
     code: 'Code reçu par e-mail',
     codeHint: '8 caractères, par exemple U68K-3AC5',
-    codeShape: 'Veuillez saisir le code en entier.',
     submitCode: 'Confirmer',
     otherBrowser:
       'Votre inscription a commencé dans un autre navigateur. Saisissez le mot de passe que vous avez choisi, pour que nous sachions que c’est vous.',
