@@ -22,8 +22,8 @@ export default defineConfig({
     include,
     exclude: [],
     globalSetup: ['test/support/global-setup.ts', 'test/resilience/long/global-setup.ts'],
-    // Some measure how long a fault lasts, so they have the machine almost for themselves.
-    maxWorkers: 2,
+    // With two, a core has nothing to do for a quarter of the time. With more, tests that measure time would disturb one another.
+    maxWorkers: 3,
     // Hundreds of cases are one test in some of these files.
     testTimeout: 900_000,
     env: { TZ: 'UTC', LONG_RUN: '1' },

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createContent } from '../../src/domain/content/content.js'
 import { grantsFor, readableTables, writableTables } from '../../src/domain/tables.js'
 import { systemClock } from '../../src/lib/clock.js'
-import type { Database } from '../../src/platform/database/database.js'
+import { type Database, isUnusableTable } from '../../src/platform/database/database.js'
 import { checkSchema, migrate, SchemaOutdated } from '../../src/platform/database/migrate.js'
 import { migrateAsOwner } from '../../src/platform/database/open.js'
 import { proveTables } from '../../src/platform/database/usable-tables.js'
@@ -166,8 +166,8 @@ describe('the role of the running service', () => {
 
   it.each(readableTables)('may only read %s', async (table) => {
     await expect(service.query(`select * from ${table}`)).resolves.toBeInstanceOf(Array)
-    await expect(service.query(`delete from ${table}`)).rejects.toMatchObject({ code: '42501' })
-    await expect(service.query(`insert into ${table} select * from ${table}`)).rejects.toMatchObject({ code: '42501' })
+    for (const statement of [`delete from ${table}`, `insert into ${table} select * from ${table}`])
+      await expect(service.query(statement)).rejects.toSatisfy(isUnusableTable)
   })
 
   it.each([

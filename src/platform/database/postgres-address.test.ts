@@ -51,6 +51,11 @@ describe('the address of a PostgreSQL server', () => {
     rmSync(folder, { recursive: true })
   })
 
+  it('is not contradicted by its query, and sends no second name, password or host to the server', () => {
+    const address = postgresAddress('postgres://ada:one@db.example/x?user=eve&password=two&host=other&port=1')
+    expect(address).toMatchObject({ hosts: [{ host: 'db.example' }], user: 'ada', password: 'one', parameters: {} })
+  })
+
   it('passes other settings on to the server', () => {
     expect(postgresAddress('postgres://u@h/x?search_path=auth&target_session_attrs=any').parameters).toEqual({
       search_path: 'auth',

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, onTestFailed } from 'vitest'
 import { control } from '../../support/controls.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../../support/latchkey.js'
 import { startOrca } from '../../support/orca.js'
@@ -42,6 +42,10 @@ const fill = (name: string, value: string) => orca.page.locator(`[name=${name}]`
 
 it('tells a user who sees nothing what is missing, what was saved, and what a button will do', async () => {
   const { page } = orca
+  onTestFailed(async () => {
+    const text = await page.$eval('body', ({ textContent }) => textContent).catch(String)
+    console.error([page.url(), text, ...(await orca.spoken()).slice(-20)].join('\n'))
+  })
   const arrived = await hear(['Username or email entry required'], () => goTo('/login'))
   expect(arrived).not.toContain('invalid entry')
 
