@@ -1,16 +1,18 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import { readModule } from '../../scripts/architecture/modules.mjs'
 
-const home = fileURLToPath(new URL('../..', import.meta.url))
+const modules = new URL('../../dist/modules/', import.meta.url)
 
-const importsOf = async (path: string) =>
-  readModule(path, await readFile(home + path, 'utf8'))
-    .imports.filter(({ dynamic, typeOnly }) => !dynamic && !typeOnly)
-    .map(({ target }) => target)
+/** The compiled files that this one imports, by their paths. Types are not among them, and neither is what `import()` loads later. */
+const importsOf = async (path: string) => {
+  const file = new URL(path, modules)
+  const text = await readFile(file, 'utf8')
+  const targets = [...text.matchAll(/^(?:im|ex)port\b[^"';]*["'](\.[^"']+)["']/gm)].map(([, target = '']) => target)
+  return targets.map((target) => fileURLToPath(new URL(target, file)).slice(fileURLToPath(modules).length))
+}
 
-/** Every file that is loaded together with this one, without what `import()` loads later. */
+/** Every file that is loaded together with this one. */
 const loadedWith = async (first: string) => {
   const loaded = new Set([first])
   for (const path of loaded) for (const target of await importsOf(path)) loaded.add(target)
@@ -18,12 +20,12 @@ const loadedWith = async (first: string) => {
 }
 
 it('the service loads none of the nouns of the provider at its start', async () => {
-  const loaded = await loadedWith('src/app.ts')
-  expect(loaded).toContain('src/app/openid-provider.ts')
-  const nouns = (await importsOf('src/app/openid-nouns.ts')).filter((path) => path.startsWith('src/domain/'))
-  expect(nouns).toContain('src/domain/applications/application-secrets.ts')
+  const loaded = await loadedWith('app.js')
+  expect(loaded).toContain('app/openid-provider.js')
+  const nouns = (await importsOf('app/openid-nouns.js')).filter((path) => path.startsWith('domain/'))
+  expect(nouns).toContain('domain/applications/application-secrets.js')
   // A function without state, which addresses are made with.
-  const pure = 'src/domain/applications/application-issuer.ts'
+  const pure = 'domain/applications/application-issuer.js'
   expect(nouns.filter((path) => loaded.has(path) && path !== pure)).toEqual([])
-  expect(loaded).not.toContain('src/app/openid-nouns.ts')
+  expect(loaded).not.toContain('app/openid-nouns.js')
 })
