@@ -1,7 +1,7 @@
 import type { Config } from '../config.js'
 import { seconds } from '../lib/durations.js'
 import { createOutbound, type OutboundOptions } from '../platform/outbound/outbound.js'
-import { isPublicAddress } from '../platform/outbound/public-addresses.js'
+import { isPublicAddress, isPublicOrPrivateAddress } from '../platform/outbound/public-addresses.js'
 
 /** Opens the client that sends webhooks. Of an answer only the status matters. Undefined if webhooks are off. */
 export const openWebhookReceiver = (config: Config, options: OutboundOptions = {}) => {
@@ -13,7 +13,7 @@ export const openWebhookReceiver = (config: Config, options: OutboundOptions = {
     totalTimeout: 15 * seconds,
     maximumBytes: 4096,
     cutBody: true,
-    mayReach: allowPrivate ? undefined : isPublicAddress,
+    mayReach: allowPrivate ? isPublicOrPrivateAddress : isPublicAddress,
     allowPlainHttp: allowPrivate || !production,
     ...options,
   })

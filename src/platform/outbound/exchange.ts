@@ -80,6 +80,11 @@ const requestOnce = (url: URL, request: OutboundRequest, body: Buffer | undefine
       clearTimeout(connectTimer)
       resolve(answer)
     })
+    // After an answer that switches protocols (101) there is neither an error nor a response. After a response this changes nothing.
+    outgoing.on('close', () => {
+      clearTimeout(connectTimer)
+      reject(new OutboundFailed(bounds.signal.aborted ? 'timeout' : 'unreachable', url.host))
+    })
     outgoing.end(body)
   })
 

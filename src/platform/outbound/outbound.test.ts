@@ -108,6 +108,18 @@ describe('outbound', () => {
     expect(time()).toBeLessThan(1500)
   })
 
+  it('gives up on an answer that switches protocols, which nobody asked for', async () => {
+    const server = createTcpServer((socket) => {
+      socket.on('error', () => socket.destroy())
+      socket.once('data', () =>
+        socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'),
+      )
+    })
+    open.push(server)
+    const url = await listen(server)
+    expect(await codeOf(outboundTo().withDeadline()(url))).toBe('unreachable')
+  })
+
   it('gives up on a connection that is never made', async () => {
     // A port that answers no handshake: the connection is taken, and TLS never begins.
     const mute = createTcpServer(() => undefined)

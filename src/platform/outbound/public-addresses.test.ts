@@ -60,7 +60,15 @@ describe('a private address that may be allowed', () => {
   })
 
   const metadata = ['169.254.169.254', '::ffff:a9fe:a9fe', 'fe80::1', 'fe80::1%eth0', 'fd00:ec2::254', 'fd20:ce::254']
-  const more = ['100.100.100.200', '168.63.129.16', '64:ff9b::169.254.169.254', '64:ff9b::10.0.0.1', '0.0.0.0', '::']
+  const more = [
+    'fd00:ec2::23',
+    '100.100.100.200',
+    '168.63.129.16',
+    '64:ff9b::169.254.169.254',
+    '64:ff9b::10.0.0.1',
+    '0.0.0.0',
+    '::',
+  ]
   it.each([...metadata, ...more, '224.0.0.1', '255.255.255.255', 'localhost'])('is not %s', (address) => {
     expect(isPublicOrPrivateAddress(address)).toBe(false)
     expect(isPublicOrLoopbackAddress(address)).toBe(false)

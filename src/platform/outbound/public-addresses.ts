@@ -30,7 +30,7 @@ export const isPublicAddress = (text: string): boolean => {
 }
 
 /** Addresses at which clouds answer their machines. The other clouds use link-local addresses, which `privateRanges` does not have. */
-const cloudMetadata = new Set([azurePlatform, '100.100.100.200', 'fd00:ec2::254', 'fd20:ce::254'])
+const cloudMetadata = new Set([azurePlatform, '100.100.100.200', 'fd00:ec2::254', 'fd00:ec2::23', 'fd20:ce::254'])
 const privateRanges = new Set(['private', 'loopback', 'uniqueLocal', 'carrierGradeNat'])
 
 /**
