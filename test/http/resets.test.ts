@@ -3,6 +3,7 @@ import { startApp } from '../../src/app.js'
 import { hours, minutes } from '../../src/lib/durations.js'
 import { addApplication } from '../support/applications.js'
 import { createBrowser } from '../support/client.js'
+import { whileRefused } from '../support/databases.js'
 import { goodPassword, type Latchkey, sharedParts, startLatchkey } from '../support/latchkey.js'
 
 const newPassword = 'amber-Meadow-27-kettle'
@@ -141,6 +142,17 @@ describe('asking for a new password', () => {
     expect((await tab.post('/login', { username: 'fay', password: goodPassword })).status).toBe(401)
     expect((await tab.post('/login', { username: 'fay', password: newPassword })).status).toBe(200)
     await latchkey.mailTo('fay@example.com', /was (reset|changed)|has been/i)
+  })
+
+  it('has changed the password although the database gives up on the session that was asked for', async () => {
+    await latchkey.signedUp('kim')
+    await ask('kim')
+    const [token] = await tokensTo('kim', 1)
+    const body = { token, password: newPassword, signIn: true }
+    await whileRefused(latchkey.sql, 'insert on refresh_token_records', async () =>
+      expect((await latchkey.browser().post('/api/auth/reset-password/confirm', body)).status).toBe(204),
+    )
+    expect((await latchkey.browser().post('/login', { username: 'kim', password: newPassword })).status).toBe(200)
   })
 
   it('signs in if asked to: one of twenty at two instances, in a browser that is known then, and ends every other session', async () => {

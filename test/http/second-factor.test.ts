@@ -6,6 +6,7 @@ import { hours, minutes, seconds } from '../../src/lib/durations.js'
 import { fingerprint } from '../../src/lib/random.js'
 import { addAuthenticator } from '../support/authenticator.js'
 import { createBrowser } from '../support/client.js'
+import { whileRefused } from '../support/databases.js'
 import { goodPassword, type Latchkey, sharedParts, startLatchkey } from '../support/latchkey.js'
 
 const path = '/api/auth/second-factor'
@@ -289,6 +290,24 @@ describe('an account with two-step sign-in', () => {
       expect(dump).not.toContain(secret)
       expect(dump).not.toContain(secret.replaceAll('-', ''))
     }
+  })
+
+  it('is signed in although the database gives up on what follows, and loses no try if it gives up before', async () => {
+    const { app } = await enrolled('unlucky')
+    const failures = async () =>
+      latchkey.sql.query(
+        `select failures from wrong_codes where user_id = (select id from users where username = $1)`,
+        ['unlucky'],
+      )
+    const tab = await challenged('unlucky')
+    const code = app.code()
+    await whileRefused(latchkey.sql, 'insert on refresh_token_records', async () =>
+      expect((await tab.post(path, { code })).status).toBe(503),
+    )
+    expect(await failures()).toEqual([{ failures: 0 }])
+    const givenBack = 'update on wrong_codes for each row when (new.failures < old.failures)'
+    await whileRefused(latchkey.sql, givenBack, async () => expect((await tab.post(path, { code })).status).toBe(200))
+    expect((await tab.get('/api/auth/me')).status).toBe(200)
   })
 
   it('answers bad input with 400 or 401', async () => {

@@ -79,6 +79,18 @@ export const whileAway = async (url: string | undefined, work: () => Promise<voi
   })
 }
 
+/** Statements that fire this trigger fail meanwhile, as if the database had given up on them. */
+export const whileRefused = async (database: Database, trigger: string, work: () => Promise<void>) => {
+  await database.query(`create function give_up() returns trigger language plpgsql
+    as $$ begin raise exception 'A lock was not free in time' using errcode = '55P03'; end $$`)
+  await database.query(`create trigger give_up before ${trigger} execute function give_up()`)
+  try {
+    await work()
+  } finally {
+    await database.query('drop function give_up cascade')
+  }
+}
+
 let ownAdministrator: Database | undefined
 
 // One connection, so that a lock of the session stays with it from statement to statement. The tests of this process share the one to

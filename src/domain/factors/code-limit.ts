@@ -1,7 +1,7 @@
 import { refuse } from '../../contract/outcome.js'
 import type { Clock } from '../../lib/clock.js'
 import type { Cache, CounterWindow } from '../../platform/cache/cache.js'
-import type { Database, Sql } from '../../platform/database/database.js'
+import { type Database, type Sql, undefinedIfUnavailable } from '../../platform/database/database.js'
 import { limiterKey, limiters, userSubject } from '../limiters/limiters.js'
 import * as store from './code-limit.store.js'
 
@@ -30,9 +30,10 @@ export const createCodeLimit = ({ database, cache, clock }: { database: Database
     const [row] = await store.selectWait(database, userId, clock.offset())
     return refuse('too_many_codes', { retryAfter: Math.max(1, Math.ceil(row?.seconds ?? 1)) })
   },
+  /** If the store cannot do it, the code stays counted. A sign-in that has just been made must not fail because of that. */
   giveBack: async (userId: string, reservation: CodeReservation) => {
     if (reservation.at === 'device') await cache.refund(reservation.key, reservation.window)
-    else await store.giveBack(database, userId)
+    else await store.giveBack(database, userId).catch(undefinedIfUnavailable)
   },
   /** Counts a wrong code of the day. Returns whether the owner has to be told, and whether the account must wait from now on. */
   noteWrong: async (userId: string, isTotp: boolean) => {

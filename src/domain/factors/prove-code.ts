@@ -83,10 +83,15 @@ export const createProveCode = (deps: Dependencies) => {
       onProof('otp', 'limited')
       return reservation
     }
-    const step = await totpSecrets.matchingStep(userId, code)
+    /** A code that could not be compared, because the store was away, does not stay counted as a wrong one. */
+    const giveBackAndThrow = async (error: unknown) => {
+      await codeLimit.giveBack(userId, reservation)
+      throw error
+    }
+    const step = await totpSecrets.matchingStep(userId, code).catch(giveBackAndThrow)
     if (step === undefined) return refuseWrong(attempt, 'otp')
     const accept = (sql: Transaction) => totpSecrets.useStep(sql, userId, step)
-    const result = await inTransaction(userId, 'otp', accept, work)
+    const result = await inTransaction(userId, 'otp', accept, work).catch(giveBackAndThrow)
     if (isRefused(result) && result.refused === 'wrong_second_factor') return refuseWrong(attempt, 'otp')
     await codeLimit.giveBack(userId, reservation)
     if (!isRefused(result)) onProof('otp', 'accepted')

@@ -17,6 +17,7 @@ import type { RecoveredAccounts } from '../../http/recovered-accounts.js'
 import { sendSignInStep, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
+import { undefinedIfUnavailable } from '../../platform/database/database.js'
 import type { createResetPassword } from './reset-password.js'
 
 /** The body is the same in every case, so it does not show whether the email has an account. */
@@ -112,7 +113,8 @@ export const resetPasswordRoutes = (server: Server, deps: Dependencies) => {
     const { user, passwordHash } = result
     await recoveredAccounts.forgetLimits(user, request)
     const visit = recoveredAccounts.visitOf(user, request)
-    const outcome = signIn ? await signIns.byReset(user, passwordHash, visit) : undefined
+    // The password is changed and the link is used up. If the store cannot begin a session now, the owner signs in.
+    const outcome = signIn ? await signIns.byReset(user, passwordHash, visit).catch(undefinedIfUnavailable) : undefined
     // A new session already makes its browser known.
     if (!outcome || !('issued' in outcome)) recoveredAccounts.rememberBrowser(user, request, reply)
     return outcome ? sendSignInStep(reply, { cookies, signInCookies }, outcome) : reply.status(204).send()

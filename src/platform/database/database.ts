@@ -40,6 +40,12 @@ export class StoreUnavailable extends OperatorError {
   override name = 'StoreUnavailable'
 }
 
+/** For the `catch` of a promise: the caller goes on without a result while the store is unavailable. */
+export const undefinedIfUnavailable = (error: unknown) => {
+  if (error instanceof StoreUnavailable) return undefined
+  throw error
+}
+
 /** The caller used a transaction in a way that would hang, or whose writes would be lost. This is always a bug. */
 export class TransactionMisuse extends Error {
   override name = 'TransactionMisuse'
