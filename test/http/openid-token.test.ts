@@ -31,7 +31,7 @@ beforeAll(async () => {
   latchkey = await startLatchkey({ settings: { JWT_SECRET } })
   const { databaseUrl = '', redisUrl = '', redisPrefix, publicUrl } = latchkey.config
   const shared = { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, REDIS_PREFIX: redisPrefix, PUBLIC_URL: publicUrl }
-  second = await startLatchkey({ settings: { JWT_SECRET, ...shared }, clock: latchkey.clock })
+  second = await startLatchkey({ settings: { JWT_SECRET, REFRESH_GRACE: '90s', ...shared }, clock: latchkey.clock })
   expect((await postForm(latchkey.url, '/api/auth/token', {})).status).toBe(404)
   await latchkey.advance(2 * seconds)
   await latchkey.sql.query("insert into groups (name, created_at) values ('staff', now())")
@@ -286,6 +286,14 @@ describe('a refresh token', () => {
     expect((await refreshWith(next.body.refresh_token)).body.error).toBe('invalid_grant')
     expect(await events('application_token_reused')).toBe(before + 1)
     expect(await authorizationsOfApplication(web.id)).toBe(0)
+  })
+
+  it('gets its successor for longer where REFRESH_GRACE is longer, as for failovers', async () => {
+    const { body } = await token(await readyCode())
+    const next = await refreshWith(body.refresh_token)
+    await latchkey.advance(60 * seconds)
+    const again = await refreshWith(body.refresh_token, undefined, secondUrl())
+    expect(again.body.refresh_token).toBe(next.body.refresh_token)
   })
 
   it('that is newer than its row is accepted: the database has lost a write', async () => {

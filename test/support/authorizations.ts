@@ -17,7 +17,7 @@ const authorizationsOf = ({ app, clock, config, sql: database }: Latchkey) =>
     ...app.nouns,
     database,
     clock,
-    refreshTokenKeys: app.nouns.keysFor('refresh tokens of applications'),
+    refreshTokens: { keys: app.nouns.keysFor('refresh tokens of applications'), grace: config.refreshGrace },
   })
 
 /** The newest session of a user, as the caller of a request has it. */

@@ -14,7 +14,7 @@ import { createEndAuthorizations } from './end-authorizations.js'
 import { createExchangeRefreshToken } from './exchange-refresh-token.js'
 import { type CodeRequest, createIssueCode } from './issue-code.js'
 import { createRedeemCode } from './redeem-code.js'
-import { createTokenExchangeParts } from './token-exchange-parts.js'
+import { createTokenExchangeParts, type RefreshTokenOptions } from './token-exchange-parts.js'
 import { createHolderOf } from './token-holder.js'
 import * as tokenStore from './tokens.store.js'
 
@@ -31,8 +31,7 @@ type Options = SessionLimits & {
   users: Pick<Users, 'lockEnabled'>
   profileFields: Pick<ProfileFields, 'knownValues'>
   sessions: Pick<Sessions, 'lockOfHolder'>
-  /** The first key signs refresh tokens. All of them verify. */
-  refreshTokenKeys: readonly Buffer[]
+  refreshTokens: RefreshTokenOptions
 }
 
 /** An authorization lets an application act for a session. It has codes and tokens; to end it, its row is deleted. */

@@ -1,5 +1,4 @@
 import { type Refused, refuse } from '../../contract/outcome.js'
-import { seconds } from '../../lib/durations.js'
 import { equalInConstantTime, fingerprint, randomToken } from '../../lib/random.js'
 import type { Application } from '../applications/application.js'
 import type { Client } from '../sessions/client.js'
@@ -9,12 +8,6 @@ import type { RefreshTokenClaims } from './refresh-token-texts.js'
 import type { TokenExchangeParts } from './token-exchange-parts.js'
 import type { NewAccessToken } from './tokens.store.js'
 import * as store from './tokens.store.js'
-
-/**
- * For this long after a rotation, the previous token is exchanged for the newest one again: an answer may be lost, and two processes may
- * refresh at once.
- */
-const gracePeriod = 30 * seconds
 
 export type RefreshFault = 'unknown_token' | 'reused_token' | 'more_scopes' | 'ended'
 
@@ -28,7 +21,7 @@ type Refresh = {
 
 /** Exchanges a refresh token for the next one and an access token. */
 export const createExchangeRefreshToken = (parts: TokenExchangeParts) => {
-  const { database, clock, refreshTokens, moments, endReused, grantOf } = parts
+  const { database, clock, refreshTokens, gracePeriod, moments, endReused, grantOf } = parts
 
   /**
    * Answers a token that was not rotated. A token that was replaced a moment ago gets its successor again. Another old token counts as
