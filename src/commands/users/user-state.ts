@@ -52,8 +52,8 @@ export const userEnable: Command = {
 
 USER is a username, an email or an id. Sessions that were ended stay ended. If the account was locked down, its password from
 before no longer works, and a running service mails the user a link to choose a new one; a password that the user has chosen
-since, with “This was not me”, stays. The link goes to the present address of the account: if a thief may have changed it, use
-\`latchkey user recover\` first.
+since, with “This was not me”, stays. The link goes to the present address of the account, and passkeys, an app and providers that
+were added stay: if a thief may have changed or added something, use \`latchkey user recover\` first.
 
   --keep-password    after a lock-down by mistake: the old password works again, and no mail is sent
   --json             one JSON object, for programs`,

@@ -82,7 +82,7 @@ const summaries: Record<UserAction, string> = {
   'reset-factors': 'Remove the second factors and passkeys of a user',
   'send-reset': 'Mail a user a link to choose a new password',
   'clear-limits': 'Clear the limits that a user has reached, so that they can try again now. Limits of networks stay',
-  'lock-down': 'Disable a user, and void everything by which someone could get into the account',
+  'lock-down': 'Disable a user, end their sessions and authorizations, and void links and codes that were mailed',
 }
 
 type ChangeDependencies = { adminGuard: AdminGuard; userActions: ReturnType<typeof createUserActions> }

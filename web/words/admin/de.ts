@@ -170,7 +170,8 @@ export const admin: Words['admin'] = {
         'Das Konto wurde abgesichert und seitdem mit einem neuen Passwort zurückgeholt. Dieses Passwort bleibt.',
       moved:
         'Die Adresse wurde geändert, vorher war sie {email}; das kann bis {date} zurückgenommen werden. Wenn die Person am Telefon das nicht war, entsperren Sie nicht: Zuerst soll sie den Link in der E-Mail an {email} benutzen.',
-      recent: 'In den letzten sieben Tagen ebenfalls geändert, vielleicht von jemand anderem: {changes}.',
+      recent:
+        'In den letzten sieben Tagen ebenfalls geändert, vielleicht von jemand anderem: {changes}. Was hinzugefügt wurde, gilt wieder, sobald das Konto entsperrt ist.',
       kinds: {
         totp: 'Authenticator-App',
         totp_replaced: 'neu eingerichtete Authenticator-App',
@@ -263,7 +264,7 @@ export const admin: Words['admin'] = {
     'lock-down': {
       action: 'Absichern',
       about:
-        'Wenn jemand anderes in das Konto gelangt ist: sperrt es und macht alles ungültig, womit man wieder hineinkäme.',
+        'Wenn jemand anderes in das Konto gelangt ist: sperrt es, meldet es überall ab und macht Links und Codes ungültig.',
       title: '{username} absichern?',
       lead: 'Das Konto wird gesperrt, alle Geräte und Anwendungen werden abgemeldet, vertrauenswürdige Browser entfernt, und versendete Links und Codes gelten nicht mehr. Links mit „Das war ich nicht“ funktionieren weiter; wurde die Adresse in den letzten sieben Tagen geändert, dann nur die an die Adresse davor.',
       told: 'Eine E-Mail, dass das Konto abgesichert wurde, geht an seine Adresse und an eine frühere, die noch zurückgeholt werden kann.',

@@ -182,7 +182,8 @@ export const admin = {
       chosenSince: 'The account was locked down, and taken back with a new password since. That password stays.',
       moved:
         'The address was changed from {email}; this can be taken back until {date}. If the caller did not change it, do not enable: have them use the link in the mail at {email} first.',
-      recent: 'Also changed in the last seven days, and perhaps not by the user: {changes}.',
+      recent:
+        'Also changed in the last seven days, and perhaps not by the user: {changes}. What was added works again once the account is enabled.',
       kinds: {
         totp: 'authenticator app',
         totp_replaced: 'another authenticator app',
@@ -274,7 +275,7 @@ export const admin = {
     'lock-down': {
       action: 'Lock down',
       about:
-        'For an account that someone else has got into: disables it and makes everything void that could let them back in.',
+        'For an account that someone else has got into: disables it, signs it out everywhere, and voids links and codes.',
       title: 'Lock down {username}?',
       lead: 'The account is disabled, all devices and applications are signed out, trusted browsers are removed, and links and codes that were mailed do not work any more. Links with “This was not me” still work, but if the address was changed in the last seven days, only those to the address before.',
       told: 'An email that the account was locked goes to its address, and to an address before that can still be put back.',

@@ -168,7 +168,8 @@ export const admin: Words['admin'] = {
       chosenSince: 'La cuenta se bloqueó, y después se recuperó con una contraseña nueva. Esa contraseña se queda.',
       moved:
         'La dirección anterior era {email}; el cambio se puede deshacer hasta el {date}. Si la persona que llama no lo hizo, no actives la cuenta: que use primero el enlace del correo enviado a {email}.',
-      recent: 'También cambió en los últimos siete días, y quizá no lo hizo el usuario: {changes}.',
+      recent:
+        'También cambió en los últimos siete días, y quizá no lo hizo el usuario: {changes}. Lo que se añadió vuelve a funcionar cuando se activa la cuenta.',
       kinds: {
         totp: 'aplicación de autenticación',
         totp_replaced: 'aplicación de autenticación nueva',
@@ -262,7 +263,7 @@ export const admin: Words['admin'] = {
     'lock-down': {
       action: 'Bloquear',
       about:
-        'Para una cuenta en la que entró otra persona: la desactiva y anula todo lo que podría dejarla entrar de nuevo.',
+        'Para una cuenta en la que entró otra persona: la desactiva, cierra todas sus sesiones y anula los enlaces y códigos.',
       title: '¿Bloquear a {username}?',
       lead: 'La cuenta se desactiva, se cierra la sesión en todos los dispositivos y aplicaciones, se quitan los navegadores de confianza, y los enlaces y códigos enviados por correo dejan de funcionar. Los enlaces «No fui yo» siguen funcionando, pero si la dirección se cambió en los últimos siete días, solo los enviados a la dirección anterior.',
       told: 'Un correo que dice que la cuenta se bloqueó va a su dirección, y a una dirección anterior que todavía se pueda restablecer.',

@@ -171,7 +171,8 @@ export const admin: Words['admin'] = {
       chosenSince: 'Le compte a été verrouillé, puis repris avec un nouveau mot de passe, qui reste valable.',
       moved:
         'L’adresse a été changée\u00a0; avant, c’était {email}. Cela peut être annulé jusqu’au {date}. Si la personne qui appelle ne l’a pas fait, ne réactivez pas\u00a0: elle doit d’abord utiliser le lien de l’e-mail envoyé à {email}.',
-      recent: 'Aussi modifié au cours des sept derniers jours, peut-être par quelqu’un d’autre\u00a0: {changes}.',
+      recent:
+        'Aussi modifié au cours des sept derniers jours, peut-être par quelqu’un d’autre\u00a0: {changes}. Ce qui a été ajouté fonctionnera de nouveau dès que le compte sera activé.',
       kinds: {
         totp: 'application d’authentification',
         totp_replaced: 'application d’authentification reconfigurée',
@@ -264,7 +265,7 @@ export const admin: Words['admin'] = {
     'lock-down': {
       action: 'Verrouiller',
       about:
-        'Pour un compte dans lequel quelqu’un d’autre est entré : le désactive et annule tout ce qui permettrait d’y revenir.',
+        'Pour un compte dans lequel quelqu’un d’autre est entré : le désactive, le déconnecte partout et annule les liens et les codes.',
       title: 'Verrouiller {username} ?',
       lead: 'Le compte est désactivé, tous les appareils et applications sont déconnectés, les navigateurs de confiance sont retirés, et les liens et codes envoyés ne fonctionnent plus. Les liens « Ce n’était pas moi » fonctionnent toujours\u00a0; si l’adresse a changé au cours des sept derniers jours, seulement ceux envoyés à l’adresse d’avant.',
       told: 'Un e-mail qui dit que le compte a été verrouillé est envoyé à son adresse, et à une ancienne adresse qui peut encore être rétablie.',
