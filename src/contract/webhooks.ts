@@ -39,19 +39,19 @@ export const webhookTypes = {
     data: Type.Object({ user: JustUser, factor: Factor }),
   },
   'session.theft_suspected': {
-    when: 'An old refresh token was used again, and its session was ended. The address is that of the request with the old token',
+    when: 'An old refresh token was used again, and its session was ended. `ip` and `userAgent` are those of the request with the old token',
     data: Type.Object({ user: JustUser, session: Type.Object({ id: Id, ...Origin }) }),
   },
 } as const satisfies Record<string, { when: string; data: TSchema }>
 
 export type WebhookType = keyof typeof webhookTypes
 /** The data type is computed once for each webhook type: otherwise the compiler would compare schemas for seconds. */
-type AllWebhookData = { [Type in WebhookType]: Static<(typeof webhookTypes)[Type]['data']> }
-export type WebhookData<Type extends WebhookType> = AllWebhookData[Type]
+type AllWebhookData = { [Name in WebhookType]: Static<(typeof webhookTypes)[Name]['data']> }
+export type WebhookData<Name extends WebhookType> = AllWebhookData[Name]
 
 /** `type` says which `data` the body has. */
 export type WebhookBody = {
-  [Type in WebhookType]: { type: Type; timestamp: string; data: WebhookData<Type> }
+  [Name in WebhookType]: { type: Name; timestamp: string; data: WebhookData<Name> }
 }[WebhookType]
 
 const nameOf = (type: string) =>

@@ -72,7 +72,7 @@ describe.each(testStores)('months of events on $name', ({ open }) => {
       clock,
       nameMarks: createNameMarks([]),
       listeners: [],
-      administrators: { holdActor: async () => {} },
+      administrators: { checkActor: async () => {} },
       onLost: () => {},
     })
   const purgeWith = (clock: Clock) => eventsWith(clock).purge(store.database, 500)

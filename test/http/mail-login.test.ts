@@ -287,7 +287,9 @@ describe('an address without an account', () => {
     ])
     const copies = Array.from({ length: 5 }, () => tab.copy())
     const created = await Promise.all(copies.map((copy) => create('New.Person', copy)))
-    expect(created.map(({ status }) => status).sort()).toEqual([200, 401, 401, 401, 401])
+    const [first, ...others] = created.map(({ status }) => status).sort()
+    // 409: the first one got the name after this one was let in.
+    expect([first, others.filter((status) => ![401, 409].includes(status))]).toEqual([200, []])
     const [user] = await latchkey.sql.query(
       `select email, password_hash, email_proven from users where username = 'New.Person'`,
     )

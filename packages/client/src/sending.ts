@@ -4,7 +4,10 @@ import type { Presence } from './presence.js'
 import type { Renewal } from './renewal.js'
 import type { Method, Requests } from './requests.js'
 
-/** The ways to send a call: by anyone, by a signed-in user, to change something, to sign in and to sign out. */
+/**
+ * The ways to send a call: by anyone (`post`), by a signed-in user (`read` and `change`), and with an answer that sets other tokens
+ * (`replaceTokens` and `signIn`). `signOut` is given a call that ends the session. `asking()` tells the other tabs who is signed in now.
+ */
 export const createSending = (deps: Requests & Renewal & Presence) => {
   const { send, sendWithCsrfToken, asSignedIn, whileNoRenewal, asking } = deps
   const post = <Value>(path: string, body?: object) => send<Value>('POST', path, body)

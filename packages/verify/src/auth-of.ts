@@ -13,7 +13,7 @@ export const setAuth = (request: object, verifier: object, { auth, isByBearer }:
  * For a second guard on the same request: tokens that the first one has renewed are not renewed again. The result of another verifier
  * does not count, and neither does a bearer token, which the second guard may not accept.
  */
-export const earlierAuthOf = (request: object, verifier: object) => {
+export const authByEarlierGuard = (request: object, verifier: object) => {
   const found = guardResults.get(request)
   return found?.verifier === verifier && !found.isByBearer ? found.auth : undefined
 }

@@ -1,4 +1,4 @@
-import { earlierAuthOf, setAuth } from './auth-of.js'
+import { authByEarlierGuard, setAuth } from './auth-of.js'
 import { createGuard, type GuardOptions } from './guard.js'
 import type { NodeRequest } from './node.js'
 import { carryCookies, type NodeResponse, sendAnswer } from './node-response.js'
@@ -13,7 +13,7 @@ export const expressGuard = (verifier: Verifier, options: GuardOptions = {}) => 
   const guard = createGuard(verifier, options)
   return (request: ExpressRequest, response: NodeResponse, next: (error?: unknown) => void) => {
     const { method = 'GET', url = '/', originalUrl: path = url, headers, ip: address } = request
-    guard({ method, path, headers, address, earlierAuth: earlierAuthOf(request, verifier) }).then((decision) => {
+    guard({ method, path, headers, address, earlierAuth: authByEarlierGuard(request, verifier) }).then((decision) => {
       if ('answer' in decision) return sendAnswer(response, decision.answer)
       setAuth(request, verifier, decision.passed)
       carryCookies(response, decision.passed.setCookies)

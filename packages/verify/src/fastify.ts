@@ -1,4 +1,4 @@
-import { earlierAuthOf, setAuth } from './auth-of.js'
+import { authByEarlierGuard, setAuth } from './auth-of.js'
 import { createGuard, type GuardOptions } from './guard.js'
 import type { NodeRequest } from './node.js'
 import { carryCookies, type NodeResponse } from './node-response.js'
@@ -24,7 +24,7 @@ export const fastifyGuard = (verifier: Verifier, options: GuardOptions = {}) => 
   const guard = createGuard(verifier, options)
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const { method, originalUrl: path, headers, ip: address } = request
-    const decision = await guard({ method, path, headers, address, earlierAuth: earlierAuthOf(request, verifier) })
+    const decision = await guard({ method, path, headers, address, earlierAuth: authByEarlierGuard(request, verifier) })
     if ('answer' in decision) {
       const { status, headers: answerHeaders, setCookies, body } = decision.answer
       reply.status(status)

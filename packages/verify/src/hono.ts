@@ -1,4 +1,4 @@
-import { earlierAuthOf, setAuth } from './auth-of.js'
+import { authByEarlierGuard, setAuth } from './auth-of.js'
 import { responseOf } from './fetch-responses.js'
 import { createGuard, type GuardOptions } from './guard.js'
 import type { Verifier } from './verifier.js'
@@ -20,7 +20,7 @@ export const honoGuard = (verifier: Verifier, options: GuardOptions = {}) => {
       method,
       path: pathname + search,
       headers,
-      earlierAuth: earlierAuthOf(context, verifier),
+      earlierAuth: authByEarlierGuard(context, verifier),
     })
     if ('answer' in decision) return responseOf(decision.answer)
     const { setCookies } = decision.passed

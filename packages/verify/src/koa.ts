@@ -1,4 +1,4 @@
-import { earlierAuthOf, setAuth } from './auth-of.js'
+import { authByEarlierGuard, setAuth } from './auth-of.js'
 import { createGuard, type GuardOptions } from './guard.js'
 import type { NodeRequest } from './node.js'
 import { carryCookies, type NodeResponse } from './node-response.js'
@@ -22,7 +22,7 @@ export const koaGuard = (verifier: Verifier, options: GuardOptions = {}) => {
   const guard = createGuard(verifier, options)
   return async (context: KoaContext, next: () => Promise<unknown>) => {
     const { method, originalUrl: path, headers, ip: address } = context
-    const decision = await guard({ method, path, headers, address, earlierAuth: earlierAuthOf(context, verifier) })
+    const decision = await guard({ method, path, headers, address, earlierAuth: authByEarlierGuard(context, verifier) })
     if ('answer' in decision) {
       const { status, headers: answerHeaders, setCookies, body } = decision.answer
       context.status = status

@@ -1,4 +1,4 @@
-import { earlierAuthOf, setAuth } from './auth-of.js'
+import { authByEarlierGuard, setAuth } from './auth-of.js'
 import type { Verified } from './claims.js'
 import { createGuard, type GuardOptions } from './guard.js'
 import { carryCookies, type NodeResponse, sendAnswer } from './node-response.js'
@@ -26,7 +26,7 @@ export const nodeGuard = (verifier: Verifier, options: GuardOptions = {}) => {
       path,
       headers,
       address: socket?.remoteAddress,
-      earlierAuth: earlierAuthOf(request, verifier),
+      earlierAuth: authByEarlierGuard(request, verifier),
     })
     if ('answer' in decision) {
       sendAnswer(response, decision.answer)

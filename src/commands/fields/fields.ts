@@ -15,7 +15,7 @@ import {
 import { printList } from '../terminal/print-list.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { asTable } from '../terminal/table.js'
-import { fieldTypesOf } from './field-types.js'
+import { typeScriptOfFields } from './field-types.js'
 
 const noFieldsText = 'PROFILE_FIELDS_FILE is not set, and no user has a value.'
 
@@ -87,7 +87,7 @@ and \`OperatorFieldChanges\` what the service API takes. It opens no database.`,
     readArguments(args, {}, [])
     const { profileFieldsFile: path } = loadSettings(await context.settings(), ['PROFILE_FIELDS_FILE'])
     if (path === undefined) throw new CommandFailure('PROFILE_FIELDS_FILE is not set.')
-    await print(context.stdout, fieldTypesOf(await readProfileFields(path)))
+    await print(context.stdout, typeScriptOfFields(await readProfileFields(path)))
     return 0
   },
 }

@@ -37,7 +37,7 @@ type Dependencies = {
   sessionLookups: Pick<SessionLookups, 'lockOfCaller'>
   changeHeldAccount: ChangeHeldAccount
   changeLimit: ChangeLimit
-  events: Pick<Events, 'holdActor'>
+  events: Pick<Events, 'checkActor'>
 }
 
 /** A deletion takes a stronger lock: it also waits for rows that refer to the user and are not committed yet. */
@@ -107,10 +107,10 @@ export const createAccountChanges = (deps: Dependencies) => {
   ) => {
     // Administrators wait for each other before they hold any other row. The second call checks whether they may change this account, whose
     // row is held by then.
-    await events.holdActor(sql, client)
+    await events.checkActor(sql, client)
     const user = await holdUser(sql, userId, announcedKinds)
     if (!user) return refuse('no_user')
-    await events.holdActor(sql, client, userId)
+    await events.checkActor(sql, client, userId)
     return changeHeldAccount.change(sql, { user, client }, announcedKinds, work)
   }
 
@@ -132,10 +132,10 @@ export const createAccountChanges = (deps: Dependencies) => {
 
     /** By an operator, or by a program with a key. They can change a disabled account too. */
     byOperator: <Kind extends KindBy<'operator'>, Outcome extends WorkResult<NoInfer<Kind>> | Refused>(
-      actor: OperatorContext,
+      context: OperatorContext,
       announcedKinds: AnnouncedKinds<Kind>,
       work: Work<Outcome>,
-    ) => commitUnlessRefused(database, (sql) => byOperatorInside(sql, actor, announcedKinds, work)),
+    ) => commitUnlessRefused(database, (sql) => byOperatorInside(sql, context, announcedKinds, work)),
     /** Like `byOperator`, in a transaction that changes several accounts. */
     byOperatorInside,
 

@@ -10,7 +10,7 @@ type Dependencies = {
   database: Database
   accountChanges: Pick<AccountChanges, 'byOperator' | 'byOperatorInside'>
   groups: Pick<Groups, 'change' | 'lockMembers' | 'remove'>
-  events: Pick<Events, 'holdActor'>
+  events: Pick<Events, 'checkActor'>
 }
 
 /** How many members leave in one transaction when a group is deleted. */
@@ -37,7 +37,7 @@ export const createGroupChanges = ({ database, accountChanges, groups, events }:
   /** Removes at most `limit` members from the group in one transaction. Returns how many. */
   const removeMembers = (client: Client, name: string, limit: number) =>
     database.transaction(async (sql) => {
-      await events.holdActor(sql, client)
+      await events.checkActor(sql, client)
       const members = await groups.lockMembers(sql, name, limit)
       for (const userId of members) {
         const change = changeGroups({ remove: [name] })
@@ -48,8 +48,8 @@ export const createGroupChanges = ({ database, accountChanges, groups, events }:
     })
 
   return {
-    change: (actor: OperatorContext, groupChange: GroupChange) =>
-      accountChanges.byOperator(actor, kinds, changeGroups(groupChange)),
+    change: (context: OperatorContext, groupChange: GroupChange) =>
+      accountChanges.byOperator(context, kinds, changeGroups(groupChange)),
 
     removeMembers,
 

@@ -14,7 +14,7 @@ type Dependencies = {
   users: Pick<Users, 'lock'>
   oneTimeTokens: Pick<OneTimeTokens, 'replaceReset'>
   mails: Pick<Mails, 'queue'>
-  events: Pick<Events, 'holdActor' | 'recordInside'>
+  events: Pick<Events, 'checkActor' | 'recordInside'>
 }
 
 /** `withheld`: no mail is sent. `applicationId`: the application that has sent the user here. */
@@ -55,7 +55,7 @@ export const createResetLinks = ({ database, users, oneTimeTokens, mails, events
 
     sendByOperator: ({ userId, client }: OperatorContext) =>
       commitUnlessRefused(database, async (sql) => {
-        await events.holdActor(sql, client)
+        await events.checkActor(sql, client)
         const user = await users.lock(sql, userId)
         if (!user) return refuse('no_user')
         if (user.disabled) return refuse('account_disabled')

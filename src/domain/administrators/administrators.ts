@@ -67,7 +67,7 @@ export const createAdministrators = (options: Options) => {
      * Rolls the change back if the actor is a user who is no administrator any more, or may not change the account `aboutUserId`. Changes
      * by administrators wait for each other after this call: of two who disable each other, the second is no administrator any more.
      */
-    holdActor: async (sql: Transaction, actor: Actor, aboutUserId: string | undefined) => {
+    checkActor: async (sql: Transaction, actor: Actor, aboutUserId: string | undefined) => {
       const { protectedGroups } = actor
       if (actor.userId !== undefined && !checkedTransactions.has(sql)) {
         const { userId, sessionId, groups } = actor

@@ -17,7 +17,7 @@ import * as store from './applications.store.js'
 type Dependencies = {
   database: Database
   clock: Clock
-  events: Pick<Events, 'holdActor' | 'recordInside'>
+  events: Pick<Events, 'checkActor' | 'recordInside'>
   groups: Pick<Groups, 'hold'>
   applicationSecrets: Pick<ApplicationSecrets, 'add' | 'remove'>
   usedApplications: Pick<UsedApplications, 'countUsers' | 'endWithoutRight'>
@@ -77,7 +77,7 @@ const createChangeHeld =
     work: (sql: Transaction, application: Application) => Promise<Outcome>,
   ) =>
     commitUnlessRefused(database, async (sql) => {
-      await events.holdActor(sql, client)
+      await events.checkActor(sql, client)
       const [row] = await store.lockById(sql, id)
       if (!row) return refuse('no_application')
       const outcome = await work(sql, applicationFrom(row))

@@ -131,7 +131,7 @@ type Options = {
   listeners: readonly EventListener[]
   /** True for commands, whose log is not collected: a running service finds the event and tells its own listeners. */
   leavesEventsToService?: boolean
-  administrators: Pick<Administrators, 'holdActor'>
+  administrators: Pick<Administrators, 'checkActor'>
   onLost: (error: unknown) => void
 }
 
@@ -200,10 +200,10 @@ const createEventsOfUsers = (database: Database) => ({
  * Rolls the transaction back if its administrator or program may not make the change. A transaction of an administrator begins with this
  * call: a change that changes nothing has no event and is checked too, and administrators wait for each other before they hold other rows.
  */
-const createHoldActor =
+const createActorCheck =
   ({ administrators }: Pick<Options, 'administrators'>) =>
   async (sql: Transaction, { actor }: Client, aboutUserId?: string) => {
-    if (actor) await administrators.holdActor(sql, actor, aboutUserId)
+    if (actor) await administrators.checkActor(sql, actor, aboutUserId)
   }
 
 /** Makes the partitions of the table, and deletes old events. */
@@ -236,7 +236,7 @@ export const createEvents = (options: Options) => {
     limit,
   })
 
-  const holdActor = createHoldActor(options)
+  const checkActor = createActorCheck(options)
   const prepare = (event: Event, client: Client) => prepareEvent(event, client, options)
 
   return {
@@ -250,13 +250,13 @@ export const createEvents = (options: Options) => {
       })
       notifyListeners(insertedRow)
     },
-    holdActor,
+    checkActor,
     /**
      * Writes the row in the transaction of the change that it is about, so that both are written or neither. The log line follows the
      * commit. The change is rolled back if the user who makes it is no administrator any more.
      */
     recordInside: async (sql: Transaction, event: Event, client: Client) => {
-      await holdActor(sql, client, event.userId)
+      await checkActor(sql, client, event.userId)
       const { row, notifyListeners } = prepare(event, client)
       const [insertedRow] = await store.insertEvent(sql, row)
       sql.afterCommit(() => notifyListeners(insertedRow))

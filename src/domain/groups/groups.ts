@@ -15,7 +15,7 @@ export type GroupChange = { add?: readonly string[]; remove?: readonly string[] 
 type Dependencies = {
   database: Database
   clock: Clock
-  events: Pick<Events, 'holdActor' | 'recordInside'>
+  events: Pick<Events, 'checkActor' | 'recordInside'>
   administrators: Pick<Administrators, 'roleOf'>
   tokens: Pick<Tokens, 'fits'>
 }
@@ -27,7 +27,7 @@ const longestUsername = '\u{20000}'.repeat(64)
 /** Deletes a group. Refused while an application or a setting names it, and while it has members. */
 const removeGroup = ({ database, events, administrators }: RemovalParts, name: string, client: Client) =>
   database.transaction(async (sql) => {
-    await events.holdActor(sql, client)
+    await events.checkActor(sql, client)
     if ((await store.lockGroup(sql, name)).length === 0) return refuse('no_group')
     if (administrators.roleOf(name)) return refuse('group_in_use', { applications: [] })
     const applications = (await store.selectApplications(sql, name)).map((application) => application.name)
@@ -89,7 +89,7 @@ export const createGroups = (deps: Dependencies) => {
     /** False if the group exists already. */
     add: (name: string, client: Client) =>
       database.transaction(async (sql) => {
-        await events.holdActor(sql, client)
+        await events.checkActor(sql, client)
         const isNew = (await store.insertGroup(sql, name, clock.now())).length > 0
         if (isNew) await events.recordInside(sql, { kind: 'group_added', reason: name }, client)
         return isNew

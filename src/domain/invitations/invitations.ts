@@ -34,7 +34,7 @@ type Dependencies = {
   clock: Clock
   gate: RegistrationGate
   groups: Pick<Groups, 'giveTo' | 'refusalOfPromise' | 'stillPromised'>
-  events: Pick<Events, 'holdActor' | 'recordInside'>
+  events: Pick<Events, 'checkActor' | 'recordInside'>
 }
 
 /** Decides who may have an account, by the gate of registration or by an invitation. */
@@ -106,7 +106,7 @@ const createInviting = ({ database, users, mails, clock, groups, events }: Depen
     /** Without `groupNames`, the address keeps the groups of its open invitation. */
     invite: (email: Email, client: Client, groupNames?: readonly string[]) =>
       commitUnlessRefused(database, async (sql) => {
-        await events.holdActor(sql, client)
+        await events.checkActor(sql, client)
         const openInvitation = groupNames ? undefined : await lockOpen(sql, email)
         const keptGroups = openInvitation
           ? await groups.stillPromised(sql, openInvitation.groups, openInvitation.created_at)
@@ -117,7 +117,7 @@ const createInviting = ({ database, users, mails, clock, groups, events }: Depen
     /** Invites for a caller that may neither give groups nor take them away. */
     inviteWithoutGroups: (email: Email, client: Client) =>
       commitUnlessRefused(database, async (sql) => {
-        await events.holdActor(sql, client)
+        await events.checkActor(sql, client)
         const openInvitation = await lockOpen(sql, email)
         return openInvitation && openInvitation.groups.length > 0
           ? refuse('invitation_has_groups')
@@ -153,7 +153,7 @@ export const createInvitations = (deps: Dependencies) => {
     /** False if there was no open invitation. */
     revoke: (email: Email, client: Client) =>
       database.transaction(async (sql) => {
-        await events.holdActor(sql, client)
+        await events.checkActor(sql, client)
         const [removedRow] = await store.remove(sql, email.key)
         const wasOpen = removedRow !== undefined && removedRow.expires_at > clock.now()
         if (wasOpen)

@@ -14,7 +14,7 @@ type Dependencies = {
   sessionLookups: Pick<SessionLookups, 'list'>
   codeWaits: Pick<ReturnType<typeof createCodeWaits>, 'forget'>
   limits: SignInLimits
-  events: Pick<Events, 'holdActor' | 'recordInside'>
+  events: Pick<Events, 'checkActor' | 'recordInside'>
 }
 
 /** The counters of a user: under the names, in known browsers, and for the account and its sessions. */
@@ -56,7 +56,7 @@ export const createClearLimits = (deps: Dependencies) => {
   /** Records the event. Also ends the wait after wrong codes, which is in the database. */
   const record = ({ userId, client }: OperatorContext, keys: readonly string[]) =>
     database.transaction(async (sql) => {
-      await events.holdActor(sql, client)
+      await events.checkActor(sql, client)
       const hadWrongCodes = await codeWaits.forget(sql, userId)
       const clearedLimits = new Set([
         ...(hadWrongCodes ? ['codes'] : []),

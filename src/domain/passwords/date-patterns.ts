@@ -38,7 +38,7 @@ const separators = '[ .,/_-]{0,2}'
 const joiner = `${separators}(?:(?:${[...new Set(joiningWords())].join('|')})${separators})?`
 const numbers = '[0-9]{1,2}'
 
-/** A cost is the power of ten of the guesses that are needed: for a day within a lifetime, a month within a lifetime, or a year. */
+/** A cost is the log10 of the guesses that are needed: 4.5 for a day within a lifetime, 3 for a month within a lifetime, 1.5 for a year. */
 const shapes: readonly (readonly [shape: string, cost: number])[] = [
   [`${month}${joiner}${day}${joiner}${year}`, 4.5],
   [`${day}${joiner}${month}${joiner}${year}`, 4.5],

@@ -12,6 +12,7 @@ export type FoundRow = {
   created_at: Date
   groups: string[]
   fields: FieldValues
+  /** The provider that made the account; null if it was made with a password. */
   provider: string | null
   /** The providers at which the user has an identity. */
   providers: string[]
@@ -34,7 +35,7 @@ const foundSelectList = selectList<FoundRow>({
   fields: true,
   provider: true,
   providers: 'array(select i.provider from identities as i where i.user_id = page.id order by i.provider)',
-  // The events are kept for 90 days. Of an older session only its row is left.
+  // Events are kept for 90 days. An older sign-in is known only while its session lives, which has a row in refresh_token_records.
   last_sign_in_at: `greatest(
     (select max(r.created_at) from refresh_token_records as r where r.user_id = page.id),
     (select e.created_at from events as e where e.user_id = page.id
@@ -66,25 +67,25 @@ const hasPrefix = (key: SearchedKey) =>
   `(${keys[key]} >= ${prefixes[key]} and ${keys[key]} < ${prefixes[key]} || U&'\\+10FFFF')`
 
 /**
- * A part of the users in the order of a key. `key` and `id`: the key and the id of the last user of the page before. `text`: the searched
- * text, normalized like each of the keys. For `group` and `isDisabled` there are indexes.
+ * A part of the users in the order of a key, after the user with `afterKey` and `afterId`. `text`: the searched text; for usernames and
+ * addresses it is normalized like their keys. For `group` and `onlyDisabled` there are indexes.
  */
 export type Scan = {
-  key: string
-  id: string
+  afterKey: string
+  afterId: string
   text: { username: string; email: string; name: string }
   group: string | null
-  isDisabled: boolean
+  onlyDisabled: boolean
   /** How many users the scan looks at. */
   scanned: number
 }
 
 /** Conditions on the rows of a scan. No index finds these rows, and there may be few among very many. */
-export type ScanFilter = { isEnabled: boolean; isWithoutFactor: boolean; limit: number }
+export type ScanFilter = { onlyEnabled: boolean; onlyWithoutFactor: boolean; limit: number }
 
 /**
- * Users whose key begins with the text, in the order of the key. Users whom one of the searches `before` finds are left out. Earlier pages
- * have gone through all of them, so there are never more users to skip than earlier pages have looked at.
+ * Users whose key begins with the text, in the order of the key. Users whom one of the searches `before` finds are left out: those searches
+ * end before this one begins, so it skips no more users than they have read.
  */
 const usersWithPrefix = (key: SearchedKey, before: readonly SearchedKey[]) =>
   `select *, ${keys[key]} as key from users
@@ -95,20 +96,20 @@ const usersWithPrefix = (key: SearchedKey, before: readonly SearchedKey[]) =>
      ${before.map((each) => `and not coalesce(${hasPrefix(each)}, false)`).join(' ')}
    order by ${keys[key]}, id`
 
-const valuesOf = ({ key, id, text, group, isDisabled, scanned }: Scan) => [
-  key,
-  id,
+const valuesOf = ({ afterKey, afterId, text, group, onlyDisabled, scanned }: Scan) => [
+  afterKey,
+  afterId,
   text.username,
   text.email,
   text.name,
   group,
-  isDisabled,
+  onlyDisabled,
   scanned,
 ]
 
 const selectPage =
   (key: SearchedKey, before: readonly SearchedKey[]) =>
-  (sql: Sql, scan: Scan, { isEnabled, isWithoutFactor, limit }: ScanFilter) =>
+  (sql: Sql, scan: Scan, { onlyEnabled, onlyWithoutFactor, limit }: ScanFilter) =>
     sql.query<FoundRow>(
       `select ${foundSelectList} from (
          select * from (${usersWithPrefix(key, before)} limit $8) as scanned
@@ -118,7 +119,7 @@ const selectPage =
              or exists (select 1 from passkeys as p where p.user_id = scanned.id)))
          order by key, id limit $11
        ) as page order by key, id`,
-      [...valuesOf(scan), isEnabled, isWithoutFactor, limit],
+      [...valuesOf(scan), onlyEnabled, onlyWithoutFactor, limit],
     )
 
 /** The last user that a scan looks at. No row if there are fewer users than `scanned`. */

@@ -116,8 +116,9 @@ export const createUserSearch = ({
       const { key, id } = at === cursor.at ? cursor : firstPage
       const limit = pageSize + 1 - users.length
       const scanned = isFiltered ? scannedAtOnce : limit
-      const scan = { key, id, text: textOfKeys, group: group ?? null, isDisabled: state === 'disabled', scanned }
-      const filter = { isEnabled: state === 'active', isWithoutFactor: factor === 'none', limit }
+      const onlyDisabled = state === 'disabled'
+      const scan = { afterKey: key, afterId: id, text: textOfKeys, group: group ?? null, onlyDisabled, scanned }
+      const filter = { onlyEnabled: state === 'active', onlyWithoutFactor: factor === 'none', limit }
       const rows = await search.page(database, scan, filter)
       users.push(...rows.map((row) => ({ row, at })))
       const last = users.length > pageSize ? users[pageSize - 1] : undefined

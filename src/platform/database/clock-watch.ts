@@ -12,6 +12,7 @@ const toleratedOffset = 60 * seconds
 
 /** How far this machine's clock is ahead of the database's, in milliseconds, and by how much that may be wrong. */
 const measure = async ({ database, clock }: Dependencies) => {
+  // The clock of the machine, also if a test has moved that of the service.
   const askedAt = clock.now().getTime() - clock.offset()
   const startedAt = performance.now()
   const [row] = await database.query<{ now: Date }>('select clock_timestamp() as now')
@@ -41,9 +42,9 @@ export const createClockWatch = (dependencies: Dependencies) => {
     try {
       const { ahead, error } = await measure(dependencies)
       offset = ahead
-      // A slow answer tells nothing, neither that the clock is wrong nor that it is right.
       const leastOffset = Math.abs(ahead) - error
       const greatestOffset = Math.abs(ahead) + error
+      // A slow answer may leave open whether the clock is wrong.
       if (isClockWrong ? greatestOffset > toleratedOffset : leastOffset <= toleratedOffset) return
       isClockWrong = !isClockWrong
       report(ahead)
