@@ -42,30 +42,41 @@ const untilRight = async <Value>(mistake: string, send: () => Promise<Answer<Val
   return untilRight(mistake, send)
 }
 
+const agreeTo = async ({ url, version }: { url: string; version: string }) => {
+  await show(`By going on you agree to ${url}`)
+  return version
+}
+
+type AskedField = { key: string; labels: { en?: string }; type: string }
+
+const askFor = async (fields: readonly AskedField[]) => {
+  const values: Record<string, string | boolean> = {}
+  for (const { key, labels, type } of fields) {
+    const answer = await ask(labels.en ?? key)
+    values[key] = type === 'boolean' ? answer === 'yes' : answer
+  }
+  return values
+}
+
 /** What the operator asks users for (TERMS_VERSION, PROFILE_FIELDS_FILE). */
 const answerLastStep = async () => {
   const waiting = await client.checkSecondFactor()
   if (waiting.refused) return waiting
   const { terms, fields = [] } = waiting.value
-  if (terms) {
-    await show(`By going on you agree to ${terms.url}`)
-    return client.secondFactor({ terms: terms.version })
-  }
-  const values: Record<string, string> = {}
-  for (const { key, labels } of fields) {
-    const { en = key } = labels
-    values[key] = await ask(en)
-  }
-  return client.secondFactor({ fields: values })
+  return client.secondFactor(terms ? { terms: await agreeTo(terms) } : { fields: await askFor(fields) })
 }
 
 /** The answer with `next: "registration"` has the same as `checkMailRegistration`: a proposed username, fields and terms. */
 const register = async () => {
   const asked = await client.checkMailRegistration()
   if (asked.refused) return asked
-  const { username, terms } = asked.value
+  const { username, terms, fields } = asked.value
   await show(`Your username will be ${username}.`)
-  return client.registerByMail({ username, terms: terms?.version })
+  return client.registerByMail({
+    username,
+    fields: await askFor(fields),
+    ...(terms && { terms: await agreeTo(terms) }),
+  })
 }
 
 /** The browser throws if the user closes its dialog: then nothing happens, and the page offers its buttons again. */
@@ -153,4 +164,8 @@ export const addPasskey = async () => {
 export const takeBack = (token: string, password: string) =>
   token.startsWith('email-') ? client.undoEmail({ token, password }) : client.undoFactor({ token, password })
 
-await enter(await client.login({ username: await ask('Username'), password: await ask('Password') }))
+// After a provider, or a link from another site, the first request has no cookies, although there is a session.
+const visitor = await client.me()
+if (visitor.refused)
+  await enter(await client.login({ username: await ask('Username'), password: await ask('Password') }))
+else goOn()

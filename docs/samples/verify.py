@@ -17,6 +17,7 @@ def user_of(token):
             issuer=ISSUER,
             audience=ISSUER,
             options={"require": ["exp", "iat", "sub", "sid"]},
+            leeway=10,  # seconds, for clocks that differ
         )
     except jwt.PyJWKClientConnectionError:
         raise  # Latchkey is away: answer 503
