@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { parseSync } from 'vite'
-import { shapeOf, shapeOfParameters } from './parts.mjs'
 import { readRows } from './rows.mjs'
 import { childrenOf, functionsIn, isFunction, isNode, listIn, nameIn, walk } from './syntax.mjs'
 
@@ -16,19 +15,12 @@ import { childrenOf, functionsIn, isFunction, isNode, listIn, nameIn, walk } fro
  */
 /** An import of Node, or of a package. @typedef {{ name: string, line: number }} OutsideImport */
 /**
- * What a factory takes, and how many functions it returns: `own` ones, and those of each factory that it spreads, less the number
- * `omitted`. @typedef {{ name: string, line: number, takes: Shape, own: number, spreads: { factory: string, omitted: number }[] }}
- * Factory
- */
-/**
  * A file of ours. Each list of numbers has the lines at which something stands.
  * @typedef {{ path: string, lines: number, imports: Import[], outsideImports: OutsideImport[], functions: FunctionSize[],
  * defaultExports: number[], environmentReads: number[], requests: number[], sessionBegins: number[], rowsGivenAway: number[],
- * rowExports: string[], types: Record<string, Shape>, factories: Factory[], tupleDeclarations: number[], literalSpreads: number[]
- * }} Module
+ * rowExports: string[] }} Module
  */
 /** @typedef {import('./syntax.mjs').Node} Node */
-/** @typedef {import('./parts.mjs').Shape} Shape */
 
 /**
  * @param {string} path relative to the project, with forward slashes
@@ -54,10 +46,6 @@ export const readModule = (path, text) => {
     sessionBegins: [],
     rowsGivenAway: rows.rowsGivenAway.map(lineAt),
     rowExports: rows.rowExports,
-    types: typesIn(root),
-    factories: [],
-    tupleDeclarations: [],
-    literalSpreads: [],
   }
   walk(root, undefined, (node, parent) => {
     const specifier = specifierIn(node)
@@ -70,9 +58,6 @@ export const readModule = (path, text) => {
     if (sendsRequest(node)) module.requests.push(lineAt(node.start))
     if (beginsSession(node)) module.sessionBegins.push(lineAt(node.start))
     if (isFunction(node)) module.functions.push(measureFunction(node, parent, lineAt))
-    if (isFactory(node)) module.factories.push(measureFactory(node, module.types, lineAt))
-    if (isTupleDeclaration(node)) module.tupleDeclarations.push(lineAt(node.start))
-    if (isLiteralSpread(node)) module.literalSpreads.push(lineAt(node.start))
   })
   return module
 }
@@ -100,79 +85,6 @@ const measureFunction = (node, parent, lineAt) => {
   const inside = functionsIn(node).reduce((sum, inner) => sum + linesOf(inner) - 1, 0)
   return { name: nameOf(node, parent), line: lineAt(node.start), lines, ownLines: lines - inside }
 }
-
-// export const createSessions = (…) => …
-/** @type {(node: Node) => boolean} */
-const isFactory = (node) =>
-  node.type === 'VariableDeclarator' &&
-  /^create[A-Z]/.test(nameIn(node.id) ?? '') &&
-  isNode(node.init) &&
-  isFunction(node.init)
-
-/** The types that a file declares, by name. @type {(program: Node) => Record<string, Shape>} */
-const typesIn = (program) =>
-  Object.fromEntries(
-    childrenOf(program)
-      .map((node) => (isNode(node.declaration) ? node.declaration : node))
-      .filter(({ type }) => type === 'TSTypeAliasDeclaration')
-      .map((node) => [nameIn(node.id) ?? '', shapeOf(node.typeAnnotation)]),
-  )
-
-/** @type {(node: Node, types: Record<string, Shape>, lineAt: (offset: number) => number) => Factory} */
-const measureFactory = (node, types, lineAt) => {
-  const factory = /** @type {Node} */ (node.init)
-  const body = /** @type {Node} */ (factory.body)
-  const statements = body.type === 'BlockStatement' ? listIn(body.body) : []
-  const returned =
-    body.type === 'BlockStatement'
-      ? statements.findLast(({ type }) => type === 'ReturnStatement')?.argument
-      : (body.expression ?? body)
-  const properties = isNode(returned) && returned.type === 'ObjectExpression' ? listIn(returned.properties) : []
-  const spreads = properties.flatMap((property) => spreadsOf(property, statements))
-  return {
-    name: nameIn(node.id) ?? '',
-    line: lineAt(node.start),
-    takes: shapeOfParameters(listIn(factory.params), types),
-    own: properties.length - spreads.length,
-    spreads,
-  }
-}
-
-// ...createA(), ...a after const a = createA(), and ...a after const { b, ...a } = createA().
-/** @type {(property: Node, statements: Node[]) => Factory['spreads']} */
-const spreadsOf = ({ type, argument }, statements) => {
-  if (type !== 'SpreadElement') return []
-  const calledFactory = factoryCalledBy(argument)
-  if (calledFactory !== undefined) return [{ factory: calledFactory, omitted: 0 }]
-  return statements
-    .flatMap(({ declarations }) => listIn(declarations))
-    .flatMap(({ id, init }) => {
-      const factory = factoryCalledBy(init)
-      const keys = isNode(id) ? listIn(id.properties) : []
-      const isSpreadValue = [id, ...keys.map((key) => key.argument)].some((each) => nameIn(each) === nameIn(argument))
-      return factory !== undefined && isSpreadValue ? [{ factory, omitted: Math.max(0, keys.length - 1) }] : []
-    })
-}
-
-/** @type {(value: unknown) => string | undefined} */
-const factoryCalledBy = (value) => {
-  const name = isNode(value) && value.type === 'CallExpression' ? nameIn(value.callee) : undefined
-  return name && /^create[A-Z]/.test(name) ? name : undefined
-}
-
-// const [a, b] = [x, y]
-/** @type {(node: Node) => boolean} */
-const isTupleDeclaration = (node) =>
-  node.type === 'VariableDeclarator' &&
-  isNode(node.id) &&
-  node.id.type === 'ArrayPattern' &&
-  isNode(node.init) &&
-  node.init.type === 'ArrayExpression'
-
-// { ...{ a, b }, c }
-/** @type {(node: Node) => boolean} */
-const isLiteralSpread = (node) =>
-  node.type === 'SpreadElement' && isNode(node.argument) && node.argument.type === 'ObjectExpression'
 
 /** @type {(node: Node, source: Pick<Import, 'specifier' | 'target' | 'line'>) => Import} */
 const readImport = (node, source) => ({

@@ -6,8 +6,6 @@ const judge = (files: Record<string, string>) =>
   findingsIn(Object.entries(files).map(([path, text]) => readModule(path, text)))
 
 const linesOf = (count: number) => 'void 0\n'.repeat(count)
-const propertiesOf = (count: number) => Array.from({ length: count }, (_, at) => `p${at}`).join(', ')
-const partsOf = (count: number) => Array.from({ length: count }, (_, at) => `p${at}: 1`).join('; ')
 
 type Planted = [rule: string, mistake: string, files: Record<string, string>]
 const planted: Planted[] = [
@@ -103,58 +101,11 @@ const planted: Planted[] = [
   ['isNamedForWhatItIs', 'an index', { 'src/lib/index.ts': '' }],
   ['isNamedForWhatItIs', 'a drawer', { 'web/utils/a.ts': '' }],
   ['isNamedForWhatItIs', 'a drawer as a file', { 'src/lib/helpers.ts': '' }],
-  ['filesAreShort', '400 lines', { 'src/lib/a.ts': linesOf(400) }],
-  ['functionsAreShort', '61 lines', { 'src/lib/a.ts': `export const a = () => {\n${linesOf(59)}}` }],
-  ['functionsAreShort', 'a factory', { 'src/lib/a.ts': `const createA = () => {\n${linesOf(59)}}` }],
-  ['functionsAreShort', 'a list of routes', { 'src/flows/a/a.ts': `const aRoutes = () => {\n${linesOf(59)}}` }],
-  ['functionsAreShort', 'in a long factory', { 'test/a.ts': `const createA = () => ({ b() {\n${linesOf(59)}} })` }],
-  ['factoriesAreSmall', '13 functions', { 'src/lib/a.ts': `const createA = () => ({ ${propertiesOf(13)} })` }],
-  [
-    'factoriesAreSmall',
-    '13 functions, after some lines',
-    { 'src/lib/a.ts': `const createA = () => {\nif (b) return { c }\nreturn { ${propertiesOf(13)} }\n}` },
-  ],
-  [
-    'factoriesAreSmall',
-    '13 functions, with those of a spread',
-    {
-      'src/lib/a.ts': `import { createB } from './b.js'\nconst createA = () => ({ ...createB(), ${propertiesOf(7)} })`,
-      'src/lib/b.ts': `export const createB = () => ({ ${propertiesOf(6)} })`,
-    },
-  ],
-  [
-    'factoriesAreSmall',
-    '13 functions, with the rest of another factory',
-    {
-      'src/lib/a.ts': `const createB = () => ({ ${propertiesOf(7)} })
-        const createA = () => { const { p0, ...b } = createB(); return { ...b, ${propertiesOf(7)} } }`,
-    },
-  ],
-  ['factoriesAreSmall', '9 parts', { 'src/lib/a.ts': `const createA = ({ ${propertiesOf(9)} }) => 1` }],
-  [
-    'factoriesAreSmall',
-    '9 parts by a type',
-    { 'src/lib/a.ts': `type D = { ${partsOf(8)} } & { q: 1 }\nconst createA = (deps: D) => 1` },
-  ],
-  [
-    'factoriesAreSmall',
-    '9 parts by the type of another file',
-    {
-      'src/lib/a.ts': `import type { BParts } from './b.js'\nconst createA = (parts: BParts, more: { q: 1 }) => 1`,
-      'src/lib/b.ts': `export type BParts = { ${partsOf(8)} }`,
-    },
-  ],
-  [
-    'factoriesAreSmall',
-    '9 parts, with those of another factory',
-    {
-      'src/lib/a.ts': `import { createB } from './b.js'
-        const createA = (deps: Omit<Parameters<typeof createB>[0], 'p0'> & { q: 1; r: 1 }) => createB({ ...deps, p0 })`,
-      'src/lib/b.ts': `type D = { ${partsOf(8)} }\nexport const createB = (deps: D) => 1`,
-    },
-  ],
-  ['declaresOneByOne', 'a tuple', { 'src/lib/a.ts': 'const [a, b] = [1, 2]' }],
-  ['declaresOneByOne', 'a spread of a literal', { 'src/lib/a.ts': 'const a = { ...{ b, c }, d }' }],
+  ['filesAreShort', '601 lines', { 'src/lib/a.ts': linesOf(601) }],
+  ['functionsAreShort', '81 lines', { 'src/lib/a.ts': `export const a = () => {\n${linesOf(79)}}` }],
+  ['functionsAreShort', 'a factory', { 'src/lib/a.ts': `const createA = () => {\n${linesOf(79)}}` }],
+  ['functionsAreShort', 'a list of routes', { 'src/flows/a/a.ts': `const aRoutes = () => {\n${linesOf(79)}}` }],
+  ['functionsAreShort', 'in a long factory', { 'test/a.ts': `const createA = () => ({ b() {\n${linesOf(79)}} })` }],
 ]
 
 describe('each rule can fail', () => {
@@ -173,15 +124,6 @@ it('a ring without a file is noticed', () => {
 })
 
 describe('what is allowed', () => {
-  it('is 12 functions with those of a spread, and any number of parts in what puts the program together', () => {
-    expect(
-      judge({
-        'src/lib/a.ts': `const createB = () => ({ ${propertiesOf(6)} })\nconst createA = () => ({ ...createB(), ${propertiesOf(6)} })`,
-        'src/app/a.ts': `export const createParts = ({ ${propertiesOf(9)} }) => ({ ${propertiesOf(13)} })`,
-      }),
-    ).toEqual([])
-  })
-
   it('is everything from the outside in', () => {
     const found = judge({
       'src/main.ts': `import { serve } from './commands/serve.js'`,
