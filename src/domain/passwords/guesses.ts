@@ -1,6 +1,6 @@
 import { datesAt } from './date-patterns.js'
 import { walksAt } from './keyboard-walks.js'
-import type { KnownWords } from './known-words.js'
+import { type KnownWords, withoutMarks } from './known-words.js'
 
 type Kind = 'word' | 'personal' | 'pattern' | 'character'
 type FoundPart = { end: number; cost: number }
@@ -129,7 +129,7 @@ export const readPassword = (password: string, known: KnownWords, personal: Know
 }
 
 const readPlain = (password: string, known: KnownWords, personal: KnownWords): Reading => {
-  const text = password.normalize('NFKC').toLowerCase()
+  const text = withoutMarks(password)
   const reading = cheapestReading(text, known, personal)
   const joined = text.replace(spreadOut, (spread, _first: string, sign: string) => spread.replaceAll(sign, ''))
   if (joined === text) return reading

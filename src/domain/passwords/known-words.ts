@@ -1,10 +1,14 @@
 import type { HashedWords } from './hashed-words.js'
 
-/** The letter that each of these characters is typed for. `l`, `i` and `1` become the same letter, because `1` stands for both letters. */
+/**
+ * The letter that each of these characters is typed for. `l`, `i` and `1` become the same letter, because `1` stands for both letters, and
+ * so do `b`, `g` and `6`.
+ */
 const lookAlikes: Record<string, string> = {
   '@': 'a',
   '4': 'a',
-  '8': 'b',
+  b: 'g',
+  '8': 'g',
   '(': 'c',
   '3': 'e',
   '6': 'g',
@@ -23,7 +27,18 @@ const lookAlikes: Record<string, string> = {
 
 const disguisePattern = new RegExp(`[${Object.keys(lookAlikes).join('')}]`, 'g')
 
+/** The text with plain letters for `ü`, `ñ` and `ç`: attackers try both spellings of a word. */
+export const withoutMarks = (text: string) =>
+  text
+    .normalize('NFKD')
+    .replace(/\p{Mn}/gu, '')
+    .normalize('NFKC')
+    .toLowerCase()
+    .replaceAll('ß', 'ss')
+    .replaceAll('ł', 'l')
+
 export const withoutDisguise = (text: string) => text.replace(disguisePattern, (sign) => lookAlikes[sign] ?? sign)
+
 /** The text is reversed by code units, so that an index in it can be converted to one in the reversed text. */
 const reversed = (text: string) => text.split('').reverse().join('')
 
@@ -60,7 +75,8 @@ export const createKnownWords = ({ ranked, unordered = [], hashed }: Lists) => {
   // Entries with digits or special characters, such as `abc123`, which is no word with replaced letters.
   const exactEntries = new Map<string, number>()
   let longest = hashed ? longestHashed : 0
-  const add = (word: string, cost: number) => {
+  const add = (listed: string, cost: number) => {
+    const word = withoutMarks(listed)
     if (word.length < 2) return
     longest = Math.max(longest, word.length)
     keepSmallerCost(words, withoutDisguise(word), cost)
