@@ -41,8 +41,8 @@ describe('configuration', () => {
       faultsOf({ ...production, ...settings }).map((fault) => fault.split(':')[0])
     const database = (options: string) => names({ DATABASE_URL: `postgres://app:pw@db.example.com/latchkey${options}` })
     expect(database('')).toEqual(['DATABASE_URL'])
-    expect(database('?sslmode=prefer')).toEqual(['DATABASE_URL'])
-    for (const mode of ['disable', 'require', 'verify-ca', 'verify-full'])
+    for (const mode of ['prefer', 'require']) expect(database(`?sslmode=${mode}`)).toEqual(['DATABASE_URL'])
+    for (const mode of ['disable', 'no-verify', 'verify-ca', 'verify-full'])
       expect(database(`?sslmode=${mode}`)).toEqual([])
     expect(names({ DATABASE_OWNER_URL: 'postgres://127.0.0.1,db.example.com/latchkey' })).toEqual([
       'DATABASE_OWNER_URL',
@@ -234,6 +234,8 @@ describe('configuration', () => {
     ['a limit without a window', 'LOGIN_LIMIT', '77'],
     ['a limit of zero', 'LOGIN_LIMIT', '0/15m'],
     ['a duration without a unit', 'REFRESH_GRACE', '77'],
+    ['a grace that outlives a stolen token', 'REFRESH_GRACE', '61m'],
+    ['the same after an access check', 'RENEW_GRACE', '2h'],
     ['a cost that is too low', 'BCRYPT_COST', '9'],
     ['an address with a path', 'PUBLIC_URL', 'https://example.com/auth'],
     ['an address with a password', 'PUBLIC_URL', 'https://ada:pw@example.com'],

@@ -53,8 +53,17 @@ export const protections = ({ databaseUrl, redisUrl, smtpUrl }: Addresses) => ({
   ...(smtpUrl && { mail: protectionOfMail(smtpUrl) }),
 })
 
-const leavesTlsToServer = (url: string | undefined) =>
-  url !== undefined && protectionOfDatabase(validAddress('The address', readPostgresAddress(url))) === bySslMode.prefer
+/** What is unclear about the connection to a database, and what to write instead. */
+const vagueness = (url: string | undefined) => {
+  if (url === undefined) return undefined
+  const address = validAddress('The address', readPostgresAddress(url))
+  const protection = protectionOfDatabase(address)
+  if (protection === bySslMode.prefer)
+    return 'names another machine: add sslmode=verify-full, or sslmode=disable if the connection is not encrypted'
+  if (protection === bySslMode.require && !address.tls.saysUnverified)
+    return 'encrypts without checking whom it talks to: write sslmode=verify-full (sslrootcert names an authority of your own), or sslmode=no-verify if that is what you want'
+  return undefined
+}
 
 const isSilentlyPlain = (url: string | undefined) => {
   if (url === undefined) return false
@@ -63,17 +72,17 @@ const isSilentlyPlain = (url: string | undefined) => {
 }
 
 /**
- * Production refuses an address that does not say whether the connection is encrypted: password hashes, sessions and counters must
+ * Production refuses an address that does not say whether the connection is encrypted and verified: password hashes, sessions and counters must
  * not cross a network in the clear because a parameter was forgotten. Mail needs no such rule: an `smtp://` address of another machine
  * requires TLS unless it says otherwise.
  */
 export const unprotectedFaults = ({ databaseUrl, databaseOwnerUrl, redisUrl }: Addresses) => {
-  const vagueFaults = Object.entries({ DATABASE_URL: databaseUrl, DATABASE_OWNER_URL: databaseOwnerUrl })
-    .filter(([, url]) => leavesTlsToServer(url))
-    .map(
-      ([name]) =>
-        `${name}: names another machine: add sslmode=verify-full, or sslmode=disable if the connection is not encrypted`,
-    )
+  const vagueFaults = Object.entries({ DATABASE_URL: databaseUrl, DATABASE_OWNER_URL: databaseOwnerUrl }).flatMap(
+    ([name, url]) => {
+      const fault = vagueness(url)
+      return fault === undefined ? [] : [`${name}: ${fault}`]
+    },
+  )
   const plainFault =
     'REDIS_URL: names another machine: write rediss://, or add ?tls=off if the connection is not encrypted'
   return isSilentlyPlain(redisUrl) ? [...vagueFaults, plainFault] : vagueFaults

@@ -105,6 +105,12 @@ const freshness: Read<number> = (value) => {
   if (milliseconds < 1 * minutes) throw new InvalidValue('must be at least 1m')
   return milliseconds
 }
+/** For so long a stolen token that was just replaced still works. */
+const grace: Read<number> = (value) => {
+  const milliseconds = duration(value)
+  if (milliseconds > 1 * hours) throw new InvalidValue('must be at most 1h')
+  return milliseconds
+}
 const groupName: Read<string> = (value) => {
   if (!isGroupName(value)) throw new InvalidValue('must be the name of a group, such as admins')
   return value
@@ -130,7 +136,7 @@ export const settings = {
   DEVELOPMENT_HOSTS: { read: list(hostName), fallback: '', otherwise: 'none', meaning: 'Outside production the service answers requests for this machine (`localhost`), for IP addresses and for the host of `PUBLIC_URL` only, so that a page of another site cannot read the development mailbox through a name that leads to your machine. Further names, separated by commas, such as `host.docker.internal`.' },
   DATA_DIR: { read: filePath, fallback: './data', meaning: 'Folder for the embedded database and the generated secret.' },
   SECRETS_DIR: { read: filePath, otherwise: '`CREDENTIALS_DIRECTORY` of systemd', meaning: 'Folder with a file for each secret, or for any other setting: the file `jwt_secret` or `JWT_SECRET` has the value of `JWT_SECRET`. A setting that is given in another way is not read from there. If both folders are set, both are read; of two files for one setting, that of `CREDENTIALS_DIRECTORY` counts.' },
-  DATABASE_URL: { read: postgresAddress, otherwise: 'embedded database', secret: true, meaning: 'Address of PostgreSQL. With several hosts (`postgres://user:password@one,two/latchkey`) the service finds the primary. On another machine, production needs `?sslmode=verify-full`, or `?sslmode=disable` to say that the connection is not encrypted; `require` encrypts without checking the server. Required in production.' },
+  DATABASE_URL: { read: postgresAddress, otherwise: 'embedded database', secret: true, meaning: 'Address of PostgreSQL. With several hosts (`postgres://user:password@one,two/latchkey`) the service finds the primary. On another machine, production needs `?sslmode=verify-full`, or `?sslmode=disable` to say that the connection is not encrypted, `no-verify` that the server is not checked. Required in production.' },
   DATABASE_OWNER_URL: { read: postgresAddress, otherwise: '`DATABASE_URL`', secret: true, meaning: 'Address with the role that owns the tables and runs migrations. If it is set, the role in `DATABASE_URL` gets only the rights it needs.' },
   DATABASE_POOL: { read: integer(1, 500), fallback: '10', meaning: 'Most connections of one process to PostgreSQL.' },
   REDIS_URL: { read: redisAddress, otherwise: 'in process', secret: true, meaning: 'Address of Redis or Valkey, for shared counters: `redis://127.0.0.1:6379`, with a password `redis://:password@host:6379`, with a user of Redis `redis://user:password@host:6379`. Several addresses separated by commas are a Cluster; `redis+sentinel://one:26379,two:26379/name` is a Sentinel group; `rediss` uses TLS. To another machine, production needs `rediss`, or `?tls=off` to say that the connection is not encrypted. Required in production.' },
@@ -178,8 +184,8 @@ export const settings = {
   WEBHOOK_SECRET: { read: webhookSecrets, otherwise: 'none', secret: true, meaning: 'Signs webhooks: `whsec_` and 24 to 64 random bytes in base64. Several, separated by commas, sign at the same time while you replace a secret. Required with `WEBHOOK_URL`.' },
   WEBHOOK_ALLOW_PRIVATE: { read: oneOf('true', 'false'), fallback: 'false', meaning: '`true` allows a receiver in a private network or on this machine, and plain `http` to it.' },
   BACKCHANNEL_ALLOW_PRIVATE: { read: oneOf('true', 'false'), fallback: 'false', meaning: '`true` allows that applications are told of ended sessions (back-channel logout) at addresses in a private network or on this machine. Outside of production, this machine is always allowed. Link-local addresses, where clouds answer their machines, are never allowed.' },
-  REFRESH_GRACE: { read: duration, fallback: '30s', meaning: 'How long a refresh token that was just replaced still gets the same new token again. For those of applications at least 30 seconds.' },
-  RENEW_GRACE: { read: duration, fallback: '2m', meaning: 'The same for a refresh token that was replaced by an access check with `renew=1`. The new token travels with the answer of the application, so this must be longer than the slowest of its answers.' },
+  REFRESH_GRACE: { read: grace, fallback: '30s', meaning: 'How long a refresh token that was just replaced still gets the same new token again, at most an hour. For those of applications at least 30 seconds.' },
+  RENEW_GRACE: { read: grace, fallback: '2m', meaning: 'The same for a refresh token that was replaced by an access check with `renew=1`. The new token travels with the answer of the application, so this must be longer than the slowest of its answers.' },
   ACCESS_TOKEN_LIFETIME: { read: durationUpTo('15m'), fallback: '15m', meaning: 'How long an access token is valid. Only for tests of your application: production always has 15 minutes.' },
   REFRESH_TOKEN_LIFETIME: { read: durationUpTo('30d'), fallback: '30d', meaning: 'How long a session lasts without a refresh. Only for tests of your application: production always has 30 days.' },
   SESSION_MAX_AGE: { read: positiveDuration, fallback: '365d', meaning: "Longest duration of a session. A refresh does not extend it. A lower value also ends the sessions that are older." },

@@ -47,6 +47,10 @@ describe('the address of a PostgreSQL server', () => {
     writeFileSync(empty, '\n')
     expect(postgresAddress(`postgres://u@h/x?sslmode=require&sslrootcert=${authority}`).tls.mode).toBe('verify-ca')
     expect(postgresAddress('postgres://u@h/x?sslmode=require').tls.mode).toBe('require')
+    expect(postgresAddress('postgres://u@h/x?sslmode=no-verify').tls).toMatchObject({
+      mode: 'require',
+      saysUnverified: true,
+    })
     expect(() => postgresAddress(`postgres://u@h/x?sslrootcert=${empty}`)).toThrow('a file without a certificate')
     rmSync(folder, { recursive: true })
   })

@@ -11,6 +11,8 @@ import {
 
 export type Tls = {
   mode: 'disable' | 'prefer' | 'require' | 'verify-ca' | 'verify-full'
+  /** The address says in words that the identity of the server is not checked. */
+  saysUnverified?: boolean
   ca?: string
   cert?: string
   key?: string
@@ -30,6 +32,8 @@ export type PostgresAddress = {
 class Fault extends Error {}
 
 const modes = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'] as const
+/** What other drivers call `require`, which does not say that anyone could answer in the name of the server. */
+const unverified = 'no-verify'
 const isMode = (text: string): text is Tls['mode'] => (modes as readonly string[]).includes(text)
 
 // Node's URL parser does not accept several hosts: `postgres://u:p@a:5432,b:5433/name?sslmode=…`
@@ -100,14 +104,16 @@ const readHost = (text: string, defaultPort: number) => {
 }
 
 const readTls = (take: (name: string) => string | undefined): Tls => {
-  const mode = take('sslmode') ?? 'prefer'
-  if (!isMode(mode)) throw new Fault(`has an sslmode that is none of ${modes.join(', ')}`)
+  const word = take('sslmode') ?? 'prefer'
+  const mode = word === unverified ? 'require' : word
+  if (!isMode(mode)) throw new Fault(`has an sslmode that is none of ${[...modes, unverified].join(', ')}`)
   const root = take('sslrootcert')
   const cert = take('sslcert')
   const key = take('sslkey')
   return {
     // If an authority is named, `require` checks the certificate, as with libpq.
     mode: mode === 'require' && root !== undefined ? 'verify-ca' : mode,
+    ...(word === unverified && { saysUnverified: true }),
     ca: root === 'system' ? undefined : readAuthority(root),
     cert: readTlsFile('sslcert', cert),
     key: readTlsFile('sslkey', key),
