@@ -47,3 +47,12 @@ export const pagePolicy = (scripts: "'self'" | "'none'") => {
   const policy = `script-src ${scripts};base-uri 'none';object-src 'none';require-trusted-types-for 'script';trusted-types 'none'`
   return `<meta http-equiv="Content-Security-Policy" content="${policy}">`
 }
+
+/**
+ * Those of an access check without HSTS: some proxies copy the whole answer into that of an application, and what we say about our host
+ * must not bind the hosts of others (`includeSubDomains; preload` of a host cannot be taken back for months).
+ */
+export const accessCheckHeaders = (production: boolean): Readonly<Record<string, string>> => {
+  const { 'strict-transport-security': _, ...others } = securityHeaders(production)
+  return Object.freeze(others)
+}

@@ -12,7 +12,7 @@ import { requireAdminGuard } from './admin-guard.js'
 import { type AllowedOrigins, noOtherOrigins } from './allowed-origins.js'
 import { refuseCrossSite } from './cross-site.js'
 import { handleError, sendRefusal } from './errors.js'
-import { securityHeaders } from './headers.js'
+import { accessCheckHeaders, securityHeaders } from './headers.js'
 import { createDrain, createLimitedServer, type FastLane } from './limited-server.js'
 import { createOwnHosts } from './own-hosts.js'
 import { acceptForms } from './protocol/forms.js'
@@ -93,6 +93,7 @@ const lacksHost = ({ headers, raw }: FastifyRequest) => headers.host === undefin
 /** Limits, parsing, headers, logging and the answers that belong to no route. The app adds the routes. */
 export const createServer = (options: ServerOptions) => {
   const headers = securityHeaders(options.production)
+  const headersOfChecks = accessCheckHeaders(options.production)
   const state: DrainState = { isDraining: false, isClosing: false }
   const proxyWatch = createProxyWatch({
     trustsProxy: (options.trustProxy?.length ?? 0) > 0,
@@ -125,7 +126,7 @@ export const createServer = (options: ServerOptions) => {
   server.addHook('onRoute', requireAdminGuard)
   // The fast lane (flows/access-check) skips these hooks. If a new hook is added, the lane must do the same or decline.
   server.addHook('onRequest', async (request, reply) => {
-    reply.headers(headers)
+    reply.headers(request.routeOptions.config.isAccessCheck ? headersOfChecks : headers)
     // `quiet` routes are usually not logged, so a request id would lead nowhere: only their refusals have one.
     if (!request.routeOptions.config.quiet) reply.header(requestIdHeader, request.id)
     if (state.isClosing) reply.header('connection', 'close')
@@ -160,6 +161,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The route is called so often that it is logged only at the debug level. */
     quiet?: boolean
+    /** A proxy may copy the answer into that of an application. */
+    isAccessCheck?: boolean
     /** Load balancers and supervisors call the route, not through the proxy. */
     probe?: boolean
     /** The answer to a request from another site's page, where 403 would be wrong. */

@@ -80,6 +80,22 @@ describe('the access check', () => {
     expect((await latchkey.browser().get('/api/auth/verify?fresh=10m')).status).toBe(401)
   })
 
+  it('says nothing about the host to which a proxy may copy its answer: no HSTS, whatever the answer', async () => {
+    const tab = await signedIn()
+    const planted = { 'sec-fetch-site': 'cross-site' }
+    const answers = [
+      await tab.get('/api/auth/verify'),
+      await tab.get('/api/auth/verify?renew=1&group=admins'),
+      await tab.get('/api/auth/verify?fresh=0m'),
+      await tab.get('/api/auth/verify', { headers: planted }),
+      await latchkey.browser().get('/api/auth/verify?renew=1'),
+    ]
+    expect(answers.map(({ status }) => status)).toEqual([204, 403, 400, 401, 401])
+    for (const { headers } of answers)
+      expect([headers.get('strict-transport-security'), headers.get('x-frame-options')]).toEqual([null, 'DENY'])
+    expect((await tab.get('/api/auth/me')).headers.get('strict-transport-security')).toMatch(/preload/)
+  })
+
   it('answers a page of another site as if there were no session', async () => {
     const tab = await signedIn()
     const headers = { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'image' }

@@ -113,7 +113,12 @@ export const accessCheckRoutes = (server: Server, dependencies: Dependencies) =>
   }
 
   // A request from another site is answered as one without cookies, so that the proxy sends the user to the login page.
-  const config = { ...checkConfig, crossSite: refuse('not_authenticated'), countsIn: ['session'] as const }
+  const config = {
+    ...checkConfig,
+    isAccessCheck: true,
+    crossSite: refuse('not_authenticated'),
+    countsIn: ['session'] as const,
+  }
   // `readConditions` takes the place of the schema, which would drop a parameter that it does not know.
   const validatorCompiler = () => () => true
 

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { readGroupList } from '../../contract/groups.js'
 import type { AccessClaims, Tokens } from '../../domain/tokens/tokens.js'
 import { type AllowedOrigins, noOtherOrigins } from '../../http/allowed-origins.js'
-import { securityHeaders } from '../../http/headers.js'
+import { accessCheckHeaders, securityHeaders } from '../../http/headers.js'
 import type { FastLane } from '../../http/limited-server.js'
 import type { CountedRequest } from '../../platform/metrics/metrics.js'
 import { isMember } from './conditions.js'
@@ -16,7 +16,7 @@ import { identityHeaders, identityOf } from './identity-headers.js'
  * the framework's routes next to this file answer. Both give the same answers, byte for byte:
  * `test/http/fast-lane.test.ts` compares them. What happens to a request on its way to those routes, and here:
  *
- *   security headers          the same list, made once
+ *   security headers          the same lists, made once; an access check has no HSTS
  *   request id                a success has none; refusals, which have one, are declined
  *   no Host header            declined
  *   another Host, in development   `http/server` does not ask the lane then
@@ -133,8 +133,8 @@ const maxAddresses = 256
 const groupQuery = /^\?(?:renew=1&)?group=([a-z\d._,-]+)(?:&renew=1)?$/
 
 /** The addresses that the lane answers. Those that name groups are read once. */
-const createAddresses = (security: readonly string[]) => {
-  const verifyAddress: Address = { path: '/api/auth/verify', route: createVerifyRoute(security) }
+const createAddresses = (forChecks: readonly string[], security: readonly string[]) => {
+  const verifyAddress: Address = { path: '/api/auth/verify', route: createVerifyRoute(forChecks) }
   const fixedAddresses = new Map<string, Address>([
     [verifyAddress.path, verifyAddress],
     [`${verifyAddress.path}?renew=1`, verifyAddress],
@@ -175,9 +175,9 @@ export const createFastLane = ({
   allowedOrigins = noOtherOrigins,
   onAnswer,
 }: Dependencies): FastLane => {
-  const security = Object.entries(securityHeaders(production)).flat()
-  if (!allowedOrigins.isEmpty) security.push('vary', 'Origin')
-  const addressOf = createAddresses(security)
+  const vary = allowedOrigins.isEmpty ? [] : ['vary', 'Origin']
+  const listOf = (headers: Readonly<Record<string, string>>) => [...Object.entries(headers).flat(), ...vary]
+  const addressOf = createAddresses(listOf(accessCheckHeaders(production)), listOf(securityHeaders(production)))
 
   const report = (response: ServerResponse, route: string, status: number) => {
     const start = performance.now()
