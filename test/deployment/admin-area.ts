@@ -39,7 +39,7 @@ const expectRefused = async (visitor: Visitor, { path, code, page }: Refusal) =>
 /** The visitor is signed in with one factor, a moment ago, and is in no group. */
 export const expectAdminArea = async (visitor: Visitor, heard: () => unknown[], spellings: readonly string[] = []) => {
   const before = heard().length
-  for (const path of ['/ADMIN/users', '/%61dmin', '/admin;a=b/users', ...spellings])
+  for (const path of ['/ADMIN/users', '/%61dmin', '/admin;a=b/users', '/%3b/admin', '/x/%3B/admin', ...spellings])
     expect((await visitor.get(path)).status, path).toBe(403)
   await expectRefused(visitor, { path: '/admin', code: 'group_required', page: '/step-up?group=1' })
   await expectRefused(visitor, { path: '/strong', code: 'step_up_required', page: '/step-up?fresh=10m&factors=2' })

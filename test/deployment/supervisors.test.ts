@@ -76,7 +76,8 @@ describe('the shipped files agree with each other', () => {
     const guide = await read('docs/deployment.md')
     const units = [...guide.matchAll(/latchkey@(\d+)/g)].map(([, port]) => port)
     expect(new Set(units)).toEqual(new Set(['3001', '3002']))
-    for (const file of ['nginx/snippets/latchkey-instances.conf', 'haproxy/haproxy.cfg', 'forward-auth/Caddyfile']) {
+    const proxies = ['forward-auth/Caddyfile', 'forward-auth/Caddyfile-own-host', 'haproxy/haproxy.cfg']
+    for (const file of ['nginx/snippets/latchkey-instances.conf', ...proxies]) {
       const ports = withoutComments(await read(`deploy/${file}`)).match(/(?<=127\.0\.0\.1:)300\d/g) ?? []
       expect(new Set(ports), file).toEqual(new Set(units))
     }
@@ -96,6 +97,7 @@ describe('the shipped files agree with each other', () => {
     const asking = named.filter(({ asks }) => asks.length > 0)
     expect(asking.map(({ name }) => name).sort()).toEqual([
       'Caddyfile',
+      'Caddyfile-own-host',
       'Dockerfile',
       'compose.yaml',
       'haproxy.cfg',

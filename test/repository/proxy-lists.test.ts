@@ -44,6 +44,23 @@ describe('the headers that name the user', () => {
     expect(sorted(set)).toEqual(expected)
   })
 
+  // What is compared below for the first file counts for the second one too.
+  it('are treated by the two files for Caddy alike: they differ in their sites and addresses only', async () => {
+    const [one = '', own = ''] = await Promise.all(
+      ['', '-own-host'].map(async (name) => {
+        const text = await read(`deploy/forward-auth/Caddyfile${name}`)
+        return text.slice(text.indexOf('\n\n'), text.indexOf('# Plain HTTP.'))
+      }),
+    )
+    const here = 'location.pathname + location.search + location.hash'
+    const withoutOrigin = own
+      .replace('\tvars latchkey_origin {$SIGN_IN:https://auth.example.com}\n', '')
+      .replaceAll('{vars.latchkey_origin}', '')
+      .replace('{vars.latchkey_application}', '{$APPLICATION:127.0.0.1:8080}')
+    expect(withoutOrigin.replaceAll('location.href', here)).toBe(one.replaceAll('location.href', here))
+    expect(one.split('\n').length).toBeGreaterThan(200)
+  })
+
   it('have lines for the names of other systems, which are off, and the names of a client are removed', async () => {
     const values = { User: 'username', Groups: 'groups', Name: 'name', Email: 'email' }
     const snippet = await read(`${nginx}/latchkey-application.conf`)
@@ -54,10 +71,10 @@ describe('the headers that name the user', () => {
       expect(snippet).toContain(`\n# proxy_set_header Remote-${name} $latchkey_${value};\n`)
       expect(caddy).toContain(`\n\t# request_header Remote-${name} {http.reverse_proxy.header.X-Auth-${capital}}\n`)
     }
-    expect(caddy).toContain('\n\t\trequest_header -Remote-*\n')
+    expect(caddy).toContain('\n\trequest_header -Remote-*\n')
   })
 
-  it('are removed and set by Traefik, and so are the spellings with underscores', async () => {
+  it('are removed and set by Traefik, and so are all spellings with underscores', async () => {
     const { http } = parse(await read('deploy/forward-auth/traefik.yaml')) as {
       http: {
         middlewares: {
@@ -72,11 +89,7 @@ describe('the headers that name the user', () => {
       const [first = '', ...rest] = header.split('-')
       return rest.reduce((found, part) => found.flatMap((each) => [`${each}-${part}`, `${each}_${part}`]), [first])
     }
-    const inAllSpellings = ['x-auth-user-id', 'x-auth-username']
-    const wanted = identityHeaders.flatMap((header) =>
-      inAllSpellings.includes(header) ? spellings(header) : [header, header.replaceAll('-', '_')],
-    )
-    expect(sorted(ours)).toEqual(sorted(wanted))
+    expect(sorted(ours)).toEqual(sorted(identityHeaders.flatMap(spellings)))
     expect(removed.every(([, value]) => value === '')).toBe(true)
     const { authResponseHeaders } = http.middlewares['access-check'].forwardAuth
     expect(sorted(authResponseHeaders.map((name) => name.toLowerCase()))).toEqual(expected)
@@ -132,7 +145,11 @@ describe('the addresses of administrators', () => {
     })
     expect(sorted(stdout.trim().split('\n'))).toEqual(sorted(ofOneHost))
     for (const path of ofOneHost) expect([path, await isRefused(path)]).toEqual([path, true])
-    for (const path of ['deploy/nginx/latchkey.conf', 'deploy/haproxy/haproxy.cfg'])
+    for (const path of [
+      'deploy/nginx/latchkey.conf',
+      'deploy/haproxy/haproxy.cfg',
+      'deploy/forward-auth/Caddyfile-own-host',
+    ])
       expect([path, await isRefused(path)]).toEqual([path, false])
   })
 })

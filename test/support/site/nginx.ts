@@ -51,9 +51,9 @@ http {
 }
 `
 
-export const makeCertificate = async (folder: string) => {
+export const makeCertificate = async (folder: string, names: readonly string[] = ['localhost']) => {
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', 'privkey.pem']
-  const name = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
+  const name = ['-subj', '/CN=localhost', '-addext', `subjectAltName=${names.map((each) => `DNS:${each}`).join()}`]
   await run('openssl', ['req', '-x509', ...key, '-out', 'fullchain.pem', '-days', '30', ...name], { cwd: folder })
   return readFile(join(folder, 'fullchain.pem'), 'utf8')
 }
