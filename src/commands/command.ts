@@ -33,6 +33,8 @@ export type CommandNouns = Omit<Nouns, 'passwords'> &
     passwords: CommandPasswords
     /** The stored data of a user, as the user could download it. */
     accountData: ReturnType<typeof createAccountData>
+    /** Whether the service may send logout notices to an IP address. */
+    backchannelMayReach(address: string): boolean
     /** Makes the URL of one of our pages, for links. */
     pageAddress: PageAddress
     close(): Promise<void>

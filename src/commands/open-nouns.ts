@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { composeAccountData } from '../app/account-data.js'
+import { backchannelMayReach } from '../app/backchannel.js'
 import { openLeakedPasswords } from '../app/leaked-passwords.js'
 import { createNouns } from '../app/nouns.js'
 import { embeddedDirectory, openConfiguredDatabase, timeoutsOfCommands } from '../app/open-platform.js'
@@ -133,6 +134,7 @@ export const openNouns = async (config: Config, role: DatabaseRole): Promise<Com
     database,
     clock,
     accountData: composeAccountData(nouns, clock),
+    backchannelMayReach: backchannelMayReach(config),
     pageAddress: createPageAddress(config.publicUrl),
     bulkUsers: createBulkUsers({ database, usernames: nouns.usernames }),
     secondFactor: config.secondFactor,

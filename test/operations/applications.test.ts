@@ -9,6 +9,7 @@ import { createStoppedClock } from '../support/clock.js'
 import { testPostgres } from '../support/databases.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { latchkey as run } from '../support/terminal.js'
+import { addApplication as insertApplication, useApplication } from '../support/used-applications.js'
 import { untilBlocked } from '../support/waits-for-lock.js'
 
 let latchkey: Latchkey
@@ -324,6 +325,53 @@ it('who loses the right by a change of the application loses its use, and the ap
     err: 'Nothing was changed. 1 user would lose Flights. Add --yes to delete it.\n',
   })
   expect((await command('application', 'delete', 'Flights', '--yes')).out).toBe('Deleted Flights.\n')
+})
+
+it('who is disabled or locked down may still be signed in to an application that cannot be told', async () => {
+  const ids = await Promise.all(
+    ['Blog', 'Notes'].map((name) =>
+      insertApplication(latchkey.sql, name === 'Blog' ? { name, backchannel: null } : { name }),
+    ),
+  )
+  const leave = async (username: string, change: string, ...args: string[]) => {
+    const tab = await latchkey.signedUp(username)
+    for (const id of ids) await useApplication(latchkey.sql, tab, id)
+    return (await command('user', change, username, ...args)).out
+  }
+  const deaf = '1 application cannot be told (no --backchannel-logout), so the user may still be signed in there: Blog.'
+  const notYet = '1 application has not been told yet: Notes.'
+  expect(await leave('friend', 'disable')).toBe(`Disabled friend; ended 1 session. ${notYet} ${deaf}\n`)
+  expect(await leave('thief', 'lock-down')).toBe(`Locked thief down; ended 1 session. ${notYet} ${deaf}\n`)
+  expect(JSON.parse(await leave('guest', 'disable', '--json'))).toMatchObject({
+    applicationsNotTold: [{ name: 'Notes' }],
+    applicationsNeverTold: [{ name: 'Blog' }],
+  })
+  for (const id of ids) await command('application', 'delete', id, '--yes')
+})
+
+it('an address for logout notices that gets none is named at once, and in doctor', async () => {
+  const live = { ...latchkey.config, production: true }
+  const at = (config: typeof live) => ({ openNouns: (role: 'service role' | 'table owner') => openNouns(config, role) })
+  const home = (host: string) => ['--backchannel-logout', `https://${host}/logout`]
+  const warning =
+    '10.1.2.3 of --backchannel-logout has no public address, so no logout notice is sent there: set BACKCHANNEL_ALLOW_PRIVATE=true if that is meant'
+  const added = await run(at(live), ['application', 'add', 'Cellar', ...redirect, '--everyone', ...home('10.1.2.3')])
+  expect(added).toMatchObject({ code: 0, err: `${warning}.\n` })
+  expect((await checkApplications(latchkey.sql, live)).says).toContain(`Cellar: ${warning}`)
+  const change = (...args: string[]) => run(at(live), ['application', 'change', 'Cellar', ...args])
+  expect((await change(...home('localhost'))).err).toContain('localhost of --backchannel-logout has no public address')
+  // A public address, a host that is not known here, no address, and another change: nothing to say.
+  for (const args of [
+    home('192.0.43.7'),
+    home('nowhere.invalid'),
+    ['--backchannel-logout', 'none'],
+    ['--factors', '2'],
+  ])
+    expect([args, await change(...args)]).toEqual([args, expect.objectContaining({ code: 0, err: '' })])
+  const allowed = { ...live, backchannelAllowPrivate: 'true' as const }
+  const again = await run(at(allowed), ['application', 'change', 'Cellar', ...home('10.1.2.3')])
+  expect(again).toMatchObject({ code: 0, err: '' })
+  await command('application', 'delete', 'Cellar')
 })
 
 it('doctor checks the registered addresses', async () => {

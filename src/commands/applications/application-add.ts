@@ -3,6 +3,7 @@ import { type Command, operator, print, readArguments, withNouns } from '../comm
 import { printableJson, printableText } from '../terminal/printable-json.js'
 import { throwIfRefused } from './application-faults.js'
 import { newApplicationOptions, readNewApplication } from './application-options.js'
+import { warnOfPrivateBackchannel } from './backchannel-reach.js'
 import { generalSettings, programs } from './program-settings.js'
 
 /** The help of the options of `add` and `change`. */
@@ -13,7 +14,8 @@ export const optionsHelp = `  --redirect URL       to which users come back afte
   --home URL           to which pages lead users back, also after an expired sign-in; else the origin of the first --redirect
   --after-logout URL   to which the application may lead back when it signs a user out here. Several are possible
   --backchannel-logout URL
-                       gets a logout notice for every session that ends, however it ends
+                       gets a logout notice for every session that ends, however it ends. An address in a private network gets
+                       none without BACKCHANNEL_ALLOW_PRIVATE=true
   --consent ask        asks each user once before the application gets name, email and groups (none: does not ask)
   --factors 2          lets users in only with two factors (1: with any sign-in)
   --max-age 10m        lets users in only if, within this time, they have signed in (by whatever way) or have proven again who
@@ -41,12 +43,14 @@ ${optionsHelp}
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, newApplicationOptions, ['NAME'])
     const { application, program } = readNewApplication(positionals[0] ?? '', values)
-    return withNouns(context, 'service role', async ({ applicationChanges, issuer }) => {
+    return withNouns(context, 'service role', async (nouns) => {
+      const { applicationChanges, issuer } = nouns
       const added = throwIfRefused(await applicationChanges.add(application, operator(context)), application.name)
       const { id, name, home, redirectAddresses } = added.application
       const { secret } = added
       for (const address of redirectAddresses.filter((each) => isOnOwnHost(each, issuer)))
         await print(context.stderr, `${address} ${ownHostWarning}.`)
+      await warnOfPrivateBackchannel(context, application.backchannelLogout, nouns)
       if (values.json) {
         await print(context.stdout, printableJson({ id, secret: secret ?? null, issuer }))
         return 0

@@ -3,6 +3,7 @@ import { printableJson, printableText } from '../terminal/printable-json.js'
 import { optionsHelp } from './application-add.js'
 import { throwIfRefused } from './application-faults.js'
 import { changeOptions, readChange } from './application-options.js'
+import { warnOfPrivateBackchannel } from './backchannel-reach.js'
 import { requireApplication } from './find-application.js'
 
 export const applicationChange: Command = {
@@ -26,6 +27,7 @@ ${optionsHelp}
       const { id, name: formerName } = await requireApplication(nouns, positionals[0] ?? '')
       const changed = throwIfRefused(await nouns.applicationChanges.change(id, change, operator(context)), formerName)
       const { application, summary } = changed
+      await warnOfPrivateBackchannel(context, change.backchannelLogout, nouns)
       const name = printableText(application.name)
       const message =
         summary === '' ? `${name} is like this already.` : `Changed ${name}: ${summary.replaceAll('_', ' ')}.`

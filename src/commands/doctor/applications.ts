@@ -1,4 +1,3 @@
-import { lookup } from 'node:dns/promises'
 import { backchannelMayReach } from '../../app/backchannel.js'
 import type { Config } from '../../config.js'
 import type { Application } from '../../domain/applications/application.js'
@@ -12,22 +11,10 @@ import {
 } from '../../domain/applications/application-addresses.js'
 import { createApplications } from '../../domain/applications/applications.js'
 import { countText } from '../../lib/count-text.js'
-import { seconds } from '../../lib/durations.js'
 import { isThisMachine } from '../../lib/loopback.js'
-import { withTimeout } from '../../lib/with-timeout.js'
 import type { Database } from '../../platform/database/database.js'
+import { backchannelReach, privateBackchannel, resolveHost } from '../applications/backchannel-reach.js'
 import { type Finding, failure, ok, warning, worstOf } from './check.js'
-
-const dnsTimeout = 5 * seconds
-
-/** The IP addresses of a host; an empty list if this machine cannot resolve its name. */
-const resolve = (host: string) => {
-  const addresses = lookup(host.replace(/^\[|\]$/g, ''), { all: true }).then(
-    (all) => all.map(({ address }) => address),
-    () => [],
-  )
-  return withTimeout(addresses, dnsTimeout, () => [])
-}
 
 const hostOf = (address: string) => {
   const { protocol, hostname } = new URL(address)
@@ -42,7 +29,7 @@ const checkAddress = async ({ name, kind }: Application, address: string, { prod
   const fault = addressFault(address, { kind, production })
   if (fault) return faultFinding(name, address, fault)
   const host = hostOf(address)
-  if (host === undefined || isThisMachine(host) || (await resolve(host)).length > 0) return ok('')
+  if (host === undefined || isThisMachine(host) || (await resolveHost(host)).length > 0) return ok('')
   // This is only a warning, because the machines of users may know the name.
   return warning(`${name}: the host ${host} is not known on this machine`)
 }
@@ -54,13 +41,10 @@ const checkBackchannel = async (
   if (address === undefined) return ok('')
   const fault = backchannelFault(address, config.production)
   if (fault) return faultFinding(name, address, fault)
-  const { hostname } = new URL(address)
-  const addresses = await resolve(hostname)
-  if (addresses.length === 0) return failure(`${name}: the host ${hostname} of --backchannel-logout cannot be found`)
-  if (addresses.some(backchannelMayReach(config))) return ok('')
-  return failure(
-    `${name}: ${hostname} of --backchannel-logout has no public address: set BACKCHANNEL_ALLOW_PRIVATE=true if that is meant`,
-  )
+  const reach = await backchannelReach(address, backchannelMayReach(config))
+  if (reach === 'unknown')
+    return failure(`${name}: the host ${new URL(address).hostname} of --backchannel-logout cannot be found`)
+  return reach === 'reachable' ? ok('') : failure(`${name}: ${privateBackchannel(address)}`)
 }
 
 const warnOfOwnHost = ({ name, redirectAddresses }: Application, { publicUrl }: Config) =>

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { judgeLogoutNotices } from './logout-notices.js'
 
-const flights = { name: 'Flights', waiting: 0, oldest: 0, givenUp: 0, refused: false }
+const flights = { name: 'Flights', waiting: 0, oldest: 0, givenUp: 0, refused: false, refusedWith: undefined }
 const hotels = { ...flights, name: 'Hotels' }
 const why = '. `latchkey application show NAME` says why'
 
@@ -34,6 +34,7 @@ it.each([
     'warning',
     `Flights: 2 logout notices wait, the oldest for 66 minutes, 3 logout notices were given up; Hotels: logout notices were refused in the last day${why}`,
   ],
+  [[{ ...flights, waiting: 1, oldest: 2, refusedWith: 401 }], 'warning', `Flights: notices are refused with 401${why}`],
 ])('says of %j which applications could not be told', (states, level, says) => {
   expect(judgeLogoutNotices(states)).toEqual({ level, says })
 })

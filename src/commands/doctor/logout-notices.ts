@@ -12,11 +12,13 @@ const longWait = 5 * minutes
 
 const inMinutes = (age: number) => countText(Math.floor((age * seconds) / minutes), 'minute')
 
-const troubleOf = ({ name, waiting, oldest, givenUp, refused }: LogoutNoticeState) => {
+const troubleOf = ({ name, waiting, oldest, givenUp, refused, refusedWith }: LogoutNoticeState) => {
   const waits = `${countText(waiting, 'logout notice waits', 'logout notices wait')}, the oldest for ${inMinutes(oldest)}`
   const troubles = [
     ...(waiting > manyWaiting || oldest * seconds > longWait ? [waits] : []),
     ...(givenUp > 0 ? [`${countText(givenUp, 'logout notice was', 'logout notices were')} given up`] : []),
+    // A notice that is refused stays so until somebody changes the application.
+    ...(refusedWith === undefined ? [] : [`notices are refused with ${refusedWith}`]),
     ...(refused ? ['logout notices were refused in the last day'] : []),
   ]
   return troubles.length > 0 ? [`${printableText(name)}: ${troubles.join(', ')}`] : []

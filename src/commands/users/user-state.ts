@@ -1,16 +1,38 @@
 import { isRefused } from '../../contract/outcome.js'
 import { countText } from '../../lib/count-text.js'
-import { type Command, CommandFailure, operator, print, readArguments, withNouns } from '../command.js'
+import {
+  type Command,
+  CommandFailure,
+  type CommandNouns,
+  operator,
+  print,
+  readArguments,
+  withNouns,
+} from '../command.js'
 import { printableJson, printableText } from '../terminal/printable-json.js'
 import { requireUser, throwIfDeleted } from './find-user.js'
 
 const jsonOption = { json: { type: 'boolean' } } as const
-/** Names the applications that do not know of the logout yet. `user show` says later whether each could be told. */
-const untoldSentence = (untold: readonly { name: string }[]) => {
-  if (untold.length === 0) return ''
-  const names = untold.map(({ name }) => printableText(name)).join(', ')
-  return ` ${countText(untold.length, 'application has', 'applications have')} not been told yet: ${names}.`
+type Named = { name: string }
+const namesOf = (applications: readonly Named[]) => applications.map(({ name }) => printableText(name)).join(', ')
+
+/**
+ * Names the applications that do not know of the logout yet (`user show` says later whether each could be told), and those that will never
+ * know, because they have no address for logout notices.
+ */
+const untoldSentences = (untold: readonly Named[], deaf: readonly Named[]) => {
+  const notYet = `${countText(untold.length, 'application has', 'applications have')} not been told yet: ${namesOf(untold)}.`
+  const never = `${countText(deaf.length, 'application', 'applications')} cannot be told (no --backchannel-logout), so the user may still be signed in there: ${namesOf(deaf)}.`
+  return [...(untold.length > 0 ? [notYet] : []), ...(deaf.length > 0 ? [never] : [])]
+    .map((each) => ` ${each}`)
+    .join('')
 }
+
+/** The applications that the user uses now and that cannot be told of the end of a session. After the change nothing names them. */
+const deafApplicationsOf = async ({ usedApplications }: Pick<CommandNouns, 'usedApplications'>, userId: string) =>
+  (await usedApplications.listOfUser(userId)).flatMap(({ application: { name }, hearsLogouts }) =>
+    hearsLogouts ? [] : [{ name }],
+  )
 
 const jsonHelp = '\n\n  --json    one JSON object, for programs'
 
@@ -25,6 +47,7 @@ tokens within two seconds. USER is a username, an email or an id.${jsonHelp}`,
     const { positionals, values } = readArguments(args, jsonOption, ['USER'])
     return withNouns(context, 'service role', async (nouns) => {
       const { id, username } = await requireUser(nouns, positionals[0] ?? '')
+      const deaf = await deafApplicationsOf(nouns, id)
       const outcome = await nouns.operatorChanges.disable({ userId: id, client: operator(context) })
       const { result: wasDisabled, endedSessions: endedCount } = throwIfDeleted(outcome, username)
       const untold = await nouns.logoutNotices.untoldOf(id)
@@ -38,8 +61,9 @@ tokens within two seconds. USER is a username, an email or an id.${jsonHelp}`,
             changed,
             sessionsEnded: endedCount,
             applicationsNotTold: untold,
+            applicationsNeverTold: deaf,
           })
-        : `${message}; ended ${countText(endedCount, 'session')}.${untoldSentence(untold)}`
+        : `${message}; ended ${countText(endedCount, 'session')}.${untoldSentences(untold, deaf)}`
       await print(context.stdout, output)
       return 0
     })
@@ -96,12 +120,16 @@ links that went to the oldest address work: a thief may have got the later ones.
     const { positionals, values } = readArguments(args, jsonOption, ['USER'])
     return withNouns(context, 'service role', async (nouns) => {
       const { id, username } = await requireUser(nouns, positionals[0] ?? '')
+      const deaf = await deafApplicationsOf(nouns, id)
       const outcome = await nouns.operatorChanges.lockDown({ userId: id, client: operator(context) })
       const { endedSessions: sessionsEnded } = throwIfDeleted(outcome, username)
       const untold = await nouns.logoutNotices.untoldOf(id)
       const output = values.json
-        ? printableJson({ id, username, disabled: true, sessionsEnded, applicationsNotTold: untold })
-        : `Locked ${username} down; ended ${countText(sessionsEnded, 'session')}.${untoldSentence(untold)}`
+        ? printableJson({
+            ...{ id, username, disabled: true, sessionsEnded },
+            ...{ applicationsNotTold: untold, applicationsNeverTold: deaf },
+          })
+        : `Locked ${username} down; ended ${countText(sessionsEnded, 'session')}.${untoldSentences(untold, deaf)}`
       await print(context.stdout, output)
       return 0
     })

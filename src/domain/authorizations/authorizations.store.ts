@@ -90,11 +90,19 @@ export const insertCode = (sql: Sql, code: NewCode) =>
     ],
   )
 
-type UsedApplicationRow = { id: string; name: string; home: string; since: Date; last_used_at: Date }
+type UsedApplicationRow = {
+  id: string
+  name: string
+  home: string
+  hears_logouts: boolean
+  since: Date
+  last_used_at: Date
+}
 const usedApplicationColumns = selectList<UsedApplicationRow>({
   id: 'a.id',
   name: 'a.name',
   home: 'a.home',
+  hears_logouts: 'a.backchannel_logout is not null',
   since: 'min(s.created_at)',
   last_used_at: 'max(greatest(s.last_used_at, t.rotated_at))',
 })

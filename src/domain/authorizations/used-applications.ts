@@ -13,6 +13,8 @@ import { createEndAuthorizations } from './end-authorizations.js'
 /** An application that the user has used in a session that has not ended. */
 export type UsedApplication = {
   application: Pick<Application, 'id' | 'name' | 'home'>
+  /** It has an address for logout notices. Without one, its own session goes on after the one here has ended. */
+  hearsLogouts: boolean
   since: Date
   lastUsedAt: Date
 }
@@ -37,11 +39,14 @@ export const createUsedApplications = (options: Options) => {
 
   return {
     listOfUser: async (userId: string): Promise<UsedApplication[]> =>
-      (await store.selectOfUser(database, userId, liveNow())).map(({ since, last_used_at, ...application }) => ({
-        application,
-        since,
-        lastUsedAt: last_used_at,
-      })),
+      (await store.selectOfUser(database, userId, liveNow())).map(
+        ({ since, last_used_at, hears_logouts: hearsLogouts, ...application }) => ({
+          application,
+          hearsLogouts,
+          since,
+          lastUsedAt: last_used_at,
+        }),
+      ),
 
     /** How many users have used the application in a session that has not ended. */
     countUsers: async (sql: Sql, applicationId: string) =>

@@ -12,12 +12,18 @@ import {
 } from '../../platform/delivery-rounds.js'
 import type { Outbound } from '../../platform/outbound/outbound.js'
 import { OutboundFailed, type OutboundFailure } from '../../platform/outbound/outbound-failed.js'
+import { isRefusal } from './logout-notices.js'
 import * as store from './logout-notices.store.js'
 
 /** The pauses before the second attempt at a notice, the third, and so on. The last pause repeats. */
 const noticePauses = [5 * seconds, 30 * seconds, 2 * minutes, 5 * minutes, 10 * minutes]
-/** The pauses of all notices to one application after failures in a row. So a server that is down is not tried for each notice. */
+/** The pauses of all notices to one application after failures in a row. So a server that is down or busy is not tried for each notice. */
 const applicationPauses = [5 * seconds, 15 * seconds, 30 * seconds, 1 * minutes]
+/**
+ * How many refused notices pause nothing, and the pause after each further one. So a notice that an application refuses delays no other,
+ * and an application that refuses 100,000 is asked four times a second.
+ */
+const refusals = { burst: 60, spacing: 0.25 * seconds }
 const retryPeriod = 1 * days
 /** How often this process looks for notices that it was not told of: another program has written them, or their pause is over. */
 const interval = 1 * seconds
@@ -100,18 +106,20 @@ const createDeliver = (parts: SenderParts) => {
     return true
   }
 
-  const fail = async (notice: store.DueNotice, { failure }: AttemptResult) => {
+  const fail = async (notice: store.DueNotice, { status, failure }: AttemptResult) => {
     const offset = clock.offset()
     const base = noticePauses[Math.min(notice.attempts, noticePauses.length) - 1] ?? 0
     const pause = scatterPause(base, Math.random())
     const [failedNotice] = await store.markFailed(database, notice, { failure, pause, retryPeriod, offset })
-    await store.pause(database, notice.application_id, applicationPauses, offset)
+    const goesOn = isRefusal(status)
+    if (goesOn) await store.countRefusal(database, notice.application_id, { ...refusals, offset })
+    else await store.pause(database, notice.application_id, applicationPauses, offset)
     onOutcome(failedNotice?.given_up ? 'given_up' : 'failed')
     const { id, application_id: application, attempts } = notice
     const details = { notice: id, application, attempts, reason: failure }
     if (failedNotice?.given_up) log.error(details, 'logout notice given up')
     else log.warn(details, 'logout notice could not be delivered yet')
-    return false
+    return goesOn
   }
 
   return async (notice: store.DueNotice) => {
@@ -125,10 +133,14 @@ const createDeliver = (parts: SenderParts) => {
     const result = await attempt(application, address, notice)
     const { status, failure, sentence } = result
     if (status >= 200 && status < 300) return finish(notice, 'delivered')
-    const isRefused = status === 400
-    const kind = isRefused ? 'logout_refused' : 'logout_notice'
-    applicationErrors.note(application, kind, `logout notice: ${new URL(address).origin} ${sentence}`)
-    if (!isRefused) return fail(notice, result)
+    const isFinal = status === 400
+    const kind = isFinal ? 'logout_refused' : 'logout_notice'
+    const { origin } = new URL(address)
+    const told = isRefusal(status)
+      ? `logout notices are refused with ${status}: ${origin}`
+      : `logout notice: ${origin} ${sentence}`
+    applicationErrors.note(application, kind, told)
+    if (!isFinal) return fail(notice, result)
     // The application has understood the notice and refuses it. It would refuse another attempt too.
     log.warn({ notice: notice.id, application: application.id, reason: failure }, 'logout notice refused')
     return finish(notice, 'refused')

@@ -77,8 +77,26 @@ export const pause = (sql: Sql, applicationId: string, pauses: readonly number[]
     [applicationId, offset, pauses],
   )
 
+/**
+ * Counts an answer that refuses a notice. `burst` of them in a row pause nothing; after that the application is paused for `spacing`
+ * milliseconds after each. `paused_until` is in the past while fewer have come.
+ */
+export const countRefusal = (
+  sql: Sql,
+  applicationId: string,
+  { burst, spacing, offset }: { burst: number; spacing: number; offset: number },
+) =>
+  sql.query(
+    `insert into logout_pauses as p (application_id, failures, paused_until)
+     select id, 0, ${databaseNow('$2')} - ${milliseconds('$3')} + ${milliseconds('$4')} from applications where id = $1
+     on conflict (application_id) do update set paused_until =
+       greatest(p.paused_until, ${databaseNow('$2')} - ${milliseconds('$3')}) + ${milliseconds('$4')}`,
+    [applicationId, offset, burst * spacing, spacing],
+  )
+
+/** Ends the pause after failures. The count of refusals stays: an application may take one notice and refuse the next. */
 export const endPause = (sql: Sql, applicationId: string) =>
-  sql.query('delete from logout_pauses where application_id = $1', [applicationId])
+  sql.query('delete from logout_pauses where application_id = $1 and failures > 0', [applicationId])
 
 export const count = (sql: Sql) =>
   sql.query<{ waiting: number; given_up: number }>(waitingAndGivenUp('logout_notices'), [countedUpTo])
@@ -91,7 +109,14 @@ export const oldestWaitSeconds = (sql: Sql, offset: number) =>
     [offset],
   )
 
-export type StateRow = { name: string; waiting: number; oldest: number | null; given_up: number; refused: boolean }
+export type StateRow = {
+  name: string
+  waiting: number
+  oldest: number | null
+  given_up: number
+  refused: boolean
+  failure: string | null
+}
 
 /** The state of each application that has a notice in the queue, or has refused one lately. */
 export const selectStates = (sql: Sql, { refusedWithin, offset }: { refusedWithin: number; offset: number }) =>
@@ -100,6 +125,8 @@ export const selectStates = (sql: Sql, { refusedWithin, offset }: { refusedWithi
        select a.name, count(n.id) filter (where n.next_attempt_at is not null) as waiting,
          extract(epoch from ${databaseNow('$1')} - min(n.created_at) filter (where n.next_attempt_at is not null))::float8 as oldest,
          count(n.id) filter (where n.next_attempt_at is null) as given_up,
+         (array_agg(n.failure order by n.next_attempt_at desc) filter (where n.failure is not null and n.next_attempt_at is not null))[1]
+           as failure,
          exists (
            select 1 from application_errors as e
            where e.application_id = a.id and e.kind = 'logout_refused' and e.seen_at > ${databaseNow('$1')} - ${milliseconds('$2')}

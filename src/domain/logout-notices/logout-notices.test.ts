@@ -159,7 +159,11 @@ describe('logout notices', () => {
     expect(receiver.sids()).toEqual([sid, sid, sid, sid])
     expect(new Set(receiver.received.map(({ claims }) => claims.jti)).size).toBe(4)
     expect(errors).toEqual(
-      [500, 302, 404].map((status) => expect.stringMatching(`^logout notice: http://.* answered ${status}$`)),
+      [
+        'notice: http://.* answered 500',
+        'notices are refused with 302: http://.*',
+        'notices are refused with 404: .*',
+      ].map((sentence) => expect.stringMatching(`^logout ${sentence}$`)),
     )
   })
 
@@ -170,8 +174,8 @@ describe('logout notices', () => {
     startSender()
     await expect.poll(() => outcomes).toEqual(['refused'])
     await expect.poll(() => notices().oldest(application, 10)).toEqual([])
-    expect(errors).toEqual([expect.stringContaining('answered 400')])
-    const none = { name: application, waiting: 0, oldest: 0, givenUp: 0 }
+    expect(errors).toEqual([expect.stringContaining('refused with 400')])
+    const none = { name: application, waiting: 0, oldest: 0, givenUp: 0, refusedWith: undefined }
     await expect.poll(notices().states).toEqual([{ ...none, refused: true }])
     clock.advance(25 * hours)
     expect(await notices().states()).toEqual([])
@@ -231,6 +235,58 @@ describe('logout notices', () => {
     expect(await notices().oldest(application, 10)).toMatchObject([{ failure: 'answered 500' }])
   })
 
+  it('that an application refuses are tried again by themselves, and delay no other', async () => {
+    const application = await addApplication()
+    const refused: string[] = await Promise.all(Array.from({ length: 10 }, () => queue(application)))
+    const good = () => receiver.sids().filter((sid) => !refused.includes(sid))
+    receiver.answerWith((response, { claims }) => response.writeHead(refused.includes(claims.sid) ? 401 : 200).end())
+    startSender()
+    await expect.poll(() => outcomes.length).toBe(10)
+    expect(outcomes).toEqual(refused.map(() => 'failed'))
+    // The clock stands still: none of these waits for a pause.
+    const sids = [await queue(application), await queue(application)]
+    for (const sender of senders) sender.wake()
+    await expect.poll(() => good().sort()).toEqual(sids.sort())
+    expect(await notices().states()).toMatchObject([{ waiting: 10, refusedWith: 401 }])
+    expect(new Set(errors)).toEqual(new Set([`logout notices are refused with 401: ${new URL(receiver.url).origin}`]))
+    advance(7 * seconds)
+    await expect.poll(() => outcomes.filter((each) => each === 'failed').length, { timeout: 20_000 }).toBe(20)
+  })
+
+  it('are sent a few times a second to an application that refuses all of them', async () => {
+    receiver.answerWith((response) => response.writeHead(401).end())
+    const application = await addApplication()
+    for (let at = 0; at < 90; at += 1) await queue(application)
+    const begin = Date.now()
+    startSender()
+    // Four may be on their way when the last one that is allowed is counted.
+    const allowed = () => 60 + 4 + Math.ceil((4 * (Date.now() - begin)) / 1000)
+    while (outcomes.length < 75) {
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      expect(receiver.received.length).toBeLessThanOrEqual(allowed())
+    }
+    // So that it was the pause that held them up, and not a slow machine.
+    expect(await database.query('select 1 from logout_pauses where failures = 0')).toHaveLength(1)
+  })
+
+  it('wait together when the application asks for time, or is broken', async () => {
+    for (const status of [429, 503]) {
+      receiver.answerWith((response) => response.writeHead(status).end())
+      const application = await addApplication()
+      for (let at = 0; at < 30; at += 1) await queue(application)
+      if (senders.length === 0) startSender()
+      await expect.poll(() => receiver.received.length).toBeGreaterThan(0)
+      await expect
+        .poll(
+          async () =>
+            (await database.query('select 1 from logout_pauses where application_id = $1', [application])).length,
+        )
+        .toBe(1)
+      expect(receiver.received.length).toBeLessThanOrEqual(4)
+      receiver.received.splice(0)
+    }
+  })
+
   it('are given up after a day, stay for operators, and are deleted after a week', async () => {
     receiver.answerWith(internalError)
     const application = await addApplication()
@@ -251,7 +307,9 @@ describe('logout notices', () => {
     expect(await notices().oldest(application, 10)).toMatchObject([{ nextAttemptAt: null, failure: 'answered 500' }])
     expect(await notices().count()).toEqual({ waiting: 0, givenUp: 1 })
     expect(await notices().oldestWaitSeconds()).toBe(0)
-    expect(await notices().states()).toEqual([{ name: application, waiting: 0, oldest: 0, givenUp: 1, refused: false }])
+    expect(await notices().states()).toMatchObject([
+      { name: application, waiting: 0, oldest: 0, givenUp: 1, refused: false },
+    ])
     expect(await untold()).toEqual([{ name: application, givenUp: true }])
     const purge = createExpiredRows({ clock }).find(({ name }) => name === 'purge logout_notices')
     expect(await purge?.run(database, 10)).toBe(0)

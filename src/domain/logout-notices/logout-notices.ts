@@ -26,9 +26,27 @@ const fromRow = (row: store.WaitingRow): WaitingNotice => ({
 
 /**
  * `oldest`: how long the oldest notice has waited, in seconds. `refused`: the application has refused a notice with status 400 in the last
- * day.
+ * day. `refusedWith`: it refuses those that wait, with this status.
  */
-export type LogoutNoticeState = { name: string; waiting: number; oldest: number; givenUp: number; refused: boolean }
+export type LogoutNoticeState = {
+  name: string
+  waiting: number
+  oldest: number
+  givenUp: number
+  refused: boolean
+  refusedWith: number | undefined
+}
+
+/** “Ask later”, which is about the application and not about the notice. */
+const askLater = [408, 425, 429]
+/** The application is there and does not take this notice: it redirects, knows no such address, or asks for a sign-in. */
+export const isRefusal = (status: number) => status >= 300 && status < 500 && !askLater.includes(status)
+
+/** The status in a stored failure, if the application refused the notice with it. */
+const refusalIn = (failure: string | null) => {
+  const status = Number(/^answered (\d+)$/.exec(failure ?? '')?.[1])
+  return isRefusal(status) ? status : undefined
+}
 
 export type LogoutNotices = ReturnType<typeof createLogoutNotices>
 
@@ -52,7 +70,12 @@ export const createLogoutNotices = ({ database, clock }: { database: Database; c
     /** The state of each application. Applications with no notice and no refusal are left out. */
     states: async (): Promise<LogoutNoticeState[]> => {
       const rows = await store.selectStates(database, { refusedWithin: 1 * days, offset: clock.offset() })
-      return rows.map(({ oldest, given_up: givenUp, ...row }) => ({ ...row, oldest: oldest ?? 0, givenUp }))
+      return rows.map(({ oldest, given_up: givenUp, failure, ...row }) => ({
+        ...row,
+        oldest: oldest ?? 0,
+        givenUp,
+        refusedWith: refusalIn(failure),
+      }))
     },
     /** The applications that have not been told of an ended session of this user. */
     untoldOf: async (userId: string) =>

@@ -1,14 +1,30 @@
-import { chmod, mkdir, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { testProgram } from '../../support/servers/programs.js'
 import { freePort, ownFolder, startServer } from '../../support/servers/server.js'
+import { replaced } from '../../support/site/nginx.js'
 
 const modules = '/usr/lib/apache2/modules'
 const loaded = ['mpm_event', 'authn_core', 'authz_core', 'authz_user', 'headers', 'auth_openidc']
 
-type Client = { id: string; secret: string; issuer: string; group: string }
+const guide = fileURLToPath(new URL('../../../docs/with-apache.md', import.meta.url))
 
-const configuration = (folder: string, origin: string, { id, secret, issuer, group }: Client) => `
+type Client = { id: string; secret: string; issuer: string }
+
+/** The lines of the guide, with the addresses and secrets of this test. */
+const linesOfGuide = async (origin: string, { id, secret, issuer }: Client) => {
+  const lines = /```apache\n(.*?)```/s.exec(await readFile(guide, 'utf8'))?.[1] ?? ''
+  return replaced(lines, [
+    ['https://auth.example.com/api/auth', issuer],
+    ['https://intranet.example.com', origin],
+    [/\bID$/gm, id],
+    [/\bSECRET$/gm, secret],
+    [/\bRANDOM$/gm, 'of-this-test-only'],
+  ])
+}
+
+const configuration = async (folder: string, origin: string, client: Client) => `
 ServerRoot ${folder}
 DefaultRuntimeDir ${folder}
 PidFile ${folder}/apache.pid
@@ -19,17 +35,8 @@ User www-data
 Group www-data
 ${loaded.map((name) => `LoadModule ${name}_module ${modules}/mod_${name}.so`).join('\n')}
 DocumentRoot ${folder}/site
-OIDCProviderMetadataURL ${issuer}/.well-known/openid-configuration
-OIDCClientID ${id}
-OIDCClientSecret ${secret}
-OIDCRedirectURI ${origin}/private/redirect
-OIDCCryptoPassphrase of-this-test-only
-OIDCScope "openid email groups"
-OIDCPKCEMethod S256
-OIDCRemoteUserClaim sub
+${await linesOfGuide(origin, client)}
 <Location /private>
-  AuthType openid-connect
-  Require claim groups:${group}
   Header always set X-Seen-Email "expr=%{reqenv:OIDC_CLAIM_email}"
 </Location>
 `
@@ -45,14 +52,14 @@ export const apacheAddresses = async () => {
   }
 }
 
-/** Apache with one page for the members of a group. */
+/** Apache as the guide has it, with one page for the members of a group. */
 export const startApache = async (origin: string, client: Client) => {
   const folder = await ownFolder('apache')
   // Its workers run as another user.
   await chmod(folder, 0o755)
   await mkdir(join(folder, 'site/private'), { recursive: true })
   await writeFile(join(folder, 'site/private/page.txt'), 'for members')
-  await writeFile(join(folder, 'apache.conf'), configuration(folder, origin, client))
+  await writeFile(join(folder, 'apache.conf'), await configuration(folder, origin, client))
   return startServer({
     command: testProgram('apache2'),
     args: ['-DFOREGROUND', '-f', join(folder, 'apache.conf')],
