@@ -9,7 +9,7 @@ import { registerFlows } from './app/register-flows.js'
 import { reservePort } from './app/reserved-port.js'
 import { createSeeding } from './app/seeding.js'
 import { readServiceKeys } from './app/service-keys-file.js'
-import { closeApp, type OpenedApp, type ServeOptions, serveApp } from './app/serving.js'
+import { closeApp, createStartGate, type OpenedApp, type ServeOptions, serveApp } from './app/serving.js'
 import { type Config, type Environment, settingsElsewhere } from './config.js'
 import type { Workers } from './domain/passwords/workers.js'
 import { createServiceKeys } from './domain/service-keys/service-keys.js'
@@ -73,7 +73,11 @@ const openApp = async (config: Config, options: Options) => {
   const serviceKeys = createServiceKeys(await readServiceKeys(config.serviceKeysFile), clock)
   const settingsForCommands = options.givenSettings && settingsElsewhere(options.givenSettings, config)
   const opened = await openPlatform({ config, clock, log, sharedWorkers: workers, storeTimeouts, settingsForCommands })
-  const status: OpenedApp['status'] = { isPrepared: false, isReady: false, closing: new AbortController() }
+  const gate = createStartGate(() => status.isPrepared)
+  const status: OpenedApp['status'] = {
+    ...{ isPrepared: false, isReady: false, closing: new AbortController() },
+    admit: gate.admit,
+  }
   const metrics = await openMetrics(config)
   const ungatedDatabase = opened.database
   const gatedDatabase = refuseUntilReady(ungatedDatabase, () => status.isPrepared)
@@ -95,6 +99,7 @@ const openApp = async (config: Config, options: Options) => {
   const fastLane = createFastLane({ tokens: nouns.tokens, production, allowedOrigins, onAnswer: metrics?.countRequest })
   const serverOptions = { log, production, publicUrl, allowedOrigins, trustProxy, developmentHosts, fastLane }
   const { server, state: drainState, answerUnknown, drain } = createServer({ ...serverOptions, schemaCompilers })
+  server.addHook('onRequest', gate.waitForStart)
   server.addHook('onRequest', httpParts.callers.learnKey)
   const activeUsers = createActiveUsers({ database: gatedDatabase, clock })
   const health = createAppHealth(config, platform, status, drainState)

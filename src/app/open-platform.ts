@@ -82,7 +82,8 @@ const openParts = async (
   if (leakedPasswords) closeLater(leakedPasswords)
   const database = closeLater(await openConfiguredDatabase(config, log, storeTimeouts, settingsForCommands))
   const { redisUrl: url, redisPrefix: prefix } = config
-  const cache = closeLater(await openCache({ url, prefix, clock, log, commandTimeout: storeTimeouts.counters }))
+  const counters = await openCache({ url, prefix, clock, log, commandTimeout: storeTimeouts.counters })
+  const cache = closeLater(counters.cache)
   const { mailer, mailbox } = openMail(config, clock, log)
   closeLater(mailer)
   const { workerThreads: threads, workerQueue: queueLimit, workers: processes } = config
@@ -93,6 +94,7 @@ const openParts = async (
     sealingSecrets: config.sealingKey ?? secrets,
     database,
     cache,
+    cacheStarted: counters.started,
     workers,
     mailer,
     mailbox,

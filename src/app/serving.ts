@@ -1,7 +1,10 @@
 import { once } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config.js'
+import { refuse } from '../contract/outcome.js'
 import { requireWorkerPackages } from '../domain/passwords/worker-packages.js'
+import { sendRefusal } from '../http/errors.js'
 import type { DrainState, Server } from '../http/server.js'
 import { seconds } from '../lib/durations.js'
 import { withTimeout } from '../lib/with-timeout.js'
@@ -24,15 +27,17 @@ export const shutdownBudget = (drainDelay: number) => 2 * drainDelay + drainTime
 export const secondsText = (milliseconds: number) => `${milliseconds / seconds} s`
 
 /**
- * How long a start waits for the database. Then the port opens without it: `/health` reports the database, and requests are
- * answered 503.
+ * When the port opens although the stores are still awaited, so that a supervisor can ask `/health/live`. Proxies take an open port for a
+ * working instance, so a usual start, which is faster, opens it when the instance works.
  */
+const portDelay = 1 * seconds
+/** How long a start is expected to take. Requests that come before that wait for its end; those that come after it are answered 503. */
 const startTimeout = 5 * seconds
 
 export type OpenedApp = {
   config: Config
   log: Log
-  platform: { close(): Promise<void> }
+  platform: { cacheStarted: Promise<void>; close(): Promise<void> }
   /** The database itself. Routes have a wrapper that refuses statements until `status.isPrepared`. */
   database: Database
   /** Writes the rows that a development database starts with. */
@@ -48,20 +53,24 @@ export type OpenedApp = {
   status: {
     isPrepared: boolean
     isReady: boolean
+    /** Lets the requests in that wait for the start. */
+    admit(): void
     closing: AbortController
     metrics?: { close(): Promise<void> } | undefined
   }
 }
 
 /**
- * Waits for the database, migrates and loads it, and makes sure that passwords can be checked. Then requests may use the database. At
- * last it writes the first rows and starts the work in the background. If the service is closed in the meantime, the rest is left out.
+ * Waits for the stores, migrates and loads the database, and makes sure that passwords can be checked. Then requests may use the database.
+ * At last it writes the first rows and starts the work in the background. If the service is closed in the meantime, the rest is left out.
  */
-const prepare = async ({ config, database, log, status, seed, load, background }: OpenedApp) => {
+const prepare = async ({ config, database, log, status, seed, load, background, platform }: OpenedApp) => {
   const { signal } = status.closing
-  await Promise.all([prepareDatabase({ config, database, log, signal, load }), requireWorkerPackages()])
+  const databaseReady = prepareDatabase({ config, database, log, signal, load })
+  await Promise.all([databaseReady, platform.cacheStarted, requireWorkerPackages()])
   if (signal.aborted) return
   status.isPrepared = true
+  status.admit()
   await seed()
   status.isReady = true
   background.start()
@@ -81,7 +90,25 @@ export type ServeOptions = {
   signal?: AbortSignal
 }
 
-/** Opens the ports. `prepared` settles when the database is ready, which may be later. */
+/**
+ * A hook for all routes but those of the probes: a request that comes while the stores are awaited waits with them, as long as a start may
+ * take, so that a proxy which leads it here too early loses nothing. After that it is refused.
+ */
+export const createStartGate = (isPrepared: () => boolean) => {
+  const expectedEnd = performance.now() + startTimeout
+  let admit: () => void = () => undefined
+  const admitted = new Promise<void>((resolve) => {
+    admit = resolve
+  })
+  const waitForStart = async (request: FastifyRequest, reply: FastifyReply) => {
+    if (isPrepared() || request.routeOptions.config.probe) return undefined
+    await withTimeout(admitted, Math.max(0, expectedEnd - performance.now()), () => undefined)
+    return isPrepared() ? undefined : sendRefusal(reply, refuse('unavailable'))
+  }
+  return { admit, waitForStart }
+}
+
+/** Opens the ports. `prepared` settles when the stores are ready, which may be later. */
 export const serveApp = async (
   app: OpenedApp,
   { onFatal, signal, releasePort }: ServeOptions & { releasePort(): Promise<void> },
@@ -90,10 +117,9 @@ export const serveApp = async (
   // `onFatal` reports a failure below. If listening fails before that, the error of listening is reported instead.
   prepared.catch(() => undefined)
   app.status.metrics = await app.startMetrics()
-  // Proxies take an open port for a working instance, so the port opens when the database is ready, or after a timeout.
-  await withTimeout(Promise.race([prepared, waitForAbort(signal)]), startTimeout, () => undefined)
+  const settled = Promise.race([prepared, waitForAbort(signal)])
+  await withTimeout(settled, portDelay, () => undefined)
   if (!signal?.aborted) {
-    prepared.catch(onFatal)
     const { host, port } = app.config
     // This takes time, so it comes before the release: another program could take a port that is released and not yet listened on.
     await app.server.ready()
@@ -101,6 +127,8 @@ export const serveApp = async (
     await app.server.listen({ host, port }).catch((error: unknown) => {
       throw listeningError(error)
     })
+    await withTimeout(settled, startTimeout - portDelay, () => undefined)
+    prepared.catch(onFatal)
   }
   return { prepared }
 }
@@ -109,9 +137,12 @@ export const serveApp = async (
 export const closeApp = async ({ config, server, drainState, drain, background, platform, status }: OpenedApp) => {
   drainState.isDraining = true
   status.closing.abort()
+  status.admit()
   if (server.server.listening) {
-    await wait(config.drainDelay)
-    await drain({ idleDelay: config.drainDelay, limit: drainTimeout })
+    // An instance that never worked has no traffic that must go elsewhere first.
+    const drainDelay = status.isPrepared ? config.drainDelay : 0
+    await wait(drainDelay)
+    await drain({ idleDelay: drainDelay, limit: drainTimeout })
   }
   await server.close()
   await background.stop()

@@ -31,10 +31,16 @@ const openRedis = async (clock: Clock) => {
   return cache
 }
 
+const openResilient = async (clock: Clock) => {
+  const { cache, started } = await openCache({ url, prefix, clock, log, commandTimeout: 10_000 })
+  await started
+  return cache
+}
+
 const cacheKinds: CacheKind[] = [
   { name: 'in process', open: async (clock) => createMemoryCache({ clock, maximumKeys: 1_000 }) },
   { name: 'in Redis', open: openRedis },
-  { name: 'in Redis, resilient', open: (clock) => openCache({ url, prefix, clock, log, commandTimeout: 10_000 }) },
+  { name: 'in Redis, resilient', open: openResilient },
 ]
 
 describe.each(cacheKinds)('counters $name', ({ open }) => {

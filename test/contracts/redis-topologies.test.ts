@@ -37,8 +37,9 @@ describe('counters in more than one Redis', () => {
     return redis
   }
   const open = async (url: string) => {
-    const cache = await openCache({ url, clock: systemClock, log })
+    const { cache, started } = await openCache({ url, clock: systemClock, log })
     leftovers.push(cache.close)
+    await started
     return cache
   }
 

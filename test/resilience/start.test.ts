@@ -6,6 +6,7 @@ import { createTokens } from '../../src/domain/tokens/tokens.js'
 import { systemClock } from '../../src/lib/clock.js'
 import { uuidv7 } from '../../src/lib/uuid.js'
 import { createBrowser } from '../support/client.js'
+import { freshPostgres, whileAway } from '../support/databases.js'
 import { goodPassword } from '../support/latchkey.js'
 import { isLongRun } from '../support/long-run.js'
 import { runLatchkey } from '../support/program.js'
@@ -102,6 +103,7 @@ describe('a start on the embedded defaults', () => {
 })
 
 describe('a database that cannot be reached at the start', () => {
+  let early: Promise<number>[]
   it('is waited for: the log says so, health is 503, and access goes on once it is there', async () => {
     const port = await freePort()
     const JWT_SECRET = secretOf('a')
@@ -125,15 +127,44 @@ describe('a database that cannot be reached at the start', () => {
     const who = { userId, username: 'ada', email: 'ada@example.com', name: null, amr: ['pwd'], groups: [] }
     const tokens = createTokens({ secrets: [JWT_SECRET], clock: systemClock, issuer: url })
     const token = tokens.signAccess({ ...who, sid, gen: 0, iat, exp: iat + 900, auth_time: iat })
-    for (const [cookie, status] of [
-      [`access_token=${token}`, 503],
-      ['access_token=garbage', 401],
-    ] as const)
-      expect((await fetch(`${url}/api/auth/verify`, { headers: { cookie } })).status).toBe(status)
+    const headers = { cookie: `access_token=${token}` }
+    for (const path of ['/api/auth/verify', '/api/auth/me', '/login', '/api/nothing']) {
+      const answer = await fetch(`${url}${path}`, { headers })
+      expect([path, answer.status, answer.headers.get('retry-after')]).toEqual([path, 503, '5'])
+      expect(await answer.json()).toMatchObject({ code: 'unavailable' })
+    }
     const login = await createBrowser(url).post('/login', { username: 'ada', password: 'x' })
     expect([login.status, login.headers.get('retry-after')]).toEqual([503, '5'])
     program.signal('SIGTERM')
     expect(await program.exited).toBe(0)
+  })
+
+  it('is no reason to restart the process, and no request is lost while the start goes on', async () => {
+    const database = await freshPostgres()
+    const [port, redis] = [await freePort(), await freePort()]
+    const url = `http://127.0.0.1:${port}`
+    const program = runLatchkey(folder, {
+      ...{ DATABASE_URL: database.url, REDIS_URL: `redis://127.0.0.1:${redis}`, PORT: String(port) },
+      DRAIN_DELAY: '60s',
+    })
+    running.push({ stop: program.stop }, { stop: database.drop })
+    const status = (path: string) =>
+      fetch(`${url}${path}`).then(
+        (answer) => answer.status,
+        () => 0,
+      )
+    await whileAway(database.url, async () => {
+      await program.says(/starting/)
+      const begin = performance.now()
+      await until('the process answers', async () => (await status('/health/live')) === 200)
+      // A supervisor may look each second, and give up after a few times.
+      expect(performance.now() - begin).toBeLessThan(4_000)
+      expect(await Promise.all(['/health', '/health/ready'].map(status))).toEqual([503, 503])
+      early = [status('/login'), status('/api/auth/me')]
+    })
+    expect(await Promise.all(early)).toEqual([200, 401])
+    await program.says(/ready at/)
+    program.signal('SIGKILL')
   })
 
   it('does not keep a signal waiting: it ends with 0 while it starts, and opens no port', async () => {

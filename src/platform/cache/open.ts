@@ -39,15 +39,16 @@ const pingUntil = async (cache: Cache, end: number): Promise<void> => {
   try {
     await cache.ping()
   } catch (error) {
-    if (error instanceof Error && isMissingDatabase(error.cause)) {
-      await cache.close()
+    if (error instanceof Error && isMissingDatabase(error.cause))
       throw new DatabaseMissing('REDIS_URL names a database that the server does not have: write a lower number.')
-    }
     if (Date.now() >= end) return
     await wait(25)
     await pingUntil(cache, end)
   }
 }
+
+/** `started` settles when the shared counters answer, or after `startTimeout`. It rejects only if the start must end. */
+export type OpenedCache = { cache: Cache; started: Promise<void> }
 
 export const openCache = async ({
   url,
@@ -56,15 +57,20 @@ export const openCache = async ({
   prefix = 'latchkey:',
   commandTimeout = usualCommandTimeout,
   maximumKeys = 100_000,
-}: Dependencies): Promise<Cache> => {
+}: Dependencies): Promise<OpenedCache> => {
   const local = createMemoryCache({ clock, maximumKeys })
-  if (url === undefined) return local
+  if (url === undefined) return { cache: local, started: Promise.resolve() }
   const address = validAddress('REDIS_URL', readRedisAddress(url))
   const { createRedisCache } = await import('./redis.js')
   const shared = createRedisCache({ address, prefix, clock, log, commandTimeout })
-  await pingUntil(shared, Date.now() + startTimeout)
   const cache = createResilientCache({ shared, local, log })
-  // If the program starts without its shared counters, this logs it.
-  await cache.ping().catch(() => undefined)
-  return cache
+  const start = async () => {
+    await pingUntil(shared, Date.now() + startTimeout)
+    // If the program starts without its shared counters, this logs it.
+    await cache.ping().catch(() => undefined)
+  }
+  const started = start()
+  // Whoever waits for the start hears of a failure then.
+  started.catch(() => undefined)
+  return { cache, started }
 }
