@@ -124,7 +124,17 @@ export const serveApp = async (
     // This takes time, so it comes before the release: another program could take a port that is released and not yet listened on.
     await app.server.ready()
     await releasePort()
-    await app.server.listen({ host, port }).catch((error: unknown) => {
+    const listenTextResolver = (address: string) => {
+      const listening = `Server listening at ${address}`
+      if (app.status.isPrepared) return listening
+      // Programs wait for that line before they send requests, so it comes when these are answered.
+      prepared.then(
+        () => app.log.info(listening),
+        () => undefined,
+      )
+      return `Waiting for the stores; only /health answers at ${address}`
+    }
+    await app.server.listen({ host, port, listenTextResolver }).catch((error: unknown) => {
       throw listeningError(error)
     })
     await withTimeout(settled, startTimeout - portDelay, () => undefined)

@@ -160,3 +160,85 @@ it('the role of the containers is made as the guide makes it', async () => {
   const script = await read('deploy/postgres/10-latchkey-role.sh')
   expect([...revokes].filter((line) => !script.includes(`\n${line}\n`))).toEqual([])
 })
+
+describe('the command line without systemd', () => {
+  const isRoot = process.getuid?.() === 0
+  let root: string
+  const write = (name: string, text: string) => writeFile(join(root, name), text)
+  beforeAll(async () => {
+    root = await mkdtemp(join(tmpdir(), 'latchkey-without-systemd-'))
+    await chmod(root, 0o755)
+    for (const folder of ['owner', 'opt']) await mkdir(join(root, folder))
+    await write('owner/database_owner_url', 'the address of the owner\n')
+    await chmod(join(root, 'owner/database_owner_url'), 0o600)
+    // In the place of the program: says what it was given.
+    const names = 'MAIL_FROM QUOTED NODE_ENV SECRETS_DIR SUDO_USER PORT DATABASE_OWNER_URL'
+    await write(
+      'node',
+      `#!/bin/bash\nshift\necho "$@"\nfor each in ${names}; do echo "$each=\${!each-}"; done\nid -un; id -gn; pwd; cat -\n`,
+    )
+    const wrapper = (await read('deploy/without-systemd/latchkey'))
+      .replaceAll('/etc/latchkey', root)
+      .replaceAll('/usr/bin/node', join(root, 'node'))
+      .replaceAll('/opt/latchkey', join(root, 'opt'))
+      .replaceAll('/var/lib/latchkey', join(root, 'state'))
+    // A user that every machine has.
+    await write('latchkey', wrapper.replace('user=latchkey', 'user=daemon'))
+    for (const name of ['node', 'latchkey']) await chmod(join(root, name), 0o755)
+  })
+  afterAll(() => rm(root, { recursive: true, force: true }))
+
+  const call = async (settings: string, ...args: string[]) => {
+    await write('latchkey.env', settings)
+    const child = run(join(root, 'latchkey'), args, { env: { PATH: process.env.PATH, PORT: '3001', SUDO_USER: 'ada' } })
+    child.child.stdin?.end('from the pipe\n')
+    return (await child).stdout.split('\n')
+  }
+  const settings = [
+    '# Of the guide',
+    '',
+    'MAIL_FROM=Latchkey <no-reply@example.com> $(id) `id`',
+    'QUOTED="two words"',
+    'PORT_OF_OTHERS=1',
+  ].join('\n')
+  const shown = [
+    'MAIL_FROM=Latchkey <no-reply@example.com> $(id) `id`',
+    'QUOTED=two words',
+    'NODE_ENV=production',
+    'SECRETS_DIR=ROOT',
+    'SUDO_USER=ada',
+    'PORT=3001',
+  ]
+  const users = (root: string[]) => (isRoot ? root : [expect.stringMatching(/./), expect.stringMatching(/./)])
+
+  it('passes settings, arguments and standard input on, as the user of the service', async () => {
+    const given = shown.map((line) => line.replace('ROOT', `${root}/secrets`))
+    const rest = [join(root, 'opt'), 'from the pipe', '']
+    for (const args of [['serve'], ['user', 'add', '--email', 'a b@example.com']])
+      expect(await call(settings, ...args)).toEqual([
+        args.join(' '),
+        ...given,
+        'DATABASE_OWNER_URL=',
+        ...users(['daemon', 'daemon']),
+        ...rest,
+      ])
+    // Only where tables change is the address of their owner given, and to a process whose environment no instance can read.
+    expect(await call(settings, 'migrate')).toEqual([
+      'migrate',
+      ...given,
+      isRoot ? 'DATABASE_OWNER_URL=the address of the owner' : 'DATABASE_OWNER_URL=',
+      ...users(['nobody', 'daemon']),
+      ...rest,
+    ])
+    // Without a command, the program itself would start the service.
+    expect((await call(settings))[0]).toBe('--help')
+  })
+
+  it('names a line that is no setting, and not what stands in it', async () => {
+    const failed = await call('A=1\nSMTP secret-word').catch((error: { code: number; stderr: string }) => error)
+    expect(failed).toMatchObject({
+      code: 1,
+      stderr: `${root}/latchkey.env: line 2 is no setting such as NAME=value.\n`,
+    })
+  })
+})

@@ -160,10 +160,11 @@ describe('a database that cannot be reached at the start', () => {
       // A supervisor may look each second, and give up after a few times.
       expect(performance.now() - begin).toBeLessThan(4_000)
       expect(await Promise.all(['/health', '/health/ready'].map(status))).toEqual([503, 503])
+      expect(program.output.stdout).not.toMatch(/listening at|ready at/)
       early = [status('/login'), status('/api/auth/me')]
     })
     expect(await Promise.all(early)).toEqual([200, 401])
-    await program.says(/ready at/)
+    await program.says(/Server listening at [\s\S]*Latchkey is ready at/)
     program.signal('SIGKILL')
   })
 
