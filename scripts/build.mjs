@@ -31,10 +31,15 @@ export const build = async () => {
 }
 
 /**
- * The commit is written in any case, because a new commit need not change what a build reads.
+ * The commit is written in any case, because a new commit need not change what a build reads. A build says so at once: `npm start`
+ * prints nothing else meanwhile.
  * @returns {Promise<number>} how many files changed
  */
-export const buildIfChanged = async () => ((await record.isCurrent()) ? Number(await writeBuildInfo()) : build())
+export const buildIfChanged = async () => {
+  if (await record.isCurrent()) return Number(await writeBuildInfo())
+  console.log(existsSync(join(dist, 'main.js')) ? 'Building…' : 'Building…, about half a minute the first time')
+  return build()
+}
 
 /** @type {(numbers: number[]) => number} */
 const sumOf = (numbers) => numbers.reduce((sum, each) => sum + each, 0)
