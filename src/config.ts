@@ -228,9 +228,12 @@ export const loadSettings = <Wanted extends Name>(env: Environment, wanted: read
 export const secretFilesIn = (env: Environment) =>
   Object.entries(settingTableFor(env)).flatMap(([name, { secret }]) => (secret && env[`${name}_FILE`]) || [])
 
-/** The values of every setting that the table marks as secret. */
+/** Every setting that is given and that the table marks as secret. */
 export const secretsIn = (env: Environment) =>
-  Object.entries(settingTableFor(env)).flatMap(([name, { secret }]) => (secret ? (givenValue(name, env) ?? []) : []))
+  Object.entries(settingTableFor(env)).flatMap(([name, { secret }]) => {
+    const value = secret ? givenValue(name, env) : undefined
+    return value === undefined ? [] : [{ name, value }]
+  })
 
 /**
  * Reads the environment into one frozen object, or throws everything that is wrong with it. `givenSettings` has what was set, and the

@@ -119,6 +119,18 @@ describe('on a healthy set-up', () => {
 })
 
 describe('on a broken set-up', () => {
+  it('warns of a secret that is a plain word, and can still be read', async () => {
+    const settings = { ...healthy, NODE_ENV: 'production', DEVELOPMENT_ON_NETWORK: '' }
+    const SMTP_URL = settings.SMTP_URL?.replace('smtp://', 'smtp://mailer:secret@') ?? ''
+    const { text, about } = await examine({ ...settings, SMTP_URL })
+    expect(about('secrets')).toEqual([
+      expect.stringMatching(/^ok: one secret of \d+ characters$/),
+      'warning: a single plain word protects SMTP_URL: choose what nobody guesses, such as openssl rand -hex 24',
+    ])
+    expect(text).not.toContain('[hidden]')
+    expect(text).not.toContain('mailer:')
+  })
+
   it('warns where no user could get an account, and of domains that do not say what was meant', async () => {
     const registration = async (settings: Record<string, string>) =>
       (await examineOne(databaseChecks, 'registration', { ...healthy, ...settings })).join()

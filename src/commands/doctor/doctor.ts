@@ -4,7 +4,7 @@ import { countText } from '../../lib/count-text.js'
 import { type Command, OutputFailure, print, readArguments } from '../command.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { type Check, type Finding, failure, ok, runCheck, warning } from './check.js'
-import { hideSecrets } from './secrets.js'
+import { hideSecrets, plainWordsIn } from './secrets.js'
 
 const help = `latchkey doctor [--json]
 
@@ -15,7 +15,8 @@ error, and 0 otherwise.
 
   --json    one JSON object on each line: {"level": …, "name": …, "says": …}`
 
-type Line = Finding & { name: string }
+/** `isOurs`: no other program's words are in it. */
+type Line = Finding & { name: string; isOurs?: true }
 
 const load = (env: Environment): Config | readonly string[] => {
   try {
@@ -32,6 +33,17 @@ const settingsLines = (env: Environment, faults: readonly string[], config: Conf
   if (config && findings.length === 0) findings.push(ok(`complete, for ${config.nodeEnv}`))
   return findings.map((finding) => ({ name: 'settings', ...finding }))
 }
+
+const plainWordRemark = (names: readonly string[]): Line | undefined =>
+  names.length === 0
+    ? undefined
+    : {
+        name: 'secrets',
+        ...warning(
+          `a single plain word protects ${names.join(', ')}: choose what nobody guesses, such as openssl rand -hex 24`,
+        ),
+        isOurs: true,
+      }
 
 /** Runs all checks at once, because most of them wait for a server. The results keep the order of the list. */
 const runAllChecks = async (config: Config, env: Environment) => {
@@ -71,10 +83,14 @@ const report = async (env: Environment, json: boolean) => {
   const faults = 'production' in loaded ? [] : loaded
   const lines = settingsLines(env, faults, config)
   if (config) lines.push(...joinSkipped(await runAllChecks(config, env)))
-  const hide = hideSecrets(config ? secretsIn(env) : [])
+  const secretSettings = config ? secretsIn(env) : []
+  const hide = hideSecrets(secretSettings)
+  const remark = config?.production ? plainWordRemark(plainWordsIn(secretSettings)) : undefined
+  if (remark) lines.push(remark)
   const widest = Math.max(...lines.map(({ name }) => name.length))
-  const texts = lines.map(({ level, name, says: text }) => {
-    const says = inOneLine(hide(text))
+  const texts = lines.map(({ level, name, says: text, isOurs }) => {
+    // What is all right is said in our own words. A failure may be in those of a server.
+    const says = inOneLine(hide(text, level === 'ok' || isOurs === true))
     return json ? printableJson({ level, name, says }) : `${level.padEnd(7)}  ${name.padEnd(widest)}  ${says}`
   })
   const summaryLines = json ? [] : ['', `${levelCountText(lines, 'error')}, ${levelCountText(lines, 'warning')}`]

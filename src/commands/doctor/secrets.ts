@@ -19,8 +19,25 @@ const partsOf = (value: string) => {
   return [value, ...(isAddress ? passwords : value.split(',').map((part) => part.trim()))]
 }
 
-/** No check prints a secret. This is the safety net for a library or a server that repeats one in its message. */
-export const hideSecrets = (values: readonly string[]) => {
-  const secrets = values.flatMap(partsOf).filter((secret) => secret.length >= minLength)
-  return (text: string) => secrets.reduce((rest, secret) => rest.replaceAll(secret, '[hidden]'), text)
+type SecretSetting = { name: string; value: string }
+
+/**
+ * A word that may stand in any sentence of ours. To hide it there would give it away: “no [hidden]s are stored” says what the password
+ * is.
+ */
+const isPlainWord = (secret: string) => /^\p{L}{1,11}$/u.test(secret)
+
+/** The settings with a secret that is one plain word. */
+export const plainWordsIn = (settings: readonly SecretSetting[]) =>
+  settings.filter(({ value }) => partsOf(value).some(isPlainWord)).map(({ name }) => name)
+
+/**
+ * No check prints a secret. This is the safety net for a library or a server that repeats one in its message. `isOurs`: the sentence is
+ * our own, in which a plain word is no secret.
+ */
+export const hideSecrets = (settings: readonly SecretSetting[]) => {
+  const secrets = settings.flatMap(({ value }) => partsOf(value)).filter((secret) => secret.length >= minLength)
+  const unmistakable = secrets.filter((secret) => !isPlainWord(secret))
+  return (text: string, isOurs: boolean) =>
+    (isOurs ? unmistakable : secrets).reduce((rest, secret) => rest.replaceAll(secret, '[hidden]'), text)
 }
