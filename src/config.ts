@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { unprotectedFaults } from './config/connections.js'
-import { readEnvFile } from './config/env-file.js'
+import { describeEnvFile, readEnvFile, takeFromEnvFile, withoutPrefixes } from './config/env-file.js'
 import { furtherProviders } from './config/further-providers.js'
 import { findTypos } from './config/likely-typos.js'
 import {
@@ -288,11 +288,24 @@ export const settingsElsewhere = (givenSettings: Environment, { port }: Pick<Con
 export const loadConfig = (env: Environment) => readConfig(env).config
 
 /** The process's environment, what it lacks from a `.env` file in the working directory, then from the folder of secrets. */
-export const readEnvironment = (path = '.env', env: Environment = process.env): Environment => {
+export const readEnvironment = (
+  path = '.env',
+  env: Environment = process.env,
+): { environment: Environment; envFileRemarks: readonly string[] } => {
   const file = readEnvFile(path)
-  const set = { ...file.values, ...env }
+  const known = { ...withoutPrefixes(file.values), ...env }
+  const table = settingTableFor(known)
+  const fromFile = takeFromEnvFile(file.values, {
+    isProduction: valueIfReadable('NODE_ENV', known) === 'production',
+    settingOf: (name) => table[name] ?? table[name.replace(/_FILE$/, '')],
+  })
+  const set = { ...fromFile.settings, ...env }
   const secrets = readSecretsFolders(set)
   const faults = [...file.faults, ...secrets.faults]
   if (faults.length > 0) throw new ConfigurationFaults(faults)
-  return { ...set, ...secrets.values }
+  return {
+    // Names that are no settings change nothing. They are kept so that `likelyTypos` finds a misspelt one.
+    environment: { ...fromFile.unknown, ...set, ...secrets.values },
+    envFileRemarks: describeEnvFile(path, file.values, fromFile, env),
+  }
 }

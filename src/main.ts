@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import type { Environment } from './config.js'
 
 // Everything is imported after the check of the version: an older Node could not read it. It must be able to read this file.
 const [major = 0, minor = 0] = process.version.replace('v', '').split('.').map(Number)
@@ -24,14 +23,14 @@ const run = async (args: string[]) => {
   const { stdin, stdout, stderr } = process
   const { runCommand } = await import('./commands/commands.js')
   const { loadConfig, readEnvironment } = await import('./config.js')
-  let cachedEnvironment: Environment | undefined
-  const environment = () => {
-    if (!cachedEnvironment) cachedEnvironment = readEnvironment()
-    return cachedEnvironment
+  let cached: ReturnType<typeof readEnvironment> | undefined
+  const read = () => {
+    if (!cached) cached = readEnvironment()
+    return cached
   }
   const settings = async () => {
     const { settingsFor } = await import('./commands/settings-for-command.js')
-    return settingsFor(environment())
+    return settingsFor(read().environment)
   }
   const code = await runCommand(args.length > 0 ? args : ['serve'], {
     stdin,
@@ -39,7 +38,10 @@ const run = async (args: string[]) => {
     stderr,
     // Settings are read when a command needs them, so that help works without them.
     get environment() {
-      return environment()
+      return read().environment
+    },
+    get envFileRemarks() {
+      return read().envFileRemarks
     },
     settings,
     openNouns: async (role) => {

@@ -51,6 +51,8 @@ export type DatabaseRole = 'service role' | 'table owner'
 
 export type CommandContext = Terminal & {
   environment: Environment
+  /** Which names of a `.env` file count, and which are left to other programs. */
+  envFileRemarks: readonly string[]
   /** The settings of the running service, if one has the embedded database open; otherwise those of `environment`. */
   settings(): Promise<Environment>
   /** Opens the database in this role, and migrates it. A command calls this at most once. */

@@ -1,6 +1,10 @@
 import { readFileSync, statSync } from 'node:fs'
 import { parseEnv } from 'node:util'
 import { whyUnreadable } from '../lib/file-faults.js'
+import type { Setting } from './setting-values.js'
+
+/** Before a name in a `.env` file it says that the line is for Latchkey. */
+export const envFilePrefix = 'LATCHKEY_'
 
 const assignmentStart = /^\s*(?:export\s+)?[A-Za-z_][\w.]*\s*=\s*(["'`]?)/
 
@@ -43,4 +47,65 @@ export const readEnvFile = (path: string): { values: NodeJS.Dict<string>; faults
   } catch (error) {
     return { values: {}, faults: [`${path}: the file cannot be read (${whyUnreadable(error)})`] }
   }
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+const withoutPrefix = (line: string) => (line.startsWith(envFilePrefix) ? line.slice(envFilePrefix.length) : line)
+
+/** The lines by the names of settings, before it is known which names are settings: PROVIDERS names some of them. */
+export const withoutPrefixes = (lines: Environment): Environment => ({
+  ...lines,
+  ...Object.fromEntries(
+    Object.entries(lines)
+      .filter(([line]) => line.startsWith(envFilePrefix))
+      .map(([line, value]) => [withoutPrefix(line), value]),
+  ),
+})
+
+/**
+ * Takes the settings from the lines of a `.env` file. Outside production a common name without the prefix is left to the application in
+ * whose folder the file may be: with its JWT_SECRET its tokens and ours would verify alike, its SMTP_URL would carry our mails to people.
+ */
+export const takeFromEnvFile = (
+  lines: Environment,
+  { isProduction, settingOf }: { isProduction: boolean; settingOf: (name: string) => Setting | undefined },
+) => {
+  const settings: Record<string, string | undefined> = {}
+  const leftOut: string[] = []
+  const unknown: Record<string, string | undefined> = {}
+  for (const [line, value] of Object.entries(lines)) {
+    const name = settingOf(line) ? line : withoutPrefix(line)
+    const setting = settingOf(name)
+    if (!setting) unknown[line] = value
+    else if (line !== name) settings[name] = value
+    else if (`${envFilePrefix}${name}` in lines) continue
+    else if (setting.commonName && !isProduction) leftOut.push(name)
+    else settings[name] = value
+  }
+  return { settings, leftOut, unknown }
+}
+
+/** What the start says about the file. Lines without a value, and settings that have one from elsewhere, need no word. */
+export const describeEnvFile = (
+  path: string,
+  lines: Environment,
+  { settings, leftOut }: Pick<ReturnType<typeof takeFromEnvFile>, 'settings' | 'leftOut'>,
+  env: Environment,
+): string[] => {
+  const prefixed = (name: string) => `${envFilePrefix}${name}`
+  const counts = (name: string, value: string | undefined) => Boolean(value?.trim()) && env[name] === undefined
+  const taken = Object.keys(settings)
+    .filter((name) => counts(name, settings[name]))
+    .map((name) => (prefixed(name) in lines ? prefixed(name) : name))
+    .sort()
+  const left = leftOut.filter((name) => counts(name, lines[name])).sort()
+  return [
+    ...(taken.length > 0 ? [`taken from ${path}: ${taken.join(', ')}`] : []),
+    ...(left.length > 0
+      ? [
+          `not taken from ${path}, because other programs use these names too: ${left.join(', ')}. For Latchkey write ${left.map(prefixed).join(', ')}`,
+        ]
+      : []),
+  ]
 }

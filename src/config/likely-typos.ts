@@ -19,7 +19,11 @@ const findIntended = (given: string, names: readonly string[]) => {
   }
 }
 
+/** Settings of applications, as our guides and examples call them. */
+const namesOfApplications = new Set(['ID', 'ISSUER', 'SECRET', 'SERVICE_KEY', 'URL'].map((name) => `LATCHKEY_${name}`))
+
 const warningsOfVariable = (name: string, names: readonly string[]) => {
+  if (namesOfApplications.has(name)) return []
   const { similarSetting, unlistedProvider } = findIntended(name.replace(/^LATCHKEY_/, '').replace(/_FILE$/, ''), names)
   if (unlistedProvider) return [`${name} is not used: PROVIDERS does not name ${unlistedProvider}`]
   if (similarSetting) return [`${name} is not a setting; did you mean ${similarSetting}?`]

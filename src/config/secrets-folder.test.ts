@@ -39,7 +39,7 @@ const noFile = () => join(folder, 'none.env')
 it.each(['SECRETS_DIR', 'CREDENTIALS_DIRECTORY'])(
   'takes every file of %s as the setting that its name says',
   (name) => {
-    const env = readEnvironment(noFile(), { NODE_ENV: 'test', [name]: folder, ...okta })
+    const { environment: env } = readEnvironment(noFile(), { NODE_ENV: 'test', [name]: folder, ...okta })
     const config = loadConfig(env)
     expect(config).toMatchObject({
       jwtSecret: [signing],
@@ -57,7 +57,7 @@ it.each(['SECRETS_DIR', 'CREDENTIALS_DIRECTORY'])(
 
 it('leaves alone what is set in another way', () => {
   const given = { SECRETS_DIR: folder, JWT_SECRET: sealing, SERVICE_KEYS_FILE: '/elsewhere' }
-  const env = readEnvironment(noFile(), { NODE_ENV: 'test', ...given, ...okta })
+  const { environment: env } = readEnvironment(noFile(), { NODE_ENV: 'test', ...given, ...okta })
   expect(loadConfig(env)).toMatchObject({ jwtSecret: [sealing], serviceKeysFile: '/elsewhere' })
 })
 
@@ -65,7 +65,11 @@ it('says with each missing secret where it was looked for, and which files have 
   const other = await mkdtemp(join(tmpdir(), 'latchkey-secrets-'))
   for (const name of ['jwt_secret.txt', 'smpt_url', 'redis_url', 'redis_url~', 'notes'])
     await writeFile(join(other, name), `${signing}\n`)
-  const env = readEnvironment(noFile(), { NODE_ENV: 'production', SECRETS_DIR: other, TRUST_PROXI: '127.0.0.1' })
+  const { environment: env } = readEnvironment(noFile(), {
+    NODE_ENV: 'production',
+    SECRETS_DIR: other,
+    TRUST_PROXI: '127.0.0.1',
+  })
   const said = () => loadConfig(env)
   expect(said).toThrow(`JWT_SECRET: must be set in production; there is no file jwt_secret in ${other}\n`)
   expect(said).toThrow(/^TRUST_PROXY: must be set in production: the address .*itself$/m)
@@ -93,7 +97,7 @@ it('says which folder cannot be read', () => {
 it('takes names in large letters, and refuses two files for one setting', async () => {
   const other = await mkdtemp(join(tmpdir(), 'latchkey-secrets-'))
   await writeFile(join(other, 'JWT_SECRET'), signing)
-  const env = readEnvironment(noFile(), { NODE_ENV: 'test', SECRETS_DIR: other })
+  const { environment: env } = readEnvironment(noFile(), { NODE_ENV: 'test', SECRETS_DIR: other })
   expect(loadConfig(env)).toMatchObject({ jwtSecret: [signing] })
 
   await writeFile(join(other, 'jwt_secret'), signing)

@@ -57,11 +57,23 @@ const login = (name: string) =>
     body: JSON.stringify({ username: name, password }),
   })
 
+/** With any of these the start would fail, or use what belongs to the application. */
+const ofAnApplication = `NODE_ENV=development
+DATABASE_URL="file:./dev.db"
+JWT_SECRET=secret
+SESSION_MAX_AGE=86400000
+LATCHKEY_PRODUCT_NAME=Acme
+`
+const leftToTheApplication =
+  'not taken from .env, because other programs use these names too: DATABASE_URL, JWT_SECRET, NODE_ENV, SESSION_MAX_AGE. ' +
+  'For Latchkey write LATCHKEY_DATABASE_URL, LATCHKEY_JWT_SECRET, LATCHKEY_NODE_ENV, LATCHKEY_SESSION_MAX_AGE'
+
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'latchkey-beside-'))
   elsewhere = join(folder, 'elsewhere')
   await mkdir(elsewhere)
   await writeFile(join(folder, 'keys'), '')
+  await writeFile(join(folder, '.env'), ofAnApplication)
   service = runLatchkey(folder, { SERVICE_KEYS_FILE: 'keys', BCRYPT_COST: String(cost) })
   address = await service.ready()
 })
@@ -77,6 +89,17 @@ const cookieOf = (answer: Response) =>
     .getSetCookie()
     .map((line) => line.split(';')[0])
     .join('; ')
+
+it('leaves the .env of an application alone, and says so at the start and in the doctor', async () => {
+  expect(service.output.stdout).toContain('taken from .env: LATCHKEY_PRODUCT_NAME\n')
+  expect(service.output.stdout).toContain(leftToTheApplication)
+  expect(await (await fetch(`${address}/login`)).text()).toContain('Acme')
+  await writeFile(join(elsewhere, '.env'), ofAnApplication)
+  const { out } = await program(['doctor'])
+  await rm(join(elsewhere, '.env'))
+  expect(out).toMatch(/^ok +settings +taken from .env: LATCHKEY_PRODUCT_NAME$/m)
+  expect(out).toContain(leftToTheApplication)
+})
 
 it('a command adds a user who can sign in at once, and disables one whom the service then refuses', async () => {
   // With a hash: to judge a password, a command loads the dictionaries, which takes most of a core second.

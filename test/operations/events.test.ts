@@ -241,6 +241,7 @@ describe('events --follow', () => {
       stdout,
       stderr,
       environment: {},
+      envFileRemarks: [],
       settings: async () => ({}),
       openNouns: (role) => openNouns(service.config, role),
     })

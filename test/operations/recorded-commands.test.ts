@@ -22,7 +22,15 @@ it('an export is recorded before its first row, so that a closed pipe hides noth
   })
   const [stdin, stderr] = [new PassThrough(), new PassThrough()]
   const { openNouns } = store
-  const context = { stdin, stdout: closed, stderr, environment: {}, settings: async () => ({}), openNouns }
+  const context = {
+    stdin,
+    stdout: closed,
+    stderr,
+    environment: {},
+    envFileRemarks: [],
+    settings: async () => ({}),
+    openNouns,
+  }
   expect(await runCommand(['user', 'export', '--with-password-hashes'], context)).toBe(0)
   expect(await reasonsOf('users_exported')).toContain('all users with password hashes')
 })

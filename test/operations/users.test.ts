@@ -217,7 +217,7 @@ describe('a command whose output cannot be written', () => {
     const stderr = new PassThrough()
     const environment = { NODE_ENV: 'production' }
     const settings = async () => environment
-    const context = { ...noStore, stdin: new PassThrough(), stdout, stderr, environment, settings }
+    const context = { ...noStore, stdin: new PassThrough(), stdout, stderr, environment, envFileRemarks: [], settings }
     const code = await runCommand(args, context)
     return { code, err: String(stderr.read() ?? '') }
   }

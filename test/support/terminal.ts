@@ -53,6 +53,7 @@ export const latchkey = async (
     stdout,
     stderr,
     environment,
+    envFileRemarks: [],
     settings,
     openNouns,
   })

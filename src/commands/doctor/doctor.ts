@@ -1,7 +1,7 @@
 import { warnOfOriginsWithoutCookies } from '../../config/sibling-hosts.js'
 import { type Config, ConfigurationFaults, type Environment, likelyTypos, loadConfig, secretsIn } from '../../config.js'
 import { countText } from '../../lib/count-text.js'
-import { type Command, OutputFailure, print, readArguments } from '../command.js'
+import { type Command, type CommandContext, OutputFailure, print, readArguments } from '../command.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { type Check, type Finding, failure, ok, runCheck, warning } from './check.js'
 import { hideSecrets, plainWordsIn } from './secrets.js'
@@ -27,10 +27,17 @@ const load = (env: Environment): Config | readonly string[] => {
   }
 }
 
-const settingsLines = (env: Environment, faults: readonly string[], config: Config | undefined): Line[] => {
-  const remarks = [...likelyTypos(env), ...(config ? warnOfOriginsWithoutCookies(config) : [])]
+type Given = Pick<CommandContext, 'environment' | 'envFileRemarks'>
+
+const settingsLines = (
+  { environment, envFileRemarks }: Given,
+  faults: readonly string[],
+  config: Config | undefined,
+): Line[] => {
+  const remarks = [...likelyTypos(environment), ...(config ? warnOfOriginsWithoutCookies(config) : [])]
   const findings = [...faults.map(failure), ...remarks.map(warning)]
   if (config && findings.length === 0) findings.push(ok(`complete, for ${config.nodeEnv}`))
+  findings.push(...envFileRemarks.map((remark) => ok(remark)))
   return findings.map((finding) => ({ name: 'settings', ...finding }))
 }
 
@@ -77,11 +84,12 @@ const levelCountText = (lines: readonly Line[], level: 'error' | 'warning') =>
 const inOneLine = (text: string) => text.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim()
 
 /** Unlike other commands, this one works with invalid settings, because it is needed most then. */
-const report = async (env: Environment, json: boolean) => {
+const report = async (given: Given, json: boolean) => {
+  const env = given.environment
   const loaded = load(env)
   const config = 'production' in loaded ? loaded : undefined
   const faults = 'production' in loaded ? [] : loaded
-  const lines = settingsLines(env, faults, config)
+  const lines = settingsLines(given, faults, config)
   if (config) lines.push(...joinSkipped(await runAllChecks(config, env)))
   const secretSettings = config ? secretsIn(env) : []
   const hide = hideSecrets(secretSettings)
@@ -100,9 +108,9 @@ const report = async (env: Environment, json: boolean) => {
 export const doctor: Command = {
   summary: 'Check the settings and everything they refer to; changes nothing',
   help,
-  run: async (args, { environment, stdout }) => {
+  run: async (args, { environment, envFileRemarks, stdout }) => {
     const { values } = readArguments(args, { json: { type: 'boolean' } }, [])
-    const { text, code } = await report(environment, values.json ?? false)
+    const { text, code } = await report({ environment, envFileRemarks }, values.json ?? false)
     try {
       await print(stdout, text)
     } catch (error) {

@@ -121,7 +121,12 @@ const prepareService = (config: Config, givenSettings: Environment, log: Log, cr
 }
 
 /** Runs the service, in one process or in several, and shuts it down when the process is told to. */
-export const serveUntilSignal = async (config: Config, givenSettings: Environment, env: Environment) => {
+export const serveUntilSignal = async (
+  config: Config,
+  givenSettings: Environment,
+  env: Environment,
+  envFileRemarks: readonly string[],
+) => {
   const format = config.nodeEnv === 'development' ? 'plain' : 'json'
   const log = createLog({ level: config.logLevel, format, withPid: config.workers > 1 })
   const crash = (err: unknown) => {
@@ -137,6 +142,7 @@ export const serveUntilSignal = async (config: Config, givenSettings: Environmen
     : prepareService(config, givenSettings, log, crash)
   if (!cluster.isWorker) {
     log.info({ version: programVersion(), node: process.versions.node, environment: config.nodeEnv }, 'starting')
+    for (const remark of envFileRemarks) log.info(remark)
     logProtections(config, log)
     for (const remark of [...likelyTypos(env), ...warnOfOriginsWithoutCookies(config)]) log.warn(remark)
   }

@@ -32,7 +32,8 @@ docs/configuration.md. Logs go to standard output: plain lines in development, o
     const { config, givenSettings } = readConfig(environment)
     // The service itself is loaded for this command only.
     const { serveUntilSignal } = await import('./serve-until-signal.js')
-    await reportFailure(serveUntilSignal(config, givenSettings, environment))
+    const remarks = cluster.isWorker ? [] : context.envFileRemarks
+    await reportFailure(serveUntilSignal(config, givenSettings, environment, remarks))
     return 0
   },
 }

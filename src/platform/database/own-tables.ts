@@ -68,7 +68,7 @@ export const hasOwnTables = async (sql: NamedSql): Promise<boolean> => {
   if (others.length > 0)
     throw new ForeignSchema(
       `${databaseText} belongs to another program: its schema ${schema} has the tables ${listNames(others)}. Nothing was changed. ` +
-        'Create a database for Latchkey alone and name it in DATABASE_URL (also read from a .env in this folder), or a schema, ' +
+        'Create a database for Latchkey alone and name it in DATABASE_URL (in a .env: LATCHKEY_DATABASE_URL), or a schema, ' +
         'and end the address with ?search_path=SCHEMA.',
     )
   return false
