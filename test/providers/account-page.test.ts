@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { addAuthenticator } from '../support/authenticator.js'
 import { goodPassword } from '../support/latchkey.js'
+import { openidApplication } from '../support/openid-application.js'
 import { answerOf, comeBack, sessionCookiesOf, signInWith, usersOf } from '../support/providers/test-providers.js'
 import { overtaken } from '../support/waits-for-lock.js'
 import { createProviderSetup, onlyAddress, type ProviderSetup } from './provider-setup.js'
@@ -244,6 +245,9 @@ describe('the account page', () => {
       expect((await browser.post('/api/auth/refresh')).status).toBe(200)
       expect((await browser.remove('/api/auth/providers/provider-b')).body.methods).toEqual(['mail'])
       expect((await browser.get('/api/auth/verify?fresh=10m')).status).toBe(403)
+      const notes = await openidApplication(setup.service)
+      expect((await notes.ask(browser, { max_age: '3600' })).state.next).toBe('prove')
+      expect((await notes.signIn(browser)).claims).not.toHaveProperty('auth_time')
     })
 
     it('leaves one of two when both are removed at once', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { minutes } from '../../src/lib/durations.js'
+import { openidApplication } from '../support/openid-application.js'
 import {
   comeBack,
   goToProvider,
@@ -158,6 +159,49 @@ describe('how fresh a session is that a provider began', () => {
     const asked = new URL(headers.get('location') ?? '').searchParams
     expect([asked.get('max_age'), asked.get('prompt')]).toEqual(['31536000', null])
     expect(JSON.parse(asked.get('claims') ?? '')).toEqual({ id_token: { auth_time: { essential: true } } })
+  })
+})
+
+describe('what an application is told about the time of the proof', () => {
+  const silent = () => shared.providers.issuer.behave({ idToken: ({ auth_time: _, ...claims }) => claims })
+
+  it('gets the time that the provider names, also an old one, and none if nobody knows', async () => {
+    const notes = await openidApplication(shared.service, { name: 'Times' })
+    const old = secondsAgo(3600)
+    shared.providers.issuer.behave({ idToken: (claims) => ({ ...claims, auth_time: old }) })
+    const known = shared.service.browser()
+    await signInWith(known, 'provider-a')
+    expect((await notes.signIn(known)).claims.auth_time).toBe(old)
+
+    silent()
+    const unknown = shared.service.browser()
+    await signInWith(unknown, 'provider-a')
+    const tokens = await notes.signIn(unknown)
+    expect(tokens.claims).not.toHaveProperty('auth_time')
+    expect((await notes.refresh(tokens)).claims).not.toHaveProperty('auth_time')
+    const atGithub = shared.service.browser()
+    await signInWith(atGithub, 'provider-b')
+    expect((await notes.signIn(atGithub)).claims).not.toHaveProperty('auth_time')
+  })
+
+  it.each([
+    ['max_age', { max_age: '999999999' }],
+    ['essential', { claims: JSON.stringify({ id_token: { auth_time: { essential: true } } }) }],
+  ])('is asked for a proof where the application needs the time (%s), and then gets it', async (how, changed) => {
+    const notes = await openidApplication(shared.service, { name: `Needs it ${how}` })
+    silent()
+    shared.providers.issuer.become({ email: `${how}@example.com` })
+    const browser = shared.service.browser()
+    await signInWith(browser, 'provider-a')
+    const asked = await notes.ask(browser, changed)
+    expect(asked.state.next).toBe('prove')
+    await browser.act('/api/auth/step-up/mail')
+    const { text } = await shared.service.mailTo(`${how}@example.com`, /code/i)
+    const [mailedCode] = /\b[A-Z0-9]{4}-[A-Z0-9]{4}\b/.exec(text) ?? []
+    const before = Math.floor(Date.now() / 1000)
+    expect((await browser.act('/api/auth/step-up', { mailedCode })).status).toBe(200)
+    const { claims } = await notes.redeem(await notes.resume(browser, asked))
+    expect(claims.auth_time).toBeGreaterThanOrEqual(before)
   })
 })
 

@@ -76,6 +76,9 @@ const checkPrompt: Step['check'] = ({ get }) => {
   return values.includes('none') && values.length > 1 ? invalid('prompt none must stand alone') : undefined
 }
 
+/** Longer than any session lives. A session whose time of proof is not known is older than this, so its user is asked. */
+const anyAge = '999999999'
+
 const checkMaxAge: Step['check'] = ({ get }) =>
   /^\d{1,9}$/.test(get('max_age') ?? '0') ? undefined : invalid('max_age must be a number of seconds')
 
@@ -147,8 +150,8 @@ export const checkRequest = (
     if (error) return error
   }
   const requestedScopes = listOf(get('scope'))
-  const maxAge = get('max_age')
-  const { claims, user, acr = acrLevels } = readClaims(get('claims')) ?? {}
+  const { claims, user, acr = acrLevels, needsAuthTime = false } = readClaims(get('claims')) ?? {}
+  const maxAge = get('max_age') ?? (needsAuthTime ? anyAge : undefined)
   return {
     state: get('state'),
     nonce: get('nonce'),

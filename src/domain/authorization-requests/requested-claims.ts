@@ -20,6 +20,8 @@ export type RequestedClaims = {
   user: string | undefined
   /** The levels that are enough if `acr` is an essential claim (5.5.1.1). Otherwise all levels. */
   acr: readonly AcrLevel[]
+  /** Whether `auth_time` is an essential claim: then it must be in the ID token (section 2). */
+  needsAuthTime: boolean
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
@@ -43,7 +45,7 @@ const acceptedLevels = (requests: ClaimRequests): readonly AcrLevel[] => {
 
 /** Reads the parameter `claims`. Undefined if the text is not what the standard describes. */
 export const readClaims = (text: string | undefined): RequestedClaims | undefined => {
-  if (text === undefined) return { claims: undefined, user: undefined, acr: acrLevels }
+  if (text === undefined) return { claims: undefined, user: undefined, acr: acrLevels, needsAuthTime: false }
   const parsed = parseJson(text)
   if (!isObject(parsed)) return undefined
   const { id_token: idToken = {}, userinfo = {} } = parsed
@@ -54,6 +56,7 @@ export const readClaims = (text: string | undefined): RequestedClaims | undefine
     claims: { idToken: knownClaimsIn(idToken), userinfo: knownClaimsIn(userinfo) },
     user,
     acr: acceptedLevels(idToken),
+    needsAuthTime: requestOf(idToken, 'auth_time')?.essential === true,
   }
 }
 

@@ -10,6 +10,7 @@ import type { Events } from '../events/events.js'
 import { sharedScopes, type TokenContent } from '../id-tokens/user-claims.js'
 import type { Client } from '../sessions/client.js'
 import { epochSeconds } from '../sessions/issue-tokens.js'
+import { neverProven } from '../sessions/proof.js'
 import type { SessionProof } from '../sessions/session-lookups.js'
 import type { Sessions, TokenHolder } from '../sessions/sessions.js'
 import type { Users } from '../users/users.js'
@@ -35,10 +36,15 @@ type Dependencies = {
 }
 
 /**
- * The time of the proof, or the time when the session began if the proof does not count (a provider that signed in silently). The time of
- * such a proof is 0.
+ * When the user authenticated. A sign-in by mail or with a trusted device makes nothing fresh here, so its time is 0, but the user gave a
+ * proof as the session began. A provider that says no time may have asked its user nothing: then nobody knows, and the claim is left out
+ * (OpenID Connect Core 1.0, 2). The clock of the instance that stored the proof may be ahead, and `auth_time` must not be in the future.
  */
-export const authTimeOf = ({ provenAt, begunAt }: SessionProof) => epochSeconds(provenAt) || epochSeconds(begunAt)
+export const authTimeOf = ({ provenAt, begunAt, methods }: SessionProof, now: Date): Pick<TokenContent, 'authTime'> => {
+  const isUnknown = provenAt <= neverProven && methods.every((method) => method === 'provider')
+  const moment = provenAt > neverProven ? provenAt : begunAt
+  return isUnknown ? {} : { authTime: Math.min(epochSeconds(moment), epochSeconds(now)) }
+}
 
 /**
  * Issues a code for the session of the holder. Rows are locked in the order in which everything that ends a session locks them (user,
@@ -81,8 +87,7 @@ export const createIssueCode =
       challenge: challenge ?? null,
       content: {
         ...request.content,
-        // The clock of the instance that stored the proof may be ahead of this instance's clock, and `auth_time` must not be in the future.
-        authTime: Math.min(authTimeOf(proof), epochSeconds(now)),
+        ...authTimeOf(proof, now),
         methods: [...proof.methods],
         secondFactor: countFactors(proof.methods) === 2,
       },

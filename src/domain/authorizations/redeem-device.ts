@@ -53,7 +53,7 @@ const createPrepareGrant =
     const proof: SessionProof = { ...proofOf(row), begunAt }
     const token_content = {
       scopes: [...scopes],
-      authTime: Math.min(authTimeOf(proof), epochSeconds(now)),
+      ...authTimeOf(proof, now),
       methods,
       secondFactor: countFactors(methods) === 2,
     }

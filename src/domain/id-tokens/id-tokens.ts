@@ -35,7 +35,8 @@ type Dependencies = {
 export const createIdTokens = ({ applicationKeys, clock, issuer }: Dependencies) => ({
   issue: async ({ application, subject, sid, content, accessToken }: NewIdToken) => {
     const { nonce, authTime, methods, secondFactor, acr = secondFactor ? '2' : '1' } = content
-    if (!Number.isSafeInteger(authTime) || authTime <= 0) throw new RangeError('An ID token needs the time of a proof')
+    if (authTime !== undefined && !(Number.isSafeInteger(authTime) && authTime > 0))
+      throw new RangeError('An ID token needs the time of a proof, or none')
     const amr = authenticationMethods(methods, secondFactor)
     const iat = Math.floor(clock.now().getTime() / seconds)
     const claims = {
@@ -45,7 +46,7 @@ export const createIdTokens = ({ applicationKeys, clock, issuer }: Dependencies)
       sid,
       iat,
       exp: iat + lifetime / seconds,
-      auth_time: authTime,
+      ...(authTime !== undefined && { auth_time: authTime }),
       acr,
       ...(amr.length > 0 && { amr }),
       ...(nonce !== undefined && { nonce }),

@@ -17,8 +17,8 @@ export type Subject = {
 /** What the tokens of a code say besides facts about the user. It is fixed when the code is made. */
 export type TokenContent = {
   nonce?: string
-  /** When the user last proved who they are, in seconds. Never 0. */
-  authTime: number
+  /** When the user last proved who they are, in seconds. Never 0, and absent if nobody knows. */
+  authTime?: number
   /** The methods, named as in `amr` of a session. */
   methods: string[]
   secondFactor: boolean

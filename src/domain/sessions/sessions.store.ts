@@ -318,11 +318,10 @@ export const deleteOfProvider = (
 
 /** Takes the time of the proof away if the session began with this provider. */
 export const setNeverProven = (sql: Sql, id: string, provider: string, neverProven: Date) =>
-  sql.query('update refresh_token_records set authenticated_at = $3 where id = $1 and provider = $2', [
-    id,
-    provider,
-    neverProven,
-  ])
+  sql.query(
+    'update refresh_token_records set authenticated_at = $3, proof_moment = null where id = $1 and provider = $2',
+    [id, provider, neverProven],
+  )
 
 /**
  * Ends surplus sessions, those of browsers with several sessions first, by their last use. So a person who knows the password and signs in
