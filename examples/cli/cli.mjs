@@ -16,7 +16,7 @@ const keep = async (/** @type {openid.TokenEndpointResponse} */ tokens) => {
 }
 
 const signIn = async (/** @type {openid.Configuration} */ latchkey) => {
-  const started = await openid.initiateDeviceAuthorization(latchkey, { scope: 'openid profile' })
+  const started = await openid.initiateDeviceAuthorization(latchkey, { scope: 'openid profile email' })
   console.log(`Open ${started.verification_uri} and enter ${started.user_code}`)
   return keep(await openid.pollDeviceAuthorizationGrant(latchkey, started))
 }

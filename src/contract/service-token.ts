@@ -8,11 +8,14 @@ export const ServiceTokenBody = Type.Object({
   }),
 })
 
-/** The claims have the names of those in an access token of a browser, so that a program can treat both kinds of tokens in the same way. */
+/**
+ * The claims have the names of those in an access token of a browser, so that a program can treat both kinds of tokens in the same way.
+ * Those about the person are there only if the token has the scope.
+ */
 const Claims = Type.Object(
   {
     userId: Type.String(),
-    username: Type.String(),
+    username: Type.Optional(Type.String({ description: 'With the scope profile' })),
     sid: Type.String(),
     sub: Type.String(),
     iss: Type.String(),
@@ -20,14 +23,14 @@ const Claims = Type.Object(
     iat: Type.Integer(),
     exp: Type.Integer(),
     gen: Type.Integer(),
-    email: Type.String(),
-    name: Type.Optional(Type.String()),
+    email: Type.Optional(Type.String({ description: 'With the scope email' })),
+    name: Type.Optional(Type.String({ description: 'With the scope profile, if the user has one' })),
     auth_time: Type.Integer(),
     amr: Type.Array(Type.String()),
     mfa_time: Type.Optional(Type.Integer()),
-    groups: Type.Array(Type.String()),
+    groups: Type.Optional(Type.Array(Type.String(), { description: 'With the scope groups' })),
   },
-  { description: 'The same claims as in an access token of a browser' },
+  { description: 'Named as in an access token of a browser' },
 )
 
 export const ServiceTokenState = Type.Object(
@@ -37,6 +40,9 @@ export const ServiceTokenState = Type.Object(
         'False if the token is unknown or has expired, or if the session or the access that it was given for has ended',
     }),
     application: Type.Optional(Type.String({ description: 'The id of the application that the token was given to' })),
+    scope: Type.Optional(
+      Type.String({ description: 'The scopes of the token, with spaces between them: what the user shares with it' }),
+    ),
     claims: Type.Optional(Claims),
   },
   { title: 'ServiceTokenState' },

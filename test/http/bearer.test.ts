@@ -83,8 +83,8 @@ const approve = async (code: string) => {
   const answered = await tab.post('/api/auth/device/answer', { code, user: user.id, answer: 'approve' }, { csrf: true })
   expect(answered.body.next).toBe('approved')
 }
-const deviceTokens = async () => {
-  const { body } = await postForm(latchkey.url, '/api/auth/device', { client_id: cli.id, scope: 'openid' })
+const deviceTokens = async (scope = 'openid profile email groups') => {
+  const { body } = await postForm(latchkey.url, '/api/auth/device', { client_id: cli.id, scope })
   await approve(body.user_code ?? '')
   const grant_type = 'urn:ietf:params:oauth:grant-type:device_code'
   const form = { grant_type, device_code: body.device_code ?? '', client_id: cli.id }
@@ -163,6 +163,65 @@ it('a token of a named application is asked for once in ten seconds, and ends wi
   await expect.poll(async () => (await ask(bearer(access_token)))[0]).toBe(401)
   stop()
   staff.stop()
+})
+
+it('an API learns what the user shares with the application, and no more', async () => {
+  const headers = { ...bearer(api.key), 'content-type': 'application/json' }
+  const stateOf = async (token = '') => {
+    const body = JSON.stringify({ token })
+    return (await fetch(`${latchkey.url}/api/service/token`, { method: 'POST', headers, body })).json()
+  }
+  const { user } = (await tab.get('/api/auth/me')).body as { user: { id: string } }
+  const tokens = await deviceTokens('openid profile email groups')
+  const [number, text] = [expect.any(Number), expect.any(String)]
+  const session = { sid: text, iat: number, exp: number, gen: number, auth_time: number, amr: ['pwd'] }
+  const claims = { userId: user.id, sub: user.id, iss: latchkey.url, aud: latchkey.url, ...session }
+  const answer = { active: true, application: cli.id }
+  expect(await stateOf(tokens.access_token)).toEqual({
+    ...answer,
+    scope: 'openid profile email groups',
+    claims: { ...claims, username: 'ada', email: 'ada@example.com', groups: expect.any(Array) },
+  })
+  expect(await stateOf((await deviceTokens('openid')).access_token)).toEqual({ ...answer, scope: 'openid', claims })
+  const narrowed = await postForm(latchkey.url, '/api/auth/token', {
+    grant_type: 'refresh_token',
+    refresh_token: tokens.refresh_token ?? '',
+    client_id: cli.id,
+    scope: 'openid groups',
+  })
+  expect(await stateOf(narrowed.body.access_token)).toEqual({
+    ...answer,
+    scope: 'openid groups',
+    claims: { ...claims, groups: expect.any(Array) },
+  })
+  expect(await stateOf('x'.repeat(43))).toEqual({ active: false })
+})
+
+it('a guard refuses a token with too few scopes, and says which it needs', async () => {
+  const guardFor = (scopes?: string[]) =>
+    guarded({
+      bearer: applicationTokens({ serviceKey: api.key, applications: [cli.id], ...(scopes && { scopes }) }),
+    })
+  const needs = (scope: string) => [
+    403,
+    `Bearer error="insufficient_scope", scope="${scope}"`,
+    expect.stringContaining('"code":"insufficient_scope"'),
+  ]
+  const [usual, withGroups] = [await guardFor(), await guardFor(['groups'])]
+  const { access_token: few } = await deviceTokens('openid profile')
+  expect(await usual.ask(bearer(few))).toEqual(needs('openid profile email'))
+  // Remembered as it was, for ten seconds.
+  expect(await usual.ask(bearer(few))).toEqual(needs('openid profile email'))
+  const { access_token: names } = await deviceTokens('openid profile email')
+  expect(await usual.ask(bearer(names))).toEqual([200, null, 'ada'])
+  expect(await withGroups.ask(bearer(names))).toEqual(needs('openid profile email groups'))
+  const { access_token: all } = await deviceTokens()
+  expect(await withGroups.ask(bearer(all))).toEqual([200, null, 'ada'])
+  const options = { serviceKey: api.key, applications: [cli.id] }
+  for (const scopes of ['groups', undefined, [''], ['a b'], ['"']])
+    expect(() => applicationTokens({ ...options, scopes: scopes as string[] })).toThrow('scopes')
+  usual.stop()
+  withGroups.stop()
 })
 
 it('random tokens use up neither the checks of good ones nor the list of ended sessions', async () => {

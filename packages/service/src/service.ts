@@ -29,6 +29,7 @@ export type {
   ServiceListedUser,
   ServiceUsers,
 } from '#contract/service-bodies.js'
+export type { ServiceTokenState } from '#contract/service-token.js'
 export type { WebhookBody } from '#contract/webhooks.js'
 export { ServiceError, type ServiceErrorCode } from './service-error.js'
 export { verifyWebhook, type WebhookHeaders } from './webhooks.js'

@@ -21,7 +21,7 @@ const serve = (tokens: Record<string, string>, status = 200) => {
     if (status !== 200 || application === undefined) return Response.json({ active: false }, { status })
     const [, payload = ''] = (await keys.token({ username: token.replaceAll('_', '') })).split('.')
     const claims = JSON.parse(Buffer.from(payload, 'base64url').toString())
-    return Response.json({ active: true, application, claims })
+    return Response.json({ active: true, application, scope: 'openid profile email', claims })
   }
   const verifier = createVerifier({
     publicUrl,

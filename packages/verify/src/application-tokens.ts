@@ -4,16 +4,20 @@ import { type NamesOf, refuseFaults, refuseUnknown } from './option-names.js'
 import { reasonOf } from './reason.js'
 import { faultOfServiceKey } from './settings.js'
 import { isObject } from './token-text.js'
-import type { Verification, Verifier } from './verifier.js'
+import type { Verifier } from './verifier.js'
 
 export type ApplicationTokenOptions = {
   /** A service key with the scope `tokens:read`. */
   serviceKey: string
   /** The ids of the applications whose tokens are accepted. A token that another application got for the same user is not for you. */
   applications: readonly string[]
+  /** What else the user must have shared with the application, such as `groups` for a guard with the option `group`. */
+  scopes?: readonly string[]
 }
 
-const optionNames: NamesOf<ApplicationTokenOptions> = { serviceKey: true, applications: true }
+const optionNames: NamesOf<ApplicationTokenOptions> = { serviceKey: true, applications: true, scopes: true }
+/** Without these, a guard could not say who the user is. */
+const scopesOfUser = ['openid', 'profile', 'email']
 
 const limits = { milliseconds: 10_000, maxBytes: 16 * 1024 }
 /** For how long an answer counts, in milliseconds. A verifier with `revocations` learns sooner of a session that ends. */
@@ -29,14 +33,18 @@ const wrongKeyProblems: Readonly<Record<number, string>> = {
   401: 'the service does not know the service key: add it, and send the service SIGHUP, or set serviceUrl if a proxy does not pass /api/service/ on',
   403: 'the service key has no scope tokens:read',
 }
+/** `insufficient_scope`: the token is good, but the application has not asked for all that the API needs. */
+type BadToken = { readonly ok: false; readonly code: 'unknown_key' | 'insufficient_scope' }
+type TokenVerification = Verified | BadToken | { readonly ok: false; readonly code: 'unavailable' }
+
 /** The tokens of the service have 43 characters. */
 const tokenShape = /^[\w-]{43}$/
 
 /** Good and bad tokens are remembered separately, so that random tokens, which anyone can send, displace no good one. */
 const createMemory = () => ({
   good: new Map<string, { until: number; verified: Verified }>(),
-  bad: new Map<string, number>(),
-  underWay: new Map<string, Promise<Verification>>(),
+  bad: new Map<string, { until: number; refused: BadToken }>(),
+  underWay: new Map<string, Promise<TokenVerification>>(),
 })
 type Memory = ReturnType<typeof createMemory>
 
@@ -70,32 +78,40 @@ const remember = <Value>(entries: Map<string, Value>, token: string, value: Valu
   entries.set(token, value)
 }
 
-const refuse = (code: 'unknown_key' | 'unavailable'): Verification => ({ ok: false, code })
+const refuse = <Code extends string>(code: Code) => ({ ok: false, code }) as const
+
+const isListOf = (shape: RegExp, value: unknown): value is readonly string[] =>
+  Array.isArray(value) && value.every((name) => typeof name === 'string' && shape.test(name))
+/** RFC 6749, 3.3. */
+const scopeShape = /^[!#-[\]-~]+$/
 
 const readOptions = (options: ApplicationTokenOptions) => {
   refuseUnknown(options, optionNames, 'applicationTokens')
   const { serviceKey, applications } = options
+  // An undefined list may come from a missing environment variable, and would ask for less than the API needs.
+  const scopes: unknown = 'scopes' in options ? options.scopes : []
   refuseFaults([faultOfServiceKey('serviceKey', serviceKey)])
-  const isList = Array.isArray(applications) && applications.length > 0
-  if (!isList || !applications.every((id) => typeof id === 'string' && id !== ''))
+  if (!isListOf(/./, applications) || applications.length === 0)
     throw new TypeError('applications: must be a list of ids')
-  return { serviceKey, applications }
+  if (!isListOf(scopeShape, scopes)) throw new TypeError('scopes: must be a list of names')
+  return { serviceKey, applications, neededScopes: [...new Set([...scopesOfUser, ...scopes])] }
 }
 
 /** Returns a function that asks the service about a token, because these tokens carry no claims. */
-const createAsk = (options: ApplicationTokenOptions) => {
-  const { serviceKey, applications } = readOptions(options)
+const createAsk = ({ serviceKey, applications, neededScopes }: ReturnType<typeof readOptions>) => {
   const headers = { authorization: `Bearer ${serviceKey}`, 'content-type': 'application/json' }
 
-  const userIn = (text: string, publicUrl: string): Verified | undefined => {
+  const userIn = (text: string, publicUrl: string): Verified | BadToken => {
     const answer: unknown = JSON.parse(text)
-    if (!isObject(answer) || answer.active !== true || !isObject(answer.claims)) return undefined
-    const { application, claims } = answer
-    const isForUs = typeof application === 'string' && applications.includes(application)
-    return isForUs && isAccessClaims(claims) && claims.iss === publicUrl ? verifiedOf(claims) : undefined
+    if (!isObject(answer) || answer.active !== true || !isObject(answer.claims)) return refuse('unknown_key')
+    const { application, claims, scope } = answer
+    if (typeof application !== 'string' || !applications.includes(application)) return refuse('unknown_key')
+    const scopes = typeof scope === 'string' ? scope.split(' ') : []
+    if (!neededScopes.every((each) => scopes.includes(each))) return refuse('insufficient_scope')
+    return isAccessClaims(claims) && claims.iss === publicUrl ? verifiedOf(claims) : refuse('unknown_key')
   }
 
-  const askNow = async (token: string, { service }: Verifier): Promise<Verification> => {
+  const askNow = async (token: string, { service }: Verifier): Promise<TokenVerification> => {
     const { serviceUrl, publicUrl, fetch, now, onProblem } = service
     const state = stateOf(serviceUrl, serviceKey)
     /** Pauses the questions. If many fail together, one is reported. A pause never gets shorter. */
@@ -109,7 +125,7 @@ const createAsk = (options: ApplicationTokenOptions) => {
       const { status, text } = await send(`${serviceUrl}/api/service/token`, headers, undefined, body)
       const wrongKey = wrongKeyProblems[status]
       state.isAccepted = status === 200 || (state.isAccepted && !wrongKey)
-      if (status === 200) return userIn(text, publicUrl) ?? refuse('unknown_key')
+      if (status === 200) return userIn(text, publicUrl)
       pauseFor(wrongKey ? pauses.wrongKey : 0, wrongKey ?? `the service answered with ${status}`)
     } catch (error) {
       pauseFor(pauses.noAnswer, reasonOf(error))
@@ -118,7 +134,7 @@ const createAsk = (options: ApplicationTokenOptions) => {
   }
 
   /** Asks, but until the service has accepted the key, all other questions wait for the first one. */
-  return async (token: string, verifier: Verifier): Promise<Verification> => {
+  return async (token: string, verifier: Verifier): Promise<TokenVerification> => {
     const { serviceUrl, now } = verifier.service
     const state = stateOf(serviceUrl, serviceKey)
     while (!state.isAccepted && state.firstQuestion) await state.firstQuestion
@@ -133,29 +149,31 @@ const createAsk = (options: ApplicationTokenOptions) => {
 
 /** Checks tokens of applications, and remembers each answer for some seconds. */
 export const createApplicationTokens = (options: ApplicationTokenOptions) => {
-  const ask = createAsk(options)
+  const read = readOptions(options)
+  const ask = createAsk(read)
   const memoryOf = createMemoryPerVerifier()
 
   const askAndRemember = async (token: string, verifier: Verifier, memory: Memory) => {
     const answer = await ask(token, verifier)
     const until = verifier.service.now() + answerLifetime
     if (answer.ok) remember(memory.good, token, { until, verified: answer })
-    else if (answer.code === 'unknown_key') {
+    else if (answer.code !== 'unavailable') {
       memory.good.delete(token)
-      remember(memory.bad, token, until)
+      remember(memory.bad, token, { until, refused: answer })
     }
     memory.underWay.delete(token)
     return answer
   }
 
-  return async (token: string, verifier: Verifier): Promise<Verification> => {
+  const check = async (token: string, verifier: Verifier): Promise<TokenVerification> => {
     if (!tokenShape.test(token)) return refuse('unknown_key')
     const memory = memoryOf(verifier)
     const now = verifier.service.now()
     const good = memory.good.get(token)
     const isGood = good && now < Math.min(good.until, good.verified.expiresAt.getTime())
     if (isGood && !verifier.hasEnded(good.verified)) return good.verified
-    if (now < (memory.bad.get(token) ?? 0)) return refuse('unknown_key')
+    const bad = memory.bad.get(token)
+    if (bad && now < bad.until) return bad.refused
     const pending = memory.underWay.get(token)
     if (pending) return pending
     // A token that was good before is always asked about, so that random tokens cannot take its place.
@@ -164,4 +182,5 @@ export const createApplicationTokens = (options: ApplicationTokenOptions) => {
     memory.underWay.set(token, asking)
     return asking
   }
+  return { check, neededScopes: read.neededScopes }
 }

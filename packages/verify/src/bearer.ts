@@ -1,8 +1,9 @@
 import { type Answer, jsonAnswer } from './answers.js'
 import { type ApplicationTokenOptions, createApplicationTokens } from './application-tokens.js'
+import type { Verified } from './claims.js'
 import { headerOf } from './cookies.js'
 import type { BearerCheck, Incoming } from './guard.js'
-import type { Verification, Verifier } from './verifier.js'
+import type { Verifier, VerifyRefusal } from './verifier.js'
 
 export type { ApplicationTokenOptions } from './application-tokens.js'
 export type { BearerCheck } from './guard.js'
@@ -21,21 +22,36 @@ const tokenIn = (request: Incoming) => {
 
 const refusedAnswer: Answer = jsonAnswer('not_authenticated', { 'www-authenticate': 'Bearer error="invalid_token"' })
 
+type Refusal = { readonly ok: false; readonly code: VerifyRefusal | 'insufficient_scope' }
+
+/** RFC 6750, 3.1. */
+const answerTo = ({ code }: Refusal, neededScopes: readonly string[]) => {
+  if (code === 'unavailable') return jsonAnswer(code)
+  if (code !== 'insufficient_scope') return refusedAnswer
+  const challenge = `Bearer error="insufficient_scope", scope="${neededScopes.join(' ')}"`
+  return jsonAnswer(code, { 'www-authenticate': challenge })
+}
+
 const checkWith =
-  (verify: (token: string, verifier: Verifier) => Promise<Verification>): BearerCheck =>
+  (
+    verify: (token: string, verifier: Verifier) => Promise<Verified | Refusal>,
+    neededScopes: readonly string[] = [],
+  ): BearerCheck =>
   async (request, verifier) => {
     const token = tokenIn(request)
     if (token === undefined) return undefined
     const verified = await verify(token, verifier)
-    if (verified.ok) return verified
-    return { answer: verified.code === 'unavailable' ? jsonAnswer('unavailable') : refusedAnswer }
+    return verified.ok ? verified : { answer: answerTo(verified, neededScopes) }
   }
 
 /** Access tokens of Latchkey, as browsers have them in a cookie. */
 export const accessTokens = () => checkWith((token, verifier) => verifier.verifyToken(token))
 
-/** Access tokens that native applications got for their users, such as a command-line program by the device flow. */
+/**
+ * Access tokens that applications got for their users, such as a command-line program by the device flow. The application must have asked
+ * for `profile` and `email`.
+ */
 export const applicationTokens = (options: ApplicationTokenOptions) => {
-  const check = createApplicationTokens(options)
-  return checkWith(check)
+  const { check, neededScopes } = createApplicationTokens(options)
+  return checkWith(check, neededScopes)
 }

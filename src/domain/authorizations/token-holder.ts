@@ -12,20 +12,23 @@ export const createHolderOf =
   async (accessToken: string) => {
     const [row] = await store.selectHolder(database, fingerprint(accessToken), moments())
     if (!row) return undefined
-    const { name, second_factor_at: secondFactorAt } = row
+    const { scopes, name, second_factor_at: secondFactorAt } = row
     return {
       applicationId: row.application_id,
-      userId: row.user_id,
-      username: row.username,
-      sid: row.sid,
-      iat: epochSeconds(clock.now()),
-      exp: epochSeconds(row.expires_at),
-      gen: row.oldest_generation,
-      email: row.email,
-      ...(name !== null && { name }),
-      auth_time: epochSeconds(row.authenticated_at),
-      amr: row.methods,
-      ...(secondFactorAt && { mfa_time: epochSeconds(secondFactorAt) }),
-      groups: row.groups,
+      scopes,
+      claims: {
+        userId: row.user_id,
+        sid: row.sid,
+        iat: epochSeconds(clock.now()),
+        exp: epochSeconds(row.expires_at),
+        gen: row.oldest_generation,
+        auth_time: epochSeconds(row.authenticated_at),
+        amr: row.methods,
+        ...(secondFactorAt && { mfa_time: epochSeconds(secondFactorAt) }),
+        // As at UserInfo, each scope shares its claims about the person.
+        ...(scopes.includes('profile') && { username: row.username, ...(name !== null && { name }) }),
+        ...(scopes.includes('email') && { email: row.email }),
+        ...(scopes.includes('groups') && { groups: row.groups }),
+      },
     }
   }

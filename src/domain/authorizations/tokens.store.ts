@@ -284,6 +284,7 @@ export const selectByAccessToken = (sql: Sql, hash: Uint8Array, { live, clockOff
 
 export type IntrospectedRow = {
   application_id: string
+  scopes: string[]
   user_id: string
   username: string
   name: string | null
@@ -298,6 +299,8 @@ export type IntrospectedRow = {
 }
 const introspectedColumns = selectList<IntrospectedRow>({
   application_id: 's.application_id',
+  // A refresh may have asked for fewer than the code.
+  scopes: "coalesce(x.scopes, array(select jsonb_array_elements_text(t.token_content->'scopes')))",
   user_id: 'u.id',
   username: 'u.username',
   name: 'u.name',
@@ -311,7 +314,7 @@ const introspectedColumns = selectList<IntrospectedRow>({
   expires_at: 'x.expires_at',
 })
 
-/** The user and the session of an access token, for a program that an application calls. The scopes of the application do not matter. */
+/** The user and the session of an access token, for a program that an application calls. */
 export const selectHolder = (sql: Sql, hash: Uint8Array, { live, clockOffset }: Moments) =>
   sql.query<IntrospectedRow>(
     `select ${introspectedColumns} from application_access_tokens as x

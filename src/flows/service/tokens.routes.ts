@@ -30,7 +30,12 @@ export const tokensRoutes = (server: Server, { guards, openidProvider, publicUrl
     const nouns = await openidProvider.open()
     const holder = await nouns?.authorizations.holderOf(request.body.token)
     if (!holder) return { active: false }
-    const { applicationId: application, ...claims } = holder
-    return { active: true, application, claims: { ...claims, sub: claims.userId, iss: publicUrl, aud: publicUrl } }
+    const { applicationId: application, scopes, claims } = holder
+    return {
+      active: true,
+      application,
+      scope: scopes.join(' '),
+      claims: { ...claims, sub: claims.userId, iss: publicUrl, aud: publicUrl },
+    }
   })
 }
