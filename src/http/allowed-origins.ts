@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isAdminPath } from './admin-guard.js'
-import { isProtocolRoute } from './protocol/protocol-routes.js'
+import { isAddressForWindows, isProtocolRoute } from './protocol/protocol-routes.js'
 
 export type AllowedOrigins = ReturnType<typeof createAllowedOrigins>
 
@@ -25,6 +25,9 @@ export const createAllowedOrigins = (origins: readonly string[]) => {
     grant: async (request: FastifyRequest, reply: FastifyReply) => {
       // The routes of the protocol have a list of their own (`browser-origins`), and never take credentials.
       if (!request.url.startsWith('/api/auth/') || isProtocolRoute(request)) return undefined
+      // An address without a route for the method has no `url` in `routeOptions`: that of a preflight.
+      const { url = request.url.split('?')[0] ?? '' } = request.routeOptions
+      if (isAddressForWindows(url)) return undefined
       // Administrators use our own pages only.
       if (isAdminPath(request.routeOptions.url) || isAdminPath(request.url)) return undefined
       reply.header('vary', 'Origin')

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { addApplication } from '../support/applications.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 const app = 'http://app.localhost:5173'
@@ -60,6 +61,22 @@ describe('a page of an allowed origin', () => {
     expect(headers.get('cache-control')).toBe('public, max-age=300')
     const page = await latchkey.browser().get('/api/auth/account-page', { headers: fromApp })
     expect(page.headers.get('vary')).toBe('Origin, accept-encoding, accept-language, cookie')
+  })
+
+  it('may not read the pages of the protocol, to which applications send the whole window', async () => {
+    const tab = latchkey.browser()
+    await tab.post('/api/auth/login', credentials, { headers: fromApp })
+    await addApplication(latchkey)
+    await expect.poll(async () => (await tab.get('/api/auth/authorize')).status).toBe(200)
+    const preflight = { ...fromApp, 'access-control-request-method': 'GET' }
+    for (const path of ['/api/auth/authorize?client_id=x', '/api/auth/end-session'])
+      for (const method of ['GET', 'HEAD', 'POST', 'OPTIONS']) {
+        const headers = method === 'OPTIONS' ? preflight : fromApp
+        const answer = await tab.send(method, path, undefined, { headers })
+        expect(corsHeaders(answer.headers), `${method} ${path}`).toEqual({})
+      }
+    const spelledOddly = await tab.get('/api/auth/%61uthorize', { headers: fromApp })
+    expect([spelledOddly.status, corsHeaders(spelledOddly.headers)]).toEqual([200, {}])
   })
 
   it('may do so below /api/auth/ only', async () => {

@@ -31,9 +31,14 @@ const senderOf = ({ method, routeOptions }: FastifyRequest): SentBy | undefined 
 
 export const isProtocolRoute = (request: FastifyRequest) => senderOf(request) !== undefined
 
+const isAddressFor = (sender: SentBy, url: string) =>
+  Object.entries(protocolRoutes).some(([route, sentBy]) => sentBy === sender && route.endsWith(` ${url}`))
+
 /** Whether programs know the address by any method: then a wrong method is answered in the words of the protocol. */
-export const isAddressForPrograms = (url: string) =>
-  Object.entries(protocolRoutes).some(([route, sentBy]) => sentBy === 'program' && route.endsWith(` ${url}`))
+export const isAddressForPrograms = (url: string) => isAddressFor('program', url)
+
+/** Whether applications send the whole window there. By no method may a page of another site read the answer (RFC 9700, 2.6). */
+export const isAddressForWindows = (url: string) => isAddressFor('navigation', url)
 
 /** Whether programs send the request. Then its errors are in the words of the protocol. */
 export const isForPrograms = (request: FastifyRequest) => senderOf(request) === 'program'
