@@ -52,8 +52,15 @@ describe('the settings of webhooks', () => {
   it('need https in production', () => {
     expect(given('http://app.example.com')).toEqual([])
     expect(given('http://app.example.com', { NODE_ENV: 'production' })).toEqual([
-      'WEBHOOK_URL: must begin with https:// in production, unless WEBHOOK_ALLOW_PRIVATE=true',
+      'WEBHOOK_URL: must begin with https:// in production; for a receiver in a private network set WEBHOOK_ALLOW_PRIVATE=true',
     ])
+    const allowed = { NODE_ENV: 'production', WEBHOOK_ALLOW_PRIVATE: 'true' }
+    expect(given('http://hooks.internal', allowed)).toEqual([])
+    for (const url of ['http://8.8.8.8/hook', 'http://[2606:4700::1111]/'])
+      expect(given(url, allowed)).toEqual([
+        'WEBHOOK_URL: must begin with https:// in production, because its address is public',
+      ])
+    expect(given('https://8.8.8.8/hook', allowed)).toEqual([])
   })
 
   it.each(['whsec_', 'whsec_dG9vIHNob3J0', secret.slice(6), `${secret};${secret}`, `whsec_${'!'.repeat(44)}`])(

@@ -34,16 +34,25 @@ const isVisiblyPrivate = (url: URL) => {
   return literal === undefined ? isThisMachine(url.hostname) : !isPublicAddress(literal)
 }
 
+const isVisiblyPublic = (url: URL) => isPublicAddress(addressIn(url) ?? '')
+
 /** `absent` has the settings that were not given. An invalid setting is not among them: it is reported already. */
 export const webhookFaults = (values: Readonly<Record<string, unknown>>, absent: ReadonlySet<string>): string[] => {
   const names = ['WEBHOOK_URL', 'WEBHOOK_SECRET']
   if (absent.has('WEBHOOK_URL') !== absent.has('WEBHOOK_SECRET')) return [`${names.join(' and ')}: set both or neither`]
   const { webhookUrl, webhookAllowPrivate, nodeEnv } = values
-  if (typeof webhookUrl !== 'string' || webhookAllowPrivate === 'true') return []
+  if (typeof webhookUrl !== 'string') return []
   const url = new URL(webhookUrl)
+  const isPlain = nodeEnv === 'production' && url.protocol === 'http:'
+  if (webhookAllowPrivate === 'true')
+    return isPlain && isVisiblyPublic(url)
+      ? ['WEBHOOK_URL: must begin with https:// in production, because its address is public']
+      : []
   if (isVisiblyPrivate(url))
     return ['WEBHOOK_URL: is in a private network or on this machine: set WEBHOOK_ALLOW_PRIVATE=true to allow that']
-  if (nodeEnv === 'production' && url.protocol === 'http:')
-    return ['WEBHOOK_URL: must begin with https:// in production, unless WEBHOOK_ALLOW_PRIVATE=true']
-  return []
+  return isPlain
+    ? [
+        'WEBHOOK_URL: must begin with https:// in production; for a receiver in a private network set WEBHOOK_ALLOW_PRIVATE=true',
+      ]
+    : []
 }

@@ -20,8 +20,10 @@ const checkReceiver = async ({ url, outbound }: Receiver): Promise<Finding> => {
     return ok('')
   } catch (error) {
     if (!(error instanceof OutboundFailed)) throw error
-    return error.code === 'private_address'
-      ? failure(`${host} has no public address: set WEBHOOK_ALLOW_PRIVATE=true if that is meant`)
+    if (error.code === 'private_address')
+      return failure(`${host} has no public address: set WEBHOOK_ALLOW_PRIVATE=true if that is meant`)
+    return error.code === 'forbidden'
+      ? failure(`${host} has no private address, and plain http is for a private network only: use https`)
       : failure(`${host} cannot be reached: ${error.code}`)
   }
 }

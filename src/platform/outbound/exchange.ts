@@ -3,7 +3,7 @@ import https from 'node:https'
 import type { LookupFunction } from 'node:net'
 import { seconds } from '../../lib/durations.js'
 import { OutboundFailed, type OutboundFailure } from './outbound-failed.js'
-import { addressIn, PrivateAddress } from './public-addresses.js'
+import { addressIn, UnreachableAddress } from './public-addresses.js'
 
 export type OutboundRequest = {
   method?: string
@@ -20,8 +20,11 @@ export type Bounds = {
    * the request.
    */
   cutBody?: boolean
-  /** Which IP addresses may be connected to, and a lookup that gives no others. Without it, all addresses are allowed. */
-  network?: { mayReach: (address: string) => boolean; lookup: LookupFunction } | undefined
+  /**
+   * Which IP addresses may be connected to, a lookup that gives no others, and how a request to others fails. Without it, all addresses are
+   * allowed.
+   */
+  network?: { mayReach: (address: string) => boolean; lookup: LookupFunction; failure: OutboundFailure } | undefined
 }
 type RunningBounds = Bounds & { signal: AbortSignal }
 
@@ -29,7 +32,7 @@ type RunningBounds = Bounds & { signal: AbortSignal }
 export const exchange = async (url: URL, request: OutboundRequest, bounds: RunningBounds): Promise<Response> => {
   const literalAddress = addressIn(url)
   if (bounds.network && literalAddress !== undefined && !bounds.network.mayReach(literalAddress))
-    throw new OutboundFailed('private_address', url.host)
+    throw new OutboundFailed(bounds.network.failure, url.host)
   const body = await bytesOf(request.body)
   const answer = await requestOnce(url, request, body, bounds)
   const encoding = answer.headers['content-encoding'] ?? 'identity'
@@ -72,7 +75,7 @@ const requestOnce = (url: URL, request: OutboundRequest, body: Buffer | undefine
     }
     outgoing.on('socket', (socket) => socket.once(connectEvent, () => clearTimeout(connectTimer)))
     outgoing.on('error', (error) => {
-      if (error instanceof PrivateAddress) return fail('private_address')
+      if (error instanceof UnreachableAddress) return fail(bounds.network?.failure ?? 'private_address')
       if (isTlsError(error)) return fail('tls')
       return fail(bounds.signal.aborted ? 'timeout' : 'unreachable')
     })

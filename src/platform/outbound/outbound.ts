@@ -3,7 +3,7 @@ import { seconds } from '../../lib/durations.js'
 import { isLoopback } from '../../lib/loopback.js'
 import { type BoundedQueue, createBoundedQueue } from '../bounded-queue.js'
 import { type Bounds, exchange, type OutboundRequest } from './exchange.js'
-import { OutboundFailed } from './outbound-failed.js'
+import { OutboundFailed, type OutboundFailure } from './outbound-failed.js'
 import { createLookup, type Resolve } from './public-addresses.js'
 
 export type Fetch = (url: string, request?: OutboundRequest) => Promise<Response>
@@ -18,6 +18,8 @@ export type OutboundOptions = Partial<Pick<Bounds, 'connectTimeout' | 'maximumBy
   allowPlainHttp?: boolean
   /** Says which IP addresses may be connected to, for example to exclude private networks and this machine. */
   mayReach?: ((address: string) => boolean) | undefined
+  /** How a request fails whose host has only addresses that may not be connected to. */
+  unreachableAs?: OutboundFailure
   resolve?: Resolve
 }
 
@@ -30,8 +32,8 @@ export type Outbound = ReturnType<typeof createOutbound>
 export const createOutbound = (options: OutboundOptions = {}) => {
   const { connectTimeout = 3 * seconds, totalTimeout = 10 * seconds, maximumBytes = 256 * 1024 } = options
   const { concurrency = 32, allowLoopbackHttp = false, allowPlainHttp = false, cutBody = false } = options
-  const { mayReach, resolve } = options
-  const network = mayReach && { mayReach, lookup: createLookup(mayReach, resolve) }
+  const { mayReach, unreachableAs = 'private_address', resolve } = options
+  const network = mayReach && { mayReach, lookup: createLookup(mayReach, resolve), failure: unreachableAs }
   const bounds = { connectTimeout, maximumBytes, cutBody, network }
   const queues = new Map<string, BoundedQueue>()
 

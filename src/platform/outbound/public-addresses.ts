@@ -9,9 +9,9 @@ export type Resolve = (
   callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void
 
-/** The address is in a network that is not public, or names this machine. */
-export class PrivateAddress extends Error {
-  override name = 'PrivateAddress'
+/** The name has only addresses that may not be connected to. */
+export class UnreachableAddress extends Error {
+  override name = 'UnreachableAddress'
 }
 
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3')
@@ -44,6 +44,8 @@ export const isPublicOrPrivateAddress = (text: string): boolean => {
   return privateRanges.has(address.range()) && !cloudMetadata.has(address.toString())
 }
 
+export const isPrivateAddress = (text: string) => isPublicOrPrivateAddress(text) && !isPublicAddress(text)
+
 export const isPublicOrLoopbackAddress = (text: string) =>
   isPublicAddress(text) || (isIP(text) > 0 && ipaddr.process(text).range() === 'loopback')
 
@@ -64,7 +66,7 @@ export const createLookup =
       if (error) return callback(error, [])
       const reachable = addresses.filter(({ address }) => mayReach(address))
       const [first] = reachable
-      if (!first) return callback(new PrivateAddress('The name has no address that may be reached'), [])
+      if (!first) return callback(new UnreachableAddress('The name has no address that may be reached'), [])
       return options.all ? callback(null, reachable) : callback(null, first.address, first.family)
     })
   }
