@@ -27,11 +27,18 @@ describe('revocation', () => {
   const revoke = (form: Record<string, string>, headers: Record<string, string> = basic(web.id, web.secret)) =>
     postForm(latchkey.url, '/api/auth/revoke', form, headers)
 
-  it('of an access token ends that one, of a refresh token the set; of others nothing', async () => {
+  it('of an access token ends that one, of a refresh token the set; that of another client is refused and stays', async () => {
     const one = (await token(await readyCode())).body
     const two = (await token(await readyCode())).body
-    for (const of of ['nothing', one.access_token ?? '', one.refresh_token ?? ''])
-      expect((await revoke({ token: of }, basic(other.id, other.secret))).status).toBe(200)
+    const revokeAsOther = (token = '') => revoke({ token }, basic(other.id, other.secret))
+    const ended = (await token(await readyCode())).body
+    await revoke({ token: ended.refresh_token ?? '' })
+    for (const unknown of ['nothing', ended.access_token, ended.refresh_token, one.id_token])
+      expect((await revokeAsOther(unknown)).status).toBe(200)
+    for (const of of [one.access_token, one.refresh_token]) {
+      const { status, body } = await revokeAsOther(of)
+      expect([status, body.error]).toEqual([400, 'invalid_grant'])
+    }
     expect((await userInfo(one.access_token)).status).toBe(200)
     expect((await revoke({ token: one.access_token ?? '' })).status).toBe(200)
     expect((await userInfo(one.access_token)).status).toBe(401)

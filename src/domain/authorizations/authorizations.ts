@@ -1,4 +1,4 @@
-import { isRefused } from '../../contract/outcome.js'
+import { isRefused, refuse } from '../../contract/outcome.js'
 import type { Clock } from '../../lib/clock.js'
 import { fingerprint } from '../../lib/random.js'
 import type { Database } from '../../platform/database/database.js'
@@ -66,15 +66,19 @@ export const createAuthorizations = (options: Options) => {
     holderOf: createHolderOf(parts),
 
     /**
-     * Revokes one access token, or a refresh token with all access tokens that came with it. A token of another application stays. A device
-     * that signs out leaves no session behind.
+     * Revokes one access token, or a refresh token with all access tokens that came with it. A token of another application stays, and the
+     * result is `others_token`. A device that signs out leaves no session behind.
      */
     revoke: async (application: Pick<Application, 'id'>, token: string, client: Client) => {
       const claims = refreshTokens.read(token)
-      if (claims) {
-        const [revoked] = await tokenStore.deleteTokens(database, claims.tid, application.id)
-        if (revoked) await endOfDevice(revoked.sid, client)
-      } else await tokenStore.deleteAccessToken(database, fingerprint(token), application.id)
+      if (!claims) {
+        const [found] = await tokenStore.deleteAccessToken(database, fingerprint(token), application.id)
+        return found?.is_own === false ? refuse('others_token') : undefined
+      }
+      const [found] = await tokenStore.deleteTokens(database, claims.tid, application.id)
+      if (found?.is_own === false) return refuse('others_token')
+      if (found) await endOfDevice(found.sid, client)
+      return undefined
     },
   }
 }

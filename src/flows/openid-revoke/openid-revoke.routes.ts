@@ -7,12 +7,15 @@ import type { Server } from '../../http/server.js'
 
 type Dependencies = ClientRouteParts<ClientNouns & { authorizations: Pick<Authorizations, 'revoke'> }>
 
-/** RFC 7009. The answer is 200 also for a token that is unknown or belongs to another client. */
+/** RFC 7009, 2.1: the token of another client is refused. Who sends it holds it, so the answer tells them nothing. */
+const othersToken = { error: 'invalid_grant', description: 'The token was given to another client' } as const
+
+/** RFC 7009. The answer is 200 also for a token that is unknown (2.2). */
 export const openidRevokeRoutes = (server: Server, dependencies: Dependencies) =>
   addClientRoute(server, '/api/auth/revoke', dependencies, async (nouns, { application, form, request, reply }) => {
     const token = form.values.get('token')
     if (token === undefined)
       return sendProtocolError(reply, { error: 'invalid_request', description: 'token is missing' })
-    await nouns.authorizations.revoke(application, token, clientOf(request))
-    return reply.status(200).send()
+    const refused = await nouns.authorizations.revoke(application, token, clientOf(request))
+    return refused ? sendProtocolError(reply, othersToken) : reply.status(200).send()
   })
