@@ -46,6 +46,7 @@ const SeededApplication = Type.Object({
   backchannelLogout: Type.Optional(Text),
   groups: Type.Optional(Groups),
   pkce: Type.Optional(Type.Boolean({ description: 'true or false' })),
+  deviceFlow: Type.Optional(Type.Boolean({ description: 'true or false' })),
 })
 
 const SeededUser = Type.Object({
@@ -91,7 +92,8 @@ const readSeedFile = (path: string) =>
   readOperatorFile('SEED_FILE', path, (value) => readObject<Static<typeof SeedFile>>(SeedFile, value, path))
 
 const applicationFrom = (given: Static<typeof SeededApplication>): NewApplication => {
-  const { name, kind = 'web', redirectAddresses, logoutAddresses = [], backchannelLogout, groups, pkce = true } = given
+  const { name, kind = 'web', redirectAddresses, logoutAddresses = [], backchannelLogout, groups } = given
+  const { pkce = true, deviceFlow = false } = given
   return {
     name,
     kind,
@@ -106,7 +108,7 @@ const applicationFrom = (given: Static<typeof SeededApplication>): NewApplicatio
     consent: kind === 'native' ? 'ask' : 'none',
     pkce,
     algorithm: 'RS256',
-    deviceFlow: true,
+    deviceFlow,
   }
 }
 

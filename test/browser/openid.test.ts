@@ -212,7 +212,7 @@ it('shows which applications have access, ends it, and signs out for an applicat
 
 it('lets a device in that shows a code: compared, proven and by name, also by hand and on a phone', async () => {
   const { browser, latchkey } = service
-  const place = { home: 'tv.example:/', redirectAddresses: ['tv.example:/cb'] }
+  const place = { home: 'tv.example:/', redirectAddresses: ['tv.example:/cb'], deviceFlow: true }
   const { id: client_id } = await addApplication(latchkey, { name: 'Television', kind: 'native', ...place })
   const begin = async () => {
     const { body } = await postForm(latchkey.url, '/api/auth/device', { client_id, scope: 'openid profile email' })

@@ -51,7 +51,7 @@ beforeAll(async () => {
   await verifier.ready()
   await latchkey.app.nouns.groups.add('staff', operatorClient('root'))
   const native = { kind: 'native', home: 'http://127.0.0.1/', redirectAddresses: ['http://127.0.0.1/cb'] } as const
-  cli = await addApplication(latchkey, { ...native, name: 'Command line' })
+  cli = await addApplication(latchkey, { ...native, name: 'Command line', deviceFlow: true })
   tab = await latchkey.signedUp('ada')
 })
 afterAll(async () => {

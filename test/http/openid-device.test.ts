@@ -13,7 +13,12 @@ import { noticesOf } from '../support/used-applications.js'
 
 const JWT_SECRET = 'c6M0xkq2Vw9nYb4RtL8sHd3PzJ7gFa5EuN1oKi0WvTqXyBmCrGhSlDjZfUeApIxO'
 const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
-const native = { kind: 'native', home: 'tv.example:/', redirectAddresses: ['tv.example:/cb'] } as const
+const native = {
+  kind: 'native',
+  home: 'tv.example:/',
+  redirectAddresses: ['tv.example:/cb'],
+  deviceFlow: true,
+} as const
 
 let latchkey: Latchkey
 let second: Latchkey
@@ -167,14 +172,35 @@ describe('nobody but its own application', () => {
     [
       'a page in the browser',
       { kind: 'browser', redirectAddresses: ['https://spa.example.org/'] },
-      'unauthorized_client',
+      'Only a client of the kind native can have the device flow',
     ],
-    ['a native one that was told not to', { ...native, deviceFlow: false }, 'unauthorized_client'],
-  ])('can use the flow: not %s', async (name, given, error) => {
+    [
+      'a native one for which nobody has switched it on',
+      { ...native, deviceFlow: false },
+      'The device flow is off for this client. An operator switches it on: latchkey application change NAME --device',
+    ],
+  ])('can use the flow: not %s', async (name, given, description) => {
     const other = await addApplication(latchkey, { name, ...given })
     const asked = await postForm(latchkey.url, '/api/auth/device', { client_id: other.id, scope: 'openid' })
-    expect([asked.status, asked.body.error]).toEqual([400, error])
-    expect(await errorOf(await begin(), other)).toBe(error)
+    expect([asked.status, asked.body]).toEqual([400, { error: 'unauthorized_client', error_description: description }])
+    expect(await errorOf(await begin(), other)).toBe('unauthorized_client')
+    const { error_description } = (
+      await postForm(latchkey.url, '/api/auth/token', {
+        grant_type: deviceGrant,
+        device_code: 'x',
+        client_id: other.id,
+      })
+    ).body
+    expect(error_description).toBe(description)
+  })
+
+  it('can use the flow once it was switched off, neither with a new code nor with one that waits', async () => {
+    const lamp = await addApplication(latchkey, { ...native, name: 'Lamp' })
+    const waiting = await postForm(latchkey.url, '/api/auth/device', { client_id: lamp.id, scope: 'openid' })
+    await applicationChangesOf(latchkey).change(lamp.id, { deviceFlow: false }, operatorClient('root'))
+    const asked = await tab.post('/api/auth/device/question', { code: waiting.body.user_code }, { csrf: true })
+    expect(asked.body.code).toBe('unknown_device_code')
+    expect(await errorOf({ device_code: waiting.body.device_code ?? '' }, lamp)).toBe('unauthorized_client')
   })
 
   it('can use the flow: not one with a secret, nor one that sends one', async () => {

@@ -119,6 +119,8 @@ it.each([
   [['Wrong', ...redirect, '--everyone', '--consent', 'yes'], '--consent takes ask or none'],
   [['Wrong', ...redirect, '--everyone', '--max-age', '10'], '--max-age takes'],
   [['Wrong', ...redirect, '--everyone', '--algorithm', 'HS256'], '--algorithm takes RS256 or ES256'],
+  [['Wrong', ...redirect, '--everyone', '--device'], '--device and --no-device are for --native'],
+  [['Wrong', ...redirect, '--everyone', '--public', '--no-device'], '--device and --no-device are for --native'],
   [['Wrong', '--everyone', '--for', 'jenkins'], '--for takes grafana or gitea or nextcloud'],
   [['Wrong', '--everyone', '--for', 'grafana'], '--home https://grafana.example.com'],
   [['Wrong', '--everyone', '--for', 'grafana', '--home', 'https://g.example.com', '--public'], 'leave out --public'],
@@ -156,6 +158,35 @@ it('a public and a native application have no secret', async () => {
     err: expect.stringContaining('kind web'),
   })
   for (const name of ['Page', 'Tool']) await command('application', 'delete', name)
+})
+
+it('devices may sign in with a native application only if somebody says so', async () => {
+  const native = ['--redirect', 'com.example.tool:/callback', '--everyone', '--native']
+  const flowOf = async (name: string) => (await shown(name)).deviceFlow
+  const devices = async (name: string) => /^devices +(.*)$/m.exec((await command('application', 'show', name)).out)?.[1]
+  const change = (...args: string[]) => command('application', 'change', 'Tool', ...args)
+  await add('Tool', ...native)
+  expect([await flowOf('Tool'), await devices('Tool')]).toEqual([false, 'may not sign in'])
+  expect((await change('--device')).out).toBe('Changed Tool: device flow.\n')
+  expect([await flowOf('Tool'), await devices('Tool')]).toEqual([true, 'may sign in'])
+  expect((await change('--name', 'Tool')).out).toBe('Tool is like this already.\n')
+  expect((await change('--no-device')).out).toBe('Changed Tool: device flow.\n')
+  expect(await flowOf('Tool')).toBe(false)
+  await add('Lamp', ...native, '--device')
+  await add('Radio', ...native, '--no-device')
+  expect([await flowOf('Lamp'), await flowOf('Radio')]).toEqual([true, false])
+
+  expect(await change('--device', '--no-device')).toMatchObject({ code: 2, err: expect.stringContaining('not both') })
+  const both = await add('Wrong', ...native, '--device', '--no-device')
+  expect(both).toMatchObject({ code: 2, err: expect.stringContaining('not both') })
+  await add('Site', ...redirect, '--everyone')
+  const site = await command('application', 'change', 'Site', '--device')
+  expect(site).toMatchObject({ code: 1, err: expect.stringContaining('Only an application of the kind native') })
+  // As it was stored while every native application had the flow.
+  await latchkey.sql.query("update applications set device_flow = true where name = 'Site'")
+  expect(await flowOf('Site')).toBe(false)
+  expect((await command('application', 'change', 'Site', '--factors', '2')).code).toBe(0)
+  for (const name of ['Tool', 'Lamp', 'Radio', 'Site']) await command('application', 'delete', name)
 })
 
 it.each<[string, { redirect: string; logout: string[]; backchannel?: string }, boolean, string]>([

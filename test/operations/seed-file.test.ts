@@ -49,6 +49,7 @@ it('SEED_FILE makes groups, applications and an administrator, once', async () =
         'applications[0] has the key redirect, which is not known. It can have: id, secret,',
       ],
       [applied({ redirectAddresses: ['x'] }), 'applications[0] is refused. x is no address'],
+      [applied({ deviceFlow: true }), 'applications[0] is refused. Only an application of the kind native'],
       [applied({ groups: ['crew'] }), 'applications[0] names the group crew, which does not exist: add it to "groups"'],
       [applied({ name: 'wiki' }), 'another application has the name of applications[0]'],
       ['{"administrator": {"username": "ben"}}', 'administrator has no email'],

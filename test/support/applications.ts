@@ -30,7 +30,7 @@ export const addApplication = async (latchkey: Latchkey, given: Partial<NewAppli
     consent: given.kind === 'native' ? 'ask' : 'none',
     pkce: true,
     algorithm: 'ES256',
-    deviceFlow: true,
+    deviceFlow: false,
     ...given,
   }
   const added = await applicationChangesOf(latchkey).add(application, { ip: 'command line', userAgent: 'test' })

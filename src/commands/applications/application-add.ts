@@ -22,7 +22,8 @@ export const optionsHelp = `  --redirect URL       to which users come back afte
                        they are (none: at any time). A sign-in by mail counts too, although it lets no user make a sensitive change
   --no-pkce            for programs that send no PKCE challenge, as some older ones with a secret do
   --algorithm ES256    signs ID tokens with ES256 instead of RS256
-  --no-device          for a native program: devices without a browser cannot sign in with a code (RFC 8628)`
+  --device             for a native program: devices without a browser may sign in with a code (RFC 8628; --no-device: they
+                       may not, which is the default)`
 
 export const applicationAdd: Command = {
   summary: 'Let an application sign its users in here (OpenID Connect)',

@@ -17,7 +17,6 @@ lose access at once. The kind of an application cannot be changed: delete it and
   --name NAME          another name
 ${optionsHelp}
   --pkce               requires a PKCE challenge again
-  --device             lets devices without a browser sign in again
   --json               one JSON object, for programs`,
 
   run: async (args, context) => {

@@ -19,6 +19,7 @@ const sentences: {
   bad_address: applicationRefusalSentence,
   pkce_needed: applicationRefusalSentence,
   consent_needed: applicationRefusalSentence,
+  device_flow_needs_native: applicationRefusalSentence,
   no_group: ({ group }) => `There is no group ${group}. Make it with: latchkey group add ${group}`,
   name_taken: () => 'Another application has this name.',
   no_application: () => 'The application was deleted in the meantime.',

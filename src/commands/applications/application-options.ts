@@ -19,6 +19,7 @@ const applicationOptions = {
   'max-age': { type: 'string' },
   'no-pkce': { type: 'boolean' },
   algorithm: { type: 'string' },
+  device: { type: 'boolean' },
   'no-device': { type: 'boolean' },
   json: { type: 'boolean' },
 } as const
@@ -34,7 +35,6 @@ export const changeOptions = {
   ...applicationOptions,
   name: { type: 'string' },
   pkce: { type: 'boolean' },
-  device: { type: 'boolean' },
 } as const
 
 type OptionValues<Options> = {
@@ -75,7 +75,12 @@ const accessFrom = ({
   return { access: 'groups', groups }
 }
 
-/** The fields that the options name. Options are checked one by one, not against each other. */
+const deviceFlowFrom = (values: OptionValues<typeof applicationOptions>) => {
+  if (values.device && values['no-device']) throw new UsageFault('Give --device or --no-device, and not both.')
+  return values.device || values['no-device'] ? { deviceFlow: values.device ?? false } : {}
+}
+
+/** The fields that the options name. */
 const changeFrom = (values: OptionValues<typeof applicationOptions>): ApplicationChange => ({
   ...accessFrom(values),
   ...(values.redirect && { redirectAddresses: [...new Set(values.redirect)] }),
@@ -89,7 +94,7 @@ const changeFrom = (values: OptionValues<typeof applicationOptions>): Applicatio
   ...(values['max-age'] !== undefined && { maxAge: maxAgeFrom(values['max-age']) }),
   ...(values['no-pkce'] && { pkce: false }),
   ...(values.algorithm !== undefined && { algorithm: oneOf('algorithm', ['RS256', 'ES256'], values.algorithm) }),
-  ...(values['no-device'] && { deviceFlow: false }),
+  ...deviceFlowFrom(values),
 })
 
 const kindFrom = (values: OptionValues<typeof newApplicationOptions>): Application['kind'] => {
@@ -122,8 +127,8 @@ const defaultsOfProgram = (
 export const readNewApplication = (name: string, values: OptionValues<typeof newApplicationOptions>) => {
   const program = values.for === undefined ? undefined : oneOf('for', programNames, values.for)
   const kind = kindFrom(values)
-  if (values['no-device'] && kind !== 'native')
-    throw new UsageFault('--no-device is for --native: others have no device flow.')
+  if ((values.device || values['no-device']) && kind !== 'native')
+    throw new UsageFault('--device and --no-device are for --native: others have no device flow.')
   const programDefaults = defaultsOfProgram(program, values)
   const { home, ...options } = changeFrom(values)
   const redirectAddresses = options.redirectAddresses ?? programDefaults.redirectAddresses
@@ -140,7 +145,7 @@ export const readNewApplication = (name: string, values: OptionValues<typeof new
     consent: kind === 'native' ? 'ask' : 'none',
     pkce: true,
     algorithm: 'RS256',
-    deviceFlow: true,
+    deviceFlow: false,
     ...programDefaults,
     ...options,
     name,
@@ -153,12 +158,10 @@ export const readNewApplication = (name: string, values: OptionValues<typeof new
 
 export const readChange = (values: OptionValues<typeof changeOptions>): ApplicationChange => {
   if (values.pkce && values['no-pkce']) throw new UsageFault('Give --pkce or --no-pkce, and not both.')
-  if (values.device && values['no-device']) throw new UsageFault('Give --device or --no-device, and not both.')
   const change = {
     ...changeFrom(values),
     ...(values.name !== undefined && { name: values.name }),
     ...(values.pkce && { pkce: true }),
-    ...(values.device && { deviceFlow: true }),
   }
   if (Object.keys(change).length === 0) throw new UsageFault('Say what to change, for example --redirect URL.')
   return change

@@ -12,6 +12,7 @@ const sentences: {
   pkce_needed: () => 'An application without a secret always needs PKCE.',
   consent_needed: () =>
     'A native application always asks its user for consent, because any program on the same machine can pose as it.',
+  device_flow_needs_native: () => 'Only an application of the kind native can have the device flow.',
 }
 
 export const applicationRefusalSentence = (refusal: ApplicationRefusal) =>

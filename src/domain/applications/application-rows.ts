@@ -17,7 +17,8 @@ export const applicationFrom = (row: ApplicationRow): Application => ({
   consent: row.consent,
   pkce: row.pkce,
   algorithm: row.algorithm,
-  deviceFlow: row.device_flow,
+  // The column is true in rows of other kinds that were made before the flow had to be asked for.
+  deviceFlow: row.kind === 'native' && row.device_flow,
   createdAt: row.created_at,
 })
 

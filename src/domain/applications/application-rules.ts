@@ -14,6 +14,7 @@ export type ApplicationRefusal =
   | Refused<'no_redirect_address'>
   | Refused<'pkce_needed'>
   | Refused<'consent_needed'>
+  | Refused<'device_flow_needs_native'>
   | (Refused<'bad_address'> & { address: string; fault: AddressFault })
 
 type Rule = (application: NewApplication, production: boolean) => ApplicationRefusal | undefined
@@ -37,6 +38,7 @@ const rules: readonly Rule[] = [
   ({ kind, pkce }) => (kind === 'web' || pkce ? undefined : refuse('pkce_needed')),
   // Any program on the user's machine can pose as a native application, so its user is always asked.
   ({ kind, consent }) => (kind !== 'native' || consent === 'ask' ? undefined : refuse('consent_needed')),
+  ({ kind, deviceFlow }) => (kind === 'native' || !deviceFlow ? undefined : refuse('device_flow_needs_native')),
 ]
 
 /** Finds the fault of an application, before anything is written. */

@@ -20,7 +20,7 @@ export type Application = {
   consent: 'none' | 'ask'
   pkce: boolean
   algorithm: 'RS256' | 'ES256'
-  /** Whether devices without a browser may sign in with it (RFC 8628). The value is used for `native` only. */
+  /** Whether devices without a browser may sign in with it (RFC 8628). Only for `native`. */
   deviceFlow: boolean
   createdAt: Date
 }
@@ -28,9 +28,13 @@ export type Application = {
 /** The part of an application that users see. */
 export const publicApplication = ({ name, home }: Application) => ({ name, home })
 
-/** Whether devices without a browser may sign in with the application. */
-export const mayUseDevices = ({ kind, deviceFlow }: Pick<Application, 'kind' | 'deviceFlow'>) =>
-  kind === 'native' && deviceFlow
+/** Why devices without a browser may not sign in with the application. The developer of the program reads it, so it is ASCII. */
+export const deviceFlowFault = ({ kind, deviceFlow }: Pick<Application, 'kind' | 'deviceFlow'>) => {
+  if (deviceFlow) return undefined
+  return kind === 'native'
+    ? 'The device flow is off for this client. An operator switches it on: latchkey application change NAME --device'
+    : 'Only a client of the kind native can have the device flow'
+}
 
 /** Whether a user who is in these groups may use the application. */
 export const mayUse = ({ access, groups }: Pick<Application, 'access' | 'groups'>, userGroups: readonly string[]) =>

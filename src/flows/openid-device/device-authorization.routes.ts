@@ -1,5 +1,5 @@
 import { openidScopes } from '../../contract/authorization.js'
-import { mayUseDevices } from '../../domain/applications/application.js'
+import { deviceFlowFault } from '../../domain/applications/application.js'
 import type { DeviceRequests } from '../../domain/device-requests/device-requests.js'
 import { deviceRequestLifetime, pollInterval } from '../../domain/device-requests/device-times.js'
 import { shownUserCode } from '../../domain/device-requests/user-codes.js'
@@ -30,10 +30,10 @@ export const deviceAuthorizationRoutes = (server: Server, dependencies: Dependen
   const verificationUri = `${publicUrl}/login#device`
   const parts: typeof dependencies = { ...dependencies, countsIn: ['device_requests'] }
   addClientRoute(server, '/api/auth/device', parts, async (nouns, { application, form, request, reply }) => {
-    if (!mayUseDevices(application)) {
-      nouns.applicationErrors.note(application, 'grant', 'Its devices may not sign in with a code', clientOf(request))
-      const description = 'This client may not use the device flow'
-      return sendProtocolError(reply, { error: 'unauthorized_client', description })
+    const fault = deviceFlowFault(application)
+    if (fault !== undefined) {
+      nouns.applicationErrors.note(application, 'grant', fault, clientOf(request))
+      return sendProtocolError(reply, { error: 'unauthorized_client', description: fault })
     }
     // A device that asks for no scope gets the smallest one (RFC 6749, 3.3).
     const askedScopes = (form.values.get('scope') ?? 'openid').split(' ')

@@ -1,7 +1,7 @@
 import { describeDevice } from '../../contract/device-names.js'
 import type { DeviceDecisionBody, DeviceState, DeviceStep } from '../../contract/device-request.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
-import { type Application, mayUseDevices, publicApplication } from '../../domain/applications/application.js'
+import { type Application, publicApplication } from '../../domain/applications/application.js'
 import type { ApplicationErrors } from '../../domain/applications/application-errors.js'
 import type { Applications } from '../../domain/applications/applications.js'
 import {
@@ -101,7 +101,7 @@ export const createDeviceApproval = (deps: Dependencies) => {
     const userCode = readUserCode(text)
     const request = userCode === undefined ? undefined : await deviceRequests.find(userCode, holder.userId)
     const application = request && (await applications.find(request.applicationId))
-    if (userCode === undefined || !application || !mayUseDevices(application)) return refuseUnknownCode()
+    if (userCode === undefined || !application || !application.deviceFlow) return refuseUnknownCode()
     const user = await signedInUsers.find(holder, application.id)
     return user ? { userCode, request, application, user } : refuse('not_authenticated')
   }

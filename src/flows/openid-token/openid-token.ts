@@ -1,6 +1,6 @@
 import { type GrantType, grantTypes, openidScopes } from '../../contract/authorization.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
-import { type Application, mayUseDevices } from '../../domain/applications/application.js'
+import { type Application, deviceFlowFault } from '../../domain/applications/application.js'
 import type { ApplicationErrors } from '../../domain/applications/application-errors.js'
 import { quoted } from '../../domain/applications/quoted.js'
 import type { Authorizations, CodeFault, RefreshFault } from '../../domain/authorizations/authorizations.js'
@@ -106,8 +106,8 @@ const refresh = async ({ application, form, client }: TokenRequest, nouns: Token
 
 /** RFC 8628, 3.4. A device that waits is no error of its application. */
 const redeemDevice = async ({ application, form, client }: TokenRequest, nouns: TokenNouns) => {
-  if (!mayUseDevices(application))
-    return faulty({ error: 'unauthorized_client', description: 'This client may not use the device flow' })
+  const fault = deviceFlowFault(application)
+  if (fault !== undefined) return faulty({ error: 'unauthorized_client', description: fault })
   const deviceCode = form.values.get('device_code')
   if (deviceCode === undefined) return missingParameter('device_code')
   const sign = (grant: Grant) => issueIdToken(application, grant, nouns.idTokens)
