@@ -54,6 +54,10 @@ export const AccountExport = Type.Object(
         provider: Type.Union([Type.String(), Null], {
           description: 'The provider, if the user signed in at one',
         }),
+        administers: Type.Boolean({ description: 'Whether it has made a request as an administrator' }),
+        application: Type.Union([Type.String(), Null], {
+          description: 'The application whose device without a browser uses this session',
+        }),
         createdAt: Moment,
         lastUsedAt: Moment,
         expiresAt: Moment,

@@ -314,6 +314,13 @@ it('manages groups, invitations and who may use an application', async () => {
     .getByRole('listitem')
     .filter({ hasText: /^staff$/ })
     .waitFor()
+  const ofDevices = page.locator('.facts > div', { hasText: 'Devices without a browser may sign in' })
+  expect(await ofDevices.count()).toBe(0)
+  const native = { kind: 'native', home: 'tv.example:/', redirectAddresses: ['tv.example:/cb'] } as const
+  await addApplication(latchkey, { name: 'Television', ...native, deviceFlow: true })
+  await go(page, 'Applications')
+  await page.getByRole('link', { name: 'Television' }).click()
+  expect(await ofDevices.locator('dd').textContent()).toBe('Yes')
   if (keepsPictures)
     for (const language of languages.filter((each) => each !== 'en')) await keepPicturesIn(language, page, adaId)
 })

@@ -6,13 +6,16 @@ import {
   type AdminUserDetails,
   adminPath,
 } from '#contract/admin/admin-bodies.js'
+import { openNouns } from '../../src/commands/open-nouns.js'
 import { operatorClient } from '../../src/domain/sessions/client.js'
 import { createUserSearch } from '../../src/domain/users/user-search.js'
 import { idOf, signedUpInGroup } from '../support/administrators.js'
+import { addApplication } from '../support/applications.js'
 import { addAuthenticator } from '../support/authenticator.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { openidApplication } from '../support/openid-application.js'
 import { everyField, profileFieldsFile } from '../support/profile-fields.js'
+import { latchkey as run } from '../support/terminal.js'
 import { noticesOf, sessionOf } from '../support/used-applications.js'
 
 let latchkey: Latchkey
@@ -319,6 +322,12 @@ it('groups are made and deleted, but not one that a setting or an application na
 it('a user who may not use an application any more loses it at once, and it is told', async () => {
   const backchannelLogout = 'https://notes.example.com/logout'
   const notes = await openidApplication(latchkey, { backchannelLogout })
+  const native = { kind: 'native', home: 'tv.example:/', redirectAddresses: ['tv.example:/cb'] } as const
+  await addApplication(latchkey, { name: 'Television', ...native, deviceFlow: true })
+  expect((await get<{ applications: object[] }>('/applications')).applications).toEqual([
+    expect.objectContaining({ name: 'Notes', deviceFlow: false }),
+    expect.objectContaining({ name: 'Television', deviceFlow: true }),
+  ])
   const path = `/applications/${notes.application.id}`
   const tab = await latchkey.signedUp('kim')
   const tokens = await notes.signIn(tab)
@@ -355,6 +364,11 @@ it('the overview counts sign-ins by day, and the first use of a session as an ad
   await latchkey.mailTo('root1@example.com', /used as an administrator/)
   const { sessions } = (await root.tab.get('/api/auth/sessions')).body as { sessions: { administers: boolean }[] }
   expect(sessions.map(({ administers }) => administers)).toContain(true)
+  const exported = (await root.tab.get('/api/auth/export')).body as { sessions: object[] }
+  expect(exported.sessions).toContainEqual(expect.objectContaining({ administers: true, application: null }))
+  const store = { openNouns: (role: 'service role' | 'table owner') => openNouns(latchkey.config, role) }
+  const listed = (await run(store, ['user', 'sessions', 'list', 'root1', '--json'])).out.trim().split('\n')
+  expect(listed.map((line) => JSON.parse(line))).toContainEqual(expect.objectContaining({ administers: true }))
   expect(await get('/self')).toEqual({
     id: root.id,
     username: 'root1',

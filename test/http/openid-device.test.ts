@@ -1,5 +1,6 @@
 import * as openid from 'openid-client'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { openNouns } from '../../src/commands/open-nouns.js'
 import { operatorClient } from '../../src/domain/sessions/client.js'
 import { minutes, seconds } from '../../src/lib/durations.js'
 import { addApplication, applicationChangesOf } from '../support/applications.js'
@@ -9,6 +10,7 @@ import type { Browser } from '../support/client.js'
 import { createEmailChanges } from '../support/email-changes.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { addPasskey, signInWith } from '../support/passkey.js'
+import { latchkey as run } from '../support/terminal.js'
 import { noticesOf } from '../support/used-applications.js'
 
 const JWT_SECRET = 'c6M0xkq2Vw9nYb4RtL8sHd3PzJ7gFa5EuN1oKi0WvTqXyBmCrGhSlDjZfUeApIxO'
@@ -165,6 +167,17 @@ describe('a device', () => {
     expect(await ofDevices(again)).toEqual([])
     expect((await refresh(renewed.body.refresh_token)).status).toBe(400)
   })
+})
+
+it('the session of a device names its application to operators and in the export', async () => {
+  expect(await errorOf(await approved())).toBe('tokens')
+  const store = { openNouns: (role: 'service role' | 'table owner') => openNouns(latchkey.config, role) }
+  const listed = (await run(store, ['user', 'sessions', 'list', 'ada', '--json'])).out.trim().split('\n')
+  const exported = (await tab.get('/api/auth/export')).body as { sessions: object[] }
+  for (const sessions of [listed.map((line) => JSON.parse(line)), exported.sessions]) {
+    expect(sessions).toContainEqual(expect.objectContaining({ application: 'Television', administers: false }))
+    expect(sessions).toContainEqual(expect.objectContaining({ application: null }))
+  }
 })
 
 describe('nobody but its own application', () => {

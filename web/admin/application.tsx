@@ -117,6 +117,7 @@ const Settings = ({ application }: Props) => {
     [app.consent, application.consent === 'ask' ? yes : no],
     [app.pkce, application.pkce ? yes : no],
     [app.algorithm, application.algorithm],
+    ...(application.kind === 'native' ? [[app.deviceFlow, application.deviceFlow ? yes : no] satisfies Fact] : []),
     [
       app.secrets,
       lines(secrets.map(({ id, createdAt }) => fill(app.secretOf, { id, date: dateWithZone(createdAt, locale) }))),

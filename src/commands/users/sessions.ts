@@ -10,14 +10,12 @@ import { requireUser, throwIfDeleted } from './find-user.js'
 /** How many sessions one statement ends. It also writes a row for each session that has ended, so it must not take too long. */
 const batchSize = 2_000
 
-export const sessionAsObject = ({ id, ip, userAgent, createdAt, lastUsedAt, methods, provider }: Session) => ({
-  id,
-  ip,
-  userAgent,
+/** Everything that a session has, so that nothing which is added later is missing here. */
+export const sessionAsObject = ({ createdAt, lastUsedAt, expiresAt, ...session }: Session) => ({
+  ...session,
   createdAt: createdAt.toISOString(),
   lastUsedAt: lastUsedAt.toISOString(),
-  methods,
-  provider,
+  expiresAt: expiresAt.toISOString(),
 })
 
 /** How the user has proven who they are: `pwd otp`, or `provider (GitHub)`. */
@@ -35,7 +33,8 @@ export const userSessionsList: Command = {
 Shows where the user is signed in and how they proved who they are (pwd, otp, rec for a recovery code, passkey, provider, mail),
 last used first: 200 at most. USER is a username, an email or an id.
 
-  --json    one JSON object on each line, for programs; also shows the user agent`,
+  --json    one JSON object on each line, for programs; also shows the user agent, the application of a device without a browser,
+            and whether the session was used as an administrator`,
 
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, { json: { type: 'boolean' } }, ['USER'])

@@ -305,6 +305,9 @@ export const AdminApplication = Type.Object(
     consent: OneOf(['none', 'ask']),
     pkce: Type.Boolean(),
     algorithm: OneOf(['RS256', 'ES256']),
+    deviceFlow: Type.Boolean({
+      description: 'Whether devices without a browser may sign in with a code; only a `native` one can have it',
+    }),
     createdAt: Moment,
     secrets: Type.Array(Type.Object({ id: Type.String(), createdAt: Moment }), { description: 'When each was made' }),
     errors: Type.Array(SeenProblem, { description: 'The last ones, newest first' }),

@@ -115,6 +115,7 @@ export const applicationBody = (
   consent: application.consent,
   pkce: application.pkce,
   algorithm: application.algorithm,
+  deviceFlow: application.deviceFlow,
   createdAt: application.createdAt.toISOString(),
   secrets: details.secrets.map(({ id, createdAt }) => ({ id, createdAt: createdAt.toISOString() })),
   errors: details.errors.map(problemBody),

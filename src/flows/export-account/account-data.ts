@@ -171,6 +171,8 @@ export const createActivityData =
       username: session.username,
       methods: session.methods,
       provider: session.provider,
+      administers: session.administers,
+      application: session.application,
       createdAt: session.createdAt.toISOString(),
       lastUsedAt: session.lastUsedAt.toISOString(),
       expiresAt: session.expiresAt.toISOString(),

@@ -368,6 +368,7 @@ export const admin: Words['admin'] = {
     consent: 'Fragt zuerst nach',
     pkce: 'PKCE verlangt',
     algorithm: 'Signaturverfahren',
+    deviceFlow: 'Geräte ohne Browser dürfen sich anmelden',
     secrets: 'Geheimnisse',
     secretOf: '{id}, angelegt {date}',
     settings: 'Einstellungen',

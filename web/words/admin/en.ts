@@ -381,6 +381,7 @@ export const admin = {
     consent: 'Asks users first',
     pkce: 'PKCE required',
     algorithm: 'Signature',
+    deviceFlow: 'Devices without a browser may sign in',
     secrets: 'Secrets',
     secretOf: '{id}, created {date}',
     settings: 'Settings',

@@ -367,6 +367,7 @@ export const admin: Words['admin'] = {
     consent: 'Pregunta antes a los usuarios',
     pkce: 'PKCE obligatorio',
     algorithm: 'Firma',
+    deviceFlow: 'Los dispositivos sin navegador pueden iniciar sesión',
     secrets: 'Secretos',
     secretOf: '{id}, creado el {date}',
     settings: 'Ajustes',

@@ -369,6 +369,7 @@ export const admin: Words['admin'] = {
     consent: 'Demande d’abord l’accord',
     pkce: 'PKCE exigé',
     algorithm: 'Algorithme de signature',
+    deviceFlow: 'Les appareils sans navigateur peuvent se connecter',
     secrets: 'Secrets enregistrés',
     secretOf: '{id}, créé le {date}',
     settings: 'Réglages',
