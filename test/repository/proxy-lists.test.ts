@@ -6,8 +6,10 @@ import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { pageNames } from '#contract/pages.js'
+import { settings } from '../../src/config/settings.js'
 import { identityHeaders } from '../../src/flows/access-check/identity-headers.js'
-import { cookieTable } from '../../src/http/cookies/cookie-table.js'
+import { cookieTable, isSessionCookie } from '../../src/http/cookies/cookie-table.js'
+import { days, hours, minutes, seconds } from '../../src/lib/durations.js'
 
 const home = fileURLToPath(new URL('../..', import.meta.url))
 const read = (path: string) => readFile(join(home, path), 'utf8')
@@ -126,6 +128,28 @@ describe('our cookies', () => {
     const [, section = ''] = /### 5\.1 Cookies\n(.*?)\n### /s.exec(await read('docs/specification.md')) ?? []
     const named = all(section, /^\| `([a-z_]+)…?` \|/gm)
     expect(sorted(named)).toEqual(sorted(Object.keys(cookieTable)))
+  })
+
+  it('live as long as that table says, and have its attributes', async () => {
+    const units: Record<string, number> = { second: seconds, minute: minutes, hour: hours, day: days, year: 365 * days }
+    const millisecondsIn = (text: string) => {
+      const [, count, unit = ''] = /^(\d+) (\w+?)s?\b/.exec(text) ?? []
+      return Number(count) * (units[unit] ?? Number.NaN)
+    }
+    const rows =
+      (await read('docs/specification.md')).match(/^\| `[a-z_]+…?` \|.* \| (?:service|proxy|guard) \|$/gm) ?? []
+    const documented = rows.map((row) => {
+      const [, name = '', , lifetime = '', sameSite, prefix, setBy] = row.split('|').map((cell) => cell.trim())
+      const plain = name.replaceAll(/[`…]/g, '')
+      return [plain, millisecondsIn(lifetime), sameSite?.replaceAll('`', ''), prefix === 'yes', setBy]
+    })
+    const actual = Object.entries(cookieTable).map(([name, { lifetime, sameSite, setBy }]) => {
+      // The setting may be longer than its default, which is what the table names.
+      const shown =
+        name === 'trusted_device' ? settings.TRUSTED_DEVICES.read(settings.TRUSTED_DEVICES.fallback) : lifetime
+      return [name, typeof shown === 'object' ? shown.atMost : shown, sameSite, !isSessionCookie(name), setBy]
+    })
+    expect(documented).toEqual(actual)
   })
 })
 
