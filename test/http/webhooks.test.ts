@@ -24,6 +24,30 @@ afterAll(async () => {
   await receiver.stop()
 })
 
+/** For each column of `users` a new value, and what a webhook then shows of the user. Null: applications are not told. */
+const newValues: Record<string, { value: string; told: object | null }> = {
+  id: { value: 'id', told: null },
+  email: { value: "'new@example.com'", told: { email: 'new@example.com' } },
+  email_key: { value: "'another@example.com'", told: null },
+  email_proven: { value: 'not email_proven', told: null },
+  username: { value: "'Linus'", told: { username: 'Linus' } },
+  username_key: { value: "'another'", told: null },
+  name: { value: "'Linus Example'", told: { name: 'Linus Example' } },
+  groups: { value: "'{staff}'", told: { groups: ['staff'] } },
+  fields: { value: `'{"department":"sales"}'`, told: { fields: { department: 'sales' } } },
+  disabled_at: { value: 'now()', told: { disabled: true } },
+  locked_down_at: { value: 'now()', told: null },
+  password_distrusted: { value: 'not password_distrusted', told: null },
+  // Its hash is replaced at a sign-in too. `factor.changed` is about a new password.
+  password_hash: { value: "'another'", told: null },
+  // Who made the account: no statement changes this.
+  provider: { value: 'provider', told: null },
+  created_at: { value: 'created_at', told: null },
+  language: { value: "'fr'", told: null },
+  first_signed_in_at: { value: 'now()', told: null },
+  undo_count: { value: 'undo_count + 1', told: null },
+}
+
 const newPassword = 'copper-Meadow-47-lighthouse'
 const webhooksOf = (id: string | undefined) => receiver.received.filter(({ body }) => body.data.user.id === id)
 
@@ -55,6 +79,41 @@ describe('webhooks of the service', () => {
     expect(text).not.toMatch(/\$2[aby]\$|password_?hash|token_/i)
     expect(text).not.toMatch(/eyJ[\w-]+\./)
     for (const secret of [goodPassword, newPassword, receiver.secret]) expect(text).not.toContain(secret)
+  })
+
+  it('tell of every column that applications are shown, and of no other', async () => {
+    await latchkey.signedUp('linus')
+    const id = await idOf('linus')
+    const columns = await latchkey.sql.query<{ name: string }>(
+      "select column_name as name from information_schema.columns where table_schema = 'public' and table_name = 'users'",
+    )
+    expect(columns.map(({ name }) => name).sort()).toEqual(Object.keys(newValues).sort())
+    /** What a change queues. It is taken back, so that the changes do not mix. */
+    const queuedBy = async (statement: string) => {
+      const queued: { type: string; user: object }[] = []
+      const undone = new Error('taken back')
+      const changing = latchkey.sql.transaction(async (sql) => {
+        await sql.query(statement, [id])
+        queued.push(
+          ...(await sql.query<{ type: string; user: object }>(
+            "select type, data->'user' as user from outgoing_webhooks where user_id = $1 and xact = pg_current_xact_id()",
+            [id],
+          )),
+        )
+        throw undone
+      })
+      await expect(changing).rejects.toBe(undone)
+      return queued
+    }
+    for (const [column, { value, told }] of Object.entries(newValues)) {
+      const queued = await queuedBy(`update users set ${column} = ${value} where id = $1`)
+      const expected = told ? [{ type: 'user.updated', user: expect.objectContaining({ id, ...told }) }] : []
+      expect([column, queued]).toEqual([column, expected])
+    }
+    const link = "insert into identities (provider, subject, user_id, linked_at) values ('provider_b', 'x', $1, now())"
+    expect(await queuedBy(link)).toMatchObject([{ type: 'user.updated', user: { id, providers: ['provider_b'] } }])
+    await latchkey.sql.query(link, [id])
+    expect(await queuedBy('delete from identities where user_id = $1')).toMatchObject([{ user: { providers: [] } }])
   })
 
   it('do not delay a sign-in while the receiver is silent', async () => {
