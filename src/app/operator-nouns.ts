@@ -27,6 +27,7 @@ import type { SealedValues } from '../domain/sealed-values/sealed-values.js'
 import type { SessionLookups } from '../domain/sessions/session-lookups.js'
 import { createStats } from '../domain/stats/stats.js'
 import type { Terms } from '../domain/terms/terms.js'
+import type { Undos } from '../domain/undos/undos.js'
 import type { NameMarks } from '../domain/users/name-marks.js'
 import type { Users } from '../domain/users/users.js'
 import { networkOf } from '../http/client.js'
@@ -50,6 +51,7 @@ type Dependencies = {
   applications: Applications
   terms: Terms
   profileFields: ProfileFields
+  undos: Undos
   users: Users
   sessionLookups: SessionLookups
 }

@@ -11,6 +11,7 @@ import { createCompleteRegistration } from '../domain/registrations/complete-reg
 import { createRegistrationGate } from '../domain/registrations/registration-gate.js'
 import { createRegistrations } from '../domain/registrations/registrations.js'
 import type { Terms } from '../domain/terms/terms.js'
+import type { Undos } from '../domain/undos/undos.js'
 import type { NewUsers } from '../domain/users/new-users.js'
 import type { Users } from '../domain/users/users.js'
 import type { Clock } from '../lib/clock.js'
@@ -22,6 +23,7 @@ type Dependencies = {
   users: Users
   newUsers: NewUsers
   mails: Mails
+  undos: Undos
   groups: Groups
   mailedCodes: MailedCodes
   profileFields: ProfileFields

@@ -36,6 +36,11 @@ export const operatorRefusals = {
     error: 'Account disabled',
     message: 'This account is disabled. Enable it first.',
   },
+  locked_down: {
+    status: 409,
+    error: 'Locked down',
+    message: 'This account was locked down. Only an administrator can give it back to its owner.',
+  },
   too_many_mails: {
     status: 409,
     error: 'Too many mails',

@@ -190,8 +190,10 @@ export const createAdminGuard = (deps: Dependencies) => {
     actingClient: (request: FastifyRequest, reason?: string): Client => {
       const { role, neededGroups } = administratorOf(request)
       const { userId, sessionId } = callers.of(request)
+      // An administrator who has become support meanwhile must not do what only administrators do.
+      const groups = role === 'admin' ? [settings.adminGroup] : neededGroups
       const protectedGroups = role === 'support' ? [settings.adminGroup] : []
-      return { ...clientOf(request), actor: { userId, sessionId, groups: neededGroups, reason, protectedGroups } }
+      return { ...clientOf(request), actor: { userId, sessionId, role, groups, reason, protectedGroups } }
     },
   }
 }

@@ -382,6 +382,10 @@ it('lets the support help users, and offers nothing that they may not do', async
     await go(page, screen)
     expect(await page.getByRole('button', { name: offer }).count()).toBe(0)
   }
+  // It was locked down above.
+  await show(page, `#users/${adaId}`)
+  await page.getByText('Only an administrator can give it back to its owner.').waitFor()
+  expect(await page.getByRole('button', { name: /^Enable/ }).count()).toBe(0)
   await show(page, `#users/${sam.id}`)
   await page.getByText('This is your own account.').waitFor()
 

@@ -259,7 +259,13 @@ describe('the API of administrators', () => {
     expect(codeOf(await tab.get(`${adminPath}/users`))).toBe('404 not_found')
     await latchkey.signedUp('pat')
     const pat = await idOf(latchkey, 'pat')
-    const actor = { userId: id, sessionId: crypto.randomUUID(), groups: ['admins'], protectedGroups: [] }
+    const actor = {
+      userId: id,
+      sessionId: crypto.randomUUID(),
+      role: 'admin',
+      groups: ['admins'],
+      protectedGroups: [],
+    } as const
     const change = latchkey.app.nouns.operatorChanges.disable({
       userId: pat,
       client: { ip: '192.0.2.1', userAgent: '', actor },

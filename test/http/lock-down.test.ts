@@ -1,24 +1,45 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type AdminEvent, type AdminUserDetails, adminPath } from '#contract/admin/admin-bodies.js'
+import { createServiceClient, ServiceError } from '#service/service.js'
+import { newServiceKey } from '../../src/domain/service-keys/service-keys.js'
+import { operatorClient } from '../../src/domain/sessions/client.js'
+import { days } from '../../src/lib/durations.js'
 import { idOf, signedUpInGroup } from '../support/administrators.js'
 import { addAuthenticator } from '../support/authenticator.js'
 import { createEmailChanges } from '../support/email-changes.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { createMailLogins } from '../support/mail-login.js'
 
 const chosenPassword = 'umbrella-Canyon-62-flute'
 
+const serviceKey = newServiceKey('hr', { scopes: ['users:write'] })
+
+let folder: string
 let latchkey: Latchkey
 let root: Awaited<ReturnType<typeof signedUpInGroup>>
+let helper: Awaited<ReturnType<typeof signedUpInGroup>>
 let changes: ReturnType<typeof createEmailChanges>
 beforeAll(async () => {
-  latchkey = await startLatchkey({ settings: { ADMIN_GROUP: 'admins' } })
+  folder = await mkdtemp(join(tmpdir(), 'latchkey-keys-'))
+  await writeFile(join(folder, 'keys'), serviceKey.line)
+  const groups = { ADMIN_GROUP: 'admins', SUPPORT_GROUP: 'helpdesk' }
+  const settings = { ...groups, SERVICE_KEYS_FILE: join(folder, 'keys'), MAIL_SIGN_IN: 'on' }
+  latchkey = await startLatchkey({ settings })
   root = await signedUpInGroup(latchkey, 'root1', 'admins')
+  helper = await signedUpInGroup(latchkey, 'helper', 'helpdesk')
+  await root.prove()
   changes = createEmailChanges(latchkey)
 })
-afterAll(() => latchkey.stop())
+afterAll(async () => {
+  await latchkey?.stop()
+  await rm(folder, { recursive: true, force: true })
+})
 
-const act = (id: string, action: string, body: object = { reason: 'asked by phone' }) =>
-  root.tab.send('POST', `${adminPath}/users/${id}/${action}`, body, { csrf: true })
+const act = (id: string, action: string, body: object = { reason: 'asked by phone' }, by = root) =>
+  by.tab.send('POST', `${adminPath}/users/${id}/${action}`, body, { csrf: true })
 const get = async <Body>(path: string) => (await root.tab.get(`${adminPath}${path}`)).body as Body
 const detailsOf = (id: string) => get<AdminUserDetails>(`/users/${id}`)
 const eventsOf = async (id: string, kind: string) =>
@@ -66,7 +87,7 @@ it('a lock-down takes an account out of the reach of a thief who has changed the
   const takeBack = (path: string, token: string) => latchkey.browser().post(path, { token, password: chosenPassword })
   expect((await takeBack('/api/auth/factors/undo', ofThief)).body.code).toBe('invalid_link')
   const shown = await detailsOf(id)
-  expect(shown).toMatchObject({ lockedDown: true, enablingSendsReset: true })
+  expect(shown).toMatchObject({ lockedDown: true, enablingSendsReset: false, formerOwner: 'mia@example.com' })
   expect(shown.why).toMatchObject([{ code: 'locked_down', subject: 'root1', detail: 'asked by phone' }])
   expect(shown.undos).toContainEqual(expect.objectContaining({ kind: 'email', email: 'mia@example.com', works: true }))
   expect(shown.undos).toContainEqual(
@@ -103,4 +124,86 @@ it('users who were locked down choose a new password with a mailed link, once th
   await act(id, 'disable')
   await act(id, 'enable', {})
   expect(await signIn('nell', chosenPassword)).toBe(200)
+})
+
+it('support and programs with a key do not lift a lock-down, and enable an account that is only disabled', async () => {
+  await latchkey.signedUp('olga')
+  const id = await idOf(latchkey, 'olga')
+  const service = createServiceClient({ url: latchkey.url, key: serviceKey.key })
+  const enableBySupport = async () => (await act(id, 'enable', {}, helper)).body.code
+  const enableByKey = () =>
+    service.users.enable(id).catch((error) => (error instanceof ServiceError ? `${error.status} ${error.code}` : error))
+  expect((await act(id, 'lock-down', { reason: 'called' }, helper)).status).toBe(204)
+  expect([await enableBySupport(), await enableByKey()]).toEqual(['locked_down', '409 locked_down'])
+  expect(await detailsOf(id)).toMatchObject({ disabled: true, lockedDown: true })
+  expect(await eventsOf(id, 'user_enabled')).toEqual([])
+  expect((await act(id, 'enable', {})).status).toBe(204)
+  await act(id, 'disable')
+  expect(await enableByKey()).toEqual({ id, disabled: false })
+  await act(id, 'disable')
+  expect((await act(id, 'enable', {}, helper)).status).toBe(204)
+})
+
+describe('an account that is enabled while the owner of a former address can take it back', () => {
+  /** A thief has changed the address before the lock-down. */
+  const moved = async (name: string) => {
+    const [owner, thief] = [`${name}@example.com`, `${name}-thief@example.net`]
+    await changes.change(await latchkey.signedUp(name), thief)
+    const id = await idOf(latchkey, name)
+    await act(id, 'lock-down')
+    return { id, owner, thief, undoToken: await changes.undoToken(owner, /was changed/) }
+  }
+  const resets = (address: string) =>
+    latchkey.mails().filter(({ to, text }) => to === address && /reset-password#token=/.test(text)).length
+  const askForReset = async (address: string) => {
+    await latchkey.browser().post('/api/auth/reset-password', { email: address })
+    await latchkey.advance(0)
+  }
+
+  it('lets no mail to the present address in, and its former owner with “This was not me”', async () => {
+    const { id, owner, thief, undoToken } = await moved('pia')
+    expect(await detailsOf(id)).toMatchObject({ enablingSendsReset: false, formerOwner: owner })
+    expect((await act(id, 'enable', {})).status).toBe(204)
+    for (const address of [owner, thief]) await latchkey.mailTo(address, /can be used again/)
+    await askForReset(thief)
+    expect([resets(owner), resets(thief)]).toEqual([0, 0])
+    await createMailLogins(latchkey).ask(latchkey.browser(), thief)
+    expect((await latchkey.mailTo(thief, /sign in/)).text).not.toMatch(/login#mail=/)
+    expect((await act(id, 'send-reset', {}, helper)).body.code).toBe('locked_down')
+    expect((await detailsOf(id)).why).toMatchObject([
+      { code: 'owner_in_doubt', subject: owner, solvedBy: 'send-reset' },
+    ])
+
+    const takenBack = { token: undoToken, password: chosenPassword }
+    expect((await latchkey.browser().post('/api/auth/email/undo', takenBack)).status).toBe(204)
+    expect(await signIn('pia', chosenPassword)).toBe(200)
+    expect(await detailsOf(id)).toMatchObject({ email: owner, formerOwner: null, why: [] })
+    await askForReset(owner)
+    expect(resets(owner)).toBe(1)
+  })
+
+  it('gets a link to the present address if an administrator says so, and any link once a password is chosen', async () => {
+    const { id, thief: own } = await moved('quinn')
+    await act(id, 'enable', {})
+    expect((await act(id, 'send-reset', {})).status).toBe(204)
+    const chosen = { token: await changes.resetToken(own), password: chosenPassword }
+    expect((await latchkey.browser().post('/api/auth/reset-password/confirm', chosen)).status).toBe(204)
+    await askForReset(own)
+    expect(resets(own)).toBe(2)
+  })
+
+  it('is as any other account once nobody can take it back, or an operator has set its address', async () => {
+    const [late, set] = [await moved('rosa'), await moved('sven')]
+    for (const { id } of [late, set]) expect((await act(id, 'enable', {})).status).toBe(204)
+    const email = { email: 'sven@example.org', key: 'sven@example.org' }
+    await latchkey.app.nouns.operatorChanges.setEmail(
+      { userId: set.id, client: operatorClient('root') },
+      { from: set.thief, email, isFinal: false },
+    )
+    await askForReset(email.email)
+    expect(resets(email.email)).toBe(1)
+    await latchkey.advance(7 * days)
+    await askForReset(late.thief)
+    expect(resets(late.thief)).toBe(1)
+  })
 })

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openNouns } from '../../src/commands/open-nouns.js'
 import { usernameKey } from '../../src/domain/users/username.js'
 import { addAuthenticator } from '../support/authenticator.js'
+import { createEmailChanges } from '../support/email-changes.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { latchkey } from '../support/terminal.js'
 
@@ -350,6 +351,26 @@ it('a user gets a link to choose a password, which a lock-down voids', async () 
     'Enabled lola. The account was locked down: a running service mails a link to choose a new password.\n',
   )
   expect(await service.sql.query(password, ['lola'])).toEqual([{ kept: false }])
+})
+
+it('enable after a lock-down says who can take the account back, and mails no link to an address that a thief may have chosen', async () => {
+  await createEmailChanges(service).change(await service.signedUp('mona'), 'mona-new@example.net')
+  await command('user', 'lock-down', 'mona')
+  expect((await command('user', 'enable', 'mona')).out).toBe(
+    'Enabled mona. The account was locked down, its address was changed shortly before, and mona@example.com can still take it back with “This was not me”: no link to choose a new password is mailed. If mona-new@example.net is the right address, send it with `latchkey user send-reset mona`; if not, use `latchkey user recover mona EMAIL`.\n',
+  )
+  const resets = () =>
+    service.sql.query(
+      `select 1 from outgoing_mail where recipient = 'mona-new@example.net' and kind = 'reset-password'`,
+    )
+  expect(await resets()).toEqual([])
+  const { out } = await command('user', 'show', 'mona')
+  expect(out).toContain('latchkey user send-reset mona')
+  await command('user', 'lock-down', 'mona')
+  const output = JSON.parse((await command('user', 'enable', 'mona', '--json')).out)
+  expect(output).toMatchObject({ resetSent: false, formerOwner: 'mona@example.com' })
+  expect((await command('user', 'send-reset', 'mona')).code).toBe(0)
+  expect(await resets()).toHaveLength(1)
 })
 
 it('limits clear names a network only if a limit has refused it, and not for an attempt under the name of the user', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { operatorClient } from '../../src/domain/sessions/client.js'
 import { addAuthenticator } from '../support/authenticator.js'
 import { createEmailChanges } from '../support/email-changes.js'
 import { goodPassword } from '../support/latchkey.js'
@@ -25,6 +26,18 @@ describe('linking by address', () => {
       expect(await setup.idOf(browser)).toBe(await setup.idOf(ada))
       expect(await usersOf(setup.service)).toMatchObject([{ provider: null, provider_a_id: 'subject-1' }])
       await setup.service.mailTo(setup.addressOf('ada'), /Google/)
+    })
+
+    it('is refused while the address may be that of a thief, because the account was locked down and is enabled', async () => {
+      const thief = await setup.signedUp('mia')
+      await createEmailChanges(setup.service).change(thief, setup.addressOf('ada'))
+      const userId = (await setup.idOf(thief)) ?? ''
+      const { operatorChanges } = setup.service.app.nouns
+      const actor = { userId, client: operatorClient('root') }
+      for (const change of [operatorChanges.lockDown, operatorChanges.enable]) await change(actor)
+      const refused = await signInWith(setup.service.browser(), 'provider-a')
+      expect([refused.location, sessionCookiesOf(refused)]).toEqual([failedA, []])
+      expect(await usersOf(setup.service)).toMatchObject([{ provider_a_id: null }])
     })
 
     it('signs the same person in through both providers, whichever came first', async () => {

@@ -29,8 +29,13 @@ export const useWhyUnchangeable = ({ self: isOwn, groups }: AdminUserDetails) =>
 
 const dangerInDialog: readonly UserAction[] = ['disable', 'lock-down', 'reset-factors']
 
-const lockedDownLead = ({ enablingSendsReset }: AdminUserDetails, words: Words['admin']['user']['enabling']) =>
-  enablingSendsReset ? words.newPassword : words.chosenSince
+const lockedDownLead = (
+  { enablingSendsReset, formerOwner }: AdminUserDetails,
+  words: Words['admin']['user']['enabling'],
+) => {
+  if (formerOwner !== null) return words.ownerInDoubt
+  return enablingSendsReset ? words.newPassword : words.chosenSince
+}
 
 /** Recent changes that a thief may have made: what the thief added works again when the account is enabled. */
 const EnablingFacts = ({ user }: Pick<UserProps, 'user'>) => {
@@ -57,7 +62,7 @@ export const ActionDialog = ({ action, user, reload, onClose }: ActionProps & { 
   } = useWords('admin')
   const words = changes[action]
   const { needsReason } = userActions[action]
-  const values = { username: user.username, email: user.email }
+  const values = { username: user.username, email: user.email, former: user.formerOwner ?? '' }
   return (
     <ChangeDialog
       title={fill(words.title, values)}
@@ -110,6 +115,7 @@ const DeleteDialog = ({ user, onClose }: Omit<ActionProps, 'reload'>) => {
 /** The actions that users ask support for, the harmless ones first. */
 export const UserChanges = (props: UserProps) => {
   const words = useWords('admin')
+  const { locked_down: onlyAdministrators } = useWords('refusals')
   const { mayManage } = useAdmin()
   const [openDialog, setOpenDialog] = useState<UserAction | 'delete'>()
   const close = () => setOpenDialog(undefined)
@@ -124,6 +130,7 @@ export const UserChanges = (props: UserProps) => {
   }
   return (
     <Panel title={words.user.help}>
+      {!mayEnable(user, mayManage) && <p class="panel-lead">{onlyAdministrators}</p>}
       <ul class="row-list action-list">
         {actionsFor(user, mayManage).map((action) => (
           <li key={buttonKeys[action]}>
@@ -158,12 +165,20 @@ const buttonKeys: Record<UserAction | 'delete', string> = {
   delete: 'delete',
 }
 
-const actionsFor = ({ disabled }: AdminUserDetails, mayManage: boolean): (UserAction | 'delete')[] => [
+/** Support does not lift a lock-down. */
+export const mayEnable = ({ lockedDown }: AdminUserDetails, mayManage: boolean) => mayManage || !lockedDown
+
+const stateActionsFor = (user: AdminUserDetails, mayManage: boolean): UserAction[] => {
+  if (!user.disabled) return ['disable']
+  return mayEnable(user, mayManage) ? ['enable'] : []
+}
+
+const actionsFor = (user: AdminUserDetails, mayManage: boolean): (UserAction | 'delete')[] => [
   'send-reset',
   'clear-limits',
   'reset-factors',
   'end-sessions',
-  disabled ? 'enable' : 'disable',
+  ...stateActionsFor(user, mayManage),
   'lock-down',
   ...(mayManage ? ['delete' as const] : []),
 ]

@@ -7,7 +7,8 @@ import { Panel } from '../components/panel.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { dateWithZone } from '../words/dates.js'
 import { fill } from '../words/format.js'
-import { ActionDialog, type UserProps, useWhyUnchangeable } from './user-changes.js'
+import { useAdmin } from './admin-context.js'
+import { ActionDialog, mayEnable, type UserProps, useWhyUnchangeable } from './user-changes.js'
 
 /** The obstacles to a sign-in of the user, each with what solves it. */
 export const UserWhy = (props: UserProps) => {
@@ -15,7 +16,10 @@ export const UserWhy = (props: UserProps) => {
   const [chosenAction, setChosenAction] = useState<UserAction>()
   const sentenceOf = useObstacleSentence(props.user)
   const { why } = props.user
+  const { mayManage } = useAdmin()
   const mayChange = useWhyUnchangeable(props.user) === undefined
+  const mayDo = (action: AdminObstacle['solvedBy']) =>
+    mayChange && (action !== 'enable' || mayEnable(props.user, mayManage))
   return (
     <Panel title={words.whyHeading} step={why.map(({ code }) => code).join()}>
       {why.length === 0 ? (
@@ -29,7 +33,7 @@ export const UserWhy = (props: UserProps) => {
             <li key={`${obstacle.code} ${obstacle.subject}`} class="finding">
               <AlertIcon />
               <span>{sentenceOf(obstacle)}</span>
-              <Solution obstacle={obstacle} isPossible={mayChange} onAsk={setChosenAction} />
+              <Solution obstacle={obstacle} isPossible={mayDo(obstacle.solvedBy)} onAsk={setChosenAction} />
             </li>
           ))}
         </ul>

@@ -190,6 +190,7 @@ export const de: Words = {
     group_of_administrators:
       'Eine Einladung macht niemanden zum Administrator. Fügen Sie den Benutzer später zur Gruppe hinzu.',
     account_disabled: 'Dieses Konto ist gesperrt. Entsperren Sie es zuerst.',
+    locked_down: 'Dieses Konto wurde abgesichert. Nur die Administration kann es zurückgeben, nicht der Support.',
     too_many_mails: 'An diese Adresse gingen vorerst genug solcher E-Mails. Versuchen Sie es später noch einmal.',
     has_account: 'Zu dieser Adresse gibt es bereits ein Konto.',
     email_reserved:

@@ -185,6 +185,7 @@ export const en = {
     group_has_members: 'This group has members, who would lose it.',
     group_of_administrators: 'An invitation makes nobody an administrator. Add the user to the group later.',
     account_disabled: 'This account is disabled. Enable it first.',
+    locked_down: 'This account was locked down. Only an administrator can give it back to its owner.',
     too_many_mails: 'This address has got as many of these emails as it may get for now. Try again later.',
     has_account: 'This address already has an account.',
     email_reserved:

@@ -179,6 +179,7 @@ export const es: Words = {
     group_of_administrators:
       'Una invitación no convierte a nadie en administrador. Añade al usuario al grupo más tarde.',
     account_disabled: 'Esta cuenta está desactivada. Actívala primero.',
+    locked_down: 'Esta cuenta se bloqueó por seguridad. Solo un administrador puede devolverla a su dueño.',
     too_many_mails:
       'Esta dirección ya recibió todos los correos de este tipo que puede recibir por ahora. Inténtalo más tarde.',
     has_account: 'Esta dirección ya tiene una cuenta.',

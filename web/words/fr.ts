@@ -179,6 +179,7 @@ export const fr: Words = {
     group_of_administrators:
       'Une invitation ne fait de personne un administrateur. Ajoutez l’utilisateur au groupe plus tard.',
     account_disabled: 'Ce compte est désactivé. Réactivez-le d’abord.',
+    locked_down: 'Ce compte a été verrouillé. Seul un administrateur peut le rendre à son propriétaire.',
     too_many_mails: 'Cette adresse a reçu assez d’e-mails de ce genre pour le moment. Réessayez plus tard.',
     has_account: 'Cette adresse a déjà un compte.',
     email_reserved:

@@ -76,6 +76,7 @@ const createUserCalls = ({ send, find }: Requests) => {
     /** `users:write` */
     disable: (id: string, body: ServiceAction & { reason: string }) =>
       userIn(send<ServiceUserState>('POST', path(id, 'disable'), { body })),
+    /** Throws `locked_down` for an account that was locked down: only an administrator enables it. */
     enable: (id: string, body: ServiceAction = {}) =>
       userIn(send<ServiceUserState>('POST', path(id, 'enable'), { body })),
     /** Returns the `id` and the fields that `body` names. */

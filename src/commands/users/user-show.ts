@@ -100,6 +100,7 @@ const clearLimitsCommand = (username: string) => quoteCommandWith('limits clear'
 const solutions: { [Code in ObstacleCode]?: (username: string, subject: string) => string } = {
   disabled: (username) => quoteCommand('user enable', username),
   locked_down: (username) => quoteCommand('user enable', username),
+  owner_in_doubt: (username) => quoteCommand('user send-reset', username),
   wrong_codes: clearLimitsCommand,
   wrong_passwords_for_name: clearLimitsCommand,
   wrong_passwords_in_browser: clearLimitsCommand,

@@ -1,4 +1,5 @@
 import { isRefused } from '../../contract/outcome.js'
+import type { User } from '../../domain/users/users.js'
 import { countText } from '../../lib/count-text.js'
 import {
   type Command,
@@ -10,6 +11,7 @@ import {
   withNouns,
 } from '../command.js'
 import { printableJson, printableText } from '../terminal/printable-json.js'
+import { quoteCommand } from '../terminal/quote-command.js'
 import { requireUser, throwIfDeleted } from './find-user.js'
 
 const jsonOption = { json: { type: 'boolean' } } as const
@@ -70,14 +72,21 @@ tokens within two seconds. USER is a username, an email or an id.${jsonHelp}`,
   },
 }
 
+const withheldSentence = ({ username, email }: User, formerOwner: string | undefined) =>
+  formerOwner === undefined
+    ? ''
+    : ` The account was locked down, its address was changed shortly before, and ${printableText(formerOwner)} can still take it back with “This was not me”: no link to choose a new password is mailed. If ${printableText(email)} is the right address, send it with \`${quoteCommand('user send-reset', username)}\`; if not, use \`${quoteCommand('user recover', username)} EMAIL\`.`
+
 export const userEnable: Command = {
   summary: 'Let a disabled user sign in again',
   help: `latchkey user enable USER [--keep-password] [--json]
 
 USER is a username, an email or an id. Sessions that were ended stay ended. If the account was locked down, its password from
 before no longer works, and a running service mails the user a link to choose a new one; a password that the user has chosen
-since, with “This was not me”, stays. The link goes to the present address of the account, and passkeys, an app and providers that
-were added stay: if a thief may have changed or added something, use \`latchkey user recover\` first.
+since, with “This was not me”, stays. If the address was changed shortly before and the reader of the former one can still take the
+account back with “This was not me”, no link is sent, neither now nor by “Forgot password?”: a thief may read the present address.
+Passkeys, an app and providers that were added stay: if a thief may have changed or added something, use
+\`latchkey user recover\` first.
 
   --keep-password    after a lock-down by mistake: the old password works again, and no mail is sent
   --json             one JSON object, for programs`,
@@ -94,12 +103,12 @@ were added stay: if a thief may have changed or added something, use \`latchkey 
         throw new CommandFailure(
           `${username} must choose a new password, and has got as many mails with such links as an address may get for now. Nothing was changed.`,
         )
-      const { wasDisabled: changed, isResetLinkSent: resetSent } = enabling.result
+      const { wasDisabled: changed, isResetLinkSent: resetSent, formerOwner } = enabling.result
       const resetSentence = resetSent
         ? ` The account was locked down: a running service mails a link to choose a new password.`
-        : ''
+        : withheldSentence(enabling.user, formerOwner)
       const message = changed ? `Enabled ${username}.${resetSentence}` : `${username} was not disabled.`
-      const output = { id, username, disabled: false, changed, resetSent }
+      const output = { id, username, disabled: false, changed, resetSent, formerOwner: formerOwner ?? null }
       await print(context.stdout, values.json ? printableJson(output) : message)
       return 0
     })
@@ -138,6 +147,7 @@ links that went to the oldest address work: a thief may have got the later ones.
 
 const whyNotSent = {
   account_disabled: 'is disabled, and could not use the link. Nothing was sent.',
+  locked_down: 'was locked down, and a former owner can take the account back. Nothing was sent.',
   too_many_mails: 'has got as many of these mails as an address may get for now. Nothing was sent.',
 } as const
 

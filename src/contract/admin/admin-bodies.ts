@@ -93,6 +93,7 @@ const obstacleCodes = [
   'disabled',
   'locked_down',
   'no_password',
+  'owner_in_doubt',
   'must_add_factor',
   'must_give_fields',
   'must_agree_to_terms',
@@ -116,7 +117,7 @@ export const AdminObstacle = Type.Object(
     subject: Nullable(
       Type.String({
         description:
-          'The name, the address or the network that a limit refuses; the application; the fields; the version of the terms; who locked the account down',
+          'The name, the address or the network that a limit refuses; the application; the fields; the version of the terms; who locked the account down; the former address whose reader can take the account back',
       }),
     ),
     until: Nullable(Moment),
@@ -192,6 +193,12 @@ export const AdminUserDetails = Type.Object(
       description:
         'Whether enabling the account ends its password and mails a link for a new one, because it was locked down',
     }),
+    formerOwner: Nullable(
+      Type.String({
+        description:
+          'After a lock-down: a former address whose reader can still take the account back. Then no link for a new password is mailed when the account is enabled, nor when someone asks for it on the sign-in page, until the password is chosen there. Null if there is none',
+      }),
+    ),
     hasPassword: Type.Boolean(),
     providers: Type.Array(Provider),
     totp: Nullable(Type.Object({ createdAt: Moment })),

@@ -1,4 +1,4 @@
-import { isRefused } from '../../contract/outcome.js'
+import { isRefused, refuse } from '../../contract/outcome.js'
 import type { Transaction } from '../../platform/database/database.js'
 import type { Undos } from '../undos/undos.js'
 import type { UserChanges } from '../users/user-changes.js'
@@ -9,7 +9,7 @@ import type { ResetLinks } from './reset-links.js'
 type Dependencies = {
   accountChanges: Pick<AccountChanges, 'byOperator'>
   userChanges: Pick<UserChanges, 'disable' | 'enable' | 'expirePassword'>
-  undos: Pick<Undos, 'openOf'>
+  undos: Pick<Undos, 'openOf' | 'formerOwnerOf'>
   resetLinks: Pick<ResetLinks, 'sendInside'>
 }
 
@@ -18,6 +18,9 @@ type Dependencies = {
  * tells users in another way, or not at all.
  */
 export const mailUnlessByCommand = ({ client }: OperatorContext) => (client.actor ? {} : { mail: null })
+
+/** A personnel system that enables everyone who is on its list must not give an account back to a thief. Neither must support. */
+const mayLiftLockDown = ({ client: { actor } }: OperatorContext) => actor === undefined || actor.role === 'admin'
 
 /** Whether the owner must choose a new password after a lock-down: the account has no password, or only one from before the lock-down. */
 export const needsNewPassword = ({ lockedDownAt, passwordHash, passwordDistrusted }: User) =>
@@ -49,21 +52,29 @@ export const createLockDown = ({ accountChanges, userChanges, undos, resetLinks 
     /**
      * A password from before a lock-down expires, and the owner chooses a new one with a mailed link. A password that the owner has chosen
      * since, with an undo link, stays. `keepsPassword`: the old password stays too, because the operator knows that no one else has it.
+     * While a former owner can take the account back, no link is mailed: the one that the former owner has also removes what a thief added.
      */
     enable: (actor: OperatorContext, { keepsPassword = false } = {}) =>
       byOperator(actor, ['user_enabled', 'password_expired'], async (sql, user) => {
-        if (!user.disabled) return { result: { wasDisabled: false, isResetLinkSent: false }, changes: {} }
+        const unchanged = { wasDisabled: false, isResetLinkSent: false, formerOwner: undefined }
+        if (!user.disabled) return { result: unchanged, changes: {} }
+        if (user.lockedDownAt !== undefined && !mayLiftLockDown(actor)) return refuse('locked_down')
         const hasPassword = user.passwordHash !== undefined
-        const expiresPassword = hasPassword && user.passwordDistrusted && !keepsPassword
-        const isResetLinkSent = needsNewPassword(user) && (expiresPassword || !hasPassword)
-        await userChanges.enable(sql, user.id)
+        const isDistrusted = user.passwordDistrusted && !keepsPassword
+        const formerOwner = isDistrusted ? await undos.formerOwnerOf(sql, user) : undefined
+        const expiresPassword = hasPassword && isDistrusted
+        const isResetLinkSent = needsNewPassword(user) && (expiresPassword || !hasPassword) && formerOwner === undefined
+        await userChanges.enable(sql, user.id, { isOwnerInDoubt: formerOwner !== undefined })
         if (expiresPassword) await userChanges.expirePassword(sql, user.id)
         const resetLink = isResetLinkSent ? await resetLinks.sendInside(sql, user, actor.client) : undefined
         if (isRefused(resetLink)) return resetLink
         return {
-          result: { wasDisabled: true, isResetLinkSent },
+          result: { wasDisabled: true, isResetLinkSent, formerOwner },
           changes: {
-            user_enabled: mailUnlessByCommand(actor),
+            user_enabled:
+              formerOwner !== undefined && actor.client.actor
+                ? { mail: { to: [user.email, formerOwner] } }
+                : mailUnlessByCommand(actor),
             ...(expiresPassword && { password_expired: { mail: null } }),
           },
         }

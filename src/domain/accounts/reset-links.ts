@@ -6,6 +6,7 @@ import type { Events } from '../events/events.js'
 import type { Mails } from '../mails/mails.js'
 import { type OneTimeTokens, resetLifetime } from '../one-time-tokens/one-time-tokens.js'
 import type { Client } from '../sessions/client.js'
+import type { Undos } from '../undos/undos.js'
 import type { User, Users } from '../users/users.js'
 import type { OperatorContext } from './account-changes.js'
 
@@ -14,6 +15,7 @@ type Dependencies = {
   users: Pick<Users, 'lock'>
   oneTimeTokens: Pick<OneTimeTokens, 'replaceReset'>
   mails: Pick<Mails, 'queue'>
+  undos: Pick<Undos, 'isOwnerInDoubt'>
   events: Pick<Events, 'checkActor' | 'recordInside'>
 }
 
@@ -23,7 +25,7 @@ type Sending = { withheld: boolean; applicationId?: string | undefined }
 export type ResetLinks = ReturnType<typeof createResetLinks>
 
 /** The links with which the owner of an account chooses a new password. */
-export const createResetLinks = ({ database, users, oneTimeTokens, mails, events }: Dependencies) => {
+export const createResetLinks = ({ database, users, oneTimeTokens, mails, undos, events }: Dependencies) => {
   /** The last link stays valid until a newer mail is queued. Returns the refusal if no mail is queued: then nothing changes. */
   const queue = async (sql: Transaction, user: User, client: Client, { withheld, applicationId }: Sending) => {
     const token = randomToken()
@@ -49,7 +51,8 @@ export const createResetLinks = ({ database, users, oneTimeTokens, mails, events
       database.transaction(async (sql) => {
         const user = await users.lock(sql, userId)
         if (!user || user.disabled) return false
-        await queue(sql, user, client, sending)
+        const isInDoubt = await undos.isOwnerInDoubt(sql, user)
+        await queue(sql, user, client, { ...sending, withheld: sending.withheld || isInDoubt })
         return true
       }),
 
@@ -59,6 +62,8 @@ export const createResetLinks = ({ database, users, oneTimeTokens, mails, events
         const user = await users.lock(sql, userId)
         if (!user) return refuse('no_user')
         if (user.disabled) return refuse('account_disabled')
+        // An administrator, and an operator, who mail a link say with it that the present address is the right one.
+        if (client.actor?.role === 'support' && (await undos.isOwnerInDoubt(sql, user))) return refuse('locked_down')
         return sendInside(sql, user, client)
       }),
   }

@@ -7,6 +7,7 @@ import type { createCodeWaits } from '../factors/code-waits.js'
 import type { Factors } from '../factors/factors.js'
 import type { Passkeys } from '../passkeys/passkeys.js'
 import { canSignIn } from '../sign-in/ways-to-sign-in.js'
+import type { Undos } from '../undos/undos.js'
 import type { User } from '../users/users.js'
 import { type ReachedLimit, reachedLimits, type SignInLimits, type WhyUnknown } from './reached-limits.js'
 
@@ -30,6 +31,7 @@ type Dependencies = {
   factors: Pick<Factors, 'describe'>
   passkeys: Pick<Passkeys, 'countUsable'>
   codeWaits: ReturnType<typeof createCodeWaits>
+  undos: Pick<Undos, 'formerOwnerOf'>
   limits: SignInLimits
   settings: { secondFactorRequired: boolean; mailSignIn: boolean; configuredProviders: readonly ProviderId[] }
   /** Functions that find obstacles in other parts of the service. `recentEvents`: the events of the user, newest first. */
@@ -81,6 +83,13 @@ const noPassword = (hasOtherWay: boolean, mailSignIn: boolean): Obstacle => ({
   solvedBy: 'send-reset',
 })
 
+const ownerInDoubt = (formerOwner: string): Obstacle => ({
+  code: 'owner_in_doubt',
+  message: `The account was locked down, and ${formerOwner} can still take it back with “This was not me”. Until then “Forgot password?” sends nothing to the present address.`,
+  subject: formerOwner,
+  solvedBy: 'send-reset',
+})
+
 const mustAddFactor: Obstacle = {
   code: 'must_add_factor',
   message:
@@ -102,8 +111,15 @@ export type Obstacles = ReturnType<typeof createObstacles>
 
 /** Finds what keeps a user from signing in, for operators and administrators. */
 export const createObstacles = (deps: Dependencies) => {
-  const { clock, events, factors, passkeys, codeWaits, limits, settings, otherFinders } = deps
+  const { clock, events, factors, passkeys, codeWaits, undos, limits, settings, otherFinders } = deps
   const { secondFactorRequired, mailSignIn, configuredProviders } = settings
+
+  const withoutPassword = async (user: User, hasPasskey: boolean): Promise<Obstacle> => {
+    const hasProvider = user.providers.some((provider) => configuredProviders.includes(provider))
+    const formerOwner = user.passwordDistrusted ? await undos.formerOwnerOf(user) : undefined
+    if (formerOwner !== undefined) return ownerInDoubt(formerOwner)
+    return noPassword(canSignIn({ hasPassword: false, hasProvider, hasPasskey }), mailSignIn)
+  }
 
   /** The obstacles in the account itself. */
   const accountObstacles = async (user: User, recentEvents: readonly StoredEvent[]): Promise<Obstacle[]> => {
@@ -111,12 +127,9 @@ export const createObstacles = (deps: Dependencies) => {
     if (user.disabled) return [{ code: 'disabled', message: 'The account is disabled.', solvedBy: 'enable' }]
     const { totpCreatedAt } = await factors.describe(user.id)
     const hasPasskey = (await passkeys.countUsable(user.id)) > 0
-    const hasProvider = user.providers.some((provider) => configuredProviders.includes(provider))
     const mustStillAddFactor = secondFactorRequired && !totpCreatedAt && !hasPasskey
     return [
-      ...(user.passwordHash === undefined
-        ? [noPassword(canSignIn({ hasPassword: false, hasProvider, hasPasskey }), mailSignIn)]
-        : []),
+      ...(user.passwordHash === undefined ? [await withoutPassword(user, hasPasskey)] : []),
       ...(mustStillAddFactor ? [mustAddFactor] : []),
     ]
   }

@@ -6,6 +6,7 @@ import type { Invitations } from '../invitations/invitations.js'
 import type { GateRefusal } from '../registrations/registration-gate.js'
 import type { Client } from '../sessions/client.js'
 import type { CallerContext } from '../sessions/request-context.js'
+import type { Undos } from '../undos/undos.js'
 import type { IdentityLinks } from '../users/identity-links.js'
 import type { NewUsers } from '../users/new-users.js'
 import type { UserChanges } from '../users/user-changes.js'
@@ -53,8 +54,9 @@ export const createIdentities = (deps: {
   accountChanges: Pick<AccountChanges, 'byCaller' | 'bySignIn'>
   nameOf: (provider: ProviderId) => string
   invitations: Pick<Invitations, 'admit'>
+  undos: Pick<Undos, 'isOwnerInDoubt'>
 }) => {
-  const { database, users, identityLinks } = deps
+  const { database, users, identityLinks, undos } = deps
   const createAccount = createAccountCreation(deps)
   const { link, linkByAddress } = createLinkIdentity(deps)
 
@@ -68,9 +70,11 @@ export const createIdentities = (deps: {
     // another user with the same email.
     const identity = { provider, subject: profile.subject }
     const owner = await users.findByIdentity(identity)
-    const wasRemoved =
-      accountWithEmail !== undefined && (await identityLinks.isUndone(database, accountWithEmail.id, identity))
-    const decision = decide({ provider, owner, accountWithEmail, wasRemoved, emailReservedFor, linkingTo })
+    const mustNotLink =
+      accountWithEmail !== undefined &&
+      ((await identityLinks.isUndone(database, accountWithEmail.id, identity)) ||
+        (await undos.isOwnerInDoubt(accountWithEmail)))
+    const decision = decide({ provider, owner, accountWithEmail, mustNotLink, emailReservedFor, linkingTo })
     if (isRefused(decision)) return decision
     if (decision.action === 'create') return createAccount(request)
     const user = [owner, accountWithEmail, linkingTo].find((account) => account?.id === decision.userId)

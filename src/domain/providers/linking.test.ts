@@ -22,7 +22,7 @@ const decideFor = (given: Given) =>
     provider: 'provider_a',
     owner: undefined,
     accountWithEmail: undefined,
-    wasRemoved: false,
+    mustNotLink: false,
     emailReservedFor: undefined,
     linkingTo: undefined,
     ...given,
@@ -69,7 +69,7 @@ const signingIn: Row[] = [
   ],
   [
     'refuses what was removed from the account with this address',
-    { owner: undefined, accountWithEmail: account('ada'), wasRemoved: true },
+    { owner: undefined, accountWithEmail: account('ada'), mustNotLink: true },
     refuse('other_identity'),
   ],
   [
@@ -104,7 +104,7 @@ const linking: Row[] = [
   ],
   [
     'links an identity that was removed before',
-    { owner: undefined, accountWithEmail: account('ada'), wasRemoved: true, linkingTo: account('ada') },
+    { owner: undefined, accountWithEmail: account('ada'), mustNotLink: true, linkingTo: account('ada') },
     link('ada'),
   ],
   [

@@ -13,8 +13,11 @@ export type Situation = {
   owner: LinkableAccount | undefined
   /** The account with the email that the provider has verified. */
   accountWithEmail: LinkableAccount | undefined
-  /** Whether this identity was removed from the account with the email: on the account page, by an undo link or by an operator. */
-  wasRemoved: boolean
+  /**
+   * Whether this identity was removed from the account with the email (on the account page, by an undo link or by an operator), or the
+   * account may have the email of a thief.
+   */
+  mustNotLink: boolean
   /** The id of the account that had this email until a short time ago. */
   emailReservedFor: string | undefined
   /** The account to link to, if a signed-in user began the attempt. */
@@ -33,15 +36,15 @@ export type Decision =
 export const decide = (situation: Situation): Decision =>
   situation.linkingTo ? decideLink(situation, situation.linkingTo) : decideSignIn(situation)
 
-const decideSignIn = ({ provider, owner, accountWithEmail, wasRemoved, emailReservedFor }: Situation): Decision => {
+const decideSignIn = ({ provider, owner, accountWithEmail, mustNotLink, emailReservedFor }: Situation): Decision => {
   // The identity decides before the email: an email can get another owner, even at the provider, but an identity cannot.
   if (owner) return owner.disabled ? refuse('disabled') : { action: 'sign_in', userId: owner.id }
   if (!accountWithEmail) return emailReservedFor === undefined ? { action: 'create' } : refuse('email_taken')
   if (accountWithEmail.disabled) return refuse('disabled')
   // A second identity of the same provider with this email means that the email has another owner there now.
   if (accountWithEmail.providers.includes(provider)) return refuse('other_identity')
-  // This identity was removed from the account. Only the owner can link it again, on the account page.
-  if (wasRemoved) return refuse('other_identity')
+  // Only the owner can link it, on the account page.
+  if (mustNotLink) return refuse('other_identity')
   return { action: 'link', userId: accountWithEmail.id }
 }
 

@@ -1,3 +1,4 @@
+import type { AdminRole } from '../../contract/admin/admin-bodies.js'
 import type { Language } from '../../contract/languages.js'
 
 /**
@@ -6,8 +7,8 @@ import type { Language } from '../../contract/languages.js'
  * `protectedGroups`.
  */
 export type Actor = { protectedGroups: readonly string[]; reason?: string | undefined } & (
-  | { userId: string; sessionId: string; groups: readonly string[]; serviceKey?: undefined }
-  | { serviceKey: string; userId?: undefined }
+  | { userId: string; sessionId: string; role: AdminRole; groups: readonly string[]; serviceKey?: undefined }
+  | { serviceKey: string; userId?: undefined; role?: undefined }
 )
 
 /**

@@ -61,7 +61,7 @@ export const createUserChanges = ({ database, clock }: { database: Database; clo
   disable: async (sql: Transaction, userId: string, { isLockDown = false } = {}) => {
     await (isLockDown ? store.lockDown : store.disable)(sql, userId, clock.now())
   },
-  enable: async (sql: Transaction, userId: string) => {
-    await store.enable(sql, userId)
+  enable: async (sql: Transaction, userId: string, { isOwnerInDoubt }: { isOwnerInDoubt: boolean }) => {
+    await store.enable(sql, userId, isOwnerInDoubt)
   },
 })

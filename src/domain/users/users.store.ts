@@ -232,13 +232,18 @@ export const selectAllUndone = (sql: Sql, userId: string) =>
     [userId],
   )
 
-/** No row if a trigger refuses the address because it is reserved for another user. The former address is noted. */
+/**
+ * No row if a trigger refuses the address because it is reserved for another user. The former address is noted. If the owner was in doubt
+ * after a lock-down, that was about the former address.
+ */
 export const updateEmail = (sql: Sql, userId: string, { email, key }: Email, isProven: boolean, now: Date) =>
   sql.query(
     `with before as (
        select id, email, email_key from users where id = $1
      ), changed as (
-       update users set email = $2, email_key = $3, email_proven = $5 from before where users.id = before.id
+       update users set email = $2, email_key = $3, email_proven = $5,
+         password_distrusted = password_distrusted and disabled_at is not null
+       from before where users.id = before.id
        returning users.id, before.email as former, before.email_key as former_key
      ), noted as (
        insert into former_emails (user_id, email, replaced_at) select id, former, $4 from changed where former_key <> $3
@@ -266,7 +271,11 @@ export const takeBack = (sql: Sql, userId: string, passwordHash: string | null) 
   )
 
 export const updatePassword = (sql: Sql, userId: string, passwordHash: string | null) =>
-  sql.query('update users set password_hash = $2 where id = $1', [userId, passwordHash])
+  sql.query(
+    `update users set password_hash = $2::text, password_distrusted = password_distrusted and $2::text is null
+     where id = $1`,
+    [userId, passwordHash],
+  )
 
 /** A language that the account already has stays. No row if there was nothing to note. */
 export const noteSignIn = (sql: Sql, userId: string, now: Date, language: Language | null) =>
@@ -318,9 +327,10 @@ export const lockDown = (sql: Sql, userId: string, now: Date) =>
     now,
   ])
 
-export const enable = (sql: Sql, userId: string) =>
-  sql.query('update users set disabled_at = null, locked_down_at = null, password_distrusted = false where id = $1', [
+export const enable = (sql: Sql, userId: string, isOwnerInDoubt: boolean) =>
+  sql.query('update users set disabled_at = null, locked_down_at = null, password_distrusted = $2 where id = $1', [
     userId,
+    isOwnerInDoubt,
   ])
 
 export const disable = (sql: Sql, userId: string, now: Date) =>

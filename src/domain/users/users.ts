@@ -27,7 +27,10 @@ export type User = BuiltInValues & {
   disabled: boolean
   /** When an operator locked the account down, to protect it from a thief. Undefined if it is not locked down. */
   lockedDownAt: Date | undefined
-  /** Whether the password is from before a lock-down. Then it expires when the account is enabled. */
+  /**
+   * Whether the password is from before a lock-down. Then it expires when the account is enabled. It stays true without a password if the
+   * owner is in doubt (`undos.isOwnerInDoubt`).
+   */
   passwordDistrusted: boolean
   /** How often the account was taken back, by an undo link or by an operator. */
   undoCount: number
@@ -50,7 +53,7 @@ const fromRow = (row: store.UserRow): User => ({
   createdAt: row.created_at,
   disabled: row.disabled_at !== null,
   lockedDownAt: (row.disabled_at && row.locked_down_at) ?? undefined,
-  passwordDistrusted: row.disabled_at !== null && row.password_distrusted,
+  passwordDistrusted: row.password_distrusted,
   undoCount: row.undo_count,
   hasSignedIn: row.has_signed_in,
 })

@@ -30,7 +30,13 @@ import type { createUserActions, createUserDetails } from './admin-users.js'
 import type { createFindWithoutAccount } from './without-account.js'
 
 const readRefusals = routeRefusals(...adminReadRefusals)
-const actionRefusals = routeRefusals(...adminChangeRefusals, 'reason_required', 'account_disabled', 'too_many_mails')
+const actionRefusals = routeRefusals(
+  ...adminChangeRefusals,
+  'reason_required',
+  'account_disabled',
+  'locked_down',
+  'too_many_mails',
+)
 const groupsPatchRefusals = routeRefusals(...adminChangeRefusals, 'reason_required', 'no_group', 'too_many_groups')
 const fieldsPatchRefusals = routeRefusals(...adminChangeRefusals, 'invalid_fields')
 const deletionRefusals = routeRefusals(...adminChangeRefusals, 'other_username')
@@ -77,7 +83,8 @@ const schemas = {
 
 const summaries: Record<UserAction, string> = {
   disable: 'Prevent a user from signing in, and end their sessions',
-  enable: 'Let a disabled user sign in again; one that was locked down chooses a new password with a mailed link',
+  enable:
+    'Let a disabled user sign in again. One that was locked down chooses a new password with a mailed link, and only administrators can enable them',
   'end-sessions': 'Sign a user out everywhere',
   'reset-factors': 'Remove the second factors and passkeys of a user',
   'send-reset': 'Mail a user a link to choose a new password',

@@ -72,6 +72,7 @@ type DetailsDependencies = FactorParts & {
   userChanges: Pick<UserChanges, 'emailHistoryOf'>
   userSearch: Pick<UserSearch, 'find'>
   profileFields: Pick<ProfileFields, 'knownValues' | 'definitions'>
+  undos: Pick<Undos, 'formerOwnerOf'>
   activity: ReturnType<typeof createActivity>
 }
 
@@ -83,6 +84,7 @@ export const createUserDetails =
     const user = foundUser && (await deps.users.findById(id))
     if (!user) return undefined
     const formerEmails = await deps.userChanges.emailHistoryOf(id)
+    const formerOwner = user.passwordDistrusted ? await deps.undos.formerOwnerOf(user) : undefined
     return {
       ...userBody(foundUser),
       ...builtInValues(user, builtInFieldNames),
@@ -91,7 +93,8 @@ export const createUserDetails =
       self: id === caller.userId,
       emailProven: user.emailProven,
       formerEmails: formerEmails.map(({ email, replacedAt }) => ({ email, replacedAt: replacedAt.toISOString() })),
-      enablingSendsReset: needsNewPassword(user),
+      enablingSendsReset: needsNewPassword(user) && formerOwner === undefined,
+      formerOwner: formerOwner ?? null,
       ...(await describeFactors(deps, user)),
       ...(await deps.activity(user, caller.role)),
     }
@@ -104,7 +107,7 @@ type ActionDependencies = {
   users: Pick<Users, 'findById'>
 }
 
-type ActionRefusal = 'no_user' | 'account_disabled' | 'too_many_mails'
+type ActionRefusal = 'no_user' | 'account_disabled' | 'locked_down' | 'too_many_mails'
 type Action = (context: OperatorContext) => Promise<{ refused: ActionRefusal } | object>
 
 /** Changes that an administrator makes to the account of another user. Operators have the same changes as commands. */

@@ -23,7 +23,7 @@ import type { Server } from '../../http/server.js'
 import { type ServiceCallers, serviceChangeRefusals } from '../../http/service-callers.js'
 import { isUuid } from '../../lib/uuid.js'
 
-const actionRefusals = routeRefusals(...serviceChangeRefusals, 'reason_required', 'too_many_mails')
+const actionRefusals = routeRefusals(...serviceChangeRefusals, 'reason_required', 'locked_down', 'too_many_mails')
 const fieldsPatchRefusals = routeRefusals(...serviceChangeRefusals, 'invalid_fields')
 const groupsPatchRefusals = routeRefusals(
   ...serviceChangeRefusals,
@@ -38,7 +38,7 @@ const params = Type.Object({ id: Type.String() })
 
 const actionSummaries = {
   disable: 'Prevent a user from signing in, and end their sessions',
-  enable: 'Let a disabled user sign in again; one that was locked down chooses a new password with a mailed link',
+  enable: 'Let a disabled user sign in again, unless the account was locked down: that is for administrators',
 } as const
 
 const schemas = {

@@ -128,6 +128,8 @@ export const admin: Words['admin'] = {
       locked_down: 'Das Konto wurde am {since} abgesichert. Von: {subject}. Grund: {detail}',
       no_password:
         'Das Konto hat kein Passwort. Es gibt andere Wege zur Anmeldung, oder ein neues Passwort mit einem Link per E-Mail.',
+      owner_in_doubt:
+        'Das Konto wurde abgesichert, und wer {subject} liest, kann es noch zurückholen. Bis dahin geht mit „Passwort vergessen?“ nichts an die jetzige Adresse. Wenn die jetzige Adresse die richtige ist, senden Sie selbst einen Link.',
       must_add_factor:
         'Ein zweiter Faktor ist hier Pflicht, und das Konto hat keinen. Nach der nächsten Anmeldung wird darum gebeten, einen einzurichten.',
       must_give_fields: 'Pflichtangaben fehlen: {subject}. Danach wird bei der nächsten Anmeldung gefragt.',
@@ -166,6 +168,8 @@ export const admin: Words['admin'] = {
     enabling: {
       newPassword:
         'Das Konto wurde abgesichert. Das alte Passwort gilt dann nicht mehr, und ein Link für ein neues geht an {email}.',
+      ownerInDoubt:
+        'Das Konto wurde abgesichert. Das alte Passwort gilt dann nicht mehr. Ein Link für ein neues geht nicht hinaus, auch nicht mit „Passwort vergessen?“: Wer {former} liest, kann das Konto noch zurückholen. Wenn {email} die richtige Adresse ist, senden Sie danach selbst einen Link.',
       chosenSince:
         'Das Konto wurde abgesichert und seitdem mit einem neuen Passwort zurückgeholt. Dieses Passwort bleibt.',
       moved:

@@ -142,6 +142,8 @@ export const admin = {
       locked_down: 'The account was locked down on {since}. By: {subject}. Reason: {detail}',
       no_password:
         'The account has no password. The user can sign in in another way, or choose a password with a mailed link.',
+      owner_in_doubt:
+        'The account was locked down, and the reader of {subject} can still take it back. Until then, “Forgot password?” sends nothing to the present address. If the present address is the right one, send a link yourself.',
       must_add_factor:
         'A second factor is required here, and the account has none. The user is asked to add one after the next sign-in.',
       must_give_fields: 'Required details are missing: {subject}. The user is asked for them at the next sign-in.',
@@ -179,6 +181,8 @@ export const admin = {
     cannotBePutBack: 'Cannot be put back by a link.',
     enabling: {
       newPassword: 'The account was locked down. Its old password ends, and a link for a new one is sent to {email}.',
+      ownerInDoubt:
+        'The account was locked down. Its old password ends. No link for a new one is sent, not even by “Forgot password?”: the reader of {former} can still take the account back. If {email} is the right address, send a link yourself afterwards.',
       chosenSince: 'The account was locked down, and taken back with a new password since. That password stays.',
       moved:
         'The address was changed from {email}; this can be taken back until {date}. If the caller did not change it, do not enable: have them use the link in the mail at {email} first.',

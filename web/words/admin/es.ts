@@ -127,6 +127,8 @@ export const admin: Words['admin'] = {
       locked_down: 'La cuenta se bloqueó el {since}. Por: {subject}. Motivo: {detail}',
       no_password:
         'La cuenta no tiene contraseña. El usuario puede iniciar sesión de otra forma, o elegir una contraseña con un enlace por correo.',
+      owner_in_doubt:
+        'La cuenta se bloqueó, y quien lee {subject} todavía puede recuperarla. Hasta entonces, «¿Olvidaste tu contraseña?» no envía nada a la dirección actual. Si la dirección actual es la correcta, envía tú un enlace.',
       must_add_factor:
         'Aquí es obligatorio un segundo factor, y la cuenta no tiene ninguno. Se le pedirá al usuario después del próximo inicio de sesión.',
       must_give_fields: 'Faltan datos obligatorios: {subject}. Se le piden al usuario en el próximo inicio de sesión.',
@@ -165,6 +167,8 @@ export const admin: Words['admin'] = {
     enabling: {
       newPassword:
         'La cuenta se bloqueó. La contraseña anterior deja de funcionar, y se envía a {email} un enlace para elegir una nueva.',
+      ownerInDoubt:
+        'La cuenta se bloqueó. La contraseña anterior deja de funcionar. No se envía ningún enlace para elegir una nueva, tampoco con «¿Olvidaste tu contraseña?»: quien lee {former} todavía puede recuperar la cuenta. Si {email} es la dirección correcta, envía después tú un enlace.',
       chosenSince: 'La cuenta se bloqueó, y después se recuperó con una contraseña nueva. Esa contraseña se queda.',
       moved:
         'La dirección anterior era {email}; el cambio se puede deshacer hasta el {date}. Si la persona que llama no lo hizo, no actives la cuenta: que use primero el enlace del correo enviado a {email}.',

@@ -128,6 +128,8 @@ export const admin: Words['admin'] = {
       locked_down: 'Le compte a été verrouillé le {since}. Par\u00a0: {subject}. Raison\u00a0: {detail}',
       no_password:
         'Le compte n’a pas de mot de passe. L’utilisateur peut se connecter autrement, ou en choisir un avec un lien envoyé par e-mail.',
+      owner_in_doubt:
+        'Le compte a été verrouillé, et la personne qui lit {subject} peut encore le reprendre. D’ici là, «\u00a0Mot de passe oublié\u00a0?\u00a0» n’envoie rien à l’adresse actuelle. Si l’adresse actuelle est la bonne, envoyez un lien vous-même.',
       must_add_factor:
         'Un second facteur est obligatoire ici, et le compte n’en a pas. L’utilisateur devra en ajouter un après la prochaine connexion.',
       must_give_fields:
@@ -168,6 +170,8 @@ export const admin: Words['admin'] = {
     enabling: {
       newPassword:
         'Le compte a été verrouillé. L’ancien mot de passe ne fonctionnera plus, et un lien pour en choisir un nouveau est envoyé à {email}.',
+      ownerInDoubt:
+        'Le compte a été verrouillé. L’ancien mot de passe ne fonctionnera plus. Aucun lien pour en choisir un nouveau n’est envoyé, même avec «\u00a0Mot de passe oublié\u00a0?\u00a0»\u00a0: la personne qui lit {former} peut encore reprendre le compte. Si {email} est la bonne adresse, envoyez ensuite un lien vous-même.',
       chosenSince: 'Le compte a été verrouillé, puis repris avec un nouveau mot de passe, qui reste valable.',
       moved:
         'L’adresse a été changée\u00a0; avant, c’était {email}. Cela peut être annulé jusqu’au {date}. Si la personne qui appelle ne l’a pas fait, ne réactivez pas\u00a0: elle doit d’abord utiliser le lien de l’e-mail envoyé à {email}.',
