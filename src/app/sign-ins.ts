@@ -29,5 +29,5 @@ export const createSignInSteps = (deps: Dependencies) => {
     byPasskey: createByPasskey(parts),
     byEnrolment: createByEnrolment(parts),
   })
-  return { signIns, lastAnswers: createLastAnswers(parts) }
+  return { signIns, nextSteps, lastAnswers: createLastAnswers(parts) }
 }

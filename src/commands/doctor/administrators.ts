@@ -5,13 +5,14 @@ import { type Check, type Finding, ok, warning, worstOf } from './check.js'
 
 type Members = { exists: boolean; members: number; with_factor: number }
 
-const countMembers = async (sql: Sql, group: string) => {
+/** A passkey of an earlier host proves nothing here. */
+const countMembers = async (sql: Sql, group: string, { publicUrl }: Pick<Config, 'publicUrl'>) => {
   const [row] = await sql.query<Members>(
     `select exists (select 1 from groups where name = $1::text) as exists, count(*)::int as members,
        (count(*) filter (where exists (select 1 from totp_secrets as t where t.user_id = u.id)
-          or exists (select 1 from passkeys as p where p.user_id = u.id)))::int as with_factor
+          or exists (select 1 from passkeys as p where p.user_id = u.id and p.relying_party = $2)))::int as with_factor
      from users as u where u.groups @> array[$1::text] and u.groups <> '{}' and u.disabled_at is null`,
-    [group],
+    [group, new URL(publicUrl).hostname],
   )
   return row ?? { exists: false, members: 0, with_factor: 0 }
 }
@@ -31,14 +32,15 @@ const judgeGroup = (setting: string, group: string, counts: Members, isFactorReq
   return ok(`${group} has ${countText(counts.members, 'member')}, ${counts.with_factor} with a second factor`)
 }
 
-const checkAdministrators = async (sql: Sql, { adminGroup, supportGroup, secondFactor }: Config): Promise<Finding> => {
+const checkAdministrators = async (sql: Sql, config: Config): Promise<Finding> => {
+  const { adminGroup, supportGroup, secondFactor } = config
   const findings: Finding[] = []
   for (const [setting, group] of [
     ['ADMIN_GROUP', adminGroup],
     ['SUPPORT_GROUP', supportGroup],
   ] as const)
     if (group !== undefined)
-      findings.push(judgeGroup(setting, group, await countMembers(sql, group), secondFactor === 'required'))
+      findings.push(judgeGroup(setting, group, await countMembers(sql, group, config), secondFactor === 'required'))
   return worstOf(findings.map(({ says }) => says).join('; '), findings)
 }
 

@@ -6,7 +6,7 @@ import type { Passkeys } from '../passkeys/passkeys.js'
 
 type Dependencies = {
   database: Database
-  factors: Pick<Factors, 'methodsOf' | 'hasTotp'>
+  factors: Pick<Factors, 'methodsOf'>
   passkeys: Pick<Passkeys, 'countUsable'>
   /** Whether every session needs a second factor, even if the account has none. */
   secondFactorRequired: boolean
@@ -38,6 +38,6 @@ export const createNextSteps = ({ database, factors, passkeys, secondFactorRequi
     }),
 
     hasFactor: async (sql: Transaction, userId: string) =>
-      (await factors.hasTotp(sql, userId)) || (await passkeys.countUsable(sql, userId)) > 0,
+      (await withPasskeys(sql, userId, await factors.methodsOf(sql, userId))).length > 0,
   }
 }

@@ -2,13 +2,13 @@ import { isRefused, refuse } from '../../contract/outcome.js'
 import type { AccountChanges } from '../../domain/accounts/account-changes.js'
 import type { EmailChange, EmailChanges } from '../../domain/email-changes/email-changes.js'
 import type { Events } from '../../domain/events/events.js'
-import type { Factors } from '../../domain/factors/factors.js'
 import type { Invitations } from '../../domain/invitations/invitations.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
 import type { Client } from '../../domain/sessions/client.js'
 import type { CallerContext } from '../../domain/sessions/request-context.js'
 import type { SessionLookups } from '../../domain/sessions/session-lookups.js'
 import type { SessionCaller } from '../../domain/sessions/sessions.js'
+import type { NextSteps } from '../../domain/sign-in/next-steps.js'
 import type { User, Users } from '../../domain/users/users.js'
 import { fingerprint } from '../../lib/random.js'
 import type { Transaction } from '../../platform/database/database.js'
@@ -17,10 +17,8 @@ type ProofDependencies = {
   users: Users
   passwords: Passwords
   sessionLookups: Pick<SessionLookups, 'isLive'>
-  factors: Pick<Factors, 'hasTotp'>
+  nextSteps: Pick<NextSteps, 'nextFor'>
   events: Events
-  /** Whether every sign-in needs a second factor, so that a password alone is never enough. */
-  secondFactorRequired: boolean
 }
 
 type Confirmation = { token: string; password?: string | undefined; caller: SessionCaller | undefined }
@@ -30,12 +28,12 @@ type Proof = { caller: SessionCaller } | { passwordHash: string }
 
 /** Proves that the user of a mailed link is the owner of the account. */
 export const createConfirmationProofs = (deps: ProofDependencies) => {
-  const { users, passwords, sessionLookups, factors, events, secondFactorRequired } = deps
+  const { users, passwords, sessionLookups, nextSteps, events } = deps
 
   /** The proof that is needed: a session of the user, or else the password; a sign-in, if the password alone signs no user in. */
   const neededProof = async ({ id, passwordHash }: User, caller: SessionCaller | undefined) => {
     if (caller?.userId === id && (await sessionLookups.isLive(caller))) return 'session' as const
-    const isPasswordEnough = !secondFactorRequired && passwordHash !== undefined && !(await factors.hasTotp(id))
+    const isPasswordEnough = passwordHash !== undefined && (await nextSteps.nextFor(id)) === undefined
     return isPasswordEnough ? ('password' as const) : ('sign_in' as const)
   }
 
@@ -58,7 +56,8 @@ export const createConfirmationProofs = (deps: ProofDependencies) => {
    * `accountChanges.byLink`, with the user's row locked.
    */
   const isStillValid = async (sql: Transaction, user: User, proof: Proof) =>
-    'caller' in proof || (user.passwordHash === proof.passwordHash && !(await factors.hasTotp(sql, user.id)))
+    'caller' in proof ||
+    (user.passwordHash === proof.passwordHash && (await nextSteps.nextFor(sql, user.id)) === undefined)
 
   return { neededProof, proofFor, isStillValid }
 }

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { isRefused } from '../../contract/outcome.js'
 import { TypedPassword } from '../../contract/request-fields.js'
 import { NoContent } from '../../contract/schemas.js'
-import type { Factors } from '../../domain/factors/factors.js'
+import type { Proofs } from '../../domain/proofs/proofs.js'
 import type { Callers } from '../../http/caller.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import type { Freshness } from '../../http/freshness.js'
@@ -33,7 +33,7 @@ const { responses, sendRefusal } = routeRefusals(
 const schema = {
   tags: ['account'],
   summary:
-    "Change the caller's password; ends the other sessions and sets new tokens for this one; needs a fresh sign-in while TOTP is on",
+    "Change the caller's password; ends the other sessions and sets new tokens for this one; needs a fresh sign-in unless the account can prove with its password alone",
   body: Type.Object({
     currentPassword: TypedPassword,
     newPassword: TypedPassword,
@@ -49,7 +49,7 @@ type Dependencies = {
   changePassword: ReturnType<typeof createChangePassword>
   callers: Callers
   cookies: Cookies
-  factors: Pick<Factors, 'hasTotp'>
+  proofs: Pick<Proofs, 'methodsByUserId'>
   freshness: Freshness
   passwordGuesses: PasswordGuesses
   signInLimits: SignInLimits
@@ -62,7 +62,7 @@ export const changePasswordRoutes = (server: Server, deps: Dependencies) => {
     changePassword,
     callers,
     cookies,
-    factors,
+    proofs,
     freshness,
     passwordGuesses,
     signInLimits,
@@ -74,9 +74,10 @@ export const changePasswordRoutes = (server: Server, deps: Dependencies) => {
     onSend: countedRequests.refundSuccess,
   }
   server.post('/api/auth/change-password', options, async (request, reply) => {
-    // With two-step sign-in the session must be fresh. That is checked before the password is compared: a thief with a stolen session must
-    // not learn whether a guess is right.
-    const refusal = (await factors.hasTotp(callers.of(request).userId)) && (await freshness.refusalFor(request))
+    // If the account can prove more than its password, the session must be fresh. That is checked before the password is compared: a thief
+    // with a stolen session must not learn whether a guess is right.
+    const methods = (await proofs.methodsByUserId(callers.of(request).userId)) ?? []
+    const refusal = methods.some((method) => method !== 'password') && (await freshness.refusalFor(request))
     if (refusal) {
       countedRequests.refundDespiteRefusal(request)
       return sendRefusal(reply, refusal)
