@@ -177,6 +177,17 @@ export const Revocations = Type.Object(
         below: Nullable(Type.Integer({ description: 'Access tokens with a lower `gen` are refused; null means all' })),
       }),
     ),
+    users: Type.Optional(
+      Type.Array(
+        Type.Object({
+          userId: Id,
+          before: Type.Integer({
+            description: 'Access tokens of the user with a lower `iat` are refused, whatever session they are of',
+          }),
+        }),
+        { description: 'Users all of whose sessions have ended. Missing if there are none' },
+      ),
+    ),
     cursor: Type.String(),
     complete: Type.Boolean({
       description: 'True: the whole list begins with these entries, which replace all that you had',

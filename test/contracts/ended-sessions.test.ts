@@ -17,7 +17,13 @@ const toolsFor = (sql: Database) => {
     const clock = createMovableClock()
     const ended = createEndedSessions({ database: sql, clock, log })
     await ended.load()
-    return { ...ended, clock, read: ended.load, has: (sid: string, gen = 0) => ended.refusesToken({ sid, gen }) }
+    return {
+      ...ended,
+      clock,
+      read: ended.load,
+      has: (sid: string, gen = 0, { userId = nilUuid as string, iat = 0 } = {}) =>
+        ended.refusesToken({ sid, gen, userId, iat }),
+    }
   }
 
   const addUser = async () => {
@@ -72,6 +78,26 @@ const tryList = (at: Opened) => {
     await ended.read()
     expect([ended.has(session, 3), ended.has(uuidv7(new Date()), 3)]).toEqual([true, false])
     expect((await at.tools.reader()).has(session, 3)).toBe(true)
+  })
+
+  it('has a user all of whose sessions ended, for tokens of sessions that the database does not know, until they have expired', async () => {
+    const userId = await at.tools.addUser()
+    const ended = await at.tools.reader()
+    const before = Math.floor(Date.now() / 1000)
+    const [row] = await sessions.deleteAllOfUser(at.sql, 'user_disabled', userId, 0)
+    const acceptedFrom = (row?.accepted_from.getTime() ?? 0) / 1000
+    expect(acceptedFrom).toBeGreaterThan(before)
+    await ended.read()
+    const refuses = (iat: number, about = userId) => ended.has(uuidv7(new Date()), 3, { userId: about, iat })
+    expect([refuses(before), refuses(acceptedFrom - 1), refuses(acceptedFrom)]).toEqual([true, true, false])
+    expect(refuses(before, await at.tools.addUser())).toBe(false)
+    const late = await at.tools.reader()
+    expect(late.has(nilUuid, 0, { userId, iat: before })).toBe(true)
+    expect((await late.since()).users).toContainEqual({ userId, before: acceptedFrom })
+    ended.clock.advance(21 * minutes)
+    await at.sql.query('delete from ended_sessions')
+    await ended.read()
+    expect(refuses(before)).toBe(false)
   })
 
   it('says why a session ended, if the statement does', async () => {

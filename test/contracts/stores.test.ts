@@ -185,7 +185,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
       proof: { methods: ['pwd'], provenAt: now, secondFactorAt: null },
       ...{ proofAge: 0, username: 'Ada', secondFactorRequired: false },
     }
-    expect(await sessions.insertRecord(sql, record)).toEqual([{ groups: [] }])
+    expect(await sessions.insertRecord(sql, record)).toEqual([{ groups: [], accepted_from: null }])
     return { id, record }
   }
   const graces = { refreshGrace: 30 * seconds, renewGrace: 2 * minutes }
@@ -207,7 +207,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     expect(await sessions.lockUser(sql, { ...checked, undoCount: 1 })).toEqual([])
     const tries = Array.from({ length: 10 }, (_, index) => sessions.rotateRecord(sql, rotation(id, 1, 1, 10 + index)))
     const proof = { methods: ['pwd'], authenticated_at: now, second_factor_at: null }
-    const holder = { username: 'Ada', email: 'Ada@Example.com', name: null, groups: [], ...proof }
+    const holder = { accepted_from: null, username: 'Ada', email: 'Ada@Example.com', name: null, groups: [], ...proof }
     expect((await Promise.all(tries)).flat()).toEqual([holder])
     const row = await recordAfter(id, 1 * minutes)
     expect(row).toMatchObject({ ...holder, generation: 1, just_rotated: true, just_voided: false, usable: true })
@@ -241,7 +241,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     expect(await sessions.deleteRecordOfUser(sql, 'signed_out', one.id, nilUuid)).toEqual([])
     expect(await sessions.deleteRecordOfUser(sql, 'signed_out', one.id, userId)).toEqual([{ id: one.id }])
     expect(await sessions.deleteRecordOfUser(sql, 'session_ended', two.id, userId)).toEqual([{ id: two.id }])
-    expect(await sessions.deleteAllOfUser(sql, 'password_changed', userId, three.id)).toEqual([{ id: four.id }])
+    expect(await sessions.deleteOthersOfUser(sql, 'password_changed', userId, three.id)).toEqual([{ id: four.id }])
     expect(await sessions.purgeAfter(sql, nilUuid, live, 10)).toEqual([{ cursor: three.id }])
     expect(await selectOfUser(sql, userId, live)).toHaveLength(1)
     expect(await sessions.purgeAfter(sql, nilUuid, liveAfter(31 * days), 10)).toEqual([{ cursor: three.id }])
@@ -249,7 +249,9 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     expect(await sessions.deleteSurplus(sql, 'signed_in', userId, nilUuid, 0)).toEqual([])
     expect(await sessions.deleteOfProvider(sql, 'provider_unlinked', userId, 'provider_a', null)).toEqual([])
     expect(await sessions.setNeverProven(sql, three.id, 'provider_a', at(0))).toEqual([])
-    expect(await sessions.deleteAllOfUser(sql, 'signed_out_everywhere', userId, null)).toEqual([])
+    const everywhere = await sessions.deleteAllOfUser(sql, 'signed_out_everywhere', userId, 0)
+    expect(everywhere).toEqual([{ ended: [], accepted_from: expect.any(Date) }])
+    expect((everywhere[0]?.accepted_from.getTime() ?? 0) % 1000).toBe(0)
     expect(await sessions.deleteSome(sql, 'sessions_ended', 9)).toEqual([])
   })
 

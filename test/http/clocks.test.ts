@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createExpiredRows } from '../../src/domain/housekeeping/expired-rows.js'
+import { operatorClient } from '../../src/domain/sessions/client.js'
 import { days, minutes } from '../../src/lib/durations.js'
+import { idOf } from '../support/administrators.js'
 import { addApplication } from '../support/applications.js'
 import { parametersFor } from '../support/authorization-requests.js'
 import { createBrowser } from '../support/client.js'
@@ -44,6 +46,26 @@ it('tokens of either instance serve at the other', async () => {
   expect((await fromFast.post('/login', { username: 'ada', password: goodPassword })).status).toBe(200)
   expect((await at(slow, fromFast.jar).get('/api/auth/me')).status).toBe(200)
   expect((await at(slow, fromFast.jar).post('/api/auth/refresh')).status).toBe(200)
+})
+
+it('after all sessions of a user have ended, a new one is accepted everywhere, whichever clock is behind', async () => {
+  await slow.signedUp('bo')
+  const userId = await idOf(slow, 'bo')
+  for (const instance of [slow, fast]) {
+    await instance.app.nouns.operatorChanges.endSessions({ userId, client: operatorClient('root') })
+    const signedIn = at(slow, new Map())
+    expect((await signedIn.post('/login', { username: 'bo', password: goodPassword })).status).toBe(200)
+    const statuses = async () =>
+      Promise.all([slow, fast].map(async (each) => (await at(each, signedIn.jar).get('/api/auth/me')).status))
+    await until('both instances know of the end', () =>
+      [slow, fast].every(({ app }) => app.nouns.endedSessions.refusesToken({ sid: '', gen: 0, userId, iat: 0 })),
+    )
+    expect(await statuses()).toEqual([200, 200])
+    expect((await signedIn.post('/api/auth/refresh')).status).toBe(200)
+    expect(await statuses()).toEqual([200, 200])
+    expect((await signedIn.act('/api/auth/step-up', { password: goodPassword })).status).toBe(200)
+    expect(await statuses()).toEqual([200, 200])
+  }
 })
 
 it('refreshes at both instances at the same moment are a race, and no theft', async () => {

@@ -1,8 +1,10 @@
 import pg from 'pg'
-import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { operatorClient } from '../../src/domain/sessions/client.js'
 import type { Sql } from '../../src/platform/database/database.js'
 import type { Answer, Browser } from '../support/client.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { unknownSession } from '../support/unknown-session.js'
 import { overtaken } from '../support/waits-for-lock.js'
 
 let latchkey: Latchkey
@@ -79,6 +81,55 @@ it('refuses the other sessions of a user after logout-all, a reset and a change 
   const body = { token, password: goodPassword }
   expect((await latchkey.browser().post('/api/auth/reset-password/confirm', body)).status).toBe(204)
   expect((await third.get('/api/auth/me')).status).toBe(401)
+})
+
+describe('after the restore of a dump, a session that the database does not know', () => {
+  const operator = operatorClient('root')
+  const statusesOf = async (tab: Browser) => {
+    const answers = [
+      await tab.get('/api/auth/verify'),
+      await tab.get('/api/auth/me'),
+      await tab.get('/api/auth/account'),
+    ]
+    return answers.map(({ status }) => status)
+  }
+  const signsIn = async (username: string, password = goodPassword) => {
+    const tab = latchkey.browser()
+    expect((await tab.post('/login', { username, password })).status).toBe(200)
+    return statusesOf(tab)
+  }
+  const accepted = [204, 200, 200]
+  const refused = [401, 401, 401]
+
+  it.each<[string, (userId: string) => Promise<unknown>]>([
+    ['disabled', (userId) => latchkey.app.nouns.operatorChanges.disable({ userId, client: operator })],
+    ['locked down', (userId) => latchkey.app.nouns.operatorChanges.lockDown({ userId, client: operator })],
+    ['signed out', (userId) => latchkey.app.nouns.operatorChanges.endSessions({ userId, client: operator })],
+    ['deleted', (userId) => latchkey.app.nouns.operatorChanges.remove({ userId, client: operator })],
+  ])('is refused at once when its user is %s, and new sign-ins work', async (how, change) => {
+    const username = `user-${how.replace(' ', '-')}`
+    const other = await latchkey.signedUp(`${username}-2`)
+    await latchkey.signedUp(username)
+    const { tab, userId } = await unknownSession(latchkey, username)
+    expect(await statusesOf(tab)).toEqual(accepted)
+    await change(userId)
+    expect(await statusesOf(tab)).toEqual(refused)
+    expect(await statusesOf(other)).toEqual(accepted)
+    if (how === 'deleted') return
+    const client = operator
+    await latchkey.app.nouns.operatorChanges.enable({ userId, client }, { keepsPassword: true })
+    expect(await signsIn(username)).toEqual(accepted)
+    expect(await statusesOf(tab)).toEqual(refused)
+  })
+
+  it('is refused when a user is disabled who was already disabled in the dump', async () => {
+    await latchkey.signedUp('early')
+    const { tab, userId } = await unknownSession(latchkey, 'early')
+    await latchkey.sql.query('update users set disabled_at = now() where id = $1', [userId])
+    expect(await statusesOf(tab)).toEqual([204, 200, 401])
+    await latchkey.app.nouns.operatorChanges.disable({ userId, client: operator })
+    expect(await statusesOf(tab)).toEqual(refused)
+  })
 })
 
 it('asks no store in an access check, whether it accepts, refuses, or cannot renew', async () => {

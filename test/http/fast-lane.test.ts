@@ -3,7 +3,8 @@ import fc from 'fast-check'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { refuse } from '#contract/outcome.js'
-import { createTokens } from '../../src/domain/tokens/tokens.js'
+import { createEndedUsers } from '../../src/domain/sessions/ended-list.js'
+import { type AccessClaims, createTokens } from '../../src/domain/tokens/tokens.js'
 import { accessCheckRoutes } from '../../src/flows/access-check/access-check.routes.js'
 import { createFastLane } from '../../src/flows/access-check/fast-lane.js'
 import { createAllowedOrigins } from '../../src/http/allowed-origins.js'
@@ -45,7 +46,7 @@ type Options = {
   origins?: string[]
   production?: boolean
   onAnswer?: (seen: CountedRequest) => void
-  hasEnded?: () => boolean
+  hasEnded?: (claims: AccessClaims) => boolean
 }
 
 /** The two routes on a server without stores. `answered` counts what the lane did not leave to the framework. */
@@ -194,6 +195,24 @@ describe('the fast lane and the framework', () => {
       2,
     )
     expect(pair[0]?.count.answered).toBe(4)
+    await Promise.all(pair.map((service) => service.close()))
+  })
+
+  it('answer alike for a user all of whose sessions have ended, before and after', async () => {
+    const users = createEndedUsers(() => clock.now().getTime())
+    const hasEnded = ({ userId, iat }: AccessClaims) => users.refuses(userId, iat)
+    const pair = await Promise.all([true, false].map((lane) => startService({ lane, hasEnded })))
+    const earlier = signAccess({ ...claimsOf('ada'), iat: seconds() - 60 })
+    const later = signAccess({ ...claimsOf('ada'), iat: seconds() + 1 })
+    const texts = [earlier, later].flatMap((token) => [check(token), check(token, '/api/auth/me')])
+    const statuses = async () => {
+      const [lane = [], framework = []] = await Promise.all(pair.map((service) => ask(service, ...texts)))
+      expect(lane).toEqual(framework)
+      return lane.map((answer) => answer.slice(9, 12))
+    }
+    expect(await statuses()).toEqual(['204', '200', '204', '200'])
+    users.add({ userId: claimsOf('ada').userId, before: seconds() })
+    expect(await statuses()).toEqual(['401', '401', '204', '200'])
     await Promise.all(pair.map((service) => service.close()))
   })
 

@@ -4,12 +4,15 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import type { Revocations } from '#contract/schemas.js'
 import { createVerifier, type Verifier, type VerifierOptions } from '#verify/verify.js'
 import { newServiceKey } from '../../src/domain/service-keys/service-keys.js'
+import { operatorClient } from '../../src/domain/sessions/client.js'
 import { minutes } from '../../src/lib/durations.js'
 import { uuidv7 } from '../../src/lib/uuid.js'
 import type { Browser } from '../support/client.js'
-import { type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { unknownSession } from '../support/unknown-session.js'
 
 const secret = 'c5a1f09e3b7d482693ae10cf7d86b24e5908d1f7a63bc4e2971d05f8ab36c7e4'
 const older = '0c7d19e6a85f32b4d60ea97c15fb83d2704e9b6a8df13c5207ee49b16ad8f350'
@@ -113,6 +116,25 @@ describe('a session that ends', () => {
     ])
     await expect.poll(() => codeOf(verifier, before)).toBe('ended')
     expect(await codeOf(verifier, tab)).toBe('accepted')
+  })
+
+  it('is refused together with all sessions of its user, if the service does not know it', async () => {
+    await latchkey.signedUp('perlman')
+    const { tab, userId } = await unknownSession(latchkey, 'perlman')
+    const verifier = await follow()
+    expect(await codeOf(verifier, tab)).toBe('accepted')
+    await latchkey.app.nouns.operatorChanges.endSessions({ userId, client: operatorClient('root') })
+    await expect.poll(() => codeOf(verifier, tab)).toBe('ended')
+    expect(await codeOf(await follow(), tab)).toBe('ended')
+    const again = latchkey.browser()
+    await again.post('/login', { username: 'perlman', password: goodPassword })
+    expect(await codeOf(verifier, again)).toBe('accepted')
+    // For verifiers of earlier releases, an entry about a user is not among those about sessions.
+    const headers = { authorization: `Bearer ${service.key}` }
+    const answer = await fetch(`${latchkey.url}/api/service/revocations`, { headers })
+    const { entries, users } = (await answer.json()) as Revocations
+    expect(users?.map((each) => each.userId)).toContain(userId)
+    expect(entries.map(({ sid }) => sid)).not.toContain(userId)
   })
 
   it('is refused among 10,500 others', async () => {

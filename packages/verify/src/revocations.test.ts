@@ -10,6 +10,13 @@ type Question = {
   answer(response: Response | Error): void
 }
 
+const claimsOf = (sid: string, gen = 0, { userId = randomUUID() as string, iat = 100 } = {}) => ({
+  sid,
+  gen,
+  userId,
+  iat,
+})
+
 const followed: Revocations[] = []
 afterEach(() => {
   for (const each of followed.splice(0)) each.close()
@@ -62,8 +69,8 @@ describe('the list of ended sessions', () => {
     second.answer(page(entries.slice(10_000), 'two'))
     expect(await question(2)).toMatchObject({ after: 'two', wait: '25' })
     expect(list.state()).toEqual({ loaded: true, age: 0, entries: 10_500 })
-    expect(entries.every(({ sid }) => list.refusesToken(sid, 5))).toBe(true)
-    expect(list.refusesToken(randomUUID(), 0)).toBe(false)
+    expect(entries.every(({ sid }) => list.refusesToken(claimsOf(sid, 5)))).toBe(true)
+    expect(list.refusesToken(claimsOf(randomUUID()))).toBe(false)
   })
 
   it('goes on with what it knows while the service is away, and says how old that is', async () => {
@@ -75,17 +82,30 @@ describe('the list of ended sessions', () => {
     time.now += 90_000
     ;(await question(2)).answer(new Response('', { status: 503 }))
     expect(list.state()).toEqual({ loaded: true, age: 90, entries: 1 })
-    expect(list.refusesToken(known.sid, 0)).toBe(true)
+    expect(list.refusesToken(claimsOf(known.sid))).toBe(true)
     const back = await question(3)
     expect(back).toMatchObject({ after: 'one', wait: '25' })
     back.answer(page([news], 'two', true))
     await question(4)
-    expect([known, news].map(({ sid }) => list.refusesToken(sid, 0))).toEqual([true, true])
+    expect([known, news].map(({ sid }) => list.refusesToken(claimsOf(sid)))).toEqual([true, true])
     expect(list.state().age).toBe(0)
     expect(problems).toEqual([expect.stringContaining('ended sessions cannot be read')])
   })
 
+  it('has users all of whose tokens from before a second are refused, whatever session they are of', async () => {
+    const { list, question } = follow()
+    const [userId, [known]] = [randomUUID(), ended(1)]
+    const users = [{ userId, before: 100 }]
+    ;(await question(0)).answer(Response.json({ entries: [known], users, cursor: 'one', complete: true }))
+    await question(1)
+    const refuses = (iat: number, user: string = userId) =>
+      list.refusesToken(claimsOf(randomUUID(), 3, { userId: user, iat }))
+    expect([refuses(99), refuses(100), refuses(99, randomUUID())]).toEqual([true, false, false])
+    expect(list.refusesToken(claimsOf(known?.sid ?? ''))).toBe(true)
+  })
+
   it.each<[string, Response]>([
+    ['an entry of a user without a time', Response.json({ entries: [], users: [{ userId: 'x' }], cursor: 'x' })],
     ['no JSON', new Response('<!doctype html>')],
     ['another form', Response.json({ entries: [{ sid: 1, below: null }], cursor: 'x' })],
     ['no cursor', Response.json({ entries: [] })],
@@ -128,13 +148,13 @@ describe('an entry', () => {
     const list = createRevocationList(() => 0)
     const [sid, other] = [randomUUID(), randomUUID()]
     list.add({ sid, minGeneration: 4 })
-    expect([3, 4].map((generation) => list.refusesToken(sid, generation))).toEqual([true, false])
+    expect([3, 4].map((generation) => list.refusesToken(claimsOf(sid, generation)))).toEqual([true, false])
     list.add({ sid, minGeneration: 2 })
-    expect(list.refusesToken(sid, 3)).toBe(true)
+    expect(list.refusesToken(claimsOf(sid, 3))).toBe(true)
     list.add({ sid, minGeneration: null })
     list.add({ sid, minGeneration: 5 })
-    expect(list.refusesToken(sid, 2 ** 31)).toBe(true)
-    expect(list.refusesToken(other, 0)).toBe(false)
+    expect(list.refusesToken(claimsOf(sid, 2 ** 31))).toBe(true)
+    expect(list.refusesToken(claimsOf(other))).toBe(false)
   })
 
   it('is kept for at least 20 minutes, and not much longer', () => {
@@ -146,10 +166,18 @@ describe('an entry', () => {
     list.add({ sid: late, minGeneration: null })
     minutes = 24
     list.add({ sid: randomUUID(), minGeneration: null })
-    expect(list.refusesToken(late, 0)).toBe(true)
+    expect(list.refusesToken(claimsOf(late))).toBe(true)
     minutes = 30
     list.add({ sid: randomUUID(), minGeneration: null })
-    expect([early, late].map((sid) => list.refusesToken(sid, 0))).toEqual([false, false])
+    expect([early, late].map((sid) => list.refusesToken(claimsOf(sid)))).toEqual([false, false])
+    const userId = randomUUID()
+    const refusesUser = () => list.refusesToken(claimsOf(randomUUID(), 0, { userId, iat: 99 }))
+    list.addUser({ userId, before: 100 })
+    minutes = 50
+    expect(refusesUser()).toBe(true)
+    minutes = 56
+    list.add({ sid: randomUUID(), minGeneration: null })
+    expect(refusesUser()).toBe(false)
     for (; minutes < 600; minutes += 1) for (const { sid } of ended(10)) list.add({ sid, minGeneration: null })
     expect(list.size()).toBeLessThanOrEqual(300)
   })

@@ -1,6 +1,7 @@
 import { createBoundedFetch, type Fetch } from './bounded-fetch.js'
+import type { AccessClaims } from './claims.js'
 import { reasonOf } from './reason.js'
-import { createRevocationList, type Entry } from './revocation-list.js'
+import { createRevocationList, type Entry, type UserEntry } from './revocation-list.js'
 import { isObject } from './token-text.js'
 
 /** How long the service waits for news before it answers, in seconds, and how long we wait for that answer. */
@@ -28,7 +29,7 @@ export type RevocationState = {
   readonly entries: number
 }
 
-type Answer = { entries: readonly Entry[]; cursor: string }
+type Answer = { entries: readonly Entry[]; users: readonly UserEntry[]; cursor: string }
 
 /** An entry as the service writes it. Tokens of the session whose `gen` is lower than `below` are refused; null refuses all of them. */
 type WireEntry = { sid: string; below: number | null }
@@ -36,13 +37,18 @@ type WireEntry = { sid: string; below: number | null }
 const isEntry = (value: unknown): value is WireEntry =>
   isObject(value) && typeof value.sid === 'string' && (value.below === null || Number.isSafeInteger(value.below))
 
+const isUserEntry = (value: unknown): value is UserEntry =>
+  isObject(value) && typeof value.userId === 'string' && Number.isSafeInteger(value.before)
+
 const readAnswer = (text: string): Answer => {
   const answer: unknown = JSON.parse(text)
   if (!isObject(answer) || !Array.isArray(answer.entries) || typeof answer.cursor !== 'string')
     throw new Error('The answer is no list of ended sessions')
-  if (!answer.entries.every(isEntry)) throw new Error('The answer has an entry of an unknown form')
+  const { users = [] } = answer
+  if (!answer.entries.every(isEntry) || !Array.isArray(users) || !users.every(isUserEntry))
+    throw new Error('The answer has an entry of an unknown form')
   const entries = answer.entries.map(({ sid, below }) => ({ sid, minGeneration: below }))
-  return { entries, cursor: answer.cursor }
+  return { entries, users, cursor: answer.cursor }
 }
 
 /** The reasons of refusals that last until the operator changes the key, by status. */
@@ -113,9 +119,10 @@ export const followRevocations = ({ url, serviceKey, fetch, now, onProblem }: Op
     if (status !== 200) throw new Refusal(status, answerHeaders.get('retry-after'))
     const answer = readAnswer(text)
     for (const entry of answer.entries) list.add(entry)
+    for (const entry of answer.users) list.addUser(entry)
     cursor = answer.cursor
     answeredAt = now()
-    isLoaded ||= answer.entries.length < pageSize
+    isLoaded ||= answer.entries.length + answer.users.length < pageSize
   }
 
   const follow = async () => {
@@ -138,7 +145,7 @@ export const followRevocations = ({ url, serviceKey, fetch, now, onProblem }: Op
   void follow()
 
   return {
-    refusesToken: (sid: string, generation: number) => list.refusesToken(sid, generation),
+    refusesToken: (claims: Pick<AccessClaims, 'sid' | 'gen' | 'userId' | 'iat'>) => list.refusesToken(claims),
     state: (): RevocationState => ({
       loaded: isLoaded,
       age: answeredAt === undefined ? undefined : (now() - answeredAt) / 1000,

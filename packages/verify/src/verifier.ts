@@ -48,11 +48,12 @@ const createCurrentCheck = (settings: Settings, list: ReturnType<typeof listFor>
     const { loaded, age = 0 } = list.state()
     return loaded ? age <= revocations.maxAge : revocations.whileUnknown === 'accept'
   }
-  return ({ iat, nbf = 0, exp, sid, gen }: AccessClaims): VerifyRefusal | undefined => {
+  return (claims: AccessClaims): VerifyRefusal | undefined => {
+    const { iat, nbf = 0, exp } = claims
     const seconds = now() / 1000
     if (exp <= seconds) return 'expired'
     if (Math.max(iat, nbf) > seconds + leeway) return 'not_yet_valid'
-    if (list?.refusesToken(sid, gen)) return 'ended'
+    if (list?.refusesToken(claims)) return 'ended'
     return isListUsable() ? undefined : 'unavailable'
   }
 }
@@ -132,7 +133,7 @@ export const createVerifier = (options: VerifierOptions) => {
       }
     },
     /** Whether the list of ended sessions now refuses the token of this user, which was accepted before. */
-    hasEnded: ({ claims: { sid, gen } }: Verified) => list?.refusesToken(sid, gen) ?? false,
+    hasEnded: ({ claims }: Verified) => list?.refusesToken(claims) ?? false,
     /** How old the list of ended sessions is. Undefined if none is followed. */
     revocations: (): RevocationState | undefined => list?.state(),
     /** Stops following the list, so that the program can end. */

@@ -13,7 +13,7 @@ import type { Voiding } from './account-voiding.js'
 import type { AnyDetails, ChangedFactor } from './change-details.js'
 
 type Dependencies = {
-  sessions: Pick<Sessions, 'endAll' | 'endOfProvider' | 'giveGroups'>
+  sessions: Pick<Sessions, 'endAll' | 'endOthers' | 'endOfProvider' | 'giveGroups'>
   undos: Pick<Undos, 'add'>
   mails: Pick<Mails, 'queue'>
   webhooks: Pick<Webhooks, 'queue'>
@@ -117,8 +117,9 @@ export const createAccountConsequences = (deps: Dependencies) => {
       return provider
         ? sessions.endOfProvider(sql, event, { userId: user.id, provider, ownSessionId: caller?.sessionId })
         : 0
-    const exceptSessionId = thisSession === 'ends' ? undefined : caller?.sessionId
-    return sessions.endAll(sql, event, user.id, exceptSessionId)
+    return thisSession === 'ends' || !caller
+      ? sessions.endAll(sql, event, user.id)
+      : sessions.endOthers(sql, event, user.id, caller.sessionId)
   }
 
   /**

@@ -1,5 +1,6 @@
 import { isRefused, refuse } from '../../contract/outcome.js'
 import type { EmailChanges } from '../email-changes/email-changes.js'
+import type { Sessions } from '../sessions/sessions.js'
 import type { Email } from '../users/email.js'
 import type { UserChanges } from '../users/user-changes.js'
 import type { OperatorContext } from './account-changes.js'
@@ -9,6 +10,7 @@ import { createOperatorFactorChanges } from './operator-factor-changes.js'
 
 type Dependencies = Parameters<typeof createOperatorFactorChanges>[0] & {
   userChanges: Pick<UserChanges, 'disable'>
+  sessions: Pick<Sessions, 'endAll'>
   emailChanges: Pick<EmailChanges, 'unlessTaken' | 'apply'>
   deleteAccount: AccountDeletion
 }
@@ -19,7 +21,7 @@ export type OperatorChanges = ReturnType<typeof createOperatorChanges> & LockDow
 
 /** Changes of any account by operators, and by programs with a key. */
 export const createOperatorChanges = (deps: Dependencies) => {
-  const { accountChanges, userChanges, emailChanges, deleteAccount } = deps
+  const { accountChanges, userChanges, sessions, emailChanges, deleteAccount } = deps
   const { byOperator } = accountChanges
 
   return {
@@ -28,7 +30,11 @@ export const createOperatorChanges = (deps: Dependencies) => {
     /** The result says whether the user was disabled before. */
     disable: (actor: OperatorContext) =>
       byOperator(actor, 'user_disabled', async (sql, user) => {
-        if (user.disabled) return { result: true, changes: {} }
+        if (user.disabled) {
+          // The database may have been restored to an earlier state, in which it does not know sessions that were begun since.
+          await sessions.endAll(sql, 'user_disabled', user.id)
+          return { result: true, changes: {} }
+        }
         await userChanges.disable(sql, user.id)
         return { result: false, changes: { user_disabled: mailUnlessByCommand(actor) } }
       }),

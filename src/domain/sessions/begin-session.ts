@@ -87,5 +87,6 @@ export const createBeginSession =
     })
     if (!insertedRow) return undefined
     await endSurplus(sql, userId, sid)
-    return issue({ id: userId, ...names, ...insertedRow }, sessionProof, claims, refreshToken)
+    const { accepted_from: acceptedFrom, groups } = insertedRow
+    return issue({ id: userId, ...names, groups }, sessionProof, claims, refreshToken, acceptedFrom)
   }

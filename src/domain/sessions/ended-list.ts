@@ -1,7 +1,18 @@
 import { minutes } from '../../lib/durations.js'
+import type { NewEntries } from './ended-sessions.store.js'
 
 /** Access tokens of the session with a lower `gen` are refused. Null refuses all of them. */
 export type EndedSession = { sid: string; minGeneration: number | null }
+
+/** Access tokens of the user that were issued before this second are refused, whatever session they are of. */
+export type EndedUser = { userId: string; before: number }
+
+/** The end of a session, or of all sessions of a user. */
+export type Ended = EndedSession | EndedUser
+
+/** An entry of the database. */
+export const endOf = ([id, minGeneration, before]: NewEntries['entries'][number]): Ended =>
+  before === null ? { sid: id, minGeneration } : { userId: id, before }
 
 /** A number that is higher than the generation of any token. */
 const everyGeneration = 2 ** 32 - 1
@@ -193,5 +204,34 @@ export const createEndedList = (now: () => number) => {
         bytes: filter.bytes() + sum(tables.map(({ bytes }) => bytes)),
       }
     },
+  }
+}
+
+/**
+ * The users all of whose sessions ended in the last minutes. They are few: an administrator has signed them out or disabled them, or they
+ * have changed something themselves.
+ */
+export const createEndedUsers = (now: () => number) => {
+  /** The oldest entry comes first. */
+  const users = new Map<string, { before: number; addedAt: number }>()
+  const forgetOld = () => {
+    for (const [userId, { addedAt }] of users) {
+      if (addedAt > now() - retention) return
+      users.delete(userId)
+    }
+  }
+
+  return {
+    refuses: (userId: string, issuedAt: number) => users.size > 0 && issuedAt < (users.get(userId)?.before ?? 0),
+    /** False if the entry was known already. */
+    add: ({ userId, before }: EndedUser) => {
+      if ((users.get(userId)?.before ?? 0) >= before) return false
+      forgetOld()
+      users.delete(userId)
+      users.set(userId, { before, addedAt: now() })
+      return true
+    },
+    forgetOld,
+    size: () => users.size,
   }
 }

@@ -10,7 +10,8 @@ export type NewEntries = {
    * numbers.
    */
   server: string
-  entries: [sid: string, minGeneration: number | null][]
+  /** With `refusedBefore`, in seconds, the entry is about a user, whose id is in the place of the session's. */
+  entries: [id: string, minGeneration: number | null, refusedBefore: number | null][]
   last: { xact: string; sid: string } | null
 }
 
@@ -21,13 +22,14 @@ export type NewEntries = {
 export const selectNewEntries = async (sql: Sql, { seen, xact, sid }: SnapshotCursor, limit: number) => {
   const [news] = await sql.query<NewEntries>(
     `with news as materialized (
-       select e.xact, e.sid, e.min_generation from ended_sessions as e
+       select e.xact, e.sid, e.min_generation, extract(epoch from e.refused_before)::bigint as refused_before
+       from ended_sessions as e
        where (e.xact, e.sid) > ($1::xid8, $2::uuid)
          and ($3::pg_snapshot is null or not pg_visible_in_snapshot(e.xact, $3::pg_snapshot))
        order by e.xact, e.sid limit $4
      )
      select pg_current_snapshot()::text as snapshot, pg_postmaster_start_time()::text as server,
-       (select coalesce(json_agg(json_build_array(n.sid, n.min_generation)), '[]') from news as n) as entries,
+       (select coalesce(json_agg(json_build_array(n.sid, n.min_generation, n.refused_before)), '[]') from news as n) as entries,
        (select json_build_object('xact', n.xact::text, 'sid', n.sid) from news as n
         order by n.xact desc, n.sid desc limit 1) as last`,
     [xact, sid, seen, limit],

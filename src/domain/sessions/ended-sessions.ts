@@ -4,12 +4,12 @@ import { withTimeout } from '../../lib/with-timeout.js'
 import { type Database, type Sql, StoreUnavailable } from '../../platform/database/database.js'
 import { createReadingRounds } from '../../platform/reading-rounds.js'
 import type { AccessClaims } from '../tokens/claims.js'
-import { createEndedList, type EndedSession, retention } from './ended-list.js'
+import { createEndedList, createEndedUsers, type Ended, endOf, retention } from './ended-list.js'
 import * as store from './ended-sessions.store.js'
 import { createEndedSince } from './ended-since.js'
 import { cursorAfter, firstCursor, isContinuation, type Reading, type SnapshotCursor } from './snapshot-cursor.js'
 
-export type { EndedSession } from './ended-list.js'
+export type { Ended, EndedSession, EndedUser } from './ended-list.js'
 
 /** The time from the start of one reading to the start of the next. So every end is known everywhere within two seconds. */
 const interval = 1 * seconds
@@ -28,12 +28,15 @@ type Dependencies = { database: Database; clock: Clock; log: Log }
 
 /** The list, and a way to wait for its next entry. */
 const createWaitableList = (clock: Clock) => {
-  const list = createEndedList(() => clock.now().getTime())
+  const now = () => clock.now().getTime()
+  const list = createEndedList(now)
+  const users = createEndedUsers(now)
   const waiting = new Set<() => void>()
   return {
     list,
-    add: (ended: EndedSession) => {
-      if (!list.add(ended)) return
+    users,
+    add: (ended: Ended) => {
+      if (!('userId' in ended ? users.add(ended) : list.add(ended))) return
       for (const wake of waiting) wake()
     },
     /** True as soon as an entry is added, false if none is added within this time. */
@@ -53,7 +56,7 @@ const createWaitableList = (clock: Clock) => {
 }
 
 /** Adds all entries at the first reading, and later only new ones. */
-const createReader = (database: Database, add: (ended: EndedSession) => void) => {
+const createReader = (database: Database, add: (ended: Ended) => void) => {
   let lastReading: Reading | undefined
 
   /** Reads all pages from a cursor on. Entries that commit meanwhile are not in the first snapshot, so the next reading finds them. */
@@ -61,7 +64,7 @@ const createReader = (database: Database, add: (ended: EndedSession) => void) =>
     let first: Reading | undefined
     for (let next = from; ; ) {
       const page = await store.selectNewEntries(database, next, pageSize)
-      for (const [sid, minGeneration] of page.entries) add({ sid, minGeneration })
+      for (const entry of page.entries) add(endOf(entry))
       first ??= page
       const previous = lastReading ?? first
       if (!isContinuation(previous, page)) {
@@ -97,7 +100,7 @@ export type EndedSessions = ReturnType<typeof createEndedSessions>
  * memory for the access check, and reads new entries once a second.
  */
 export const createEndedSessions = ({ database, clock, log }: Dependencies) => {
-  const { list, add, wait } = createWaitableList(clock)
+  const { list, users, add, wait } = createWaitableList(clock)
   const readNews = createReader(database, add)
   /** When the last complete reading began. */
   let readAt: number | undefined
@@ -107,6 +110,7 @@ export const createEndedSessions = ({ database, clock, log }: Dependencies) => {
     await readNews()
     readAt = began
     list.forgetOld()
+    users.forgetOld()
   }
 
   return {
@@ -114,9 +118,9 @@ export const createEndedSessions = ({ database, clock, log }: Dependencies) => {
     load: read,
     ...createReadingRounds({ read, interval, messages, log }),
     /** Whether the access check refuses a token. It needs no query. */
-    refusesToken: ({ sid, gen }: Pick<AccessClaims, 'sid' | 'gen'>) => {
+    refusesToken: ({ sid, gen, userId, iat }: Pick<AccessClaims, 'sid' | 'gen' | 'userId' | 'iat'>) => {
       if (readAt === undefined) throw new StoreUnavailable('The ended sessions have not been read yet')
-      return list.has(sid, gen)
+      return list.has(sid, gen) || users.refuses(userId, iat)
     },
     /** Whether a session has ended, for refresh tokens that a browser may go on sending. */
     hasEnded: list.hasEnded,

@@ -2,7 +2,7 @@ import type { Clock } from '../../lib/clock.js'
 import { minutes } from '../../lib/durations.js'
 import { isUuid } from '../../lib/uuid.js'
 import type { Database } from '../../platform/database/database.js'
-import type { EndedSession } from './ended-list.js'
+import { type EndedSession, type EndedUser, endOf } from './ended-list.js'
 import { selectNewEntries } from './ended-sessions.store.js'
 import { cursorAfter, firstCursor, isContinuation, type Reading, type SnapshotCursor } from './snapshot-cursor.js'
 
@@ -61,7 +61,7 @@ const parse = (text: string): unknown[] => {
 }
 
 /** `complete`: the entries begin the whole list and replace what the program had. Otherwise they are added to it. */
-export type EndedSince = { entries: EndedSession[]; cursor: string; complete: boolean }
+export type EndedSince = { entries: EndedSession[]; users: EndedUser[]; cursor: string; complete: boolean }
 
 /** Whether the numbers in a cursor still mean the same transactions. */
 const continues = ({ server, place, firstSnapshot }: Cursor, page: Reading) => {
@@ -76,13 +76,15 @@ export const createEndedSince = ({ database, clock }: { database: Database; cloc
     const place = cursor?.place ?? firstCursor
     const page = await selectNewEntries(database, place, maxEntries)
     if (cursor && !continues(cursor, page)) return since()
+    const ends = page.entries.map(endOf)
     const firstSnapshot = cursor?.firstSnapshot ?? shortened(page.snapshot)
     const isFull = page.last !== null && page.entries.length === maxEntries
     const next = isFull
       ? { place: { ...place, ...page.last }, firstSnapshot }
       : { place: cursorAfter(firstSnapshot), firstSnapshot: null }
     return {
-      entries: page.entries.map(([sid, minGeneration]) => ({ sid, minGeneration })),
+      entries: ends.flatMap((each) => ('sid' in each ? [each] : [])),
+      users: ends.flatMap((each) => ('userId' in each ? [each] : [])),
       cursor: writeCursor({ at: clock.now().getTime(), server: page.server, ...next }),
       complete: cursor === undefined,
     }

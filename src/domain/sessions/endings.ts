@@ -1,8 +1,10 @@
 import type { ProviderId } from '../../contract/providers.js'
+import type { Clock } from '../../lib/clock.js'
 import { afterCommit } from '../../platform/database/after-commit.js'
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
 import { acceptTransaction } from '../../platform/database/optional-transaction.js'
-import type { EndedSession } from './ended-sessions.js'
+import type { Ended } from './ended-sessions.js'
+import { epochSeconds } from './issue-tokens.js'
 import { neverProven } from './proof.js'
 import type { EndReason } from './sessions.store.js'
 import * as store from './sessions.store.js'
@@ -11,14 +13,15 @@ type SessionOwner = { sessionId: string; userId: string }
 
 type Dependencies = {
   database: Database
-  onEnded: (ended: EndedSession) => void
+  clock: Clock
+  onEnded: (ended: Ended) => void
 }
 
 /** The most sessions of a user, and more than any user needs. A program that signs in again and again must not fill the table. */
 const maxSessions = 100
 
 /** Ends sessions, and calls `onEnded` as soon as the end is committed. */
-export const createEndings = ({ database, onEnded }: Dependencies) => {
+export const createEndings = ({ database, clock, onEnded }: Dependencies) => {
   const optionalTransaction = acceptTransaction(database)
 
   const announce = (sql: Sql, endedRows: readonly { id: string }[]) =>
@@ -57,8 +60,19 @@ export const createEndings = ({ database, onEnded }: Dependencies) => {
       announce(database, ended)
       return ended.length
     },
-    endAll: optionalTransaction(async (sql, because: EndReason, userId: string, exceptSessionId?: string) => {
-      const ended = await store.deleteAllOfUser(sql, because, userId, exceptSessionId ?? null)
+    /** Ends all sessions of a user, also those that the database does not know since it was restored to an earlier state. */
+    endAll: optionalTransaction(async (sql, because: EndReason, userId: string) => {
+      const [row] = await store.deleteAllOfUser(sql, because, userId, clock.offset())
+      if (!row) throw new Error('A statement that always has a row had none')
+      announce(
+        sql,
+        row.ended.map((id) => ({ id })),
+      )
+      afterCommit(sql, () => onEnded({ userId, before: epochSeconds(row.accepted_from) }))
+      return row.ended.length
+    }),
+    endOthers: optionalTransaction(async (sql, because: EndReason, userId: string, exceptSessionId: string) => {
+      const ended = await store.deleteOthersOfUser(sql, because, userId, exceptSessionId)
       announce(sql, ended)
       return ended.length
     }),

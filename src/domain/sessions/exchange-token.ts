@@ -4,7 +4,7 @@ import { equalInConstantTime, fingerprint } from '../../lib/random.js'
 import type { Database } from '../../platform/database/database.js'
 import type { RefreshClaims, RefreshToken, Tokens } from '../tokens/tokens.js'
 import type { Client } from './client.js'
-import type { EndedSession } from './ended-sessions.js'
+import type { Ended } from './ended-sessions.js'
 import { epochSeconds, fromEpochSeconds, type IssuedTokens, type IssueTokens } from './issue-tokens.js'
 import type { SessionLife } from './live-sessions.js'
 import { proofOf } from './proof.js'
@@ -29,7 +29,7 @@ type Dependencies = {
   life: SessionLife
   issue: IssueTokens
   graces: store.Graces
-  onEnded: (ended: EndedSession) => void
+  onEnded: (ended: Ended) => void
 }
 
 /** The claims of the newest token of a session. Signed again, they give the same bytes. */
@@ -69,7 +69,8 @@ export const createExchangeToken = ({ database, tokens, clock, life, issue, grac
     // The groups have changed since the successor was made, so its access token would be refused. The successor is exchanged once more.
     if (row.oldest_generation > row.generation) return exchangeNewest({ text, claims: successor })
     const now = epochSeconds(clock.now())
-    return { issued: issue({ id: userId, ...row }, proofOf(row), successor, text, now), raced: true }
+    const issued = issue({ id: userId, ...row }, proofOf(row), successor, text, row.accepted_from, now)
+    return { issued, raced: true }
   }
 
   const exchange = async (refreshToken: RefreshToken, client: Client, by: RotatedBy): Promise<RotationOutcome> => {
@@ -93,7 +94,8 @@ export const createExchangeToken = ({ database, tokens, clock, life, issue, grac
       graces,
     })
     if (!holder) return answerOldToken(refreshToken, (newest) => exchange(newest, client, by))
-    return { issued: issue({ id: claims.userId, ...holder }, proofOf(holder), successor, token), raced: false }
+    const issued = issue({ id: claims.userId, ...holder }, proofOf(holder), successor, token, holder.accepted_from)
+    return { issued, raced: false }
   }
 
   return exchange

@@ -35,7 +35,10 @@ type Dependencies = {
 
 export type IssueTokens = ReturnType<typeof createIssueTokens>
 
-/** Issues an access token for a refresh token. The result also says how long both are valid. */
+/**
+ * Issues an access token for a refresh token. The result also says how long both are valid. `acceptedFrom`: tokens of this user that were
+ * issued earlier are refused.
+ */
 export const createIssueTokens =
   ({ tokens, life, accessTokenLifetime }: Dependencies) =>
   (
@@ -43,12 +46,14 @@ export const createIssueTokens =
     { methods, provenAt, secondFactorAt }: Proof,
     claims: RefreshClaims,
     refreshToken: string,
+    acceptedFrom: Date | null,
     iat = claims.iat,
   ): IssuedTokens => {
     // A token that was signed before SESSION_MAX_AGE was lowered has a later expiry.
     const end = Math.min(claims.exp, life.endOf(claims.auth_time))
     const exp = Math.min(iat + accessTokenLifetime / 1000, end)
     const { sid, gen } = claims
+    const issuedAt = Math.max(iat, acceptedFrom ? epochSeconds(acceptedFrom) : 0)
     const proof = {
       auth_time: epochSeconds(provenAt),
       amr: methods,
@@ -57,7 +62,18 @@ export const createIssueTokens =
     return {
       user: { id, username, email, name, groups },
       sessionId: sid,
-      accessToken: tokens.signAccess({ userId: id, username, sid, gen, iat, exp, email, name, groups, ...proof }),
+      accessToken: tokens.signAccess({
+        userId: id,
+        username,
+        sid,
+        gen,
+        iat: issuedAt,
+        exp,
+        email,
+        name,
+        groups,
+        ...proof,
+      }),
       accessTokenExpiresAt: fromEpochSeconds(exp),
       refreshToken,
       accessTokenMaxAge: exp - iat,

@@ -3,7 +3,7 @@ import { fingerprint } from '../../lib/random.js'
 import type { Transaction } from '../../platform/database/database.js'
 import type { Tokens } from '../tokens/tokens.js'
 import type { Client } from './client.js'
-import type { EndedSession } from './ended-sessions.js'
+import type { Ended } from './ended-sessions.js'
 import { epochSeconds, fromEpochSeconds, type IssueTokens, type SignedInUser } from './issue-tokens.js'
 import type { SessionLife } from './live-sessions.js'
 import { changedProof, type ProofChange, proofOf } from './proof.js'
@@ -15,7 +15,7 @@ type Dependencies = {
   clock: Clock
   life: SessionLife
   issue: IssueTokens
-  onEnded: (ended: EndedSession) => void
+  onEnded: (ended: Ended) => void
 }
 
 /**
@@ -56,5 +56,5 @@ export const createReplaceTokens =
       proofAge: now.getTime() - proof.provenAt.getTime(),
     })
     sql.afterCommit(() => onEnded({ sid, minGeneration: claims.gen }))
-    return issue(user, proof, claims, refreshToken)
+    return issue(user, proof, claims, refreshToken, record.accepted_from)
   }

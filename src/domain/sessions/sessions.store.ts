@@ -38,6 +38,14 @@ export const lockUser = (
   )
 
 /**
+ * From when on tokens of a user are accepted, if all their sessions have ended a short time ago. The clock of the instance that signs may be
+ * behind the one of the database.
+ */
+type AcceptedRow = { accepted_from: Date | null }
+const acceptedFrom = (userId: string) =>
+  `(select max(e.refused_before) from ended_sessions as e where e.sid = ${userId} and e.refused_before is not null)`
+
+/**
  * A trigger inserts nothing if a second factor is needed, the methods have none, and no trusted device replaces it. Another trigger gives
  * the session the groups of its user.
  */
@@ -60,14 +68,14 @@ export const insertRecord = (
     secondFactorRequired: boolean
   },
 ) =>
-  sql.query<{ groups: string[] }>(
+  sql.query<AcceptedRow & { groups: string[] }>(
     `insert into refresh_token_records
        (id, user_id, token_hash, generation, issued_at, rotated_at, expires_at, ip, user_agent, created_at, last_used_at,
         methods, authenticated_at, second_factor_at, trusted_device, provider, second_factor_required, signed_in_as, browser,
         proof_moment)
      values ($1, $2, $3, 0, $4, ${databaseNow('$5')}, $6, $7, $8, $4, $4, $9, $10, $15, $11, $12, $13, $14, $16,
        ${databaseMoment('$5')} - ${milliseconds('$17')})
-     returning groups`,
+     returning groups, ${acceptedFrom('user_id')} as accepted_from`,
     [
       record.id,
       record.userId,
@@ -96,7 +104,7 @@ const proofColumns = {
 } as const
 
 /** The columns from which the claims of an access token are made, as they are now. */
-type HolderRow = ProofRow & { username: string; email: string; name: string | null; groups: string[] }
+type HolderRow = ProofRow & AcceptedRow & { username: string; email: string; name: string | null; groups: string[] }
 const holderColumns = {
   username: 'u.username',
   email: 'u.email',
@@ -104,6 +112,7 @@ const holderColumns = {
   // The groups come from the session and not from the user: a statement that has waited for the session still sees the former row of the
   // user.
   groups: 'r.groups',
+  accepted_from: acceptedFrom('u.id'),
   ...proofColumns,
 } as const
 
@@ -156,11 +165,12 @@ export const rotateRecord = (sql: Sql, rotation: Rotation & { atProxy: boolean; 
     rotation.graces.renewGrace,
   ])
 
-type LockedRow = ProofRow & { generation: number; signed_in_as: string; created_at: Date }
+type LockedRow = ProofRow & AcceptedRow & { generation: number; signed_in_as: string; created_at: Date }
 const lockedSelectList = selectList<LockedRow>({
   generation: true,
   signed_in_as: true,
   created_at: true,
+  accepted_from: acceptedFrom('r.user_id'),
   ...proofColumns,
 })
 
@@ -300,8 +310,26 @@ export const deleteRecordOfUser = (sql: Sql, because: EndReason, id: string, use
 export const deleteSome = (sql: Sql, because: EndReason, limit: number) =>
   endSessions(sql, because, 'id in (select id from refresh_token_records limit $2)', [limit])
 
-export const deleteAllOfUser = (sql: Sql, because: EndReason, userId: string, except: string | null) =>
-  endSessions(sql, because, 'user_id = $2 and ($3::uuid is null or id <> $3)', [userId, except])
+export const deleteOthersOfUser = (sql: Sql, because: EndReason, userId: string, except: string) =>
+  endSessions(sql, because, 'user_id = $2 and id <> $3', [userId, except])
+
+/**
+ * Ends all sessions of a user, and refuses the tokens of those that the database does not know. Tokens have whole seconds, so the next
+ * second is the first whose tokens are accepted.
+ */
+export const deleteAllOfUser = (sql: Sql, because: EndReason, userId: string, clockOffset: number) =>
+  sql.query<{ ended: string[]; accepted_from: Date }>(
+    `with refusal as (
+       insert into ended_sessions (sid, refused_before, reason)
+       values ($2, date_trunc('second', ${databaseMoment('$3')}) + interval '1 second', $1)
+       on conflict (xact, sid) do update set refused_before = excluded.refused_before, reason = excluded.reason
+       returning refused_before as accepted_from
+     ), ended as (
+       delete from refresh_token_records where sessions_end_because($1) and user_id = $2 returning id
+     )
+     select accepted_from, array(select id from ended) as ended from refusal`,
+    [because, userId, clockOffset],
+  )
 
 export const deleteOfProvider = (
   sql: Sql,

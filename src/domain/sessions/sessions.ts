@@ -2,7 +2,7 @@ import type { Clock } from '../../lib/clock.js'
 import type { Database, Transaction } from '../../platform/database/database.js'
 import type { AccessClaims, Tokens } from '../tokens/tokens.js'
 import { createBeginSession } from './begin-session.js'
-import type { EndedSession } from './ended-sessions.js'
+import type { Ended } from './ended-sessions.js'
 import { createEndings } from './endings.js'
 import { createExchangeToken } from './exchange-token.js'
 import { createIssueTokens } from './issue-tokens.js'
@@ -32,13 +32,13 @@ type Options = SessionLimits & {
    * Called for each session that this process has ended or did not find, and for tokens that it has replaced, as soon as the change is
    * committed.
    */
-  onEnded?: (ended: EndedSession) => void
+  onEnded?: (ended: Ended) => void
 }
 
 /** Begins, renews and ends sessions. `session-lookups` finds them. */
 export const createSessions = (options: Options) => {
   const { database, tokens, clock, refreshGrace, renewGrace, onEnded = () => undefined } = options
-  const { endSurplus, ...endings } = createEndings({ database, onEnded })
+  const { endSurplus, ...endings } = createEndings({ database, clock, onEnded })
   const life = createSessionLife(options)
   const { liveNow } = life
   const issue = createIssueTokens({ tokens, life, accessTokenLifetime: options.lifetimes.accessToken })

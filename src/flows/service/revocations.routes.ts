@@ -29,9 +29,10 @@ const schema = {
 /** How long one wait lasts before it checks whether the client still waits. */
 const waitSlice = 1 * seconds
 
-/** The answer in the form that verifiers read. */
-const answerOf = ({ entries, cursor, complete }: EndedSince) => ({
+/** The answer in the form that verifiers read. Those of earlier releases know `entries` only. */
+const answerOf = ({ entries, users, cursor, complete }: EndedSince) => ({
   entries: entries.map(({ sid, minGeneration }) => ({ sid, below: minGeneration })),
+  ...(users.length > 0 && { users }),
   cursor,
   complete,
 })
@@ -52,7 +53,8 @@ export const revocationsRoutes = (server: Server, { guards, endedSessions, isClo
     // The wait begins before the list is read, so that a session that ends in between is not missed.
     let news = endedSessions.waitForNews(waitSlice)
     const endedSince = await endedSessions.since(after)
-    if (endedSince.complete || endedSince.entries.length > 0) return answerOf(endedSince)
+    const { complete, entries, users } = endedSince
+    if (complete || entries.length + users.length > 0) return answerOf(endedSince)
     while (performance.now() < deadline && !isClosing() && !request.raw.socket.destroyed) {
       if (await news) return answerOf(await endedSessions.since(endedSince.cursor))
       news = endedSessions.waitForNews(Math.min(waitSlice, deadline - performance.now()))
