@@ -10,7 +10,8 @@ export type DueMail = {
   kind: string
   content: string | null
   attempts: number
-  created_at: Date
+  /** In milliseconds, by the clock of the database: an instance whose clock is wrong must not give up mails of others. */
+  age: number
   user_id: string | null
 }
 
@@ -86,7 +87,7 @@ const dueColumns = selectList<DueMail>({
   kind: true,
   content: true,
   attempts: true,
-  created_at: true,
+  age: `(extract(epoch from ${databaseNow('$1')} - created_at) * 1000)::float8`,
   user_id: true,
 })
 

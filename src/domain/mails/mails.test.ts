@@ -3,7 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createMovableClock, type MovableClock } from '../../../test/support/clock.js'
+import { createMovableClock, createWrongClock, type MovableClock } from '../../../test/support/clock.js'
 import { startOddServer, startSmtpInbox } from '../../../test/support/smtp-inbox.js'
 import { openPostgresStore, type TestStore } from '../../../test/support/stores.js'
 import { isRefused } from '../../contract/outcome.js'
@@ -252,7 +252,7 @@ describe('outgoing mail', () => {
     clock.advance(31 * minutes)
     mails.nudge()
     await expect.poll(() => count('too late')).toBe(1)
-    // The other mail was tried again. Only then may the clock move: a mail that expires under way is given up for that try.
+    // The other mail was tried again. Only then may the clock move: a mail that is claimed later is given up without a try.
     await expect.poll(() => count('could not be sent yet')).toBe(3)
     clock.advance(2 * days)
     mails.nudge()
@@ -260,6 +260,20 @@ describe('outgoing mail', () => {
     expect((await rowsIn(database)).every((row) => row.content === null && row.sent_at === null)).toBe(true)
     const reasons = ['reset-password: it is too late to send it', 'password-changed: it is too late to send it']
     await expect.poll(() => noted.map(({ reason }) => reason)).toEqual(reasons)
+  })
+
+  it('is sent by an instance whose clock is ahead, and tried again: the clock of the database decides what is too late', async () => {
+    clock = createWrongClock(31 * minutes)
+    const mails = mailsFor('smtp://127.0.0.1:9')
+    await mails.queue(database, reset('ada@example.com'))
+    mails.start()
+    await expect.poll(() => lines.map(({ text }) => text).join()).toContain('could not be sent yet')
+    await mails.stop()
+    const server = await inbox()
+    await database.query('update outgoing_mail set next_attempt_at = now()')
+    mailsFor(server.url).start()
+    await expect.poll(() => server.received.length).toBe(1)
+    expect(lines.map(({ text }) => text).join()).not.toContain('given up')
   })
 
   it('is given up, with the reason in the log, when the secret that sealed it is gone', async () => {

@@ -69,10 +69,10 @@ const createOutcomes = ({ database, clock, log, events, onOutcome = () => undefi
     await recordOutcome(mail, 'accepted', row)
   }
 
-  const postpone = async (mail: store.DueMail, expiresAt: number, error: unknown) => {
+  const postpone = async (mail: store.DueMail, worthSendingFor: number, error: unknown) => {
     const reason = reasonOf(error)
     const delay = delayAfter(mail.attempts, Math.random())
-    if (clock.now().getTime() + delay > expiresAt) return giveUp(mail, reason)
+    if (mail.age + delay > worthSendingFor) return giveUp(mail, reason)
     await store.postpone(database, mail, { delay, reason, offset: clock.offset() })
     onOutcome('failed')
     log.warn({ ...logFieldsOf(mail), reason }, 'mail could not be sent yet')
@@ -92,8 +92,8 @@ export const createSender = (options: Options) => {
       await giveUp(mail, 'its content cannot be decrypted: the secret that encrypted it is no longer configured')
       return true
     }
-    const expiresAt = mail.created_at.getTime() + Math.min(content.worthSendingFor ?? retryPeriod, retryPeriod)
-    if (clock.now().getTime() >= expiresAt) {
+    const worthSendingFor = Math.min(content.worthSendingFor ?? retryPeriod, retryPeriod)
+    if (mail.age >= worthSendingFor) {
       await giveUp(mail, 'it is too late to send it')
       return true
     }
@@ -104,7 +104,7 @@ export const createSender = (options: Options) => {
       else await accept(mail)
       return true
     } catch (error) {
-      await postpone(mail, expiresAt, error)
+      await postpone(mail, worthSendingFor, error)
       return false
     }
   }
