@@ -4,11 +4,11 @@ import type { InvalidFields } from '../contract/profile-fields.js'
 import type { FreshSignInRequired, PasswordRejected } from '../contract/refusal-bodies.js'
 import { type RefusalCode, refusals } from '../contract/refusals.js'
 import { ActorRefused } from '../domain/administrators/actor-refused.js'
-import { uuidPattern } from '../lib/uuid.js'
 import { isForeignKeyViolation, isUnusableTable, StoreUnavailable } from '../platform/database/database.js'
 import { protocolBodyOf } from './protocol/protocol-errors.js'
 import { isForPrograms } from './protocol/protocol-routes.js'
 import { requestIdHeader } from './request-ids.js'
+import { type Schema, validationMessage } from './validation-message.js'
 
 /**
  * A refusal with what its body may add to the table: a more exact message, what is wrong with a password or with fields, the methods of
@@ -25,7 +25,7 @@ const refusalsWithRequestId: readonly RefusalCode[] = ['unknown_application', 'r
 
 /** A failure on our side has the id of the request, which leads to its lines in the log. */
 export const bodyOf = (
-  { refused, message, errors, ids, methods, freeFrom, fields }: DetailedRefusal,
+  { refused, message, errors, ids, methods, retryAfter, freeFrom, fields }: DetailedRefusal,
   requestId?: string,
 ) => {
   const { status, error, message: defaultMessage } = refusals[refused]
@@ -34,6 +34,8 @@ export const bodyOf = (
     return { ...body, requestId }
   if (methods) return { ...body, methods }
   if (fields) return { ...body, fields }
+  // Other refusals say it in their header only.
+  if (refused === 'too_many_mails' && retryAfter !== undefined) return { ...body, retryAfter }
   if (freeFrom) return { ...body, freeFrom: freeFrom.toISOString() }
   return errors ? { ...body, valid: false, errors, ids } : body
 }
@@ -72,27 +74,17 @@ const frameworkRefusals: Record<string, RefusalCode> = {
   FST_ERR_MAX_PARAM_LENGTH: 'not_found',
 }
 
-/** The values that the schema allows in this place. Each alternative of the schema has reported its own value as an error. */
-const allowedAt = (place: string, { validation = [] }: FastifyError) =>
-  validation.flatMap(({ keyword, instancePath, params }) =>
-    keyword === 'const' && instancePath === place ? [String(params.allowedValue)] : [],
-  )
+/** What the schema of the route says about the part of the request that does not fit. */
+const schemaOfFault = ({ routeOptions: { schema } }: FastifyRequest, { validationContext }: FastifyError) =>
+  (schema as Partial<Record<string, Schema>> | undefined)?.[validationContext ?? '']
 
-/** The body is JSON of the wrong shape: names the property and what it must be, never its value. */
-const validationMessage = (error: FastifyError) => {
-  const [first] = error.validation ?? []
-  const path = first?.instancePath?.slice(1).replaceAll('/', '.') || error.validationContext || 'request'
-  if (first?.keyword === 'const') return `${path} must be ${allowedAt(first.instancePath, error).join(' or ')}`
-  if (first?.params.pattern === uuidPattern) return `${path} must be a UUID in small letters, as the service gives it`
-  return first?.message ? `${path} ${first.message}` : refusals.bad_request.message
-}
-
-const refusalFor = (error: FastifyError): DetailedRefusal => {
+const refusalFor = (error: FastifyError, request: FastifyRequest): DetailedRefusal => {
   if (error instanceof StoreUnavailable || isUnusableTable(error)) return refuse('unavailable')
   if (error instanceof ActorRefused) return refuse(error.refused)
   // The row that a foreign key refers to, nearly always the user, was deleted while the request was under way.
   if (isForeignKeyViolation(error)) return refuse('not_authenticated')
-  if (error.validation) return refuse('bad_request', { message: validationMessage(error) })
+  if (error.validation)
+    return refuse('bad_request', { message: validationMessage(error, schemaOfFault(request, error)) })
   const frameworkRefusal = frameworkRefusals[error.code]
   if (frameworkRefusal) return refuse(frameworkRefusal)
   return refuse(error.statusCode && error.statusCode < 500 ? 'bad_request' : 'internal')
@@ -100,7 +92,7 @@ const refusalFor = (error: FastifyError): DetailedRefusal => {
 
 /** The one place that answers failures. Only unexpected ones are logged with their stack. */
 export const handleError = (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
-  const refusal = refusalFor(error)
+  const refusal = refusalFor(error, request)
   const logFields = { requestId: request.id, err: error }
   if (refusal.refused === 'internal') request.log.error(logFields, 'request failed')
   if (refusal.refused === 'unavailable') request.log.warn(logFields, 'a store is unavailable')
