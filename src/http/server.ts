@@ -22,6 +22,7 @@ import { createRequestIds, requestIdHeader } from './request-ids.js'
 import { logRequests } from './request-log.js'
 import { compileSchemasWhenNeeded, type SchemaCompilers } from './schema-compilers.js'
 import { createUnknownAddresses } from './unknown-addresses.js'
+import { refuseUnknownProperties } from './unknown-properties.js'
 
 export type Server = ReturnType<typeof createServer>['server']
 
@@ -143,6 +144,7 @@ export const createServer = (options: ServerOptions) => {
       ? undefined
       : sendRefusal(reply, refuse('bad_request')),
   )
+  server.addHook('preValidation', refuseUnknownProperties)
   logRequests(server, log)
   server.setErrorHandler(handleError)
 

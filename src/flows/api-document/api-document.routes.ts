@@ -89,7 +89,9 @@ const createDocument = async (routes: readonly RouteOptions[], guards: Guards) =
       const routeFacts = guards.factsOf(route)
       facts.set(id, routeFacts)
       const response = completeResponses((schema?.response ?? {}) as Responses, routeFacts)
-      return { schema: { security: securityOf(routeFacts), operationId: id, ...schema, response }, url }
+      const body = routeFacts.serviceScope && schema?.body && { ...schema.body, additionalProperties: false }
+      const answers = { security: securityOf(routeFacts), operationId: id, ...schema, response }
+      return { schema: body ? { ...answers, body } : answers, url }
     },
   })
   for (const { method, url, schema = {}, onRequest = [], preHandler = [], config = {} } of routes)
