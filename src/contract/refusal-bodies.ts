@@ -57,6 +57,17 @@ export const TooManyUsernames = Type.Object(
 )
 export type TooManyUsernames = Static<typeof TooManyUsernames>
 
+/** The refusal of a mail to an address that has got enough for now. */
+export const TooManyMails = Type.Object(
+  {
+    error: Type.String(),
+    message: Type.String(),
+    code: Type.Literal('too_many_mails'),
+    retryAfter: Type.Integer({ description: 'In how many seconds the address can get the next one' }),
+  },
+  { title: 'TooManyMails' },
+)
+
 export const PasswordFindings = Type.Object(
   { errors: Type.Array(OneOf(passwordErrorIds)), feedback: Type.Array(OneOf(feedbackIds)) },
   { title: 'PasswordFindings' },

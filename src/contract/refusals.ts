@@ -24,7 +24,8 @@ export const refusals = {
   too_many_groups: {
     status: 409,
     error: 'Too many groups',
-    message: 'With this, the access tokens of the account would be too long: it is in too many groups',
+    message:
+      'With this, the access tokens of the account would be too long. Fewer groups, or groups with shorter names, would fit.',
   },
   scope_required: {
     status: 403,

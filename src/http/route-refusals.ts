@@ -9,6 +9,7 @@ import {
   Limited,
   LoginLimited,
   PasswordRejected,
+  TooManyMails,
   TooManyUsernames,
 } from '../contract/refusal-bodies.js'
 import { type RefusalCode, refusals } from '../contract/refusals.js'
@@ -22,6 +23,7 @@ const otherBodies = {
   password_rejected: PasswordRejected,
   invalid_fields: InvalidFields,
   fresh_sign_in_required: FreshSignInRequired,
+  too_many_mails: TooManyMails,
   too_many_usernames: TooManyUsernames,
   unknown_application: FailureBody,
   redirect_not_registered: FailureBody,

@@ -150,7 +150,8 @@ describe('a group', () => {
     expect(await change('fay', { add: ['nothing'] })).toMatchObject({ refused: 'no_group', group: 'nothing' })
     const long = Array.from({ length: 17 }, (_, index) => `group-${index}-`.padEnd(32, 'x'))
     for (const name of long) await latchkey.app.nouns.groups.add(name, client)
-    expect(await change('fay', { add: long })).toEqual({ refused: 'too_many_groups' })
+    const byNumber = { refused: 'too_many_groups', message: 'A user can be in at most 16 groups' }
+    expect(await change('fay', { add: long })).toEqual(byNumber)
     expect(await change('fay', { add: long.slice(0, 16) })).toMatchObject({ result: true })
     const tab = latchkey.browser()
     await tab.post('/login', { username: 'fay', password: goodPassword })
@@ -158,6 +159,7 @@ describe('a group', () => {
     expect(groupsIn(tab)).toHaveLength(16)
     const renamed = await tab.send('PATCH', '/api/auth/account', { username: '漢'.repeat(64) }, { csrf: true })
     expect([renamed.status, renamed.body.code]).toEqual([409, 'too_many_groups'])
+    expect(renamed.body.message).toContain('would be too long')
     expect((await latchkey.app.nouns.users.findByLogin('fay'))?.username).toBe('fay')
     // The same with the longest name first, and then the address.
     const named = await latchkey.signedUp('漢'.repeat(64), { email: 'han@example.com' })

@@ -7,6 +7,7 @@ import { eventsAsTable } from '../../src/commands/operations/event-lines.js'
 import { newServiceKey, type ServiceScope, serviceScopes } from '../../src/domain/service-keys/service-keys.js'
 import { minutes } from '../../src/lib/durations.js'
 import { idOf, joinGroup } from '../support/administrators.js'
+import { documentedOperations } from '../support/api-document.js'
 import { addAuthenticator } from '../support/authenticator.js'
 import type { Browser } from '../support/client.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
@@ -38,6 +39,16 @@ const codeOf = (call: Promise<unknown>) =>
     () => 'done',
     (error) => `${error.status} ${error.code}`,
   )
+
+/** As a program without our package sends it. */
+const send = async (method: string, path: string, body?: object) => {
+  const answer = await fetch(`${latchkey.url}/api/service/${path}`, {
+    method,
+    headers: { authorization: `Bearer ${everything.key}`, ...(body && { 'content-type': 'application/json' }) },
+    ...(body && { body: JSON.stringify(body) }),
+  })
+  return { status: answer.status, headers: answer.headers, body: JSON.parse((await answer.text()) || '{}') }
+}
 
 // With the embedded database, which no command can open beside the service.
 beforeAll(async () => {
@@ -289,6 +300,76 @@ describe('invitations', () => {
     const before = await service.invitations.list()
     expect([await invite(6), await invite(1)]).toEqual(['409 too_many_mails', '409 too_many_mails'])
     expect(await service.invitations.list()).toEqual(before)
+  })
+
+  it('that are too many say when the mailbox gets the next one, and it does', async () => {
+    const create = (tag: number) => service.invitations.create({ email: `later+${tag}@example.com` })
+    await create(1)
+    await latchkey.advance(60 * minutes)
+    for (const tag of [2, 3, 4, 5]) await create(tag)
+    const { status, headers, body } = await send('POST', 'invitations', { email: 'later@example.com' })
+    expect([status, body.code, headers.get('retry-after')]).toEqual([409, 'too_many_mails', String(body.retryAfter)])
+    // The first one was an hour ago, and a mailbox gets five in a day.
+    expect(body.retryAfter).toBeGreaterThan(23 * 3600 - 60)
+    expect(body.retryAfter).toBeLessThanOrEqual(23 * 3600)
+    await expect(create(6)).rejects.toMatchObject({ code: 'too_many_mails', retryAfter: expect.any(Number) })
+    await latchkey.advance((Number(body.retryAfter) - 60) * 1000)
+    expect(await codeOf(create(7))).toBe('409 too_many_mails')
+    await latchkey.advance(60 * 1000)
+    expect(await codeOf(create(8))).toBe('done')
+    expect(await codeOf(create(9))).toBe('409 too_many_mails')
+  })
+})
+
+describe('a request with something that it does not take', () => {
+  it('is refused by every route, in the body and in the query, and the message names it', async () => {
+    for (const { method, url } of routes()) {
+      const path = url.replace('/api/service/', '').replace(':id', adaId)
+      const place = `${method} ${url}`
+      const query = await send(method, `${path}?mispelt=1`)
+      expect([query.status, query.body.code], place).toEqual([400, 'bad_request'])
+      expect(query.body.message, place).toMatch(/^mispelt is not known in the query of this request: it takes \w/)
+      if (method === 'GET') continue
+      const { status, body } = await send(method, path, { mispelt: 1, reason: 'x', name: 'x', email: 'x', token: 'x' })
+      expect([status, body.code], place).toEqual([400, 'bad_request'])
+      expect(body.message, place).toMatch(/^mispelt is not known in the body of this request: it takes \w/)
+    }
+    const { body } = await send('POST', 'groups', { name: 'sales', members: ['ada'] })
+    expect(body.message).toBe('members is not known in the body of this request: it takes name')
+    const silent = await send('POST', `users/${adaId}/sign-out`, { reason: 'x' })
+    expect(silent.body.message).toBe('reason is not known in the body of this request: it takes nothing')
+    expect((await service.groups.list()).map(({ name }) => name)).not.toContain('sales')
+  })
+
+  it('does not fit the API document', async () => {
+    const { body: document } = await latchkey.browser().get('/api/openapi.json')
+    const { schemas } = document.components as { schemas: Record<string, object> }
+    const bodies = documentedOperations(document).flatMap(({ path, requestBody }) =>
+      path.startsWith('/api/service/') && requestBody ? [requestBody.content['application/json'].schema] : [],
+    )
+    expect(bodies.length).toBeGreaterThan(6)
+    for (const schema of bodies) {
+      const named = '$ref' in schema ? schemas[String(schema.$ref).replace('#/components/schemas/', '')] : schema
+      expect(named, JSON.stringify(schema)).toHaveProperty('additionalProperties', false)
+    }
+  })
+
+  it('and one that is not understood is told in plain words', async () => {
+    const names = Array.from({ length: 17 }, (_, index) => `group-${index}`)
+    expect((await send('PATCH', `users/${adaId}/groups`, { add: names })).body.message).toBe(
+      'add has more than 16 groups',
+    )
+    expect((await send('POST', 'groups', { name: 'No Group' })).body.message).toMatch(
+      /^name must be the name of a group: 1 to 32 characters, small letters, digits/,
+    )
+    expect((await send('GET', 'users?limit=0')).body.message).toMatch(/^limit is not valid: .* 1 to 200/)
+    expect((await send('GET', 'revocations?wait=26')).body.message).toMatch(/^wait is not valid: .* 0 to 25/)
+    for (const name of names) await service.groups.add(name)
+    await service.users.changeGroups(adaId, { add: names.slice(0, 16) })
+    const { status, body } = await send('PATCH', `users/${adaId}/groups`, { add: names.slice(16) })
+    expect([status, body.code, body.message]).toEqual([409, 'too_many_groups', 'A user can be in at most 16 groups'])
+    const remove = names.slice(0, 16)
+    await service.users.changeGroups(adaId, { remove, reason: 'end of the test' })
   })
 })
 

@@ -4,6 +4,7 @@ type Operation = {
   summary?: string
   description?: string
   security: object[]
+  requestBody?: { content: { 'application/json': { schema: object } } }
   responses: Record<string, DocumentedAnswer | { $ref: string }>
 }
 type ApiDocument = {

@@ -22,7 +22,7 @@ export class ServiceError extends Error {
   readonly code: ServiceErrorCode
   /** The HTTP status, or 0 if there was no answer. */
   readonly status: number
-  /** How many seconds to wait before the next attempt, if the service asks for that. */
+  /** How many seconds to wait before the next attempt: after a limit, `too_many_mails`, or while the service is busy. */
   readonly retryAfter: number | undefined
   /** The fault of each field, for `invalid_fields`. */
   readonly fields: InvalidFields['fields'] | undefined

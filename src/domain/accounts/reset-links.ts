@@ -14,13 +14,15 @@ type Dependencies = {
   database: Database
   users: Pick<Users, 'lock'>
   oneTimeTokens: Pick<OneTimeTokens, 'replaceReset'>
-  mails: Pick<Mails, 'queue'>
+  mails: Pick<Mails, 'queue' | 'secondsUntilNext'>
   undos: Pick<Undos, 'isOwnerInDoubt'>
   events: Pick<Events, 'checkActor' | 'recordInside'>
 }
 
 /** `withheld`: no mail is sent. `applicationId`: the application that has sent the user here. */
 type Sending = { withheld: boolean; applicationId?: string | undefined }
+
+const template = 'reset-password'
 
 export type ResetLinks = ReturnType<typeof createResetLinks>
 
@@ -30,7 +32,7 @@ export const createResetLinks = ({ database, users, oneTimeTokens, mails, undos,
   const queue = async (sql: Transaction, user: User, client: Client, { withheld, applicationId }: Sending) => {
     const token = randomToken()
     const values = { token, validFor: resetLifetime, hasPassword: user.passwordHash !== undefined }
-    const mail = { to: user.email, userId: user.id, template: 'reset-password', values, client, withheld } as const
+    const mail = { to: user.email, userId: user.id, template, values, client, withheld } as const
     const refusal = await mails.queue(sql, mail)
     if (!refusal) await oneTimeTokens.replaceReset(sql, user.id, token, applicationId)
     return refusal
@@ -38,7 +40,8 @@ export const createResetLinks = ({ database, users, oneTimeTokens, mails, undos,
 
   /** For an operator, who is told if the account has had too many mails. The transaction holds the user's row. */
   const sendInside = async (sql: Transaction, user: User, client: Client) => {
-    if (isRefused(await queue(sql, user, client, { withheld: false }))) return refuse('too_many_mails')
+    if (isRefused(await queue(sql, user, client, { withheld: false })))
+      return refuse('too_many_mails', { retryAfter: await mails.secondsUntilNext(sql, { to: user.email, template }) })
     await events.recordInside(sql, { kind: 'reset_requested', userId: user.id }, client)
     return { user }
   }

@@ -24,6 +24,9 @@ type RemovalParts = Pick<Dependencies, 'database' | 'events' | 'administrators'>
 /** The username that needs the most bytes in a token: 64 characters of 4 bytes each. */
 const longestUsername = '\u{20000}'.repeat(64)
 
+/** The usual message of the refusal is about the length of the access token. */
+const tooManyByNumber = () => refuse('too_many_groups', { message: `A user can be in at most ${maxGroups} groups` })
+
 /** Deletes a group. Refused while an application or a setting names it, and while it has members. */
 const removeGroup = ({ database, events, administrators }: RemovalParts, name: string, client: Client) =>
   database.transaction(async (sql) => {
@@ -63,8 +66,8 @@ const createPromises = ({ clock, events, administrators, tokens }: Dependencies)
       const existing = (await store.holdGroups(sql, names, clock.now())).map(({ name }) => name)
       const unknown = names.find((name) => !existing.includes(name))
       if (unknown !== undefined) return refuse('no_group', { group: unknown })
-      const areTooMany = names.length > maxGroups || !tokens.fits({ username: longestUsername, email, groups: names })
-      return areTooMany ? refuse('too_many_groups') : undefined
+      if (names.length > maxGroups) return tooManyByNumber()
+      return tokens.fits({ username: longestUsername, email, groups: names }) ? undefined : refuse('too_many_groups')
     },
 
     /** Gives the groups to a new user, except those that are no longer promised. */
@@ -118,7 +121,7 @@ export const createGroups = (deps: Dependencies) => {
       const joined = [...new Set(add)].filter((name) => !user.groups.includes(name)).sort()
       const left = [...new Set(remove)].filter((name) => user.groups.includes(name)).sort()
       const groups = [...user.groups, ...joined].filter((name) => !left.includes(name)).sort()
-      if (groups.length > maxGroups) return refuse('too_many_groups')
+      if (groups.length > maxGroups) return tooManyByNumber()
       if (joined.length + left.length > 0) await store.updateGroupsOfUser(sql, user.id, groups)
       return { joined, left, groups }
     },

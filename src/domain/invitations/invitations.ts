@@ -30,7 +30,7 @@ const fromRow = ({ email, groups, created_at, expires_at }: store.InvitationRow)
 type Dependencies = {
   database: Database
   users: Pick<Users, 'findByEmail' | 'reservedFor'>
-  mails: Pick<Mails, 'queue'>
+  mails: Pick<Mails, 'queue' | 'secondsUntilNext'>
   clock: Clock
   gate: RegistrationGate
   groups: Pick<Groups, 'giveTo' | 'refusalOfPromise' | 'stillPromised'>
@@ -94,7 +94,8 @@ const createInviting = ({ database, users, mails, clock, groups, events }: Depen
     await store.replace(sql, { email: email.email, emailKey: email.key, groups: groupNames, ...hashes, now, expiresAt })
     const values = { token: mailedToken, validFor: lifetime }
     const mail = { to: email.email, userId: null, template: 'invitation', values, client } as const
-    if (isRefused(await mails.queue(sql, mail))) return refuse('too_many_mails')
+    if (isRefused(await mails.queue(sql, mail)))
+      return refuse('too_many_mails', { retryAfter: await mails.secondsUntilNext(sql, mail) })
     const reason = groupNames.length > 0 ? { reason: `groups ${groupNames.join(',')}` } : {}
     await events.recordInside(sql, { kind: 'user_invited', ...reason }, { ...client, typedName: email.email })
     return { email: email.email, token: operatorToken, groups: groupNames, createdAt: now, expiresAt }

@@ -82,6 +82,15 @@ export const insert = (
     ],
   )
 
+/** In how many seconds the next mail can be queued: then the first of the newest `ceiling.mails` no longer counts. */
+export const secondsUntilNext = (sql: Sql, recipientKey: string, ceiling: Ceiling, offset: number) =>
+  sql.query<{ seconds: number }>(
+    `select extract(epoch from created_at + ${milliseconds('$4')} - ${databaseNow('$5')})::float8 as seconds from outgoing_mail
+     where recipient_key in ($1, ${forgottenKey('$1')}) and kind = any($2::text[])
+     order by created_at desc offset $3::int - 1 limit 1`,
+    [recipientKey, ceiling.kinds, ceiling.mails, ceiling.within, offset],
+  )
+
 const dueColumns = selectList<DueMail>({
   id: true,
   kind: true,

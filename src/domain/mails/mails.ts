@@ -108,6 +108,12 @@ export const createMails = (deps: Dependencies) => {
   return {
     queue,
     purge,
+    /** In how many seconds the address can get the next mail of this kind, after `ceiling_reached`. Only for operators and programs. */
+    secondsUntilNext: async (sql: Sql, { to, template }: Pick<MailRequest, 'to' | 'template'>) => {
+      const ceiling = ceilingOf(template)
+      const [row] = ceiling ? await store.secondsUntilNext(sql, recipientKey(to), ceiling, clock.offset()) : []
+      return Math.max(1, Math.ceil(row?.seconds ?? 1))
+    },
     /** Withdraws what waits for other addresses than the one that the user has now. */
     withdrawExceptTo: async (sql: Transaction, userId: string, email: string) => {
       await store.giveUpExceptTo(sql, userId, emailKey(email))

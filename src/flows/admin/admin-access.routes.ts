@@ -112,7 +112,7 @@ const registerInvitations = (server: Server, { adminGuard, invitations }: Invita
     if (isRefused(email)) return inviteRefusals.sendRefusal(reply, email)
     const client = { ...adminGuard.actingClient(request), ...(language && { language }) }
     const invitation = await invitations.invite(email, client, groups && [...new Set(groups)].sort())
-    if (isRefused(invitation)) return inviteRefusals.sendRefusal(reply, refuse(invitation.refused))
+    if (isRefused(invitation)) return inviteRefusals.sendRefusal(reply, invitation)
     return reply.status(201).send(invitationBody(invitation))
   })
 

@@ -1,5 +1,5 @@
 import type { AdminRole, AdminUserDetails, UserAction } from '../../contract/admin/admin-bodies.js'
-import { isRefused, refuse } from '../../contract/outcome.js'
+import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import { builtInFieldNames } from '../../contract/schemas.js'
 import type { OperatorContext } from '../../domain/accounts/account-changes.js'
 import { needsNewPassword } from '../../domain/accounts/lock-down.js'
@@ -107,8 +107,13 @@ type ActionDependencies = {
   users: Pick<Users, 'findById'>
 }
 
-type ActionRefusal = 'no_user' | 'account_disabled' | 'locked_down' | 'too_many_mails'
-type Action = (context: OperatorContext) => Promise<{ refused: ActionRefusal } | object>
+/** `retryAfter` is in seconds. */
+type ActionRefusal =
+  | Refused<'no_user'>
+  | Refused<'account_disabled'>
+  | Refused<'locked_down'>
+  | (Refused<'too_many_mails'> & { retryAfter: number })
+type Action = (context: OperatorContext) => Promise<ActionRefusal | object>
 
 /** Changes that an administrator makes to the account of another user. Operators have the same changes as commands. */
 export const createUserActions = ({ operatorChanges, resetLinks, clearLimits, users }: ActionDependencies) => {
@@ -126,7 +131,7 @@ export const createUserActions = ({ operatorChanges, resetLinks, clearLimits, us
     act: async (action: UserAction, userId: string, client: Client) => {
       const outcome = await actions[action]({ userId, client })
       if (!isRefused(outcome)) return undefined
-      return outcome.refused === 'no_user' ? refuse('not_found') : refuse(outcome.refused)
+      return outcome.refused === 'no_user' ? refuse('not_found') : outcome
     },
 
     /** The administrator types `username`, so that a wrong id is noticed. */

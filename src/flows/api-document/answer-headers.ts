@@ -40,7 +40,8 @@ const limitHeaderNames: HeaderName[] = [
 type AnswerFacts = { status: number; signsIn: boolean; codes: readonly RefusalCode[] }
 
 const headerNamesFor = (facts: RouteFacts, { status, signsIn, codes }: AnswerFacts): HeaderName[] => {
-  const hasRetryAfter = status === 429 || codes.some((code) => 'retryAfter' in refusals[code])
+  const hasRetryAfter =
+    status === 429 || codes.some((code) => code === 'too_many_mails' || 'retryAfter' in refusals[code])
   return [
     ...(signsIn ? (['SessionCookies'] as const) : []),
     ...(status >= 300 && status < 400 ? (['Location'] as const) : []),

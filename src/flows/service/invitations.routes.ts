@@ -74,7 +74,7 @@ export const serviceInvitationsRoutes = (server: Server, { guards, serviceCaller
     if (!isRefused(invitation)) return reply.status(201).send(invitationBody(invitation))
     return invitation.refused === 'invitation_has_groups'
       ? serviceCallers.sendMissingScope(reply, 'groups')
-      : inviteRefusals.sendRefusal(reply, refuse(invitation.refused))
+      : inviteRefusals.sendRefusal(reply, invitation)
   })
 
   server.delete(path, { schema: schemas.uninvite, onRequest }, async (request, reply) => {
