@@ -113,7 +113,7 @@ const openApp = async (config: Config, options: Options) => {
     isClosing: () => drainState.isClosing,
   })
   healthRoutes(server, { health })
-  answerUnknown(pages.notFound)
+  answerUnknown(pages.plainPage('not-found'))
   const background = createBackground(platform, nouns, openidProvider, housekeepingInterval)
   return {
     config,

@@ -36,10 +36,15 @@ export const buildWeb = async ({ outdir, minify }) => {
   if (!client) throw new Error('The bundler made nothing of the client')
   await writeAll(outdir, [...outputFiles, { path: join(outdir, 'client.js'), contents: client.contents }], {
     pages: Object.fromEntries(pages),
-    notFound: {
-      styles: [base],
-      words: inEachLanguage(catalogue, (words) => ({ ...words['not-found'], footer: words.footer })),
-    },
+    plainPages: Object.fromEntries(
+      /** @type {const} */ (['not-found', 'too-many-requests']).map((name) => [
+        name,
+        {
+          styles: [base],
+          words: inEachLanguage(catalogue, (words) => ({ ...words[name], footer: words.footer })),
+        },
+      ]),
+    ),
   })
   await writeFile(join(outdir, 'first-cards.js'), await bundleFirstCards(minify))
 }

@@ -45,6 +45,7 @@ export const registerAuthorizePage = (
       return openid && authorize
     },
     sendPage: pages.protocolPage('authorize'),
-    sendNotFound: pages.notFound,
+    sendNotFound: pages.plainPage('not-found'),
+    sendTooMany: pages.plainPage('too-many-requests'),
   })
 }

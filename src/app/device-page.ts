@@ -20,5 +20,5 @@ export const registerDevicePage = (server: Server, dependencies: Dependencies, p
       return parts && createDeviceApproval({ ...parts, signedInUsers: createSignedInUsers(parts) })
     },
     sendPage: pages.protocolPage('device'),
-    sendNotFound: pages.notFound,
+    sendNotFound: pages.plainPage('not-found'),
   })

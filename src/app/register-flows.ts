@@ -208,7 +208,8 @@ const registerEndSession = (server: Server, dependencies: Dependencies, pages: P
       return openid && createEndSession({ ...dependencies, ...openid, signOut })
     },
     sendPage: pages.protocolPage('end-session'),
-    sendNotFound: pages.notFound,
+    sendNotFound: pages.plainPage('not-found'),
+    sendTooMany: pages.plainPage('too-many-requests'),
   })
 }
 
@@ -242,7 +243,13 @@ const registerPreview = async (server: Server, config: Config, { design, ownWord
   const mailPreview = createMailPreview(letterheadOf(config, { design, ownWords }))
   const brand = brandMark(themeOf(config, design))
   const hasAdminPage = config.adminGroup !== undefined
-  previewRoutes(server, { look: { design, brand }, mailPreview, drawPage: pages.drawPage, hasAdminPage })
+  previewRoutes(server, {
+    look: { design, brand },
+    mailPreview,
+    drawPage: pages.drawPage,
+    drawPlainPage: pages.drawPlainPage,
+    hasAdminPage,
+  })
 }
 
 /** Registers all flows. Each routes file names its addresses, and docs/openapi.json lists all of them. */

@@ -57,7 +57,7 @@ describe('the words of the operator', () => {
     const card = drawFirstCard({ ...told, words: words.en.sections })
     expect(card).toContain('<h1>Hello there</h1>')
     expect(card).not.toContain('Welcome back')
-    expect(changed.notFound.words.en).toMatchObject({ heading: 'Lost', footer: { support: 'Ask us' } })
+    expect(changed.plainPages['not-found'].words.en).toMatchObject({ heading: 'Lost', footer: { support: 'Ask us' } })
     expect(changed.pages.login.words.de).toBe(assets.pages.login.words.de)
     expect(withOwnTexts(assets, {}).pages).toEqual(assets.pages)
   })

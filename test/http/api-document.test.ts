@@ -5,6 +5,7 @@ import { languages } from '#contract/languages.js'
 import { type RefusalCode, refusalCodes, refusals } from '#contract/refusals.js'
 import { catalogue } from '../../web/words/catalogue.js'
 import { documentedOperations } from '../support/api-document.js'
+import { addApplication } from '../support/applications.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 const limitHeaders = ['Retry-After', 'RateLimit', 'RateLimit-Policy', 'RateLimit-Remaining', 'RateLimit-Reset']
@@ -29,6 +30,41 @@ it('every route has a limiter or says why not, names what its guards refuse, and
     for (const language of languages)
       for (const code of named) expect(catalogue[language].refusals[code], `${language} ${code}`).toBeTruthy()
   }
+})
+
+type Sent = { method: string; url: string }
+
+/** The core time of 30 requests in milliseconds. */
+const coreTimeOf = async ({ method, url }: Sent) => {
+  const headers = { host: new URL(latchkey.url).host, origin: latchkey.url }
+  const before = process.cpuUsage()
+  for (let time = 0; time < 30; time += 1) await latchkey.app.server.inject({ method: method as 'POST', url, headers })
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1000
+}
+
+/** The smallest core time of each, measured in turns: other work of the machine only adds to it. */
+const smallestCoreTimes = async (all: readonly Sent[]) => {
+  const times = all.map(() => Number.POSITIVE_INFINITY)
+  for (let round = 0; round < 6; round += 1)
+    for (const [index, sent] of all.entries()) times[index] = Math.min(times[index] ?? 0, await coreTimeOf(sent))
+  return times
+}
+
+// A request that anyone may send, as often as they like, must cost hardly more than the smallest that we have: otherwise one client
+// keeps the event loop busy, and every access check waits.
+it('no route for unsafe methods is without a limiter, except a few that cost little', async () => {
+  const unlimited = latchkey.app.routes.list().filter((route) => route.unlimited && route.limiters.length === 0)
+  const unsafe = unlimited.filter(({ method }) => !['GET', 'HEAD'].includes(method))
+  expect(unsafe.map(({ method, url }) => `${method} ${url}`).sort()).toEqual([
+    ...['device', 'revoke', 'token', 'userinfo'].map((name) => `OPTIONS /api/auth/${name}`),
+    'POST /api/auth/passkey-login/options',
+    'POST /api/sensitive',
+  ])
+  await addApplication(latchkey)
+  const [smallest = 0, ...times] = await smallestCoreTimes([{ method: 'GET', url: '/health/live' }, ...unsafe])
+  for (const [index, { method, url }] of unsafe.entries())
+    expect((times[index] ?? 0) / smallest, `${method} ${url}`).toBeLessThan(5)
 })
 
 it('docs/openapi.json is what the routes say: run npm run docs', async () => {

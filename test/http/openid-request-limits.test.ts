@@ -79,6 +79,27 @@ describe('300 new requests in 15 minutes', () => {
   })
 })
 
+it('a network that sends many forms gets a page that asks to wait, and links still work', async () => {
+  const { limit } = limiters.posted_pages
+  const post = (address: string, headers: Record<string, string> = {}) =>
+    fetch(`${latchkey.url}/api/auth/${address}`, { method: 'POST', headers, body: new URLSearchParams({ state: 'x' }) })
+  const posted = await post('authorize', { 'accept-encoding': 'br, gzip' })
+  expect([posted.status, posted.headers.get('content-encoding')]).toEqual([200, null])
+  const key = limiterKey('posted_pages', '127.0.0.1')
+  await Promise.all(Array.from({ length: limit.maximum - 2 }, () => latchkey.app.platform.cache.reserve(key, limit)))
+  expect((await post('end-session')).status).toBe(200)
+  for (const address of ['authorize', 'end-session']) {
+    const refused = await post(address, { 'accept-language': 'de' })
+    expect([refused.status, refused.headers.get('content-type')]).toEqual([429, 'text/html; charset=utf-8'])
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(await refused.text()).toContain('<h1>Zu viele Anfragen</h1>')
+    expect((await latchkey.browser().get(`/api/auth/${address}`)).status).toBe(200)
+  }
+  expect((await begin(latchkey.browser())).next).toBe('sign_in')
+  await latchkey.advance(15 * minutes + 1)
+  expect((await post('authorize')).status).toBe(200)
+})
+
 it('a browser signs in anew if it has an access token alone, or of another session, or one that the database has ended', async () => {
   const tab = await latchkey.signedUp('half')
   const alone = tab.copy()

@@ -994,6 +994,11 @@ export const de: Words = {
     text: 'Die gesuchte Seite gibt es nicht, oder sie wurde verschoben.',
     action: 'Zur Startseite',
   },
+  'too-many-requests': {
+    title: 'Zu viele Anfragen',
+    heading: 'Zu viele Anfragen',
+    text: 'Aus Ihrem Netzwerk kamen zu viele Anfragen. Warten Sie einige Minuten, gehen Sie zurück zur Anwendung und versuchen Sie es dort noch einmal.',
+  },
   footer: {
     language: 'Sprache',
     terms: 'Nutzungsbedingungen',

@@ -923,6 +923,11 @@ export const en = {
     text: 'The page you asked for does not exist, or it has moved.',
     action: 'Go to the start page',
   },
+  'too-many-requests': {
+    title: 'Too many requests',
+    heading: 'Too many requests',
+    text: 'Too many requests have come from your network. Wait some minutes, go back to the application, and try again there.',
+  },
   footer: {
     language: 'Language',
     terms: 'Terms',

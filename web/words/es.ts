@@ -967,6 +967,11 @@ export const es: Words = {
     text: 'La página que pediste no existe o se ha movido.',
     action: 'Ir a la página de inicio',
   },
+  'too-many-requests': {
+    title: 'Demasiadas solicitudes',
+    heading: 'Demasiadas solicitudes',
+    text: 'Han llegado demasiadas solicitudes desde tu red. Espera unos minutos, vuelve a la aplicación e inténtalo de nuevo allí.',
+  },
   footer: { language: 'Idioma', terms: 'Condiciones', privacy: 'Privacidad', imprint: 'Aviso legal', support: 'Ayuda' },
   admin,
 }

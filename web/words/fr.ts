@@ -973,6 +973,11 @@ export const fr: Words = {
     text: 'La page demandée n’existe pas ou a été déplacée.',
     action: 'Retour à l’accueil',
   },
+  'too-many-requests': {
+    title: 'Trop de requêtes',
+    heading: 'Trop de requêtes',
+    text: 'Trop de requêtes sont arrivées de votre réseau. Patientez quelques minutes, retournez dans l’application et réessayez.',
+  },
   footer: {
     language: 'Langue',
     terms: 'Conditions',

@@ -161,6 +161,13 @@ export const limiters = {
     refusalIsEvent: false,
     about: 'new authorization requests of applications: by user if the browser is signed in, else by client network',
   },
+  posted_pages: {
+    countsBy: ['network'],
+    limit: { maximum: 300, window: 15 * minutes },
+    refusalIsEvent: false,
+    about:
+      'forms with which applications send users here, to sign in or out, by client network. Users that come by a link are not counted',
+  },
   device_requests: {
     countsBy: ['network'],
     limit: { maximum: 100, window: 15 * minutes },

@@ -107,6 +107,7 @@ describe('the preview', () => {
     mailPreview: createMailPreview(letterhead),
     drawPage: (name, language, more) =>
       `<html lang="${language}" class="${name}" data-settings='${JSON.stringify(more ?? {})}'><script type="module"></script></html>`,
+    drawPlainPage: (name, language) => `<html lang="${language}" class="${name}"></html>`,
     hasAdminPage: true,
   })
   const get = (url: string) => server.inject({ method: 'GET', url })
@@ -145,6 +146,11 @@ describe('the preview', () => {
         'text/javascript; charset=utf-8',
       ])
     }
+    expect(body).toContain('href="/dev/preview/too-many-requests/de"')
+    expect((await get('/dev/preview/too-many-requests/de')).body).toBe(
+      '<html lang="de" class="too-many-requests"></html>',
+    )
+    expect((await get('/dev/preview/too-many-requests/xx')).statusCode).toBe(404)
     expect((await get('/dev/preview/pages/mail-sign-in/de')).body).toContain(
       `<html lang="de" class="login" data-settings='{"mailSignIn":true}'>`,
     )

@@ -19,6 +19,9 @@ export type Scheme = (typeof schemes)[number]
 
 const mailPath = (kind: MailKind, language: Language) => `/dev/preview/mails/${kind}/${language}`
 
+/** A page that says that a limit is reached. No address of it is for visitors. */
+export const tooManyRequests = 'too-many-requests'
+
 type Row = { name: string; page?: PageName; addressIn: (language: Language) => string }
 
 const ownPage = (page: PageName, path = `/${page}`): Row => ({
@@ -46,6 +49,7 @@ const pageRows = (hasAdminPage: boolean): readonly Row[] => [
   ...Object.values(protocolPages).flat(),
   ...(hasAdminPage ? [ownPage('admin', '/api/auth/admin')] : []),
   { name: '/not-found', addressIn: (language) => `/not-found?ui_locales=${language}` },
+  { name: tooManyRequests, addressIn: (language) => `/dev/preview/${tooManyRequests}/${language}` },
 ]
 
 const renderRow = ({ name, page, addressIn }: Row) =>

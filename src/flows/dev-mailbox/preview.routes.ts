@@ -10,7 +10,15 @@ import type { Server } from '../../http/server.js'
 import { allowFrame, asPage, withFramedHeaders } from './dev-answers.js'
 import { withLinksInTopWindow } from './mailbox-page.js'
 import { exampleScript, exampleScriptPath, isExampleName, type PageExample, pageExamples } from './page-examples.js'
-import { inScheme, type Look, renderMailPreview, renderPreview, schemes, withExample } from './preview-page.js'
+import {
+  inScheme,
+  type Look,
+  renderMailPreview,
+  renderPreview,
+  schemes,
+  tooManyRequests,
+  withExample,
+} from './preview-page.js'
 
 const { responses, sendRefusal } = routeRefusals('not_found')
 
@@ -18,6 +26,7 @@ type Parts = {
   look: Look
   mailPreview: MailPreview
   drawPage: (name: PageName, language: Language, overrides?: Partial<PageSettings>) => string
+  drawPlainPage: (name: typeof tooManyRequests, language: Language) => string
   hasAdminPage: boolean
 }
 
@@ -27,7 +36,7 @@ const name = Type.String({ maxLength: 100 })
 const language = Type.String({ maxLength: 10 })
 
 /** Every page and every mail with the operator's looks and words. In development only: src/app/register-flows.ts sees to that. */
-export const previewRoutes = (server: Server, { look, mailPreview, drawPage, hasAdminPage }: Parts) => {
+export const previewRoutes = (server: Server, { look, mailPreview, drawPage, drawPlainPage, hasAdminPage }: Parts) => {
   server.get('/dev/preview', { config, schema: page }, async (_request, reply) =>
     asPage(reply, renderPreview(look, { hasAdminPage })),
   )
@@ -38,6 +47,13 @@ export const previewRoutes = (server: Server, { look, mailPreview, drawPage, has
     const example: PageExample = pageExamples[params.name]
     return asPage(reply, withExample(drawPage(example.page, params.language, example.settings), params.name))
   })
+
+  const plainOptions = { config, schema: { ...page, params: Type.Object({ language }) } }
+  server.get(`/dev/preview/${tooManyRequests}/:language`, plainOptions, async ({ params }, reply) =>
+    isLanguage(params.language)
+      ? asPage(reply, drawPlainPage(tooManyRequests, params.language))
+      : sendRefusal(reply, refuse('not_found')),
+  )
 
   const scriptOptions = { config, schema: { ...page, params: Type.Object({ name }) } }
   server.get(exampleScriptPath(':name'), scriptOptions, async ({ params }, reply) =>

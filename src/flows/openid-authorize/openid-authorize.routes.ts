@@ -7,7 +7,7 @@ import type { Cookies } from '../../http/cookies/cookies.js'
 import type { Guards } from '../../http/guards.js'
 import type { AuthorizationLimit } from '../../http/limits/authorization-limit.js'
 import type { Limits } from '../../http/limits/limits.js'
-import { type Form, formOf } from '../../http/protocol/forms.js'
+import { addPageRoutes, type PageRouteParts } from '../../http/protocol/page-routes.js'
 import { withHeaders } from '../../http/responses.js'
 import { guardRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
@@ -44,7 +44,7 @@ const answerSchema = {
   response: { 200: Authorization, ...answerRefusals.responses },
 }
 
-type Dependencies = {
+type Dependencies = PageRouteParts & {
   guards: Guards
   callers: Callers
   cookies: Cookies
@@ -52,13 +52,7 @@ type Dependencies = {
   authorizationLimit: AuthorizationLimit
   /** Returns undefined while there is no application. */
   openAuthorize: () => Promise<ReturnType<typeof createAuthorize> | undefined>
-  sendPage: (request: FastifyRequest, reply: FastifyReply, posted?: string) => FastifyReply
-  sendNotFound: (request: FastifyRequest, reply: FastifyReply) => FastifyReply
 }
-
-/** The form as the query of an address. A repeated parameter is repeated, so that the check sees it. */
-const textOf = ({ values, repeated }: Form) =>
-  new URLSearchParams([...values, ...repeated.map((name) => [name, values.get(name) ?? ''])]).toString()
 
 const createVisitorOf =
   (callers: Callers) =>
@@ -74,19 +68,13 @@ const createBrowserOf = (cookies: Cookies) => (request: FastifyRequest) => {
 
 /** The page that applications send their users to, and its own API. */
 export const openidAuthorizeRoutes = (server: Server, deps: Dependencies) => {
-  const { guards, callers, cookies, limits, authorizationLimit, openAuthorize, sendPage, sendNotFound } = deps
+  const { guards, callers, cookies, limits, authorizationLimit, openAuthorize } = deps
 
   const visitorOf = createVisitorOf(callers)
   const browserOf = createBrowserOf(cookies)
 
   // A navigation from another site brings no Strict cookie. So the page comes first, and asks from our own origin.
-  const pageOptions = { schema: { hide: true }, config: { unlimited: 'Sent from memory' } }
-  server.get('/api/auth/authorize', pageOptions, async (request, reply) =>
-    (await openAuthorize()) ? sendPage(request, reply) : sendNotFound(request, reply),
-  )
-  server.post('/api/auth/authorize', pageOptions, async (request, reply) =>
-    (await openAuthorize()) ? sendPage(request, reply, textOf(formOf(request))) : sendNotFound(request, reply),
-  )
+  addPageRoutes(server, '/api/auth/authorize', { ...deps, isOpen: async () => (await openAuthorize()) !== undefined })
 
   const questionOptions = {
     schema: questionSchema,

@@ -1,4 +1,3 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import { EndSession, EndSessionBody } from '../../contract/end-session.js'
 import { refuse } from '../../contract/outcome.js'
 import type { BrowserSessionsOf } from '../../http/browser-sessions.js'
@@ -6,7 +5,7 @@ import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import type { Csrf } from '../../http/csrf.js'
 import type { Limits } from '../../http/limits/limits.js'
-import { formOf } from '../../http/protocol/forms.js'
+import { addPageRoutes, type PageRouteParts } from '../../http/protocol/page-routes.js'
 import { withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
@@ -31,15 +30,13 @@ const schema = {
   },
 }
 
-type Dependencies = {
+type Dependencies = PageRouteParts & {
   browserSessionsOf: BrowserSessionsOf
   cookies: Cookies
   csrf: Csrf
   limits: Limits
   /** Returns undefined while there is no application. */
   openEndSession: () => Promise<ReturnType<typeof createEndSession> | undefined>
-  sendPage: (request: FastifyRequest, reply: FastifyReply, posted?: string) => FastifyReply
-  sendNotFound: (request: FastifyRequest, reply: FastifyReply) => FastifyReply
 }
 
 /**
@@ -47,21 +44,9 @@ type Dependencies = {
  * only the route of `/answer` reads cookies and ends the session.
  */
 export const openidEndSessionRoutes = (server: Server, deps: Dependencies) => {
-  const { browserSessionsOf, cookies, csrf, limits, openEndSession, sendPage, sendNotFound } = deps
+  const { browserSessionsOf, cookies, csrf, limits, openEndSession } = deps
   const path = '/api/auth/end-session'
-  const pageOptions = { schema: { hide: true }, config: { unlimited: 'Sent from memory' } }
-
-  server.get(path, pageOptions, async (request, reply) =>
-    (await openEndSession()) ? sendPage(request, reply) : sendNotFound(request, reply),
-  )
-
-  server.post(path, pageOptions, async (request, reply) => {
-    if (!(await openEndSession())) return sendNotFound(request, reply)
-    const { values, repeated } = formOf(request)
-    // A repeated parameter is repeated in the page's query, too, so that `/answer` refuses it.
-    const posted = new URLSearchParams([...values, ...repeated.map((name): [string, string] => [name, ''])])
-    return sendPage(request, reply, posted.toString())
-  })
+  addPageRoutes(server, path, { ...deps, isOpen: async () => (await openEndSession()) !== undefined })
 
   const answerOptions = { schema, onRequest: [csrf.required, limits.logout], config: { ownOriginOnly: true } }
   server.post(`${path}/answer`, answerOptions, async (request, reply) => {

@@ -27,13 +27,15 @@ type PageWords = {
 
 export type Page = BuiltPage & { drawFirstCard: (settings: Parameters<DrawFirstCard>[1]) => string }
 
-/** The only page that the server renders completely, because the browser may have no script. */
-export type NotFoundPage = {
+export type PlainPageName = 'not-found' | 'too-many-requests'
+
+/** A page that the server renders completely, because the browser may have no script. `action`: the text of a link to the start page. */
+export type PlainPage = {
   styles: string[]
-  words: Record<Language, { title: string; heading: string; text: string; action: string; footer: FooterWords }>
+  words: Record<Language, { title: string; heading: string; text: string; action?: string; footer: FooterWords }>
 }
 
-type Manifest<P> = { pages: Record<PageName, P>; notFound: NotFoundPage }
+type Manifest<P> = { pages: Record<PageName, P>; plainPages: Record<PlainPageName, PlainPage> }
 export type BuiltManifest = Manifest<BuiltPage>
 
 type Asset = Body & { type: string }

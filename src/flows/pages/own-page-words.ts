@@ -13,10 +13,13 @@ const flatten = (value: unknown, key: string): (readonly [string, string])[] => 
 }
 
 /** All sections of texts: those of the pages, and those beside them, such as the page for unknown paths. */
-const sectionsOf = ({ pages, notFound }: BuiltManifest, language: Language) => {
-  const { footer, ...words } = notFound.words[language]
+const sectionsOf = ({ pages, plainPages }: BuiltManifest, language: Language) => {
+  const plainSections = Object.entries(plainPages).map(([name, page]) => {
+    const { footer, ...words } = page.words[language]
+    return { footer, [name]: words }
+  })
   const pageSections = Object.values(pages).map((page) => page.words[language].sections)
-  return Object.assign({ footer, 'not-found': words }, ...pageSections) as Record<string, unknown>
+  return Object.assign({}, ...plainSections, ...pageSections) as Record<string, unknown>
 }
 
 /** Every text of pages that can be replaced, with its placeholders: `{provider}`. */
@@ -53,13 +56,16 @@ export const withOwnTexts = (assets: Assets, ownTexts: OwnTexts): Assets => {
     }))
     return [name, { ...page, words }]
   })
-  const words = inEachLanguage(assets.notFound.words, ({ footer, ...notFoundTexts }, texts) => ({
-    ...replaceTexts(notFoundTexts, 'not-found', texts),
-    footer: replaceTexts(footer, 'footer', texts),
-  }))
+  const plainPages = Object.entries(assets.plainPages).map(([name, page]) => {
+    const words = inEachLanguage(page.words, ({ footer, ...plainTexts }, texts) => ({
+      ...replaceTexts(plainTexts, name, texts),
+      footer: replaceTexts(footer, 'footer', texts),
+    }))
+    return [name, { ...page, words }]
+  })
   return {
     ...assets,
     pages: Object.fromEntries(pages) as Record<PageName, Assets['pages'][PageName]>,
-    notFound: { ...assets.notFound, words },
+    plainPages: Object.fromEntries(plainPages) as Assets['plainPages'],
   }
 }

@@ -34,7 +34,7 @@ const serverWith = (afterSignIn: string, hasAdminPage = false) => {
     hasAdminPage,
     registrationFields: [],
   })
-  made.setNotFoundHandler(pages.notFound)
+  made.setNotFoundHandler(pages.plainPage('not-found'))
   return made
 }
 

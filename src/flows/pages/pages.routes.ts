@@ -11,10 +11,10 @@ import type { ReturnToNotes } from '../../http/return-to-notes.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import { askedLanguage } from './asked-language.js'
-import type { Assets } from './assets.js'
+import type { Assets, PlainPageName } from './assets.js'
 import { type Body, compress, sendCompressed } from './compressed.js'
 import { languageRoutes } from './language-routes.js'
-import { renderNotFound, renderPage, type Theme } from './shell.js'
+import { plainPageStatus, renderAroundParameters, renderPage, renderPlainPage, type Theme } from './shell.js'
 
 const { sendRefusal } = routeRefusals('not_found')
 
@@ -67,22 +67,31 @@ const pagesForSignedOut: readonly PageName[] = ['login', 'register']
 
 /**
  * The pages contain no user data: they are the same for every visitor of a language, need no cookie to load, and call the
- * API of the same site. `notFound` is the page for unknown addresses.
+ * API of the same site. `plainPage` has the pages that need no script, such as the one for unknown addresses.
  */
 export const pagesRoutes = (
   server: Server,
   { assets, theme, cookies, noteReturnTo, hasAdminPage, ...installation }: Dependencies,
 ) => {
   const brandSettings = { productName: theme.name, supportUrl: theme.links?.support }
+  const settingsIn = (language: Language, overrides?: Partial<PageSettings>): PageSettings => ({
+    ...installation,
+    ...brandSettings,
+    language,
+    ...overrides,
+  })
   const render = (name: PageName, language: Language, overrides?: Partial<PageSettings>) =>
-    renderPage(name, assets.pages[name], theme, { ...installation, ...brandSettings, language, ...overrides })
-  const cachedPage = cacheRendered((name: PageName, language: Language) => render(name, language))
-  const cachedPageForSession = cacheRendered((name: PageName, language: Language) =>
-    render(name, language, { maybeSignedIn: true }),
+    renderPage(name, assets.pages[name], theme, settingsIn(language, overrides))
+  const cachedPage = cached((name: PageName, language) => compress(render(name, language)))
+  const cachedPageForSession = cached((name: PageName, language) =>
+    compress(render(name, language, { maybeSignedIn: true })),
   )
-  const cachedNotFound = cacheRendered((_: 'not-found', language: Language) =>
-    renderNotFound(assets.notFound, theme, language),
+  const cachedPageForForm = cached((name: PageName, language) =>
+    renderAroundParameters(name, assets.pages[name], theme, settingsIn(language)),
   )
+  const drawPlainPage = (name: PlainPageName, language: Language) =>
+    renderPlainPage(name, assets.plainPages[name], theme, language)
+  const cachedPlainPage = cached((name: PlainPageName, language) => compress(drawPlainPage(name, language)))
 
   const addPage = (path: string, name: PageName) => {
     server.get(path, pageOptions, (request, reply) => {
@@ -115,18 +124,20 @@ export const pagesRoutes = (
   assetRoutes(server, assets)
   languageRoutes(server, { assets, cookies })
 
-  const notFound = (request: FastifyRequest, reply: FastifyReply) =>
-    sendPage(request, reply.status(404), cachedNotFound('not-found', pageLanguage(cookies, request)))
+  const plainPage = (name: PlainPageName) => (request: FastifyRequest, reply: FastifyReply) =>
+    sendPage(request, reply.status(plainPageStatus[name]), cachedPlainPage(name, pageLanguage(cookies, request)))
 
-  /** A page at an address of the protocol. `posted`: the form that an application has sent, as a query. */
+  /**
+   * A page at an address of the protocol. `posted`: the form that an application has sent, as a query. The page with a form is not
+   * compressed: that would take milliseconds of the event loop, and anyone may send forms.
+   */
   const protocolPage =
     (name: (typeof protocolPageNames)[number]) => (request: FastifyRequest, reply: FastifyReply, posted?: string) => {
       const language = pageLanguage(cookies, request)
-      const body =
-        posted === undefined ? cachedPage(name, language) : compress(render(name, language, { parameters: posted }))
-      return sendPage(request, reply, body)
+      if (posted === undefined) return sendPage(request, reply, cachedPage(name, language))
+      return asFreshPage(reply).send(cachedPageForForm(name, language)(posted))
     }
-  return { notFound, protocolPage, drawPage: render }
+  return { plainPage, protocolPage, drawPage: render, drawPlainPage }
 }
 
 /** The language of the visitor: their own choice on one of our pages, else that of the application, else that of the browser. */
@@ -143,18 +154,21 @@ const isNamedIn = (tags = '', tag: string) => {
 const addVary = (reply: FastifyReply, headers: string) =>
   reply.header('vary', [reply.getHeader('vary'), headers].filter(Boolean).join(', '))
 
-const sendPage = (request: FastifyRequest, reply: FastifyReply, body: Body) => {
-  reply.header('content-type', 'text/html; charset=utf-8').header('cache-control', 'no-store')
-  return sendCompressed(request, addVary(reply, 'accept-encoding, accept-language, cookie'), body)
-}
+const asFreshPage = (reply: FastifyReply) =>
+  addVary(reply, 'accept-encoding, accept-language, cookie')
+    .header('content-type', 'text/html; charset=utf-8')
+    .header('cache-control', 'no-store')
 
-/** Keeps the rendered documents: one for each page and language. */
-const cacheRendered = <Name extends string>(render: (name: Name, language: Language) => string) => {
-  const cache = new Map<string, Body>()
+const sendPage = (request: FastifyRequest, reply: FastifyReply, body: Body) =>
+  sendCompressed(request, asFreshPage(reply), body)
+
+/** Keeps what was made: one for each page and language. */
+const cached = <Name extends string, Made>(make: (name: Name, language: Language) => Made) => {
+  const cache = new Map<string, Made>()
   return (name: Name, language: Language) => {
     const key = `${name} ${language}`
-    const body = cache.get(key) ?? compress(render(name, language))
-    cache.set(key, body)
-    return body
+    const made = cache.get(key) ?? make(name, language)
+    cache.set(key, made)
+    return made
   }
 }

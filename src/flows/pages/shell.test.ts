@@ -3,7 +3,7 @@ import { type Language, languages } from '../../contract/languages.js'
 import type { PageSettings } from '../../contract/pages.js'
 import { designOf } from '../../lib/design.js'
 import type { Page } from './assets.js'
-import { renderNotFound, renderPage } from './shell.js'
+import { renderAroundParameters, renderPage, renderPlainPage } from './shell.js'
 
 const inEachLanguage = <Words>(words: Words) =>
   Object.fromEntries(languages.map((language) => [language, words])) as Record<Language, Words>
@@ -70,6 +70,12 @@ describe('the shell of a page', () => {
     expect(saidOn('login', { mailSignIn: true })).toBe('Not &lt;all&gt;.')
     expect(saidOn('reset-password')).toBe('Not &lt;all&gt;.')
     expect(saidOn('authorize', { parameters: 'client_id=x' })).toBe('Not &lt;all&gt;.')
+  })
+
+  it('is rendered once for all forms of applications, whatever they send', () => {
+    const render = renderAroundParameters('authorize', page, theme, settings)
+    for (const parameters of ['', 'client_id=x&state="</script><!--', '$& $1 \u2028 (parameters)', '\\u003c'])
+      expect(render(parameters)).toBe(renderPage('authorize', page, theme, { ...settings, parameters }))
   })
 
   it('has no script of its own inside', () => {
@@ -155,7 +161,12 @@ describe('the switch of languages', () => {
 describe('the page for lost visitors', () => {
   it('needs no script', () => {
     const text = { title: 'Lost', heading: 'No door', text: 'Here is nothing.', action: 'Home', footer }
-    const html = renderNotFound({ styles: ['/api/auth/assets/base-Z.css'], words: inEachLanguage(text) }, theme, 'fr')
+    const html = renderPlainPage(
+      'not-found',
+      { styles: ['/api/auth/assets/base-Z.css'], words: inEachLanguage(text) },
+      theme,
+      'fr',
+    )
 
     expect(html).toContain('<h1>No door</h1>')
     expect(html).toContain('<html lang="fr">')

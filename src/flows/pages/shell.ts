@@ -10,7 +10,7 @@ import { labelledLinks, type SiteLinks } from '../../contract/site-links.js'
 import { pagePolicy } from '../../http/headers.js'
 import { designStyle } from '../../lib/design-style.js'
 import { escapeHtml } from '../../lib/escape-html.js'
-import type { FooterWords, NotFoundPage, Page, WithoutScript } from './assets.js'
+import type { FooterWords, Page, PlainPage, PlainPageName, WithoutScript } from './assets.js'
 import { type Brand, brandMark, tabIcon } from './brand.js'
 
 export type Theme = Brand & {
@@ -82,17 +82,35 @@ const notCompleteNotice = (words: WithoutScript, hasLink: boolean) =>
 const canBeLoadedAgain = (name: string, { mailSignIn, parameters }: PageSettings) =>
   !pagesWithFragment.includes(name) && !(name === 'login' && mailSignIn) && parameters === undefined
 
-export const renderNotFound = (page: NotFoundPage, theme: Theme, language: Language) => {
-  const words = page.words[language]
+/** Stands in a page for the parameters that an application sends. It has nothing that JSON escapes. */
+const parametersPlace = '(parameters)'
+const parametersMember = (json: string) => `"parameters":${json}`
+
+/**
+ * Renders a page for forms of applications once, and returns what stands before and after their parameters. So a posted page costs no
+ * more than its parameters, whoever sends how many of them.
+ */
+export const renderAroundParameters = (name: string, page: Page, theme: Theme, settings: PageSettings) => {
+  const html = renderPage(name, page, theme, { ...settings, parameters: parametersPlace })
+  // Quotation marks of texts are escaped, so no text can look like the member.
+  const [before = '', after = ''] = html.split(parametersMember(`"${parametersPlace}"`))
+  return (parameters: string) => before + parametersMember(escapeJson(JSON.stringify(parameters))) + after
+}
+
+export const plainPageStatus = { 'not-found': 404, 'too-many-requests': 429 } as const satisfies Record<
+  PlainPageName,
+  number
+>
+
+export const renderPlainPage = (name: PlainPageName, page: PlainPage, theme: Theme, language: Language) => {
+  const { title, heading, text, action, footer: footerWords } = page.words[language]
   const body = `<main><section class="card">
-<p class="status-code" aria-hidden="true">404</p>
-<h1>${escapeHtml(words.heading)}</h1>
-<p class="lead">${escapeHtml(words.text)}</p>
-<a class="button primary" href="/">${escapeHtml(words.action)}</a>
-</section></main>`
-  const { title, footer: footerWords } = words
+<p class="status-code" aria-hidden="true">${plainPageStatus[name]}</p>
+<h1>${escapeHtml(heading)}</h1>
+<p class="lead">${escapeHtml(text)}</p>
+${action === undefined ? '' : `<a class="button primary" href="/">${escapeHtml(action)}</a>\n`}</section></main>`
   const files = { scripts: "'none'", styles: page.styles, head: '' } as const
-  return renderShell({ language, title, theme, kind: 'not-found', ...files, body, footerWords })
+  return renderShell({ language, title, theme, kind: name, ...files, body, footerWords })
 }
 
 const renderShell = ({
