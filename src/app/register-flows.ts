@@ -88,8 +88,8 @@ import { usedApplicationsRoutes } from '../flows/used-applications/used-applicat
 import { createVerifyEmail } from '../flows/verify-email/verify-email.js'
 import { verifyEmailRoutes } from '../flows/verify-email/verify-email.routes.js'
 import { createDeletedAccounts, type DeletedAccounts } from '../http/deleted-accounts.js'
-import { createBrowserOrigins } from '../http/protocol/browser-origins.js'
 import { createClientAuthentication } from '../http/protocol/client-authentication.js'
+import { createKnownClients } from '../http/protocol/known-clients.js'
 import { createProtocolDoor } from '../http/protocol/protocol-door.js'
 import { createRecoveredAccounts, type RecoveredAccounts } from '../http/recovered-accounts.js'
 import { createReturnToNotes } from '../http/return-to-notes.js'
@@ -171,9 +171,10 @@ const registerServiceFlows = (server: Server, { publicUrl }: Config, dependencie
 
 /** The requests that applications send by themselves, without a browser. */
 const registerProtocolFlows = (server: Server, { production, publicUrl }: Config, dependencies: Dependencies) => {
-  const browserOrigins = createBrowserOrigins({ clock: dependencies.clock, production })
-  const protocolDoor = createProtocolDoor({ ...dependencies, browserOrigins })
-  const parts = { ...dependencies, protocolDoor, clientAuthentication: createClientAuthentication(dependencies) }
+  const knownClients = createKnownClients({ clock: dependencies.clock, production })
+  const shared = { ...dependencies, knownClients }
+  const protocolDoor = createProtocolDoor(shared)
+  const parts = { ...shared, protocolDoor, clientAuthentication: createClientAuthentication(shared) }
   openidTokenRoutes(server, parts)
   deviceAuthorizationRoutes(server, { ...parts, publicUrl })
   openidRevokeRoutes(server, parts)

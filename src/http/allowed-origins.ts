@@ -23,7 +23,7 @@ export const createAllowedOrigins = (origins: readonly string[]) => {
     isEmpty: allowed.size === 0,
     /** Lets the page of an allowed site read the answer, and answers its preflight. */
     grant: async (request: FastifyRequest, reply: FastifyReply) => {
-      // The routes of the protocol have a list of their own (`browser-origins`), and never take credentials.
+      // The routes of the protocol have a list of their own (`known-clients`), and never take credentials.
       if (!request.url.startsWith('/api/auth/') || isProtocolRoute(request)) return undefined
       // An address without a route for the method has no `url` in `routeOptions`: that of a preflight.
       const { url = request.url.split('?')[0] ?? '' } = request.routeOptions

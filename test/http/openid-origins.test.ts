@@ -1,16 +1,26 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { originsOf } from '../../src/http/protocol/browser-origins.js'
+import { type LimiterName, limiterKey } from '../../src/domain/limiters/limiters.js'
+import { originsOf } from '../../src/http/protocol/known-clients.js'
 import { addApplication } from '../support/applications.js'
-import { createProtocolClient } from '../support/authorizations.js'
+import { createProtocolClient, postForm } from '../support/authorizations.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 /** An application that uses our sign-in by its cookies, and no OpenID. */
 const sibling = 'https://shop.example.com'
 let latchkey: Latchkey
-let spa: Awaited<ReturnType<typeof addApplication>>
+type Added = Awaited<ReturnType<typeof addApplication>>
+let web: Added
+let spa: Added
+let tool: Added
 beforeAll(async () => {
   latchkey = await startLatchkey({ settings: { ALLOWED_ORIGINS: sibling } })
-  await addApplication(latchkey)
+  web = await addApplication(latchkey)
+  tool = await addApplication(latchkey, {
+    name: 'Tool',
+    kind: 'native',
+    home: 'http://127.0.0.1/',
+    redirectAddresses: ['http://127.0.0.1/'],
+  })
   const redirectAddresses = ['https://spa.example.org/', 'https://spa.example.org/silent', 'http://127.0.0.1:8123/']
   spa = await addApplication(latchkey, { name: 'Spa', kind: 'browser', redirectAddresses })
   await latchkey.signedUp('ada')
@@ -95,11 +105,10 @@ describe('the pages of an application in browsers', () => {
   )
 
   it('are not those of the machine of the service in production, and never those of other kinds', async () => {
-    const all = await latchkey.app.nouns.applications.list()
-    expect(originsOf(all, true)).toEqual(['https://spa.example.org', 'https://spa.example.org'])
-    const addresses = { redirectAddresses: ['com.example.app:/callback', 'http://[::1]/'] }
-    expect(originsOf([{ ...spa, ...addresses, kind: 'native' }], false)).toEqual([])
-    expect(originsOf([{ ...spa, ...addresses }], false)).toEqual(['http://[::1]'])
+    expect(originsOf(spa, true)).toEqual(['https://spa.example.org', 'https://spa.example.org'])
+    const addresses = { redirectAddresses: ['com.example.app:/callback', 'http://[::1]/', 'https://tv.example.com/'] }
+    expect(originsOf({ ...spa, ...addresses, kind: 'native' }, false)).toEqual([])
+    expect(originsOf({ ...spa, ...addresses }, false)).toEqual(['http://[::1]', 'https://tv.example.com'])
   })
 })
 
@@ -119,5 +128,80 @@ describe('a page', () => {
       expect([address, await cors({ ...address, origin })]).toEqual([address, {}])
     for (const address of forEveryone)
       expect([address, await cors({ ...address, origin })]).toEqual([address, { 'access-control-allow-origin': '*' }])
+  })
+})
+
+describe('a page that does not belong to the client', () => {
+  type Page = { headers: Record<string, string>; of?: () => string }
+  const pages: readonly [string, Page][] = [
+    ['of another site', { headers: { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' } }],
+    ['in a frame without an origin', { headers: { origin: 'null', 'sec-fetch-site': 'cross-site' } }],
+    ['of a sibling host', { headers: { origin: 'https://evil.example.com', 'sec-fetch-site': 'same-site' } }],
+    ['of an older browser', { headers: { origin: 'https://evil.example' } }],
+    ['whose origin a filter has removed', { headers: { 'sec-fetch-site': 'cross-site' } }],
+    ['of our own', { headers: { origin: 'http://localhost', 'sec-fetch-site': 'same-origin' } }],
+    ['of an allowed origin', { headers: { origin: sibling, 'sec-fetch-site': 'same-site' } }],
+    ['of another application', { headers: { origin: 'https://spa.example.org' }, of: () => web.id }],
+    ['of a native application', { headers: { origin: 'http://127.0.0.1' } }],
+  ]
+  const network = '203.0.113.77'
+  const send = async (path: string, headers: Record<string, string>, form: Record<string, string>) => {
+    const from = { 'x-forwarded-for': network, ...headers }
+    const { status, body } = await postForm(latchkey.url, `/api/auth/${path}`, form, from)
+    return { status, error: body.error }
+  }
+  /** How often each counter of this network was used. */
+  const counted = async () => {
+    const subjects: readonly [LimiterName, string][] = [
+      ['login', network],
+      ['client_failures', network],
+      ['device_requests', network],
+      ['userinfo_refusals', network],
+      ...[spa.id, tool.id].map((id): [LimiterName, string] => ['application', `application:${id}:${network}`]),
+      ['application', `application:${web.id}`],
+    ]
+    const wide = { maximum: 1_000, window: 1_000_000 }
+    const used = await Promise.all(
+      subjects.map(async ([name, subject]) => {
+        const key = limiterKey(name, subject)
+        const { remaining, window } = await latchkey.app.platform.cache.reserve(key, wide)
+        await latchkey.app.platform.cache.refund(key, window)
+        return wide.maximum - 1 - remaining
+      }),
+    )
+    return used
+  }
+
+  it.each(pages)('%s uses up nothing of the network of its visitor', async (_, { headers, of }) => {
+    const before = await counted()
+    const ids = of ? [of()] : [spa.id, tool.id, web.id, 'nobody']
+    for (const path of ['token', 'revoke', 'device'])
+      for (const client_id of ids)
+        for (const secret of [{}, { client_secret: 'x' }] as Record<string, string>[])
+          expect([path, client_id, await send(path, headers, { client_id, ...secret })]).toEqual([
+            path,
+            client_id,
+            { status: 403, error: 'invalid_request' },
+          ])
+    expect((await send('token', headers, { a: 'b' })).status).toBe(403)
+    // UserInfo learns the application from the token: a page of any of them may ask.
+    if (!of) expect((await send('userinfo', headers, { access_token: 'x'.repeat(43) })).status).toBe(403)
+    expect(await counted()).toEqual(before)
+  })
+
+  it('is not a page of the client itself, nor a program, which names no origin', async () => {
+    const page = { origin: 'https://spa.example.org', 'sec-fetch-site': 'cross-site' }
+    const refresh = { grant_type: 'refresh_token', refresh_token: 'x' }
+    expect(await send('token', page, { client_id: spa.id, ...refresh })).toEqual({
+      status: 400,
+      error: 'invalid_grant',
+    })
+    expect((await send('revoke', page, { client_id: spa.id, token: 'x' })).status).toBe(200)
+    expect((await send('userinfo', page, { access_token: 'x'.repeat(43) })).error).toBe('invalid_token')
+    expect((await send('device', {}, { client_id: tool.id })).status).toBe(200)
+    // A server may pass on the headers of its own page together with its secret.
+    const own = { origin: 'https://notes.example.com' }
+    const secret = { client_id: web.id, client_secret: web.secret }
+    expect(await send('token', own, { ...secret, ...refresh })).toEqual({ status: 400, error: 'invalid_grant' })
   })
 })

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { limiterKey, limiters } from '../../src/domain/limiters/limiters.js'
-import { minutes } from '../../src/lib/durations.js'
+import { minutes, seconds } from '../../src/lib/durations.js'
 import { addApplication } from '../support/applications.js'
 import { basic, createProtocolClient, postForm } from '../support/authorizations.js'
 import { whileAway } from '../support/databases.js'
-import { type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { freePort } from '../support/servers/server.js'
 import { until } from '../support/until.js'
 
@@ -87,7 +87,7 @@ describe('every kind of token', () => {
       headers: { cookie: tab.jar.header() },
     })
     expect(withCookies.status).toBe(401)
-    expect(withCookies.headers.get('www-authenticate')).toBe('Bearer')
+    expect(withCookies.headers.get('www-authenticate')).toBe('Bearer realm="latchkey"')
     expect((await token(unused)).status).toBe(200)
   })
 })
@@ -122,6 +122,29 @@ describe('UserInfo', () => {
   })
 })
 
+describe('UserInfo', () => {
+  it('says how to authenticate, and is asked with unknown tokens 600 times a minute from a network', async () => {
+    const none = await fetch(new URL('/api/auth/userinfo', latchkey.url))
+    expect([none.status, none.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="latchkey"'])
+    const access_token = (await token(await readyCode())).body.access_token
+    const { limit } = limiters.userinfo_refusals
+    const key = limiterKey('userinfo_refusals', '127.0.0.1')
+    const { cache } = latchkey.app.platform
+    await cache.forget(key)
+    await Promise.all(Array.from({ length: limit.maximum - 1 }, () => cache.reserve(key, limit)))
+    for (let time = 0; time < 3; time += 1) expect((await userInfo(access_token)).status).toBe(200)
+    expect((await userInfo('x'.repeat(43))).status).toBe(401)
+    const tooMany = await userInfo('y'.repeat(43))
+    expect([tooMany.status, await tooMany.json()]).toEqual([
+      429,
+      expect.objectContaining({ error: 'temporarily_unavailable' }),
+    ])
+    expect(Number(tooMany.headers.get('retry-after'))).toBeGreaterThan(0)
+    await latchkey.advance(61 * seconds)
+    expect((await userInfo('y'.repeat(43))).status).toBe(401)
+  })
+})
+
 describe('forms', () => {
   it.each([
     ['a parameter twice', (form: string) => `${form}&code=x`, undefined, 400],
@@ -152,7 +175,7 @@ describe('forms', () => {
 })
 
 describe('limits', () => {
-  it('a wrong secret counts as a failed sign-in of its network, and a right one always works', async () => {
+  it('wrong secrets are counted by network, a right one always works, and so do passwords', async () => {
     const port = await freePort()
     const limited = await startLatchkey({ settings: { LOGIN_LIMIT: '3/15m', METRICS_PORT: String(port) } })
     const application = await addApplication(limited)
@@ -170,22 +193,54 @@ describe('limits', () => {
     const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
     for (const outcome of ['invalid_client', 'rate_limited'])
       expect(metrics).toContain(`latchkey_application_tokens_total{grant="refresh_token",outcome="${outcome}"} 3`)
-    // The same count as that of passwords.
-    const password = await limited.browser().post('/login', { username: 'ada', password: 'wrong' })
-    expect(password.status).toBe(429)
+    await limited.signedUp('ada')
+    const password = await limited.browser().post('/login', { username: 'ada', password: goodPassword })
+    expect(password.status).toBe(200)
     for (let time = 0; time < 5; time += 1) expect((await client.refreshWith('x')).body.error).toBe('invalid_grant')
-    // Operators read which program it was, once.
-    await client.refreshWith('x', basic('nobody', 'wrong'))
+    const added = await addApplication(limited, { name: 'Added later' })
+    await limited.advance(1 * seconds)
+    expect((await client.refreshWith('x', basic(added.id, added.secret))).body.error).toBe('invalid_grant')
+    // Operators read which program it was, once. Ids can be invented: together they are one event.
+    for (let time = 0; time < 20; time += 1) await client.refreshWith('x', basic(`invented ${time}`, 'wrong'))
+    await client.refreshWith('x', basic(added.id, 'wrong'))
     const told = await limited.sql.query("select reason from events where kind = 'application_refused' order by id")
     expect(told.map(({ reason }) => reason)).toEqual([
       'Notes: The secret is wrong',
-      'The client_id `nobody` is not known',
+      'The client_id `invented...` is not known',
+      'Added later: The secret is wrong',
     ])
-    await until('the cause is noted', async () => {
-      const rows = await limited.sql.query<{ message: string }>('select message from application_errors')
-      return rows.some(({ message }) => message.includes('nobody there can sign in with a password'))
+    // What cannot be right does not reach the database any more.
+    await whileAway(limited.config.databaseUrl, async () => {
+      for (const id of ['nobody', application.id])
+        expect((await client.refreshWith('x', basic(id, 'wrong'))).status).toBe(429)
+      expect((await client.refreshWith('x')).status).toBe(503)
     })
     await limited.stop()
+  })
+
+  it('a secret that comes as client_id is in no log and no event, and operators read what is wrong', async () => {
+    const { id, name, secret } = await addApplication(latchkey, { name: 'Swapped' })
+    const asked = [
+      () => refreshWith('x', basic(secret, id)),
+      () => token({ grant_type: 'refresh_token', refresh_token: 'x', client_id: secret }, {}),
+      () => latchkey.browser().post('/api/auth/authorization', { parameters: `client_id=${secret}` }),
+      () => latchkey.browser().post('/api/auth/authorization', { parameters: `client_id=${secret.slice(1)}` }),
+    ]
+    const statuses = []
+    for (const ask of asked) statuses.push((await ask()).status)
+    expect(statuses).toEqual([401, 401, 400, 400])
+    const sentence = 'The id and the secret are swapped: the secret was sent as client_id'
+    const events = await latchkey.sql.query<{ reason: string }>(
+      "select reason from events where reason like 'Swapped:%'",
+    )
+    expect(events).toEqual([{ reason: `${name}: ${sentence}` }])
+    await until('the cause is noted', async () => {
+      const rows = await latchkey.sql.query('select 1 from application_errors where message = $1', [sentence])
+      return rows.length === 1
+    })
+    const written = JSON.stringify(await latchkey.sql.query('select reason from events')) + latchkey.logLines.join()
+    expect(written).toContain(`The client_id \`${secret.slice(1, 9)}...\` is not known`)
+    expect(written).not.toContain(secret.slice(1, 20))
   })
 
   it('600 requests a minute by application', async () => {

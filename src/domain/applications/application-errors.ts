@@ -6,7 +6,7 @@ import type { Log } from '../../platform/log.js'
 import type { Client } from '../sessions/client.js'
 import type { Application } from './application.js'
 import * as store from './application-errors.store.js'
-import { quoted } from './quoted.js'
+import { swappedSentence, unknownClientSentence } from './unknown-clients.js'
 import { createUnwrittenErrors, type NotedSentence } from './unwritten-errors.js'
 
 /**
@@ -38,7 +38,7 @@ const checkInterval = 10 * seconds
 export type ApplicationErrors = ReturnType<typeof createApplicationErrors>
 
 type Dependencies = { database: Database; clock: Clock; log: Log }
-type NamedApplication = Pick<Application, 'id' | 'name'>
+export type NamedApplication = Pick<Application, 'id' | 'name'>
 type ErrorQueue = { applicationId: string; kind: ErrorKind; errors: ReturnType<typeof createUnwrittenErrors> }
 
 /**
@@ -100,20 +100,32 @@ export const createApplicationErrors = (deps: Dependencies) => {
   const { database, log } = deps
   const writer = createWriter(deps)
 
+  /** Never delays or fails the caller. Values in the sentence come from `quoted`. */
+  const note = (
+    { id, name }: NamedApplication,
+    kind: ErrorKind,
+    sentence: string,
+    client?: Pick<Client, 'requestId'>,
+  ) => {
+    if (!unloggedKinds.includes(kind))
+      log.info({ requestId: client?.requestId, application: id, name, reason: sentence }, 'application refused')
+    writer.add(id, kind, sentence)
+  }
+
   return {
     start: writer.start,
     stop: writer.stop,
 
-    /** Never delays or fails the caller. Values in the sentence come from `quoted`. */
-    note: ({ id, name }: NamedApplication, kind: ErrorKind, sentence: string, client?: Pick<Client, 'requestId'>) => {
-      if (!unloggedKinds.includes(kind))
-        log.info({ requestId: client?.requestId, application: id, name, reason: sentence }, 'application refused')
-      writer.add(id, kind, sentence)
-    },
+    note,
 
-    /** A client_id that is not known is only logged: there is no application whose list of errors could have it. */
-    noteUnknown: (clientId: string, { requestId }: Pick<Client, 'requestId'>) =>
-      log.info({ requestId, reason: `The client_id ${quoted(clientId)} is not known` }, 'application refused'),
+    /**
+     * A client_id that is not known is only logged: there is no application whose list of errors could have it. But if it is the secret of
+     * one (`owner`), that application is told.
+     */
+    noteUnknown: (clientId: string, owner: NamedApplication | undefined, client: Pick<Client, 'requestId'>) =>
+      owner
+        ? note(owner, 'client', swappedSentence, client)
+        : log.info({ requestId: client.requestId, reason: unknownClientSentence(clientId) }, 'application refused'),
 
     /** The errors, and how often requests ended without a code although nothing was wrong. Both lists begin with the latest. */
     list: async (applicationId: string) => {

@@ -10,6 +10,11 @@ export const selectSecrets = (sql: Sql, applicationId: string) =>
     applicationId,
   ])
 
+export const selectHashes = (sql: Sql) =>
+  sql.query<{ id: string; name: string; hash: Buffer }>(
+    'select a.id, a.name, s.hash from application_secrets as s join applications as a on a.id = s.application_id',
+  )
+
 /** The time comes from the clock of the database: commands on two machines must agree on which secret is older. */
 export const insertSecret = (
   sql: Sql,

@@ -10,6 +10,15 @@ export const maxSecrets = 2
 
 export type ApplicationSecret = { id: string; createdAt: Date }
 
+/** The hash of a secret of an application, with the id and the name of the application. */
+export type SecretHash = { id: string; name: string; hash: Buffer }
+
+/** The applications that have this secret. Every hash is compared, so that the time does not show which one was right. */
+export const ownersAmong = (hashes: readonly SecretHash[], secret: string) => {
+  const givenHash = fingerprint(secret)
+  return hashes.filter(({ hash }) => equalInConstantTime(hash, givenHash)).map(({ id, name }) => ({ id, name }))
+}
+
 export type ApplicationSecrets = ReturnType<typeof createApplicationSecrets>
 
 /** The secrets with which applications of the kind `web` authenticate. Only hashes are kept. */
@@ -46,4 +55,10 @@ export const createApplicationSecrets = ({ database, clock }: { database: Databa
     )
     return matches.includes(true)
   },
+
+  /** The hashes of all secrets, with the application of each. */
+  hashes: (): Promise<SecretHash[]> => store.selectHashes(database),
+
+  /** The application that has this secret. */
+  findOwner: async (secret: string) => ownersAmong(await store.selectHashes(database), secret)[0],
 })

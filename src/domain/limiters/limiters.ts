@@ -205,12 +205,25 @@ export const limiters = {
     about:
       'checks of the tokens of applications, by key. The limit is high because anyone can make a program ask, by sending it random tokens',
   },
+  client_failures: {
+    countsBy: ['network'],
+    limit: 'LOGIN_LIMIT',
+    refusalIsEvent: false,
+    about:
+      'requests of applications that do not authenticate rightly, by client network. A right secret works all the same, and passwords are not counted here',
+  },
   application: {
     countsBy: ['application'],
     limit: { maximum: 600, window: 1 * minutes },
     refusalIsEvent: false,
     about:
       'requests of an application for tokens, and to revoke them, by application; without a secret by application and client network',
+  },
+  userinfo_refusals: {
+    countsBy: ['network'],
+    limit: { maximum: 600, window: 1 * minutes },
+    refusalIsEvent: false,
+    about: 'requests about a user with a token that is not valid, by client network',
   },
   userinfo: {
     countsBy: ['authorization'],

@@ -2,6 +2,7 @@ import { refuse } from '../../contract/outcome.js'
 import type { Application } from '../../domain/applications/application.js'
 import { isRedirectAddress } from '../../domain/applications/application-addresses.js'
 import type { ApplicationErrors } from '../../domain/applications/application-errors.js'
+import type { ApplicationSecrets } from '../../domain/applications/application-secrets.js'
 import type { Applications } from '../../domain/applications/applications.js'
 import { unregisteredSentence } from '../../domain/applications/unregistered-sentence.js'
 import type { AuthorizationRequests } from '../../domain/authorization-requests/authorization-requests.js'
@@ -19,6 +20,7 @@ import type { Visitor } from './visitor.js'
 
 type Dependencies = {
   applications: Pick<Applications, 'find'>
+  applicationSecrets: Pick<ApplicationSecrets, 'findOwner'>
   applicationErrors: Pick<ApplicationErrors, 'note' | 'noteUnknown'>
   authorizationRequests: Pick<AuthorizationRequests, 'begin' | 'beginSilently'>
   idTokens: Pick<IdTokens, 'readHint'>
@@ -117,7 +119,7 @@ const createAnswerWithoutDatabase = (
 
 /** Checks the parameters of a new request, and stores it if its user may be asked something. */
 export const createBeginRequest = (deps: Dependencies) => {
-  const { applications, applicationErrors, authorizationRequests, issuer } = deps
+  const { applications, applicationSecrets, applicationErrors, authorizationRequests, issuer } = deps
   const rememberedApplications = createRememberedApplications()
   const namedUser = createNamedUser(deps)
 
@@ -144,7 +146,8 @@ export const createBeginRequest = (deps: Dependencies) => {
     const clientId = parameters.values.get('client_id')
     const application = clientId === undefined ? undefined : await applications.find(clientId)
     if (!application) {
-      applicationErrors.noteUnknown(clientId ?? '', sender.client)
+      const owner = clientId === undefined ? undefined : await applicationSecrets.findOwner(clientId)
+      applicationErrors.noteUnknown(clientId ?? '', owner, sender.client)
       return refuse('unknown_application')
     }
     rememberedApplications.add(application)

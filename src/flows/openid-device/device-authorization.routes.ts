@@ -20,7 +20,7 @@ const networkLimiter: Limiter = {
 }
 
 type Dependencies = ClientRouteParts<ClientNouns & { deviceRequests: Pick<DeviceRequests, 'begin'> }> & {
-  countedRequests: Pick<CountedRequests, 'count' | 'refundSuccess'>
+  countedRequests: Pick<CountedRequests, 'count'>
   publicUrl: string
 }
 

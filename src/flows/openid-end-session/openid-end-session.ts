@@ -2,6 +2,7 @@ import type { EndSession } from '../../contract/end-session.js'
 import type { Application } from '../../domain/applications/application.js'
 import { isLogoutAddress } from '../../domain/applications/application-addresses.js'
 import type { ApplicationErrors } from '../../domain/applications/application-errors.js'
+import type { ApplicationSecrets } from '../../domain/applications/application-secrets.js'
 import type { Applications } from '../../domain/applications/applications.js'
 import { unregisteredSentence } from '../../domain/applications/unregistered-sentence.js'
 import type { IdTokens } from '../../domain/id-tokens/id-tokens.js'
@@ -15,6 +16,7 @@ type BrowserSessions = readonly BrowserSession[]
 
 type Dependencies = {
   applications: Pick<Applications, 'find'>
+  applicationSecrets: Pick<ApplicationSecrets, 'findOwner'>
   applicationErrors: Pick<ApplicationErrors, 'note' | 'noteUnknown'>
   idTokens: Pick<IdTokens, 'readHint'>
   sessionLookups: Pick<SessionLookups, 'isLiveForAnyToken'>
@@ -28,7 +30,7 @@ type Hint = NonNullable<Awaited<ReturnType<IdTokens['readHint']>>>
 type LogoutRequest = { application?: Application; hint?: Hint; location?: string; problem?: Problem }
 
 /** OpenID Connect RP-Initiated Logout 1.0, section 2. */
-const createReadRequest = ({ applications, applicationErrors, idTokens }: Dependencies) => {
+const createReadRequest = ({ applications, applicationSecrets, applicationErrors, idTokens }: Dependencies) => {
   /** Only a registered address is followed, byte for byte (section 3). An address has no fragment. */
   const locationOf = (application: Application | undefined, address: string, state: string | null, client: Client) => {
     // With neither a hint nor `client_id`, the service does not know which application the address belongs to.
@@ -56,7 +58,7 @@ const createReadRequest = ({ applications, applicationErrors, idTokens }: Depend
     const id = clientId ?? hint?.applicationId
     const application = id === undefined ? undefined : await applications.find(id)
     if (id !== undefined && !application) {
-      applicationErrors.noteUnknown(id, client)
+      applicationErrors.noteUnknown(id, await applicationSecrets.findOwner(id), client)
       return { problem: 'unknown_application' }
     }
     const address = parameters.get('post_logout_redirect_uri')

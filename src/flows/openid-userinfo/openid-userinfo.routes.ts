@@ -1,11 +1,15 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { refuse } from '../../contract/outcome.js'
 import type { Applications } from '../../domain/applications/applications.js'
 import type { Authorizations } from '../../domain/authorizations/authorizations.js'
 import { userInfoOf } from '../../domain/id-tokens/user-claims.js'
 import { limiters } from '../../domain/limiters/limiters.js'
+import { clientNetwork } from '../../http/client.js'
+import { sendRefusal } from '../../http/errors.js'
 import type { CountedRequests } from '../../http/limits/counted-requests.js'
 import type { Limiter } from '../../http/limits/limiter.js'
 import { formOf } from '../../http/protocol/forms.js'
+import { isSentByPage, type KnownClients } from '../../http/protocol/known-clients.js'
 import type { ProtocolDoor } from '../../http/protocol/protocol-door.js'
 import { sendProtocolError } from '../../http/protocol/protocol-errors.js'
 import type { Server } from '../../http/server.js'
@@ -13,6 +17,15 @@ import type { Server } from '../../http/server.js'
 const url = '/api/auth/userinfo'
 
 const authorizationLimiter: Limiter = { name: 'userinfo', limit: limiters.userinfo.limit, code: 'too_many_requests' }
+
+/** Each refusal needs a statement of the database. The limit is high because programs ask with tokens that have just expired. */
+const refusalsLimiter: Limiter = {
+  name: 'userinfo_refusals',
+  limit: limiters.userinfo_refusals.limit,
+  code: 'too_many_requests',
+  refundsSuccess: true,
+  silent: true,
+}
 
 const bearer = /^Bearer +([\w-]{43})$/i
 
@@ -32,13 +45,20 @@ const readToken = (request: FastifyRequest) => {
 
 type Nouns = { applications: Pick<Applications, 'list'>; authorizations: Pick<Authorizations, 'grantOfAccessToken'> }
 
-type Dependencies = { protocolDoor: ProtocolDoor<Nouns>; countedRequests: Pick<CountedRequests, 'count'> }
+type Dependencies = {
+  protocolDoor: ProtocolDoor<Nouns>
+  knownClients: Pick<KnownClients, 'mayRead'>
+  countedRequests: Pick<CountedRequests, 'count' | 'refundSuccess' | 'refundDespiteRefusal'>
+}
 
 /** Answers with the claims of the user of an access token, as they are now (OpenID Connect Core 5.3). */
-export const openidUserinfoRoutes = (server: Server, { protocolDoor, countedRequests }: Dependencies) => {
+export const openidUserinfoRoutes = (server: Server, { protocolDoor, knownClients, countedRequests }: Dependencies) => {
   protocolDoor.answerPreflights(server, url)
 
   const answer = async (nouns: Nouns, request: FastifyRequest, reply: FastifyReply) => {
+    // A page that is none of an application could use up the limits of its visitors.
+    if (isSentByPage(request) && !(await knownClients.mayRead(nouns, request)))
+      return sendRefusal(reply, refuse('cross_site', { message: 'A page of no application has sent the request' }))
     const sentToken = readToken(request)
     if (sentToken === 'twice')
       return sendProtocolError(
@@ -48,9 +68,11 @@ export const openidUserinfoRoutes = (server: Server, { protocolDoor, countedRequ
       )
     const invalid = { error: 'invalid_token', description: 'An access token is needed', status: 401 } as const
     if (sentToken === 'none') return sendProtocolError(reply, invalid, 'bearerWithoutError')
+    if (await countedRequests.count(refusalsLimiter, clientNetwork(request), request, reply)) return reply
     const grant =
       sentToken.token === undefined ? undefined : await nouns.authorizations.grantOfAccessToken(sentToken.token)
     if (!grant) return sendProtocolError(reply, { ...invalid, description: 'The access token is not valid' }, 'bearer')
+    countedRequests.refundDespiteRefusal(request)
     if (await countedRequests.count(authorizationLimiter, `authorization:${grant.authorizationId}`, request, reply))
       return reply
     if (!grant.content.scopes.includes('openid')) {
@@ -60,12 +82,14 @@ export const openidUserinfoRoutes = (server: Server, { protocolDoor, countedRequ
     return reply.send(userInfoOf(grant.subject, grant.content))
   }
 
+  const { onSend, handler } = protocolDoor.through(answer)
   for (const method of ['GET', 'POST'] as const)
     server.route({
       method,
       url,
       schema: { hide: true },
-      config: { countsIn: ['userinfo'] },
-      ...protocolDoor.through(answer),
+      config: { countsIn: ['userinfo', 'userinfo_refusals'] },
+      onSend: [...onSend, countedRequests.refundSuccess],
+      handler,
     })
 }

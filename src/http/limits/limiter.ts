@@ -33,6 +33,13 @@ export const routeLimitersFor = ({ login, general, sensitive }: RouteLimits) =>
     sensitive: { name: 'sensitive', limit: sensitive, code: 'too_many_attempts', refundsFailure: true },
     mailed_codes: { name: 'mailed_codes', limit: limiters.mailed_codes.limit, code: 'too_many_requests' },
     email_changes: { name: 'email_changes', limit: limiters.email_changes.limit, code: 'too_many_requests' },
+    client_failures: {
+      name: 'client_failures',
+      limit: login,
+      code: 'too_many_requests',
+      protocolMessage:
+        'Too many wrong secrets or ids of clients came from this network. Correct them: a right secret works at once',
+    },
     administrators: { name: 'administrators', limit: limiters.administrators.limit, code: 'too_many_requests' },
     authorization_requests: {
       name: 'authorization_requests',

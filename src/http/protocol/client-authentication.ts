@@ -1,26 +1,29 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { Application } from '../../domain/applications/application.js'
-import type { ApplicationErrors } from '../../domain/applications/application-errors.js'
+import type { ApplicationErrors, NamedApplication } from '../../domain/applications/application-errors.js'
 import type { ApplicationSecrets } from '../../domain/applications/application-secrets.js'
 import type { Applications } from '../../domain/applications/applications.js'
-import { quoted } from '../../domain/applications/quoted.js'
+import { swappedSentence, unknownClientSentence } from '../../domain/applications/unknown-clients.js'
 import type { Events } from '../../domain/events/events.js'
 import { limiters } from '../../domain/limiters/limiters.js'
 import type { Clock } from '../../lib/clock.js'
 import { minutes } from '../../lib/durations.js'
 import { isCleanText } from '../../lib/strict-json.js'
 import { clientNetwork, clientOf } from '../client.js'
+import { sendRefusal } from '../errors.js'
 import type { CountedRequests } from '../limits/counted-requests.js'
 import type { Limiter, RouteLimiters } from '../limits/limiter.js'
+import { sendLimited } from '../limits/limiter-answers.js'
 import { createOncePerWindow } from '../once-per-window.js'
 import type { Form } from './forms.js'
+import { isSentByPage, type KnownClients } from './known-clients.js'
 import { type ProtocolError, sendProtocolError } from './protocol-errors.js'
 
 type Credentials = { id: string; secret: string | undefined }
 
 /** A note for the operators of a known application. */
-type Note = { application: Application; sentence: string }
+type Note = { application: NamedApplication; sentence: string }
 type Invalid = Refused<'invalid'> & { fault: ProtocolError; note?: Note | undefined }
 
 const invalidRequest = (description: string): Invalid =>
@@ -46,7 +49,8 @@ const readBasic = (authorization: string): Credentials | undefined => {
 }
 
 /** `client_secret_basic`, `client_secret_post` or `none`: one of them (RFC 6749, 2.3). */
-const readCredentials = (headers: readonly string[], { values }: Form): Credentials | Invalid => {
+const readCredentials = (headers: readonly string[], { values, repeated }: Form): Credentials | Invalid => {
+  if (repeated.length > 0) return invalidRequest('A parameter was sent twice')
   const id = values.get('client_id')
   const secret = values.get('client_secret')
   const [authorization, ...furtherHeaders] = headers
@@ -63,25 +67,36 @@ const readCredentials = (headers: readonly string[], { values }: Form): Credenti
 
 export type ClientNouns = {
   applications: Pick<Applications, 'find' | 'list'>
-  applicationSecrets: Pick<ApplicationSecrets, 'isRight'>
+  applicationSecrets: Pick<ApplicationSecrets, 'isRight' | 'findOwner' | 'hashes'>
   applicationErrors: Pick<ApplicationErrors, 'note' | 'noteUnknown'>
 }
 
+type Lookups = Pick<Applications, 'find'> & Pick<ApplicationSecrets, 'isRight' | 'findOwner'>
+
+const lookupsOf = ({ applications, applicationSecrets }: ClientNouns): Lookups => ({
+  ...applications,
+  ...applicationSecrets,
+})
+
+const unknownOrWrong = 'The client is not known or its secret is wrong'
+
 const judge = async (
   { id, secret }: Credentials,
-  { applications, applicationSecrets }: ClientNouns,
+  { find, isRight, findOwner }: Lookups,
 ): Promise<Application | Invalid> => {
-  const application = await applications.find(id)
-  // The secret is compared for an unknown application, too, so that the time does not show which applications exist.
-  const isRight = secret !== undefined && (await applicationSecrets.isRight(id, secret))
-  if (!application) return invalidClient('The client is not known or its secret is wrong')
+  const application = await find(id)
+  if (!application) {
+    // As much work as for a wrong secret, so that the time does not show which applications exist.
+    const owner = await findOwner(id)
+    return invalidClient(unknownOrWrong, owner && { application: owner, sentence: swappedSentence })
+  }
   const invalid = (description: string, sentence: string) => invalidClient(description, { application, sentence })
   if (application.kind !== 'web')
     return secret === undefined
       ? application
       : invalid('This client has no secret and must not send one', 'A secret was sent, and the application has none')
   if (secret === undefined) return invalid('This client must authenticate', 'No secret was sent')
-  return isRight ? application : invalid('The client is not known or its secret is wrong', 'The secret is wrong')
+  return (await isRight(id, secret)) ? application : invalid(unknownOrWrong, 'The secret is wrong')
 }
 
 /**
@@ -98,88 +113,119 @@ const applicationLimiter: Limiter = {
 }
 
 type Reporting = { events: Pick<Events, 'record'>; clock: Clock }
-type Dependencies = Reporting & { countedRequests: CountedRequests; routeLimiters: Pick<RouteLimiters, 'login'> }
+type Dependencies = Reporting & {
+  countedRequests: Pick<CountedRequests, 'count' | 'countAndFindExcess'>
+  routeLimiters: Pick<RouteLimiters, 'client_failures'>
+  knownClients: KnownClients
+}
 
 /** A program with a wrong secret tries again and again, but causes one event in this time. */
 const reportWindow = 15 * minutes
 const maxReported = 1_000
 
-/**
- * Failures of a program keep its whole network from signing in with passwords. So the event, and the list of errors of the application,
- * say which program it is.
- */
+/** The event, and the list of errors of the application, say which program it is. */
 const createReport = ({ events, clock }: Reporting) => {
   const isNew = createOncePerWindow({ maxKeys: maxReported, clock })
+  // Ids can be invented. They have a memory of their own, and one place in it for each network: otherwise one client could fill the
+  // memory, and no failure of a real application would be an event.
+  const isNewNetwork = createOncePerWindow({ maxKeys: maxReported, clock })
   return async (
     { note }: Invalid,
     { id }: Credentials,
-    nouns: ClientNouns,
+    { applicationErrors }: ClientNouns,
     request: FastifyRequest,
-    isNetworkLimited: boolean,
   ) => {
     const client = clientOf(request)
     const network = clientNetwork(request)
-    if (note) nouns.applicationErrors.note(note.application, 'client', note.sentence, client)
-    else nouns.applicationErrors.noteUnknown(id, client)
-    if (note && isNetworkLimited)
-      nouns.applicationErrors.note(note.application, 'client', networkLimitedSentence(network), client)
-    if (!isNew(`${network} ${note?.sentence ?? ''}${id}`, reportWindow)) return
-    const reason = note ? `${note.application.name}: ${note.sentence}` : `The client_id ${quoted(id)} is not known`
+    if (note) applicationErrors.note(note.application, 'client', note.sentence, client)
+    else applicationErrors.noteUnknown(id, undefined, client)
+    if (
+      note
+        ? !isNew(`${network} ${note.application.id} ${note.sentence}`, reportWindow)
+        : !isNewNetwork(network, reportWindow)
+    )
+      return
+    const reason = note ? `${note.application.name}: ${note.sentence}` : unknownClientSentence(id)
     await events.record({ kind: 'application_refused', reason }, client)
   }
 }
 
-const tooManyWrongMessage =
-  'Too many wrong secrets of clients, or passwords, came from this network. Correct the secret: a right one works at once'
+const maxRememberedNetworks = 10_000
 
-const networkLimitedSentence = (network: string) =>
-  `Such requests came so often from ${network} that nobody there can sign in with a password for some minutes. Once the secret is right, run latchkey limits clear --network ${network}; without REDIS_URL, restart the service`
+/** The networks that have failed too often, until their time is over. */
+const createLimitedNetworks = (clock: Clock) => {
+  const limitedUntil = new Map<string, number>()
+  const now = () => clock.now().getTime()
+  return {
+    has: (network: string) => (limitedUntil.get(network) ?? 0) > now(),
+    add: (network: string, duration: number) => {
+      limitedUntil.delete(network)
+      limitedUntil.set(network, now() + duration)
+      const [oldest] = limitedUntil.keys()
+      if (limitedUntil.size > maxRememberedNetworks && oldest !== undefined) limitedUntil.delete(oldest)
+    },
+  }
+}
+
+const foreignPage = refuse('cross_site', { message: 'A page that does not belong to this client has sent the request' })
 
 export type ClientAuthentication = ReturnType<typeof createClientAuthentication>
 
 /**
- * Authenticates the client that sends a request to the token endpoint or the revocation endpoint. A failure counts as a failed sign-in
- * of its network, and is counted before the secret is compared; a client with the right secret is let in even when that limit is
- * reached.
+ * Authenticates the client that sends a request to the token endpoint, the revocation endpoint or the one for devices. A failure is counted
+ * by network, apart from passwords; the right secret is let in even when that limit is reached.
  */
 export const createClientAuthentication = ({
   countedRequests,
-  routeLimiters: { login },
+  routeLimiters: { client_failures: failuresLimiter },
+  knownClients,
   events,
   clock,
 }: Dependencies) => {
-  const wrongSecretsLimiter: Limiter = { ...login, protocolMessage: tooManyWrongMessage }
-  const refuseClient = async (
-    { fault }: Invalid,
-    isNetworkLimited: boolean,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ) => {
-    if (isNetworkLimited && (await countedRequests.count(wrongSecretsLimiter, clientNetwork(request), request, reply)))
-      return undefined
-    sendProtocolError(reply, fault, fault.error === 'invalid_client' ? 'basic' : undefined)
+  const report = createReport({ events, clock })
+  const limitedNetworks = createLimitedNetworks(clock)
+
+  const refuseClient = async ({ fault }: Invalid, request: FastifyRequest, reply: FastifyReply) => {
+    const network = clientNetwork(request)
+    const excess = await countedRequests.countAndFindExcess(failuresLimiter, network, request, reply)
+    if (excess) {
+      limitedNetworks.add(network, excess.resetsIn)
+      sendLimited(reply, failuresLimiter, excess)
+    } else sendProtocolError(reply, fault, fault.error === 'invalid_client' ? 'basic' : undefined)
     return undefined
   }
 
-  const report = createReport({ events, clock })
+  /** Whether a page of somebody else sends the request: nothing is counted for it, or it could use up the limits of its visitors. */
+  const isOfForeignPage = async (credentials: Credentials | Invalid, nouns: ClientNouns, request: FastifyRequest) =>
+    isSentByPage(request) && (isRefused(credentials) || !(await knownClients.isPageOf(credentials.id, nouns, request)))
 
   return {
     /** Returns the application; undefined if the request was answered with a refusal. */
     authenticate: async (form: Form, nouns: ClientNouns, request: FastifyRequest, reply: FastifyReply) => {
-      const reservation = await countedRequests.reserve(login, clientNetwork(request), reply)
-      const [repeated] = form.repeated
-      const credentials =
-        repeated === undefined
-          ? readCredentials(request.raw.headersDistinct.authorization ?? [], form)
-          : invalidRequest('A parameter was sent twice')
-      const outcome = isRefused(credentials) ? credentials : await judge(credentials, nouns)
-      if (isRefused(outcome)) {
-        if (!isRefused(credentials)) await report(outcome, credentials, nouns, request, !reservation.granted)
-        return refuseClient(outcome, !reservation.granted, request, reply)
+      const credentials = readCredentials(request.raw.headersDistinct.authorization ?? [], form)
+      if (await isOfForeignPage(credentials, nouns, request)) {
+        sendRefusal(reply, foreignPage)
+        return undefined
       }
-      countedRequests.refundDespiteRefusal(request)
-      const limited = await countedRequests.count(applicationLimiter, subjectOf(outcome, request), request, reply)
-      return limited ? undefined : outcome
+      if (isRefused(credentials)) return refuseClient(credentials, request, reply)
+
+      const count = (application: Application) =>
+        countedRequests.count(applicationLimiter, subjectOf(application, request), request, reply)
+      const remembered = knownClients.lookups(nouns)
+      const rememberedClient = await remembered.find(credentials.id)
+      // Anyone can be a client without a secret, so it is counted before the database is asked.
+      const isPublic = rememberedClient !== undefined && rememberedClient.kind !== 'web'
+      if (isPublic && (await count(rememberedClient))) return undefined
+
+      // Of a network that fails again and again, only what may be right reaches the database.
+      const judged = limitedNetworks.has(clientNetwork(request)) ? await judge(credentials, remembered) : undefined
+      const outcome = isRefused(judged) ? judged : await judge(credentials, lookupsOf(nouns))
+      if (isRefused(outcome)) {
+        await report(outcome, credentials, nouns, request)
+        return refuseClient(outcome, request, reply)
+      }
+      if (!isPublic && (await count(outcome))) return undefined
+      return outcome
     },
   }
 }

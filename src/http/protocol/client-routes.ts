@@ -1,7 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Application } from '../../domain/applications/application.js'
 import type { LimiterName } from '../../domain/limiters/limiters.js'
-import type { CountedRequests } from '../limits/counted-requests.js'
 import type { Server } from '../server.js'
 import type { ClientAuthentication, ClientNouns } from './client-authentication.js'
 import { type Form, formOf } from './forms.js'
@@ -10,7 +9,6 @@ import type { ProtocolDoor } from './protocol-door.js'
 export type ClientRouteParts<Nouns extends ClientNouns> = {
   protocolDoor: ProtocolDoor<Nouns>
   clientAuthentication: ClientAuthentication
-  countedRequests: Pick<CountedRequests, 'refundSuccess'>
   /** Called for a request whose client was refused, with the status of the answer. */
   onClientRefused?: (form: Form, status: number) => void
   /** Further limiters in which the handler counts. */
@@ -24,7 +22,7 @@ export type ClientRequest = { application: Application; form: Form; request: Fas
 export const addClientRoute = <Nouns extends ClientNouns>(
   server: Server,
   url: string,
-  { protocolDoor, clientAuthentication, countedRequests, onClientRefused, countsIn = [] }: ClientRouteParts<Nouns>,
+  { protocolDoor, clientAuthentication, onClientRefused, countsIn = [] }: ClientRouteParts<Nouns>,
   answer: (nouns: Nouns, sent: ClientRequest) => Promise<FastifyReply>,
 ) => {
   protocolDoor.answerPreflights(server, url)
@@ -39,8 +37,8 @@ export const addClientRoute = <Nouns extends ClientNouns>(
     method: 'POST',
     url,
     schema: { hide: true },
-    config: { countsIn: ['login', 'application', ...countsIn] },
-    onSend: [...onSend, countedRequests.refundSuccess],
+    config: { countsIn: ['client_failures', 'application', ...countsIn] },
+    onSend,
     handler,
   })
 }

@@ -3,12 +3,15 @@ import { refuse } from '../../contract/outcome.js'
 import type { Applications } from '../../domain/applications/applications.js'
 import { sendRefusal } from '../errors.js'
 import type { Server } from '../server.js'
-import type { BrowserOrigins } from './browser-origins.js'
+import type { KnownClients } from './known-clients.js'
 
 /** The nouns of the provider; undefined while there is no application. */
 type OpenidProvider<Nouns> = { open(): Promise<Nouns | undefined> }
 
-type Dependencies<Nouns> = { openidProvider: OpenidProvider<Nouns>; browserOrigins: BrowserOrigins }
+type Dependencies<Nouns> = {
+  openidProvider: OpenidProvider<Nouns>
+  knownClients: Pick<KnownClients, 'grant' | 'preflight'>
+}
 
 type WithApplications = { applications: Pick<Applications, 'list'> }
 export type ProtocolDoor<Nouns extends WithApplications> = ReturnType<typeof createProtocolDoor<Nouns>>
@@ -19,7 +22,7 @@ export type ProtocolDoor<Nouns extends WithApplications> = ReturnType<typeof cre
  */
 export const createProtocolDoor = <Nouns extends WithApplications>({
   openidProvider,
-  browserOrigins,
+  knownClients,
 }: Dependencies<Nouns>) => {
   type Handler = (nouns: Nouns, request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
 
@@ -31,7 +34,7 @@ export const createProtocolDoor = <Nouns extends WithApplications>({
   /** Runs with every answer, so that a page may also read a refusal from before the handler, such as for a body that is too large. */
   const grant = async (request: FastifyRequest, reply: FastifyReply) => {
     const nouns = await openidProvider.open().catch(() => undefined)
-    if (nouns) await browserOrigins.grant(nouns.applications, request, reply)
+    if (nouns) await knownClients.grant(nouns, request, reply)
   }
 
   return {
@@ -45,7 +48,7 @@ export const createProtocolDoor = <Nouns extends WithApplications>({
         schema: { hide: true },
         config: { unlimited: 'Sent from memory' },
         handler: answerWith(async (nouns, request, reply) => {
-          if (await browserOrigins.grant(nouns.applications, request, reply)) reply.headers(browserOrigins.preflight)
+          if (await knownClients.grant(nouns, request, reply)) reply.headers(knownClients.preflight)
           return reply.status(204).send()
         }),
       }),

@@ -31,8 +31,8 @@ export type ProtocolError = {
 const challenges = {
   basic: () => 'Basic realm="latchkey"',
   bearer: ({ error, description }: ProtocolError) => `Bearer error="${error}", error_description="${description}"`,
-  /** For a request without a token, which is no error (RFC 6750, 3.1). */
-  bearerWithoutError: () => 'Bearer',
+  /** For a request without a token, which is no error (RFC 6750, 3.1). A challenge has one parameter at least (section 3). */
+  bearerWithoutError: () => 'Bearer realm="latchkey"',
 }
 
 /** `scheme`: the entry of `challenges` for answers that have `WWW-Authenticate`. */
