@@ -3,6 +3,7 @@ import type { Callers } from '../http/caller.js'
 import type { SignInCookies } from '../http/cookies/sign-in-cookies.js'
 import { createAdminLimit } from '../http/limits/admin-limit.js'
 import { createAuthorizationLimit } from '../http/limits/authorization-limit.js'
+import { createCeilings } from '../http/limits/ceilings.js'
 import { createCountedRequests } from '../http/limits/counted-requests.js'
 import { createKnownBrowsers } from '../http/limits/known-browsers.js'
 import { createLimitedEvents, type OnRejection } from '../http/limits/limited-events.js'
@@ -31,6 +32,16 @@ export const createLimitParts = (config: Config, platform: NounPlatform, nouns: 
   }
   const routeLimiters = routeLimitersFor({ login, general, sensitive })
   const countedRequests = createCountedRequests({ cache, onRejection })
+  const ceilings = createCeilings({
+    ...nouns,
+    cache,
+    onRejection,
+    limits: {
+      registrations: config.totalRegistrationLimit,
+      mails: config.totalMailLimit,
+      waiting: config.totalWaitingLimit,
+    },
+  })
   const knownBrowsers = createKnownBrowsers({ knownDevices: nouns.knownDevices, signInCookies })
   const passwordGuesses = createPasswordGuesses({
     countedRequests,
@@ -44,9 +55,10 @@ export const createLimitParts = (config: Config, platform: NounPlatform, nouns: 
   })
   return {
     countedRequests,
+    ceilings,
     routeLimiters,
     passwordGuesses,
-    authorizationLimit: createAuthorizationLimit({ countedRequests, routeLimiters, callers }),
+    authorizationLimit: createAuthorizationLimit({ countedRequests, ceilings, routeLimiters, callers }),
     userCodeLimit: createUserCodeLimit({ countedRequests, callers }),
     adminLimit: createAdminLimit({ countedRequests, routeLimiters, callers }),
     limits: createLimits({ countedRequests, routeLimiters, callers, passwordGuesses }),
@@ -64,8 +76,9 @@ export const createLimitParts = (config: Config, platform: NounPlatform, nouns: 
       routeLimiters,
       strangerMailLimit: config.networkMailLimit,
       onRejection,
+      ceilings,
     }),
-    mailSignInLimits: createMailSignInLimits({ cache, ...nouns, knownBrowsers, onRejection }),
+    mailSignInLimits: createMailSignInLimits({ cache, ...nouns, knownBrowsers, onRejection, ceilings }),
     reserveRotation: createReserveRotation({ cache, callers, routeLimiters, onRejection }),
   }
 }

@@ -65,6 +65,7 @@ export const mailEventKinds = ['mail_accepted', 'mail_refused', 'mail_given_up']
 const operatorEventKinds = [
   ...mailEventKinds,
   'account_deleted',
+  'ceiling_reached',
   'service_key_refused',
   'user_invited',
   'invitation_revoked',

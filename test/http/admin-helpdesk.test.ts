@@ -78,7 +78,7 @@ it('says what a user is asked for at the next sign-in, and which application ref
   expect((await detailsOf(id)).why).toEqual([])
 })
 
-it('mails that wait or were refused are named at their user, and refused ones in the overview', async () => {
+it('mails that wait or were refused are named at their user, and refused ones in the overview, as are limits of the service', async () => {
   await latchkey.signedUp('ina')
   const id = await idOf(latchkey, 'ina')
   const why = async () => (await detailsOf(id)).why.map(({ code, detail }) => [code, detail])
@@ -95,6 +95,11 @@ it('mails that wait or were refused are named at their user, and refused ones in
   await note('mail_refused', 'reset-password: 550 5.1.1: no such user')
   expect(await why()).toEqual([['mail_refused', '550 5.1.1: no such user']])
   expect((await get<AdminOverview>('/overview')).attention).toMatchObject([{ code: 'mails_refused', count: 1 }])
+  await latchkey.app.nouns.events.record({ kind: 'ceiling_reached', reason: 'total_mails' }, { ip: '', userAgent: '' })
+  expect((await get<AdminOverview>('/overview')).attention).toMatchObject([
+    { code: 'mails_refused' },
+    { code: 'ceiling_reached', count: 1, message: expect.stringMatching(/^1 limit of the whole service was reached/) },
+  ])
   await note('mail_accepted', 'reset-password')
   expect(await why()).toEqual([])
 })

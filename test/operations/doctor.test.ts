@@ -102,7 +102,7 @@ describe('on a healthy set-up', () => {
       ...['database', 'database encryption', 'database role', 'database owner', 'database schema', 'events'],
       ...['sealed values', 'signing keys', 'keys of ID tokens', 'withdrawn keys', 'passkeys', 'applications'],
       ...['database space', 'durability', 'database clock', 'webhooks', 'logout notices', 'waiting mails'],
-      ...['registration', 'profile fields'],
+      ...['limits', 'registration', 'profile fields'],
       ...['redis', 'redis encryption', 'redis policy', 'redis clock'],
       ...['mail', 'mail encryption', 'provider A', 'provider B'],
     ])
@@ -249,6 +249,14 @@ describe('on a broken set-up', () => {
     )
     expect(await examineOne(databaseChecks, 'waiting mails', settings)).toEqual([
       'warning: 1 mail waits after a failed attempt: `latchkey mails list` says why',
+    ])
+    await admin.query(
+      `insert into events (id, kind, reason, ip, user_agent, created_at)
+       select first_event_id((now() - age) at time zone 'utc'), 'ceiling_reached', reason, '', '', now() - age
+       from (values ('total_mails', interval '1 hour'), ('total_registrations', interval '2 days')) as reached (reason, age)`,
+    )
+    expect(await examineOne(databaseChecks, 'limits', settings)).toEqual([
+      expect.stringMatching(/^warning: reached in the last 24 hours: total_mails\. /),
     ])
     await admin.query('delete from users')
     await admin.query('delete from outgoing_mail')

@@ -36,6 +36,7 @@ export const OverviewScreen = () => {
 const eventsAbout: Partial<Record<AttentionCode, { kind: EventKind; since: string }>> = {
   mails_refused: { kind: 'mail_refused', since: 'day' },
   mails_given_up: { kind: 'mail_given_up', since: 'week' },
+  ceiling_reached: { kind: 'ceiling_reached', since: 'day' },
 }
 
 const Attention = ({ attention }: Pick<AdminOverview, 'attention'>) => {

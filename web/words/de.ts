@@ -69,7 +69,7 @@ export const de: Words = {
         email_domain_not_allowed:
           'Zu Ihrer Anmeldung mit {provider} gibt es hier kein Konto, und mit der Adresse, die {provider} von Ihnen hat, kann keines angelegt werden. Bitte wenden Sie sich an Ihre Administration.',
         too_many_requests:
-          'Aus Ihrem Netz kamen zu viele Anfragen. Bitte melden Sie sich in einigen Minuten noch einmal an.',
+          'Im Moment sind es zu viele Anfragen. Bitte melden Sie sich in einigen Minuten noch einmal an.',
       },
       callback: 'Wir konnten die Anmeldung nicht abschließen. Bitte versuchen Sie es noch einmal.',
       unknown: 'Die Anmeldung hat nicht geklappt. Bitte versuchen Sie es noch einmal.',

@@ -74,7 +74,7 @@ export const en = {
           'There is no account here for your {provider} sign-in, and a new one needs an invitation for the address that {provider} has of you. Ask your administrator for one.',
         email_domain_not_allowed:
           'There is no account here for your {provider} sign-in, and the address that {provider} has of you cannot be used for a new one. Ask your administrator.',
-        too_many_requests: 'Too many requests came from your network. Please wait a few minutes, then sign in again.',
+        too_many_requests: 'Too many requests at the moment. Please wait a few minutes, then sign in again.',
       } satisfies Record<PublicReason, string>,
       callback: 'We could not finish signing you in. Please try again.',
       unknown: 'Signing in did not work. Please try again.',

@@ -65,8 +65,7 @@ export const es: Words = {
           'Aquí no hay ninguna cuenta para tu inicio de sesión con {provider}, y para crear una hace falta una invitación a la dirección que {provider} tiene de ti. Pídela a tu administrador.',
         email_domain_not_allowed:
           'Aquí no hay ninguna cuenta para tu inicio de sesión con {provider}, y la dirección que {provider} tiene de ti no se puede usar para crear una. Consulta a tu administrador.',
-        too_many_requests:
-          'Llegaron demasiadas solicitudes desde tu red. Espera unos minutos y vuelve a iniciar sesión.',
+        too_many_requests: 'Hay demasiadas solicitudes en este momento. Espera unos minutos y vuelve a iniciar sesión.',
       },
       callback: 'No pudimos terminar de iniciar tu sesión. Inténtalo de nuevo.',
       unknown: 'No se pudo iniciar sesión. Inténtalo de nuevo.',

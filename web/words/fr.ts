@@ -64,8 +64,7 @@ export const fr: Words = {
           'Aucun compte ici ne correspond à votre connexion avec {provider}. Pour en créer un, il faut une invitation pour l’adresse que {provider} connaît de vous. Adressez-vous à votre administrateur.',
         email_domain_not_allowed:
           'Aucun compte ici ne correspond à votre connexion avec {provider}, et l’adresse que {provider} connaît de vous ne permet pas d’en créer un. Adressez-vous à votre administrateur.',
-        too_many_requests:
-          'Trop de requêtes sont venues de votre réseau. Patientez quelques minutes, puis reconnectez-vous.',
+        too_many_requests: 'Il y a trop de requêtes en ce moment. Patientez quelques minutes, puis reconnectez-vous.',
       },
       callback: 'Nous n’avons pas pu terminer la connexion. Veuillez réessayer.',
       unknown: 'La connexion n’a pas abouti. Veuillez réessayer.',

@@ -8,6 +8,7 @@ import { schemaStatus } from '../../platform/database/migrate.js'
 import { createPgliteClient, settingsOfService } from '../../platform/database/pglite-client.js'
 import { administratorChecks } from './administrators.js'
 import { checkApplications } from './applications.js'
+import { checkCeilings } from './ceilings.js'
 import {
   type CheckGroup,
   errorInProduction,
@@ -207,6 +208,7 @@ const embeddedChecks = (config: Config): CheckGroup => {
       { name: 'webhooks', run: async () => checkWebhooks(config, await databaseIfRunning()) },
       { name: 'logout notices', run: ifRunning(checkLogoutNotices) },
       { name: 'waiting mails', run: ifRunning(checkWaitingMails) },
+      { name: 'limits', run: ifRunning(checkCeilings) },
       { name: 'registration', run: async () => checkRegistration(config, await databaseIfRunning()) },
       ...administratorChecks(config, ifRunning),
       { name: 'profile fields', run: async () => checkProfileFields(config, await databaseIfRunning()) },
@@ -275,6 +277,7 @@ export const databaseChecks = (config: Config): CheckGroup => {
       },
       { name: 'logout notices', run: onceMigrated(() => checkLogoutNotices(database)) },
       { name: 'waiting mails', run: onceMigrated(() => checkWaitingMails(database)) },
+      { name: 'limits', run: onceMigrated(() => checkCeilings(database)) },
       { name: 'registration', run: onceMigrated(() => checkRegistration(config, database)) },
       ...administratorChecks(config, (check) => onceMigrated(() => check(database))),
       { name: 'profile fields', run: onceMigrated(() => checkProfileFields(config, database)) },

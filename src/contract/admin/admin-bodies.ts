@@ -377,6 +377,7 @@ const attentionCodes = [
   'signing_key_due',
   'application_key_unreadable',
   'application_key_due',
+  'ceiling_reached',
   'clock_off',
 ] as const
 export type AttentionCode = (typeof attentionCodes)[number]

@@ -2,7 +2,7 @@ import { hours, minutes } from '../../lib/durations.js'
 
 /**
  * What a counter counts by: a client network, all networks of a customer (`connection`), a session, a user, a typed name, a device, the key
- * of a program, an application, an application in a session (`authorization`).
+ * of a program, an application, an application in a session (`authorization`), or everybody together (`installation`).
  */
 type CounterSubject =
   | 'network'
@@ -14,6 +14,7 @@ type CounterSubject =
   | 'key'
   | 'application'
   | 'authorization'
+  | 'installation'
 
 export type LimiterRow = {
   countsBy: readonly CounterSubject[]
@@ -230,6 +231,45 @@ export const limiters = {
     limit: { maximum: 60, window: 1 * minutes },
     refusalIsEvent: false,
     about: 'requests of an application about its user, by session and application',
+  },
+  total_registrations: {
+    countsBy: ['installation'],
+    limit: 'TOTAL_REGISTRATION_LIMIT',
+    refusalIsEvent: true,
+    about: 'new accounts, of everybody together. With an invitation, by a command or by an import they are not counted',
+  },
+  total_mails: {
+    countsBy: ['installation'],
+    limit: 'TOTAL_MAIL_LIMIT',
+    refusalIsEvent: true,
+    about:
+      'mails that visitors cause, of everybody together: registrations, resets, new addresses, sign-ins by mail in new browsers. Above it no mail is sent, and the answers are the same',
+  },
+  total_newcomer_mails: {
+    countsBy: ['installation'],
+    limit: 'TOTAL_MAIL_LIMIT',
+    refusalIsEvent: true,
+    about:
+      'of these, the mails of registrations: half of the limit, so that people who have an account still get theirs',
+  },
+  total_mail_sign_ins: {
+    countsBy: ['installation'],
+    limit: 'TOTAL_WAITING_LIMIT',
+    refusalIsEvent: true,
+    about:
+      'sign-ins by mail that wait, of everybody together. A browser in which the account was signed in before is not counted',
+  },
+  total_authorization_requests: {
+    countsBy: ['installation'],
+    limit: 'TOTAL_WAITING_LIMIT',
+    refusalIsEvent: true,
+    about: 'new authorization requests of visitors who are not signed in, of everybody together',
+  },
+  total_device_requests: {
+    countsBy: ['installation'],
+    limit: 'TOTAL_WAITING_LIMIT',
+    refusalIsEvent: true,
+    about: 'devices without a browser that ask to sign in, of everybody together',
   },
 } as const satisfies Record<string, LimiterRow>
 

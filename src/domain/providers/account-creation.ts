@@ -17,9 +17,11 @@ export const createAccountCreation =
     provider,
     profile,
     client,
-  }: ProvenIdentity): Promise<ResolvedAccount | Refused<GateRefusal> | undefined> => {
+    mayCreate = async () => true,
+  }: ProvenIdentity): Promise<ResolvedAccount | Refused<GateRefusal | 'too_many_requests'> | undefined> => {
     const email = readEmail(profile.email)
     if (isRefused(email)) throw new Error('A profile has an email that cannot be one')
+    if (!(await mayCreate(email))) return refuse('too_many_requests')
     const { username, name, subject } = profile
     let usedInvitation = false
     const newUser = { email, username, name, identity: { provider, subject }, language: client.language }

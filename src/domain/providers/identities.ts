@@ -7,6 +7,7 @@ import type { GateRefusal } from '../registrations/registration-gate.js'
 import type { Client } from '../sessions/client.js'
 import type { CallerContext } from '../sessions/request-context.js'
 import type { Undos } from '../undos/undos.js'
+import type { Email } from '../users/email.js'
 import type { IdentityLinks } from '../users/identity-links.js'
 import type { NewUsers } from '../users/new-users.js'
 import type { UserChanges } from '../users/user-changes.js'
@@ -27,6 +28,8 @@ export type ProvenIdentity = {
   client: Client
   /** Whether a link to this account, whose row is locked, must wait for a second proof. Then the link is decided, but not written. */
   mustWait?: (sql: Transaction, userId: string) => Promise<boolean>
+  /** Counts a new account of this address, and says whether it may be created. */
+  mayCreate?: (email: Email) => Promise<boolean>
 }
 
 /** `waitingLink`: an identity that is not linked yet. It is written together with the session. `usedInvitation`: an invitation was used up. */
@@ -37,7 +40,7 @@ export type ResolvedAccount = {
   usedInvitation?: boolean
 }
 export type ResolvingRefusal = LinkingRefusal | GateRefusal
-/** Only links by a signed-in user are limited. */
+/** Links by a signed-in user and new accounts are limited. */
 type TooManyRequests = Refused<'too_many_requests'>
 export type Identities = ReturnType<typeof createIdentities>
 

@@ -37,17 +37,18 @@ const longMailWait = 5 * minutes
 const toleratedOffset = 1 * minutes
 const refusedMailsWindow = 1 * days
 const givenUpMailsWindow = 7 * days
+const ceilingsWindow = 1 * days
 
 const inWords = (milliseconds: number) => timeSpan(milliseconds, 'en')
 
+const countEvents = async (database: Database, clock: Clock, kind: EventKind, window: number) =>
+  (await store.countEventsOfKind(database, kind, uuidFloor(later(clock.now(), -window))))[0]?.events ?? 0
+
 const checkMails = async ({ database, clock }: Dependencies): Promise<Finding[]> => {
-  const now = clock.now()
-  const countEvents = async (kind: EventKind, window: number) =>
-    (await store.countEventsOfKind(database, kind, uuidFloor(later(now, -window))))[0]?.events ?? 0
-  const [lateMails] = await store.countLateMails(database, later(now, -longMailWait))
+  const [lateMails] = await store.countLateMails(database, later(clock.now(), -longMailWait))
   const { late_count: lateCount = 0, since, last_error: lastError } = lateMails ?? {}
-  const refusedCount = await countEvents('mail_refused', refusedMailsWindow)
-  const givenUpCount = await countEvents('mail_given_up', givenUpMailsWindow)
+  const refusedCount = await countEvents(database, clock, 'mail_refused', refusedMailsWindow)
+  const givenUpCount = await countEvents(database, clock, 'mail_given_up', givenUpMailsWindow)
   const reason = lastError ? `The last attempt failed: ${lastError}.` : '`latchkey doctor` and the log say why.'
   return [
     lateCount > 0 && {
@@ -68,6 +69,17 @@ const checkMails = async ({ database, clock }: Dependencies): Promise<Finding[]>
       count: givenUpCount,
     },
   ]
+}
+
+const checkCeilings = async ({ database, clock }: Dependencies): Promise<Finding> => {
+  const count = await countEvents(database, clock, 'ceiling_reached', ceilingsWindow)
+  return (
+    count > 0 && {
+      code: 'ceiling_reached',
+      message: `${countText(count, 'limit of the whole service was', 'limits of the whole service were')} reached in the last ${inWords(ceilingsWindow)}. \`latchkey events --kind ceiling_reached\` names them.`,
+      count,
+    }
+  )
 }
 
 /** When the oldest entry began to wait. Undefined if it has not waited for too long. */
@@ -191,6 +203,7 @@ export const createAttention = (deps: Dependencies) => async (): Promise<Attenti
     ...(await checkWebhooks(deps)),
     ...(await checkLogoutNotices(deps)),
     ...(await checkAllKeys(deps)),
+    await checkCeilings(deps),
     checkClock(deps),
   ]
   return findings.filter((finding) => finding !== false)

@@ -10,6 +10,7 @@ import { minResponseTime, takeAtLeast } from '../../http/at-least.js'
 import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
+import type { Ceilings } from '../../http/limits/ceilings.js'
 import type { CountedRequests } from '../../http/limits/counted-requests.js'
 import type { Limits } from '../../http/limits/limits.js'
 import type { MailSignInLimits } from '../../http/limits/mail-sign-in-limits.js'
@@ -72,6 +73,7 @@ type Dependencies = {
   mailRegistration: ReturnType<typeof createMailRegistration>
   mailSignIns: Pick<MailSignIns, 'begin' | 'findByToken'>
   mailSignInLimits: MailSignInLimits
+  ceilings: Pick<Ceilings, 'answerExcess'>
   limits: Limits
   countedRequests: CountedRequests
   cookies: Cookies
@@ -81,22 +83,26 @@ type Dependencies = {
 const path = '/api/auth/mail-login'
 
 export const mailLoginRoutes = (server: Server, deps: Dependencies) => {
-  const { mailLogin, mailRegistration, mailSignIns, mailSignInLimits, limits, countedRequests } = deps
+  const { mailLogin, mailRegistration, mailSignIns, mailSignInLimits, ceilings, limits, countedRequests } = deps
   const { cookies, signInCookies } = deps
   const askOptions = {
     schema: schemas.ask,
     onRequest: limits.byNetwork,
-    config: { countsIn: ['mail_sign_ins', 'network_mail_sign_ins'] as const },
+    config: { countsIn: ['mail_sign_ins', 'network_mail_sign_ins', 'total_mails', 'total_mail_sign_ins'] as const },
   }
   server.post(path, askOptions, async (request, reply) => {
     const email = readEmail(request.body.email)
     if (isRefused(email)) return askRefusals.sendRefusal(reply, email)
     const beginSignIn = async () => {
-      const withheld = !(await mailSignInLimits.mayMail(email.email, request))
+      const counted = await mailSignInLimits.count(email.email, request)
+      if ('excess' in counted) return counted
       const formerBrowserToken = cookies.read(request, 'attempt_mail')
-      return mailSignIns.begin({ email, formerBrowserToken, withheld }, clientOf(request))
+      const newRequest = { email, formerBrowserToken, withheld: !counted.mayMail }
+      return { browserToken: await mailSignIns.begin(newRequest, clientOf(request)) }
     }
-    cookies.set(reply, 'attempt_mail', await takeAtLeast(minResponseTime, beginSignIn()))
+    const begun = await takeAtLeast(minResponseTime, beginSignIn())
+    if ('excess' in begun) return ceilings.answerExcess(reply, 'total_mail_sign_ins', begun.excess)
+    cookies.set(reply, 'attempt_mail', begun.browserToken)
     return reply.status(202).send(acceptedBody)
   })
 

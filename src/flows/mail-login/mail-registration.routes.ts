@@ -6,8 +6,10 @@ import type { UsernameSource } from '../../contract/pages.js'
 import { ProfileFieldChanges } from '../../contract/profile-fields.js'
 import { TypedUsername, withRequiredUsername } from '../../contract/request-fields.js'
 import { SecondFactorNeeded, SignedIn } from '../../contract/schemas.js'
+import type { Email } from '../../domain/users/email.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
+import type { Ceilings } from '../../http/limits/ceilings.js'
 import type { Limits } from '../../http/limits/limits.js'
 import { sendSignInStep, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
@@ -63,6 +65,7 @@ type Dependencies = {
   mailRegistration: ReturnType<typeof createMailRegistration>
   usernameSource: UsernameSource
   limits: Limits
+  ceilings: Pick<Ceilings, 'findExcessOfProven' | 'answerExcess'>
   cookies: Cookies
   signInCookies: SignInCookies
 }
@@ -71,7 +74,7 @@ const path = '/api/auth/mail-login'
 
 /** The registration of an address that has no account yet. */
 export const mailRegistrationRoutes = (server: Server, deps: Dependencies) => {
-  const { mailRegistration, usernameSource, cookies, signInCookies, limits } = deps
+  const { mailRegistration, usernameSource, cookies, signInCookies, limits, ceilings } = deps
   const registerSchema = { ...schemas.register, body: withRequiredUsername(schemas.register.body, usernameSource) }
   const onRequest = limits.byNetwork
   server.get(`${path}/registration`, { schema: schemas.describe, onRequest }, async (request, reply) => {
@@ -79,10 +82,16 @@ export const mailRegistrationRoutes = (server: Server, deps: Dependencies) => {
     return description ? reply.send(description) : describeRefusals.sendRefusal(reply, refuse('challenge_over'))
   })
 
-  server.post(`${path}/registration`, { schema: registerSchema, onRequest }, async (request, reply) => {
+  const config = { countsIn: ['total_registrations'] as const }
+  server.post(`${path}/registration`, { schema: registerSchema, onRequest, config }, async (request, reply) => {
     const browserToken = cookies.read(request, 'attempt_mail') ?? ''
-    const outcome = await mailRegistration.complete(browserToken, request.body, signInCookies.visitOf(request))
-    if (isRefused(outcome)) return registerRefusals.sendRefusal(reply, outcome)
+    const findExcess = (email: Email) => ceilings.findExcessOfProven(email, request)
+    const visit = signInCookies.visitOf(request)
+    const outcome = await mailRegistration.complete(browserToken, request.body, visit, findExcess)
+    if (isRefused(outcome))
+      return outcome.refused === 'too_many_requests'
+        ? ceilings.answerExcess(reply, 'total_registrations', outcome.excess)
+        : registerRefusals.sendRefusal(reply, outcome)
     cookies.clear(reply, 'attempt_mail')
     return sendSignInStep(reply, { cookies, signInCookies }, outcome)
   })

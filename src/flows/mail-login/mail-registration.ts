@@ -8,9 +8,11 @@ import type { ProfileFields } from '../../domain/profile-fields/profile-fields.j
 import type { CompleteMailRegistration } from '../../domain/registrations/complete-mail-registration.js'
 import type { SignIns, Visit } from '../../domain/sign-in/sign-ins.js'
 import { displayName } from '../../domain/users/display-name.js'
+import type { Email } from '../../domain/users/email.js'
 import type { NewUsers } from '../../domain/users/new-users.js'
 import { readChosenUsername, type Username, usernameFromEmail } from '../../domain/users/username.js'
 import type { Usernames } from '../../domain/users/usernames.js'
+import type { Reservation } from '../../platform/cache/cache.js'
 
 type RegistrationForm = {
   /** Undefined only if the username is made from the address (USERNAMES). */
@@ -20,6 +22,8 @@ type RegistrationForm = {
   /** The version of the terms that the user has seen and agreed to. */
   terms?: string | undefined
 }
+
+type FindExcess = (email: Email) => Promise<Reservation | undefined>
 
 type Dependencies = {
   mailSignIns: Pick<MailSignIns, 'findProven'>
@@ -47,7 +51,8 @@ export const createMailRegistration = (deps: Dependencies) => {
       return { email: email.email, username, fields, ...(termsOfUse && { terms: termsOfUse }) }
     },
 
-    complete: async (browserToken: string, form: RegistrationForm, visit: Visit) => {
+    /** `findExcess` counts a new account. */
+    complete: async (browserToken: string, form: RegistrationForm, visit: Visit, findExcess: FindExcess) => {
       const email = await mailSignIns.findProven(browserToken)
       if (!email) return refuse('challenge_over')
       const username = form.username === undefined ? undefined : readChosenUsername(form.username)
@@ -56,6 +61,8 @@ export const createMailRegistration = (deps: Dependencies) => {
       const fields = profileFields.initialValues(form.fields)
       if (isRefused(fields)) return fields
       if (username && !(await usernames.mayBeChosen(username))) return refuse('username_taken')
+      const excess = await findExcess(email)
+      if (excess) return refuse('too_many_requests', { excess })
       const account = { email, name: displayName(form.name), language: visit.client.language, fields }
       const completeAs = (name: Username) =>
         completeMailRegistration(browserToken, { ...account, username: name }, form.terms)

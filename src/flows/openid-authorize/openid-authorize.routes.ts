@@ -78,7 +78,10 @@ export const openidAuthorizeRoutes = (server: Server, deps: Dependencies) => {
 
   const questionOptions = {
     schema: questionSchema,
-    config: { ownOriginOnly: true, countsIn: ['authorization_requests', 'general'] as const },
+    config: {
+      ownOriginOnly: true,
+      countsIn: ['authorization_requests', 'total_authorization_requests', 'general'] as const,
+    },
     /** Counts only questions about stored requests. The handler counts new requests, and tells the application if there are too many. */
     preHandler: async (request: FastifyRequest, reply: FastifyReply) => {
       const { parameters } = request.body as { parameters?: string }
@@ -96,10 +99,12 @@ export const openidAuthorizeRoutes = (server: Server, deps: Dependencies) => {
       const found = await authorize.resume(id ?? '', visitorOf(request, browser ?? ''))
       return reply.send(found)
     }
-    const excess = await authorizationLimit.countAndFindExcess(request, reply)
-    if (excess) {
+    const answerExcess = await authorizationLimit.countAndFindExcess(request, reply)
+    if (answerExcess) {
       const busy = await authorize.answerBusy(parameters)
-      return busy ? reply.send(busy) : authorizationLimit.answerExcess(reply, excess)
+      if (busy) return reply.send(busy)
+      answerExcess()
+      return reply
     }
     const browserToken = browser ?? randomToken()
     const begun = await authorize.begin(parameters, visitorOf(request, browserToken))

@@ -5,6 +5,7 @@ import { deviceRequestLifetime, pollInterval } from '../../domain/device-request
 import { shownUserCode } from '../../domain/device-requests/user-codes.js'
 import { limiters } from '../../domain/limiters/limiters.js'
 import { clientNetwork, clientOf } from '../../http/client.js'
+import type { Ceilings } from '../../http/limits/ceilings.js'
 import type { CountedRequests } from '../../http/limits/counted-requests.js'
 import type { Limiter } from '../../http/limits/limiter.js'
 import type { ClientNouns } from '../../http/protocol/client-authentication.js'
@@ -21,14 +22,15 @@ const networkLimiter: Limiter = {
 
 type Dependencies = ClientRouteParts<ClientNouns & { deviceRequests: Pick<DeviceRequests, 'begin'> }> & {
   countedRequests: Pick<CountedRequests, 'count'>
+  ceilings: Pick<Ceilings, 'findExcess' | 'answerExcess'>
   publicUrl: string
 }
 
 /** A device without a browser asks for a code that its user can enter elsewhere (RFC 8628, 3.1). */
 export const deviceAuthorizationRoutes = (server: Server, dependencies: Dependencies) => {
-  const { countedRequests, publicUrl } = dependencies
+  const { countedRequests, ceilings, publicUrl } = dependencies
   const verificationUri = `${publicUrl}/login#device`
-  const parts: typeof dependencies = { ...dependencies, countsIn: ['device_requests'] }
+  const parts: typeof dependencies = { ...dependencies, countsIn: ['device_requests', 'total_device_requests'] }
   addClientRoute(server, '/api/auth/device', parts, async (nouns, { application, form, request, reply }) => {
     const fault = deviceFlowFault(application)
     if (fault !== undefined) {
@@ -41,6 +43,8 @@ export const deviceAuthorizationRoutes = (server: Server, dependencies: Dependen
     if (!scopes.includes('openid'))
       return sendProtocolError(reply, { error: 'invalid_scope', description: 'scope must contain openid' })
     if (await countedRequests.count(networkLimiter, clientNetwork(request), request, reply)) return reply
+    const excess = await ceilings.findExcess('total_device_requests', request)
+    if (excess) return ceilings.answerExcess(reply, 'total_device_requests', excess)
     const { deviceCode, userCode } = await nouns.deviceRequests.begin(application, scopes, clientOf(request))
     const userCodeText = shownUserCode(userCode)
     return reply.send({

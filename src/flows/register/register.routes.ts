@@ -12,6 +12,7 @@ import {
 import { Accepted, SecondFactorNeeded, SignedIn } from '../../contract/schemas.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
+import type { Ceilings } from '../../http/limits/ceilings.js'
 import type { Limits } from '../../http/limits/limits.js'
 import type { MailLimits } from '../../http/limits/mail-limits.js'
 import { sendSignInStep, withHeaders } from '../../http/responses.js'
@@ -80,22 +81,29 @@ type Dependencies = {
   usernameSource: UsernameSource
   limits: Limits
   mailLimits: MailLimits
+  ceilings: Pick<Ceilings, 'findExcess' | 'answerExcess'>
   cookies: Cookies
   signInCookies: SignInCookies
 }
 
 export const registerRoutes = (server: Server, deps: Dependencies) => {
-  const { register, usernameSource, limits, mailLimits, cookies, signInCookies } = deps
+  const { register, usernameSource, limits, mailLimits, ceilings, cookies, signInCookies } = deps
   const options = {
     schema: { ...schema, body: withRequiredUsername(schema.body, usernameSource) },
     onRequest: limits.beforeSignIn.registration,
-    config: { countsIn: ['network_mails'] as const },
+    config: { countsIn: ['network_mails', 'total_registrations', 'total_mails', 'total_newcomer_mails'] as const },
   }
   server.post('/api/auth/register', options, async (request, reply) => {
-    const mayMail = () => mailLimits.mayMailStranger(request)
+    const counting = {
+      findExcess: () => ceilings.findExcess('total_registrations', request),
+      mayMail: () => mailLimits.mayMailStranger(request, { isNewcomer: request.body.invite === undefined }),
+    }
     const formerBrowserToken = cookies.read(request, 'registration')
-    const result = await register({ ...request.body, formerBrowserToken }, signInCookies.visitOf(request), mayMail)
-    if (isRefused(result)) return sendRefusal(reply, result)
+    const result = await register({ ...request.body, formerBrowserToken }, signInCookies.visitOf(request), counting)
+    if (isRefused(result))
+      return result.refused === 'too_many_requests'
+        ? ceilings.answerExcess(reply, 'total_registrations', result.excess)
+        : sendRefusal(reply, result)
     if ('outcome' in result) {
       if (formerBrowserToken !== undefined) cookies.clear(reply, 'registration')
       return sendSignInStep(reply, { cookies, signInCookies }, result.outcome)

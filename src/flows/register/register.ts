@@ -12,6 +12,7 @@ import { type Email, readEmail } from '../../domain/users/email.js'
 import { readChosenUsername, usernameFromEmail } from '../../domain/users/username.js'
 import type { Usernames } from '../../domain/users/usernames.js'
 import { minResponseTime, takeAtLeast } from '../../http/at-least.js'
+import type { Reservation } from '../../platform/cache/cache.js'
 import type { EnterInvited } from './enter-invited.js'
 
 type NewRegistration = {
@@ -30,6 +31,14 @@ type NewRegistration = {
   application?: string | undefined
   /** Whether the user is signed in at once, if the invitation proves the address. */
   signIn?: boolean | undefined
+}
+
+/** Each counts, so it is called when everything before it is right. */
+type Counting = {
+  /** Counts a registration without an invitation. Undefined if it may go on. */
+  findExcess: () => Promise<Reservation | undefined>
+  /** Counts a mail, and says whether it may be sent. */
+  mayMail: () => Promise<boolean>
 }
 
 type Dependencies = {
@@ -68,8 +77,7 @@ export const createRegister = (deps: Dependencies) => {
     return { provesAddress: invitation.provesAddress && invitation.email === email.email }
   }
 
-  /** `mayMail` counts a mail, so it is called last, when everything else is right. */
-  return async (request: NewRegistration, visit: Visit, mayMail: () => Promise<boolean>) => {
+  return async (request: NewRegistration, visit: Visit, { findExcess, mayMail }: Counting) => {
     const { client } = visit
     const { invite, formerBrowserToken, application: applicationId, terms: agreedTerms } = request
     const closedRefusal = invite === undefined ? gate.refusalForAll() : undefined
@@ -91,6 +99,8 @@ export const createRegister = (deps: Dependencies) => {
     if (request.username !== undefined && !(await usernames.mayBeChosen(username))) return refuse('username_taken')
     const rejected = await passwords.refusalFor(request.password, person, client)
     if (rejected) return rejected
+    const excess = invite === undefined ? await findExcess() : undefined
+    if (excess) return refuse('too_many_requests', { excess })
     const passwordHash = await passwords.hash(request.password, client)
     if (isRefused(passwordHash)) return passwordHash
 

@@ -84,11 +84,11 @@ export const resetPasswordRoutes = (server: Server, deps: Dependencies) => {
     schema: requestSchema,
     onRequest: limits.sensitive,
     onSend: countedRequests.refundFailure,
-    config: { countsIn: ['network_mails'] as const },
+    config: { countsIn: ['network_mails', 'total_mails'] as const },
   }
   for (const path of ['/reset-password', '/api/auth/reset-password']) {
     server.post(path, requestOptions, async (request, reply) => {
-      const withheld = !(await mailLimits.mayMailStranger(request))
+      const withheld = !(await mailLimits.mayMailStranger(request, { isNewcomer: false }))
       await takeAtLeast(minResponseTime, resetPassword.requestMail(request.body, clientOf(request), withheld))
       return reply.status(202).send(acceptedBody)
     })

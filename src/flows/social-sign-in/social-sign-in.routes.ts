@@ -6,11 +6,13 @@ import { byProvider, type ProviderId } from '../../contract/providers.js'
 import { safeReturnTo } from '../../contract/return-to.js'
 import type { Attempts } from '../../domain/providers/attempt.js'
 import type { Providers } from '../../domain/providers/providers.js'
+import type { Email } from '../../domain/users/email.js'
 import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import type { PendingLinkCookie } from '../../http/cookies/pending-link-cookie.js'
 import { comesFromAnotherSite, type SignInCookies } from '../../http/cookies/sign-in-cookies.js'
 import type { AttemptCookies } from '../../http/cookies/tab-cookies.js'
+import type { Ceilings } from '../../http/limits/ceilings.js'
 import type { Limits } from '../../http/limits/limits.js'
 import { withHeaders } from '../../http/responses.js'
 import type { ReturnToNotes } from '../../http/return-to-notes.js'
@@ -52,6 +54,7 @@ type Dependencies = {
   signInCookies: SignInCookies
   cookies: Cookies
   limits: Limits
+  ceilings: Pick<Ceilings, 'findExcessOfProven'>
   /** The redirect URI of each provider. */
   redirectUris: Record<ProviderId, string>
   allowedOrigins: readonly string[]
@@ -76,7 +79,8 @@ export const socialSignInRoutes = (server: Server, deps: Dependencies) => {
       if (comesFromAnotherSite(request)) return askFirst(id, deps, reply, request.query.returnTo)
       return begin(id, deps, request, reply, request.query.returnTo)
     })
-    server.get(`${path}/callback`, { schema: callbackSchema, ...options }, (request, reply) =>
+    const config = { countsIn: ['total_registrations'] as const }
+    server.get(`${path}/callback`, { schema: callbackSchema, config, ...options }, (request, reply) =>
       handleCallback({ id, redirectUri }, deps, request, reply),
     )
   }
@@ -132,7 +136,7 @@ const handleCallback = async (
   request: FastifyRequest,
   reply: FastifyReply,
 ) => {
-  const { providers, attemptCookies, signInCookies, pendingLinkCookie, socialSignIn, cookies } = deps
+  const { providers, attemptCookies, signInCookies, pendingLinkCookie, socialSignIn, cookies, ceilings } = deps
   const visit = signInCookies.visitOf(request)
   const callback = callbackOf(request, redirectUri)
   const attempt = attemptOf(request, callback, attemptCookies)
@@ -146,7 +150,16 @@ const handleCallback = async (
   const sentDevices = signInCookies.knownDevicesIn(request)
   const knownDevices = sentDevices.length > 0 ? sentDevices : attempt.knownDevices
   const earlierSession = visit.earlierSession ?? attempt.earlierSession
-  const outcome = await socialSignIn.finish({ ...visit, knownDevices, earlierSession, provider, callback, attempt })
+  const mayCreate = async (email: Email) => (await ceilings.findExcessOfProven(email, request)) === undefined
+  const outcome = await socialSignIn.finish({
+    ...visit,
+    knownDevices,
+    earlierSession,
+    provider,
+    callback,
+    attempt,
+    mayCreate,
+  })
   if (isRefused(outcome)) {
     if (outcome.refused === 'callback_failed') logFault(request, outcome.error)
   } else if ('issued' in outcome) cookies.setNewSession(reply, outcome.issued)

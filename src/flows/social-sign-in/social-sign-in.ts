@@ -2,14 +2,19 @@ import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { Events } from '../../domain/events/events.js'
 import type { OneTimeTokens } from '../../domain/one-time-tokens/one-time-tokens.js'
 import type { Attempt } from '../../domain/providers/attempt.js'
-import type { Identities, ResolvedAccount, ResolvingRefusal } from '../../domain/providers/identities.js'
+import type {
+  Identities,
+  ProvenIdentity,
+  ResolvedAccount,
+  ResolvingRefusal,
+} from '../../domain/providers/identities.js'
 import type { Linker } from '../../domain/providers/pending-link.js'
 import type { Profile, Provider, ProviderRefusal } from '../../domain/providers/provider.js'
 import type { Client } from '../../domain/sessions/client.js'
 import type { SignInOutcome, SignIns, Visit } from '../../domain/sign-in/sign-ins.js'
 import { fingerprint } from '../../lib/random.js'
 
-export type SocialRefusal = ProviderRefusal['refused'] | ResolvingRefusal | 'used_before'
+export type SocialRefusal = ProviderRefusal['refused'] | ResolvingRefusal | 'too_many_requests' | 'used_before'
 
 /**
  * Either signed in, or a second proof is needed, or an identity was proven: then the session that began the link has to
@@ -19,7 +24,10 @@ type Finished = SignInOutcome | { profile: Profile; linker: Linker }
 
 export type Outcome = Finished | Refused<SocialRefusal> | (Refused<'callback_failed'> & { error: unknown })
 
-type CallbackVisit = Visit & { provider: Provider; callback: URL; attempt: Attempt }
+type CallbackVisit = Visit & { provider: Provider; callback: URL; attempt: Attempt } & Pick<
+    Required<ProvenIdentity>,
+    'mayCreate'
+  >
 
 type Dependencies = {
   identities: Identities
@@ -52,7 +60,7 @@ export const createSocialSignIn = ({ identities, signIns, oneTimeTokens, events 
   }
 
   const finish = async (visit: CallbackVisit) => {
-    const { provider, callback, attempt, client } = visit
+    const { provider, callback, attempt, client, mayCreate } = visit
     // The attempt is marked as used before the code is exchanged, so that only one of several answers to it continues.
     const isFirst = await oneTimeTokens.useOnce('provider_attempt', fingerprint(attempt.state), attempt.expiresAt)
     if (!isFirst) return recordFailure(visit, 'used_before')
@@ -68,10 +76,9 @@ export const createSocialSignIn = ({ identities, signIns, oneTimeTokens, events 
       profile,
       client,
       mustWait: signIns.needsSecondStep,
+      mayCreate,
     })
-    if (!isRefused(resolved)) return signIn(visit, profile, resolved)
-    if (resolved.refused === 'too_many_requests') throw new Error('A sign-in counts no changes of an account')
-    return recordFailure(visit, resolved.refused)
+    return isRefused(resolved) ? recordFailure(visit, resolved.refused) : signIn(visit, profile, resolved)
   }
 
   return {

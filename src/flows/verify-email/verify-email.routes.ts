@@ -103,10 +103,14 @@ export const verifyEmailRoutes = (server: Server, deps: Dependencies) => {
     return { ...state, ...(application && { application: publicApplication(application) }) }
   })
 
-  const resendOptions = { schema: resendSchema, onRequest, config: { countsIn: ['network_mails'] as const } }
+  const resendOptions = {
+    schema: resendSchema,
+    onRequest,
+    config: { countsIn: ['network_mails', 'total_mails', 'total_newcomer_mails'] as const },
+  }
   server.post('/api/auth/verify-email/resend', resendOptions, async (request, reply) => {
     const browserToken = cookies.read(request, 'registration')
-    const withheld = !(await mailLimits.mayMailStranger(request))
+    const withheld = !(await mailLimits.mayMailStranger(request, { isNewcomer: true }))
     const result = await takeAtLeast(
       minResponseTime,
       registrations.sendAgainToBrowser(browserToken, clientOf(request), withheld),

@@ -1,17 +1,20 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { userSubject } from '../../domain/limiters/limiters.js'
-import type { Reservation } from '../../platform/cache/cache.js'
 import type { Callers } from '../caller.js'
 import { clientNetwork } from '../client.js'
+import type { Ceilings } from './ceilings.js'
 import type { CountedRequests } from './counted-requests.js'
 import type { RouteLimiters } from './limiter.js'
 import { sendLimited } from './limiter-answers.js'
 
 type Dependencies = {
   countedRequests: Pick<CountedRequests, 'countAndFindExcess'>
+  ceilings: Pick<Ceilings, 'findExcess' | 'answerExcess'>
   routeLimiters: Pick<RouteLimiters, 'authorization_requests'>
   callers: Pick<Callers, 'find'>
 }
+
+const total = 'total_authorization_requests'
 
 export type AuthorizationLimit = ReturnType<typeof createAuthorizationLimit>
 
@@ -20,17 +23,17 @@ export type AuthorizationLimit = ReturnType<typeof createAuthorizationLimit>
  * so that strangers behind the same address cannot keep them from signing in. All sessions of a user count together, because many
  * sessions could otherwise fill the table.
  */
-export const createAuthorizationLimit = ({ countedRequests, routeLimiters, callers }: Dependencies) => {
+export const createAuthorizationLimit = ({ countedRequests, ceilings, routeLimiters, callers }: Dependencies) => {
   const limiter = routeLimiters.authorization_requests
   return {
-    countAndFindExcess: (request: FastifyRequest, reply: FastifyReply) => {
+    /** Returns undefined for a request that may go on, and otherwise the function that answers it. */
+    countAndFindExcess: async (request: FastifyRequest, reply: FastifyReply) => {
       const caller = callers.find(request)
       const subject = caller ? userSubject(caller.userId) : clientNetwork(request)
-      return countedRequests.countAndFindExcess(limiter, subject, request, reply)
-    },
-    answerExcess: (reply: FastifyReply, reservation: Reservation) => {
-      sendLimited(reply, limiter, reservation)
-      return reply
+      const excess = await countedRequests.countAndFindExcess(limiter, subject, request, reply)
+      if (excess) return () => sendLimited(reply, limiter, excess)
+      const totalExcess = caller ? undefined : await ceilings.findExcess(total, request)
+      return totalExcess && (() => ceilings.answerExcess(reply, total, totalExcess))
     },
   }
 }

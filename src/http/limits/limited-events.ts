@@ -30,7 +30,11 @@ export const createLimitedEvents = ({ events, clock }: { events: Pick<Events, 'r
   const findSafely = (findAttemptedUser: FindAttemptedUser | undefined) => findAttemptedUser?.().catch(() => undefined)
 
   return async ({ limiter, key, resetsIn, findAttemptedUser }: Rejection, request: FastifyRequest) => {
-    if (!limiters[limiter].refusalIsEvent || !isNew(key, resetsIn)) return
+    const { refusalIsEvent, countsBy } = limiters[limiter]
+    if (!refusalIsEvent || !isNew(key, resetsIn)) return
+    // The client that happens to be one too many is not the cause.
+    if (countsBy.some((subject) => subject === 'installation'))
+      return events.record({ kind: 'ceiling_reached', reason: limiter }, { ip: '', userAgent: '' })
     const { userId, typedName } = (await findSafely(findAttemptedUser)) ?? {}
     await events.record(
       { kind: 'rate_limited', reason: limiter, ...(userId !== undefined && { userId }) },

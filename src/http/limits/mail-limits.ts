@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { limiterKey, userSubject } from '../../domain/limiters/limiters.js'
 import type { Cache, Limit } from '../../platform/cache/cache.js'
 import { customerNetwork } from '../client.js'
+import type { Ceilings } from './ceilings.js'
 import type { CountedRequests } from './counted-requests.js'
 import type { OnRejection } from './limited-events.js'
 import type { RouteLimiters } from './limiter.js'
@@ -13,13 +14,14 @@ type Dependencies = {
   /** The limit of mails to addresses that the client has not proven. */
   strangerMailLimit: Limit
   onRejection: OnRejection
+  ceilings: Pick<Ceilings, 'mayMail'>
 }
 
 export type MailLimits = ReturnType<typeof createMailLimits>
 
 /** How many mails a client can cause, counted from inside a handler. */
 export const createMailLimits = (deps: Dependencies) => {
-  const { cache, countedRequests, strangerMailLimit, onRejection } = deps
+  const { cache, countedRequests, strangerMailLimit, onRejection, ceilings } = deps
   const mailedCodesLimiter = deps.routeLimiters.mailed_codes
   return {
     /** Counts a mailed code for a user who is not signed in yet. */
@@ -29,13 +31,14 @@ export const createMailLimits = (deps: Dependencies) => {
     forgetMailedCodes: (userId: string) => cache.forget(limiterKey(mailedCodesLimiter.name, userSubject(userId))),
     /**
      * Counts one more mail to an address that this client has not proven, and says whether it may be sent. Each address has its own
-     * limit, too, but there are very many addresses. The answer to the client must not show the result.
+     * limit, too, but there are very many addresses. The answer to the client must not show the result. `isNewcomer`: the mail is about
+     * a registration, whether or not the address has an account.
      */
-    mayMailStranger: async (request: FastifyRequest) => {
+    mayMailStranger: async (request: FastifyRequest, { isNewcomer }: { isNewcomer: boolean }) => {
       const key = limiterKey('network_mails', customerNetwork(request))
       const { granted, resetsIn } = await cache.reserve(key, strangerMailLimit)
       if (!granted) await onRejection({ limiter: 'network_mails', key, resetsIn }, request)
-      return granted
+      return granted && ceilings.mayMail(isNewcomer, request)
     },
   }
 }

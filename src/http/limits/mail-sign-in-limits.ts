@@ -3,8 +3,9 @@ import { deviceSubject, type LimiterName, limiterKey, limiters } from '../../dom
 import { recipientKey } from '../../domain/mails/mail-limits.js'
 import type { NameMarks } from '../../domain/users/name-marks.js'
 import type { Users } from '../../domain/users/users.js'
-import type { Cache } from '../../platform/cache/cache.js'
+import type { Cache, Reservation } from '../../platform/cache/cache.js'
 import { customerNetwork } from '../client.js'
+import type { Ceilings } from './ceilings.js'
 import type { KnownBrowsers } from './known-browsers.js'
 import type { FindAttemptedUser, OnRejection } from './limited-events.js'
 
@@ -16,16 +17,18 @@ type Dependencies = {
   nameMarks: Pick<NameMarks, 'of'>
   knownBrowsers: Pick<KnownBrowsers, 'claimsAny' | 'browserOf'>
   onRejection: OnRejection
+  ceilings: Pick<Ceilings, 'findExcess' | 'mayMail'>
 }
 
 export type MailSignInLimits = ReturnType<typeof createMailSignInLimits>
 
 /**
  * Limits the sign-in mails that a network can cause and that a mailbox gets, however its address is spelled. A browser in which the
- * account was signed in before has its own limit, so that others cannot use up the mails of the owner. The answer to the
- * client must not show the result.
+ * account was signed in before has its own limit, so that others cannot use up the mails of the owner, and no ceiling of the installation
+ * stops it. The answer to the client must not show the result.
  */
-export const createMailSignInLimits = ({ cache, users, nameMarks, knownBrowsers, onRejection }: Dependencies) => {
+export const createMailSignInLimits = (deps: Dependencies) => {
+  const { cache, users, nameMarks, knownBrowsers, onRejection, ceilings } = deps
   const reserve = async (
     limiter: MailSignInLimiter,
     subject: string,
@@ -38,20 +41,31 @@ export const createMailSignInLimits = ({ cache, users, nameMarks, knownBrowsers,
     return granted
   }
 
-  const subjectOf = async (email: string, request: FastifyRequest) => {
+  /** The browser of the account, if it was signed in there before. */
+  const knownBrowserOf = async (email: string, request: FastifyRequest) => {
     const user = knownBrowsers.claimsAny(request) ? await users.findByEmail(email) : undefined
     const browser = user && knownBrowsers.browserOf(user, request)
-    if (user && browser !== undefined) return deviceSubject(user.id, browser)
-    return nameMarks.of(recipientKey(email)) ?? ''
+    return user && browser !== undefined ? deviceSubject(user.id, browser) : undefined
+  }
+
+  const countMail = async (email: string, knownBrowser: string | undefined, request: FastifyRequest) => {
+    if (!(await reserve('network_mail_sign_ins', customerNetwork(request), request))) return false
+    // When the limit is reached, the address is looked up for the event whether or not it has an account, so the time tells nothing.
+    const findAttemptedUser = async () => ({ userId: (await users.findByEmail(email))?.id, typedName: email })
+    const subject = knownBrowser ?? nameMarks.of(recipientKey(email)) ?? ''
+    if (!(await reserve('mail_sign_ins', subject, request, findAttemptedUser))) return false
+    return knownBrowser !== undefined || ceilings.mayMail(false, request)
   }
 
   return {
-    /** Counts one more mail, and says whether it may be sent. A mail that the limit of the network stops does not count for the mailbox. */
-    mayMail: async (email: string, request: FastifyRequest) => {
-      if (!(await reserve('network_mail_sign_ins', customerNetwork(request), request))) return false
-      // When the limit is reached, the address is looked up for the event whether or not it has an account, so the time tells nothing.
-      const findAttemptedUser = async () => ({ userId: (await users.findByEmail(email))?.id, typedName: email })
-      return reserve('mail_sign_ins', await subjectOf(email, request), request, findAttemptedUser)
+    /**
+     * Counts one more sign-in, and says whether its mail may be sent. A mail that the limit of the network stops does not count for the
+     * mailbox. `excess`: too many sign-ins wait in the whole installation, whatever the address, so the request is refused.
+     */
+    count: async (email: string, request: FastifyRequest): Promise<{ mayMail: boolean } | { excess: Reservation }> => {
+      const knownBrowser = await knownBrowserOf(email, request)
+      const excess = knownBrowser === undefined ? await ceilings.findExcess('total_mail_sign_ins', request) : undefined
+      return excess ? { excess } : { mayMail: await countMail(email, knownBrowser, request) }
     },
   }
 }

@@ -1,7 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Application } from '../../domain/applications/application.js'
-import { type ApplicationSecrets, ownersAmong } from '../../domain/applications/application-secrets.js'
+import type { ApplicationSecrets } from '../../domain/applications/application-secrets.js'
 import type { Applications } from '../../domain/applications/applications.js'
+import { ownersAmong } from '../../domain/applications/secret-owners.js'
 import type { Clock } from '../../lib/clock.js'
 import { seconds } from '../../lib/durations.js'
 

@@ -62,7 +62,7 @@ export const admin: Words['admin'] = {
   },
   attention: {
     heading: 'Was Aufmerksamkeit braucht',
-    fine: 'Nichts. E-Mails, Webhooks, Abmeldenachrichten, Schlüssel und Uhren sind in Ordnung.',
+    fine: 'Nichts. E-Mails, Webhooks, Abmeldenachrichten, Schlüssel, Uhren und die Grenzen des Dienstes sind in Ordnung.',
     since: 'Seit {date}',
     show: 'Ereignisse anzeigen',
     answer: 'Der letzte Versuch ist gescheitert: {answer}',
@@ -92,6 +92,8 @@ export const admin: Words['admin'] = {
         'Ein Schlüssel, der für Anwendungen signiert, ist mit dem jetzigen Geheimnis des Dienstes nicht lesbar. Der Betrieb gibt jeder Instanz denselben SEALING_KEY.',
       application_key_due:
         'Der Schlüssel, der für Anwendungen signiert, ist älter als 90 Tage. Der Betrieb erzeugt einen neuen mit latchkey keys rotate.',
+      ceiling_reached:
+        'Grenzen des ganzen Dienstes, die in den letzten 24 Stunden erreicht wurden: {count}. Welche, steht in den Ereignissen. Wenn es kein Angriff ist, erhöht der Betrieb TOTAL_REGISTRATION_LIMIT, TOTAL_MAIL_LIMIT oder TOTAL_WAITING_LIMIT.',
       clock_off:
         'Die Uhren des Dienstes und der Datenbank gehen um {count} Sekunden verschieden. Der Betrieb stellt beide mit NTP.',
     },
@@ -476,6 +478,7 @@ export const admin: Words['admin'] = {
     registration_closed: 'Die Registrierung ist geschlossen',
     invitation_required: 'Eine Einladung ist nötig',
     email_domain_not_allowed: 'Adressen dieser Domain sind nicht erlaubt',
+    too_many_requests: 'Mehr neue Konten auf einmal, als erlaubt sind',
     signed_out: 'Inzwischen abgemeldet',
     busy: 'Zu viele gleichzeitige Anfragen an den Anbieter',
     connect_timeout: 'Keine rechtzeitige Verbindung zum Anbieter',
@@ -497,6 +500,12 @@ export const admin: Words['admin'] = {
     mail_sign_ins: 'E-Mails zum Anmelden an ein Postfach',
     network_mail_sign_ins: 'E-Mails zum Anmelden, die ein Netz angefordert hat',
     codes: 'Falsche Codes für ein Konto',
+    total_registrations: 'Neue Konten im ganzen Dienst',
+    total_mails: 'E-Mails, die Besucher im ganzen Dienst angefordert haben',
+    total_newcomer_mails: 'E-Mails für neue Konten im ganzen Dienst',
+    total_mail_sign_ins: 'Anmeldungen per E-Mail, die im ganzen Dienst warten',
+    total_authorization_requests: 'Besucher von Anwendungen, die sich anmelden wollen, im ganzen Dienst',
+    total_device_requests: 'Geräte, die sich anmelden wollen, im ganzen Dienst',
     signed_in_again: 'Eine andere Anmeldung im selben Browser trat an ihre Stelle',
     old_token: 'Ein altes Token wurde noch einmal benutzt',
   },
@@ -551,6 +560,7 @@ export const admin: Words['admin'] = {
     mail_refused: 'E-Mail vom Mailserver endgültig abgelehnt',
     mail_given_up: 'E-Mail aufgegeben',
     account_deleted: 'Konto selbst gelöscht',
+    ceiling_reached: 'Eine Grenze des ganzen Dienstes wurde erreicht',
     service_key_refused: 'Dienstschlüssel abgelehnt',
     user_invited: 'Einladung versendet',
     invitation_revoked: 'Einladung zurückgezogen',

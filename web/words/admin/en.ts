@@ -77,7 +77,7 @@ export const admin = {
   },
   attention: {
     heading: 'What needs attention',
-    fine: 'Nothing. Mails, webhooks, sign-out notices, keys and clocks are fine.',
+    fine: 'Nothing. Mails, webhooks, sign-out notices, keys, clocks and limits of the service are fine.',
     since: 'Since {date}',
     show: 'Show the events',
     answer: 'The last attempt failed: {answer}',
@@ -107,6 +107,8 @@ export const admin = {
         'A key that signs for applications cannot be read with the present secret of the service. The operator gives every instance the same SEALING_KEY.',
       application_key_due:
         'The key that signs for applications is older than 90 days. The operator makes a new one with latchkey keys rotate.',
+      ceiling_reached:
+        'Limits of the whole service that were reached in the last 24 hours: {count}. Their events name them. If it is no attack, the operator raises TOTAL_REGISTRATION_LIMIT, TOTAL_MAIL_LIMIT or TOTAL_WAITING_LIMIT.',
       clock_off:
         'The clocks of the service and of the database differ by {count} seconds. The operator runs NTP on both machines.',
     } satisfies Record<AttentionCode, string>,
@@ -489,6 +491,7 @@ export const admin = {
     registration_closed: 'Registration is closed',
     invitation_required: 'An invitation is needed',
     email_domain_not_allowed: 'Addresses of this domain are not allowed',
+    too_many_requests: 'More new accounts at once than are allowed',
     signed_out: 'Signed out in the meantime',
     busy: 'Too many requests to the provider at once',
     connect_timeout: 'No connection to the provider in time',
@@ -510,6 +513,12 @@ export const admin = {
     mail_sign_ins: 'Emails to sign in to one mailbox',
     network_mail_sign_ins: 'Emails to sign in that one network asked for',
     codes: 'Wrong codes for one account',
+    total_registrations: 'New accounts of the whole service',
+    total_mails: 'Emails that visitors of the whole service asked for',
+    total_newcomer_mails: 'Emails for new accounts of the whole service',
+    total_mail_sign_ins: 'Sign-ins by email that wait in the whole service',
+    total_authorization_requests: 'Visitors of applications who begin to sign in, in the whole service',
+    total_device_requests: 'Devices that ask to sign in, in the whole service',
     signed_in_again: 'Another sign-in in the same browser took its place',
     old_token: 'An old token was used once more',
   } satisfies Record<EventReason, string>,
@@ -564,6 +573,7 @@ export const admin = {
     mail_refused: 'Email refused by the mail server for good',
     mail_given_up: 'Email given up',
     account_deleted: 'Account deleted by its user',
+    ceiling_reached: 'A limit of the whole service was reached',
     service_key_refused: 'Service key refused',
     user_invited: 'Invitation sent',
     invitation_revoked: 'Invitation withdrawn',

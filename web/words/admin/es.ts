@@ -62,7 +62,7 @@ export const admin: Words['admin'] = {
   },
   attention: {
     heading: 'Qué requiere atención',
-    fine: 'Nada. Los correos, los webhooks, los avisos de cierre de sesión, las claves y los relojes están bien.',
+    fine: 'Nada. Los correos, los webhooks, los avisos de cierre de sesión, las claves, los relojes y los límites del servicio están bien.',
     since: 'Desde el {date}',
     show: 'Mostrar los eventos',
     answer: 'El último intento falló: {answer}',
@@ -92,6 +92,8 @@ export const admin: Words['admin'] = {
         'Una clave que firma para las aplicaciones no se puede leer con el secreto actual del servicio. El operador da a todas las instancias la misma SEALING_KEY.',
       application_key_due:
         'La clave que firma para las aplicaciones tiene más de 90 días. El operador crea una nueva con latchkey keys rotate.',
+      ceiling_reached:
+        'Límites de todo el servicio que se alcanzaron en las últimas 24 horas: {count}. Sus eventos los nombran. Si no es un ataque, el operador aumenta TOTAL_REGISTRATION_LIMIT, TOTAL_MAIL_LIMIT o TOTAL_WAITING_LIMIT.',
       clock_off:
         'Los relojes del servicio y de la base de datos difieren en {count} segundos. El operador usa NTP en ambas máquinas.',
     },
@@ -475,6 +477,7 @@ export const admin: Words['admin'] = {
     registration_closed: 'El registro está cerrado',
     invitation_required: 'Hace falta una invitación',
     email_domain_not_allowed: 'No se permiten direcciones de este dominio',
+    too_many_requests: 'Más cuentas nuevas a la vez de las permitidas',
     signed_out: 'Sesión cerrada entretanto',
     busy: 'Demasiadas peticiones a la vez al proveedor',
     connect_timeout: 'No hubo conexión a tiempo con el proveedor',
@@ -496,6 +499,12 @@ export const admin: Words['admin'] = {
     mail_sign_ins: 'Correos para iniciar sesión a un buzón',
     network_mail_sign_ins: 'Correos para iniciar sesión pedidos desde una red',
     codes: 'Códigos incorrectos para una cuenta',
+    total_registrations: 'Cuentas nuevas de todo el servicio',
+    total_mails: 'Correos que pidieron los visitantes de todo el servicio',
+    total_newcomer_mails: 'Correos para cuentas nuevas de todo el servicio',
+    total_mail_sign_ins: 'Inicios de sesión por correo que esperan en todo el servicio',
+    total_authorization_requests: 'Visitantes de aplicaciones que empiezan a iniciar sesión, en todo el servicio',
+    total_device_requests: 'Dispositivos que piden iniciar sesión, en todo el servicio',
     signed_in_again: 'Otro inicio de sesión en el mismo navegador ocupó su lugar',
     old_token: 'Se volvió a usar un token antiguo',
   },
@@ -550,6 +559,7 @@ export const admin: Words['admin'] = {
     mail_refused: 'Correo rechazado definitivamente por el servidor de correo',
     mail_given_up: 'Correo abandonado',
     account_deleted: 'Cuenta eliminada por su usuario',
+    ceiling_reached: 'Se alcanzó un límite de todo el servicio',
     service_key_refused: 'Clave de servicio rechazada',
     user_invited: 'Invitación enviada',
     invitation_revoked: 'Invitación retirada',

@@ -62,7 +62,7 @@ export const admin: Words['admin'] = {
   },
   attention: {
     heading: 'À surveiller',
-    fine: 'Rien. Les e-mails, les webhooks, les avis de déconnexion, les clés et les horloges sont en ordre.',
+    fine: 'Rien. Les e-mails, les webhooks, les avis de déconnexion, les clés, les horloges et les limites du service sont en ordre.',
     since: 'Depuis {date}',
     show: 'Afficher les événements',
     answer: 'Le dernier essai a échoué : {answer}',
@@ -92,6 +92,8 @@ export const admin: Words['admin'] = {
         'Une clé qui signe pour les applications est illisible avec le secret actuel du service. L’exploitant donne à chaque instance la même SEALING_KEY.',
       application_key_due:
         'La clé qui signe pour les applications a plus de 90 jours. L’exploitant en crée une nouvelle avec latchkey keys rotate.',
+      ceiling_reached:
+        'Limites de tout le service atteintes dans les dernières 24 heures : {count}. Leurs événements les nomment. Si ce n’est pas une attaque, l’exploitant augmente TOTAL_REGISTRATION_LIMIT, TOTAL_MAIL_LIMIT ou TOTAL_WAITING_LIMIT.',
       clock_off:
         'Les horloges du service et de la base de données diffèrent de {count} secondes. L’exploitant utilise NTP sur les deux machines.',
     },
@@ -472,6 +474,7 @@ export const admin: Words['admin'] = {
     registration_closed: 'Les inscriptions sont fermées',
     invitation_required: 'Une invitation est nécessaire',
     email_domain_not_allowed: 'Les adresses de ce domaine ne sont pas autorisées',
+    too_many_requests: 'Plus de nouveaux comptes à la fois que permis',
     signed_out: 'Déconnecté entre-temps',
     busy: 'Trop de requêtes simultanées au fournisseur',
     connect_timeout: 'Pas de connexion à temps au fournisseur',
@@ -493,6 +496,12 @@ export const admin: Words['admin'] = {
     mail_sign_ins: 'E-mails de connexion à une boîte aux lettres',
     network_mail_sign_ins: 'E-mails de connexion demandés depuis un réseau',
     codes: 'Codes incorrects pour un compte',
+    total_registrations: 'Nouveaux comptes de tout le service',
+    total_mails: 'E-mails demandés par les visiteurs de tout le service',
+    total_newcomer_mails: 'E-mails pour de nouveaux comptes de tout le service',
+    total_mail_sign_ins: 'Connexions par e-mail en attente dans tout le service',
+    total_authorization_requests: 'Visiteurs d’applications qui commencent à se connecter, dans tout le service',
+    total_device_requests: 'Appareils qui demandent à se connecter, dans tout le service',
     signed_in_again: 'Une autre connexion dans le même navigateur l’a remplacée',
     old_token: 'Un ancien jeton a été réutilisé',
   },
@@ -547,6 +556,7 @@ export const admin: Words['admin'] = {
     mail_refused: 'E-mail définitivement refusé par le serveur de messagerie',
     mail_given_up: 'E-mail abandonné',
     account_deleted: 'Compte supprimé par son utilisateur',
+    ceiling_reached: 'Une limite de tout le service a été atteinte',
     service_key_refused: 'Clé de service refusée',
     user_invited: 'Invitation envoyée',
     invitation_revoked: 'Invitation retirée',

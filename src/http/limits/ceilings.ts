@@ -1,0 +1,74 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Invitations } from '../../domain/invitations/invitations.js'
+import { type LimiterName, limiterKey } from '../../domain/limiters/limiters.js'
+import type { RegistrationGate } from '../../domain/registrations/registration-gate.js'
+import type { Email } from '../../domain/users/email.js'
+import type { Cache, Limit, Reservation } from '../../platform/cache/cache.js'
+import type { OnRejection } from './limited-events.js'
+import { sendLimited } from './limiter-answers.js'
+
+export type Ceiling = Extract<LimiterName, `total_${string}`>
+
+/** The one subject of these counters. */
+const everybody = 'all'
+
+type Dependencies = {
+  cache: Pick<Cache, 'reserve'>
+  onRejection: OnRejection
+  registrationGate: Pick<RegistrationGate, 'refusalFor'>
+  invitations: Pick<Invitations, 'findByEmails'>
+  limits: { registrations: Limit; mails: Limit; waiting: Limit }
+}
+
+export type Ceilings = ReturnType<typeof createCeilings>
+
+/**
+ * Limits for the whole installation: each client has limits of its own, but a botnet has very many clients. When one is reached, what
+ * strangers ask for stops, and not what they cannot ask for (docs/scale.md has the order).
+ */
+export const createCeilings = (deps: Dependencies) => {
+  const { cache, onRejection, registrationGate: gate, invitations } = deps
+  const { registrations, mails, waiting } = deps.limits
+  const limits: Readonly<Record<Ceiling, Limit>> = {
+    total_registrations: registrations,
+    total_mails: mails,
+    // The other half is for people who have an account.
+    total_newcomer_mails: { ...mails, maximum: Math.ceil(mails.maximum / 2) },
+    total_mail_sign_ins: waiting,
+    total_authorization_requests: waiting,
+    total_device_requests: waiting,
+  }
+
+  /** Counts one more. Returns the reservation if it is one too many. */
+  const findExcess = async (ceiling: Ceiling, request: FastifyRequest): Promise<Reservation | undefined> => {
+    const key = limiterKey(ceiling, everybody)
+    const reservation = await cache.reserve(key, limits[ceiling])
+    if (reservation.granted) return undefined
+    await onRejection({ limiter: ceiling, key, resetsIn: reservation.resetsIn }, request)
+    return reservation
+  }
+
+  const answerExcess = (reply: FastifyReply, ceiling: Ceiling, excess: Reservation) => {
+    sendLimited(reply, { name: ceiling, limit: limits[ceiling], code: 'too_many_requests' }, excess)
+    return reply
+  }
+
+  return {
+    findExcess,
+    /**
+     * As `findExcess` for the account of an address that is proven: only then may it show whether the address is invited. What the gate
+     * refuses is not counted.
+     */
+    findExcessOfProven: async (email: Email, request: FastifyRequest) => {
+      const isInvited = (await invitations.findByEmails([email.email])).length > 0
+      return isInvited || gate.refusalFor(email) ? undefined : findExcess('total_registrations', request)
+    },
+    answerExcess,
+    /** Counts one more mail, and says whether it may be sent. The answer to the client must not show the result. */
+    mayMail: async (isToNewcomer: boolean, request: FastifyRequest) =>
+      !(
+        (isToNewcomer && (await findExcess('total_newcomer_mails', request))) ||
+        (await findExcess('total_mails', request))
+      ),
+  }
+}
