@@ -11,6 +11,9 @@ export const maxSecrets = 2
 
 export type ApplicationSecret = { id: string; createdAt: Date }
 
+const readHashes = async (database: Database): Promise<SecretHash[]> =>
+  (await store.selectHashes(database)).map(({ id, name, hash }) => ({ id, name, hash }))
+
 export type ApplicationSecrets = ReturnType<typeof createApplicationSecrets>
 
 /** The secrets with which applications of the kind `web` authenticate. Only hashes are kept. */
@@ -49,8 +52,8 @@ export const createApplicationSecrets = ({ database, clock }: { database: Databa
   },
 
   /** The hashes of all secrets, with the application of each. */
-  hashes: (): Promise<SecretHash[]> => store.selectHashes(database),
+  hashes: () => readHashes(database),
 
   /** The application that has this secret. */
-  findOwner: async (secret: string) => ownersAmong(await store.selectHashes(database), secret)[0],
+  findOwner: async (secret: string) => ownersAmong(await readHashes(database), secret)[0],
 })

@@ -5,16 +5,18 @@ import type { Authorizations } from '../../domain/authorizations/authorizations.
 import { userInfoOf } from '../../domain/id-tokens/user-claims.js'
 import { limiters } from '../../domain/limiters/limiters.js'
 import { clientNetwork } from '../../http/client.js'
-import { sendRefusal } from '../../http/errors.js'
 import type { CountedRequests } from '../../http/limits/counted-requests.js'
 import type { Limiter } from '../../http/limits/limiter.js'
 import { formOf } from '../../http/protocol/forms.js'
 import { isSentByPage, type KnownClients } from '../../http/protocol/known-clients.js'
 import type { ProtocolDoor } from '../../http/protocol/protocol-door.js'
 import { sendProtocolError } from '../../http/protocol/protocol-errors.js'
+import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 
 const url = '/api/auth/userinfo'
+
+const { sendRefusal } = routeRefusals('cross_site')
 
 const authorizationLimiter: Limiter = { name: 'userinfo', limit: limiters.userinfo.limit, code: 'too_many_requests' }
 
