@@ -6,6 +6,7 @@ import type { TermsOfUse } from '../contract/schemas.js'
 import { applicationIssuer } from '../domain/applications/application-issuer.js'
 import { createUserSearch } from '../domain/users/user-search.js'
 import { accessCheckRoutes } from '../flows/access-check/access-check.routes.js'
+import { createNoteRefusedCheck } from '../flows/access-check/refused-checks.js'
 import { createRenewal } from '../flows/access-check/renewal.js'
 import { accountRoutes } from '../flows/account/account.routes.js'
 import { createProfile } from '../flows/account/profile.js'
@@ -155,7 +156,8 @@ const registerSessionFlows = (server: Server, dependencies: Dependencies) => {
   const proofHandlers = createProofHandlers(dependencies)
   stepUpRoutes(server, { ...dependencies, stepUp: createStepUp({ ...dependencies, proofHandlers }) })
   sessionsRoutes(server, { ...dependencies, ownSessions: createOwnSessions(dependencies) })
-  accessCheckRoutes(server, { ...dependencies, renewal: createRenewal(dependencies) })
+  const noteRefusedCheck = createNoteRefusedCheck(dependencies)
+  accessCheckRoutes(server, { ...dependencies, renewal: createRenewal(dependencies), noteRefusedCheck })
 }
 
 /** Flows of other programs, which have a service key. */

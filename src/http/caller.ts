@@ -71,6 +71,12 @@ export const createCallers = ({ cookies, tokens, loadedKeys }: Dependencies) => 
     return token === undefined ? undefined : tokens.readAccess(token)
   }
 
+  /** All claims of the access token, or why it is not accepted. Undefined without a token. */
+  const judge = (request: FastifyRequest) => {
+    const token = cookies.read(request, 'access_token')
+    return token === undefined ? undefined : tokens.judgeAccess(token)
+  }
+
   const find = (request: FastifyRequest): Caller | undefined => {
     const cached = callersByRequest.get(request)
     if (cached) return cached
@@ -102,6 +108,7 @@ export const createCallers = ({ cookies, tokens, loadedKeys }: Dependencies) => 
   return {
     learnKey,
     find,
+    judge,
     /** All claims of a valid access token. */
     claimsOf,
     refreshTokenOf,

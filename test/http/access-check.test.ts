@@ -8,7 +8,7 @@ import { until } from '../support/until.js'
 const limit = 40
 let latchkey: Latchkey
 beforeAll(async () => {
-  latchkey = await startLatchkey({ settings: { GENERAL_LIMIT: `${limit}/15m` } })
+  latchkey = await startLatchkey({ settings: { GENERAL_LIMIT: `${limit}/15m`, TRUST_PROXY: '127.0.0.1' } })
   await latchkey.signedUp('ada')
   await latchkey.sql.query("update users set name = 'Zoë \u{1f600}' where username = 'ada'")
 })
@@ -100,6 +100,97 @@ describe('the access check', () => {
     const tab = await signedIn()
     const headers = { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'image' }
     expect((await tab.get('/api/auth/verify?renew=1', { headers })).status).toBe(401)
+  })
+})
+
+describe('a refused access check', () => {
+  type Line = Record<string, unknown> & { msg: string }
+  const refusedLines = () =>
+    latchkey.logLines.map((line) => JSON.parse(line) as Line).filter(({ msg }) => msg === 'access check refused')
+  /** The lines that the checks cause, without the ids of their requests. */
+  const linesOf = async (work: () => Promise<unknown>) => {
+    const before = refusedLines().length
+    await work()
+    return refusedLines()
+      .slice(before)
+      .map(({ level, time: _, msg: __, requestId, ...line }) => {
+        expect([level, requestId]).toEqual(['info', expect.any(String)])
+        return line
+      })
+  }
+  const whoIs = async (tab: Browser) => {
+    const { user, sessionId } = (await tab.get('/api/auth/me')).body as { user: { id: string }; sessionId: string }
+    return { userId: user.id, sessionId, ip: '127.0.0.1' }
+  }
+  /** Nobody was refused for a minute. */
+  beforeEach(() => latchkey.advance(2 * minutes))
+
+  it('is logged at most once a minute for a session, with the reason and the groups that were asked for', async () => {
+    const [tab, other] = [await signedIn(), await signedIn()]
+    const [who, otherWho] = [await whoIs(tab), await whoIs(other)]
+    const ask = (asking: Browser, query: string) => asking.get(`/api/auth/verify?${query}`)
+    const first = await linesOf(async () => {
+      for (const query of ['group=admins,staff', 'group=admins', 'factors=2']) await ask(tab, query)
+      await ask(other, 'factors=2')
+    })
+    expect(first).toEqual([
+      { reason: 'group_required', ...who, groups: ['admins', 'staff'] },
+      { reason: 'step_up_required', ...otherWho },
+    ])
+    await latchkey.advance(59 * seconds)
+    expect(await linesOf(() => ask(tab, 'group=admins'))).toEqual([])
+    await latchkey.advance(2 * seconds)
+    expect(await linesOf(() => ask(tab, 'factors=2'))).toEqual([{ reason: 'step_up_required', ...who }])
+  })
+
+  it('is logged for a token that has expired, ended, or is none; a visitor without a token is not', async () => {
+    const tab = await signedIn()
+    const who = await whoIs(tab)
+    const token = tab.jar.get('access_token') ?? ''
+    const check = (cookie: string, query = '') =>
+      latchkey.browser().get(`/api/auth/verify${query}`, { headers: { cookie } })
+    expect(await linesOf(() => latchkey.browser().get('/api/auth/verify?renew=1'))).toEqual([])
+    expect(await linesOf(() => check('theme=dark'))).toEqual([])
+    expect(await linesOf(() => tab.get('/api/auth/verify'))).toEqual([])
+    expect(await linesOf(() => check(`access_token=${token}x`))).toEqual([{ reason: 'invalid', ip: '127.0.0.1' }])
+    await latchkey.advance(2 * minutes)
+    const doubled = [{ reason: 'doubled', ip: '127.0.0.1' }]
+    expect(await linesOf(() => check(`access_token=${token}; access_token=x`))).toEqual(doubled)
+    await latchkey.advance(2 * minutes)
+    expect(await linesOf(() => check('refresh_token=x'))).toEqual([])
+    expect(await linesOf(() => check('refresh_token=x', '?renew=1'))).toEqual([{ reason: 'invalid', ip: '127.0.0.1' }])
+
+    await latchkey.advance(16 * minutes)
+    expect(await linesOf(() => check(`access_token=${token}`))).toEqual([{ reason: 'expired', ...who }])
+    // What is renewed is no refusal.
+    await latchkey.advance(2 * minutes)
+    expect(await linesOf(() => tab.get('/api/auth/verify?renew=1'))).toEqual([])
+    const [access, refresh] = [tab.jar.get('access_token'), tab.jar.get('refresh_token')]
+    await tab.post('/api/auth/logout', undefined, { csrf: true })
+    expect(await linesOf(() => check(`access_token=${access}`))).toEqual([{ reason: 'ended', ...who }])
+    await latchkey.advance(2 * minutes)
+    expect(await linesOf(() => check(`refresh_token=${refresh}`, '?renew=1'))).toEqual([
+      { reason: 'not_renewed', ...who },
+    ])
+    const log = latchkey.logLines.join('')
+    for (const secret of [token, access ?? '', refresh ?? '']) expect(log).not.toContain(secret)
+  })
+
+  it('of strangers fills no memory, and hides no refusal of a session', async () => {
+    const tab = await signedIn()
+    const who = await whoIs(tab)
+    const forwarded = (index: number) => ({ 'x-forwarded-for': `198.18.${index >> 8}.${index & 255}` })
+    const strangers = await linesOf(async () => {
+      for (let index = 0; index < 1_050; index += 50) {
+        const made = Array.from({ length: 50 }, (_, more) => {
+          const headers = { cookie: 'access_token=x', ...forwarded(index + more) }
+          return latchkey.browser().get('/api/auth/verify', { headers })
+        })
+        await Promise.all(made)
+      }
+    })
+    expect(strangers).toHaveLength(1_000)
+    expect(await linesOf(() => tab.get('/api/auth/verify?factors=2'))).toEqual([{ reason: 'step_up_required', ...who }])
   })
 })
 

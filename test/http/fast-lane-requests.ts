@@ -24,6 +24,7 @@ const target = mostly(
       '/api/auth/verify?renew=%31',
       '/api/auth/verify?renew=1&renew=1',
       '/api/auth/verify?fresh=10m',
+      '/api/auth/verify?factors=2',
       '/api/auth/verify?group=',
       '/api/auth/verify?group=staff,',
       '/api/auth/verify?group=Staff',

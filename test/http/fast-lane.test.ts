@@ -7,6 +7,7 @@ import { createEndedUsers } from '../../src/domain/sessions/ended-list.js'
 import { type AccessClaims, createTokens } from '../../src/domain/tokens/tokens.js'
 import { accessCheckRoutes } from '../../src/flows/access-check/access-check.routes.js'
 import { createFastLane } from '../../src/flows/access-check/fast-lane.js'
+import { createNoteRefusedCheck } from '../../src/flows/access-check/refused-checks.js'
 import { createAllowedOrigins } from '../../src/http/allowed-origins.js'
 import { createCallers } from '../../src/http/caller.js'
 import { createCookies } from '../../src/http/cookies/cookies.js'
@@ -71,10 +72,15 @@ const startService = async (given: Options) => {
   const callers = createCallers({ cookies, tokens, loadedKeys: { learn: () => undefined } })
   // There are no stores here, so nothing can be renewed.
   const renewal = async () => refuse('not_authenticated')
-  accessCheckRoutes(server, { callers, cookies, tokens, renewal, clock })
+  const refused: Record<string, number> = {}
+  const countRefusedCheck = (reason: string) => {
+    refused[reason] = (refused[reason] ?? 0) + 1
+  }
+  const noteRefusedCheck = createNoteRefusedCheck({ log, clock, metrics: { countRefusedCheck } })
+  accessCheckRoutes(server, { callers, cookies, tokens, renewal, noteRefusedCheck, clock })
   answerUnknown((_request, reply) => reply.status(404).send('no page'))
   const port = Number(new URL(await server.listen({ host: '127.0.0.1', port: 0 })).port)
-  return { port, tokens, count, state, logLines, close: () => server.close() }
+  return { port, tokens, count, refused, state, logLines, close: () => server.close() }
 }
 
 type Service = Awaited<ReturnType<typeof startService>>
@@ -157,6 +163,15 @@ describe('the fast lane and the framework', () => {
     expect(await compareAll(texts.slice(requests / 2))).toEqual([])
     expect(withLane.count.answered).toBeGreaterThan(requests / 12)
     expect(withLane.count.answered).toBeLessThan(requests * 0.9)
+    // What is refused is counted and logged alike.
+    expect(withLane.refused).toEqual(without.refused)
+    expect(Object.keys(withLane.refused)).toEqual(expect.arrayContaining(['expired', 'group_required', 'invalid']))
+    const loggedBy = ({ logLines }: Service) =>
+      new Set(
+        logLines.filter((line) => line.includes('access check refused')).map((line) => JSON.parse(line).sessionId),
+      )
+    expect(loggedBy(withLane)).toEqual(new Set([claimsOf('ada').sid, undefined]))
+    expect(loggedBy(without)).toEqual(loggedBy(withLane))
   }, 120_000)
 
   it('answer a cookie header alike in which it is unclear what counts', async () => {

@@ -113,6 +113,20 @@ describe('the metrics', () => {
     await expect.poll(counts).toEqual([3, 1])
   })
 
+  it('count refused access checks by reason, and visitors without a token not', async () => {
+    const grace = service.browser()
+    await grace.post('/login', { username: 'ada', password: goodPassword })
+    const stranger = { headers: { cookie: 'access_token=x' } }
+    for (const query of ['?group=admins', '?factors=2', '?group=admins,staff'])
+      await grace.get(`/api/auth/verify${query}`)
+    await service.browser().get('/api/auth/verify', stranger)
+    await service.browser().get('/api/auth/verify')
+    const text = await scrape()
+    const reasons = ['group_required', 'step_up_required', 'invalid', 'expired', 'ended', 'doubled', 'not_renewed']
+    const counts = reasons.map((reason) => seriesValue(text, 'latchkey_access_check_refusals_total', { reason }))
+    expect(counts).toEqual([2, 1, 1, 0, 0, 0, 0])
+  })
+
   it('show the queues, the shared counters and the process', async () => {
     const text = await scrape()
     expect(seriesValue(text, 'latchkey_worker_queue_length')).toBe(0)

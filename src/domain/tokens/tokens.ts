@@ -1,3 +1,4 @@
+import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { Clock } from '../../lib/clock.js'
 import { minutes } from '../../lib/durations.js'
 import { deriveKey } from '../../lib/keys.js'
@@ -60,6 +61,10 @@ const createRemembered = ({ removals }: TokenKeyPairs) => {
   }
 }
 
+/** Why an access token is not accepted. One that has expired, or whose session has ended, is of ours: its claims are known. */
+export type RefusedToken = Refused<'invalid'> | (Refused<'expired' | 'ended'> & { claims: AccessClaims })
+const invalidToken = refuse('invalid')
+
 export type Tokens = ReturnType<typeof createTokens>
 
 type Options = {
@@ -100,7 +105,22 @@ export const createTokens = (options: Options) => {
   }
 
   /** Checks what can change from one request to the next. This is done at every request, even for a remembered token. */
-  const isCurrent = (claims: AccessClaims) => hasBegun(claims) && !hasExpired(claims) && !hasEnded(claims)
+  const faultNow = (claims: AccessClaims): RefusedToken | undefined => {
+    if (!hasBegun(claims)) return invalidToken
+    if (hasExpired(claims)) return refuse('expired', { claims })
+    return hasEnded(claims) ? refuse('ended', { claims }) : undefined
+  }
+
+  const judgeAccess = (token: string): AccessClaims | RefusedToken => {
+    const verifiedTokens = rememberedTokens()
+    const remembered = verifiedTokens.find(token)
+    const claims = remembered ?? checkAccess(token)
+    if (!claims) return invalidToken
+    const fault = faultNow(claims)
+    if (fault) return fault
+    if (!remembered) verifiedTokens.remember(token, claims)
+    return claims
+  }
 
   return {
     hasExpired,
@@ -111,13 +131,11 @@ export const createTokens = (options: Options) => {
     /** Signs the same claims with every secret. One of the results is the token that was signed before a newer secret was added. */
     signRefreshWithEach: (claims: RefreshClaims) => refresh.all.map(({ sign }) => sign(claims)),
 
+    /** The claims of a token that is accepted, or why it is not. */
+    judgeAccess,
     readAccess: (token: string) => {
-      const verifiedTokens = rememberedTokens()
-      const remembered = verifiedTokens.find(token)
-      const claims = remembered ?? checkAccess(token)
-      if (!claims || !isCurrent(claims)) return undefined
-      if (!remembered) verifiedTokens.remember(token, claims)
-      return claims
+      const judged = judgeAccess(token)
+      return isRefused(judged) ? undefined : judged
     },
     rememberedSize: () => rememberedTokens().size(),
     /** An expired refresh token is still read, because its session decides. If the session has ended, the cookies are cleared. */

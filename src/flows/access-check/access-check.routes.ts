@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import { Caller, NoContent } from '../../contract/schemas.js'
-import type { AccessClaims, Tokens } from '../../domain/tokens/tokens.js'
+import type { AccessClaims, RefusedToken, Tokens } from '../../domain/tokens/tokens.js'
 import type { Callers } from '../../http/caller.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import { withHeaders } from '../../http/responses.js'
@@ -11,6 +11,7 @@ import type { Server } from '../../http/server.js'
 import type { Clock } from '../../lib/clock.js'
 import { type Conditions, readConditions, refusalFor } from './conditions.js'
 import { identityHeaders, identityOf } from './identity-headers.js'
+import type { NoteRefusedCheck } from './refused-checks.js'
 import type { Renewal } from './renewal.js'
 
 const meRefusals = routeRefusals('not_authenticated', 'unavailable')
@@ -68,11 +69,12 @@ type Dependencies = {
   cookies: Cookies
   tokens: Pick<Tokens, 'readAccess'>
   renewal: Renewal
+  noteRefusedCheck: NoteRefusedCheck
   clock: Clock
 }
 
 export const accessCheckRoutes = (server: Server, dependencies: Dependencies) => {
-  const { callers, cookies, tokens, renewal, clock } = dependencies
+  const { callers, cookies, tokens, renewal, noteRefusedCheck, clock } = dependencies
   const checkConfig = { quiet: true, unlimited: 'Sent with each request of an application, and needs no store' }
 
   server.get(
@@ -106,10 +108,23 @@ export const accessCheckRoutes = (server: Server, dependencies: Dependencies) =>
   const lacksGroups = (claims: AccessClaims, { groups }: Conditions) =>
     groups !== undefined && claims.groups === undefined
 
-  const claimsFor = async (request: FastifyRequest, reply: FastifyReply, conditions: Conditions) => {
-    const claims = callers.claimsOf(request)
+  type Judged = AccessClaims | RefusedToken | undefined
+
+  const claimsFor = async (request: FastifyRequest, reply: FastifyReply, judged: Judged, conditions: Conditions) => {
+    const claims = isRefused(judged) ? undefined : judged
     if (claims && !(conditions.renew && lacksGroups(claims, conditions) && renewableTokenOf(request))) return claims
     return conditions.renew ? renewClaims(request, reply) : refuse('not_authenticated')
+  }
+
+  /** Notes that the tokens of the request did not sign anyone in. A visitor without a token has tried nothing. */
+  const noteSignedOut = (request: FastifyRequest, judged: Judged, { renew }: Conditions) => {
+    if (cookies.hasDoubledSessionCookie(request)) return noteRefusedCheck(request, 'doubled')
+    const refreshToken = renew ? renewableTokenOf(request) : undefined
+    if (refreshToken) return noteRefusedCheck(request, 'not_renewed', refreshToken.claims)
+    if (isRefused(judged))
+      return noteRefusedCheck(request, judged.refused, 'claims' in judged ? judged.claims : undefined)
+    const isRefreshTried = renew && request.method === 'GET' && cookies.read(request, 'refresh_token') !== undefined
+    return isRefreshTried ? noteRefusedCheck(request, 'invalid') : undefined
   }
 
   // A request from another site is answered as one without cookies, so that the proxy sends the user to the login page.
@@ -125,10 +140,17 @@ export const accessCheckRoutes = (server: Server, dependencies: Dependencies) =>
   server.get('/api/auth/verify', { schema: verifySchema, config, validatorCompiler }, async (request, reply) => {
     const conditions = readConditions(request.query)
     if (isRefused(conditions)) return verifyRefusals.sendRefusal(reply, conditions)
-    const claims = await claimsFor(request, reply, conditions)
-    if (isRefused(claims)) return verifyRefusals.sendRefusal(reply, claims)
+    const judged = callers.judge(request)
+    const claims = await claimsFor(request, reply, judged, conditions)
+    if (isRefused(claims)) {
+      if (claims.refused === 'not_authenticated') noteSignedOut(request, judged, conditions)
+      return verifyRefusals.sendRefusal(reply, claims)
+    }
     const refusal = refusalFor(claims, conditions, clock.now())
-    if (refusal) return verifyRefusals.sendRefusal(reply.header('X-Auth-Step-Up', refusal.page), refusal)
+    if (refusal) {
+      noteRefusedCheck(request, refusal.refused, claims, conditions.groups)
+      return verifyRefusals.sendRefusal(reply.header('X-Auth-Step-Up', refusal.page), refusal)
+    }
     const identity = identityOf(claims)
     for (const [index, name] of identityHeaders.entries()) reply.header(name, identity[index])
     return reply.status(204).send()

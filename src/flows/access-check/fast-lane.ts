@@ -25,6 +25,7 @@ import { identityHeaders, identityOf } from './identity-headers.js'
  *   method, query, body       anything but a GET of exactly one of these addresses without a body is declined; the address may name
  *                             groups, and a token of a user who is in none of them is declined
  *   renewal                   a token that is accepted needs none
+ *   refused checks            declined, so the framework's route counts and logs all of them (`refused-checks`)
  *   access check              the cookie must be there once; `tokens.readAccess` decides, as in the framework's route. A token of
  *                             a key that this instance has yet to learn is declined like any other that is not accepted, and so is
  *                             every token until the list of ended sessions is read

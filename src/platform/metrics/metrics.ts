@@ -9,6 +9,21 @@ import { type Watched, watchGauges } from './watched-gauges.js'
 
 export type RefreshOutcome = 'rotated' | 'raced' | 'replaced' | 'ended' | 'theft'
 
+/**
+ * Why an access check was refused that brought a token: for its groups or proofs, because the token has expired or its session has ended,
+ * because it is none of ours (any more) or was there twice, or because the refresh token could not be exchanged (`renew=1`).
+ */
+const refusedChecks = [
+  'group_required',
+  'step_up_required',
+  'expired',
+  'ended',
+  'invalid',
+  'doubled',
+  'not_renewed',
+] as const
+export type RefusedCheck = (typeof refusedChecks)[number]
+
 /** The parts of an event that are counted. The user is never among them. */
 type CountedEvent = { kind: string; reason?: string; triedBy?: string; sessionBeganBy?: string }
 
@@ -95,6 +110,12 @@ const createInstruments = (registers: Registry[], ways: readonly string[]) => ({
     labelNames: ['outcome'] as const,
     registers,
   }),
+  refusedChecks: new Counter({
+    name: 'latchkey_access_check_refusals_total',
+    help: `Access checks (GET /api/auth/verify) that were refused although they brought a token, by reason: ${refusedChecks.join(', ')}.`,
+    labelNames: ['reason'] as const,
+    registers,
+  }),
   rejections: new Counter({
     name: 'latchkey_limiter_rejections_total',
     help: 'Requests that a limiter refused with 429, by limiter.',
@@ -125,10 +146,11 @@ const refusalStatuses = [400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 431, 
  * alert would miss the first event.
  */
 const startAtZero = (
-  { secondFactors: factors, refreshes, refusals, signIns, rejections }: Instruments,
+  { secondFactors: factors, refreshes, refusals, refusedChecks: checks, signIns, rejections }: Instruments,
   { ways, limiters }: { ways: readonly string[]; limiters: readonly string[] },
 ) => {
   for (const outcome of refreshOutcomes) refreshes.inc({ outcome }, 0)
+  for (const reason of refusedChecks) checks.inc({ reason }, 0)
   for (const status of refusalStatuses) refusals.inc({ status: String(status) }, 0)
   for (const way of ways) signIns.inc({ way }, 0)
   for (const limiter of limiters) rejections.inc({ limiter }, 0)
@@ -163,6 +185,7 @@ export const createMetrics = ({ ways, limiters }: { ways: readonly string[]; lim
       if (triedBy !== undefined) instruments.failures.inc({ way: wayLabel(triedBy), reason: reasonLabel(reason) })
     },
     countRefresh: (outcome: RefreshOutcome) => instruments.refreshes.inc({ outcome }),
+    countRefusedCheck: (reason: RefusedCheck) => instruments.refusedChecks.inc({ reason }),
     countSecondFactor: (method: CodeMethod, outcome: (typeof secondFactorOutcomes)[number]) =>
       instruments.secondFactors.inc({ method, outcome }),
     countTokens: (grant: string, outcome: string) => instruments.tokens.inc({ grant, outcome }),
