@@ -4,14 +4,15 @@ import { join } from 'node:path'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { forPrograms, partOf } from '../../scripts/document-parts.mjs'
-import { newServiceKey, parseServiceKeys } from '../../src/domain/service-keys/service-keys.js'
+import { newServiceKey, parseServiceKeys, serviceScopes } from '../../src/domain/service-keys/service-keys.js'
 import { minutes } from '../../src/lib/durations.js'
 import { uuidv7 } from '../../src/lib/uuid.js'
 import { documentedOperations } from '../support/api-document.js'
-import { type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { openRawConnection } from '../support/raw-connection.js'
 
-const [billing, wiki] = [newServiceKey('billing'), newServiceKey('wiki')]
+const [billing, wiki] = [newServiceKey('billing', { scopes: serviceScopes }), newServiceKey('wiki')]
+const usual = newServiceKey('usual')
 const sync = newServiceKey('sync', { scopes: ['revocations:read'] })
 const shortLived = newServiceKey('short', { expiresAt: new Date(Date.now() + 10 * minutes) })
 let folder: string
@@ -21,7 +22,7 @@ let latchkey: Latchkey
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'latchkey-keys-'))
   file = join(folder, 'keys')
-  await writeFile(file, `# applications\n\n${[billing, sync, shortLived].map(({ line }) => line).join('\n')}\n`)
+  await writeFile(file, `# applications\n\n${[billing, usual, sync, shortLived].map(({ line }) => line).join('\n')}\n`)
   latchkey = await startLatchkey({ settings: { SERVICE_KEYS_FILE: file, LOGIN_LIMIT: '5/15m' } })
 })
 afterAll(async () => {
@@ -84,6 +85,22 @@ describe('another program with a service key', () => {
       [id],
     )
     expect(events).toEqual([{ kind: 'sessions_ended', user_agent: 'service key billing', actor_key: 'billing' }])
+  })
+
+  it('signs one user out ten times an hour, so that a stolen key keeps no administrator out', async () => {
+    const [admin, other] = [await latchkey.signedUp('admin1'), await latchkey.signedUp('other1')]
+    const signOut = async (username: string) => ask(`users/${await idOf(username)}/sign-out`, { method: 'POST' })
+    const statuses = []
+    for (let tries = 0; tries < 11; tries += 1) statuses.push((await signOut('admin1')).status)
+    expect(statuses).toEqual([...Array(10).fill(204), 429])
+    expect((await admin.get('/api/auth/me')).status).toBe(401)
+    const again = latchkey.browser()
+    await again.post('/login', { username: 'admin1', password: goodPassword })
+    const refused = await signOut('admin1')
+    expect([refused.status, Number(refused.headers.get('retry-after')) > 3_000]).toEqual([429, true])
+    expect((await again.get('/api/auth/me')).status).toBe(200)
+    expect((await signOut('other1')).status).toBe(204)
+    expect((await other.get('/api/auth/me')).status).toBe(401)
   })
 
   it('is in the log by its name, and its key is not', async () => {
@@ -190,6 +207,14 @@ describe('without a right key', () => {
 describe('a key', () => {
   const refusedKeys = (address: string) =>
     latchkey.sql.query("select reason from events where kind = 'service_key_refused' and ip = $1", [address])
+
+  it('without scopes reads users and the list of ended sessions, and changes nothing', async () => {
+    const id = await idOf('ada')
+    const { key } = usual
+    expect([(await ask(`users/${id}`, { key })).status, (await ask('revocations', { key })).status]).toEqual([200, 200])
+    const answer = await ask(`users/${id}/sign-out`, { key, method: 'POST' })
+    expect([answer.status, await answer.json()]).toMatchObject([403, { code: 'scope_required' }])
+  })
 
   it('opens the routes of its scopes only', async () => {
     const { key } = sync

@@ -193,6 +193,13 @@ export const limiters = {
     refusalIsEvent: false,
     about: 'requests with a service key, by key, except those that `service_revocations` and `service_tokens` count',
   },
+  service_sign_outs: {
+    countsBy: ['user'],
+    limit: { maximum: 10, window: 1 * hours },
+    refusalIsEvent: false,
+    about:
+      'sign-outs of a user by programs with a service key, of all keys together: a stolen key must keep no one out',
+  },
   service_revocations: {
     countsBy: ['key'],
     limit: { maximum: 600, window: 1 * minutes },

@@ -15,8 +15,8 @@ export const serviceScopes = [
 ] as const
 export type ServiceScope = (typeof serviceScopes)[number]
 
-/** The scopes of a key if its line names none. Scopes that change users, groups and invitations must be named. */
-export const defaultScopes: readonly ServiceScope[] = ['users:read', 'sessions:end', 'revocations:read']
+/** The scopes of a key if its line names none. Scopes that change something must be named. */
+export const defaultScopes: readonly ServiceScope[] = ['users:read', 'revocations:read']
 
 export type ServiceKey = {
   name: string
