@@ -14,7 +14,7 @@ describe('user import', () => {
   let folder: string
 
   beforeAll(async () => {
-    store = await openCommandStore()
+    store = await openCommandStore({ ADMIN_GROUP: 'admins', SUPPORT_GROUP: 'helpdesk' })
     folder = await mkdtemp(join(tmpdir(), 'latchkey-import-'))
   })
   afterAll(async () => {
@@ -41,6 +41,34 @@ describe('user import', () => {
     expect(await stored()).toEqual([
       { email: 'ada@example.com', username: 'ada', name: 'Lovelace, "Ada"', password_hash: hash, disabled: false },
       { email: 'grace@example.com', username: 'grace', name: 'Grüße', password_hash: null, disabled: false },
+    ])
+  })
+
+  it('makes administrators and support only if it is told to, and names them', async () => {
+    const rows = [
+      { email: 'ada@example.com', groups: ['staff'] },
+      { email: 'grace@example.com', groups: ['admins', 'staff'] },
+      { email: 'sam@example.com', groups: 'helpdesk' },
+    ]
+    const file = rows.map((row) => JSON.stringify(row)).join('\n')
+    const refused = await importing(file)
+    const why =
+      'groups has ADMIN_GROUP or SUPPORT_GROUP: with --with-administrators, the user becomes an administrator or support'
+    expect([refused.code, refused.err]).toEqual([1, `line 2: ${why}\nline 3: ${why}\n`])
+    expect(await stored()).toMatchObject([{ username: 'ada' }])
+    const sentence = 'administrators or support: grace (admins), sam (helpdesk).'
+    const tried = await importing(file, '--with-administrators', '--dry-run')
+    expect([tried.code, tried.out]).toEqual([0, expect.stringContaining(`Would make ${sentence}`)])
+    const made = await importing(file, '--with-administrators')
+    expect([made.code, made.out]).toEqual([0, expect.stringContaining(`Made ${sentence}`)])
+    expect(await stored()).toHaveLength(3)
+    const again = await importing(file, '--with-administrators', '--json')
+    expect(JSON.parse(again.out)).toMatchObject({ added: 0, existed: 3, administrators: [] })
+    const events = await store.database.query(
+      "select reason from events where kind = 'users_imported' and reason like '%administrators%'",
+    )
+    expect(events).toEqual([
+      { reason: '2 added, 1 existed, 0 refused, groups admins,helpdesk,staff, administrators 2' },
     ])
   })
 

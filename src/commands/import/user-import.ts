@@ -23,7 +23,7 @@ import {
   withNouns,
 } from '../command.js'
 import { exitCodes, watchForInterruption } from '../terminal/interruption.js'
-import { printableJson } from '../terminal/printable-json.js'
+import { printableJson, printableText } from '../terminal/printable-json.js'
 import { createProgress } from '../terminal/progress.js'
 import { loadFirebaseParameters, splitFirebaseParameters } from './firebase-parameters.js'
 import { type Input, openInput } from './input.js'
@@ -31,7 +31,10 @@ import type { UserFormat, UserRecord } from './user-records.js'
 
 const batchSize = 1_000
 
-/** `groups` are the groups of the users who were added. `newGroups` are those among them that did not exist before. */
+/**
+ * `groups` are the groups of the users who were added. `newGroups` are those among them that did not exist before. `administrators` are the
+ * users in ADMIN_GROUP or SUPPORT_GROUP, with these groups.
+ */
 type Counts = {
   added: number
   existed: number
@@ -40,10 +43,17 @@ type Counts = {
   unknownHashes: number
   groups: string[]
   newGroups: string[]
+  administrators: { username: string; groups: string[] }[]
 }
 /** Says why a row was refused, or warns about a row that was added. */
 type Remark = { line: number; text: string }
-type Plan = { format: UserFormat | undefined; forms: HashForms; dryRun: boolean; json: boolean }
+type Plan = {
+  format: UserFormat | undefined
+  forms: HashForms
+  withAdministrators: boolean
+  dryRun: boolean
+  json: boolean
+}
 type WaitingUser = { line: number; user: ImportedUser }
 
 const formatFrom = (text: string | undefined): UserFormat | undefined => {
@@ -67,6 +77,11 @@ const passwordsText = ({ added, withPassword, unknownHashes }: Counts) => {
   return `With a password: ${withPassword.toLocaleString('en')}; ${none}${why}.`
 }
 
+const administratorsText = ({ administrators }: Counts, dryRun: boolean) => {
+  const names = administrators.map(({ username, groups }) => `${printableText(username)} (${groups.join(', ')})`)
+  return `${dryRun ? 'Would make' : 'Made'} administrators or support: ${names.join(', ')}.`
+}
+
 const summary = (counts: Counts, ignored: ReadonlySet<string>, dryRun: boolean) => {
   const { added, existed, refused, groups, newGroups } = counts
   const countsSentence = [
@@ -79,9 +94,13 @@ const summary = (counts: Counts, ignored: ReadonlySet<string>, dryRun: boolean) 
     ...(added > 0 ? [passwordsText(counts)] : []),
     ...(groups.length > 0 ? [`Groups: ${groups.join(', ')}.`] : []),
     ...(newGroups.length > 0 ? [`${dryRun ? 'Would make' : 'Made'} the groups ${newGroups.join(', ')}.`] : []),
+    ...(counts.administrators.length > 0 ? [administratorsText(counts, dryRun)] : []),
     ...(ignored.size > 0 ? [`Ignored columns: ${[...ignored].join(', ')}.`] : []),
   ].join('\n')
 }
+
+const makesAdministrator =
+  'groups has ADMIN_GROUP or SUPPORT_GROUP: with --with-administrators, the user becomes an administrator or support'
 
 const maxIgnored = 20
 
@@ -98,11 +117,12 @@ const collectIgnored = (findField: FindImportField) => {
 
 /** Collects users into batches and writes each batch with one statement. Remarks are reported in the order of their lines. */
 const createImporter = (
-  { bulkUsers, tokens, clock, profileFields, configuredProviders: providers }: CommandNouns,
-  { forms, dryRun }: Plan,
+  nouns: CommandNouns,
+  { forms, withAdministrators, dryRun }: Plan,
   knownGroups: ReadonlySet<string>,
   report: (remark: Remark) => Promise<void>,
 ) => {
+  const { bulkUsers, tokens, clock, profileFields, administrators, configuredProviders: providers } = nouns
   const write = dryRun ? bulkUsers.createTrial() : bulkUsers.add
   const counts: Counts = {
     added: 0,
@@ -112,9 +132,15 @@ const createImporter = (
     unknownHashes: 0,
     groups: [],
     newGroups: [],
+    administrators: [],
   }
   let waiting: WaitingUser[] = []
   let refusedRows: Remark[] = []
+
+  const administratorIn = ({ username: { username }, groups }: ImportedUser) => {
+    const ruling = groups.filter((name) => administrators.roleOf(name) !== undefined)
+    return ruling.length > 0 ? [{ username, groups: ruling }] : []
+  }
 
   const flush = async () => {
     const lines = new Map(waiting.map(({ line, user }) => [user, line]))
@@ -131,6 +157,7 @@ const createImporter = (
     counts.unknownHashes += warnings.length
     const groupNames = new Set([...counts.groups, ...added.flatMap(({ groups }) => groups)])
     counts.groups = [...groupNames].sort()
+    counts.administrators.push(...added.flatMap(administratorIn))
     counts.newGroups = counts.groups.filter((name) => !knownGroups.has(name))
     waiting = []
     refusedRows = []
@@ -145,6 +172,8 @@ const createImporter = (
         ? refuse('unusable_row', { reason: record.fault })
         : readImportedUser(record.row, { forms, providers, profileFields }, clock.now())
     if (isRefused(user)) refusedRows.push({ line: record.line, text: user.reason })
+    else if (!withAdministrators && administratorIn(user).length > 0)
+      refusedRows.push({ line: record.line, text: makesAdministrator })
     else if (!fitsToken(user))
       refusedRows.push({ line: record.line, text: 'with these groups, an access token would be too long' })
     else waiting.push({ line: record.line, user })
@@ -160,9 +189,10 @@ const reportCounts = async (
   { events }: CommandNouns,
   context: CommandContext,
 ) => {
-  const { added, existed, refused, groups } = counts
+  const { added, existed, refused, groups, administrators } = counts
   const inGroups = groups.length > 0 ? `, groups ${groups.join(',')}` : ''
-  const what = `${added} added, ${existed} existed, ${refused} refused${inGroups}`
+  const ofAdministrators = administrators.length > 0 ? `, administrators ${administrators.length}` : ''
+  const what = `${added} added, ${existed} existed, ${refused} refused${inGroups}${ofAdministrators}`
   if (!dryRun) await events.record({ kind: 'users_imported', reason: what }, operator(context))
   const asJson = () => printableJson({ ...counts, ignoredColumns: [...ignored], dryRun })
   await print(context.stdout, json ? asJson() : summary(counts, ignored, dryRun))
@@ -219,7 +249,8 @@ const otherFields = builtInFieldNames.filter((name) => name !== 'name')
 
 export const userImport: Command = {
   summary: 'Add users from a CSV or JSON lines file',
-  help: `latchkey user import FILE [--format csv|jsonl] [--firebase-config FILE] [--salted-hex better-auth|node] [--dry-run] [--json]
+  help: `latchkey user import FILE [--format csv|jsonl] [--firebase-config FILE] [--salted-hex better-auth|node] [--with-administrators]
+                     [--dry-run] [--json]
 
 Adds users with the password hashes that another system made, so that their passwords keep working. REGISTRATION and
 REGISTRATION_DOMAINS do not matter here. FILE may be - for standard input. It must be UTF-8 text. A CSV file has commas between
@@ -231,7 +262,8 @@ its columns, and their names in the first line; a JSON lines file has one object
   password_hash    one of the forms below; without it, the user signs in with a provider, or asks for a reset mail to set
                    a password
   password_salt    (or salt) the user's salt, for hashes of Firebase
-  groups           names with commas between them, or an array; groups that are not there are made
+  groups           names with commas between them, or an array; groups that are not there are made. A row with ADMIN_GROUP or
+                   SUPPORT_GROUP is refused without --with-administrators
   provider, ${builtInProviderIds.map(identityColumn).join(', ')}, id, created_at, disabled, ${otherFields.join(', ')}
                    as \`latchkey user export\` writes them; for each provider in PROVIDERS there is a field
                    such as provider_microsoft_id
@@ -259,6 +291,8 @@ again. The summary says how many users get a password: look at it in a dry run f
   --format FORMAT           csv or jsonl (without it: jsonl if the file begins with {, otherwise csv)
   --firebase-config FILE    the password hash parameters, as the Firebase console shows them. With - for both files, they stand
                             at the beginning of standard input, before the users
+  --with-administrators     also add members of ADMIN_GROUP and SUPPORT_GROUP: the output names them. Their second factors do not
+                            move, so they sign in with the password alone, and add a new factor
   --salted-hex SYSTEM       who made hashes of the form salt:hash: better-auth (the default) or node
 
 The exit code is 0 if every row was valid, and 1 if some were refused. Ctrl-C stops the import; what was added stays.`,
@@ -270,6 +304,7 @@ The exit code is 0 if every row was valid, and 1 if some were refused. Ctrl-C st
         format: { type: 'string' },
         'firebase-config': { type: 'string' },
         'salted-hex': { type: 'string' },
+        'with-administrators': { type: 'boolean' },
         'dry-run': { type: 'boolean' },
         json: { type: 'boolean' },
       },
@@ -283,6 +318,7 @@ The exit code is 0 if every row was valid, and 1 if some were refused. Ctrl-C st
       const plan = {
         format,
         forms: { firebase, saltedHex, bcryptCost },
+        withAdministrators: values['with-administrators'] ?? false,
         dryRun: values['dry-run'] ?? false,
         json: values.json ?? false,
       }
