@@ -15,7 +15,7 @@ const budgets = {
     koa: 5_500,
     hono: 5_500,
     fetch: 5_500,
-    bearer: 3_400,
+    bearer: 3_700,
     ssr: 11_200,
     next: 12_400,
   },

@@ -20,19 +20,13 @@ export const refusals = {
   step_up_required: { status: 403, error: 'Step-up required', message: 'Confirm again that it is you' },
   unavailable: { status: 503, error: 'Temporarily unavailable', message: 'Try again in a moment' },
 } as const
-
-/** The service does not know what an API needs. */
-const allRefusals = {
-  ...refusals,
-  insufficient_scope: { status: 403, error: 'Insufficient scope', message: 'This program must ask its user for more' },
-}
-type RefusalCode = keyof typeof allRefusals
+type RefusalCode = keyof typeof refusals
 
 const retryHeaders = (status: number): Record<string, string> => (status === 503 ? { 'retry-after': '5' } : {})
 
 /** An answer for programs and scripts. */
 export const jsonAnswer = (code: RefusalCode, headers: Record<string, string> = {}): Answer => {
-  const { status, ...words } = allRefusals[code]
+  const { status, ...words } = refusals[code]
   return {
     status,
     headers: { ...noStore, 'content-type': 'application/json; charset=utf-8', ...retryHeaders(status), ...headers },

@@ -24,12 +24,19 @@ const refusedAnswer: Answer = jsonAnswer('not_authenticated', { 'www-authenticat
 
 type Refusal = { readonly ok: false; readonly code: VerifyRefusal | 'insufficient_scope' }
 
-/** RFC 6750, 3.1. */
+/** RFC 6750, 3.1. The service does not know this refusal, because only the API knows what it needs. */
+const insufficientScope = (neededScopes: readonly string[]): Answer => {
+  const words = { error: 'Insufficient scope', message: 'This program must ask its user for more' }
+  const challenge = `Bearer error="insufficient_scope", scope="${neededScopes.join(' ')}"`
+  return {
+    ...jsonAnswer('group_required', { 'www-authenticate': challenge }),
+    body: JSON.stringify({ code: 'insufficient_scope', ...words }),
+  }
+}
+
 const answerTo = ({ code }: Refusal, neededScopes: readonly string[]) => {
   if (code === 'unavailable') return jsonAnswer(code)
-  if (code !== 'insufficient_scope') return refusedAnswer
-  const challenge = `Bearer error="insufficient_scope", scope="${neededScopes.join(' ')}"`
-  return jsonAnswer(code, { 'www-authenticate': challenge })
+  return code === 'insufficient_scope' ? insufficientScope(neededScopes) : refusedAnswer
 }
 
 const checkWith =
