@@ -109,7 +109,7 @@ const generalHelp = () => `Latchkey, a self-hosted authentication service.
 ${summaries().join('\n')}
 
 latchkey COMMAND --help explains a command, latchkey --version prints the version.
-Settings are environment variables or lines of a .env file: see docs/configuration.md.`
+Settings are environment variables, or lines of a .env file with LATCHKEY_ before the name: see docs/configuration.md.`
 
 const asksForHelp = (arg: string) => arg === '--help' || arg === '-h'
 

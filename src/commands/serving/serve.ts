@@ -20,8 +20,8 @@ export const serve: Command = {
   summary: 'Run the service (the default)',
   help: `latchkey serve
 
-Runs the service until SIGTERM or Ctrl-C. Settings are environment variables or lines of a .env file: see
-docs/configuration.md. Logs go to standard output: plain lines in development, one JSON object on each line otherwise.`,
+Runs the service until SIGTERM or Ctrl-C. Settings are environment variables, or lines of a .env file with LATCHKEY_ before
+the name: see docs/configuration.md. Logs go to standard output: plain lines in development, one JSON object on each line otherwise.`,
 
   run: async (args, context) => {
     readArguments(args, {}, [])

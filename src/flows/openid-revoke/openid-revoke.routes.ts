@@ -7,7 +7,7 @@ import type { Server } from '../../http/server.js'
 
 type Dependencies = ClientRouteParts<ClientNouns & { authorizations: Pick<Authorizations, 'revoke'> }>
 
-/** RFC 7009, 2.1: the token of another client is refused. Who sends it holds it, so the answer tells them nothing. */
+/** RFC 7009, 2.1. Only who holds the token can ask, and learns that it is not theirs. */
 const othersToken = { error: 'invalid_grant', description: 'The token was given to another client' } as const
 
 /** RFC 7009. The answer is 200 also for a token that is unknown (2.2). */
