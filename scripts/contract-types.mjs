@@ -43,10 +43,11 @@ const readContract = async () => {
         import * as mailLogin from './src/contract/mail-login.js'
         import * as passkeys from './src/contract/passkeys.js'
         import * as serviceBodies from './src/contract/service-bodies.js'
+        import * as serviceToken from './src/contract/service-token.js'
         import { webhookBody, webhookTypes } from './src/contract/webhooks.js'
         import { AccountExport } from './src/contract/account-export.js'
         import { InvalidFields, ProfileFieldDefinition } from './src/contract/profile-fields.js'
-        export const schemas = { ...refusalBodies, ...bodies, ...linkedAccounts, ...mailedLinks, ...mailLogin, ...passkeys, ...serviceBodies, InvalidFields, ProfileFieldDefinition, AccountExport }
+        export const schemas = { ...refusalBodies, ...bodies, ...linkedAccounts, ...mailedLinks, ...mailLogin, ...passkeys, ...serviceBodies, ...serviceToken, InvalidFields, ProfileFieldDefinition, AccountExport }
         export const webhooks = Object.keys(webhookTypes).map(webhookBody)
         export { proofMethods } from './src/contract/proofs.js'
         export { languages } from './src/contract/languages.js'
