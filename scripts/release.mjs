@@ -1,5 +1,6 @@
 // `npm run release` makes the files of a release of the last commit in release/, and tries them in an empty folder.
 //   --preview      makes a preview of changes that have no version yet; the notes are those under "Unreleased"
+//   --unaudited    asks no registry for known weaknesses of the packages; the notes say so
 //   --image BASE   also makes the image, with buildah; BASE is the base image with its digest
 import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -20,10 +21,12 @@ const refuseChanges = async () => {
 
 const readOptions = () => {
   try {
-    return parseArgs({ options: { preview: { type: 'boolean' }, image: { type: 'string' } } }).values
+    return parseArgs({
+      options: { preview: { type: 'boolean' }, unaudited: { type: 'boolean' }, image: { type: 'string' } },
+    }).values
   } catch {
     throw new NotReleasable(
-      'Usage: npm run release [-- [--preview] [--image BASE@DIGEST]]. CONTRIBUTING.md explains it.',
+      'Usage: npm run release [-- [--preview] [--unaudited] [--image BASE@DIGEST]]. CONTRIBUTING.md explains it.',
     )
   }
 }
@@ -37,7 +40,8 @@ const main = async () => {
   await rm(folder, { recursive: true, force: true })
   const say = (/** @type {string} */ line) => console.log(line)
   try {
-    const options = { home, folder, isPreview: values.preview ?? false, baseImage: values.image, say }
+    const { preview: isPreview = false, unaudited: isUnaudited = false, image: baseImage } = values
+    const options = { home, folder, isPreview, isUnaudited, baseImage, say }
     const { version, commit } = await makeRelease(options)
     await tryRelease({ folder, version, commit, say })
     await rm(target, { recursive: true, force: true })

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { lists } from '../common-passwords.mjs'
 import { external } from '../external-packages.mjs'
 import { filesBelow } from '../publish.mjs'
+import { auditPackages, judgeAudit } from './audit.mjs'
 import { notesFor, previewVersion } from './changelog.mjs'
 import { buildImage, refuseUnpinned } from './image.mjs'
 import {
@@ -24,7 +25,10 @@ import {
 import { run } from './run.mjs'
 import { finishedSbom, importedPackages } from './sbom.mjs'
 
-/** @typedef {{ home: string, folder: string, isPreview: boolean, baseImage?: string | undefined, say(line: string): void }} ReleaseOptions */
+/**
+ * With `isUnaudited` nobody is asked for known weaknesses of the packages, and the notes say so.
+ * @typedef {{ home: string, folder: string, isPreview: boolean, isUnaudited: boolean, baseImage?: string | undefined, say(line: string): void }} ReleaseOptions
+ */
 /**
  * `work` is the folder in which the commit is built, and `folder` gets the files of the release.
  * @typedef {{ work: string, folder: string, commit: string, committedAt: Date, version: string }} Release
@@ -42,15 +46,19 @@ const lastCommit = async (home) => {
   return { commit, committedAt: new Date(Number(seconds) * 1000) }
 }
 
-/**
- * Unpacks the files of the commit and installs them. `npm ci` also builds, because it runs the script `prepare`.
- * @type {(home: string, work: string, commit: string) => Promise<void>}
- */
-const buildCommit = async (home, work, commit) => {
+/** @type {(home: string, work: string, commit: string) => Promise<void>} */
+const unpackCommit = async (home, work, commit) => {
   const archive = join(work, 'commit.tar')
   await run('git', ['archive', '--output', archive, commit], { cwd: home })
   await run('tar', ['--no-same-permissions', '-xf', archive], { cwd: work })
   await rm(archive)
+}
+
+/**
+ * Installs the packages. `npm ci` also builds, because it runs the script `prepare`.
+ * @type {(work: string, commit: string) => Promise<void>}
+ */
+const buildCommit = async (work, commit) => {
   const env = { ...process.env, COMMIT: commit }
   await run('npm', ['ci', '--no-audit', '--no-fund'], { cwd: work, env })
 }
@@ -159,17 +167,18 @@ Ctrl-C stops it. In a script, start \`node_modules/.bin/latchkey\` instead: npx 
 
 \`latchkey-${version}.cdx.json\` lists every package in the program, for your scanner. SHA256SUMS covers this list, and an installation does not need it.
 
-For production, unpack \`latchkey-${version}.tgz\` and follow docs/deployment.md in it. ${hasImage ? `The image is for ${process.arch}: \`docker load --input latchkey-${version}.image.tar.gz\`.` : 'This release has no image; deploy/Dockerfile in the archive makes one.'}
+For production, unpack \`latchkey-${version}.tgz\` and follow docs/deployment.md in it; SECURITY.md in it says how to check where these files come from. ${hasImage ? `The image is for ${process.arch}: \`docker load --input latchkey-${version}.image.tar.gz\`.` : 'This release has no image; deploy/Dockerfile in the archive makes one.'}
 
 ## What changed`
 
-/** @type {(release: Release, notes: string, options: { hasImage: boolean }) => Promise<void>} */
-const writeNotes = async ({ folder, version, commit }, notes, { hasImage }) => {
+/** @type {(release: Release, notes: string, options: { hasImage: boolean, isUnaudited: boolean }) => Promise<void>} */
+const writeNotes = async ({ folder, version, commit }, notes, { hasImage, isUnaudited }) => {
   const npm = (await run('npm', ['--version'], { cwd: folder })).trim()
   const lines = [
     `# Latchkey ${version}`,
     howToInstall(version, hasImage),
     withNamedPages(notes),
+    ...(isUnaudited ? ['Nobody was asked for known weaknesses of the packages when this was made.'] : []),
     `Made from commit \`${commit}\` with Node ${process.versions.node} and npm ${npm} by \`npm run release\`.`,
   ]
   await writeFile(join(folder, 'NOTES.md'), `${lines.join('\n\n')}\n`)
@@ -192,7 +201,7 @@ const writeChecksums = async (folder) => {
  * @param {ReleaseOptions} options
  * @returns {Promise<{ version: string, commit: string, program: string }>}
  */
-export const makeRelease = async ({ home, folder, isPreview, baseImage, say }) => {
+export const makeRelease = async ({ home, folder, isPreview, isUnaudited, baseImage, say }) => {
   if (baseImage !== undefined) refuseUnpinned(baseImage)
   const { commit, committedAt } = await lastCommit(home)
   const show = (/** @type {string} */ path) => run('git', ['show', `${commit}:${path}`], { cwd: home })
@@ -205,13 +214,15 @@ export const makeRelease = async ({ home, folder, isPreview, baseImage, say }) =
   process.umask(0o022)
   try {
     await mkdir(folder, { recursive: true })
+    await unpackCommit(home, work, commit)
+    if (!isUnaudited) judgeAudit(await auditPackages(work), { isPreview, say })
     say(`Building ${version} from ${commit.slice(0, 12)} …`)
-    await buildCommit(home, work, commit)
+    await buildCommit(work, commit)
     await packPackages(release)
     const packed = await packProgram(release)
     await writeSbom(release, packed)
     if (baseImage !== undefined) await buildImage({ ...release, baseImage, program: packed.program, say })
-    await writeNotes(release, notes, { hasImage: baseImage !== undefined })
+    await writeNotes(release, notes, { hasImage: baseImage !== undefined, isUnaudited })
     await writeChecksums(folder)
     return { version, commit, program: packed.program }
   } finally {

@@ -1,6 +1,12 @@
-import { describe, expect, it } from 'vitest'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { read } from '../../test/support/project.js'
 import { external } from '../external-packages.mjs'
+import { auditPackages, judgeAudit } from './audit.mjs'
 import { notesFor, previewVersion } from './changelog.mjs'
 import { refuseUnpinned } from './image.mjs'
 import { withoutBuildContainer } from './image-archive.mjs'
@@ -32,6 +38,64 @@ describe('the notes of a release', () => {
     expect(notesFor(changelog('- more\n'), '0.2.0', { isPreview: true })).toBe('- more')
     expect(() => notesFor(changelog(''), '0.2.0', { isPreview: true })).toThrow('nothing under "Unreleased"')
     expect(previewVersion('0.2.0', new Date('2026-11-17T12:34:56Z'))).toBe('0.2.1-preview.20261117123456')
+  })
+})
+
+/** A registry that knows one package, and one weakness of it if it is told so. */
+const startRegistry = async (advisories: object | undefined) => {
+  const server: Server = createServer((request, response) => {
+    request.resume()
+    const versions = { '1.0.0': { name: 'left', version: '1.0.0' }, '2.0.0': { name: 'left', version: '2.0.0' } }
+    if (request.method === 'GET') return response.end(JSON.stringify({ name: 'left', versions }))
+    if (!advisories) return response.writeHead(405).end()
+    return response.setHeader('content-type', 'application/json').end(JSON.stringify(advisories))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+}
+
+const auditWith = async (advisories: object | undefined) => {
+  const folder = await mkdtemp(join(tmpdir(), 'latchkey-audit-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const root = { name: 'audited', version: '1.0.0', dependencies: { left: '1.0.0' } }
+  const packages = { '': root, 'node_modules/left': { version: '1.0.0' } }
+  await writeFile(join(folder, 'package.json'), JSON.stringify(root))
+  await writeFile(join(folder, 'package-lock.json'), JSON.stringify({ ...root, lockfileVersion: 3, packages }))
+  const registry = await startRegistry(advisories)
+  const env = {
+    PATH: process.env.PATH,
+    HOME: folder,
+    npm_config_registry: registry,
+    npm_config_cache: join(folder, 'cache'),
+  }
+  return auditPackages(folder, env)
+}
+
+const weakness = (severity: string) => ({
+  left: [{ id: 1, url: 'https://example.com/1', title: 'A hole', severity, vulnerable_versions: '<2.0.0', cwe: [] }],
+})
+
+describe('the audit of a release', () => {
+  const judged = async (advisories: object | undefined, isPreview = false) => {
+    const said: string[] = []
+    judgeAudit(await auditWith(advisories), { isPreview, say: (line) => said.push(line) })
+    return said
+  }
+
+  it('says nothing if the registry knows no weakness, and names one of little weight', async () => {
+    expect(await judged({})).toEqual([])
+    expect(await judged(weakness('low'))).toEqual(['Known weaknesses of little weight: left 1.0.0 (low)'])
+  })
+
+  it('stops a release at a weakness, and when the registry does not answer', async () => {
+    await expect(judged(weakness('high'))).rejects.toThrow(/^Known weaknesses: left 1\.0\.0 \(high\)\. Update/)
+    await expect(judged(undefined)).rejects.toThrow(/^The registry did not answer the audit.*405.*--unaudited/s)
+  })
+
+  it('stops no preview', async () => {
+    expect(await judged(weakness('high'), true)).toEqual(['Known weaknesses: left 1.0.0 (high).'])
+    expect(await judged(undefined, true)).toEqual([expect.stringContaining('The registry did not answer')])
   })
 })
 

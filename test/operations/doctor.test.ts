@@ -121,7 +121,7 @@ describe('on a healthy set-up', () => {
 describe('on a broken set-up', () => {
   it('warns of a secret that is a plain word, and can still be read', async () => {
     const settings = { ...healthy, NODE_ENV: 'production', DEVELOPMENT_ON_NETWORK: '' }
-    const SMTP_URL = settings.SMTP_URL?.replace('smtp://', 'smtp://mailer:secret@') ?? ''
+    const SMTP_URL = healthy.SMTP_URL?.replace('smtp://', 'smtp://mailer:secret@') ?? ''
     const { text, about } = await examine({ ...settings, SMTP_URL })
     expect(about('secrets')).toEqual([
       expect.stringMatching(/^ok: one secret of \d+ characters$/),

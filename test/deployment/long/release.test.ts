@@ -63,7 +63,8 @@ it(
   30 * minutes,
 )
 
-type Step = { name?: string; run?: string; if?: string }
+type Step = { name?: string; run?: string; 'working-directory'?: string }
+type Jobs = Record<'test' | 'release' | 'publish', { env?: Record<string, string>; steps: Step[] }>
 
 /** What a runner has and this machine has not: other rights, a registry of images, and a forge. */
 const standIns = (digest: string) => ({
@@ -80,27 +81,29 @@ const prepareRunner = async (digest: string) => {
   await mkdir(programs)
   for (const [name, text] of Object.entries(standIns(digest)))
     await writeFile(join(programs, name), `#!/bin/bash\n${text}\n`, { mode: 0o755 })
-  const { jobs } = parse(await read('.github/workflows/release.yml'))
+  const { jobs }: { jobs: Jobs } = parse(await read('.github/workflows/release.yml'))
   const { version } = JSON.parse(await read('package.json'))
   const environmentFile = join(folder, 'environment')
   await writeFile(environmentFile, '')
-  const runStep = async ({ run: script = '' }: Step) => {
+  const runStep = async ({ run: script = '', 'working-directory': folderOfStep = '.' }: Step) => {
     const added = (await readFile(environmentFile, 'utf8')).trim().split('\n').filter(Boolean)
     const env = {
       ...images.env,
       PATH: `${programs}:${process.env.PATH}`,
-      ...{ BASE_NAME: jobs.release.env.BASE_NAME, PREVIEW: '--preview', GITHUB_REF_NAME: `v${version}` },
+      ...{ BASE_NAME: jobs.release.env?.BASE_NAME, PREVIEW: '--preview', GITHUB_REF_NAME: `v${version}` },
       ...{ GITHUB_ENV: environmentFile, RUNNER_TEMP: folder },
       ...Object.fromEntries(added.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)])),
     }
-    const { stdout } = await run('bash', ['-eo', 'pipefail', '-c', script], { cwd: place, env })
+    const cwd = join(place, folderOfStep)
+    const { stdout } = await run('bash', ['-eo', 'pipefail', '-c', script], { cwd, env })
     return stdout
   }
-  return { place, steps: jobs.release.steps as Step[], runStep }
+  // What the last job downloads is what the one before it has uploaded: here both have one folder.
+  return { place, steps: [...jobs.release.steps, ...jobs.publish.steps], runStep }
 }
 
-/** They install what runs this test, and run all tests. */
-const alreadyDone = ['Programs for the tests and for the image', 'Tests']
+/** It installs what runs this test. The job before it runs all tests. */
+const alreadyDone = ['Programs for the image']
 
 describe('the workflow of a release', () => {
   it(
@@ -114,6 +117,7 @@ describe('the workflow of a release', () => {
         'The base image by its digest',
         'The release',
         'The same bytes once more',
+        'The files are those of the checksums',
         'Publish',
       ])
       for (const step of own) console.log(`${step.name}\n${await runStep(step)}`)
