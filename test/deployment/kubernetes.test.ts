@@ -43,7 +43,7 @@ export const m${at}: T${at} = ${JSON.stringify(manifest)}`
 describe('the Kubernetes manifests', () => {
   it('are what the API of Kubernetes takes, and have no field that it does not know', async () => {
     const all = await manifests()
-    const kinds = ['ConfigMap', 'Deployment', 'Service', 'PodDisruptionBudget', 'NetworkPolicy', 'Job']
+    const kinds = ['ConfigMap', 'Deployment', 'Service', 'PodDisruptionBudget', 'NetworkPolicy', 'NetworkPolicy', 'Job']
     expect(all.map(({ kind }) => kind)).toEqual(kinds)
     expect(await faultsOf(all)).toBe('')
   })
@@ -64,6 +64,46 @@ describe('the Kubernetes manifests', () => {
     const labels = JSON.stringify(all.filter(({ kind }) => kind === 'Deployment' || kind === 'Job'))
     for (const name of spec.podSelector.matchExpressions[0]?.values ?? ['none'])
       expect(labels).toContain(`"template":{"metadata":{"labels":{"app.kubernetes.io/name":"${name}"}`)
+  })
+
+  it('let the ingress connect to the service and Prometheus to the metrics, and no other pod', async () => {
+    type Rule = { ports: { port: string }[]; from: { namespaceSelector: { matchLabels: Record<string, string> } }[] }
+    type Policy = { policyTypes: string[]; podSelector: { matchLabels: object }; ingress: Rule[] }
+    const all = await manifests()
+    const policies = all.filter(({ kind }) => kind === 'NetworkPolicy') as unknown as { spec: Policy }[]
+    const [spec] = policies.map((policy) => policy.spec).filter(({ policyTypes }) => policyTypes.includes('Ingress'))
+    const rules = spec?.ingress.map(({ ports, from }) => [
+      ports.map(({ port }) => port),
+      from.flatMap(({ namespaceSelector }) => Object.entries(namespaceSelector.matchLabels)),
+    ])
+    expect(rules).toEqual([
+      [['http'], [['kubernetes.io/metadata.name', 'ingress']]],
+      [['metrics'], [['kubernetes.io/metadata.name', 'monitoring']]],
+    ])
+    type Pods = { spec: { template: { metadata: { labels: object }; spec: { containers: { ports: object[] }[] } } } }
+    const { template } = (all.find(({ kind }) => kind === 'Deployment') as unknown as Pods).spec
+    expect(template.metadata.labels).toEqual(spec?.podSelector.matchLabels)
+    expect(template.spec.containers.map(({ ports }) => ports)).toEqual([
+      [
+        { name: 'http', containerPort: 3000 },
+        { name: 'metrics', containerPort: 9464 },
+      ],
+    ])
+    // The only way to the pods that the ingress knows of.
+    const services = all.filter(({ kind }) => kind === 'Service').map(({ spec: service }) => JSON.stringify(service))
+    expect(services).toEqual([expect.stringContaining('"ports":[{"name":"http","port":80,"targetPort":"http"}]')])
+  })
+
+  it('name the addresses that no ingress may pass on, as the guide does, and as the proxy files refuse them', async () => {
+    const [, list = ''] =
+      /must not pass on[\s\S]*?:\n((?:# {3}\/.*\n)+)/.exec(await read('deploy/kubernetes/latchkey.yaml')) ?? []
+    const named = list.match(/\/[\w/]+/g)?.map((path) => path.replace(/\/$/, ''))
+    const [, section = ''] = (await read('docs/deployment.md')).split('Your ingress must not pass on:')
+    const [table = ''] = section.split('\n\n', 2).filter((part) => part.startsWith('|'))
+    expect([...table.matchAll(/^\| `(\/[\w/]+?)\/?`/gm)].map(([, path]) => path)).toEqual(named)
+    expect(named).toEqual(['/api/service', '/api/auth/admin', '/metrics'])
+    expect(await read('deploy/nginx/latchkey.conf')).toContain(`location ^~ ${named?.[0]}/ {`)
+    expect(await read('deploy/forward-auth/Caddyfile')).toContain(`^${named?.[1]}(?:/|$)`)
   })
 
   it('set no variables that look like mistyped settings', async () => {
