@@ -75,8 +75,10 @@ const openApp = async (config: Config, options: Options) => {
   const opened = await openPlatform({ config, clock, log, sharedWorkers: workers, storeTimeouts, settingsForCommands })
   const gate = createStartGate(() => status.isPrepared)
   const status: OpenedApp['status'] = {
-    ...{ isPrepared: false, isReady: false, closing: new AbortController() },
+    isPrepared: false,
+    isReady: false,
     admit: gate.admit,
+    closing: new AbortController(),
   }
   const metrics = await openMetrics(config)
   const ungatedDatabase = opened.database
