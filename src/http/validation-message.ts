@@ -58,10 +58,10 @@ const sentenceEnds: Readonly<Record<string, SentenceEnd>> = {
   const: (_, faults) => `must be ${oneOf(faults.flatMap(({ params }) => params.allowedValue ?? []))}`,
   enum: ({ params }) => `must be ${oneOf([params.allowedValues].flat())}`,
   minLength: ({ params }) =>
-    params.limit === 1 ? 'must not be empty' : `must have at least ${params.limit} characters`,
-  maxLength: ({ params }) => `has more than ${params.limit} characters`,
-  maxItems: ({ params }, _, { items }) => `has more than ${params.limit} ${itemsName(items)}`,
-  maxProperties: ({ params }) => `has more than ${params.limit} entries`,
+    params.limit === 1 ? 'must not be empty' : `must have at least ${String(params.limit)} characters`,
+  maxLength: ({ params }) => `has more than ${String(params.limit)} characters`,
+  maxItems: ({ params }, _, { items }) => `has more than ${String(params.limit)} ${itemsName(items)}`,
+  maxProperties: ({ params }) => `has more than ${String(params.limit)} entries`,
   pattern: ({ params }, _, schema) => patternRule(String(params.pattern), schema),
 }
 
@@ -79,7 +79,8 @@ export const validationMessage = (
   if (!fault) return undefined
   const { keyword, instancePath, schemaPath } = fault
   const name = pointerParts(instancePath).join('.')
-  if (keyword === 'required') return [name, `${fault.params.missingProperty} is missing`].filter(Boolean).join('.')
+  if (keyword === 'required')
+    return [name, `${String(fault.params.missingProperty)} is missing`].filter(Boolean).join('.')
   if (name === '') return 'The body must be a JSON object'
   // A parameter that is given twice is a list.
   if (keyword === 'type' && validationContext === 'querystring') return `${name} is given more than once`
