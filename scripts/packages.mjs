@@ -66,7 +66,7 @@ export const buildPackages = async () => {
         contents,
       ])
       const types = declarations.get(each.folder) ?? []
-      const needsContract = types.some(([, text]) => text.includes(contractModule))
+      const needsContract = types.some(([, text]) => text.includes("/contract.js'"))
       const texts = needsContract ? [...types, ['contract.d.ts', contract]] : types
       const files = [...scripts, ...texts.map(([path, text]) => [path, Buffer.from(`${text}`)])]
       return publish({
@@ -77,8 +77,6 @@ export const buildPackages = async () => {
   )
   return changes.reduce((sum, each) => sum + each, 0)
 }
-
-const contractModule = './contract.js'
 
 /**
  * The types of all packages, by their folders. Imports of the contract are replaced by imports of the package's own `contract.d.ts`.
@@ -96,7 +94,8 @@ const declarationFiles = async () => {
     for (const path of await filesBelow(join(folder, 'packages'))) {
       const [name = '', , ...rest] = path.split('/')
       const text = await readFile(join(folder, 'packages', path), 'utf8')
-      const ownText = text.replaceAll(/(['"])#contract\/[\w-]+\.js\1/g, `'${contractModule}'`)
+      const module = rest.length > 1 ? `${'../'.repeat(rest.length - 1)}contract.js` : './contract.js'
+      const ownText = text.replaceAll(/(['"])#contract\/[\w-]+\.js\1/g, `'${module}'`)
       filesByPackage.set(name, [...(filesByPackage.get(name) ?? []), [rest.join('/'), ownText]])
     }
     return filesByPackage

@@ -1,6 +1,7 @@
 // Pages of your own: signing in, enrolling, proving it again, adding a factor, taking an account back. docs/own-pages.md explains it.
 import { type Answer, createClient, type Proof } from '@latchkey/client'
 import { safeReturnTo } from '@latchkey/client/return-to'
+import { en, refusalSentence } from '@latchkey/client/words'
 
 const client = createClient()
 /** Asks the user for a text. `svg` is a picture that is shown with the question. */
@@ -38,7 +39,7 @@ const finishSignIn = async ({ next, methods = [] }: Step) => {
 const untilRight = async <Value>(mistake: string, send: () => Promise<Answer<Value>>): Promise<Answer<Value>> => {
   const answer = await send()
   if (answer.refused !== mistake) return answer
-  await show('That was not right. Try again.')
+  await show(refusalSentence(answer, en))
   return untilRight(mistake, send)
 }
 
@@ -93,7 +94,7 @@ const signInWithPasskey = async () => {
 
 const enter = async (answer: Answer<object> | undefined): Promise<void> => {
   if (!answer) return
-  if (answer.refused) return show(answer.refused)
+  if (answer.refused) return show(refusalSentence(answer, en))
   const { value } = answer
   return 'next' in value ? enter(await finishSignIn(value as Step)) : goOn()
 }

@@ -1,9 +1,9 @@
 import { useEffect, useState } from 'preact/hooks'
+import { exactWait } from '#client/words/waits.js'
 import { timeSpan } from '#contract/time-spans.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { useStableCallback } from '../hooks/stable-callback.js'
 import { fill } from '../words/format.js'
-import { exactWait } from '../words/waits.js'
 
 const secondsUntil = (moment: number) => Math.max(0, Math.ceil((moment - Date.now()) / 1_000))
 

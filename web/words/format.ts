@@ -1,6 +1,6 @@
-/** Puts values into the placeholders of a text: `fill('Hello, {name}', { name: 'Ada' })`. */
-export const fill = (text: string, values: Record<string, string>) =>
-  text.replace(/\{(\w+)\}/g, (place, name: string) => values[name] ?? place)
+import { fill } from '#client/words/fill.js'
+
+export { fill }
 
 /** "1 passkey", "2 passkeys". */
 export const countText = (forms: { none?: string; one: string; other: string }, count: number, locale: string) => {

@@ -1,4 +1,5 @@
 import type { Refusal } from '#client/client.js'
+import { sentenceOf } from '#client/words/refusal-words.js'
 import { callbackFailed, type ProviderButton, type PublicReason, providerOfFailure } from '#contract/pages.js'
 import type { RefusalCode } from '#contract/refusals.js'
 import type { Problems } from '../components/form.js'
@@ -7,33 +8,15 @@ import { useStableCallback } from '../hooks/stable-callback.js'
 import type { Words } from './catalogue.js'
 import { fill } from './format.js'
 
-/** Enough of the id to find the request in the log, and short enough to be read out. */
-const shortReference = (requestId: string) => requestId.slice(0, 8)
-
 /**
  * A refusal in the language of the page. A failure of the service has a reference for the support. An answer without a code that this page
  * knows, such as the error page of a proxy, gets a general sentence.
  */
 export const refusalSentence = (
   refusal: Refusal,
-  words: Pick<Words, 'refusals' | 'common'>,
-  values: Record<string, string> = {},
-): string => {
-  const sentence = sentenceWithoutReference(refusal, words, values)
-  const { requestId } = refusal
-  if (requestId === undefined) return sentence
-  return `${sentence} ${fill(words.common.failures.reference, { reference: shortReference(requestId) })}`
-}
-
-const sentenceWithoutReference = (
-  { status, refused }: Refusal,
   { refusals, common: { failures } }: Pick<Words, 'refusals' | 'common'>,
-  values: Record<string, string>,
-): string => {
-  if (Object.hasOwn(refusals, refused)) return fill(refusals[refused as RefusalCode], values)
-  if (status === 0) return failures.offline
-  return [502, 503, 504].includes(status) ? failures.unavailable : failures.unexpected
-}
+  values?: Record<string, string>,
+): string => sentenceOf(refusal, { refusals, failures }, values)
 
 const codesWithHelp: readonly string[] = [
   'too_many_groups',
