@@ -208,13 +208,13 @@ it('a guard refuses a token with too few scopes, and says which it needs', async
     expect.stringContaining('"code":"insufficient_scope"'),
   ]
   const [usual, withGroups] = [await guardFor(), await guardFor(['groups'])]
-  const { access_token: few } = await deviceTokens('openid profile')
-  expect(await usual.ask(bearer(few))).toEqual(needs('openid profile email'))
+  const { access_token: few } = await deviceTokens('openid email')
+  expect(await usual.ask(bearer(few))).toEqual(needs('openid profile'))
   // Remembered as it was, for ten seconds.
-  expect(await usual.ask(bearer(few))).toEqual(needs('openid profile email'))
-  const { access_token: names } = await deviceTokens('openid profile email')
+  expect(await usual.ask(bearer(few))).toEqual(needs('openid profile'))
+  const { access_token: names } = await deviceTokens('openid profile')
   expect(await usual.ask(bearer(names))).toEqual([200, null, 'ada'])
-  expect(await withGroups.ask(bearer(names))).toEqual(needs('openid profile email groups'))
+  expect(await withGroups.ask(bearer(names))).toEqual(needs('openid profile groups'))
   const { access_token: all } = await deviceTokens()
   expect(await withGroups.ask(bearer(all))).toEqual([200, null, 'ada'])
   const options = { serviceKey: api.key, applications: [cli.id] }

@@ -56,7 +56,7 @@ export const accessTokens = () => checkWith((token, verifier) => verifier.verify
 
 /**
  * Access tokens that applications got for their users, such as a command-line program by the device flow. The application must have asked
- * for `profile` and `email`.
+ * for `profile`.
  */
 export const applicationTokens = (options: ApplicationTokenOptions) => {
   const { check, neededScopes } = createApplicationTokens(options)

@@ -82,7 +82,8 @@ const checks: Record<keyof AccessClaims, (value: unknown) => boolean> = {
   exp: isMoment,
   nbf: optional(isMoment),
   gen: isGeneration,
-  email: isText,
+  // Empty if an application does not share it.
+  email: (value) => value === '' || isText(value),
   name: optional(isText),
   auth_time: isMoment,
   amr: isMethodList,

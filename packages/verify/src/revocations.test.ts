@@ -10,7 +10,11 @@ type Question = {
   answer(response: Response | Error): void
 }
 
-const claimsOf = (sid: string, gen = 0, { userId = randomUUID() as string, iat = 100 } = {}) => ({
+const claimsOf = (
+  sid: string,
+  gen = 0,
+  { userId = randomUUID(), iat = 100 }: { userId?: string; iat?: number } = {},
+) => ({
   sid,
   gen,
   userId,
