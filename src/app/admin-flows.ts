@@ -8,6 +8,7 @@ import { createAdminApplications } from '../flows/admin/admin-applications.js'
 import { adminReportsRoutes } from '../flows/admin/admin-reports.routes.js'
 import { createActivity, createUserActions, createUserDetails } from '../flows/admin/admin-users.js'
 import { adminUsersRoutes } from '../flows/admin/admin-users.routes.js'
+import { createReadingTrail } from '../flows/admin/reading-trail.js'
 import { createFindWithoutAccount } from '../flows/admin/without-account.js'
 import { createAdminGuard } from '../http/admin-guard.js'
 import type { Server } from '../http/server.js'
@@ -39,6 +40,7 @@ export const registerAdminFlows = (server: Server, config: Config, adminGroup: s
   const settings = { publicUrl, freshFor, adminGroup, supportGroup }
   const adminGuard = createAdminGuard({ ...parts, adminSessions: createAdminSessions(parts), settings })
   const userSearch = createUserSearch(parts)
+  const readingTrail = createReadingTrail({ ...parts, adminGuard })
   adminUsersRoutes(server, {
     ...parts,
     adminGuard,
@@ -46,11 +48,13 @@ export const registerAdminFlows = (server: Server, config: Config, adminGroup: s
     userDetails: createUserDetails({ ...parts, userSearch, activity: createActivity(parts) }),
     userActions: createUserActions(parts),
     findWithoutAccount: createFindWithoutAccount(parts),
+    readingTrail,
   })
   adminAccessRoutes(server, { ...parts, adminGuard, adminApplications: createAdminApplications(parts) })
   adminReportsRoutes(server, {
     ...parts,
     adminGuard,
+    readingTrail,
     attention: createAttention({ ...parts, clockOffsetSeconds: clockWatch.offset }),
     dailyCounts: createDailyCounts(parts),
     adminGroups: { adminGroup, supportGroup },

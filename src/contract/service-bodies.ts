@@ -18,10 +18,11 @@ export const servicePath = '/api/service'
 
 /** A page has at most so many users. */
 const maxListedUsers = 200
+const limitDescription = `The number of users in a page, 1 to ${maxListedUsers}; 50 if it is left out`
 
 // ── Users
 
-/** `GET /users/:id` and `GET /users?email=` */
+/** `GET /users/:id`, and a search with `email` */
 export const ServiceUserFound = Type.Object({ user: ServiceUser }, { title: 'ServiceUserFound' })
 export type ServiceUserFound = Static<typeof ServiceUserFound>
 
@@ -36,14 +37,14 @@ export const ServiceListedUser = Type.Object(
 )
 export type ServiceListedUser = Static<typeof ServiceListedUser>
 
-/** `GET /users` without `email` */
+/** A search without `email` */
 export const ServiceUsers = Type.Object(
   { users: Type.Array(ServiceListedUser), next: Nullable(Type.String({ description: 'Null on the last page' })) },
   { title: 'ServiceUsers' },
 )
 export type ServiceUsers = Static<typeof ServiceUsers>
 
-/** `email` finds one user, and cannot be combined with other parameters. */
+/** `GET /users`: `email` finds one user, and cannot be combined with other parameters. */
 export const ServiceUserQuery = Type.Object({
   email: Type.Optional(
     Type.String({
@@ -63,13 +64,17 @@ export const ServiceUserQuery = Type.Object({
     Type.Literal('none', { description: 'Only users without an authenticator app and without a passkey' }),
   ),
   after: Type.Optional(Type.String({ maxLength: 1000, description: '`next` of the page before' })),
-  limit: Type.Optional(
-    Type.String({
-      pattern: '^(?:[1-9]\\d?|1\\d\\d|200)$',
-      description: `The number of users in a page, 1 to ${maxListedUsers}; 50 if it is left out`,
-    }),
-  ),
+  limit: Type.Optional(Type.String({ pattern: '^(?:[1-9]\\d?|1\\d\\d|200)$', description: limitDescription })),
 })
+
+/** `POST /users/search`: the same in a body. Logs of proxies and tools have the URLs of requests, and so names and addresses. */
+export const ServiceUserSearch = Type.Object(
+  {
+    ...ServiceUserQuery.properties,
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: maxListedUsers, description: limitDescription })),
+  },
+  { title: 'ServiceUserSearch' },
+)
 
 const { id, disabled, groups, fields } = ServiceUser.properties
 

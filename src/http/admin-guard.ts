@@ -29,6 +29,7 @@ export const adminReadRefusals = [
   'bad_request',
   'unavailable',
 ] as const satisfies RefusalCode[]
+export const adminSearchRefusals = [...adminReadRefusals, 'invalid_csrf_token'] as const satisfies RefusalCode[]
 export const adminChangeRefusals = [
   ...adminReadRefusals,
   'invalid_csrf_token',
@@ -123,6 +124,7 @@ const createAdmission = (deps: Dependencies) => {
       const hook: Hook = async (request, reply) => {
         const administrator = await administrators.find(callers.of(request))
         if (!administrator) return sendNotFound(reply)
+        request.administratorId = callers.of(request).userId
         const refusal = await admit(request, administrator, neededRole)
         if (refusal) return sendRefusal(reply, refusal)
         administratorOfRequest.set(request, { ...administrator, neededGroups: groupsByRole[neededRole] })
@@ -181,6 +183,8 @@ export const createAdminGuard = (deps: Dependencies) => {
   return {
     /** Administrators and support read everything. */
     read: withHooks(readHooks('support')),
+    /** The same with a POST, so that names and addresses are in the body and not in a URL, which logs of proxies have. */
+    search: withHooks([...readHooks('support'), csrf.required]),
     /** A change by which administrators and support help users. */
     changeBySupport: withHooks(changeHooks('support')),
     /** A change of what users may do, by administrators only. */

@@ -10,7 +10,7 @@ export const logRequests = (server: FastifyInstance, log: Log) => {
   server.addHook('onResponse', async (request, reply) => {
     const level = request.routeOptions.config.quiet ? 'debug' : 'info'
     if (!log.isLevelEnabled(level)) return
-    const { id: requestId, method, ip, serviceKey } = request
+    const { id: requestId, method, ip, serviceKey, administratorId: actorId } = request
     const milliseconds = Math.round(reply.elapsedTime * 10) / 10
     requestLog[level](
       {
@@ -22,6 +22,7 @@ export const logRequests = (server: FastifyInstance, log: Log) => {
         milliseconds,
         ip,
         ...(serviceKey && { serviceKey: serviceKey.name }),
+        ...(actorId !== undefined && { actorId }),
       },
       'request',
     )

@@ -118,6 +118,7 @@ export const createServer = (options: ServerOptions) => {
   const server = createInstance(options, headers, answersInFront)
 
   server.decorateRequest('serviceKey', undefined)
+  server.decorateRequest('administratorId', undefined)
   server.decorateReply('refused', undefined)
   compileSchemasWhenNeeded(server, options.schemaCompilers)
   refuseExpectations(server.server, headers)
@@ -155,6 +156,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The key of the program that sent the request, once it is checked. */
     serviceKey: UsedKey | undefined
+    /** The id of the administrator, or member of support, who sent the request, once that is checked. */
+    administratorId: string | undefined
   }
   interface FastifyReply {
     /** The code of the refusal that was sent, for the log and the metrics. */

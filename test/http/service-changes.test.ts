@@ -93,7 +93,7 @@ const routes = () => latchkey.app.routes.list().filter(({ url }) => url.startsWi
 
 describe('every route of other programs', () => {
   it('is refused without its key, with a wrong or expired one, without the scope, with a cookie, and by another method', async () => {
-    expect(routes().length).toBe(15)
+    expect(routes().length).toBe(16)
     for (const { method, url, serviceScope } of routes()) {
       const ask = (headers: Record<string, string> = {}, by = method) =>
         fetch(latchkey.url + url.replace(':id', adaId), {

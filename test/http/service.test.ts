@@ -75,6 +75,28 @@ describe('another program with a service key', () => {
     expect((await ask(`users/${uuidv7(new Date())}/sign-out`, { method: 'POST' })).status).toBe(404)
   })
 
+  it('finds users with a body, so that no address stands in a URL, as with the same parameters', async () => {
+    const search = (body: unknown) =>
+      fetch(new URL('/api/service/users/search', latchkey.url), {
+        method: 'POST',
+        headers: { authorization: `Bearer ${billing.key}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      })
+    const queries: Record<string, string>[] = [{ email: 'ADA@example.com' }, { search: 'ada' }, { group: 'staff' }]
+    for (const query of queries) {
+      const parameters = new URLSearchParams(query)
+      const [byBody, byParameters] = [await search(query), await ask(`users?${parameters}`)]
+      expect([byBody.status, await byBody.json()]).toEqual([200, await byParameters.json()])
+    }
+    expect(((await (await search({ limit: 1 })).json()) as { users: unknown[] }).users).toHaveLength(1)
+    expect((await search({ email: 'nobody@example.com' })).status).toBe(404)
+    const bad = [{ mail: 'ada@example.com' }, { email: 'a', limit: 5 }, { limit: 0 }, { limit: '5' }, { email: '' }, []]
+    for (const query of bad) expect((await search(query)).status, JSON.stringify(query)).toBe(400)
+    expect(latchkey.logLines.filter((line) => line.includes('"path":"/api/service/users/search"')).join()).not.toMatch(
+      /ada/i,
+    )
+  })
+
   it('signs a user out everywhere, and the event names the key', async () => {
     const tab = await latchkey.signedUp('grace')
     const id = await idOf('grace')

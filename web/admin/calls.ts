@@ -20,7 +20,7 @@ import type {
 } from '#contract/admin/admin-bodies.js'
 import type { ProfileFieldChanges } from '#contract/profile-fields.js'
 import { client } from '../browser/client.js'
-import { queryString } from './query-string.js'
+import { withoutEmpty } from './query-string.js'
 
 const requests = createAdminRequests(client)
 const adminRoot = adminPath.replace('/api/auth/', '')
@@ -34,7 +34,7 @@ export const calls = {
   self: () => read<AdminSelf>('self'),
   overview: () => read<AdminOverview>('overview'),
   users: (query: Record<'search' | 'group' | 'state' | 'factor' | 'after', string>) =>
-    read<AdminUsers>(`users${queryString(query)}`),
+    change<AdminUsers>('POST', 'users/search', withoutEmpty(query)),
   user: (id: string) => read<AdminUserDetails>(userPath(id)),
   changeUser: (id: string, action: UserAction, body: { reason?: string }) =>
     change('POST', `${userPath(id)}/${action}`, body),
@@ -53,5 +53,5 @@ export const calls = {
   applications: () => read<{ applications: AdminApplication[] }>('applications'),
   changeApplication: (id: string, access: Static<typeof AdminApplicationPatch>) =>
     change<AdminApplication>('PATCH', `applications/${encodeURIComponent(id)}`, access),
-  events: (query: Static<typeof AdminEventQuery>) => read<AdminEvents>(`events${queryString(query)}`),
+  events: (query: Static<typeof AdminEventQuery>) => change<AdminEvents>('POST', 'events/search', withoutEmpty(query)),
 }

@@ -75,8 +75,8 @@ export const createRequests = ({ url, key, timeout = usualTimeout, fetch: ownFet
   }
 
   /** Returns undefined, instead of an error, for what is not there. */
-  const find = <Value>(path: string, query?: Query) =>
-    send<Value>('GET', path, query && { query }).catch((error: unknown) => {
+  const find = <Value>(method: 'GET' | 'POST', path: string, content?: Content) =>
+    send<Value>(method, path, content).catch((error: unknown) => {
       if (error instanceof ServiceError && error.code === 'not_found') return undefined
       throw error
     })

@@ -51,7 +51,7 @@ export type UserPageQuery = UserQuery & {
 }
 
 const createUserCalls = ({ send, find }: Requests) => {
-  const list = (query: UserPageQuery = {}) => send<ServiceUsers>('GET', 'users', { query })
+  const list = (query: UserPageQuery = {}) => send<ServiceUsers>('POST', 'users/search', { body: query })
 
   /** Every user of a query, page after page. */
   async function* each(query: UserQuery = {}): AsyncGenerator<ServiceListedUser, void, undefined> {
@@ -71,8 +71,9 @@ const createUserCalls = ({ send, find }: Requests) => {
     list,
     each,
     /** Undefined if there is no such user. */
-    find: async (id: string) => (await find<ServiceUserFound>(`users/${encodeURIComponent(id)}`))?.user,
-    findByEmail: async (email: string) => (await find<ServiceUserFound>('users', { email }))?.user,
+    find: async (id: string) => (await find<ServiceUserFound>('GET', `users/${encodeURIComponent(id)}`))?.user,
+    findByEmail: async (email: string) =>
+      (await find<ServiceUserFound>('POST', 'users/search', { body: { email } }))?.user,
     /** `users:write` */
     disable: (id: string, body: ServiceAction & { reason: string }) =>
       userIn(send<ServiceUserState>('POST', path(id, 'disable'), { body })),

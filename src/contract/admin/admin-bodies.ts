@@ -52,7 +52,7 @@ export const AdminUser = Type.Object(
 )
 export type AdminUser = Static<typeof AdminUser>
 
-/** `GET /users` */
+/** `POST /users/search`, or `GET /users` with these as parameters */
 export const AdminUserQuery = Type.Object({
   search: Type.Optional(
     Type.String({
@@ -342,7 +342,7 @@ export const AdminApplicationPatch = Type.Object(
 // ── Events
 
 /**
- * `GET /events`: newest first. To follow them, ask again with `since` a minute before the newest one, and leave out the ids that are
+ * `POST /events/search`, or `GET /events` with these as parameters: newest first. To follow them, ask again with `since` a minute before the newest one, and leave out the ids that are
  * known: an event may become visible some seconds after its `createdAt`.
  */
 export const AdminEventQuery = Type.Object({

@@ -261,6 +261,15 @@ export const createEvents = (options: Options) => {
       const [insertedRow] = await store.insertEvent(sql, row)
       sql.afterCommit(() => notifyListeners(insertedRow))
     },
+    /**
+     * Writes that an administrator, whom the guard of the route has checked, has read something. Nothing was changed, so there is no
+     * transaction to roll back.
+     */
+    recordReading: async (event: Event, client: Client) => {
+      const { row, notifyListeners } = prepare(event, client)
+      const [insertedRow] = await store.insertEvent(database, row)
+      notifyListeners(insertedRow)
+    },
     /** Tells the listeners what commands have done since the last time. Returns how many events there were. */
     tellOfCommands: async (sql: Sql, limit: number) => {
       const rows = await store.takeUnlogged(sql, limit)

@@ -155,7 +155,7 @@ export const createObstacles = (deps: Dependencies) => {
       const limitsOrReason = await reachedLimits(
         limits,
         user,
-        recentEvents.map(({ ip }) => ip),
+        recentEvents.filter(({ actorId, actorKey }) => (actorId ?? actorKey) === null).map(({ ip }) => ip),
       )
       const limitObstacles: Obstacle[] =
         typeof limitsOrReason === 'string'

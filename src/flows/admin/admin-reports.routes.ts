@@ -1,3 +1,5 @@
+import type { FastifyRequest } from 'fastify'
+import type { Static } from 'typebox'
 import {
   AdminEventQuery,
   AdminEvents,
@@ -12,7 +14,7 @@ import type { EventQuery, Events } from '../../domain/events/events.js'
 import type { Attention } from '../../domain/stats/attention.js'
 import type { DailyCounts } from '../../domain/stats/daily-counts.js'
 import type { Users } from '../../domain/users/users.js'
-import { type AdminGuard, adminReadRefusals } from '../../http/admin-guard.js'
+import { type AdminGuard, adminReadRefusals, adminSearchRefusals } from '../../http/admin-guard.js'
 import type { Callers } from '../../http/caller.js'
 import { readEventOrigin } from '../../http/event-place.js'
 import { routeRefusals } from '../../http/route-refusals.js'
@@ -21,8 +23,10 @@ import { type Clock, later } from '../../lib/clock.js'
 import { days } from '../../lib/durations.js'
 import { isUuid } from '../../lib/uuid.js'
 import { eventBodyFor } from './admin-bodies.js'
+import type { ReadingTrail } from './reading-trail.js'
 
-const { responses, sendRefusal } = routeRefusals(...adminReadRefusals)
+const { responses, answer } = routeRefusals(...adminReadRefusals)
+const searchRefusals = routeRefusals(...adminSearchRefusals)
 
 const tags = ['administrators']
 const selfSchema = { tags, summary: 'Who asks, and what they may do', response: { 200: AdminSelf, ...responses } }
@@ -33,9 +37,15 @@ const overviewSchema = {
 }
 const eventsSchema = {
   tags,
-  summary: 'Events, newest first',
+  summary: 'The same as `POST …/events/search`; use that: logs of proxies have the URLs of requests',
   querystring: AdminEventQuery,
   response: { 200: AdminEvents, ...responses },
+}
+const eventSearchSchema = {
+  tags,
+  summary: 'Events, newest first. Changes nothing',
+  body: AdminEventQuery,
+  response: { 200: AdminEvents, ...searchRefusals.responses },
 }
 
 const eventLifetime = 90 * days
@@ -77,28 +87,38 @@ type Dependencies = {
   clock: Clock
   events: Pick<Events, 'about' | 'between'>
   users: Pick<Users, 'findNamed'>
+  readingTrail: ReadingTrail
   attention: () => Promise<Attention[]>
   dailyCounts: DailyCounts
   adminGroups: { adminGroup: string; supportGroup: string | undefined }
 }
 
-const registerEvents = (server: Server, { adminGuard, clock, events, users }: Dependencies) => {
-  server.get(`${adminPath}/events`, adminGuard.read({ schema: eventsSchema }), async (request, reply) => {
-    const { user: name, ...filters } = request.query
+const registerEvents = (server: Server, { adminGuard, clock, events, users, readingTrail }: Dependencies) => {
+  const findEvents = async (request: FastifyRequest, { user: name, ...filters }: Static<typeof AdminEventQuery>) => {
     const query = queryFrom(filters, clock.now())
-    if (isRefused(query)) return sendRefusal(reply, query)
+    if (isRefused(query)) return query
     const user = name === undefined ? undefined : await users.findNamed(name)
     const foundEvents =
       name === undefined
         ? await events.between(query)
         : await events.about({ name, ...(user && { userId: user.id }) }, query)
     const page = foundEvents.slice(0, adminEventsPageSize)
+    const { after: _, since: __, ...namedFilters } = { user: name, ...filters }
+    await readingTrail(request, { kind: 'events_searched', userId: user?.id, filters: namedFilters })
     const { role } = adminGuard.administratorOf(request)
     return {
       events: page.map(eventBodyFor(role)),
       next: foundEvents.length > page.length ? (page.at(-1)?.id ?? null) : null,
     }
-  })
+  }
+
+  server.get(`${adminPath}/events`, adminGuard.read({ schema: eventsSchema }), async (request, reply) =>
+    answer(reply, await findEvents(request, request.query)),
+  )
+  const searchOptions = adminGuard.search({ schema: eventSearchSchema })
+  server.post(`${adminPath}/events/search`, searchOptions, async (request, reply) =>
+    searchRefusals.answer(reply, await findEvents(request, request.body)),
+  )
 }
 
 /** Administrators read about the service, its events and themselves. */

@@ -1,4 +1,5 @@
-import { Type } from 'typebox'
+import type { FastifyRequest } from 'fastify'
+import { type Static, Type } from 'typebox'
 import {
   AdminAction,
   AdminDeletion,
@@ -20,16 +21,18 @@ import type { createGroupChanges } from '../../domain/accounts/group-changes.js'
 import type { Administrators } from '../../domain/administrators/administrators.js'
 import type { ProfileFields } from '../../domain/profile-fields/profile-fields.js'
 import type { UserSearch } from '../../domain/users/user-search.js'
-import { type AdminGuard, adminChangeRefusals, adminReadRefusals } from '../../http/admin-guard.js'
+import { type AdminGuard, adminChangeRefusals, adminReadRefusals, adminSearchRefusals } from '../../http/admin-guard.js'
 import type { Callers } from '../../http/caller.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import { isUuid } from '../../lib/uuid.js'
 import { userBody } from './admin-bodies.js'
 import type { createUserActions, createUserDetails } from './admin-users.js'
+import type { ReadingTrail } from './reading-trail.js'
 import type { createFindWithoutAccount } from './without-account.js'
 
 const readRefusals = routeRefusals(...adminReadRefusals)
+const searchRefusals = routeRefusals(...adminSearchRefusals)
 const actionRefusals = routeRefusals(
   ...adminChangeRefusals,
   'reason_required',
@@ -47,9 +50,15 @@ const params = Type.Object({ id: Type.String() })
 const schemas = {
   list: {
     tags,
-    summary: 'Users, a page at a time. `search` finds them by the beginning of a name',
+    summary: 'The same as `POST …/users/search`; use that: logs of proxies have the URLs of requests',
     querystring: AdminUserQuery,
     response: { 200: AdminUsers, ...readRefusals.responses },
+  },
+  search: {
+    tags,
+    summary: 'Users, a page at a time. `search` finds them by the beginning of a name. Changes nothing',
+    body: AdminUserQuery,
+    response: { 200: AdminUsers, ...searchRefusals.responses },
   },
   details: {
     tags,
@@ -183,31 +192,42 @@ type ReadDependencies = {
   userSearch: UserSearch
   userDetails: ReturnType<typeof createUserDetails>
   findWithoutAccount: ReturnType<typeof createFindWithoutAccount>
+  readingTrail: ReadingTrail
 }
 
 export const adminUsersRoutes = (
   server: Server,
   deps: ReadDependencies & ChangeDependencies & GroupDependencies & FieldDependencies,
 ) => {
-  const { adminGuard, callers, userSearch, userDetails, findWithoutAccount } = deps
+  const { adminGuard, callers, userSearch, userDetails, findWithoutAccount, readingTrail } = deps
 
-  server.get(`${adminPath}/users`, adminGuard.read({ schema: schemas.list }), async (request, reply) => {
-    const page = await userSearch.page(request.query)
-    if (isRefused(page)) return readRefusals.sendRefusal(reply, page)
-    const { search, after } = request.query
+  const findUsers = async (request: FastifyRequest, { after, ...filters }: Static<typeof AdminUserQuery>) => {
+    const page = await userSearch.page({ after, ...filters })
+    if (isRefused(page)) return page
+    await readingTrail(request, { kind: 'users_searched', filters })
+    const { search } = filters
     const hasNoMatch = page.users.length === 0 && search !== undefined && after === undefined
     return {
       users: page.users.map(userBody),
       next: page.next,
       withoutAccount: hasNoMatch ? await findWithoutAccount(search) : null,
     }
-  })
+  }
+
+  server.get(`${adminPath}/users`, adminGuard.read({ schema: schemas.list }), async (request, reply) =>
+    readRefusals.answer(reply, await findUsers(request, request.query)),
+  )
+  server.post(`${adminPath}/users/search`, adminGuard.search({ schema: schemas.search }), async (request, reply) =>
+    searchRefusals.answer(reply, await findUsers(request, request.body)),
+  )
 
   server.get(`${adminPath}/users/:id`, adminGuard.read({ schema: schemas.details }), async (request, reply) => {
     const { id } = request.params
     const caller = { ...callers.of(request), role: adminGuard.administratorOf(request).role }
     const user = isUuid(id) ? await userDetails(id, caller) : undefined
-    return user ?? readRefusals.sendRefusal(reply, refuse('not_found'))
+    if (!user) return readRefusals.sendRefusal(reply, refuse('not_found'))
+    await readingTrail(request, { kind: 'user_viewed', userId: user.id })
+    return user
   })
 
   registerChanges(server, deps)

@@ -1,9 +1,10 @@
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import {
   type ServiceListedUser,
   ServiceUserFound,
   ServiceUserQuery,
+  ServiceUserSearch,
   ServiceUsers,
   servicePath,
 } from '../../contract/service-bodies.js'
@@ -26,11 +27,20 @@ const byIdSchema = {
   params: Type.Object({ id: Type.String() }),
   response: { 200: ServiceUserFound, ...responses },
 }
+const found = { 200: Type.Union([ServiceUsers, ServiceUserFound]), ...responses }
 const listSchema = {
   tags,
-  summary: 'Users, a page at a time. `search` finds them by the beginning of a name, `email` finds one user',
+  summary:
+    'The same as `POST /api/service/users/search`; use that: logs of proxies and tools have the URLs of requests',
   querystring: ServiceUserQuery,
-  response: { 200: Type.Union([ServiceUsers, ServiceUserFound]), ...responses },
+  response: found,
+}
+const searchSchema = {
+  tags,
+  summary:
+    'Users, a page at a time. `search` finds them by the beginning of a name, `email` finds one user. Changes nothing',
+  body: ServiceUserSearch,
+  response: found,
 }
 
 type Dependencies = {
@@ -57,17 +67,21 @@ export const serviceUsersRoutes = (server: Server, { guards, users, userSearch, 
     return answer(reply, foundBody(isUuid(id) ? await users.findById(id) : undefined))
   })
 
-  server.get(`${servicePath}/users`, { schema: listSchema, onRequest }, async (request, reply) => {
-    const { email, limit, secondFactor, ...search } = request.query
+  const find = async (query: Static<typeof ServiceUserSearch>) => {
+    const { email, secondFactor, ...search } = query
     if (email !== undefined)
-      return Object.keys(request.query).length === 1
-        ? answer(reply, foundBody(await users.findByEmail(email)))
-        : answer(reply, refuse('bad_request', { message: 'email cannot be combined with other parameters' }))
-    const page = await userSearch.page({
-      ...search,
-      factor: secondFactor,
-      ...(limit !== undefined && { limit: Number(limit) }),
-    })
-    return answer(reply, isRefused(page) ? page : { users: page.users.map(listedBody), next: page.next })
+      return Object.keys(query).length === 1
+        ? foundBody(await users.findByEmail(email))
+        : refuse('bad_request', { message: 'email cannot be combined with other parameters' })
+    const page = await userSearch.page({ ...search, factor: secondFactor })
+    return isRefused(page) ? page : { users: page.users.map(listedBody), next: page.next }
+  }
+
+  server.get(`${servicePath}/users`, { schema: listSchema, onRequest }, async (request, reply) => {
+    const { limit, ...query } = request.query
+    return answer(reply, await find({ ...query, ...(limit !== undefined && { limit: Number(limit) }) }))
   })
+  server.post(`${servicePath}/users/search`, { schema: searchSchema, onRequest }, async (request, reply) =>
+    answer(reply, await find(request.body)),
+  )
 }
