@@ -243,11 +243,11 @@ describe('logout notices', () => {
     startSender()
     await expect.poll(() => outcomes.length).toBe(10)
     expect(outcomes).toEqual(refused.map(() => 'failed'))
-    // The clock stands still: none of these waits for a pause.
+    expect(await database.query('select 1 from logout_pauses where paused_until > $1', [clock.now()])).toEqual([])
     const sids = [await queue(application), await queue(application)]
     for (const sender of senders) sender.wake()
     await expect.poll(() => good().sort()).toEqual(sids.sort())
-    expect(await notices().states()).toMatchObject([{ waiting: 10, refusedWith: 401 }])
+    await expect.poll(notices().states).toMatchObject([{ waiting: 10, refusedWith: 401 }])
     expect(new Set(errors)).toEqual(new Set([`logout notices are refused with 401: ${new URL(receiver.url).origin}`]))
     advance(7 * seconds)
     await expect.poll(() => outcomes.filter((each) => each === 'failed').length, { timeout: 20_000 }).toBe(20)
@@ -282,7 +282,8 @@ describe('logout notices', () => {
             (await database.query('select 1 from logout_pauses where application_id = $1', [application])).length,
         )
         .toBe(1)
-      expect(receiver.received.length).toBeLessThanOrEqual(4)
+      // A few are tried at the same time.
+      expect(receiver.received.length).toBeLessThanOrEqual(8)
       receiver.received.splice(0)
     }
   })
