@@ -32,6 +32,7 @@ import { createOwnFactors, createTotpEnrolment } from '../flows/factors/factors.
 import { factorsRoutes } from '../flows/factors/factors.routes.js'
 import { createEnrolmentPasskeys, createOwnPasskeys } from '../flows/factors/passkeys.js'
 import { passkeysRoutes } from '../flows/factors/passkeys.routes.js'
+import { createAcceptInvitation } from '../flows/invite/accept-invitation.js'
 import { inviteRoutes } from '../flows/invite/invite.routes.js'
 import { jwksRoutes } from '../flows/jwks/jwks.routes.js'
 import { createLink } from '../flows/linked-providers/link.js'
@@ -187,7 +188,7 @@ const registerProtocolFlows = (server: Server, { production, publicUrl }: Config
 const registerRegistrationFlows = (server: Server, dependencies: Dependencies) => {
   const enterInvited = createEnterInvited(dependencies)
   registerRoutes(server, { ...dependencies, register: createRegister({ ...dependencies, enterInvited }) })
-  inviteRoutes(server, dependencies)
+  inviteRoutes(server, { ...dependencies, acceptInvitation: createAcceptInvitation(dependencies) })
   verifyEmailRoutes(server, { ...dependencies, verifyEmail: createVerifyEmail(dependencies) })
 }
 

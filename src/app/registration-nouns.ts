@@ -34,7 +34,11 @@ type Dependencies = {
 /** The nouns that decide who gets an account. */
 export const createRegistrationNouns = (config: Config, deps: Dependencies) => {
   const registrationGate = createRegistrationGate({ mode: config.registration, domains: config.registrationDomains })
-  const invitations = createInvitations({ ...deps, gate: registrationGate })
+  const invitations = createInvitations({
+    ...deps,
+    gate: registrationGate,
+    allowedOrigins: config.allowedOrigins,
+  })
   const registrations = createRegistrations({ ...deps, invitations })
   const completeRegistration = createCompleteRegistration({ ...deps, invitations, usernameSource: config.usernames })
   const mailSignIns = createMailSignIns({ ...deps, invitations })

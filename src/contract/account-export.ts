@@ -30,7 +30,17 @@ export const AccountExport = Type.Object(
         description: 'Registrations of the last day with the present address or a former one, also by others',
       },
     ),
-    invitations: Type.Array(Type.Object({ email: Type.String(), createdAt: Moment, expiresAt: Moment })),
+    invitations: Type.Array(
+      Type.Object({
+        email: Type.String(),
+        groups: Type.Array(Type.String()),
+        invitedBy: Type.Union([Type.String(), Null], { description: 'The name of the inviter' }),
+        returnTo: Type.Union([Type.String(), Null]),
+        createdAt: Moment,
+        expiresAt: Moment,
+      }),
+      { description: 'Open invitations to the present address and to former ones' },
+    ),
     agreedTerms: Type.Array(Type.Object({ version: Type.String(), agreedAt: Moment })),
     identities: Type.Array(
       Type.Object({

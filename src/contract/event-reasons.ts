@@ -91,6 +91,7 @@ export const mailNames = [
   'already-registered',
   'address-reserved',
   'invitation',
+  'group-invitation',
   'reset-password',
   'password-changed',
   'password-reset',

@@ -28,10 +28,21 @@ export const InvitationState = Type.Object(
     provesAddress: Type.Boolean({
       description: 'Whether the link is the one in the mail: then a registration with it needs no confirmation',
     }),
+    groups: Type.Array(Type.String(), { description: 'The groups that its user joins' }),
+    invitedBy: Nullable(Type.String({ description: 'The name of the inviter' })),
+    returnTo: Nullable(Type.String({ description: 'The page to go to afterwards' })),
+    next: OneOf(['register', 'sign_in', 'join', 'nothing'], {
+      description:
+        'What its user does: creates an account, signs in first, joins the groups, or nothing, because this account has no group to join. Only the link of the mail says that the address has an account',
+    }),
   },
   { title: 'InvitationState' },
 )
 export type InvitationState = Static<typeof InvitationState>
+
+/** The groups that an account has joined by an invitation. It may have been in some of them before. */
+export const JoinedGroups = Type.Object({ groups: Type.Array(Type.String()) }, { title: 'JoinedGroups' })
+export type JoinedGroups = Static<typeof JoinedGroups>
 
 /** A link in a mail to a new email address. */
 export const EmailLink = Type.Object(

@@ -46,7 +46,11 @@ export const operatorRefusals = {
     error: 'Too many mails',
     message: 'This address has got as many of these mails as it may get for now',
   },
-  has_account: { status: 409, error: 'Has an account', message: 'This address has an account' },
+  has_account: {
+    status: 409,
+    error: 'Has an account',
+    message: 'This address has an account. It can only be invited to groups.',
+  },
   email_reserved: {
     status: 409,
     error: 'Address reserved',

@@ -107,17 +107,32 @@ export type ServiceGroupsPatch = Static<typeof ServiceGroupsPatch>
 export const ServiceInvitation = Type.Object(AdminInvitation.properties, { title: 'ServiceInvitation' })
 export type ServiceInvitation = Static<typeof ServiceInvitation>
 
-/** `GET /invitations` */
+/** `GET /invitations`. With `mine`, only those of this key. */
+export const ServiceInvitationQuery = Type.Object({
+  mine: Type.Optional(Type.Literal('true', { description: 'Only the invitations that were made with this key' })),
+})
 export const ServiceInvitations = Type.Object(
   { invitations: Type.Array(ServiceInvitation) },
   { title: 'ServiceInvitations' },
 )
 export type ServiceInvitations = Static<typeof ServiceInvitations>
 /** `POST /invitations`: the link is in the mail only. */
-export const ServiceInvite = Type.Object(AdminInvite.properties, { title: 'ServiceInvite' })
+export const ServiceInvite = Type.Object(
+  {
+    ...AdminInvite.properties,
+    invitedBy: Type.Optional(
+      Type.String({
+        maxLength: 256,
+        description:
+          'The name of the inviter, for the mail and the page: one line of at most 64 characters of plain text',
+      }),
+    ),
+  },
+  { title: 'ServiceInvite' },
+)
 export type ServiceInvite = Static<typeof ServiceInvite>
-/** `DELETE /invitations` */
-export const ServiceUninvite = Type.Object(AdminUninvite.properties, { title: 'ServiceUninvite' })
+/** `DELETE /invitations`: the one that was made with this key. */
+export const ServiceUninvite = Type.Object({ email: AdminUninvite.properties.email }, { title: 'ServiceUninvite' })
 
 // ── Groups
 

@@ -4,11 +4,14 @@ import type { Group } from '../domain/groups/groups.js'
 import type { Invitation } from '../domain/invitations/invitations.js'
 
 /** An invitation as administrators and other programs see it. */
-export const invitationBody = ({ email, groups, createdAt, expiresAt }: Invitation): AdminInvitation => ({
-  email,
-  groups: [...groups],
-  createdAt: createdAt.toISOString(),
-  expiresAt: expiresAt.toISOString(),
+export const invitationBody = (invitation: Invitation): AdminInvitation => ({
+  email: invitation.email,
+  groups: [...invitation.groups],
+  madeBy: invitation.madeBy,
+  invitedBy: invitation.invitedBy,
+  returnTo: invitation.returnTo,
+  createdAt: invitation.createdAt.toISOString(),
+  expiresAt: invitation.expiresAt.toISOString(),
 })
 
 export const groupBody = (

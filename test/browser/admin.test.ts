@@ -294,9 +294,29 @@ it('manages groups, invitations and who may use an application', async () => {
   await fillIn(page, { Email: 'new@example.com' })
   await page.getByLabel('staff').check()
   await keepPicture(page, 'admin-invite')
+  const wantedPage = page.getByLabel('Page to go to afterwards')
+  await wantedPage.fill('https://evil.example')
   await press(page, 'Send the invitation')
-  await page.getByRole('button', { name: 'Withdraw the invitation of new@example.com' }).click()
-  await page.getByRole('dialog').getByRole('button', { name: 'Withdraw' }).click()
+  await expect.poll(() => wantedPage.getAttribute('aria-invalid')).toBe('true')
+  await wantedPage.fill('/wiki')
+  await press(page, 'Send the invitation')
+  const invitations = page.getByRole('row').filter({ hasText: 'new@example.com' })
+  await invitations.filter({ hasText: 'Administrator' }).getByText('/wiki').waitFor()
+  // A program invites the same address. Only who has made an invitation sends it again.
+  const program = { ip: '', userAgent: '', actor: { serviceKey: 'shop', protectedGroups: [] } }
+  const invited = { email: 'new@example.com', key: 'new@example.com' }
+  await latchkey.app.nouns.invitations.invite(invited, program, { invitedBy: 'Ada of Acme' })
+  await go(page, 'Groups')
+  await go(page, 'Invitations')
+  const ofProgram = invitations.filter({ hasText: 'Service key shop' })
+  await ofProgram.getByText('Ada of Acme').waitFor()
+  expect(await page.getByRole('button', { name: 'Send the invitation of new@example.com again' }).count()).toBe(1)
+  await keepPicture(page, 'admin-invitations')
+  for (const row of [ofProgram, invitations]) {
+    await row.getByRole('button', { name: 'Withdraw the invitation of new@example.com' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Withdraw' }).click()
+    await row.first().waitFor({ state: 'detached' })
+  }
   await page.getByText('No invitation is open.').waitFor()
 
   await go(page, 'Applications')

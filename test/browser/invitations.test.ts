@@ -64,7 +64,7 @@ it('an operator invites, and the person registers with the address of the invita
   // The page knows who is signed in, and does not ask again.
   await page.route('**/api/auth/me', (route) => route.fulfill({ status: 503, json: {} }))
   await page.goto(await invited('cleo@example.com'))
-  await page.getByText('for a new account with the address cleo@example.com').waitFor()
+  await page.getByText('This invitation is for the address cleo@example.com.').waitFor()
   await keepPicture(page, 'invite-signed-in')
   await page.unroute('**/api/auth/me')
   await press(page, 'Sign out and use the invitation')
@@ -75,6 +75,55 @@ it('an operator invites, and the person registers with the address of the invita
   await page.goto(link)
   await page.getByText('This invitation does not work.').waitFor()
   expect(faults).toEqual([])
+  await leave()
+})
+
+it('who has an account signs in, comes back, joins the groups and lands on the page of the inviter', async () => {
+  const { groups } = latchkey.app.nouns
+  await groups.add('acme', { ip: 'command line', userAgent: 'root' })
+  await latchkey.signedUp('dee')
+  const wishes = ['--group', 'acme', '--invited-by', 'Ada of Acme', '--return-to', '/api/auth/account-page#names']
+  const link = await invited('dee@example.com', ...wishes)
+  const { page, leave, faults } = await visit(browser, latchkey)
+  await page.goto(link)
+  await page.getByText('Ada of Acme invites you. To join acme, sign in with the account').waitFor()
+  await keepPicture(page, 'invite-sign-in')
+  await page.getByRole('link', { name: 'Sign in' }).click()
+  await fillIn(page, { 'Username or email': 'dee', Password: goodPassword })
+  await press(page, 'Sign in')
+  await page.getByText('Ada of Acme invites you. Join acme as dee?').waitFor()
+  expect(new URL(page.url()).pathname).toBe('/invite')
+  await keepPicture(page, 'invite-join')
+  expect((await latchkey.app.nouns.users.findByLogin('dee'))?.groups).toEqual([])
+  await press(page, 'Join')
+  await page.waitForURL('**/api/auth/account-page#names')
+  await page.getByText('acme', { exact: true }).waitFor()
+  await page.getByText('Groups added: acme', { exact: true }).waitFor()
+  // The tokens of this browser have the group already.
+  expect((await page.request.get('/api/auth/verify?group=acme')).status()).toBe(204)
+  await page.goto('/invite')
+  await page.waitForURL('**/dashboard')
+
+  // Somebody else is signed in: the page says for whom the link is.
+  await latchkey.signedUp('fin')
+  await page.goto(await invited('fin@example.com', ...wishes))
+  await page.getByText('You are signed in as dee. This invitation is for the address fin@example.com.').waitFor()
+  await press(page, 'Sign out and use the invitation')
+  await page.getByText('sign in with the account that has the address fin@example.com').waitFor()
+  expect((await invite('--revoke', 'fin@example.com')).code).toBe(0)
+  expect(faults).toEqual([])
+  await leave()
+})
+
+it('a new user lands on the page of the inviter', async () => {
+  const wishes = ['--invited-by', 'Ada of Acme', '--return-to', '/api/auth/account-page#names']
+  const link = await invited('gil@example.com', ...wishes)
+  const { page, leave } = await visit(browser, latchkey)
+  await page.goto(link)
+  await page.getByText('Ada of Acme invites you. Choose a password').waitFor()
+  await fillIn(page, { Username: 'gil', 'Choose a password': goodPassword })
+  await press(page, 'Create account')
+  await page.waitForURL('**/api/auth/account-page#names')
   await leave()
 })
 
@@ -133,7 +182,9 @@ it('the command lists and withdraws invitations, and says what it did not do', a
     expiresAt: expect.any(String),
   })
   expect(JSON.parse((await invite('--list', '--json')).out)).toMatchObject({ email: 'Cy@example.com' })
-  expect((await invite('--list')).out).toMatch(/^EMAIL +INVITED +EXPIRES +GROUPS\nCy@example\.com +2/)
+  expect((await invite('--list')).out).toMatch(
+    /^EMAIL +INVITED +EXPIRES +GROUPS +MADE BY .*\nCy@example\.com +2.* command line/,
+  )
   expect(await invite('--revoke', 'cy@EXAMPLE.com')).toMatchObject({ code: 0 })
   expect(await invite('--revoke', 'cy@example.com')).toMatchObject({ code: 1, out: '' })
   const recorded = await latchkey.sql.query<{ kind: string; marked: boolean }>(
@@ -142,6 +193,7 @@ it('the command lists and withdraws invitations, and says what it did not do', a
   expect(recorded.map(({ kind, marked }) => `${kind} ${marked}`)).toEqual([
     ...['user_invited true', 'user_invited true', 'invitation_revoked true'],
     ...['user_invited true', 'user_invited true', 'invitation_revoked true'],
+    ...['user_invited true', 'user_invited true', 'user_invited true', 'invitation_revoked true'],
   ])
   // A command is listed with the others, and its address stays out of the log.
   expect(JSON.stringify(await latchkey.sql.query('select * from events'))).not.toMatch(/@example\.com/i)

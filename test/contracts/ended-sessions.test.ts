@@ -21,8 +21,7 @@ const toolsFor = (sql: Database) => {
       ...ended,
       clock,
       read: ended.load,
-      has: (sid: string, gen = 0, { userId = nilUuid, iat = 0 } = {}) =>
-        ended.refusesToken({ sid, gen, userId, iat }),
+      has: (sid: string, gen = 0, { userId = nilUuid, iat = 0 } = {}) => ended.refusesToken({ sid, gen, userId, iat }),
     }
   }
 

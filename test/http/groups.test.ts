@@ -254,7 +254,7 @@ describe('a group', () => {
     const email = 'jon@example.com'
     const { groups, invitations } = latchkey.app.nouns
     for (const name of ['renewed', 'deleted-since']) await groups.add(name, client)
-    await invitations.invite({ email, key: email }, client, ['staff', 'renewed', 'deleted-since'])
+    await invitations.invite({ email, key: email }, client, { groups: ['staff', 'renewed', 'deleted-since'] })
     // A later group of the same name is not the group of the invitation.
     for (const name of ['renewed', 'deleted-since']) await groups.remove(name, client)
     await latchkey.advance(1 * minutes)

@@ -15,13 +15,20 @@ describe('the guide for programs without a browser', () => {
   let latchkey: Latchkey
   let folder: string
   let keys: string
-  const { key, line } = newServiceKey('hr', { scopes: ['users:read', 'users:write'] })
+  const { key, line } = newServiceKey('hr', { scopes: ['users:read', 'users:write', 'invitations', 'groups'] })
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'latchkey-programs-'))
     keys = await mkdtemp(join(tmpdir(), 'latchkey-keys-'))
     await writeFile(join(keys, 'keys'), line)
-    latchkey = await startLatchkey({ settings: { SENSITIVE_LIMIT: '3/1h', SERVICE_KEYS_FILE: join(keys, 'keys') } })
+    latchkey = await startLatchkey({
+      settings: {
+        SENSITIVE_LIMIT: '3/1h',
+        SERVICE_KEYS_FILE: join(keys, 'keys'),
+        ALLOWED_ORIGINS: 'https://app.example.com',
+      },
+    })
     await latchkey.signedUp('ada')
+    await latchkey.app.nouns.groups.add('acme', { ip: 'command line', userAgent: 'root' })
   })
   afterAll(async () => {
     for (const each of [folder, keys]) await rm(each, { recursive: true, force: true })
@@ -51,10 +58,11 @@ describe('the guide for programs without a browser', () => {
 
   it('has commands for curl with a service key', async () => {
     const commands = (await commandsOfGuide()).slice(6)
-    expect(commands).toHaveLength(2)
+    expect(commands).toHaveLength(3)
     const env = { PATH: process.env.PATH ?? '', SERVICE_KEY: key }
     const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', commands.join('\n')], { cwd: folder, env })
     expect(stdout.match(/"disabled":(true|false)/g)).toEqual(['false', 'true', 'false'].map((is) => `"disabled":${is}`))
+    expect(stdout.match(/"invitedBy":"Ada of Acme","returnTo":"https:\/\/app\.example\.com\/welcome"/g)).toHaveLength(2)
     expect(await readdir(folder)).toEqual([])
   })
 

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { AdminInvitation } from '#contract/admin/admin-bodies.js'
 import { isLanguage, languages, ownNameOf } from '#contract/languages.js'
+import { acceptedReturnTo } from '../browser/navigation.js'
 import { Button } from '../components/button.js'
 import { Field } from '../components/field.js'
 import { SelectField } from '../components/select-field.js'
@@ -19,7 +20,7 @@ export const InvitationsScreen = () => {
   const words = useWords('admin')
   const { mayManage } = useAdmin()
   const read = useRead(calls.invitations)
-  const [openDialog, setOpenDialog] = useState<{ change: 'again' | 'withdraw'; email: string } | 'new'>()
+  const [openDialog, setOpenDialog] = useState<OpenDialog | 'new'>()
   const close = () => setOpenDialog(undefined)
   const columns = useColumns(setOpenDialog)
   return (
@@ -37,7 +38,7 @@ export const InvitationsScreen = () => {
               caption={words.invitations}
               columns={columns}
               rows={invitations}
-              keyOf={({ email }) => email}
+              keyOf={({ email, madeBy }) => `${email} ${madeBy}`}
               empty={words.invite.empty}
             />
           )}
@@ -45,7 +46,7 @@ export const InvitationsScreen = () => {
       </section>
       {openDialog === 'new' && <InviteDialog onDone={read.reload} onClose={close} />}
       {openDialog !== undefined && openDialog !== 'new' && openDialog.change === 'withdraw' && (
-        <WithdrawDialog email={openDialog.email} onDone={read.reload} onClose={close} />
+        <WithdrawDialog {...openDialog} onDone={read.reload} onClose={close} />
       )}
       {openDialog !== undefined && openDialog !== 'new' && openDialog.change === 'again' && (
         <SendAgainDialog email={openDialog.email} onDone={read.reload} onClose={close} />
@@ -54,27 +55,52 @@ export const InvitationsScreen = () => {
   )
 }
 
-type OpenDialog = (dialog: { change: 'again' | 'withdraw'; email: string }) => void
+type OpenDialog = { change: 'again' | 'withdraw' } & Pick<AdminInvitation, 'email' | 'madeBy'>
 
-const useColumns = (openDialogFor: OpenDialog): Column<AdminInvitation>[] => {
+/** The address, who has invited it, by which name, and the page to go to. */
+const Invited = ({ email, madeBy, invitedBy, returnTo }: AdminInvitation) => {
+  const { invite, eventList } = useWords('admin')
+  const [, key] = /^service key (.+)$/.exec(madeBy) ?? []
+  const person = madeBy === 'administrator' ? invite.byAdministrator : eventList.commandLine
+  const maker = key === undefined ? person : fill(eventList.serviceKey, { name: key })
+  return (
+    <div class="row-text">
+      <strong>{email}</strong>
+      <span>{fill(invite.by, { maker })}</span>
+      {invitedBy !== null && <bdi>{invitedBy}</bdi>}
+      {returnTo !== null && <span>{returnTo}</span>}
+    </div>
+  )
+}
+
+const useColumns = (openDialogFor: (dialog: OpenDialog) => void): Column<AdminInvitation>[] => {
   const { columns, invite } = useWords('admin')
   const { mayManage } = useAdmin()
   const changes: Column<AdminInvitation> = {
     label: columns.change,
     align: 'end',
-    cell: ({ email }) => (
+    cell: ({ email, madeBy }) => (
       <>
-        <Button label={fill(invite.againOf, { email })} onPress={() => openDialogFor({ change: 'again', email })}>
-          {`${invite.again}…`}
-        </Button>{' '}
-        <Button label={fill(invite.withdrawOf, { email })} onPress={() => openDialogFor({ change: 'withdraw', email })}>
+        {/* To send it again belongs to its maker. Another invitation of an administrator stands beside it. */}
+        {madeBy === 'administrator' && (
+          <Button
+            label={fill(invite.againOf, { email })}
+            onPress={() => openDialogFor({ change: 'again', email, madeBy })}
+          >
+            {`${invite.again}…`}
+          </Button>
+        )}{' '}
+        <Button
+          label={fill(invite.withdrawOf, { email })}
+          onPress={() => openDialogFor({ change: 'withdraw', email, madeBy })}
+        >
           {`${invite.withdraw}…`}
         </Button>
       </>
     ),
   }
   return [
-    { label: columns.email, cell: ({ email }) => <strong>{email}</strong> },
+    { label: columns.email, cell: (invitation) => <Invited {...invitation} /> },
     { label: columns.groups, cell: (invitation) => <GroupNames {...invitation} /> },
     { label: columns.invited, cell: ({ createdAt }) => <Ago moment={createdAt} /> },
     { label: columns.expires, cell: ({ expiresAt }) => <At moment={expiresAt} /> },
@@ -84,16 +110,17 @@ const useColumns = (openDialogFor: OpenDialog): Column<AdminInvitation>[] => {
 
 type DialogProps = { onDone: () => Promise<void>; onClose: () => void }
 
-const WithdrawDialog = ({ email, ...dialog }: DialogProps & { email: string }) => {
+const WithdrawDialog = ({ email, madeBy, onDone, onClose }: DialogProps & Omit<OpenDialog, 'change'>) => {
   const { invite, notTold } = useWords('admin')
   return (
     <ChangeDialog
-      {...dialog}
+      onDone={onDone}
+      onClose={onClose}
       title={fill(invite.withdrawTitle, { email })}
       lead={invite.withdrawLead}
       userNotice={notTold}
       submitLabel={invite.withdraw}
-      call={() => calls.withdrawInvitation(email)}
+      call={() => calls.withdrawInvitation({ email, madeBy })}
       successMessage={() => fill(invite.withdrawn, { email })}
     />
   )
@@ -112,20 +139,34 @@ const InviteDialog = (dialog: DialogProps) => {
       lead={invite.dialogLead}
       userNotice={invite.told}
       submitLabel={invite.submit}
+      check={async ({ returnTo: typed = '' }, invalid) => {
+        const returnTo = typed.trim()
+        const isAccepted = returnTo === '' || acceptedReturnTo(returnTo) !== undefined
+        return isAccepted ? invalid : { ...invalid, returnTo: [invite.returnToHint] }
+      }}
       call={(values) => {
-        const { email: to = '', language: chosen = '' } = values
+        const { email: to = '', language: chosen = '', returnTo = '' } = values
         const groups = chosenGroups(values)
         // If no group is chosen, the groups of an earlier invitation stay.
         return calls.invite({
           email: to.trim(),
           ...(groups.length > 0 && { groups }),
           ...(isLanguage(chosen) && { language: chosen }),
+          ...(returnTo.trim() !== '' && { returnTo: returnTo.trim() }),
         })
       }}
       successMessage={({ email: to = '' }) => fill(invite.done, { email: to.trim() })}
     >
       <Field name="email" label={email} type="email" autoComplete="off" maxLength={254} focused />
       {names.length > 0 && <GroupChoices label={invite.groups} names={names} />}
+      <Field
+        name="returnTo"
+        label={invite.returnTo}
+        hint={invite.returnToHint}
+        autoComplete="off"
+        required={false}
+        maxLength={512}
+      />
       <LanguageField />
     </ChangeDialog>
   )

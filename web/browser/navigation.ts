@@ -11,7 +11,7 @@ const emailKey = 'latchkey.mailbox'
 /** A value from the query of the address. Compare it with known values; never show it. */
 export const queryValue = (name: string) => new URLSearchParams(location.search).get(name) ?? undefined
 
-const acceptedReturnTo = (returnTo: string | undefined) => safeReturnTo(returnTo, readSettings().allowedOrigins)
+export const acceptedReturnTo = (returnTo: string | undefined) => safeReturnTo(returnTo, readSettings().allowedOrigins)
 
 /**
  * The page that the visitor wanted before the sign-in, from the address. Only pages of this site and of allowed ones are accepted. When

@@ -23,7 +23,7 @@ import { NewPasswordField } from './new-password-field.js'
 import { useFieldProblems } from './profile-fields.js'
 import { RegistrationQuestions, useRegistrationAnswers } from './registration-questions.js'
 
-type Invitation = { token: string; email: string; hint: string }
+type Invitation = { token: string; email: string; hint: string; returnTo: string | undefined }
 
 /** An `invitation` fixes the email address. When the service refuses the invitation, `onRefused` shows that in the place of the form. */
 type Props = { invitation?: Invitation; onRefused?: () => void }
@@ -41,7 +41,7 @@ export const RegisterForm = ({ invitation, onRefused }: Props) => {
 
   const submit = async (values: Values) => {
     const { username, email, password, name } = registrationOf(values)
-    const returnTo = returnToInAddress()
+    const returnTo = returnToInAddress() ?? invitation?.returnTo
     const application = applicationIdIn(returnTo)
     const details = { ...(asksUsername && { username }), ...(name && { name }), ...answersOf(values) }
     const invitationPart = invitation && { invite: invitation.token, signIn: true }
@@ -114,7 +114,7 @@ const useUsernameField = (): FieldProps => {
   }
 }
 
-const InvitedAddress = ({ email, hint }: Invitation) => (
+const InvitedAddress = ({ email, hint }: Pick<Invitation, 'email' | 'hint'>) => (
   <Field
     name="email"
     label={useWords('common').email}

@@ -1,8 +1,10 @@
-import type { User } from '#client/client.js'
+import { useEffect } from 'preact/hooks'
+import type { Refusal, User } from '#client/client.js'
 import type { InvitationState } from '#contract/mailed-links.js'
 import { client } from '../browser/client.js'
 import { mount } from '../browser/mount.js'
-import { redirectAfterSignIn, returnToInAddress, withReturnTo } from '../browser/navigation.js'
+import { forgetToken, redirectAfterSignIn, returnToInAddress, withReturnTo } from '../browser/navigation.js'
+import { tabStorage } from '../browser/storage.js'
 import { Button } from '../components/button.js'
 import { Card } from '../components/card.js'
 import { Heading } from '../components/heading.js'
@@ -12,6 +14,7 @@ import { Notice } from '../components/notice.js'
 import { PageNotLoaded } from '../components/page-not-loaded.js'
 import { ProviderButtons } from '../components/provider-buttons.js'
 import { RegisterForm } from '../components/register-form.js'
+import { staysBusy } from '../hooks/busy.js'
 import { useLinkToken } from '../hooks/link-token.js'
 import { useMailedLink } from '../hooks/mailed-link.js'
 import { useMessage } from '../hooks/message.js'
@@ -19,46 +22,134 @@ import { useSettings, useWords } from '../hooks/settings.js'
 import { useStepText } from '../hooks/steps.js'
 import { useVisitor } from '../hooks/visitor.js'
 import { fill } from '../words/format.js'
-import { useRefusalSentence } from '../words/refusals.js'
+import { asksForHelp, useRefusalSentence } from '../words/refusals.js'
+
+/** This tab stores the token of the link, because a sign-in leads away from this page and back. */
+const tokenKey = 'latchkey.invite'
+const ownPath = '/invite'
 
 /** Opening the link changes nothing, because mail scanners open links, too. */
 const Invite = () => {
-  const token = useLinkToken()
+  const token = useLinkToken() ?? tabStorage.read(tokenKey)
   const visitor = useVisitor(() => token === undefined && redirectAfterSignIn(returnToInAddress()))
   if (visitor === 'unknown') return <LoadingCard />
   const user = visitor === 'signed-out' ? undefined : visitor
-  if (token !== undefined) return <ByLink key={token} token={token} user={user} />
+  // What the link is for depends on who is signed in.
+  if (token !== undefined) return <ByLink key={`${token} ${user?.id}`} token={token} user={user} />
   return user ? <LoadingCard /> : <NoInvitation />
 }
 
 const ByLink = ({ token, user }: { token: string; user: User | undefined }) => {
-  const { found, loadRefusal, ending, endWith, load } = useMailedLink(() => client.checkInvitation({ token }))
+  const { found, loadRefusal, ending, endWith, load } = useMailedLink(
+    () => client.checkInvitation({ token }),
+    () => tabStorage.write(tokenKey, undefined),
+  )
   if (loadRefusal) return <PageNotLoaded refusal={loadRefusal} onTryAgain={load} />
-  if (user && (ending || found)) return <SignedIn user={user} email={ending ? undefined : found?.email} />
+  if (user && (ending || found?.next === 'nothing')) return <SignedIn user={user} email={undefined} />
   if (ending) return <NoInvitation isDead wasShown={found !== undefined} />
   if (!found) return <LoadingCard />
-  return <Accept token={token} {...found} onRefused={() => endWith('dead')} />
+  const props = { ...found, token, returnTo: returnToInAddress() ?? found.returnTo ?? undefined }
+  if (user && found.next === 'join') return <Join {...props} user={user} onEnd={endWith} />
+  if (user) return <SignedIn user={user} email={found.email} />
+  return found.next === 'sign_in' || found.next === 'join' ? (
+    <SignInFirst {...props} />
+  ) : (
+    <Accept {...props} onRefused={() => endWith('dead')} />
+  )
 }
 
-type AcceptProps = InvitationState & { token: string; onRefused: () => void }
+type FoundProps = Omit<InvitationState, 'returnTo'> & { token: string; returnTo: string | undefined }
 
-const Accept = ({ token, email, provesAddress, onRefused }: AcceptProps) => {
+const Accept = ({ onRefused, ...props }: FoundProps & { onRefused: () => void }) => {
+  const { token, email, groups, invitedBy, provesAddress, returnTo } = props
   const words = useWords('invite')
   const { providers } = useSettings()
   const offersProviders = providers.length > 0
+  const invitation = { token, email, returnTo, hint: words.fixedAddress }
+  // An account that exists has only groups to join.
+  useTokenForReturn(groups.length > 0 ? token : undefined)
   return (
-    <Card footer={<SignInLink />}>
+    <Card footer={<SignInLink returnTo={groups.length > 0 ? ownPath : undefined} />}>
       <Heading text={words.heading} step={useStepText(1, provesAddress ? 2 : 3)} />
-      <p class="lead">{offersProviders ? words.lead : words.leadWithoutProviders}</p>
-      <RegisterForm invitation={{ token, email, hint: words.fixedAddress }} onRefused={onRefused} />
-      <ProviderButtons returnTo={returnToInAddress()} />
+      <p class="lead">
+        <Inviter name={invitedBy} /> {offersProviders ? words.lead : words.leadWithoutProviders}
+      </p>
+      <RegisterForm invitation={invitation} onRefused={onRefused} />
+      <ProviderButtons returnTo={returnTo} />
       {offersProviders && <p class="card-note">{fill(words.sameAddress, { email })}</p>}
     </Card>
   )
 }
 
+const Inviter = ({ name }: { name: string | null }) => {
+  const { invited, invitedBy } = useWords('invite')
+  return <>{name === null ? invited : fill(invitedBy, { inviter: name })}</>
+}
+
+/** Stores the token for the time when the user comes back to this page. */
+const useTokenForReturn = (token: string | undefined) =>
+  useEffect(() => {
+    if (token !== undefined) tabStorage.write(tokenKey, token)
+  }, [token])
+
+type JoinProps = FoundProps & { user: User; onEnd: (ending: 'done' | 'dead') => void }
+
+const Join = ({ token, groups, invitedBy, returnTo, user: { username }, onEnd }: JoinProps) => {
+  const words = useWords('invite')
+  const sentenceOf = useRefusalSentence()
+  const { message: problem, setMessage: setProblem } = useMessage<Refusal>()
+  const join = async () => {
+    const answer = await client.acceptInvitation({ token })
+    if (answer.refused === 'invalid_invitation') return onEnd('dead')
+    if (answer.refused) return setProblem(answer)
+    forgetToken()
+    tabStorage.write(tokenKey, undefined)
+    // The next page needs tokens with the new groups.
+    await client.me()
+    redirectAfterSignIn(returnTo)
+    return staysBusy
+  }
+  return (
+    <Card>
+      <Heading text={words.title} />
+      {problem && (
+        <Notice kind="error" after={asksForHelp(problem.refused) && <HelpLink />}>
+          {problem.refused === 'too_many_groups' ? words.tooManyGroups : sentenceOf(problem)}
+        </Notice>
+      )}
+      <p class="lead">
+        <Inviter name={invitedBy} /> {fill(words.joinQuestion, { groups: groups.join(', '), username })}
+      </p>
+      <Button look="primary" onPress={join}>
+        {words.join}
+      </Button>
+      <a class="button quiet" href="/api/auth/account-page">
+        {words.toAccount}
+      </a>
+    </Card>
+  )
+}
+
+/** The address of the mail has an account, whose owner has to sign in and comes back. */
+const SignInFirst = ({ token, email, groups, invitedBy }: FoundProps) => {
+  const words = useWords('invite')
+  const { signIn } = useWords('register')
+  useTokenForReturn(token)
+  return (
+    <Card>
+      <Heading text={words.title} />
+      <p class="lead">
+        <Inviter name={invitedBy} /> {fill(words.signInFirst, { groups: groups.join(', '), email })}
+      </p>
+      <a class="button primary" href={withReturnTo('/login?notice=sign_in', ownPath)}>
+        {signIn}
+      </a>
+    </Card>
+  )
+}
+
 /**
- * An invitation is for a new account. Without `email`, the invitation does not work any more, but a user who is signed in does not need
+ * The invitation is for another address. Without `email`, the invitation does not work any more, but a user who is signed in does not need
  * it.
  */
 const SignedIn = ({ user: { username }, email }: { user: User; email: string | undefined }) => {
@@ -88,11 +179,11 @@ const SignedIn = ({ user: { username }, email }: { user: User; email: string | u
   )
 }
 
-const SignInLink = () => {
+const SignInLink = ({ returnTo = returnToInAddress() }: { returnTo?: string | undefined }) => {
   const words = useWords('register')
   return (
     <>
-      {words.haveAccount} <a href={withReturnTo('/login', returnToInAddress())}>{words.signIn}</a>
+      {words.haveAccount} <a href={withReturnTo('/login', returnTo)}>{words.signIn}</a>
     </>
   )
 }

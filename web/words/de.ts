@@ -711,12 +711,19 @@ export const de: Words = {
   invite: {
     title: 'Ihre Einladung',
     heading: 'Konto anlegen',
-    lead: 'Sie sind eingeladen. Wählen Sie ein Passwort, oder fahren Sie unten mit einem Anbieter fort.',
-    leadWithoutProviders: 'Sie sind eingeladen. Wählen Sie ein Passwort.',
+    invited: 'Sie sind eingeladen.',
+    invitedBy: '{inviter} lädt Sie ein.',
+    lead: 'Wählen Sie ein Passwort, oder fahren Sie unten mit einem Anbieter fort.',
+    leadWithoutProviders: 'Wählen Sie ein Passwort.',
     fixedAddress: 'Die Einladung gilt für diese Adresse.',
     sameAddress: 'Verwenden Sie beim Anbieter ein Konto mit der Adresse {email}.',
     noLink: 'Um eine Einladung anzunehmen, öffnen Sie den Link in der E-Mail, die Sie erhalten haben.',
-    signedIn: 'Sie sind als {username} angemeldet. Diese Einladung ist für ein neues Konto mit der Adresse {email}.',
+    signedIn: 'Sie sind als {username} angemeldet. Diese Einladung ist für die Adresse {email}.',
+    joinQuestion: 'Möchten Sie als {username} beitreten? Gruppen: {groups}',
+    join: 'Beitreten',
+    tooManyGroups:
+      'Ihr Konto ist in zu vielen Gruppen, um beizutreten, oder ihre Namen sind zusammen zu lang. Fragen Sie Ihre Administration.',
+    signInFirst: 'Um beizutreten ({groups}), melden Sie sich mit dem Konto an, das die Adresse {email} hat.',
     notNeeded:
       'Sie sind angemeldet und brauchen keine Einladung. Diese ist abgelaufen, wurde bereits verwendet oder gilt für eine andere Adresse.',
     signOut: 'Abmelden und Einladung verwenden',

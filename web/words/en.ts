@@ -656,12 +656,19 @@ export const en = {
   invite: {
     title: 'Your invitation',
     heading: 'Create your account',
-    lead: 'You are invited. Choose a password, or continue with a provider below.',
-    leadWithoutProviders: 'You are invited. Choose a password.',
+    invited: 'You are invited.',
+    invitedBy: '{inviter} invites you.',
+    lead: 'Choose a password, or continue with a provider below.',
+    leadWithoutProviders: 'Choose a password.',
     fixedAddress: 'The invitation is for this address.',
     sameAddress: 'At the provider, use an account with the address {email}.',
     noLink: 'To accept an invitation, open the link in the email that you got.',
-    signedIn: 'You are signed in as {username}. This invitation is for a new account with the address {email}.',
+    signedIn: 'You are signed in as {username}. This invitation is for the address {email}.',
+    joinQuestion: 'Join {groups} as {username}?',
+    join: 'Join',
+    tooManyGroups:
+      'Your account is in too many groups to join, or their names are too long together. Ask your administrator.',
+    signInFirst: 'To join {groups}, sign in with the account that has the address {email}.',
     notNeeded:
       'You are signed in, and need no invitation. This one has expired, was already used, or is for another address.',
     signOut: 'Sign out and use the invitation',

@@ -696,12 +696,19 @@ export const es: Words = {
   invite: {
     title: 'Tu invitación',
     heading: 'Crea tu cuenta',
-    lead: 'Tienes una invitación. Elige una contraseña, o continúa con un proveedor más abajo.',
-    leadWithoutProviders: 'Tienes una invitación. Elige una contraseña.',
+    invited: 'Tienes una invitación.',
+    invitedBy: '{inviter} te invita.',
+    lead: 'Elige una contraseña, o continúa con un proveedor más abajo.',
+    leadWithoutProviders: 'Elige una contraseña.',
     fixedAddress: 'La invitación es para esta dirección.',
     sameAddress: 'En el proveedor, usa una cuenta con la dirección {email}.',
     noLink: 'Para aceptar una invitación, abre el enlace del correo que recibiste.',
-    signedIn: 'Has iniciado sesión como {username}. Esta invitación es para una cuenta nueva con la dirección {email}.',
+    signedIn: 'Has iniciado sesión como {username}. Esta invitación es para la dirección {email}.',
+    joinQuestion: '¿Quieres unirte a {groups} como {username}?',
+    join: 'Unirme',
+    tooManyGroups:
+      'Tu cuenta está en demasiados grupos para unirse, o sus nombres son demasiado largos en conjunto. Consulta a tu administrador.',
+    signInFirst: 'Para unirte a {groups}, inicia sesión con la cuenta que tiene la dirección {email}.',
     notNeeded:
       'Has iniciado sesión y no necesitas ninguna invitación. Esta caducó, ya se usó o es para otra dirección.',
     signOut: 'Cerrar sesión y usar la invitación',

@@ -27,7 +27,8 @@ export const useEventTitle = () => {
     if (kind === 'signed_in' && provider !== undefined) return fill(kinds.signed_in_with, { provider })
     return fill(kinds[kind], {
       provider: provider ?? reason ?? '',
-      groups: (reason ?? '').replaceAll(',', ', '),
+      // Behind the groups of an invitation stands who has made it.
+      groups: (reason?.split(' ')[0] ?? '').replaceAll(',', ', '),
       application: reason ?? '',
     })
   }

@@ -696,13 +696,19 @@ export const fr: Words = {
   invite: {
     title: 'Votre invitation',
     heading: 'Créez votre compte',
-    lead: 'Vous avez une invitation. Choisissez un mot de passe, ou continuez avec un fournisseur ci-dessous.',
-    leadWithoutProviders: 'Vous avez une invitation. Choisissez un mot de passe.',
+    invited: 'Vous avez une invitation.',
+    invitedBy: '{inviter} vous invite.',
+    lead: 'Choisissez un mot de passe, ou continuez avec un fournisseur ci-dessous.',
+    leadWithoutProviders: 'Choisissez un mot de passe.',
     fixedAddress: 'L’invitation est réservée à cette adresse.',
     sameAddress: 'Chez le fournisseur, utilisez un compte avec l’adresse {email}.',
     noLink: 'Pour accepter une invitation, ouvrez le lien de l’e-mail que vous avez reçu.',
-    signedIn:
-      'Session ouverte\u00a0: {username}. Cette invitation est destinée à un nouveau compte avec l’adresse {email}.',
+    signedIn: 'Session ouverte\u00a0: {username}. Cette invitation est destinée à l’adresse {email}.',
+    joinQuestion: 'Rejoindre {groups} en tant que {username}\u00a0?',
+    join: 'Rejoindre',
+    tooManyGroups:
+      'Votre compte est dans trop de groupes pour en rejoindre d’autres, ou leurs noms sont trop longs ensemble. Demandez à votre administrateur.',
+    signInFirst: 'Pour rejoindre {groups}, connectez-vous avec le compte qui a l’adresse {email}.',
     notNeeded:
       'Votre session est ouverte, vous n’avez pas besoin d’invitation. Celle-ci a expiré, a déjà été utilisée ou concerne une autre adresse.',
     signOut: 'Se déconnecter et utiliser l’invitation',

@@ -2,6 +2,7 @@ import type { MailLoginLink, MailLoginNext, MailRegistration } from '#contract/m
 import type {
   EmailLink,
   InvitationState,
+  JoinedGroups,
   LinkState,
   ResetLink,
   UndoState,
@@ -150,8 +151,10 @@ const createMailLoginCalls = (sending: Sending) => ({
 const createRegistrationCalls = (sending: Sending) => ({
   register: (registration: Registration) =>
     sending.signIn<Accepted | SignedIn | SecondFactorNeeded>('register', registration),
-  /** Returns the address that an invitation is for. */
+  /** Says whom an invitation is for, who invites, and what the user does `next`. Call `me` first: it renews a session whose tokens have expired. */
   checkInvitation: (link: { token: string }) => sending.post<InvitationState>('invite/check', link),
+  /** The signed-in user joins the groups of an invitation. The next call renews the tokens, which then have the groups. */
+  acceptInvitation: (link: { token: string }) => sending.change<JoinedGroups>('POST', 'invite/accept', link),
   verifyEmail: (proof: EmailProof) => sending.signIn<SignedIn | SecondFactorNeeded>('verify-email', proof),
   /** The state of a mailed link, or of the registration that this browser began. */
   checkVerification: (link: { token?: string } = {}) => sending.post<LinkState>('verify-email/check', link),

@@ -99,8 +99,13 @@ export const createServiceClient = (options: ServiceClientOptions) => {
     users: createUserCalls(requests),
     /** `invitations`, and `groups` if an invitation has groups. */
     invitations: {
-      list: async () => (await send<ServiceInvitations>('GET', 'invitations')).invitations,
+      /** The open invitations of every maker, or with `mine` only those of this key. */
+      list: async ({ mine }: { readonly mine?: boolean | undefined } = {}) =>
+        (await send<ServiceInvitations>('GET', 'invitations', { query: { mine: mine ? 'true' : undefined } }))
+          .invitations,
+      /** Replaces the open invitation of this key for the address, and keeps what `body` leaves out. */
       create: (body: ServiceInvite) => send<ServiceInvitation>('POST', 'invitations', { body }),
+      /** Withdraws the invitation of this key. */
       delete: (email: string) => send<undefined>('DELETE', 'invitations', { body: { email } }),
     },
     /** `groups` */

@@ -240,21 +240,39 @@ export const AdminDeletion = Type.Object({ username: Type.String({ maxLength: 10
 // ── Invitations
 
 export const AdminInvitation = Type.Object(
-  { email: Type.String(), groups: Type.Array(Group), createdAt: Moment, expiresAt: Moment },
+  {
+    email: Type.String(),
+    groups: Type.Array(Group),
+    madeBy: Type.String({ description: '`command line`, `administrator`, or `service key NAME`' }),
+    invitedBy: Nullable(Type.String({ description: 'The name of the inviter, as the invited person sees it' })),
+    returnTo: Nullable(Type.String({ description: 'The page to which the invited person goes afterwards' })),
+    createdAt: Moment,
+    expiresAt: Moment,
+  },
   { title: 'AdminInvitation' },
 )
 export type AdminInvitation = Static<typeof AdminInvitation>
 
 /** `GET /invitations` */
 export const AdminInvitations = Type.Object({ invitations: Type.Array(AdminInvitation) }, { title: 'AdminInvitations' })
-/** `POST /invitations`: 201 with the invitation. The link is in the mail only. Without `groups`, those of the open invitation stay. */
+/**
+ * `POST /invitations`: 201 with the invitation. The link is in the mail only. It replaces the open invitation of the same maker for the
+ * address. What is left out stays as it was there.
+ */
 export const AdminInvite = Type.Object(
   {
     email: Type.String({ maxLength: 254 }),
     groups: Type.Optional(
       Type.Array(Group, {
         maxItems: maxGroups,
-        description: 'Without it, those of the open invitation of this address stay',
+        description: 'Without it, those of your open invitation for this address stay',
+      }),
+    ),
+    returnTo: Type.Optional(
+      Type.String({
+        maxLength: 512,
+        description:
+          'The page to which the invited person goes afterwards: a path of this site, or a page of an origin in `ALLOWED_ORIGINS`',
       }),
     ),
     language: Type.Optional(OneOf(languages)),
@@ -262,7 +280,15 @@ export const AdminInvite = Type.Object(
   { title: 'AdminInvite' },
 )
 /** `DELETE /invitations`: 204. */
-export const AdminUninvite = Type.Object({ email: Type.String({ maxLength: 254 }) }, { title: 'AdminUninvite' })
+export const AdminUninvite = Type.Object(
+  {
+    email: Type.String({ maxLength: 254 }),
+    madeBy: Type.Optional(
+      Type.String({ maxLength: 100, description: 'Without it, all open invitations of this address are withdrawn' }),
+    ),
+  },
+  { title: 'AdminUninvite' },
+)
 
 // ── Groups
 

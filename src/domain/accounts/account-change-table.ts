@@ -235,6 +235,19 @@ export const accountChangeTable = {
     voids: [],
     event: 'signed_out_everywhere',
   },
+  // Every session of the user gets tokens with the new groups at its next refresh, so the user is not signed out.
+  // The caller joins with an invitation.
+  group_joined: {
+    by: ['caller', 'operator'],
+    mail: null,
+    undo: null,
+    webhook: 'user.updated',
+    otherSessions: 'stay with new groups',
+    thisSession: 'stays',
+    withdrawsProofs: [],
+    voids: [],
+    event: 'group_joined',
+  },
   // This mail goes to the present address. `email-changes` mails the link to the new address.
   email_change_asked: {
     by: ['caller'],

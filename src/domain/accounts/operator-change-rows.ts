@@ -110,18 +110,7 @@ export const operatorChangeRows = {
     voids: [],
     event: 'sessions_ended',
   },
-  // Every session of the user gets tokens with the new groups at its next refresh, so the user is not signed out.
-  group_joined: {
-    by: ['operator'],
-    mail: null,
-    undo: null,
-    webhook: 'user.updated',
-    otherSessions: 'stay with new groups',
-    thisSession: 'stays',
-    withdrawsProofs: [],
-    voids: [],
-    event: 'group_joined',
-  },
+  // As `group_joined`.
   group_left: {
     by: ['operator'],
     mail: null,

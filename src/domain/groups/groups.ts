@@ -43,18 +43,23 @@ const removeGroup = ({ database, events, administrators }: RemovalParts, name: s
 
 export type Groups = ReturnType<typeof createGroups>
 
-/** The groups that an invitation promises to a new user. */
+/** The reason of the event: the groups, and who has invited. No name of a group has a space. */
+export const joinedByInvitation = (groups: readonly string[], madeBy: string) => `${groups.join(',')} by ${madeBy}`
+
+/** The groups that an invitation promises. */
 const createPromises = ({ clock, events, administrators, tokens }: Dependencies) => {
-  /**
-   * The groups that existed at `promisedAt` and still exist: a later group may have got the name of a deleted one. Groups of administrators
-   * are left out, even if a setting has named them only since.
-   */
-  const stillPromised = async (sql: Transaction, names: readonly string[], promisedAt: Date) => {
-    const allowedNames = names.filter((name) => administrators.roleOf(name) === undefined)
-    return (await store.holdGroups(sql, allowedNames, promisedAt)).map(({ name }) => name)
-  }
+  /** Leaves out groups of administrators, even if a setting has named them only since. */
+  const promisable = (names: readonly string[]) => names.filter((name) => administrators.roleOf(name) === undefined)
+
+  /** The groups that existed at `promisedAt` and still exist: a later group may have got the name of a deleted one. */
+  const stillPromised = async (sql: Transaction, names: readonly string[], promisedAt: Date) =>
+    (await store.holdGroups(sql, promisable(names), promisedAt)).map(({ name }) => name)
+
+  const fitWithAnyUsername = (email: string, groups: readonly string[]) =>
+    tokens.fits({ username: longestUsername, email, groups })
 
   return {
+    promisable,
     stillPromised,
 
     /**
@@ -67,16 +72,27 @@ const createPromises = ({ clock, events, administrators, tokens }: Dependencies)
       const unknown = names.find((name) => !existing.includes(name))
       if (unknown !== undefined) return refuse('no_group', { group: unknown })
       if (names.length > maxGroups) return tooManyByNumber()
-      return tokens.fits({ username: longestUsername, email, groups: names }) ? undefined : refuse('too_many_groups')
+      return fitWithAnyUsername(email, names) ? undefined : refuse('too_many_groups')
     },
 
-    /** Gives the groups to a new user, except those that are no longer promised. */
-    giveTo: async (sql: Transaction, userId: string, names: readonly string[], promisedAt: Date) => {
-      const promisedGroups = await stillPromised(sql, names, promisedAt)
-      if (promisedGroups.length === 0) return
-      await store.updateGroupsOfUser(sql, userId, promisedGroups)
-      const event = { kind: 'group_joined', userId, reason: promisedGroups.join(',') } as const
+    /**
+     * Gives the groups of an invitation to a new user, except those that are no longer promised. `by`: who has made it. Returns the groups
+     * that the user has then. Undefined if they would be too many: then nothing changes.
+     */
+    giveTo: async (
+      sql: Transaction,
+      user: { id: string; email: string; groups: readonly string[] },
+      { names, promisedAt, by }: { names: readonly string[]; promisedAt: Date; by: string },
+    ) => {
+      const promised = await stillPromised(sql, names, promisedAt)
+      const joined = promised.filter((name) => !user.groups.includes(name))
+      if (joined.length === 0) return user.groups
+      const groups = [...user.groups, ...joined].sort()
+      if (groups.length > maxGroups || !fitWithAnyUsername(user.email, groups)) return undefined
+      await store.updateGroupsOfUser(sql, user.id, groups)
+      const event = { kind: 'group_joined', userId: user.id, reason: joinedByInvitation(joined, by) } as const
       await events.recordInside(sql, event, { ip: '', userAgent: 'invitation' })
+      return groups
     },
   }
 }

@@ -1,4 +1,5 @@
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
+import { safeReturnTo } from '../../contract/return-to.js'
 import { type Clock, later } from '../../lib/clock.js'
 import { days } from '../../lib/durations.js'
 import { fingerprint, randomToken } from '../../lib/random.js'
@@ -6,160 +7,309 @@ import { commitUnlessRefused } from '../../platform/database/commit-unless-refus
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
 import type { Events } from '../events/events.js'
 import type { Groups } from '../groups/groups.js'
-import type { Mails } from '../mails/mails.js'
+import type { MailRequest, Mails } from '../mails/mails.js'
 import type { GateRefusal, RegistrationGate } from '../registrations/registration-gate.js'
 import { registrationLifetime } from '../registrations/registrations.js'
-import type { Client } from '../sessions/client.js'
+import { type Client, commandLineIp } from '../sessions/client.js'
+import { displayName } from '../users/display-name.js'
 import { type Email, emailKey } from '../users/email.js'
-import type { Users } from '../users/users.js'
+import type { User, Users } from '../users/users.js'
 import * as store from './invitations.store.js'
 
 const lifetime = 7 * days
 /** A registration that began before the invitation expired may be finished later. */
 const retentionAfterExpiry = registrationLifetime
 
-export type Invitation = { email: string; groups: readonly string[]; createdAt: Date; expiresAt: Date }
+export type Invitation = {
+  email: string
+  groups: readonly string[]
+  /** `command line`, `administrator`, or `service key NAME`. */
+  madeBy: string
+  /** The name of the inviter, as the invited person sees it. */
+  invitedBy: string | null
+  /** The page to which the invited person goes afterwards. */
+  returnTo: string | null
+  createdAt: Date
+  expiresAt: Date
+}
 
-const fromRow = ({ email, groups, created_at, expires_at }: store.InvitationRow): Invitation => ({
-  email,
-  groups,
-  createdAt: created_at,
-  expiresAt: expires_at,
-})
+/** Where they are left out, the values of the maker's open invitation for the address stay. */
+export type InvitationWishes = {
+  groups?: readonly string[] | undefined
+  invitedBy?: string | undefined
+  returnTo?: string | undefined
+}
+
+/**
+ * An invitation belongs to its address and to its maker. Programs know nothing of each other, so each key is a maker of its own. Every
+ * administrator can go on with what another one has begun.
+ */
+export const makerOf = ({ actor }: Pick<Client, 'actor'>) => {
+  if (!actor) return commandLineIp
+  return actor.serviceKey === undefined ? 'administrator' : `service key ${actor.serviceKey}`
+}
+
+const longestInviter = 64
+const inviterRule = `one line of at most ${longestInviter} characters of plain text, without < and > and without invisible characters`
+/** A mail with this name goes to an address that may belong to anyone. */
+const isInviterName = (text: string) => displayName(text, longestInviter) === text && !/[<>]/.test(text)
 
 type Dependencies = {
   database: Database
-  users: Pick<Users, 'findByEmail' | 'reservedFor'>
+  users: Pick<Users, 'findById' | 'holdByEmail' | 'reservedFor'>
   mails: Pick<Mails, 'queue' | 'secondsUntilNext'>
   clock: Clock
   gate: RegistrationGate
-  groups: Pick<Groups, 'giveTo' | 'refusalOfPromise' | 'stillPromised'>
+  groups: Pick<Groups, 'giveTo' | 'promisable' | 'refusalOfPromise' | 'stillPromised'>
   events: Pick<Events, 'checkActor' | 'recordInside'>
+  /** The origins of pages to which an invitation may lead, besides our own. */
+  allowedOrigins: readonly string[]
 }
 
+/** An invitation as others see it now: a group or an origin may not be allowed any more. */
+const createFromRow =
+  ({ groups, allowedOrigins }: Pick<Dependencies, 'groups' | 'allowedOrigins'>) =>
+  (row: store.InvitationRow): Invitation => ({
+    email: row.email,
+    groups: groups.promisable(row.groups),
+    madeBy: row.made_by,
+    invitedBy: displayName(row.invited_by, longestInviter),
+    returnTo: safeReturnTo(row.return_to ?? undefined, allowedOrigins) ?? null,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+  })
+
 /** Decides who may have an account, by the gate of registration or by an invitation. */
-const createAdmission = ({ clock, gate, groups }: Dependencies) => ({
-  /**
-   * Creates an account for a proven address if the gate or an invitation of that address allows it. The account uses the invitation up, even
-   * if the gate is open, and gets the groups of the invitation. `openAt`: a time at which the invitation must have been open. `tokenHash`:
-   * the hash of the link that the invitation must have. Null if any link will do.
-   */
-  admit: async <Created extends { id: string } | Refused | undefined>(
-    sql: Transaction,
-    { email, openAt = clock.now(), tokenHash = null }: { email: Email; openAt?: Date; tokenHash?: Uint8Array | null },
-    create: () => Promise<Created>,
-  ): Promise<{ created: Created; usedInvitation: boolean } | Refused<GateRefusal>> => {
-    const [invitation] = await store.lockByEmail(sql, email.key, openAt, tokenHash)
-    const refusal = invitation ? undefined : gate.refusalFor(email)
-    if (refusal) return refusal
-    const created = await create()
-    if (!invitation || !created || !('id' in created)) return { created, usedInvitation: false }
-    await store.remove(sql, email.key)
-    await groups.giveTo(sql, created.id, invitation.groups, invitation.created_at)
-    return { created, usedInvitation: true }
-  },
+const createAdmission = ({ clock, gate, groups }: Dependencies) => {
+  /** Gives the groups of each invitation to a new account. One whose groups are too many for it stays open, and can be accepted later. */
+  const useUp = async (sql: Transaction, email: Email, userId: string, open: readonly store.InvitationRow[]) => {
+    let joined: readonly string[] = []
+    for (const { groups: names, created_at, made_by } of [...open].sort(byAge)) {
+      const user = { id: userId, email: email.email, groups: joined }
+      const joinedNow = await groups.giveTo(sql, user, { names, promisedAt: created_at, by: made_by })
+      if (!joinedNow) continue
+      joined = joinedNow
+      await store.removeOfMaker(sql, email.key, made_by)
+    }
+    await store.removeUseless(sql, email.key)
+  }
+  const lockAll = (sql: Sql, { key }: Email, openAt = clock.now()) => store.lockOfAddress(sql, key, openAt, null)
 
-  /** The refusal if a new account cannot have this address even after a proof. Undefined if the gate or an invitation allows it. */
-  refusalForNew: async (sql: Sql, email: Email) => {
-    const [invitation] = await store.lockByEmail(sql, email.key, clock.now(), null)
-    return invitation ? undefined : gate.refusalFor(email)
-  },
+  return {
+    /**
+     * Creates an account for a proven address if the gate or an invitation of that address allows it. The account uses the invitation up,
+     * even if the gate is open, and gets its groups. `openAt`: a time at which the invitation must have been open. `tokenHash`: the hash of
+     * the link that the invitation must have. Null for a user who came without a link: then every invitation of the address counts.
+     */
+    admit: async <Created extends { id: string } | Refused | undefined>(
+      sql: Transaction,
+      { email, openAt = clock.now(), tokenHash = null }: { email: Email; openAt?: Date; tokenHash?: Uint8Array | null },
+      create: () => Promise<Created>,
+    ): Promise<{ created: Created; usedInvitation: boolean } | Refused<GateRefusal>> => {
+      const open = await store.lockOfAddress(sql, email.key, openAt, tokenHash)
+      const refusal = open.length > 0 ? undefined : gate.refusalFor(email)
+      if (refusal) return refusal
+      const created = await create()
+      if (open.length === 0 || !created || !('id' in created)) return { created, usedInvitation: false }
+      await useUp(sql, email, created.id, open)
+      return { created, usedInvitation: true }
+    },
 
-  /** The refusal if an existing account cannot get this address. Undefined if the gate or an invitation of the address allows it. */
-  refusalForAddress: async (sql: Sql, email: Email, openAt: Date) => {
-    const [invitation] = await store.lockByEmail(sql, email.key, openAt, null)
-    return invitation ? undefined : gate.refusalForAddress(email)
-  },
-  /** Deletes the invitation of an address that belongs to an account from now on. */
-  useUp: async (sql: Sql, email: Email) => {
-    await store.remove(sql, email.key)
-  },
-})
+    /** The refusal if a new account cannot have this address even after a proof. Undefined if the gate or an invitation allows it. */
+    refusalForNew: async (sql: Sql, email: Email) =>
+      (await lockAll(sql, email)).length > 0 ? undefined : gate.refusalFor(email),
+
+    /** The refusal if an existing account cannot get this address. Undefined if the gate or an invitation of the address allows it. */
+    refusalForAddress: async (sql: Sql, email: Email, openAt: Date) =>
+      (await lockAll(sql, email, openAt)).length > 0 ? undefined : gate.refusalForAddress(email),
+
+    /** Deletes the invitations of an address that belongs to an account from now on, except those with groups that it can accept. */
+    forgetUseless: async (sql: Sql, email: Email) => {
+      await store.removeUseless(sql, email.key)
+    },
+  }
+}
+
+const byAge = (one: store.InvitationRow, other: store.InvitationRow) =>
+  one.created_at.getTime() - other.created_at.getTime() || (one.made_by < other.made_by ? -1 : 1)
+
+/** The refusal of what an inviter wishes, before anything is stored. */
+const faultIn = ({ invitedBy, returnTo }: InvitationWishes, allowedOrigins: readonly string[]) => {
+  if (invitedBy !== undefined && !isInviterName(invitedBy))
+    return refuse('bad_request', { message: `invitedBy must be ${inviterRule}` })
+  if (returnTo !== undefined && safeReturnTo(returnTo, allowedOrigins) === undefined)
+    return refuse('bad_request', {
+      message: 'returnTo must be a path of this site, or the address of a page of an origin in ALLOWED_ORIGINS',
+    })
+  return undefined
+}
 
 /**
- * Mails a link. The `token` of the result is for the link of the operator. Unless refused, an earlier invitation of the address becomes
- * void.
+ * Mails a link. The `token` of the result is for the link of the operator. Unless refused, an earlier invitation of the same maker for the
+ * address becomes void.
  */
-const createInviting = ({ database, users, mails, clock, groups, events }: Dependencies) => {
-  const replace = async (sql: Transaction, email: Email, client: Client, groupNames: readonly string[]) => {
+const createInviting = (deps: Dependencies) => {
+  const { database, users, mails, clock, groups, events, allowedOrigins } = deps
+
+  /** Finds what must be held: the user before the invitation, as a deletion does it, and the groups later. */
+  const begin = async (sql: Transaction, email: Email, client: Client) => {
+    await events.checkActor(sql, client)
+    const account = await users.holdByEmail(sql, email.email)
+    const [earlier] = await store.lockOfMaker(sql, email.key, makerOf(client), clock.now())
+    return { account, earlier }
+  }
+  type Begun = Awaited<ReturnType<typeof begin>>
+
+  const promisedBy = async (sql: Transaction, earlier: Begun['earlier']) =>
+    earlier ? groups.stillPromised(sql, earlier.groups, earlier.created_at) : []
+
+  /** The name that the invited person sees. That of an administrator is not stored here: it goes with the account. */
+  const shownName = async (sql: Transaction, { actor }: Client, givenName: string | null) =>
+    displayName(givenName ?? (actor?.userId && (await users.findById(sql, actor.userId))?.name), longestInviter)
+
+  const place = async (
+    sql: Transaction,
+    email: Email,
+    client: Client,
+    wishes: InvitationWishes,
+    { account, earlier }: Begun,
+  ) => {
+    const fault = faultIn(wishes, allowedOrigins)
+    if (fault) return fault
+    const groupNames = wishes.groups ?? (await promisedBy(sql, earlier))
     const refusal = await groups.refusalOfPromise(sql, email.email, groupNames)
     if (refusal) return refusal
-    if (await users.findByEmail(sql, email.email)) return refuse('has_account')
-    if ((await users.reservedFor(sql, email.email)) !== undefined) return refuse('email_reserved')
+    if (account && groupNames.length === 0) return refuse('has_account')
+    if (!account && (await users.reservedFor(sql, email.email)) !== undefined) return refuse('email_reserved')
+
     const now = clock.now()
-    const mailedToken = randomToken()
-    const operatorToken = randomToken()
-    const expiresAt = later(now, lifetime)
-    const hashes = { mailedHash: fingerprint(mailedToken), operatorHash: fingerprint(operatorToken) }
-    await store.replace(sql, { email: email.email, emailKey: email.key, groups: groupNames, ...hashes, now, expiresAt })
-    const values = { token: mailedToken, validFor: lifetime }
-    const mail = { to: email.email, userId: null, template: 'invitation', values, client } as const
+    const [mailedToken, operatorToken] = [randomToken(), randomToken()]
+    const givenName = wishes.invitedBy ?? earlier?.given_name ?? null
+    const invitation = {
+      email: email.email,
+      groups: groupNames,
+      madeBy: makerOf(client),
+      returnTo: safeReturnTo(wishes.returnTo ?? earlier?.return_to ?? undefined, allowedOrigins) ?? null,
+      expiresAt: later(now, lifetime),
+    }
+    await store.replace(sql, {
+      ...invitation,
+      addressKey: email.key,
+      administratorId: client.actor?.userId ?? null,
+      invitedBy: givenName,
+      mailedHash: fingerprint(mailedToken),
+      operatorHash: fingerprint(operatorToken),
+      now,
+    })
+    const invitedBy = await shownName(sql, client, givenName)
+    const mail = letterFor({ ...invitation, account, token: mailedToken, invitedBy, client })
     if (isRefused(await mails.queue(sql, mail)))
       return refuse('too_many_mails', { retryAfter: await mails.secondsUntilNext(sql, mail) })
     const reason = groupNames.length > 0 ? { reason: `groups ${groupNames.join(',')}` } : {}
     await events.recordInside(sql, { kind: 'user_invited', ...reason }, { ...client, typedName: email.email })
-    return { email: email.email, token: operatorToken, groups: groupNames, createdAt: now, expiresAt }
+    return { ...invitation, token: operatorToken, invitedBy, createdAt: now }
   }
 
-  const lockOpen = async (sql: Transaction, { key }: Email) => (await store.lockByEmail(sql, key, clock.now(), null))[0]
-
   return {
-    /** Without `groupNames`, the address keeps the groups of its open invitation. */
-    invite: (email: Email, client: Client, groupNames?: readonly string[]) =>
-      commitUnlessRefused(database, async (sql) => {
-        await events.checkActor(sql, client)
-        const openInvitation = groupNames ? undefined : await lockOpen(sql, email)
-        const keptGroups = openInvitation
-          ? await groups.stillPromised(sql, openInvitation.groups, openInvitation.created_at)
-          : []
-        return replace(sql, email, client, groupNames ?? keptGroups)
-      }),
+    invite: (email: Email, client: Client, wishes: InvitationWishes = {}) =>
+      commitUnlessRefused(database, async (sql) => place(sql, email, client, wishes, await begin(sql, email, client))),
 
-    /** Invites for a caller that may neither give groups nor take them away. */
-    inviteWithoutGroups: (email: Email, client: Client) =>
+    /** Invites for a maker that may neither give groups nor take them away. */
+    inviteWithoutGroups: (email: Email, client: Client, wishes: Omit<InvitationWishes, 'groups'> = {}) =>
       commitUnlessRefused(database, async (sql) => {
-        await events.checkActor(sql, client)
-        const openInvitation = await lockOpen(sql, email)
-        return openInvitation && openInvitation.groups.length > 0
+        const begun = await begin(sql, email, client)
+        return begun.earlier && begun.earlier.groups.length > 0
           ? refuse('invitation_has_groups')
-          : replace(sql, email, client, [])
+          : place(sql, email, client, { ...wishes, groups: [] }, begun)
       }),
   }
 }
 
+type Addressed = Pick<Invitation, 'groups' | 'invitedBy'> & {
+  email: string
+  account: User | undefined
+  token: string
+  client: Client
+}
+
+/** The mail with the link. The owner of an account is asked to join, in the language of the account. */
+const letterFor = ({ email, account, token, invitedBy, groups, client }: Addressed): MailRequest => {
+  const values = { token, validFor: lifetime, invitedBy: invitedBy ?? undefined }
+  return account
+    ? {
+        to: account.email,
+        userId: account.id,
+        template: 'group-invitation',
+        values: { ...values, groups: groups.join(', ') },
+        client,
+      }
+    : { to: email, userId: null, template: 'invitation', values, client }
+}
+
 export type Invitations = ReturnType<typeof createInvitations>
+/** `provesAddress`: the link is the one in the mail to this address. */
+export type FoundInvitation = Invitation & { key: string; provesAddress: boolean }
+
+/** Whether the account has the invited address: a proof of it is needed, which the link of the mail is, too. */
+export const isForAccount = (
+  { key, email, provesAddress }: Pick<FoundInvitation, 'key' | 'email' | 'provesAddress'>,
+  user: Pick<User, 'email' | 'emailProven'>,
+) => emailKey(user.email) === key && (user.emailProven || (provesAddress && user.email === email))
 
 /**
- * An invitation opens the gate of registration for one address, once. The link in its mail proves the address. The link of the operator,
- * who may hand it to anyone, does not.
+ * An invitation opens the gate of registration for one address, once, or lets the account of that address join groups. The link in its mail
+ * proves the address. The link of the operator, who may hand it to anyone, does not.
  */
 export const createInvitations = (deps: Dependencies) => {
-  const { database, clock, events } = deps
+  const { database, clock, events, groups } = deps
+  const fromRow = createFromRow(deps)
+  const foundIn = ([row]: Awaited<ReturnType<typeof store.selectByToken>>): FoundInvitation | undefined =>
+    row && { ...fromRow(row), key: row.address_key, provesAddress: row.proves_address }
 
   return {
     ...createInviting(deps),
 
     /** The invitation of a link, while it can be used. Changes nothing. */
-    find: async (token: string): Promise<(Invitation & { key: string; provesAddress: boolean }) | undefined> => {
-      const [row] = await store.selectByToken(database, fingerprint(token), clock.now())
-      return row && { ...fromRow(row), key: row.email_key, provesAddress: row.proves_address }
+    find: async (token: string) => foundIn(await store.selectByToken(database, fingerprint(token), clock.now())),
+
+    /** Uses up an invitation with groups, for the account of its address. The caller holds the user's row and makes the user join. */
+    takeFor: async (sql: Transaction, user: User, token: string) => {
+      const found = foundIn(await store.lockByToken(sql, fingerprint(token), clock.now()))
+      if (!found || !isForAccount(found, user)) return refuse('invalid_invitation')
+      const promised = await groups.stillPromised(sql, found.groups, found.createdAt)
+      if (promised.length === 0) return refuse('invalid_invitation')
+      await store.removeOfMaker(sql, found.key, found.madeBy)
+      return { groups: promised, madeBy: found.madeBy }
     },
 
-    listOpen: async () => (await store.selectOpen(database, clock.now())).map(fromRow),
+    /** The open invitations of every maker, or of one. */
+    listOpen: async (madeBy?: string) => (await store.selectOpen(database, clock.now(), madeBy ?? null)).map(fromRow),
 
     /** The invitations of these addresses, even if an address has an account meanwhile. */
     findByEmails: async (emails: readonly string[]) =>
       (await store.selectOfEmails(database, emails.map(emailKey), clock.now())).map(fromRow),
 
-    /** False if there was no open invitation. */
-    revoke: (email: Email, client: Client) =>
+    /**
+     * Withdraws the invitations of an address, or the one of a maker. A program withdraws none but its own. Returns how many were open.
+     */
+    revoke: (email: Email, client: Client, madeBy?: string) =>
       database.transaction(async (sql) => {
         await events.checkActor(sql, client)
-        const [removedRow] = await store.remove(sql, email.key)
-        const wasOpen = removedRow !== undefined && removedRow.expires_at > clock.now()
-        if (wasOpen)
-          await events.recordInside(sql, { kind: 'invitation_revoked' }, { ...client, typedName: email.email })
-        return wasOpen
+        const maker = client.actor?.serviceKey === undefined ? madeBy : makerOf(client)
+        const removedRows =
+          maker === undefined
+            ? await store.removeOfAddress(sql, email.key)
+            : await store.removeOfMaker(sql, email.key, maker)
+        const open = removedRows.filter(({ expires_at }) => expires_at > clock.now())
+        const others = open.map(({ made_by }) => made_by).filter((name) => name !== makerOf(client))
+        const reason = others.length > 0 ? { reason: others.sort().join(', ') } : {}
+        if (open.length > 0)
+          await events.recordInside(
+            sql,
+            { kind: 'invitation_revoked', ...reason },
+            { ...client, typedName: email.email },
+          )
+        return open.length
       }),
 
     ...createAdmission(deps),

@@ -34,7 +34,7 @@ const write = <Kind extends MailKind>(kind: Kind, language: Language, given = va
 /** Other values, with which the mail says something else. */
 const variantsOf = <Kind extends MailKind>(kind: Kind): MailValues[Kind][] => {
   const given = values[kind]
-  const others = [{ code: undefined }, { hasPassword: false }, { byOperator: true }]
+  const others = [{ code: undefined }, { hasPassword: false }, { byOperator: true }, { invitedBy: undefined }]
   return others
     .filter((other) => Object.keys(other).every((name) => name in given))
     .map((other) => ({ ...given, ...other }))
@@ -281,7 +281,9 @@ describe('a mail that tells to ask the administrator', () => {
 })
 
 describe('a mail about an account', () => {
-  const strangers: MailKind[] = ['verify-email', 'already-registered', 'invitation', 'confirm-email', 'email-taken']
+  const strangers: MailKind[] = ['verify-email', 'already-registered', 'confirm-email', 'email-taken']
+  /** They name who invites. */
+  const invitations: readonly MailKind[] = ['invitation', 'group-invitation']
   const device = { browser: 'Firefox', system: 'Windows' }
 
   it.each(languages)('names device, place and time, in front of what to do about it (%s)', (language) => {
@@ -289,7 +291,8 @@ describe('a mail about an account', () => {
       const { blocks } = write(kind, language)
       const lines = blocks.flatMap((block) => ('text' in block ? [block.text] : []))
       const line = lines.findIndex((text) => text.includes('192.0.2.1'))
-      const isStranger = strangers.includes(kind) || kind === 'address-reserved' || kind === 'email-withdrawn'
+      const isStranger =
+        [...strangers, ...invitations].includes(kind) || kind === 'address-reserved' || kind === 'email-withdrawn'
       const isAsker = kind === 'mail-sign-up' || kind === 'no-mail-sign-in'
       expect([kind, line]).toEqual([kind, isStranger || isAsker ? -1 : 1])
       if (isAsker) expect(lines[1]).toMatch(/Firefox .* Windows.*1970/)

@@ -18,7 +18,10 @@ export type MailValues = {
   /** `code` is undefined when all tries for it are used up. */
   'verify-email': Expiring<{ token: string; code: string | undefined }>
   'already-registered': Record<never, never>
-  invitation: Expiring<{ token: string }>
+  /** `invitedBy` is the name of the inviter, undefined if there is none. A program with a key or an operator has given it. */
+  invitation: Expiring<{ token: string; invitedBy: string | undefined }>
+  /** To the owner of an account, who can join these groups. Counted with `invitation`. */
+  'group-invitation': Expiring<{ token: string; invitedBy: string | undefined; groups: string }>
   'reset-password': Expiring<{ token: string; hasPassword: boolean }>
   'password-changed': { username: string } & UndoLink
   'password-reset': { username: string }
@@ -72,7 +75,10 @@ export type MailValues = {
 }
 export type MailKind = keyof MailValues
 
-/** The pages that mails lead to. `setPassword` is the page of `resetPassword`, for an account that has no password yet. */
+/**
+ * The pages that mails lead to. `setPassword` is the page of `resetPassword`, for an account that has no password yet, and `join` that of
+ * `invite`, for a person who has an account.
+ */
 export type PageInMails =
   | 'login'
   | 'mailLogin'
@@ -82,6 +88,7 @@ export type PageInMails =
   | 'verifyEmail'
   | 'confirmEmail'
   | 'invite'
+  | 'join'
   | 'undo'
 
 /** The sentence that says why the recipient gets the mail. `visitor`: a visitor has typed the address, which may have no account. */
@@ -108,6 +115,7 @@ export const mailForms = {
   ),
   'address-reserved': mail('visitor', 'happened', 'signIn', 'link:login', 'closing'),
   invitation: mail('invited', 'opening', 'link:invite', 'closing'),
+  'group-invitation': mail('account', 'opening', 'link:join', 'closing'),
   'reset-password': ({ hasPassword }: MailValues['reset-password']) =>
     mail('account', 'opening', hasPassword ? 'link:resetPassword' : 'link:setPassword', 'origin', 'closing'),
   'password-changed': mail('account', 'happened', 'origin', 'wasYou', 'undo', 'link:undo'),

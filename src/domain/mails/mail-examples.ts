@@ -9,7 +9,8 @@ const undo = { undoToken: 'factor-TOKEN', undoFor: 7 * days }
 export const mailExamples: MailValues = {
   'verify-email': { token: 'TOKEN', code, validFor: 24 * hours },
   'already-registered': {},
-  invitation: { token: 'TOKEN', validFor: 7 * 24 * hours },
+  invitation: { token: 'TOKEN', invitedBy: 'Ada of Acme', validFor: 7 * days },
+  'group-invitation': { token: 'TOKEN', invitedBy: 'Ada of Acme', groups: 'acme, acme-admins', validFor: 7 * days },
   'reset-password': { token: 'TOKEN', validFor: 30 * minutes, hasPassword: true },
   'password-changed': { username, ...undo },
   'password-reset': { username },

@@ -26,6 +26,7 @@ const ceilings: Record<MailKind, { mails: number; within: number } | undefined> 
   'sign-in-unfinished': { mails: 1, within: 1 * days },
   // A person with a service key, or with the session of an administrator, must not be able to flood the mailboxes of others.
   invitation: { mails: 5, within: 1 * days },
+  'group-invitation': { mails: 5, within: 1 * days },
   'confirm-email': { mails: 5, within: 1 * hours },
   'email-taken': { mails: 5, within: 1 * hours },
   'address-reserved': { mails: 5, within: 1 * hours },
@@ -65,6 +66,7 @@ const ceilings: Record<MailKind, { mails: number; within: number } | undefined> 
 const alternatives: readonly (readonly MailKind[])[] = [
   ['verify-email', 'already-registered', 'address-reserved'],
   ['confirm-email', 'email-taken'],
+  ['invitation', 'group-invitation'],
 ]
 /** Mails that give the same warning, and are counted together: the owner already knows that someone may know the password. */
 const kindsWithSameWarning: Partial<Record<MailKind, readonly MailKind[]>> = {

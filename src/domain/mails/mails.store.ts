@@ -42,6 +42,11 @@ export const holdUser = (sql: Sql, userId: string, recipient: string, clockOffse
 export const lockRecipient = (sql: Sql, recipientKey: string, kinds: readonly string[]) =>
   sql.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`outgoing_mail ${kinds[0]} ${recipientKey}`])
 
+/** The mails that count for a ceiling, of the recipient's key, the kinds and the time, up to the clock of the database. */
+const isCounted = (key: string, kinds: string, within: string, offset: string) =>
+  `recipient_key in (${key}, ${forgottenKey(key)}) and kind = any(${kinds}::text[])
+     and created_at > ${databaseNow(offset)} - ${milliseconds(within)}`
+
 export const insert = (
   sql: Sql,
   mail: {
@@ -60,7 +65,7 @@ export const insert = (
      select $1, $2::text, $3, $4, ${databaseNow('$5')}, ${databaseNow('$5')}, $8, $9
      where $6::int is null or $6::int > (
        select count(*) from outgoing_mail
-       where recipient_key in ($2, ${forgottenKey('$2')}) and kind = any($10::text[]) and created_at > ${databaseNow('$5')} - ${milliseconds('$7')}
+       where ${isCounted('$2', '$10', '$7', '$5')}
          and created_at > coalesce((
            select max(created_at) from outgoing_mail
            where recipient_key in ($2, ${forgottenKey('$2')}) and kind = any($11::text[])

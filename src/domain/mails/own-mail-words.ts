@@ -14,6 +14,10 @@ const kinds = Object.keys(mailForms) as MailKind[]
 const variants: Readonly<Record<string, { values: AnyValues; applies: (values: AnyValues) => boolean }>> = {
   withoutCode: { values: { code: undefined }, applies: (values) => 'code' in values && values.code === undefined },
   withoutPassword: { values: { hasPassword: false }, applies: ({ hasPassword }) => hasPassword === false },
+  withoutInviter: {
+    values: { invitedBy: undefined },
+    applies: (values) => 'invitedBy' in values && values.invitedBy === undefined,
+  },
   byOperator: { values: { byOperator: true }, applies: ({ byOperator }) => byOperator === true },
 }
 

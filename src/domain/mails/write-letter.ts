@@ -41,6 +41,7 @@ const paths: Record<PageInMails, string> = {
   verifyEmail: '/verify-email',
   confirmEmail: '/confirm-email',
   invite: '/invite',
+  join: '/invite',
   undo: '/undo',
 }
 const pagesWithoutToken: readonly PageInMails[] = ['login', 'forgotPassword']
@@ -55,7 +56,9 @@ export const createPageAddress = (publicUrl: string) => {
   }
 }
 
-/** Zero-width spaces keep mail programs from turning a name that a user has chosen into a link. */
+/** The values that users, programs or operators have chosen, and that may look like an address. */
+const chosenNames = ['passkeyName', 'invitedBy', 'groups'] as const
+/** Zero-width spaces keep mail programs from turning such a name into a link. */
 const withoutAutoLinks = (name: string) => name.replaceAll(/[.:/@]/g, '\u200b$&\u200b')
 
 type LetterRequest<Kind extends MailKind> = {
@@ -75,8 +78,12 @@ const shownValues = <Kind extends MailKind>(
   { kind, values, formerUsername }: LetterRequest<Kind>,
   words: MailWords,
 ) => {
-  const shown: MailValues[Kind] & { username?: string; passkeyName?: string } = { ...values }
-  if (shown.passkeyName !== undefined) shown.passkeyName = withoutAutoLinks(shown.passkeyName)
+  const shown: MailValues[Kind] & { username?: string } & {
+    [Name in (typeof chosenNames)[number]]?: string | undefined
+  } = {
+    ...values,
+  }
+  for (const name of chosenNames) if (shown[name] !== undefined) shown[name] = withoutAutoLinks(shown[name])
   const isRenamed = formerUsername !== undefined && formerUsername !== shown.username && kind !== 'username-changed'
   if (shown.username !== undefined && isRenamed) shown.username = words.renamed(formerUsername, shown.username)
   return shown

@@ -107,11 +107,14 @@ const registerInvitations = (server: Server, { adminGuard, invitations }: Invita
   }))
 
   server.post(path, adminGuard.changeByAdmin({ schema: schemas.invite }), async (request, reply) => {
-    const { language, groups } = request.body
+    const { language, groups, returnTo } = request.body
     const email = readEmail(request.body.email)
     if (isRefused(email)) return inviteRefusals.sendRefusal(reply, email)
     const client = { ...adminGuard.actingClient(request), ...(language && { language }) }
-    const invitation = await invitations.invite(email, client, groups && [...new Set(groups)].sort())
+    const invitation = await invitations.invite(email, client, {
+      groups: groups && [...new Set(groups)].sort(),
+      returnTo,
+    })
     if (isRefused(invitation)) return inviteRefusals.sendRefusal(reply, invitation)
     return reply.status(201).send(invitationBody(invitation))
   })
@@ -119,8 +122,8 @@ const registerInvitations = (server: Server, { adminGuard, invitations }: Invita
   server.delete(path, adminGuard.changeByAdmin({ schema: schemas.uninvite }), async (request, reply) => {
     const email = readEmail(request.body.email)
     if (isRefused(email)) return uninviteRefusals.sendRefusal(reply, email)
-    const wasOpen = await invitations.revoke(email, adminGuard.actingClient(request))
-    return wasOpen ? reply.status(204).send() : uninviteRefusals.sendRefusal(reply, refuse('not_found'))
+    const revoked = await invitations.revoke(email, adminGuard.actingClient(request), request.body.madeBy)
+    return revoked > 0 ? reply.status(204).send() : uninviteRefusals.sendRefusal(reply, refuse('not_found'))
   })
 }
 

@@ -154,10 +154,7 @@ const registerGroups = (server: Server, deps: GroupDependencies) => {
     const context = { userId: id, client: adminGuard.actingClient(request, reason) }
     const changed = await groupChanges.change(context, { add, remove })
     if (isRefused(changed))
-      return groupsPatchRefusals.sendRefusal(
-        reply,
-        changed.refused === 'no_user' ? refuse('not_found') : refuse(changed.refused),
-      )
+      return groupsPatchRefusals.sendRefusal(reply, changed.refused === 'no_user' ? refuse('not_found') : changed)
     const user = await userSearch.find(id)
     return user ? userBody(user) : groupsPatchRefusals.sendRefusal(reply, refuse('not_found'))
   })

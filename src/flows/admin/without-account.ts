@@ -17,7 +17,7 @@ export const createFindWithoutAccount =
   async (search: string): Promise<AdminUsers['withoutAccount']> => {
     const email = readEmail(search.trim())
     if (isRefused(email)) return null
-    const [invitation] = await invitations.findByEmails([email.email])
+    const invitation = (await invitations.findByEmails([email.email])).at(-1)
     const registrations = await waitingRegistrations.findByEmails([email.email])
     const registration = registrations.filter(({ confirmedAt }) => confirmedAt === null).at(-1)
     if (!invitation && !registration) return null

@@ -68,7 +68,7 @@ type Dependencies = {
   accountChanges: AccountChanges
   users: Users
   emailChanges: EmailChanges
-  invitations: Pick<Invitations, 'refusalForAddress' | 'useUp'>
+  invitations: Pick<Invitations, 'refusalForAddress' | 'forgetUseless'>
   confirmationProofs: ReturnType<typeof createConfirmationProofs>
 }
 
@@ -110,7 +110,7 @@ export const createConfirmEmail = (deps: Dependencies) => {
       if (refused) return refused
       if (!(await isStillValid(sql, user, proof))) return refuse('not_authenticated')
       await emailChanges.apply(sql, user, email, { isProven: true })
-      await invitations.useUp(sql, email)
+      await invitations.forgetUseless(sql, email)
       return { changes: { email_changed: { mail: { newEmail: email.email } } } }
     })
     return emailChanges.unlessTaken(confirming)

@@ -75,8 +75,11 @@ export const createAddressesData =
       confirmedAt: confirmedAt?.toISOString() ?? null,
       expiresAt: expiresAt.toISOString(),
     })),
-    invitations: (await invitations.findByEmails(emails)).map(({ email, createdAt, expiresAt }) => ({
-      email,
+    invitations: (await invitations.findByEmails(emails)).map(({ createdAt, expiresAt, ...invitation }) => ({
+      email: invitation.email,
+      groups: [...invitation.groups],
+      invitedBy: invitation.invitedBy,
+      returnTo: invitation.returnTo,
       createdAt: createdAt.toISOString(),
       expiresAt: expiresAt.toISOString(),
     })),

@@ -1,13 +1,15 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import { NoContent } from '../../contract/schemas.js'
 import {
   ServiceInvitation,
+  ServiceInvitationQuery,
   ServiceInvitations,
   ServiceInvite,
   ServiceUninvite,
   servicePath,
 } from '../../contract/service-bodies.js'
-import type { Invitations } from '../../domain/invitations/invitations.js'
+import { type Invitations, makerOf } from '../../domain/invitations/invitations.js'
 import { readEmail } from '../../domain/users/email.js'
 import { invitationBody } from '../../http/access-bodies.js'
 import type { Guards } from '../../http/guards.js'
@@ -30,17 +32,22 @@ const uninviteRefusals = routeRefusals(...serviceRefusals, 'email_shape')
 
 const tags = ['for other programs']
 const schemas = {
-  list: { tags, summary: 'Open invitations', response: { 200: ServiceInvitations, ...readRefusals.responses } },
+  list: {
+    tags,
+    summary: 'Open invitations of every maker, or of this key',
+    querystring: ServiceInvitationQuery,
+    response: { 200: ServiceInvitations, ...readRefusals.responses },
+  },
   invite: {
     tags,
     summary:
-      'Invite an address: the link is in the mail. With groups, or where the open invitation has some, the key also needs the scope `groups`',
+      'Invite an address: the link is in the mail. It replaces the open invitation of this key. With groups, or where that one has some, the key also needs the scope `groups`',
     body: ServiceInvite,
     response: { 201: ServiceInvitation, ...inviteRefusals.responses },
   },
   uninvite: {
     tags,
-    summary: 'Withdraw an invitation',
+    summary: 'Withdraw an invitation of this key',
     body: ServiceUninvite,
     response: { 204: NoContent, ...uninviteRefusals.responses },
   },
@@ -52,16 +59,31 @@ type Dependencies = {
   invitations: Pick<Invitations, 'invite' | 'inviteWithoutGroups' | 'listOpen' | 'revoke'>
 }
 
+/** Refuses a property that is misspelt, or that only another release knows: left out, it would be missed only in the mail. */
+const withOnly =
+  ({ properties }: { properties: object }) =>
+  async (request: FastifyRequest, reply: FastifyReply) => {
+    const { body } = request
+    const names = typeof body === 'object' && body !== null ? Object.keys(body) : []
+    const unknownName = names.find((name) => !Object.hasOwn(properties, name))
+    if (unknownName === undefined) return undefined
+    const message = `body has no property ${unknownName.slice(0, longestNamed)}`
+    return readRefusals.sendRefusal(reply, refuse('bad_request', { message }))
+  }
+const longestNamed = 64
+
 export const serviceInvitationsRoutes = (server: Server, { guards, serviceCallers, invitations }: Dependencies) => {
   const path = `${servicePath}/invitations`
   const onRequest = guards.service('invitations')
 
-  server.get(path, { schema: schemas.list, onRequest }, async () => ({
-    invitations: (await invitations.listOpen()).map(invitationBody),
-  }))
+  server.get(path, { schema: schemas.list, onRequest }, async (request) => {
+    const maker = request.query.mine ? makerOf(serviceCallers.actingClient(request)) : undefined
+    return { invitations: (await invitations.listOpen(maker)).map(invitationBody) }
+  })
 
-  server.post(path, { schema: schemas.invite, onRequest }, async (request, reply) => {
-    const { language, groups } = request.body
+  const inviteOptions = { schema: schemas.invite, onRequest, preValidation: withOnly(ServiceInvite) }
+  server.post(path, inviteOptions, async (request, reply) => {
+    const { language, groups, invitedBy, returnTo } = request.body
     const email = readEmail(request.body.email)
     if (isRefused(email)) return inviteRefusals.sendRefusal(reply, email)
     // Groups need their own scope: otherwise a key could invite its owner's address into any group.
@@ -69,18 +91,19 @@ export const serviceInvitationsRoutes = (server: Server, { guards, serviceCaller
     if (groups?.length && !mayGiveGroups) return serviceCallers.sendMissingScope(reply, 'groups')
     const client = { ...serviceCallers.actingClient(request), ...(language && { language }) }
     const invitation = mayGiveGroups
-      ? await invitations.invite(email, client, groups && [...new Set(groups)].sort())
-      : await invitations.inviteWithoutGroups(email, client)
+      ? await invitations.invite(email, client, { groups: groups && [...new Set(groups)].sort(), invitedBy, returnTo })
+      : await invitations.inviteWithoutGroups(email, client, { invitedBy, returnTo })
     if (!isRefused(invitation)) return reply.status(201).send(invitationBody(invitation))
     return invitation.refused === 'invitation_has_groups'
       ? serviceCallers.sendMissingScope(reply, 'groups')
       : inviteRefusals.sendRefusal(reply, invitation)
   })
 
-  server.delete(path, { schema: schemas.uninvite, onRequest }, async (request, reply) => {
+  const uninviteOptions = { schema: schemas.uninvite, onRequest, preValidation: withOnly(ServiceUninvite) }
+  server.delete(path, uninviteOptions, async (request, reply) => {
     const email = readEmail(request.body.email)
     if (isRefused(email)) return uninviteRefusals.sendRefusal(reply, email)
-    const wasOpen = await invitations.revoke(email, serviceCallers.actingClient(request))
-    return wasOpen ? reply.status(204).send() : uninviteRefusals.sendRefusal(reply, refuse('not_found'))
+    const revoked = await invitations.revoke(email, serviceCallers.actingClient(request))
+    return revoked > 0 ? reply.status(204).send() : uninviteRefusals.sendRefusal(reply, refuse('not_found'))
   })
 }

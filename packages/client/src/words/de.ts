@@ -112,7 +112,7 @@ export const de: RefusalWords = {
     account_disabled: 'Dieses Konto ist gesperrt. Entsperren Sie es zuerst.',
     locked_down: 'Dieses Konto wurde abgesichert. Nur die Administration kann es zurückgeben, nicht der Support.',
     too_many_mails: 'An diese Adresse gingen vorerst genug solcher E-Mails. Versuchen Sie es später noch einmal.',
-    has_account: 'Zu dieser Adresse gibt es bereits ein Konto.',
+    has_account: 'Zu dieser Adresse gibt es bereits ein Konto. Sie kann nur in Gruppen eingeladen werden.',
     email_reserved:
       'Diese Adresse kann noch nicht registriert werden: Sie bleibt für das Konto reserviert, das sie in den letzten sieben Tagen hatte.',
 

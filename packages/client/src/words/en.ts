@@ -102,7 +102,7 @@ export const en: RefusalWords = {
     account_disabled: 'This account is disabled. Enable it first.',
     locked_down: 'This account was locked down. Only an administrator can give it back to its owner.',
     too_many_mails: 'This address has got as many of these emails as it may get for now. Try again later.',
-    has_account: 'This address already has an account.',
+    has_account: 'This address already has an account. It can only be invited to groups.',
     email_reserved:
       'This address cannot be registered yet: it is kept for the account that had it in the last seven days.',
 

@@ -105,7 +105,7 @@ export const es: RefusalWords = {
     locked_down: 'Esta cuenta se bloqueó por seguridad. Solo un administrador puede devolverla a su dueño.',
     too_many_mails:
       'Esta dirección ya recibió todos los correos de este tipo que puede recibir por ahora. Inténtalo más tarde.',
-    has_account: 'Esta dirección ya tiene una cuenta.',
+    has_account: 'Esta dirección ya tiene una cuenta. Solo se la puede invitar a grupos.',
     email_reserved:
       'Esta dirección todavía no se puede registrar: queda reservada para la cuenta que la tuvo en los últimos siete días.',
 

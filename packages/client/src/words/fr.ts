@@ -105,7 +105,7 @@ export const fr: RefusalWords = {
     account_disabled: 'Ce compte est désactivé. Réactivez-le d’abord.',
     locked_down: 'Ce compte a été verrouillé. Seul un administrateur peut le rendre à son propriétaire.',
     too_many_mails: 'Cette adresse a reçu assez d’e-mails de ce genre pour le moment. Réessayez plus tard.',
-    has_account: 'Cette adresse a déjà un compte.',
+    has_account: 'Cette adresse a déjà un compte. Elle ne peut être invitée que dans des groupes.',
     email_reserved:
       'Cette adresse ne peut pas encore être inscrite : elle reste réservée au compte qui l’avait ces sept derniers jours.',
 

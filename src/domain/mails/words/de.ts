@@ -10,13 +10,13 @@ export const de: MailWords = {
     verifyEmail: 'E-Mail-Adresse bestätigen',
     confirmEmail: 'Adresse bestätigen',
     invite: 'Konto anlegen',
+    join: 'Einladung annehmen',
     undo: 'Das war ich nicht',
   },
   footers: {
     visitor: (productName) => `Sie erhalten diese E-Mail, weil diese Adresse bei ${productName} eingegeben wurde.`,
     account: (productName) => `Diese E-Mail betrifft Ihr Konto bei ${productName}.`,
-    invited: (productName) =>
-      `Sie erhalten diese E-Mail, weil die Administration von ${productName} diese Adresse eingeladen hat.`,
+    invited: (productName) => `Sie erhalten diese E-Mail, weil diese Adresse zu ${productName} eingeladen wurde.`,
     last: (productName) => `Das ist die letzte E-Mail: Ihr Konto bei ${productName} gibt es nicht mehr.`,
   },
   devices: {
@@ -57,10 +57,21 @@ export const de: MailWords = {
       closing:
         'Andernfalls versuchen Sie es nach dieser Zeit noch einmal, oder registrieren Sie sich mit einer anderen Adresse.',
     }),
-    invitation: ({ productName, validFor }) => ({
+    invitation: ({ productName, invitedBy, validFor }) => ({
       subject: `Einladung zu ${productName}`,
-      opening: `Die Administration von ${productName} lädt Sie ein, dort ein Konto anzulegen. Das können Sie hier tun:`,
+      opening:
+        invitedBy === undefined
+          ? `Die Administration von ${productName} lädt Sie ein, dort ein Konto anzulegen. Das können Sie hier tun:`
+          : `${invitedBy} lädt Sie ein, bei ${productName} ein Konto anzulegen. Das können Sie hier tun:`,
       closing: `Die Einladung gilt nur für diese Adresse. Sie kann einmal verwendet werden und ist ${validFor} gültig. Wenn Sie kein Konto möchten, können Sie diese E-Mail ignorieren.`,
+    }),
+    'group-invitation': ({ productName, invitedBy, groups, validFor }) => ({
+      subject: `Einladung in eine Gruppe bei ${productName}`,
+      opening:
+        invitedBy === undefined
+          ? `Die Administration von ${productName} lädt Sie ein, mit Ihrem Konto dort beizutreten (Gruppen: ${groups}). Hier können Sie annehmen:`
+          : `${invitedBy} lädt Sie ein, mit Ihrem Konto bei ${productName} beizutreten (Gruppen: ${groups}). Hier können Sie annehmen:`,
+      closing: `Sie treten erst bei, wenn Sie sich angemeldet und angenommen haben. Der Link kann einmal verwendet werden und ist ${validFor} gültig. Wenn Sie nicht beitreten möchten, können Sie diese E-Mail ignorieren.`,
     }),
     'reset-password': ({ productName, validFor, hasPassword }) => ({
       subject: hasPassword

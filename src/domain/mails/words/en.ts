@@ -11,13 +11,13 @@ export const en: MailWords = {
     verifyEmail: 'Confirm my email',
     confirmEmail: 'Confirm this address',
     invite: 'Create my account',
+    join: 'Accept the invitation',
     undo: 'This was not me',
   },
   footers: {
     visitor: (productName) => `You receive this email because this address was entered at ${productName}.`,
     account: (productName) => `This email is about your account at ${productName}.`,
-    invited: (productName) =>
-      `You receive this email because the administrator of ${productName} has invited this address.`,
+    invited: (productName) => `You receive this email because this address was invited to ${productName}.`,
     last: (productName) => `This is the last email about your account at ${productName}.`,
   },
   devices: englishDevices,
@@ -53,10 +53,21 @@ export const en: MailWords = {
       signIn: 'If you have an account, sign in with your username or your new address:',
       closing: 'Otherwise, try again after that time, or register with another address.',
     }),
-    invitation: ({ productName, validFor }) => ({
+    invitation: ({ productName, invitedBy, validFor }) => ({
       subject: `You are invited to ${productName}`,
-      opening: `An administrator of ${productName} has invited you to create an account there. You can do that here:`,
+      opening:
+        invitedBy === undefined
+          ? `An administrator of ${productName} has invited you to create an account there. You can do that here:`
+          : `${invitedBy} has invited you to create an account at ${productName}. You can do that here:`,
       closing: `The invitation is for this address only. It works once, for ${validFor}. If you do not want an account, you can ignore this email.`,
+    }),
+    'group-invitation': ({ productName, invitedBy, groups, validFor }) => ({
+      subject: `You are invited to a group at ${productName}`,
+      opening:
+        invitedBy === undefined
+          ? `An administrator of ${productName} has invited you to join with your account there (groups: ${groups}). You can accept here:`
+          : `${invitedBy} has invited you to join with your account at ${productName} (groups: ${groups}). You can accept here:`,
+      closing: `You join when you have signed in and accepted, and not before. The link works once, for ${validFor}. If you do not want to join, you can ignore this email.`,
     }),
     'reset-password': ({ productName, validFor, hasPassword }) => ({
       subject: hasPassword ? `Choose a new password for ${productName}` : `Set a password for ${productName}`,

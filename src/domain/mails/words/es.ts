@@ -10,13 +10,13 @@ export const es: MailWords = {
     verifyEmail: 'Confirmar mi correo',
     confirmEmail: 'Confirmar esta dirección',
     invite: 'Crear mi cuenta',
+    join: 'Aceptar la invitación',
     undo: 'No fui yo',
   },
   footers: {
     visitor: (productName) => `Recibes este correo porque esta dirección se escribió en ${productName}.`,
     account: (productName) => `Este correo es sobre tu cuenta en ${productName}.`,
-    invited: (productName) =>
-      `Recibes este correo porque el administrador de ${productName} ha invitado a esta dirección.`,
+    invited: (productName) => `Recibes este correo porque esta dirección tiene una invitación a ${productName}.`,
     last: (productName) => `Este es el último correo sobre tu cuenta en ${productName}.`,
   },
   devices: {
@@ -56,10 +56,21 @@ export const es: MailWords = {
       signIn: 'Si tienes una cuenta, inicia sesión con tu nombre de usuario o tu dirección nueva:',
       closing: 'Si no, inténtalo de nuevo después de ese plazo o regístrate con otra dirección.',
     }),
-    invitation: ({ productName, validFor }) => ({
+    invitation: ({ productName, invitedBy, validFor }) => ({
       subject: `Tienes una invitación a ${productName}`,
-      opening: `Un administrador de ${productName} te ha invitado a crear una cuenta. Puedes hacerlo aquí:`,
+      opening:
+        invitedBy === undefined
+          ? `Un administrador de ${productName} te ha invitado a crear una cuenta. Puedes hacerlo aquí:`
+          : `${invitedBy} te ha invitado a crear una cuenta en ${productName}. Puedes hacerlo aquí:`,
       closing: `La invitación es solo para esta dirección. Sirve una sola vez, durante ${validFor}. Si no quieres una cuenta, puedes ignorar este correo.`,
+    }),
+    'group-invitation': ({ productName, invitedBy, groups, validFor }) => ({
+      subject: `Tienes una invitación a un grupo en ${productName}`,
+      opening:
+        invitedBy === undefined
+          ? `Un administrador de ${productName} te ha invitado a unirte con tu cuenta (grupos: ${groups}). Puedes aceptar aquí:`
+          : `${invitedBy} te ha invitado a unirte con tu cuenta en ${productName} (grupos: ${groups}). Puedes aceptar aquí:`,
+      closing: `Solo te unes cuando inicias sesión y aceptas. El enlace sirve una sola vez, durante ${validFor}. Si no quieres unirte, puedes ignorar este correo.`,
     }),
     'reset-password': ({ productName, validFor, hasPassword }) => ({
       subject: hasPassword

@@ -10,13 +10,13 @@ export const fr: MailWords = {
     verifyEmail: 'Confirmer mon adresse e-mail',
     confirmEmail: 'Confirmer cette adresse',
     invite: 'Créer mon compte',
+    join: 'Accepter l’invitation',
     undo: 'Ce n’était pas moi',
   },
   footers: {
     visitor: (productName) => `Vous recevez cet e-mail parce que cette adresse a été saisie sur ${productName}.`,
     account: (productName) => `Cet e-mail concerne votre compte sur ${productName}.`,
-    invited: (productName) =>
-      `Vous recevez cet e-mail parce que l’administrateur de ${productName} a invité cette adresse.`,
+    invited: (productName) => `Vous recevez cet e-mail parce que cette adresse a été invitée sur ${productName}.`,
     last: (productName) => `Ceci est le dernier e-mail concernant votre compte sur ${productName}.`,
   },
   devices: {
@@ -56,10 +56,21 @@ export const fr: MailWords = {
       signIn: 'Si vous avez un compte, connectez-vous avec votre nom d’utilisateur ou votre nouvelle adresse :',
       closing: 'Sinon, réessayez après ce délai ou inscrivez-vous avec une autre adresse.',
     }),
-    invitation: ({ productName, validFor }) => ({
+    invitation: ({ productName, invitedBy, validFor }) => ({
       subject: `Votre invitation à ${productName}`,
-      opening: `Un administrateur de ${productName} vous invite à y créer un compte. Vous pouvez le faire ici :`,
+      opening:
+        invitedBy === undefined
+          ? `Un administrateur de ${productName} vous invite à y créer un compte. Vous pouvez le faire ici :`
+          : `${invitedBy} vous invite à créer un compte sur ${productName}. Vous pouvez le faire ici :`,
       closing: `L’invitation est réservée à cette adresse. Elle ne sert qu’une fois et reste valable ${validFor}. Si vous ne souhaitez pas de compte, vous pouvez ignorer cet e-mail.`,
+    }),
+    'group-invitation': ({ productName, invitedBy, groups, validFor }) => ({
+      subject: `Votre invitation dans un groupe sur ${productName}`,
+      opening:
+        invitedBy === undefined
+          ? `Un administrateur de ${productName} vous invite à rejoindre des groupes avec votre compte (${groups}). Vous pouvez accepter ici :`
+          : `${invitedBy} vous invite à rejoindre des groupes avec votre compte sur ${productName} (${groups}). Vous pouvez accepter ici :`,
+      closing: `Vous ne rejoignez un groupe qu’après vous être connecté et avoir accepté. Le lien ne sert qu’une fois et reste valable ${validFor}. Si vous ne souhaitez pas rejoindre de groupe, vous pouvez ignorer cet e-mail.`,
     }),
     'reset-password': ({ productName, validFor, hasPassword }) => ({
       subject: hasPassword
