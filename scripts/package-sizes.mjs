@@ -8,7 +8,7 @@ const budgets = {
   '@latchkey/service': { service: 2_500 },
   '@latchkey/testing': { testing: 3_000, keys: 2_100 },
   '@latchkey/verify': {
-    verify: 6_400,
+    verify: 6_600,
     node: 5_500,
     express: 5_500,
     fastify: 5_500,
@@ -16,8 +16,8 @@ const budgets = {
     hono: 5_500,
     fetch: 5_500,
     bearer: 3_700,
-    ssr: 11_200,
-    next: 12_400,
+    ssr: 11_400,
+    next: 12_500,
   },
 }
 

@@ -192,9 +192,9 @@ describe('two programs that invite one address', () => {
       expect(await messageOf({ invitedBy })).toContain('invitedBy must be one line of at most 64 characters')
     for (const returnTo of ['https://evil.example/', '//evil.example', '/\\evil.example', 'javascript:alert(1)', ''])
       expect(await messageOf({ returnTo })).toContain('returnTo must be a path of this site')
-    expect(await messageOf({ invitedBy: 7 })).toContain('invitedBy must be string')
-    expect(await messageOf({ invited_by: 'Ada' })).toBe('body has no property invited_by')
-    expect(await messageOf({ __proto__x: 1 })).toBe('body has no property __proto__x')
+    expect(await messageOf({ invitedBy: 7 })).toContain('invitedBy must be a')
+    expect(await messageOf({ invited_by: 'Ada' })).toMatch(/^invited_by is not known in the body/)
+    expect(await messageOf({ __proto__x: 1 })).toMatch(/^__proto__x is not known in the body/)
     const withdrawal = await latchkey
       .browser()
       .send(
@@ -203,7 +203,8 @@ describe('two programs that invite one address', () => {
         { email, madeBy: 'service key birch' },
         { headers: { authorization: `Bearer ${keys.acme.key}`, origin: '' } },
       )
-    expect([withdrawal.status, withdrawal.body.message]).toEqual([400, 'body has no property madeBy'])
+    expect(withdrawal.status).toBe(400)
+    expect(withdrawal.body.message).toMatch(/^madeBy is not known in the body/)
     expect(await openFor(email)).toEqual([])
     const created = await acme.create({
       email,
