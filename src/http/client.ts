@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import ipaddr from 'ipaddr.js'
 import { languageFrom } from '../contract/languages.js'
 import type { Client } from '../domain/sessions/client.js'
-import { customerNetworkOf, networkOfBits } from '../lib/client-networks.js'
+import { customerNetworkOf, networkOfBits, siteNetworkOf } from '../lib/client-networks.js'
 
 const maxUserAgentLength = 256
 
@@ -62,6 +62,9 @@ export const clientNetwork = (request: FastifyRequest) => {
 
 /** The whole network of one customer of an internet provider. Some limits count by it, because a home has many IPv6 networks. */
 export const customerNetwork = (request: FastifyRequest) => customerNetworkOf(ipOf(request))
+
+/** The network of an organisation. Shares of what belongs to everybody count by it, because it has very many of the networks above. */
+export const siteNetwork = (request: FastifyRequest) => siteNetworkOf(ipOf(request))
 
 /** The network by which limits count, for a written IP address or /64; undefined if the text is neither. */
 export const networkOf = (text: string) => {

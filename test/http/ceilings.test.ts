@@ -8,7 +8,7 @@ import { addApplication } from '../support/applications.js'
 import { parametersFor } from '../support/authorization-requests.js'
 import { postForm } from '../support/authorizations.js'
 import type { Answer } from '../support/client.js'
-import { goodPassword, type Latchkey } from '../support/latchkey.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { createMailLogins, otherNetwork } from '../support/mail-login.js'
 import { signInWith, startProviders, startService, type TestProviders } from '../support/providers/test-providers.js'
 
@@ -138,7 +138,11 @@ describe('sign-ins that wait in the whole service', () => {
     })
     const owner = await latchkey.signedUp('waiting')
     const authorize = async (tab = latchkey.browser()) => {
-      const { body } = await tab.post('/api/auth/authorization', { parameters: parametersFor(id) })
+      const { body } = await tab.post(
+        '/api/auth/authorization',
+        { parameters: parametersFor(id) },
+        { address: otherNetwork() },
+      )
       const { error, code } = Object.fromEntries(new URL(String(body.location ?? 'x:/')).searchParams)
       return code === undefined ? (error ?? body.next) : 'code'
     }
@@ -166,4 +170,25 @@ describe('sign-ins that wait in the whole service', () => {
     await latchkey.advance(10 * minutes + 1)
     expect(await authorize()).toBe('sign_in')
   })
+})
+
+it('one network reaches none of these limits alone, however many addresses it has', async () => {
+  const limited = await startLatchkey({ settings: { TOTAL_WAITING_LIMIT: '2000/10m' } })
+  const tv = await addApplication(limited, {
+    name: 'Tv',
+    kind: 'native',
+    home: 'tv.example:/',
+    redirectAddresses: ['tv.example:/cb'],
+  })
+  const begin = async (address: string) =>
+    (await postForm(limited.url, '/api/auth/device', { client_id: tv.id }, { 'x-forwarded-for': address })).status
+  const addresses = Array.from({ length: 101 }, (_, at) => `2001:db8:1:${at.toString(16)}::1`)
+  const statuses = await Promise.all(addresses.map(begin))
+  expect(statuses.filter((status) => status !== 200)).toEqual([429])
+  expect(await begin('2001:db8:2::1')).toBe(200)
+  const key = limiterKey('total_device_requests', 'all')
+  const { remaining } = await limited.app.platform.cache.reserve(key, { maximum: 2000, window: 10 * minutes })
+  expect(remaining).toBe(2000 - 102)
+  expect(await limited.sql.query("select 1 from events where kind = 'ceiling_reached'")).toEqual([])
+  await limited.stop()
 })

@@ -239,6 +239,13 @@ export const limiters = {
     refusalIsEvent: false,
     about: 'requests of an application about its user, by session and application',
   },
+  ceiling_shares: {
+    countsBy: ['connection'],
+    limit: 'TOTAL_WAITING_LIMIT',
+    refusalIsEvent: false,
+    about:
+      'what one IPv4 address or IPv6 /48 may use of each limit of everybody together, so that nobody reaches it alone: a twentieth of it, but at least 100',
+  },
   total_registrations: {
     countsBy: ['installation'],
     limit: 'TOTAL_REGISTRATION_LIMIT',

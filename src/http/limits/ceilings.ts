@@ -4,6 +4,7 @@ import { type LimiterName, limiterKey } from '../../domain/limiters/limiters.js'
 import type { RegistrationGate } from '../../domain/registrations/registration-gate.js'
 import type { Email } from '../../domain/users/email.js'
 import type { Cache, Limit, Reservation } from '../../platform/cache/cache.js'
+import { siteNetwork } from '../client.js'
 import type { OnRejection } from './limited-events.js'
 import { sendLimited } from './limiter-answers.js'
 
@@ -11,6 +12,14 @@ export type Ceiling = Extract<LimiterName, `total_${string}`>
 
 /** The one subject of these counters. */
 const everybody = 'all'
+
+const smallestShare = 100
+
+/** What one network may use of a ceiling, so that nobody reaches it alone. A small installation may have all its users in one network. */
+const shareOf = ({ maximum, window }: Limit): Limit => ({
+  maximum: Math.min(maximum, Math.max(smallestShare, Math.ceil(maximum / 20))),
+  window,
+})
 
 type Dependencies = {
   cache: Pick<Cache, 'reserve'>
@@ -39,13 +48,21 @@ export const createCeilings = (deps: Dependencies) => {
     total_device_requests: waiting,
   }
 
-  /** Counts one more. Returns the reservation if it is one too many. */
-  const findExcess = async (ceiling: Ceiling, request: FastifyRequest): Promise<Reservation | undefined> => {
-    const key = limiterKey(ceiling, everybody)
-    const reservation = await cache.reserve(key, limits[ceiling])
+  const reserve = async (limiter: LimiterName, subject: string, limit: Limit, request: FastifyRequest) => {
+    const key = limiterKey(limiter, subject)
+    const reservation = await cache.reserve(key, limit)
     if (reservation.granted) return undefined
-    await onRejection({ limiter: ceiling, key, resetsIn: reservation.resetsIn }, request)
+    await onRejection({ limiter, key, resetsIn: reservation.resetsIn }, request)
     return reservation
+  }
+
+  /** Counts one more. Returns the reservation if it is one too many, for everybody or for the network of the client. */
+  const findExcess = async (ceiling: Ceiling, request: FastifyRequest): Promise<Reservation | undefined> => {
+    const limit = limits[ceiling]
+    const share = `${ceiling}:${siteNetwork(request)}`
+    return (
+      (await reserve('ceiling_shares', share, shareOf(limit), request)) ?? reserve(ceiling, everybody, limit, request)
+    )
   }
 
   const answerExcess = (reply: FastifyReply, ceiling: Ceiling, excess: Reservation) => {
