@@ -53,6 +53,17 @@ export const sendTokensOnly = (reply: FastifyReply, cookies: Cookies, issued: Is
   return reply.status(204).send()
 }
 
+/**
+ * Forgets a session that has ended, in the browser: its cookies, and what the browser's cache has of this host. On one host with an
+ * application, `"cookies"` and `"storage"` would take more than the sign-out is about.
+ */
+export const forgetInBrowser = (reply: FastifyReply, cookies: Pick<Cookies, 'clearSession'>) => {
+  cookies.clearSession(reply)
+  reply.header('clear-site-data', '"cache"')
+}
+/** For the API document, beside `Set-Cookie`. */
+export const cacheHeader = { 'Clear-Site-Data': '`"cache"` if a session has ended' }
+
 /** Adds headers to a response schema, for the API document. `headers`: the description of each, by its name. */
 export const withHeaders = <Schema extends object>(
   schema: Schema,

@@ -165,14 +165,13 @@ const expectRoomWithLargeLetters = async (page: Page) => {
 describe('a message on a phone', () => {
   it('covers no button at the end of the page, and can be closed', async () => {
     const { page, leave } = await open({ viewport: { width: 360, height: 640 } })
-    await page.route('**/api/auth/logout-all', (route) => route.abort())
+    await page.route('**/api/auth/export', (route) => route.abort())
     const closes = {
       button: () => page.getByRole('button', { name: 'Close this message' }).press('Enter'),
       Escape: () => page.keyboard.press('Escape'),
     }
     for (const [name, close] of Object.entries(closes)) {
-      await enter(page, 'Sign out everywhere')
-      await enter(page, 'Yes, sign out everywhere')
+      await enter(page, 'Download your data')
       const message = page.getByText('The service cannot be reached.')
       await message.waitFor()
       await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight))
@@ -185,7 +184,7 @@ describe('a message on a phone', () => {
       if (name === 'Escape') await expectRoomWithLargeLetters(page)
       await close()
       await expect.poll(() => message.count()).toBe(0)
-      if (name === 'button') await expectFocus(page, /^Sign out everywhere$/)
+      if (name === 'button') await expectFocus(page, /^Download your data$/)
     }
     await leave()
   })

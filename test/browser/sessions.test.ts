@@ -1,7 +1,8 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { minutes } from '../../src/lib/durations.js'
-import { fillIn, openChromium, press, signIn, visit, visitAs } from '../support/chromium.js'
+import { faultsOf } from '../support/axe.js'
+import { fillIn, keepPicture, openChromium, press, signIn, visit, visitAs } from '../support/chromium.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 let latchkey: Latchkey
@@ -135,6 +136,34 @@ describe('a session in the browser', () => {
     await press(page, 'Sign out')
     await page.getByText('You are signed out.').waitFor()
     expect(await page.evaluate(() => JSON.stringify(sessionStorage))).not.toContain('Another')
+    await leave()
+  })
+
+  it('clears the page at once when it is ended, and asks again if the service did not answer', async () => {
+    const { page, leave } = await visitAs(browser, latchkey, 'here')
+    await page.goto('/dashboard')
+    await greeted(page, 'here')
+    let answer = () => {}
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve
+    })
+    await page.route('**/api/auth/logout', async (route) => {
+      await answered
+      await route.abort()
+    })
+    await press(page, 'Sign out')
+    await page.getByText('One moment…').waitFor()
+    expect(await page.locator('main').innerText()).not.toContain('here')
+    answer()
+    await page.getByRole('heading', { name: 'You could not be signed out.' }).waitFor()
+    await keepPicture(page, 'not-signed-out')
+    expect(await faultsOf(page)).toEqual([])
+    expect(await page.content()).not.toContain('here@example.com')
+    await page.unroute('**/api/auth/logout')
+    const signedOut = page.waitForResponse('**/api/auth/logout')
+    await press(page, 'Sign out')
+    expect(await (await signedOut).headerValue('clear-site-data')).toBe('"cache"')
+    await page.getByText('You are signed out.').waitFor()
     await leave()
   })
 

@@ -149,7 +149,9 @@ describe('anything less', () => {
     })
     expect((await ask(tab, '')).body).toMatchObject({ next: 'ask' })
     expect(await isSignedIn(tab)).toBe(true)
-    expect((await ask(tab, sent, { confirmed: true })).body).toMatchObject({ next: 'done', location: address })
+    const confirmed = await ask(tab, sent, { confirmed: true })
+    expect(confirmed.body).toMatchObject({ next: 'done', location: address })
+    expect(confirmed.headers.get('clear-site-data')).toBe('"cache"')
     expect(await isSignedIn(tab)).toBe(false)
   })
 
@@ -219,7 +221,9 @@ describe('anything less', () => {
       expect([sent, body.problem, body.location]).toEqual([sent, problem, undefined])
     }
     const twice = `client_id=${application}&post_logout_redirect_uri=${address}&post_logout_redirect_uri=${address}`
-    expect((await ask(nobody, twice)).body).toEqual({ next: 'done', problem: 'invalid_parameters' })
+    const ofNobody = await ask(nobody, twice)
+    expect(ofNobody.body).toEqual({ next: 'done', problem: 'invalid_parameters' })
+    expect(ofNobody.headers.get('clear-site-data')).toBeNull()
     expect(await isSignedIn(tab)).toBe(true)
     await until('operators read which one is registered', async () => {
       const errors = await latchkey.sql.query<{ message: string }>('select message from application_errors')

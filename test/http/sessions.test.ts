@@ -109,6 +109,23 @@ describe('sessions', () => {
     expect((await tab.post('/api/auth/refresh')).status).toBe(401)
   })
 
+  it('its end by its user empties the browser’s cache of this host, and nothing else does', async () => {
+    const ends: ((tab: Browser) => Promise<Answer>)[] = [
+      (tab) => tab.act('/api/auth/logout'),
+      (tab) => tab.act('/api/auth/logout-all'),
+      async (tab) => tab.remove(`/api/auth/sessions/${(await tab.get('/api/auth/me')).body.sessionId}`),
+    ]
+    for (const [index, end] of ends.entries()) {
+      const tab = await newUser(`leaver${index}`)
+      const other = latchkey.browser()
+      await other.post('/login', { username: `leaver${index}`, password: goodPassword })
+      expect((await tab.post('/api/auth/logout')).headers.get('clear-site-data')).toBeNull()
+      const { status, headers } = await end(tab)
+      expect([status, headers.get('clear-site-data')]).toEqual([204, '"cache"'])
+      expect((await tab.post('/api/auth/refresh')).headers.get('clear-site-data')).toBeNull()
+    }
+  })
+
   it('a logout during a refresh wins', async () => {
     const tab = await newUser('hal')
     const other = tab.copy()

@@ -8,7 +8,8 @@ import { changeLanguage, readSettings } from './settings.js'
  * Renders a page into the document that the server sent. The first card is there already (web/first-cards): where the page has the same
  * element, the old one stays, with what was typed into it and with the focus.
  */
-export const mount = (Page: ComponentType) => {
+export const mount = (page: ComponentType) => {
+  let Page = page
   const root = document.getElementById('page')
   if (!root) throw new Error('The document has no place for its page')
   replaceBrokenLogo()
@@ -25,6 +26,10 @@ export const mount = (Page: ComponentType) => {
       </SettingsContext.Provider>,
       root,
     )
+  replace = (next) => {
+    Page = next
+    show()
+  }
   show()
   document.getElementById(notCompleteElement)?.remove()
   announceTyped(root)
@@ -33,6 +38,10 @@ export const mount = (Page: ComponentType) => {
     if (root.hasChildNodes()) show()
   })
 }
+
+let replace: (next: ComponentType) => void = () => undefined
+/** Shows something else in the place of the page, of which nothing stays. */
+export const replacePage = (next: ComponentType) => replace(next)
 
 /** Sends an `input` event for each field that was filled before the script was loaded, because the page has not seen that. */
 const announceTyped = (root: HTMLElement) => {

@@ -1,4 +1,3 @@
-import { useState } from 'preact/hooks'
 import { isTemporary, type Refusal } from '#client/client.js'
 import { Notice } from '../components/notice.js'
 import { SignOutButton } from '../components/sign-out-button.js'
@@ -11,17 +10,15 @@ import { AccountPanel } from './section.js'
 /** Shown if the whole account could not be loaded: why, and what the user can do meanwhile. */
 export const NotLoaded = ({ refusal, onTryAgain }: { refusal: Refusal; onTryAgain: () => Promise<void> }) => {
   const words = useWords('dashboard')
-  const common = useWords('common')
   const sentenceOf = useRefusalSentence()
-  const [signOutRefusal, setSignOutRefusal] = useState<Refusal>()
   const sentence = isTemporary(refusal) ? words.reconnecting : sentenceOf(refusal)
   return (
     <section class="panel not-loaded">
       <h1>{words.title}</h1>
-      <Notice kind="error">{signOutRefusal ? `${common.notSignedOut} ${sentenceOf(signOutRefusal)}` : sentence}</Notice>
+      <Notice kind="error">{sentence}</Notice>
       <div class="button-row">
         <TryAgain onPress={onTryAgain} />
-        <SignOutButton onRefused={setSignOutRefusal} />
+        <SignOutButton />
       </div>
     </section>
   )

@@ -4,19 +4,17 @@ import { SignOutButton } from '../components/sign-out-button.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { passkeySupport } from '../passkeys/ceremonies.js'
 import { countText, fill } from '../words/format.js'
-import { useDashboardActions } from './dashboard-actions.js'
 import { firstToDo } from './to-do.js'
 
 export const PageTitle = ({ account }: { account: Account }) => {
   const words = useWords('dashboard')
-  const { showRefusal } = useDashboardActions()
   return (
     <div class="page-title">
       <div>
         <h1>{words.title}</h1>
         <p class="greeting">{fill(words.greeting, { name: account.name ?? account.username })}</p>
       </div>
-      <SignOutButton onRefused={showRefusal} />
+      <SignOutButton />
     </div>
   )
 }

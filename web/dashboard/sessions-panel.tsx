@@ -2,11 +2,10 @@ import { useEffect, useRef } from 'preact/hooks'
 import type { Session } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
 import { isFocusLost, moveFocusTo } from '../browser/focus.js'
-import { leaveSignedOut } from '../browser/sign-out.js'
 import { Button } from '../components/button.js'
 import { DeviceIcon } from '../components/devices.js'
 import { endSessionLabel, SessionFacts } from '../components/session-facts.js'
-import { SignOutButton } from '../components/sign-out-button.js'
+import { SignOutButton, signOut } from '../components/sign-out-button.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { fill } from '../words/format.js'
 import { AskFirst } from './ask-first.js'
@@ -64,18 +63,12 @@ export const SessionsPanel = ({ sessions }: { sessions: Session[] }) => {
 
 const SignOutEverywhere = () => {
   const words = useWords('dashboard')
-  const actions = useDashboardActions()
-  const signOut = async () => {
-    const answer = await client.logoutAll()
-    if (answer.refused) actions.showRefusal(answer)
-    else leaveSignedOut('signed_out_everywhere')
-  }
   return (
     <AskFirst
       label={words.everywhere}
       question={words.everywhereLead}
       confirmLabel={words.everywhereSure}
-      onConfirm={signOut}
+      onConfirm={async () => signOut('everywhere')}
     />
   )
 }
@@ -85,14 +78,13 @@ type RowProps = { session: Session; onEnd: () => Promise<void> }
 const SessionRow = ({ session, onEnd }: RowProps) => {
   const words = useWords('dashboard')
   const { locale } = useSettings()
-  const { showRefusal } = useDashboardActions()
   return (
     <li>
       <DeviceIcon {...session} />
       <div class="row-body">
         <SessionFacts session={session} isCurrent={session.current} />
         {session.current ? (
-          <SignOutButton label={words.endThisSession} onRefused={showRefusal} />
+          <SignOutButton label={words.endThisSession} />
         ) : (
           <Button label={endSessionLabel(session, words, locale)} onPress={onEnd}>
             {words.endSession}

@@ -1,4 +1,3 @@
-import { useState } from 'preact/hooks'
 import { type Answer, isTemporary, type Refusal } from '#client/client.js'
 import { type ProofMethod, reachingTwoFactors, secondFactorsAmong } from '#contract/proofs.js'
 import { client } from '../browser/client.js'
@@ -16,14 +15,12 @@ import { Card } from '../components/card.js'
 import { Heading } from '../components/heading.js'
 import { HelpLink } from '../components/help-link.js'
 import { LoadingCard } from '../components/loading-card.js'
-import { Notice } from '../components/notice.js'
 import { PageNotLoaded } from '../components/page-not-loaded.js'
 import { SignOutButton } from '../components/sign-out-button.js'
 import { useAnswer } from '../hooks/answer.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { StepUpForm } from '../step-up/step-up-form.js'
 import { fill } from '../words/format.js'
-import { useRefusalSentence } from '../words/refusals.js'
 
 /** `methods`: those that fulfil what the application asks for. Empty if it asks for two factors and the account has no second factor. */
 type Prover = { methods: readonly ProofMethod[]; username: string }
@@ -128,19 +125,12 @@ const Prove = ({ prover }: { prover: Prover }) => {
 /** For a user who cannot prove their identity, or who has found the open session of another person. */
 const OtherWays = ({ look = 'plain' }: { look?: 'primary' | 'plain' }) => {
   const { toAccount } = useWords('step-up')
-  const words = useWords('common')
-  const sentenceOf = useRefusalSentence()
-  const [signOutRefusal, setSignOutRefusal] = useState<Refusal>()
-  // A session that has ended needs no sign-out.
-  const onRefused = (refusal: Refusal) =>
-    refusal.refused === 'not_authenticated' ? signIn() : setSignOutRefusal(refusal)
   return (
     <div class="other-way">
       <a class={`button ${look}`} href="/api/auth/account-page">
         {toAccount}
       </a>
-      {signOutRefusal && <Notice kind="error">{`${words.notSignedOut} ${sentenceOf(signOutRefusal)}`}</Notice>}
-      <SignOutButton onRefused={onRefused} />
+      <SignOutButton />
     </div>
   )
 }

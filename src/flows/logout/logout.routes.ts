@@ -7,14 +7,14 @@ import type { Cookies } from '../../http/cookies/cookies.js'
 import type { Csrf } from '../../http/csrf.js'
 import type { Guards } from '../../http/guards.js'
 import type { Limits } from '../../http/limits/limits.js'
-import { withCookies, withHeaders } from '../../http/responses.js'
+import { cacheHeader, forgetInBrowser, withCookies, withHeaders } from '../../http/responses.js'
 import { guardRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createLogout } from './logout.js'
 
 const { responses, sendRefusal } = routeRefusals(...guardRefusals)
 const clearsSession = 'Clears the cookies of the session'
-const response = { 204: withHeaders(NoContent, { 'Set-Cookie': clearsSession }), ...responses }
+const response = { 204: withHeaders(NoContent, { 'Set-Cookie': clearsSession, ...cacheHeader }), ...responses }
 const schema = { tags: ['sessions'], summary: 'End this session', response }
 const everywhereSchema = {
   tags: ['sessions'],
@@ -37,7 +37,7 @@ export const logoutRoutes = (server: Server, deps: Dependencies) => {
 
   server.post('/api/auth/logout', { schema, onRequest: [csrf.required, limits.logout] }, async (request, reply) => {
     await logout.here(browserSessionsOf(request), clientOf(request))
-    cookies.clearSession(reply)
+    forgetInBrowser(reply, cookies)
     return reply.status(204).send()
   })
 
@@ -45,8 +45,11 @@ export const logoutRoutes = (server: Server, deps: Dependencies) => {
   server.post('/api/auth/logout-all', everywhereOptions, async (request, reply) => {
     const ended = await logout.everywhere(callers.contextOf(request), callers.sessionOfRefreshToken(request))
     if (isRefused(ended) && ended.refused === 'outdated') return sendRefusal(reply, refuse('not_authenticated'))
-    cookies.clearSession(reply)
-    if (isRefused(ended)) return sendRefusal(reply, ended)
+    if (isRefused(ended)) {
+      cookies.clearSession(reply)
+      return sendRefusal(reply, ended)
+    }
+    forgetInBrowser(reply, cookies)
     return reply.status(204).send()
   })
 }

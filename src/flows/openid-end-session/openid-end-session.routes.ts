@@ -6,7 +6,7 @@ import type { Cookies } from '../../http/cookies/cookies.js'
 import type { Csrf } from '../../http/csrf.js'
 import type { Limits } from '../../http/limits/limits.js'
 import { addPageRoutes, type PageRouteParts } from '../../http/protocol/page-routes.js'
-import { withHeaders } from '../../http/responses.js'
+import { cacheHeader, forgetInBrowser, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createEndSession } from './openid-end-session.js'
@@ -25,7 +25,7 @@ const schema = {
   hide: true,
   body: EndSessionBody,
   response: {
-    200: withHeaders(EndSession, { 'Set-Cookie': 'With `done`: clears the cookies of the session' }),
+    200: withHeaders(EndSession, { 'Set-Cookie': 'With `done`: clears the cookies of the session', ...cacheHeader }),
     ...responses,
   },
 }
@@ -53,11 +53,11 @@ export const openidEndSessionRoutes = (server: Server, deps: Dependencies) => {
     const endSession = await openEndSession()
     if (!endSession) return sendRefusal(reply, refuse('not_found'))
     const { parameters, confirmed = false } = request.body
-    const answer = await endSession(parameters, browserSessionsOf(request), {
-      confirmed,
-      client: clientOf(request),
-    })
-    if (answer.next === 'done') cookies.clearSession(reply)
+    const browserSessions = browserSessionsOf(request)
+    const answer = await endSession(parameters, browserSessions, { confirmed, client: clientOf(request) })
+    // A link of any site leads here, and must not empty the cache of a browser that has no session.
+    if (answer.next === 'done' && browserSessions.length > 0) forgetInBrowser(reply, cookies)
+    else if (answer.next === 'done') cookies.clearSession(reply)
     return reply.send(answer)
   })
 }

@@ -6,7 +6,7 @@ import type { Callers } from '../../http/caller.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import type { Freshness } from '../../http/freshness.js'
 import type { Guards } from '../../http/guards.js'
-import { withHeaders } from '../../http/responses.js'
+import { cacheHeader, forgetInBrowser, withHeaders } from '../../http/responses.js'
 import { guardRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import { uuidPattern } from '../../lib/uuid.js'
@@ -25,7 +25,10 @@ const endSchema = {
   summary: "End one of the caller's sessions; any but the session of this request needs a fresh sign-in",
   params: Type.Object({ id: Type.String({ pattern: uuidPattern }) }),
   response: {
-    204: withHeaders(NoContent, { 'Set-Cookie': 'If it was the session of this request: clears its cookies' }),
+    204: withHeaders(NoContent, {
+      'Set-Cookie': 'If it was the session of this request: clears its cookies',
+      ...cacheHeader,
+    }),
     ...endRefusals.responses,
   },
 }
@@ -58,7 +61,7 @@ export const sessionsRoutes = (server: Server, deps: Dependencies) => {
     const { id } = request.params
     const ended = await ownSessions.end(callers.contextOf(request), id)
     if (isRefused(ended)) return endRefusals.sendRefusal(reply, ended)
-    if (id === caller.sessionId) cookies.clearSession(reply)
+    if (id === caller.sessionId) forgetInBrowser(reply, cookies)
     return reply.status(204).send()
   })
 }
