@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const names = process.argv.slice(2)
-const known = ['express', 'hono-jsx', 'next', 'sveltekit', 'nuxt', 'astro']
+const known = ['express', 'hono-jsx', 'openid-client', 'next', 'sveltekit', 'nuxt', 'astro']
 if (names.length === 0 || !names.every((name) => known.includes(name))) {
   console.error(`Name one or more examples: ${known.join(', ')}`)
   process.exit(1)
@@ -20,12 +20,33 @@ const home = fileURLToPath(new URL('..', import.meta.url))
 const folder = await mkdtemp(join(tmpdir(), 'latchkey-examples-'))
 const latchkeyUrl = `http://localhost:${process.env.LATCHKEY_PORT ?? 3000}`
 const ports = (process.env.APP_PORTS ?? '4000,4001').split(',')
-const apps = names.map((name, place) => ({ name, port: ports[place] ?? '0', url: `http://localhost:${ports[place]}` }))
+/** For a browser, `127.0.0.1` is another host than `localhost`: an application that signs users in with OpenID Connect can be anywhere. */
+const hostOf = (/** @type {string} */ name) => (name === 'openid-client' ? '127.0.0.1' : 'localhost')
+const apps = names.map((name, place) => ({
+  name,
+  port: ports[place] ?? '0',
+  url: `http://${hostOf(name)}:${ports[place]}`,
+}))
 
 // What `latchkey service-key add examples` does.
 const serviceKey = `latchkey_${randomBytes(32).toString('base64url')}`
 const keysFile = join(folder, 'service-keys')
 await writeFile(keysFile, `examples ${createHash('sha256').update(serviceKey).digest('hex')}\n`)
+
+// What `latchkey application add` does.
+const secret = randomBytes(32).toString('base64url')
+const seedFile = join(folder, 'seed.json')
+const applications = apps
+  .filter(({ name }) => name === 'openid-client')
+  .map(({ name, url }) => ({
+    id: name,
+    secret,
+    name: 'Example',
+    redirectAddresses: [`${url}/callback`],
+    logoutAddresses: [`${url}/`],
+    backchannelLogout: `${url}/logged-out`,
+  }))
+await writeFile(seedFile, JSON.stringify({ applications }))
 
 /** @type {import('node:child_process').ChildProcess[]} */
 const children = []
@@ -64,8 +85,11 @@ const latchkey = start('dist/main.js', ['serve'], {
   // The applications get public keys, and no secret.
   ACCESS_TOKEN_ALGORITHM: 'ES256',
   SERVICE_KEYS_FILE: keysFile,
+  SEED_FILE: seedFile,
+  // Logout notices go to this machine.
+  BACKCHANNEL_ALLOW_PRIVATE: 'true',
   // Cookies do not know ports, so these applications see the session. On hosts of their own they need COOKIE_DOMAIN as well.
-  ALLOWED_ORIGINS: apps.map(({ url }) => url).join(','),
+  ALLOWED_ORIGINS: apps.flatMap(({ url }) => (url.includes('//localhost') ? url : [])).join(','),
 })
 await new Promise((resolve) => {
   latchkey.stdout?.on('data', (/** @type {Buffer} */ text) => text.includes('Latchkey is ready') && resolve(undefined))
@@ -77,5 +101,8 @@ for (const { name, port, url } of isStopping ? [] : apps) {
     APP_URL: url,
     LATCHKEY_URL: latchkeyUrl,
     LATCHKEY_SERVICE_KEY: serviceKey,
+    ISSUER: `${latchkeyUrl}/api/auth`,
+    CLIENT_ID: name,
+    CLIENT_SECRET: secret,
   })
 }

@@ -18,6 +18,7 @@ const budgets = {
     bearer: 3_700,
     ssr: 11_400,
     next: 12_500,
+    openid: 7_800,
   },
 }
 

@@ -115,14 +115,16 @@ describe('the types of the packages', () => {
   })
 
   it('of the verifier and the client fit to every example in their READMEs, with and without strict', async () => {
-    const guides = await Promise.all(['packages/verify/README.md', 'docs/verify-tokens.md'].map(examplesIn))
+    const guides = await Promise.all(
+      ['packages/verify/README.md', 'docs/verify-tokens.md', 'docs/applications.md'].map(examplesIn),
+    )
     const examples = guides.flat()
     expect(examples.length).toBeGreaterThan(6)
     const program = `declare const app: { use(...parts: unknown[]): void; get(path: string, handle: (request: object, response: { send(text: string): void; json(body: unknown): void }) => void): void }
       declare const serviceKey: string
       declare const render: (request: Request, auth: unknown) => Promise<Response>
       declare const process: { env: Record<string, string | undefined> }
-      type NodeRequest = { method?: string; url?: string; headers: Record<string, string | string[] | undefined> }
+      type NodeRequest = { method?: string; url?: string; headers: Record<string, string | string[] | undefined> } & AsyncIterable<unknown>
       type NodeResponse = { statusCode: number; getHeader(name: string): string | undefined; setHeader(name: string, value: string | string[]): void; writeHead(status: number): void; end(text: string): void }
       declare const createServer: (handle: (request: NodeRequest, response: NodeResponse) => void) => { listen(port: number): void }\n`
     const prelude = `import { createVerifier } from '@latchkey/verify'

@@ -1,17 +1,18 @@
 import { request } from 'node:http'
 
-export type VisitorRequest = { method?: string; body?: URLSearchParams }
+export type VisitorRequest = { method?: string; body?: URLSearchParams; headers?: Record<string, string> }
 type Seen = { status: number; headers: Headers; text: string }
 
 /** A navigation: programs that protect pages answer a script in another way. `fetch` is one and says so. */
 const navigation = { accept: 'text/html', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
 
-const send = (address: string, cookie: string, { method = 'GET', body }: VisitorRequest) =>
+const send = (address: string, cookie: string, { method = 'GET', body, headers: more }: VisitorRequest) =>
   new Promise<Seen>((resolve, reject) => {
     const headers = {
       ...navigation,
       ...(cookie && { cookie }),
       ...(body && { 'content-type': 'application/x-www-form-urlencoded' }),
+      ...more,
     }
     const sent = request(address, { method, headers }, async (answer) => {
       const chunks: Buffer[] = []

@@ -3,7 +3,7 @@ export type Fetch = typeof globalThis.fetch
 type Limits = { milliseconds: number; maxBytes: number }
 
 /** The whole body as text. A body over the limit is an error, and the rest of it is not read. */
-const readText = async ({ body }: Response, maxBytes: number) => {
+export const readText = async ({ body }: Pick<Response, 'body'>, maxBytes: number) => {
   if (body === null) return ''
   const reader = body.getReader()
   const decoder = new TextDecoder()

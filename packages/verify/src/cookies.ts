@@ -15,6 +15,12 @@ export const headerOf = ({ headers }: AnyRequest, name: string): string | undefi
   return typeof value === 'string' ? value : value?.join(name === 'cookie' ? '; ' : ', ')
 }
 
+type CookieOptions = { readonly seconds: number; readonly isSecure: boolean }
+
+/** A `Set-Cookie` line. `seconds: 0` clears the cookie. */
+export const cookieLine = (name: string, value: string, { seconds, isSecure }: CookieOptions) =>
+  `${name}=${value}; Max-Age=${seconds}; Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
+
 export type CookieValue = { value: string | undefined; isDoubled: boolean }
 
 /** Reads a cookie as the service does. */

@@ -36,7 +36,7 @@ export const createServicePages = (publicUrl: string, appUrl: string = publicUrl
 }
 
 /** The path of a page of the application. The address may come from a request, so an address of another origin becomes `/`. */
-const pagePath = (address: string, origin: string) => {
+export const pagePath = (address: string, origin: string) => {
   const url = URL.canParse(address, origin) ? new URL(address, origin) : undefined
   // A browser takes `//host` for another site.
   return url?.origin === origin ? `/${url.pathname.replace(/^\/+/, '')}${url.search}${url.hash}` : '/'

@@ -38,8 +38,8 @@ const importsOf = (path: string, text: string) =>
     target.startsWith('.') ? posix.join(posix.dirname(path), target) : target,
   )
 
-/** Entries for one framework. Only they import it, and only those who use them need it. */
-const ofFrameworks = /^dist\/(?:next|react)\.(?:js|d\.ts)$/
+/** Entries for one framework or library. Only they import it, and only those who use them need it. */
+const ofFrameworks = /^dist\/(?:next|react|openid)\.(?:js|d\.ts)$/
 
 describe('what is published', () => {
   let published: Map<string, string[]>
