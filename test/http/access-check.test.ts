@@ -236,6 +236,17 @@ describe('the access check with renew=1', () => {
     expect((await tab.post('/api/auth/refresh', { ifOld: 'no' })).status).toBe(400)
   })
 
+  it('is exchanged at once by an instance that has not heard yet that another one has replaced it', async () => {
+    const tab = await latchkey.signedUp('gus')
+    const { user } = (await tab.get('/api/auth/me')).body as { user: { id: string } }
+    // As a change of groups at another instance does it, without telling this one.
+    await latchkey.sql.query('update refresh_token_records set oldest_generation = generation + 1 where user_id = $1', [
+      user.id,
+    ])
+    expect((await tab.post('/api/auth/refresh', { ifOld: true })).setCookies).toHaveLength(2)
+    expect((await tab.get('/api/auth/account')).status).toBe(200)
+  })
+
   it.each([
     ['is missing', (browser: Browser) => browser.jar.delete('access_token')],
     ['is garbage', (browser: Browser) => browser.jar.set('access_token', 'a.b.c')],

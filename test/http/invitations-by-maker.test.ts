@@ -361,7 +361,8 @@ describe('an account that is invited to groups', () => {
       long: {
         username: '漢'.repeat(64),
         email: email('qua'),
-        message: 'With this, the access tokens of the account would be too long: it is in too many groups',
+        message:
+          'With this, the access tokens of the account would be too long. Fewer groups, or groups with shorter names, would fit.',
       },
     }
     for (const kind of ['many', 'long'] as const) {

@@ -192,7 +192,7 @@ describe('an account that is enabled while the owner of a former address can tak
     expect(resets(own)).toBe(2)
   })
 
-  it('is as any other account once nobody can take it back, or an operator has set its address', async () => {
+  it('stays in doubt when nobody can take it back any more, until an administrator mails a link or an operator sets its address', async () => {
     const [late, set] = [await moved('rosa'), await moved('sven')]
     for (const { id } of [late, set]) expect((await act(id, 'enable', {})).status).toBe(204)
     const email = { email: 'sven@example.org', key: 'sven@example.org' }
@@ -202,8 +202,16 @@ describe('an account that is enabled while the owner of a former address can tak
     )
     await askForReset(email.email)
     expect(resets(email.email)).toBe(1)
-    await latchkey.advance(7 * days)
+    await latchkey.advance(8 * days)
     await askForReset(late.thief)
-    expect(resets(late.thief)).toBe(1)
+    // Not by a round through disabling, either.
+    const { operatorChanges, resetLinks } = latchkey.app.nouns
+    const byOperator = { userId: late.id, client: operatorClient('root') }
+    await operatorChanges.disable(byOperator)
+    await operatorChanges.enable(byOperator)
+    await askForReset(late.thief)
+    expect(resets(late.thief)).toBe(0)
+    await resetLinks.sendByOperator(byOperator)
+    await expect.poll(() => resets(late.thief)).toBe(1)
   })
 })

@@ -18,6 +18,7 @@ beforeAll(async () => {
   tool = await addApplication(latchkey, {
     name: 'Tool',
     kind: 'native',
+    deviceFlow: true,
     home: 'http://127.0.0.1/',
     redirectAddresses: ['http://127.0.0.1/'],
   })

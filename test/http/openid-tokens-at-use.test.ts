@@ -126,7 +126,8 @@ describe('UserInfo', () => {
   it('says how to authenticate, and is asked with unknown tokens 600 times a minute from a network', async () => {
     const none = await fetch(new URL('/api/auth/userinfo', latchkey.url))
     expect([none.status, none.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="latchkey"'])
-    const access_token = (await token(await readyCode())).body.access_token
+    const tab = await latchkey.signedUp('gateway')
+    const access_token = (await token(await readyCode(web, 'gateway'))).body.access_token
     const { limit } = limiters.userinfo_refusals
     const key = limiterKey('userinfo_refusals', '127.0.0.1')
     const { cache } = latchkey.app.platform
@@ -140,6 +141,10 @@ describe('UserInfo', () => {
       expect.objectContaining({ error: 'temporarily_unavailable' }),
     ])
     expect(Number(tooMany.headers.get('retry-after'))).toBeGreaterThan(0)
+    // A server that asks for all its users goes on with those that it knows, until they are signed out.
+    expect((await userInfo(access_token)).status).toBe(200)
+    await tab.act('/api/auth/logout-all')
+    expect([(await userInfo(access_token)).status, (await userInfo(access_token)).status]).toEqual([401, 429])
     await latchkey.advance(61 * seconds)
     expect((await userInfo('y'.repeat(43))).status).toBe(401)
   })

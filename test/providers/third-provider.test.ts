@@ -134,7 +134,7 @@ describe('a service with two further providers', () => {
     expect(await accountOf(browser)).toMatchObject({ providers: [] })
     expect(await browser.act('/api/auth/providers/provider_okta2/link', {})).toMatchObject({
       status: 400,
-      body: { message: 'provider must be provider-a or provider-b or provider-microsoft or provider-okta2' },
+      body: { message: 'provider must be provider-a, provider-b, provider-microsoft or provider-okta2' },
     })
     expect((await service.browser().get('/api/auth/provider-unknown')).status).toBe(404)
     expect((await service.browser().post('/login', { username: 'grace', password: goodPassword })).status).toBe(200)

@@ -32,7 +32,7 @@ const startProvider = () => {
     }))
     return Response.json({ keys: await Promise.all(jwks) })
   }
-  return { provider, fetch: fetch as typeof globalThis.fetch }
+  return { provider, fetch }
 }
 
 const open = (more: Partial<OpenidOptions> = {}) => {

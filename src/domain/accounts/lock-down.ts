@@ -2,7 +2,7 @@ import { isRefused, refuse } from '../../contract/outcome.js'
 import type { Transaction } from '../../platform/database/database.js'
 import type { Undos } from '../undos/undos.js'
 import type { UserChanges } from '../users/user-changes.js'
-import type { User } from '../users/users.js'
+import { isOwnerInDoubt, type User } from '../users/users.js'
 import type { AccountChanges, OperatorContext } from './account-changes.js'
 import type { ResetLinks } from './reset-links.js'
 
@@ -63,8 +63,10 @@ export const createLockDown = ({ accountChanges, userChanges, undos, resetLinks 
         const isDistrusted = user.passwordDistrusted && !keepsPassword
         const formerOwner = isDistrusted ? await undos.formerOwnerOf(sql, user) : undefined
         const expiresPassword = hasPassword && isDistrusted
-        const isResetLinkSent = needsNewPassword(user) && (expiresPassword || !hasPassword) && formerOwner === undefined
-        await userChanges.enable(sql, user.id, { isOwnerInDoubt: formerOwner !== undefined })
+        // Whoever disables an account in doubt, and enables it again, does not know whose it is.
+        const isInDoubt = formerOwner !== undefined || (user.lockedDownAt === undefined && isOwnerInDoubt(user))
+        const isResetLinkSent = needsNewPassword(user) && (expiresPassword || !hasPassword) && !isInDoubt
+        await userChanges.enable(sql, user.id, { isOwnerInDoubt: isInDoubt })
         if (expiresPassword) await userChanges.expirePassword(sql, user.id)
         const resetLink = isResetLinkSent ? await resetLinks.sendInside(sql, user, actor.client) : undefined
         if (isRefused(resetLink)) return resetLink

@@ -6,8 +6,7 @@ import type { Events } from '../events/events.js'
 import type { Mails } from '../mails/mails.js'
 import { type OneTimeTokens, resetLifetime } from '../one-time-tokens/one-time-tokens.js'
 import type { Client } from '../sessions/client.js'
-import type { Undos } from '../undos/undos.js'
-import type { User, Users } from '../users/users.js'
+import { isOwnerInDoubt, type User, type Users } from '../users/users.js'
 import type { OperatorContext } from './account-changes.js'
 
 type Dependencies = {
@@ -15,7 +14,6 @@ type Dependencies = {
   users: Pick<Users, 'lock'>
   oneTimeTokens: Pick<OneTimeTokens, 'replaceReset'>
   mails: Pick<Mails, 'queue' | 'secondsUntilNext'>
-  undos: Pick<Undos, 'isOwnerInDoubt'>
   events: Pick<Events, 'checkActor' | 'recordInside'>
 }
 
@@ -27,7 +25,7 @@ const template = 'reset-password'
 export type ResetLinks = ReturnType<typeof createResetLinks>
 
 /** The links with which the owner of an account chooses a new password. */
-export const createResetLinks = ({ database, users, oneTimeTokens, mails, undos, events }: Dependencies) => {
+export const createResetLinks = ({ database, users, oneTimeTokens, mails, events }: Dependencies) => {
   /** The last link stays valid until a newer mail is queued. Returns the refusal if no mail is queued: then nothing changes. */
   const queue = async (sql: Transaction, user: User, client: Client, { withheld, applicationId }: Sending) => {
     const token = randomToken()
@@ -54,8 +52,7 @@ export const createResetLinks = ({ database, users, oneTimeTokens, mails, undos,
       database.transaction(async (sql) => {
         const user = await users.lock(sql, userId)
         if (!user || user.disabled) return false
-        const isInDoubt = await undos.isOwnerInDoubt(sql, user)
-        await queue(sql, user, client, { ...sending, withheld: sending.withheld || isInDoubt })
+        await queue(sql, user, client, { ...sending, withheld: sending.withheld || isOwnerInDoubt(user) })
         return true
       }),
 
@@ -66,7 +63,7 @@ export const createResetLinks = ({ database, users, oneTimeTokens, mails, undos,
         if (!user) return refuse('no_user')
         if (user.disabled) return refuse('account_disabled')
         // An administrator, and an operator, who mail a link say with it that the present address is the right one.
-        if (client.actor?.role === 'support' && (await undos.isOwnerInDoubt(sql, user))) return refuse('locked_down')
+        if (client.actor?.role === 'support' && isOwnerInDoubt(user)) return refuse('locked_down')
         return sendInside(sql, user, client)
       }),
   }

@@ -257,7 +257,7 @@ export const limiters = {
     limit: 'TOTAL_MAIL_LIMIT',
     refusalIsEvent: true,
     about:
-      'mails that visitors cause, of everybody together: registrations, resets, new addresses, sign-ins by mail in new browsers. Above it no mail is sent, and the answers are the same',
+      'mails that visitors cause, of everybody together: registrations, resets, sign-ins by mail in new browsers. Above it no mail is sent, and the answers are the same',
   },
   total_newcomer_mails: {
     countsBy: ['installation'],

@@ -8,9 +8,8 @@ import type { Invitations } from '../invitations/invitations.js'
 import type { MailedCodes } from '../mailed-codes/mailed-codes.js'
 import type { Mails } from '../mails/mails.js'
 import type { Client } from '../sessions/client.js'
-import type { Undos } from '../undos/undos.js'
 import { type Email, readEmail } from '../users/email.js'
-import type { Users } from '../users/users.js'
+import { isOwnerInDoubt, type Users } from '../users/users.js'
 import * as store from './mail-sign-ins.store.js'
 
 export const mailSignInLifetime = 10 * minutes
@@ -27,7 +26,6 @@ type Dependencies = {
   users: Pick<Users, 'holdByEmail' | 'reservedFor' | 'lockUsersOfAddress'>
   invitations: Pick<Invitations, 'refusalForNew'>
   mails: Pick<Mails, 'queue'>
-  undos: Pick<Undos, 'isOwnerInDoubt'>
   mailedCodes: Pick<MailedCodes, 'codeOf' | 'isCodeOf'>
 }
 
@@ -47,13 +45,13 @@ const provenMailOf = ({ id, user_id: userId, email }: store.MailSignInRow): Prov
 }
 
 /** Chooses the mail for an address, and what the mail opens. Only the reader of the mail learns whether the address has an account. */
-const createMailFor = ({ users, invitations, undos }: Dependencies) => {
+const createMailFor = ({ users, invitations }: Dependencies) => {
   type Secrets = { token: string; code: string; validFor: number }
   return async (sql: Transaction, email: Email, secrets: Secrets) => {
     const owner = await users.holdByEmail(sql, email.email)
     const formerOwner = await users.reservedFor(sql, email.email)
     const refusal = await invitations.refusalForNew(sql, email)
-    if (owner && !owner.disabled && !(await undos.isOwnerInDoubt(sql, owner))) {
+    if (owner && !owner.disabled && !isOwnerInDoubt(owner)) {
       const values = { ...secrets, username: owner.username }
       const letter = { to: owner.email, userId: owner.id, template: 'mail-sign-in', values } as const
       return { letter, target: { ...noTarget, userId: owner.id } }

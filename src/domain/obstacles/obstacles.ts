@@ -8,7 +8,7 @@ import type { Factors } from '../factors/factors.js'
 import type { Passkeys } from '../passkeys/passkeys.js'
 import { canSignIn } from '../sign-in/ways-to-sign-in.js'
 import type { Undos } from '../undos/undos.js'
-import type { User } from '../users/users.js'
+import { isOwnerInDoubt, type User } from '../users/users.js'
 import { type ReachedLimit, reachedLimits, type SignInLimits, type WhyUnknown } from './reached-limits.js'
 
 export type Obstacle = {
@@ -83,10 +83,12 @@ const noPassword = (hasOtherWay: boolean, mailSignIn: boolean): Obstacle => ({
   solvedBy: 'send-reset',
 })
 
-const ownerInDoubt = (formerOwner: string): Obstacle => ({
+const ownerInDoubt = (formerOwner: string | undefined): Obstacle => ({
   code: 'owner_in_doubt',
-  message: `The account was locked down, and ${formerOwner} can still take it back with “This was not me”. Until then “Forgot password?” sends nothing to the present address.`,
-  subject: formerOwner,
+  message: formerOwner
+    ? `The account was locked down, and ${formerOwner} can still take it back with “This was not me”. Until then “Forgot password?” sends nothing to the present address.`
+    : 'The account was locked down, and its former owner has not taken it back in time. “Forgot password?” sends nothing to the present address: make sure whose it is, then mail a link.',
+  ...(formerOwner !== undefined && { subject: formerOwner }),
   solvedBy: 'send-reset',
 })
 
@@ -117,7 +119,7 @@ export const createObstacles = (deps: Dependencies) => {
   const withoutPassword = async (user: User, hasPasskey: boolean): Promise<Obstacle> => {
     const hasProvider = user.providers.some((provider) => configuredProviders.includes(provider))
     const formerOwner = user.passwordDistrusted ? await undos.formerOwnerOf(user) : undefined
-    if (formerOwner !== undefined) return ownerInDoubt(formerOwner)
+    if (isOwnerInDoubt(user)) return ownerInDoubt(formerOwner)
     return noPassword(canSignIn({ hasPassword: false, hasProvider, hasPasskey }), mailSignIn)
   }
 

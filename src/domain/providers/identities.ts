@@ -6,12 +6,11 @@ import type { Invitations } from '../invitations/invitations.js'
 import type { GateRefusal } from '../registrations/registration-gate.js'
 import type { Client } from '../sessions/client.js'
 import type { CallerContext } from '../sessions/request-context.js'
-import type { Undos } from '../undos/undos.js'
 import type { Email } from '../users/email.js'
 import type { IdentityLinks } from '../users/identity-links.js'
 import type { NewUsers } from '../users/new-users.js'
 import type { UserChanges } from '../users/user-changes.js'
-import type { Identity, User, Users } from '../users/users.js'
+import { type Identity, isOwnerInDoubt, type User, type Users } from '../users/users.js'
 import { createAccountCreation } from './account-creation.js'
 import { createLinkIdentity } from './link-identity.js'
 import { decide, type LinkingRefusal } from './linking.js'
@@ -57,9 +56,8 @@ export const createIdentities = (deps: {
   accountChanges: Pick<AccountChanges, 'byCaller' | 'bySignIn'>
   nameOf: (provider: ProviderId) => string
   invitations: Pick<Invitations, 'admit'>
-  undos: Pick<Undos, 'isOwnerInDoubt'>
 }) => {
-  const { database, users, identityLinks, undos } = deps
+  const { database, users, identityLinks } = deps
   const createAccount = createAccountCreation(deps)
   const { link, linkByAddress } = createLinkIdentity(deps)
 
@@ -75,8 +73,7 @@ export const createIdentities = (deps: {
     const owner = await users.findByIdentity(identity)
     const mustNotLink =
       accountWithEmail !== undefined &&
-      ((await identityLinks.isUndone(database, accountWithEmail.id, identity)) ||
-        (await undos.isOwnerInDoubt(accountWithEmail)))
+      ((await identityLinks.isUndone(database, accountWithEmail.id, identity)) || isOwnerInDoubt(accountWithEmail))
     const decision = decide({ provider, owner, accountWithEmail, mustNotLink, emailReservedFor, linkingTo })
     if (isRefused(decision)) return decision
     if (decision.action === 'create') return createAccount(request)

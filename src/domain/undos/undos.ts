@@ -102,8 +102,6 @@ const createFormerOwner =
       (undo) => !undo.is_void && emailKey(undo.email) !== emailKey(email),
     )?.email
 
-type LockedDownUser = Addressee & { passwordHash: string | undefined; passwordDistrusted: boolean }
-
 export type Undos = ReturnType<typeof createUndos>
 
 /**
@@ -116,14 +114,6 @@ export const createUndos = ({ database, clock }: { database: Database; clock: Cl
 
   return {
     formerOwnerOf: acceptTransaction(database)(formerOwnerOf),
-    /**
-     * Whether the account was locked down, and enabled while a former owner can still take it back. Until a password is chosen, no mail to
-     * the present address lets anyone in, nor does an identity that has this address.
-     */
-    isOwnerInDoubt: acceptTransaction(database)(
-      async (sql, user: LockedDownUser) =>
-        user.passwordDistrusted && user.passwordHash === undefined && (await formerOwnerOf(sql, user)) !== undefined,
-    ),
     /** The earlier addresses that an undo link can still put back. */
     formerEmailsOf: acceptTransaction(database)(async (sql, userId: string): Promise<ReservedEmail[]> => {
       const rows = await store.selectFormerEmails(sql, userId, clock.offset())

@@ -29,7 +29,7 @@ export type User = BuiltInValues & {
   lockedDownAt: Date | undefined
   /**
    * Whether the password is from before a lock-down. Then it expires when the account is enabled. It stays true without a password if the
-   * owner is in doubt (`undos.isOwnerInDoubt`).
+   * owner is in doubt (`isOwnerInDoubt`).
    */
   passwordDistrusted: boolean
   /** How often the account was taken back, by an undo link or by an operator. */
@@ -108,6 +108,16 @@ const locks = {
     return (await store.selectIdentity(sql, id, identity)).length > 0
   },
 }
+
+/**
+ * Whether the account was locked down, and enabled while a former owner could take it back. Until the former owner does, or an
+ * administrator mails a link, no mail to the present address lets anyone in, nor does an identity that has this address. That does not
+ * end with the undo links: an owner on a holiday would lose the account to the thief.
+ */
+export const isOwnerInDoubt = ({
+  passwordDistrusted,
+  passwordHash,
+}: Pick<User, 'passwordDistrusted' | 'passwordHash'>) => passwordDistrusted && passwordHash === undefined
 
 export type Users = ReturnType<typeof createUsers>
 

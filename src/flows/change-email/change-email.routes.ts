@@ -60,10 +60,10 @@ export const changeEmailRoutes = (server: Server, deps: Dependencies) => {
     schema: askSchema,
     onRequest: guards.sensitive,
     preHandler: [refuseMistyped, limits.emailChanges],
-    config: { countsIn: ['network_mails', 'total_mails'] as const },
+    config: { countsIn: ['network_mails'] as const },
   }
   server.post('/api/auth/email', askOptions, async (request, reply) => {
-    const withheld = !(await mailLimits.mayMailStranger(request, { isNewcomer: false }))
+    const withheld = !(await mailLimits.mayMailStranger(request, 'user'))
     const change = changeEmail.ask(callers.contextOf(request), { ...request.body, withheld })
     const refused = await takeAtLeast(minResponseTime, change)
     return refused ? askRefusals.sendRefusal(reply, refused) : reply.status(202).send(acceptedBody)

@@ -13,6 +13,7 @@ import type { ProtocolDoor } from '../../http/protocol/protocol-door.js'
 import { sendProtocolError } from '../../http/protocol/protocol-errors.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
+import { fingerprint } from '../../lib/random.js'
 
 const url = '/api/auth/userinfo'
 
@@ -45,6 +46,26 @@ const readToken = (request: FastifyRequest) => {
   return { token: authorization === undefined ? inForm : bearer.exec(authorization)?.[1] }
 }
 
+const maxValidTokens = 10_000
+
+/**
+ * Tokens that were valid when they came last, the oldest first. Who checks the tokens of all its users here is one network, and a stranger
+ * can make it ask about random ones: those must not stop users who are known.
+ */
+const createValidTokens = () => {
+  const fingerprints = new Set<string>()
+  const fingerprintOf = (token: string) => fingerprint(token).toString('base64url')
+  return {
+    has: (token: string) => fingerprints.has(fingerprintOf(token)),
+    delete: (token: string) => fingerprints.delete(fingerprintOf(token)),
+    add: (token: string) => {
+      const [oldest] = fingerprints
+      if (fingerprints.size >= maxValidTokens && oldest !== undefined) fingerprints.delete(oldest)
+      fingerprints.add(fingerprintOf(token))
+    },
+  }
+}
+
 type Nouns = { applications: Pick<Applications, 'list'>; authorizations: Pick<Authorizations, 'grantOfAccessToken'> }
 
 type Dependencies = {
@@ -56,6 +77,7 @@ type Dependencies = {
 /** Answers with the claims of the user of an access token, as they are now (OpenID Connect Core 5.3). */
 export const openidUserinfoRoutes = (server: Server, { protocolDoor, knownClients, countedRequests }: Dependencies) => {
   protocolDoor.answerPreflights(server, url)
+  const validTokens = createValidTokens()
 
   const answer = async (nouns: Nouns, request: FastifyRequest, reply: FastifyReply) => {
     // A page that is none of an application could use up the limits of its visitors.
@@ -70,11 +92,17 @@ export const openidUserinfoRoutes = (server: Server, { protocolDoor, knownClient
       )
     const invalid = { error: 'invalid_token', description: 'An access token is needed', status: 401 } as const
     if (sentToken === 'none') return sendProtocolError(reply, invalid, 'bearerWithoutError')
-    if (await countedRequests.count(refusalsLimiter, clientNetwork(request), request, reply)) return reply
-    const grant =
-      sentToken.token === undefined ? undefined : await nouns.authorizations.grantOfAccessToken(sentToken.token)
-    if (!grant) return sendProtocolError(reply, { ...invalid, description: 'The access token is not valid' }, 'bearer')
-    countedRequests.refundDespiteRefusal(request)
+    const { token } = sentToken
+    const wasValid = token !== undefined && validTokens.has(token)
+    if (!wasValid && (await countedRequests.count(refusalsLimiter, clientNetwork(request), request, reply)))
+      return reply
+    const grant = token === undefined ? undefined : await nouns.authorizations.grantOfAccessToken(token)
+    if (!grant) {
+      if (token !== undefined) validTokens.delete(token)
+      return sendProtocolError(reply, { ...invalid, description: 'The access token is not valid' }, 'bearer')
+    }
+    if (!wasValid) countedRequests.refundDespiteRefusal(request)
+    validTokens.add(token ?? '')
     if (await countedRequests.count(authorizationLimiter, `authorization:${grant.authorizationId}`, request, reply))
       return reply
     if (!grant.content.scopes.includes('openid')) {

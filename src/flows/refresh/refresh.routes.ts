@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import { Nullable, SignedIn } from '../../contract/schemas.js'
 import type { Rotations } from '../../domain/sessions/rotations.js'
+import type { SessionLookups } from '../../domain/sessions/session-lookups.js'
 import type { Sessions } from '../../domain/sessions/sessions.js'
 import type { Callers } from '../../http/caller.js'
 import { clientOf } from '../../http/client.js'
@@ -33,9 +34,12 @@ type Dependencies = {
   callers: Callers
   limits: Limits
   sessions: Pick<Sessions, 'isNew'>
+  sessionLookups: Pick<SessionLookups, 'isLive'>
 }
 
-export const refreshRoutes = (server: Server, { rotate, cookies, callers, limits, sessions }: Dependencies) => {
+export const refreshRoutes = (server: Server, deps: Dependencies) => {
+  const { rotate, cookies, callers, limits, sessions, sessionLookups } = deps
+
   /** Refuses a request without a cookie before the limiter counts it, because every visit to the login page asks for a refresh. */
   const tokenRequired = async (request: FastifyRequest, reply: FastifyReply) =>
     cookies.read(request, 'refresh_token') === undefined ? sendRefusal(reply, refuse('not_authenticated')) : undefined
@@ -43,12 +47,14 @@ export const refreshRoutes = (server: Server, { rotate, cookies, callers, limits
   /**
    * The user, if this session got its access token a moment ago. A page asks for a refresh after a call was refused, but an answer of the
    * application may have set new tokens meanwhile. If these were exchanged at once, a request that is still under way with the former
-   * tokens would look like a request of a thief.
+   * tokens would look like a request of a thief. The database is asked, because another instance may have replaced the token in the last
+   * second, by a change of groups: then the page would be refused there again and again.
    */
-  const userOfNewToken = (request: FastifyRequest, sessionId: string) => {
+  const userOfNewToken = async (request: FastifyRequest, sessionId: string) => {
     const claims = callers.claimsOf(request)
     if (claims?.sid !== sessionId || !sessions.isNew(claims)) return undefined
-    const { userId: id, username, email, name = null, exp } = claims
+    const { userId: id, username, email, name = null, exp, gen: generation } = claims
+    if (!(await sessionLookups.isLive({ sessionId, userId: id, generation }))) return undefined
     return { user: { id, username, email, name }, accessTokenExpiresAt: new Date(exp * 1000).toISOString() }
   }
 
@@ -56,7 +62,7 @@ export const refreshRoutes = (server: Server, { rotate, cookies, callers, limits
     const refreshToken = callers.refreshTokenOf(request)
     // A token that is not ours is left alone. Cookies are cleared only if their session has ended.
     if (!refreshToken) return sendRefusal(reply, refuse('not_authenticated'))
-    const current = request.body?.ifOld ? userOfNewToken(request, refreshToken.claims.sid) : undefined
+    const current = request.body?.ifOld ? await userOfNewToken(request, refreshToken.claims.sid) : undefined
     if (current) return reply.send(current)
     const rotated = await rotate(refreshToken, clientOf(request), 'browser')
     if (!isRefused(rotated)) return sendRenewed(reply, cookies, rotated.issued)

@@ -96,7 +96,7 @@ export const registerRoutes = (server: Server, deps: Dependencies) => {
   server.post('/api/auth/register', options, async (request, reply) => {
     const counting = {
       findExcess: () => ceilings.findExcess('total_registrations', request),
-      mayMail: () => mailLimits.mayMailStranger(request, { isNewcomer: request.body.invite === undefined }),
+      mayMail: () => mailLimits.mayMailStranger(request, request.body.invite === undefined ? 'newcomer' : 'visitor'),
     }
     const formerBrowserToken = cookies.read(request, 'registration')
     const result = await register({ ...request.body, formerBrowserToken }, signInCookies.visitOf(request), counting)

@@ -88,7 +88,7 @@ export const resetPasswordRoutes = (server: Server, deps: Dependencies) => {
   }
   for (const path of ['/reset-password', '/api/auth/reset-password']) {
     server.post(path, requestOptions, async (request, reply) => {
-      const withheld = !(await mailLimits.mayMailStranger(request, { isNewcomer: false }))
+      const withheld = !(await mailLimits.mayMailStranger(request, 'visitor'))
       await takeAtLeast(minResponseTime, resetPassword.requestMail(request.body, clientOf(request), withheld))
       return reply.status(202).send(acceptedBody)
     })

@@ -110,7 +110,7 @@ export const verifyEmailRoutes = (server: Server, deps: Dependencies) => {
   }
   server.post('/api/auth/verify-email/resend', resendOptions, async (request, reply) => {
     const browserToken = cookies.read(request, 'registration')
-    const withheld = !(await mailLimits.mayMailStranger(request, { isNewcomer: true }))
+    const withheld = !(await mailLimits.mayMailStranger(request, 'newcomer'))
     const result = await takeAtLeast(
       minResponseTime,
       registrations.sendAgainToBrowser(browserToken, clientOf(request), withheld),

@@ -82,9 +82,9 @@ export const createCeilings = (deps: Dependencies) => {
     },
     answerExcess,
     /** Counts one more mail, and says whether it may be sent. The answer to the client must not show the result. */
-    mayMail: async (isToNewcomer: boolean, request: FastifyRequest) =>
+    mayMail: async (askedBy: 'newcomer' | 'visitor', request: FastifyRequest) =>
       !(
-        (isToNewcomer && (await findExcess('total_newcomer_mails', request))) ||
+        (askedBy === 'newcomer' && (await findExcess('total_newcomer_mails', request))) ||
         (await findExcess('total_mails', request))
       ),
   }

@@ -7,6 +7,9 @@ import type { CountedRequests } from './counted-requests.js'
 import type { OnRejection } from './limited-events.js'
 import type { RouteLimiters } from './limiter.js'
 
+/** `newcomer`: the mail is about a registration. `visitor`: about an account, and so are those that a signed-in `user` asks for. */
+type MailAskedBy = 'newcomer' | 'visitor' | 'user'
+
 type Dependencies = {
   cache: Cache
   countedRequests: Pick<CountedRequests, 'count'>
@@ -31,14 +34,14 @@ export const createMailLimits = (deps: Dependencies) => {
     forgetMailedCodes: (userId: string) => cache.forget(limiterKey(mailedCodesLimiter.name, userSubject(userId))),
     /**
      * Counts one more mail to an address that this client has not proven, and says whether it may be sent. Each address has its own
-     * limit, too, but there are very many addresses. The answer to the client must not show the result. `isNewcomer`: the mail is about
-     * a registration, whether or not the address has an account.
+     * limit, too, but there are very many addresses. The answer to the client must not show the result.
      */
-    mayMailStranger: async (request: FastifyRequest, { isNewcomer }: { isNewcomer: boolean }) => {
+    mayMailStranger: async (request: FastifyRequest, askedBy: MailAskedBy) => {
       const key = limiterKey('network_mails', customerNetwork(request))
       const { granted, resetsIn } = await cache.reserve(key, strangerMailLimit)
       if (!granted) await onRejection({ limiter: 'network_mails', key, resetsIn }, request)
-      return granted && ceilings.mayMail(isNewcomer, request)
+      // A signed-in user has a limit of their own, and is not stopped by what strangers do.
+      return granted && (askedBy === 'user' || ceilings.mayMail(askedBy, request))
     },
   }
 }

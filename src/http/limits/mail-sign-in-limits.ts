@@ -54,7 +54,7 @@ export const createMailSignInLimits = (deps: Dependencies) => {
     const findAttemptedUser = async () => ({ userId: (await users.findByEmail(email))?.id, typedName: email })
     const subject = knownBrowser ?? nameMarks.of(recipientKey(email)) ?? ''
     if (!(await reserve('mail_sign_ins', subject, request, findAttemptedUser))) return false
-    return knownBrowser !== undefined || ceilings.mayMail(false, request)
+    return knownBrowser !== undefined || ceilings.mayMail('visitor', request)
   }
 
   return {
