@@ -21,7 +21,8 @@ const toolsFor = (sql: Database) => {
       ...ended,
       clock,
       read: ended.load,
-      has: (sid: string, gen = 0, { userId = nilUuid, iat = 0 } = {}) => ended.refusesToken({ sid, gen, userId, iat }),
+      has: (sid: string, gen = 0, { userId, iat }: { userId: string; iat: number } = { userId: nilUuid, iat: 0 }) =>
+        ended.refusesToken({ sid, gen, userId, iat }),
     }
   }
 
@@ -93,7 +94,7 @@ const tryList = (at: Opened) => {
     const late = await at.tools.reader()
     expect(late.has(nilUuid, 0, { userId, iat: before })).toBe(true)
     expect((await late.since()).users).toContainEqual({ userId, before: acceptedFrom })
-    ended.clock.advance(21 * minutes)
+    ended.clock.advance(26 * minutes)
     await at.sql.query('delete from ended_sessions')
     await ended.read()
     expect(refuses(before)).toBe(false)

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { refuse } from '#contract/outcome.js'
-import { createEndedUsers } from '../../src/domain/sessions/ended-list.js'
+import { asEntry, createEndedList } from '../../src/domain/sessions/ended-list.js'
 import { type AccessClaims, createTokens } from '../../src/domain/tokens/tokens.js'
 import { accessCheckRoutes } from '../../src/flows/access-check/access-check.routes.js'
 import { createFastLane } from '../../src/flows/access-check/fast-lane.js'
@@ -214,8 +214,8 @@ describe('the fast lane and the framework', () => {
   })
 
   it('answer alike for a user all of whose sessions have ended, before and after', async () => {
-    const users = createEndedUsers(() => clock.now().getTime())
-    const hasEnded = ({ userId, iat }: AccessClaims) => users.refuses(userId, iat)
+    const list = createEndedList(() => clock.now().getTime())
+    const hasEnded = ({ userId, iat }: AccessClaims) => list.has(userId, iat)
     const pair = await Promise.all([true, false].map((lane) => startService({ lane, hasEnded })))
     const earlier = signAccess({ ...claimsOf('ada'), iat: seconds() - 60 })
     const later = signAccess({ ...claimsOf('ada'), iat: seconds() + 1 })
@@ -226,7 +226,7 @@ describe('the fast lane and the framework', () => {
       return lane.map((answer) => answer.slice(9, 12))
     }
     expect(await statuses()).toEqual(['204', '200', '204', '200'])
-    users.add({ userId: claimsOf('ada').userId, before: seconds() })
+    list.add(asEntry({ userId: claimsOf('ada').userId, before: seconds() }))
     expect(await statuses()).toEqual(['401', '401', '204', '200'])
     await Promise.all(pair.map((service) => service.close()))
   })

@@ -10,11 +10,8 @@ type Question = {
   answer(response: Response | Error): void
 }
 
-const claimsOf = (
-  sid: string,
-  gen = 0,
-  { userId = randomUUID(), iat = 100 }: { userId?: string; iat?: number } = {},
-) => ({
+type OfUser = { userId: string; iat: number }
+const claimsOf = (sid: string, gen = 0, { userId, iat }: OfUser = { userId: randomUUID(), iat: 100 }) => ({
   sid,
   gen,
   userId,
@@ -151,12 +148,12 @@ describe('an entry', () => {
   it('refuses the tokens of its session below a generation, or all of them', () => {
     const list = createRevocationList(() => 0)
     const [sid, other] = [randomUUID(), randomUUID()]
-    list.add({ sid, minGeneration: 4 })
+    list.add({ id: sid, least: 4 })
     expect([3, 4].map((generation) => list.refusesToken(claimsOf(sid, generation)))).toEqual([true, false])
-    list.add({ sid, minGeneration: 2 })
+    list.add({ id: sid, least: 2 })
     expect(list.refusesToken(claimsOf(sid, 3))).toBe(true)
-    list.add({ sid, minGeneration: null })
-    list.add({ sid, minGeneration: 5 })
+    list.add({ id: sid, least: Number.POSITIVE_INFINITY })
+    list.add({ id: sid, least: 5 })
     expect(list.refusesToken(claimsOf(sid, 2 ** 31))).toBe(true)
     expect(list.refusesToken(claimsOf(other))).toBe(false)
   })
@@ -165,24 +162,24 @@ describe('an entry', () => {
     let minutes = 0
     const list = createRevocationList(() => minutes * 60_000)
     const [early, late] = [randomUUID(), randomUUID()]
-    list.add({ sid: early, minGeneration: null })
+    list.add({ id: early, least: 9 })
     minutes = 4
-    list.add({ sid: late, minGeneration: null })
+    list.add({ id: late, least: 9 })
     minutes = 24
-    list.add({ sid: randomUUID(), minGeneration: null })
+    list.add({ id: randomUUID(), least: 9 })
     expect(list.refusesToken(claimsOf(late))).toBe(true)
     minutes = 30
-    list.add({ sid: randomUUID(), minGeneration: null })
+    list.add({ id: randomUUID(), least: 9 })
     expect([early, late].map((sid) => list.refusesToken(claimsOf(sid)))).toEqual([false, false])
     const userId = randomUUID()
     const refusesUser = () => list.refusesToken(claimsOf(randomUUID(), 0, { userId, iat: 99 }))
-    list.addUser({ userId, before: 100 })
+    list.add({ id: userId, least: 100 })
     minutes = 50
     expect(refusesUser()).toBe(true)
     minutes = 56
-    list.add({ sid: randomUUID(), minGeneration: null })
+    list.add({ id: randomUUID(), least: 9 })
     expect(refusesUser()).toBe(false)
-    for (; minutes < 600; minutes += 1) for (const { sid } of ended(10)) list.add({ sid, minGeneration: null })
+    for (; minutes < 600; minutes += 1) for (const { sid: id } of ended(10)) list.add({ id, least: 9 })
     expect(list.size()).toBeLessThanOrEqual(300)
   })
 })

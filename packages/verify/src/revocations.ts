@@ -1,7 +1,7 @@
 import { createBoundedFetch, type Fetch } from './bounded-fetch.js'
 import type { AccessClaims } from './claims.js'
 import { reasonOf } from './reason.js'
-import { createRevocationList, type Entry, type UserEntry } from './revocation-list.js'
+import { createRevocationList, type Entry } from './revocation-list.js'
 import { isObject } from './token-text.js'
 
 /** How long the service waits for news before it answers, in seconds, and how long we wait for that answer. */
@@ -25,30 +25,29 @@ export type RevocationState = {
   readonly loaded: boolean
   /** Seconds since the last answer. If no session ends, the service still answers every 25 seconds. */
   readonly age: number | undefined
-  /** How many sessions are in the list. */
+  /** How many ended sessions are in the list, and users all of whose sessions have ended. */
   readonly entries: number
 }
 
-type Answer = { entries: readonly Entry[]; users: readonly UserEntry[]; cursor: string }
+type Answer = { entries: readonly Entry[]; cursor: string }
 
-/** An entry as the service writes it. Tokens of the session whose `gen` is lower than `below` are refused; null refuses all of them. */
-type WireEntry = { sid: string; below: number | null }
+/** Reads entries of which each has an id and a number; null stands for a number that is higher than all. */
+const readEntries = (list: unknown, idName: string, leastName: string): Entry[] => {
+  if (!Array.isArray(list)) throw new Error('The answer is no list of ended sessions')
+  return list.map((value: unknown) => {
+    const { [idName]: id, [leastName]: least } = isObject(value) ? value : {}
+    if (typeof id !== 'string' || !(least === null || Number.isSafeInteger(least)))
+      throw new Error('The answer has an entry of an unknown form')
+    return { id, least: Number(least ?? Number.POSITIVE_INFINITY) }
+  })
+}
 
-const isEntry = (value: unknown): value is WireEntry =>
-  isObject(value) && typeof value.sid === 'string' && (value.below === null || Number.isSafeInteger(value.below))
-
-const isUserEntry = (value: unknown): value is UserEntry =>
-  isObject(value) && typeof value.userId === 'string' && Number.isSafeInteger(value.before)
-
+/** Tokens of a session are refused if their `gen` is lower than `below`, those of a user if their `iat` is lower than `before`. */
 const readAnswer = (text: string): Answer => {
   const answer: unknown = JSON.parse(text)
-  if (!isObject(answer) || !Array.isArray(answer.entries) || typeof answer.cursor !== 'string')
-    throw new Error('The answer is no list of ended sessions')
-  const { users = [] } = answer
-  if (!answer.entries.every(isEntry) || !Array.isArray(users) || !users.every(isUserEntry))
-    throw new Error('The answer has an entry of an unknown form')
-  const entries = answer.entries.map(({ sid, below }) => ({ sid, minGeneration: below }))
-  return { entries, users, cursor: answer.cursor }
+  if (!isObject(answer) || typeof answer.cursor !== 'string') throw new Error('The answer is no list of ended sessions')
+  const { entries, users = [], cursor } = answer
+  return { entries: [...readEntries(entries, 'sid', 'below'), ...readEntries(users, 'userId', 'before')], cursor }
 }
 
 /** The reasons of refusals that last until the operator changes the key, by status. */
@@ -119,10 +118,9 @@ export const followRevocations = ({ url, serviceKey, fetch, now, onProblem }: Op
     if (status !== 200) throw new Refusal(status, answerHeaders.get('retry-after'))
     const answer = readAnswer(text)
     for (const entry of answer.entries) list.add(entry)
-    for (const entry of answer.users) list.addUser(entry)
     cursor = answer.cursor
     answeredAt = now()
-    isLoaded ||= answer.entries.length + answer.users.length < pageSize
+    isLoaded ||= answer.entries.length < pageSize
   }
 
   const follow = async () => {

@@ -10,6 +10,13 @@ export type EndedUser = { userId: string; before: number }
 /** The end of a session, or of all sessions of a user. */
 export type Ended = EndedSession | EndedUser
 
+/**
+ * In memory both are alike: an id, and a number. A token is refused if its `gen` is lower than the number of its session, or its `iat` lower
+ * than that of its user. Both fit into 32 bits, and no session has the id of a user.
+ */
+export const asEntry = (ended: Ended): EndedSession =>
+  'userId' in ended ? { sid: ended.userId, minGeneration: ended.before } : ended
+
 /** An entry of the database. */
 export const endOf = ([id, minGeneration, before]: NewEntries['entries'][number]): Ended =>
   before === null ? { sid: id, minGeneration } : { userId: id, before }
@@ -204,34 +211,5 @@ export const createEndedList = (now: () => number) => {
         bytes: filter.bytes() + sum(tables.map(({ bytes }) => bytes)),
       }
     },
-  }
-}
-
-/**
- * The users all of whose sessions ended in the last minutes. They are few: an administrator has signed them out or disabled them, or they
- * have changed something themselves.
- */
-export const createEndedUsers = (now: () => number) => {
-  /** The oldest entry comes first. */
-  const users = new Map<string, { before: number; addedAt: number }>()
-  const forgetOld = () => {
-    for (const [userId, { addedAt }] of users) {
-      if (addedAt > now() - retention) return
-      users.delete(userId)
-    }
-  }
-
-  return {
-    refuses: (userId: string, issuedAt: number) => users.size > 0 && issuedAt < (users.get(userId)?.before ?? 0),
-    /** False if the entry was known already. */
-    add: ({ userId, before }: EndedUser) => {
-      if ((users.get(userId)?.before ?? 0) >= before) return false
-      forgetOld()
-      users.delete(userId)
-      users.set(userId, { before, addedAt: now() })
-      return true
-    },
-    forgetOld,
-    size: () => users.size,
   }
 }

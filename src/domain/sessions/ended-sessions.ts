@@ -4,12 +4,12 @@ import { withTimeout } from '../../lib/with-timeout.js'
 import { type Database, type Sql, StoreUnavailable } from '../../platform/database/database.js'
 import { createReadingRounds } from '../../platform/reading-rounds.js'
 import type { AccessClaims } from '../tokens/claims.js'
-import { createEndedList, createEndedUsers, type Ended, endOf, retention } from './ended-list.js'
+import { asEntry, createEndedList, type Ended, endOf, retention } from './ended-list.js'
 import * as store from './ended-sessions.store.js'
 import { createEndedSince } from './ended-since.js'
 import { cursorAfter, firstCursor, isContinuation, type Reading, type SnapshotCursor } from './snapshot-cursor.js'
 
-export type { Ended, EndedSession, EndedUser } from './ended-list.js'
+export type { Ended } from './ended-list.js'
 
 /** The time from the start of one reading to the start of the next. So every end is known everywhere within two seconds. */
 const interval = 1 * seconds
@@ -28,15 +28,12 @@ type Dependencies = { database: Database; clock: Clock; log: Log }
 
 /** The list, and a way to wait for its next entry. */
 const createWaitableList = (clock: Clock) => {
-  const now = () => clock.now().getTime()
-  const list = createEndedList(now)
-  const users = createEndedUsers(now)
+  const list = createEndedList(() => clock.now().getTime())
   const waiting = new Set<() => void>()
   return {
     list,
-    users,
     add: (ended: Ended) => {
-      if (!('userId' in ended ? users.add(ended) : list.add(ended))) return
+      if (!list.add(asEntry(ended))) return
       for (const wake of waiting) wake()
     },
     /** True as soon as an entry is added, false if none is added within this time. */
@@ -100,7 +97,7 @@ export type EndedSessions = ReturnType<typeof createEndedSessions>
  * memory for the access check, and reads new entries once a second.
  */
 export const createEndedSessions = ({ database, clock, log }: Dependencies) => {
-  const { list, users, add, wait } = createWaitableList(clock)
+  const { list, add, wait } = createWaitableList(clock)
   const readNews = createReader(database, add)
   /** When the last complete reading began. */
   let readAt: number | undefined
@@ -110,7 +107,6 @@ export const createEndedSessions = ({ database, clock, log }: Dependencies) => {
     await readNews()
     readAt = began
     list.forgetOld()
-    users.forgetOld()
   }
 
   return {
@@ -120,7 +116,7 @@ export const createEndedSessions = ({ database, clock, log }: Dependencies) => {
     /** Whether the access check refuses a token. It needs no query. */
     refusesToken: ({ sid, gen, userId, iat }: Pick<AccessClaims, 'sid' | 'gen' | 'userId' | 'iat'>) => {
       if (readAt === undefined) throw new StoreUnavailable('The ended sessions have not been read yet')
-      return list.has(sid, gen) || users.refuses(userId, iat)
+      return list.has(sid, gen) || list.has(userId, iat)
     },
     /** Whether a session has ended, for refresh tokens that a browser may go on sending. */
     hasEnded: list.hasEnded,
