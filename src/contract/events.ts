@@ -61,7 +61,7 @@ export type AccountEventKind = (typeof accountEventKinds)[number]
 /** The outcomes of a mail. The reason of such an event begins with the name of the mail. */
 export const mailEventKinds = ['mail_accepted', 'mail_refused', 'mail_given_up'] as const
 
-/** Events that only operators see: of mails, of accounts that are gone, of other programs, of commands, and of what administrators read. */
+/** Events that only operators see: of mails, of gone accounts, of other programs, of commands, of what administrators read. */
 const operatorEventKinds = [
   ...mailEventKinds,
   'account_deleted',

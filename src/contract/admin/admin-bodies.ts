@@ -368,8 +368,8 @@ export const AdminApplicationPatch = Type.Object(
 // ── Events
 
 /**
- * `POST /events/search`, or `GET /events` with these as parameters: newest first. To follow them, ask again with `since` a minute before the newest one, and leave out the ids that are
- * known: an event may become visible some seconds after its `createdAt`.
+ * `POST /events/search`, or `GET /events` with these as parameters: newest first. To follow them, ask again with `since` a minute before the
+ * newest one, and leave out the ids that are known: an event may become visible some seconds after its `createdAt`.
  */
 export const AdminEventQuery = Type.Object({
   user: Type.Optional(Type.String({ maxLength: 254, description: 'An id, a username or an address' })),
