@@ -319,6 +319,19 @@ it('manages groups, invitations and who may use an application', async () => {
   }
   await page.getByText('No invitation is open.').waitFor()
 
+  // An address that has got enough mails for the day does not hold up an invitation of another one.
+  await latchkey.sql.query(
+    `insert into outgoing_mail (id, recipient_key, kind, created_at)
+     select gen_random_uuid(), 'full@example.com', 'invitation', now() from generate_series(1, 5)`,
+  )
+  await page.getByRole('button', { name: 'Invite a user…' }).click()
+  await fillIn(page, { Email: 'full@example.com' })
+  await press(page, 'Send the invitation')
+  await page.getByText('This address has got as many of these emails').waitFor()
+  await fillIn(page, { Email: 'next@example.com' })
+  await press(page, 'Send the invitation')
+  await page.getByRole('button', { name: 'Withdraw the invitation of next@example.com' }).waitFor()
+
   await go(page, 'Applications')
   await page.getByRole('link', { name: 'Notes' }).click()
   await page.getByText('https://notes.example.com/callback').waitFor()

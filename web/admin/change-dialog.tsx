@@ -93,7 +93,7 @@ const focusHeadingIfLost = () =>
     if (isFocusLost()) moveFocusTo(document.querySelector('h1'))
   })
 
-/** The usual sentences address the user whom they are about. Here the reader is an administrator, so two refusals have other words. */
+/** The usual sentences address the user whom they are about. Here the reader is an administrator, so two refusals have other words, and one does not hold up the form. */
 const useChangeProblems = () => {
   const words = useWords('admin')
   const problemsOf = useProblems(fieldOfRefusal)
@@ -101,6 +101,8 @@ const useChangeProblems = () => {
   return (refusal: Refusal): Problems => {
     if (refusal.refused === 'other_username') return { fields: { username: [words.otherUsername] } }
     if (refusal.refused === 'too_many_groups') return { notice: words.tooManyGroups }
+    // The wait is for one address. The form must not wait for hours: the administrator may have mistyped it.
+    if (refusal.refused === 'too_many_mails') return { ...problemsOf(refusal), retryAfter: undefined }
     return fieldProblems(refusal) ?? problemsOf(refusal)
   }
 }
