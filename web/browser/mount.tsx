@@ -4,20 +4,11 @@ import { SettingsContext } from '../hooks/settings.js'
 import { listenForLanguage } from './language-switch.js'
 import { changeLanguage, readSettings } from './settings.js'
 
-/**
- * Renders a page into the document that the server sent. The first card is there already (web/first-cards): where the page has the same
- * element, the old one stays, with what was typed into it and with the focus.
- */
-export const mount = (page: ComponentType) => {
-  let Page = page
-  const root = document.getElementById('page')
-  if (!root) throw new Error('The document has no place for its page')
-  replaceBrokenLogo()
-  // A page that the browser kept for the back button is out of date: the visitor may have signed in or out since.
-  addEventListener('pageshow', ({ persisted }) => {
-    if (persisted) location.reload()
-  })
-  const show = () =>
+let Page: ComponentType
+let root: HTMLElement | null
+
+const show = () => {
+  if (root)
     render(
       <SettingsContext.Provider value={readSettings()}>
         <main>
@@ -26,22 +17,35 @@ export const mount = (page: ComponentType) => {
       </SettingsContext.Provider>,
       root,
     )
-  replace = (next) => {
-    Page = next
-    show()
-  }
+}
+
+/**
+ * Renders a page into the document that the server sent. The first card is there already (web/first-cards): where the page has the same
+ * element, the old one stays, with what was typed into it and with the focus.
+ */
+export const mount = (page: ComponentType) => {
+  Page = page
+  root = document.getElementById('page')
+  if (!root) throw new Error('The document has no place for its page')
+  replaceBrokenLogo()
+  // A page that the browser kept for the back button is out of date: the visitor may have signed in or out since.
+  addEventListener('pageshow', ({ persisted }) => {
+    if (persisted) location.reload()
+  })
   show()
   document.getElementById(notCompleteElement)?.remove()
   announceTyped(root)
   listenForLanguage((language, words) => {
     changeLanguage(language, words)
-    if (root.hasChildNodes()) show()
+    if (root?.hasChildNodes()) show()
   })
 }
 
-let replace: (next: ComponentType) => void = () => undefined
 /** Shows something else in the place of the page, of which nothing stays. */
-export const replacePage = (next: ComponentType) => replace(next)
+export const replacePage = (page: ComponentType) => {
+  Page = page
+  show()
+}
 
 /** Sends an `input` event for each field that was filled before the script was loaded, because the page has not seen that. */
 const announceTyped = (root: HTMLElement) => {
@@ -51,7 +55,6 @@ const announceTyped = (root: HTMLElement) => {
 
 /** Clears the screen, so that nothing of a session can be seen after it has ended. */
 export const unmount = () => {
-  const root = document.getElementById('page')
   if (root) render(null, root)
 }
 

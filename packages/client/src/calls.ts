@@ -70,22 +70,6 @@ export type SecondStep =
 /** A proof by one of the `methods` that `fresh_sign_in_required` names. `code`: of an app, or a recovery code. */
 export type Proof = { password: string } | { code: string } | { mailedCode: string } | { credential: PasskeyCredential }
 
-/** A new email address, and the links in mails about a change of the account. */
-const createEmailCalls = (sending: Sending) => ({
-  /** The new address that waits for its confirmation. */
-  waitingEmail: () => sending.read<{ waiting: WaitingEmail | null }>('email'),
-  cancelEmailChange: () => sending.change('DELETE', 'email'),
-  checkEmailLink: (link: { token: string }) => sending.post<EmailLink>('email/check', link),
-  checkUndo: (link: UndoLink) => sending.post<UndoState>('undo/check', link),
-  changeEmail: (account: { email: string }) => sending.change<Accepted>('POST', 'email', account),
-  confirmEmail: (link: EmailConfirmation) => sending.signIn<undefined>('email/confirm', link),
-  /** Confirms the new address by the mailed code, in the session that asked for the change. */
-  proveEmail: (proof: { code: string }) => sending.replaceTokens('POST', 'email/code', proof),
-  undoEmail: (link: TakeBack) => sending.post<undefined>('email/undo', link),
-  /** Removes what was added to the account: a passkey, an app or a provider. */
-  undoFactor: (link: TakeBack) => sending.post<undefined>('factors/undo', link),
-})
-
 /** Signing in and its second step, authenticator apps, the signed-in user, sessions, applications, and signing out. */
 const createSignInCalls = (sending: Sending) => ({
   /** If the answer has `next` and no `user`, continue with `secondFactor` or `mailEnrolmentCode`, or on the page /second-factor. */
@@ -131,24 +115,8 @@ const createSignInCalls = (sending: Sending) => ({
   logoutAll: () => sending.signOut(sending.change('POST', 'logout-all', {})),
 })
 
-/** Signing in by mail, if the service offers it (MAIL_SIGN_IN). */
-const createMailLoginCalls = (sending: Sending) => ({
-  /** Mails a code and a link. Both work only in this browser. */
-  mailLogin: (account: { email: string }) => sending.post<Accepted>('mail-login', account),
-  /** Asks whether the link signs in in this browser. */
-  checkMailLogin: (link: { token: string }) => sending.post<MailLoginLink>('mail-login/check', link),
-  /** Signs in with the code, or with the token of the link. After `next: "registration"`, continue with `registerByMail`. */
-  confirmMailLogin: (proof: { code: string } | { token: string }) =>
-    sending.signIn<SignedIn | MailLoginNext>('mail-login/confirm', proof),
-  /** Repeats the answer with `next: "registration"`, after a reload. */
-  checkMailRegistration: () => sending.send<MailRegistration>('GET', 'mail-login/registration'),
-  /** Creates the account of the address that the mail has proven. */
-  registerByMail: (account: Pick<Registration, 'username' | 'name' | 'fields' | 'terms'>) =>
-    sending.signIn<SignedIn | SecondFactorNeeded>('mail-login/registration', account),
-})
-
-/** A registration until its first sign-in, and new passwords: by a mailed link, or by the old password. */
-const createRegistrationCalls = (sending: Sending) => ({
+/** What a mail finishes: a registration, a sign-in, a new address or password, and a change that is taken back. */
+const createMailedCalls = (sending: Sending) => ({
   register: (registration: Registration) =>
     sending.signIn<Accepted | SignedIn | SecondFactorNeeded>('register', registration),
   /** Says whom an invitation is for, who invites, and what the user does `next`. Call `me` first: it renews a session whose tokens have expired. */
@@ -169,6 +137,33 @@ const createRegistrationCalls = (sending: Sending) => ({
   changePassword: (passwords: { currentPassword: string; newPassword: string }) =>
     sending.replaceTokens('POST', 'change-password', passwords),
   passwordStrength: (about: PersonalData & { password: string }) => sending.post<Strength>('password-strength', about),
+
+  // Signing in by mail, if the service offers it (MAIL_SIGN_IN).
+  /** Mails a code and a link. Both work only in this browser. */
+  mailLogin: (account: { email: string }) => sending.post<Accepted>('mail-login', account),
+  /** Asks whether the link signs in in this browser. */
+  checkMailLogin: (link: { token: string }) => sending.post<MailLoginLink>('mail-login/check', link),
+  /** Signs in with the code, or with the token of the link. After `next: "registration"`, continue with `registerByMail`. */
+  confirmMailLogin: (proof: { code: string } | { token: string }) =>
+    sending.signIn<SignedIn | MailLoginNext>('mail-login/confirm', proof),
+  /** Repeats the answer with `next: "registration"`, after a reload. */
+  checkMailRegistration: () => sending.send<MailRegistration>('GET', 'mail-login/registration'),
+  /** Creates the account of the address that the mail has proven. */
+  registerByMail: (account: Pick<Registration, 'username' | 'name' | 'fields' | 'terms'>) =>
+    sending.signIn<SignedIn | SecondFactorNeeded>('mail-login/registration', account),
+
+  /** The new address that waits for its confirmation. */
+  waitingEmail: () => sending.read<{ waiting: WaitingEmail | null }>('email'),
+  cancelEmailChange: () => sending.change('DELETE', 'email'),
+  checkEmailLink: (link: { token: string }) => sending.post<EmailLink>('email/check', link),
+  checkUndo: (link: UndoLink) => sending.post<UndoState>('undo/check', link),
+  changeEmail: (account: { email: string }) => sending.change<Accepted>('POST', 'email', account),
+  confirmEmail: (link: EmailConfirmation) => sending.signIn<undefined>('email/confirm', link),
+  /** Confirms the new address by the mailed code, in the session that asked for the change. */
+  proveEmail: (proof: { code: string }) => sending.replaceTokens('POST', 'email/code', proof),
+  undoEmail: (link: TakeBack) => sending.post<undefined>('email/undo', link),
+  /** Removes what was added to the account: a passkey, an app or a provider. */
+  undoFactor: (link: TakeBack) => sending.post<undefined>('factors/undo', link),
 })
 
 /** All calls of the client. */
@@ -176,9 +171,7 @@ export const createCalls = (sending: Sending) => ({
   ...createPasskeyCalls(sending),
   ...createEnrolmentCalls(sending),
   ...createSignInCalls(sending),
-  ...createMailLoginCalls(sending),
-  ...createRegistrationCalls(sending),
-  ...createEmailCalls(sending),
+  ...createMailedCalls(sending),
   ...createAccountCalls(sending),
 })
 

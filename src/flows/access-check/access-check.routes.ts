@@ -73,6 +73,12 @@ type Dependencies = {
   clock: Clock
 }
 
+type Judged = AccessClaims | RefusedToken | undefined
+
+/** Whether the proxy asks for a group, but the token is from a release that knew no groups. */
+const lacksGroups = (claims: AccessClaims, { groups }: Conditions) =>
+  groups !== undefined && claims.groups === undefined
+
 export const accessCheckRoutes = (server: Server, dependencies: Dependencies) => {
   const { callers, cookies, tokens, renewal, noteRefusedCheck, clock } = dependencies
   const checkConfig = { quiet: true, unlimited: 'Sent with each request of an application, and needs no store' }
@@ -103,12 +109,6 @@ export const accessCheckRoutes = (server: Server, dependencies: Dependencies) =>
     reply.header(refreshMaxAge, String(issued.refreshTokenMaxAge))
     return tokens.readAccess(issued.accessToken) ?? refuse('not_authenticated')
   }
-
-  /** Whether the proxy asks for a group, but the token is from a release that knew no groups. */
-  const lacksGroups = (claims: AccessClaims, { groups }: Conditions) =>
-    groups !== undefined && claims.groups === undefined
-
-  type Judged = AccessClaims | RefusedToken | undefined
 
   const claimsFor = async (request: FastifyRequest, reply: FastifyReply, judged: Judged, conditions: Conditions) => {
     const claims = isRefused(judged) ? undefined : judged
