@@ -191,7 +191,8 @@ describe('the command line without systemd', () => {
   const call = async (settings: string, ...args: string[]) => {
     await write('latchkey.env', settings)
     const child = run(join(root, 'latchkey'), args, { env: { PATH: process.env.PATH, PORT: '3001', SUDO_USER: 'ada' } })
-    child.child.stdin?.end('from the pipe\n')
+    // A wrapper that refuses its file ends without reading.
+    child.child.stdin?.on('error', () => undefined).end('from the pipe\n')
     return (await child).stdout.split('\n')
   }
   const settings = [
