@@ -241,6 +241,7 @@ it('lets a device in that shows a code: compared, proven and by name, also by ha
   const facts = await page.locator('.device-facts').innerText()
   for (const fact of ['Television', 'ada', '127.0.0.1']) expect(facts).toContain(fact)
   expect(await page.getByRole('listitem').allInnerTexts()).toContain('your email address')
+  await page.getByText('It stays signed in until you sign it out').waitFor()
   expect((await poll(first.deviceCode)).error).toBe('authorization_pending')
   await keepPicture(page, 'device-question')
   expect(await violationsOn(page)).toEqual([])

@@ -106,6 +106,36 @@ describe('users', () => {
     await latchkey.sql.query(`update users set groups = array_remove(groups, 'staff') where 'staff' = any(groups)`)
   })
 
+  // The key of a username has the same sign for i, l and 1, so that no name looks like another one. In its order lena comes before ada.
+  it('are listed in the order of the alphabet', async () => {
+    await latchkey.sql.query(
+      `insert into users (id, email, email_key, username, username_key, created_at)
+       select gen_random_uuid(), name || '@abc.example', name || '@abc.example', name, key, now()
+       from (values ('Lena', '1ena'), ('mia', 'm1a'), ('Abel', 'abe1'), ('maria', 'mar1a'), ('ida', '1da')) as names (name, key)`,
+    )
+    await latchkey.app.nouns.groups.add('choir', operatorClient('root'))
+    const singers = "update users set groups = groups || '{choir}' where email like '%@abc.example'"
+    await latchkey.sql.query(singers)
+    const sorted = ['Abel', 'ida', 'Lena', 'maria', 'mia']
+    const names = async (query: string) =>
+      (await get<{ users: AdminUser[] }>(`/users?${query}`)).users.map(({ username }) => username)
+    expect(await names('group=choir')).toEqual(sorted)
+    expect(await names('group=choir&state=active')).toEqual(sorted)
+    const { page } = createUserSearch({ database: latchkey.sql })
+    const seen: string[] = []
+    let after: string | undefined
+    do {
+      const answer = await page({ after, group: 'choir', limit: 2 })
+      if ('refused' in answer) throw new Error(answer.refused)
+      seen.push(...answer.users.map(({ username }) => username))
+      after = answer.next ?? undefined
+    } while (after !== undefined)
+    expect(seen).toEqual(sorted)
+    await latchkey.sql.query("update users set disabled_at = now() where email like '%@abc.example'")
+    expect((await names('state=disabled')).filter((name) => sorted.includes(name))).toEqual(sorted)
+    await latchkey.sql.query("delete from users where email like '%@abc.example'")
+  })
+
   it('are shown with their factors, groups, sessions, events and why they cannot sign in, and without a secret', async () => {
     const tab = await latchkey.signedUp('ann')
     await addAuthenticator(tab, latchkey)

@@ -68,7 +68,9 @@ const answered = async () => {
 }
 
 it('serve one port, and their metrics are added up', async () => {
-  await until('both serve', () => processes().length === 2)
+  // A process is there before it serves.
+  await expect.poll(async () => (await answered()).text).toMatch(/^latchkey_processes 2$/m)
+  expect(processes()).toHaveLength(2)
   const statuses = await Promise.all(Array.from({ length: 30 }, async () => (await ask()).status))
   expect(new Set(statuses)).toEqual(new Set([200]))
   // A process that was busy for a second is missing from one answer.

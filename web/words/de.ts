@@ -363,7 +363,7 @@ export const de: Words = {
     otherNetwork: 'ein anderes Netz als das dieses Browsers',
     asked: 'Angefragt',
     sharesLead: '{application} bleibt mit Ihrem Konto angemeldet und erfährt:',
-    ends: 'Sie finden das Gerät auf Ihrer Kontoseite unter „Geräte und Aktivität“ und können es dort abmelden.',
+    ends: 'Es bleibt angemeldet, bis Sie es auf Ihrer Kontoseite unter „Geräte und Aktivität“ abmelden oder es 30 Tage lang niemand benutzt.',
     approve: 'Ja, anmelden',
     deny: 'Nein, das war ich nicht',
     otherAccount: 'Anderes Konto verwenden',

@@ -323,7 +323,7 @@ export const en = {
     otherNetwork: 'another network than this browser',
     asked: 'Asked',
     sharesLead: '{application} stays signed in as you and gets to know:',
-    ends: 'You find the device on your account page under “Devices and activity”, and can sign it out there.',
+    ends: 'It stays signed in until you sign it out on your account page, under “Devices and activity”, or nobody uses it for 30 days.',
     approve: 'Yes, sign it in',
     deny: 'No, this was not me',
     otherAccount: 'Use another account',

@@ -348,7 +348,7 @@ export const es: Words = {
     otherNetwork: 'una red distinta de la de este navegador',
     asked: 'Pedido',
     sharesLead: '{application} mantiene tu sesión iniciada y recibe:',
-    ends: 'Encuentras el dispositivo en la página de tu cuenta, en «Dispositivos y actividad», y allí puedes cerrar su sesión.',
+    ends: 'Su sesión sigue abierta hasta que la cierras en la página de tu cuenta, en «Dispositivos y actividad», o nadie lo usa durante 30 días.',
     approve: 'Sí, iniciar sesión',
     deny: 'No, no fui yo',
     otherAccount: 'Usar otra cuenta',

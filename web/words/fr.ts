@@ -353,7 +353,7 @@ export const fr: Words = {
     otherNetwork: 'un autre réseau que celui de ce navigateur',
     asked: 'Demandé',
     sharesLead: '{application} reste connectée avec votre compte et apprend :',
-    ends: 'Vous trouvez l’appareil sur la page de votre compte, sous « Appareils et activité », et pouvez l’y déconnecter.',
+    ends: 'Il reste connecté jusqu’à ce que vous le déconnectiez sur la page de votre compte, sous « Appareils et activité », ou que personne ne l’utilise pendant 30 jours.',
     approve: 'Oui, le connecter',
     deny: 'Non, ce n’était pas moi',
     otherAccount: 'Utiliser un autre compte',

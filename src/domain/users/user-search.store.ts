@@ -47,6 +47,8 @@ const foundSelectList = selectList<FoundRow>({
 
 /** The columns that a search compares, each with an index in the order of bytes. */
 const keys = {
+  /** For people: in the order of the keys of usernames, in which `i`, `l` and `1` are the same, lena would come before ada. */
+  alphabet: 'lower(username) collate "C"',
   username: 'username_key collate "C"',
   email: 'email_key collate "C"',
   name: 'lower(name) collate "C"',
@@ -54,8 +56,9 @@ const keys = {
 } as const
 type SearchedKey = keyof typeof keys
 
-/** Usernames and addresses have their own key columns. Names are compared in lower case. */
+/** Usernames and addresses have their own key columns. Names are compared in lower case. The list of all users is for no text. */
 const prefixes: Record<SearchedKey, string> = {
+  alphabet: "''",
   username: '$3::text',
   email: '$4::text',
   name: 'lower($5::text)',
@@ -129,11 +132,13 @@ const selectEnd = (key: SearchedKey, before: readonly SearchedKey[]) => (sql: Sq
     valuesOf(scan),
   )
 
+export const selectAll = selectPage('alphabet', [])
 export const selectByUsername = selectPage('username', [])
 export const selectByEmail = selectPage('email', ['username'])
 export const selectByName = selectPage('name', ['username', 'email'])
 export const selectByLastName = selectPage('lastName', ['username', 'email', 'name'])
 
+export const selectEndOfAll = selectEnd('alphabet', [])
 export const selectEndByUsername = selectEnd('username', [])
 export const selectEndByEmail = selectEnd('email', ['username'])
 export const selectEndByName = selectEnd('name', ['username', 'email'])

@@ -49,6 +49,9 @@ const searches = [
   { page: store.selectByLastName, end: store.selectEndByLastName },
 ]
 
+/** Without a text, one list has all users. */
+const wholeList = [{ page: store.selectAll, end: store.selectEndOfAll }]
+
 /** How many users are looked at for one page if no index finds them. */
 const usersPerScan = 10_000
 
@@ -110,8 +113,7 @@ export const createUserSearch = ({
       users: users.slice(0, pageSize).map(({ row }) => fromRow(row)),
       next: end ? writeCursor(end) : null,
     })
-    // Without a text all users are found by their usernames, so one search is enough.
-    for (const [at, search] of (text === '' ? searches.slice(0, 1) : searches).entries()) {
+    for (const [at, search] of (text === '' ? wholeList : searches).entries()) {
       if (at < cursor.at) continue
       const { key, id } = at === cursor.at ? cursor : firstPage
       const limit = pageSize + 1 - users.length
