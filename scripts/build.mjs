@@ -1,4 +1,4 @@
-// Makes dist/ from src/: bundles the program and the pages, and prepares the template of the embedded database. Builds the packages
+// Makes dist/ from src/: bundles the program and the pages. Builds the packages
 // into their own dist/. Only files that differ are written. With --if-changed, nothing is done if nothing would change.
 import { existsSync, realpathSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
@@ -19,12 +19,8 @@ const record = createBuildRecord(home)
 export const build = async () => {
   await writeLanguageLists()
   const inputHash = await record.hashInputs()
-  // The template and the list of passwords are made by compiled modules, in processes of their own. They take longest, so they begin
-  // first.
-  const buildModulesAndData = async () => {
-    const changes = await buildModules()
-    return changes + sumOf(await Promise.all([buildEmbeddedTemplate(), buildCommonPasswords()]))
-  }
+  // The list of passwords is made by compiled modules, in a process of its own. It takes longest, so it begins first.
+  const buildModulesAndData = async () => (await buildModules()) + (await buildCommonPasswords())
   const changes = sumOf(await Promise.all([buildModulesAndData(), buildProgram(), buildPages(), buildPackages()]))
   await record.write(inputHash)
   return changes + Number(await writeBuildInfo())
@@ -98,14 +94,6 @@ const buildPages = async () => {
 const buildPackages = async () => {
   const { buildPackages: make } = await import('./packages.mjs')
   return make()
-}
-
-// This does nothing if the template is up to date.
-const buildEmbeddedTemplate = async () => {
-  const script = join(home, 'scripts/embedded-template.mjs')
-  if (!existsSync(script)) return 0
-  const { buildEmbeddedTemplate: make } = await import(pathToFileURL(script).href)
-  return (await make()) ? 1 : 0
 }
 
 // This does nothing if the list is up to date.

@@ -2,8 +2,9 @@ import { openMetrics, prepareMetrics } from './app/app-metrics.js'
 import { createBackground, createDatabaseLoading } from './app/background.js'
 import { createHttpParts } from './app/http-parts.js'
 import { createNouns } from './app/nouns.js'
-import { openPlatform, type StoreTimeouts } from './app/open-platform.js'
+import { openPlatform, type StoreConfig, type StoreTimeouts } from './app/open-platform.js'
 import { createOpenidProvider } from './app/openid-provider.js'
+import { openStores } from './app/own-database.js'
 import { refuseUntilReady } from './app/prepare-database.js'
 import { registerFlows } from './app/register-flows.js'
 import { reservePort } from './app/reserved-port.js'
@@ -40,7 +41,7 @@ type Options = ServeOptions & {
   storeTimeouts?: StoreTimeouts
   /** A longer interval, for tests: a clean-up by a clock that a test has moved deletes rows that the test still asks for. */
   housekeepingInterval?: number
-  /** The settings as they were given. With the embedded database, commands beside the service work with the same settings. */
+  /** The settings as they were given. With a database of its own, commands beside the service work with the same settings. */
   givenSettings?: Environment
 }
 
@@ -67,12 +68,10 @@ const createAppHealth = (
   })
 
 /** Opens the platform and registers every route. No port is open yet, and the database may still be out of reach. */
-const openApp = async (config: Config, options: Options) => {
-  const { clock = systemClock, log: givenLog, workers, storeTimeouts, housekeepingInterval, schemaCompilers } = options
-  const log = givenLog ?? createLog({ level: config.logLevel })
+const openApp = async (config: StoreConfig, log: Log, options: Options) => {
+  const { clock = systemClock, workers, storeTimeouts, housekeepingInterval, schemaCompilers } = options
   const serviceKeys = createServiceKeys(await readServiceKeys(config.serviceKeysFile), clock)
-  const settingsForCommands = options.givenSettings && settingsElsewhere(options.givenSettings, config)
-  const opened = await openPlatform({ config, clock, log, sharedWorkers: workers, storeTimeouts, settingsForCommands })
+  const opened = await openPlatform({ config, clock, log, sharedWorkers: workers, storeTimeouts })
   const gate = createStartGate(() => status.isPrepared)
   const status: OpenedApp['status'] = {
     isPrepared: false,
@@ -140,17 +139,39 @@ export type App = Awaited<ReturnType<typeof startApp>>
 /** Opens and serves. What was opened is closed again when serving fails. */
 export const startApp = async (given: Config, options: Options) => {
   const { config, release } = await reservePort(given)
+  const log = options.log ?? createLog({ level: config.logLevel })
+  const settingsForCommands = options.givenSettings && settingsElsewhere(options.givenSettings, config)
   try {
-    const app = await openApp(config, options)
-    const close = () => closeApp(app)
-    const { prepared } = await serveApp(app, { ...options, releasePort: release }).catch(async (error) => {
-      await close()
+    const stores = await openStores(config, log, settingsForCommands)
+    try {
+      const app = await openApp(stores.config, log, options)
+      const close = () => closeApp(app)
+      const { prepared } = await serveApp(app, { ...options, releasePort: release }).catch(async (error) => {
+        await close()
+        throw error
+      })
+      const { server, platform, nouns, status, routes } = app
+      /** Reads the service keys again, without a restart. With a fault in the file the earlier keys stay. */
+      const reload = async () => platform.serviceKeys.replace(await readServiceKeys(config.serviceKeysFile))
+      return {
+        config: stores.config,
+        server,
+        log,
+        platform,
+        nouns,
+        prepared,
+        isReady: () => status.isReady,
+        routes,
+        reload,
+        close: async () => {
+          await close()
+          await stores.close()
+        },
+      }
+    } catch (error) {
+      await stores.close()
       throw error
-    })
-    const { server, log, platform, nouns, status, routes } = app
-    /** Reads the service keys again, without a restart. With a fault in the file the earlier keys stay. */
-    const reload = async () => platform.serviceKeys.replace(await readServiceKeys(config.serviceKeysFile))
-    return { config, server, log, platform, nouns, prepared, isReady: () => status.isReady, routes, reload, close }
+    }
   } finally {
     await release()
   }

@@ -34,6 +34,8 @@ type Values = { readonly [Each in Name as CamelCase<Each>]: Value<Settings[Each]
 export type Config = Values & {
   readonly production: boolean
   readonly publicUrl: string
+  /** Whether the service runs a PostgreSQL of its own, because DATABASE_URL is not set. */
+  readonly ownDatabase: boolean
   readonly lifetimes: Lifetimes
   readonly providers: ProviderConfigs
 }
@@ -57,9 +59,7 @@ export class ConfigurationFaults extends OperatorError {
 const requiredInProduction: readonly (readonly [Name, hint?: string])[] = [
   ['PUBLIC_URL'],
   ['TRUST_PROXY', 'the address that your proxy connects from, or none when clients connect to the service itself'],
-  ['DATABASE_URL'],
   ['REDIS_URL'],
-  ['JWT_SECRET'],
   ['SMTP_URL'],
   ['MAIL_FROM'],
 ]
@@ -115,9 +115,23 @@ const settingTableFor = (env: Environment): Readonly<Record<string, Setting>> =>
 const isPlainElsewhere = (address: unknown) =>
   typeof address === 'string' && address.startsWith('http:') && !isThisMachine(new URL(address).hostname)
 
-const productionFaults = (absent: ReadonlySet<string>, values: Readonly<Record<string, unknown>>) => {
+/** Nobody gets an empty database because the name of the setting for the full one was misspelt, or only its owner is named. */
+const missingDatabaseFaults = (env: Environment, absent: ReadonlySet<string>) => {
+  if (!absent.has('DATABASE_URL'))
+    return absent.has('JWT_SECRET') ? ['JWT_SECRET: must be set in production with DATABASE_URL'] : []
+  const meant = likelyTypos(env).filter((typo) => /did you mean DATABASE_URL\?$/i.test(typo))
+  return [
+    ...meant.map((typo) => `DATABASE_URL: is not set, and ${typo}`),
+    ...(absent.has('DATABASE_OWNER_URL')
+      ? []
+      : ['DATABASE_OWNER_URL: needs DATABASE_URL, or the service would use a new database of its own']),
+  ]
+}
+
+const productionFaults = (env: Environment, absent: ReadonlySet<string>, values: Readonly<Record<string, unknown>>) => {
   const missing = requiredInProduction.filter(([name]) => absent.has(name))
   const faults = missing.map(([name, hint]) => `${name}: must be set in production${hint ? `: ${hint}` : ''}`)
+  faults.push(...missingDatabaseFaults(env, absent))
   const { PUBLIC_URL: publicUrl } = values
   if (typeof publicUrl === 'string' && !publicUrl.startsWith('https:'))
     faults.push('PUBLIC_URL: must begin with https:// in production')
@@ -134,13 +148,10 @@ const productionFaults = (absent: ReadonlySet<string>, values: Readonly<Record<s
   return [...faults, ...plainSettings.map((name) => `${name}: must begin with https:// in production`)]
 }
 
-/**
- * Several processes share only what is outside of them: not the embedded database, counters in memory, the mailbox and the development
- * providers.
- */
+/** Several processes share only what is outside of them: not counters in memory, the mailbox and the development providers. */
 const severalProcessesFaults = ({ nodeEnv, port }: Record<string, unknown>, absent: ReadonlySet<string>) => {
   if (nodeEnv === 'development') return ['WORKERS: more than 1 needs NODE_ENV=production']
-  const missing = ['DATABASE_URL', 'REDIS_URL'].filter((name) => absent.has(name))
+  const missing = ['REDIS_URL'].filter((name) => absent.has(name))
   return [
     ...missing.map((name) => `${name}: must be set when WORKERS is more than 1`),
     ...(port === 0 ? ['PORT: must not be 0 when WORKERS is more than 1'] : []),
@@ -249,7 +260,7 @@ export const readConfig = (env: Environment): { config: Config; givenSettings: E
   const production = configValues.nodeEnv === 'production'
   faults.push(
     ...(production
-      ? [...productionFaults(absent, values), ...unprotectedFaults(configValues)]
+      ? [...productionFaults(env, absent, values), ...unprotectedFaults(configValues)]
       : developmentFaults(configValues)),
   )
   if (absent.has('PUBLIC_URL') || configValues.publicUrl !== undefined) faults.push(...siblingFaults(configValues))
@@ -268,6 +279,7 @@ export const readConfig = (env: Environment): { config: Config; givenSettings: E
     ...configValues,
     production,
     publicUrl,
+    ownDatabase: configValues.databaseUrl === undefined,
     lifetimes,
     providers: providerConfigs(values),
   }) as Config

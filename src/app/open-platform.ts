@@ -1,15 +1,14 @@
-import { join } from 'node:path'
-import type { Config, Environment } from '../config.js'
+import type { Config } from '../config.js'
 import { createWorkers, type Workers } from '../domain/passwords/workers.js'
 import type { Clock } from '../lib/clock.js'
 import { minutes, seconds } from '../lib/durations.js'
 import { openCache, usualCommandTimeout } from '../platform/cache/open.js'
-import { openDatabase, openEmbeddedForService } from '../platform/database/open.js'
-import { generatedSecret } from '../platform/generated-secret.js'
+import { createPostgres } from '../platform/database/postgres.js'
 import type { Log } from '../platform/log.js'
 import { createDevelopmentMailbox } from '../platform/mail/development.js'
 import { createSmtpMailer } from '../platform/mail/smtp.js'
 import { createOutbound } from '../platform/outbound/outbound.js'
+import { makeSecret } from '../platform/own-postgres/kept-secrets.js'
 import { openLeakedPasswords } from './leaked-passwords.js'
 import { openProviders } from './open-providers.js'
 import { readProfileFields } from './profile-fields-file.js'
@@ -20,13 +19,12 @@ import { readOwnWords } from './words-file.js'
 export type Platform = Awaited<ReturnType<typeof openPlatform>>
 
 type PlatformContext = {
-  config: Config
+  config: StoreConfig
   clock: Clock
   log: Log
   /** Threads that check passwords. Several services in one process can share them, so closing a service does not close them. */
   sharedWorkers: Workers | undefined
   storeTimeouts: StoreTimeouts | undefined
-  settingsForCommands: Environment | undefined
 }
 
 /** How long a request waits for a connection, for a statement, and for the shared counters. */
@@ -37,29 +35,23 @@ const usualTimeouts: StoreTimeouts = { connection: 3 * seconds, statement: 5 * s
 /** No request waits for a command, and some commands read whole tables: `stats`, or a search for any part of a name. */
 export const timeoutsOfCommands: StoreTimeouts = { ...usualTimeouts, statement: 10 * minutes }
 
-/** The folder of the embedded database. */
-export const embeddedDirectory = ({ dataDir }: Pick<Config, 'dataDir'>) => join(dataDir, 'database')
+/** The settings that name the stores of a service: what it was given, or what its own PostgreSQL gives. */
+export type StoreConfig = Config & { databaseUrl: string }
 
-/** `settingsForCommands` are the settings that a service gives to commands that use its embedded database. */
 export const openConfiguredDatabase = (
-  config: Config,
+  { databaseUrl: url, databasePool }: StoreConfig,
   log: Log,
   timeouts = usualTimeouts,
-  settingsForCommands?: Environment,
 ) =>
-  config.databaseUrl === undefined
-    ? openEmbeddedForService({ directory: embeddedDirectory(config), log, settingsForCommands })
-    : openDatabase({
-        postgres: {
-          url: config.databaseUrl,
-          applicationName: 'latchkey',
-          poolSize: config.databasePool,
-          connectTimeoutMs: timeouts.connection,
-          statementTimeoutMs: timeouts.statement,
-          lockTimeoutMs: Math.min(timeouts.statement, usualTimeouts.statement),
-          log,
-        },
-      })
+  createPostgres({
+    url,
+    applicationName: 'latchkey',
+    poolSize: databasePool,
+    connectTimeoutMs: timeouts.connection,
+    statementTimeoutMs: timeouts.statement,
+    lockTimeoutMs: Math.min(timeouts.statement, usualTimeouts.statement),
+    log,
+  })
 
 const openMail = (config: Config, clock: Clock, log: Log) => {
   if (config.smtpUrl) return { mailer: createSmtpMailer({ server: config.smtpUrl }), mailbox: undefined }
@@ -71,16 +63,16 @@ const openMail = (config: Config, clock: Clock, log: Log) => {
 type Closable = { close(): Promise<void> | void }
 
 const openParts = async (
-  { config, clock, log, sharedWorkers, storeTimeouts = usualTimeouts, settingsForCommands }: PlatformContext,
+  { config, clock, log, sharedWorkers, storeTimeouts = usualTimeouts }: PlatformContext,
   closeLater: <Part extends Closable>(part: Part) => Part,
 ) => {
   const design = await readDesign(config)
   const ownWords = await readOwnWords(config)
   const fieldDefinitions = await readProfileFields(config.profileFieldsFile)
-  const secrets = config.jwtSecret ?? [await generatedSecret(config.dataDir)]
+  const secrets = config.jwtSecret ?? [await makeSecret(config.dataDir, 'jwt_secret')]
   const leakedPasswords = await openLeakedPasswords(config, log)
   if (leakedPasswords) closeLater(leakedPasswords)
-  const database = closeLater(await openConfiguredDatabase(config, log, storeTimeouts, settingsForCommands))
+  const database = closeLater(openConfiguredDatabase(config, log, storeTimeouts))
   const { redisUrl: url, redisPrefix: prefix } = config
   const counters = await openCache({ url, prefix, clock, log, commandTimeout: storeTimeouts.counters })
   const cache = closeLater(counters.cache)

@@ -13,15 +13,18 @@ import { listeningError } from '../platform/listening-error.js'
 import type { Log } from '../platform/log.js'
 import { prepareDatabase } from './prepare-database.js'
 
-const drainTimeout = 10 * seconds
-const closeTimeout = 5 * seconds
+type Shutdown = Pick<Config, 'drainDelay' | 'ownDatabase'>
+
+/** How long requests may finish. With a database of its own all of it is over within ten seconds, after which Docker kills. */
+const drainTimeout = ({ ownDatabase }: Shutdown) => (ownDatabase ? 4 : 10) * seconds
+const closeTimeout = ({ ownDatabase }: Shutdown) => (ownDatabase ? 3.5 : 5) * seconds
 
 /**
  * The longest time that a shutdown takes: `/health/ready` answers 503 for `drainDelay`, idle connections stay open for another
  * `drainDelay`, requests finish, the platform closes. A supervisor must wait longer before it kills the process. A test checks that
  * the files in `deploy` do.
  */
-export const shutdownBudget = (drainDelay: number) => 2 * drainDelay + drainTimeout + closeTimeout
+export const shutdownBudget = (config: Shutdown) => 2 * config.drainDelay + drainTimeout(config) + closeTimeout(config)
 
 /** A duration for the log: `5 s`. */
 export const secondsText = (milliseconds: number) => `${milliseconds / seconds} s`
@@ -152,7 +155,7 @@ export const closeApp = async ({ config, server, drainState, drain, background, 
     // An instance that never worked has no traffic that must go elsewhere first.
     const drainDelay = status.isPrepared ? config.drainDelay : 0
     await wait(drainDelay)
-    await drain({ idleDelay: drainDelay, limit: drainTimeout })
+    await drain({ idleDelay: drainDelay, limit: drainTimeout(config) })
   }
   await server.close()
   await background.stop()

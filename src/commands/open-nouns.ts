@@ -1,10 +1,10 @@
-import { resolve } from 'node:path'
 import { composeAccountData } from '../app/account-data.js'
 import { backchannelMayReach } from '../app/backchannel.js'
 import { openLeakedPasswords } from '../app/leaked-passwords.js'
 import { createNouns } from '../app/nouns.js'
-import { embeddedDirectory, openConfiguredDatabase, timeoutsOfCommands } from '../app/open-platform.js'
+import { openConfiguredDatabase, type StoreConfig, timeoutsOfCommands } from '../app/open-platform.js'
 import { createOperatorNouns } from '../app/operator-nouns.js'
+import { ownConfigOf, type Stores, withStoresOf } from '../app/own-database.js'
 import { migrateDatabase } from '../app/prepare-database.js'
 import { readProfileFields } from '../app/profile-fields-file.js'
 import { readDesign } from '../app/theme-file.js'
@@ -19,11 +19,10 @@ import { createBulkUsers } from '../domain/users/bulk.js'
 import { systemClock as clock } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
 import { createMemoryCache } from '../platform/cache/memory.js'
-import { hasDatabase } from '../platform/database/directory-lock.js'
-import { openEmbeddedForCommand } from '../platform/database/open.js'
-import { existingSecrets } from '../platform/generated-secret.js'
-import { createLog, type Log } from '../platform/log.js'
+import { createLog } from '../platform/log.js'
 import { createOutbound } from '../platform/outbound/outbound.js'
+import { keptSecret } from '../platform/own-postgres/kept-secrets.js'
+import { openForCommand } from '../platform/own-postgres/own-postgres.js'
 import { CommandFailure, type CommandNouns, type CommandPasswords, type DatabaseRole } from './command.js'
 import { commandLog } from './terminal/command-log.js'
 
@@ -64,25 +63,21 @@ const noMailer = {
   close: async () => undefined,
 }
 
-/** Creates no database in the usual `./data`: if it has none, the command was probably called in a wrong folder. */
-const openEmbedded = async (config: Config, log: Log) => {
-  const directory = embeddedDirectory(config)
-  const isNew = !(await hasDatabase(directory))
+/** The stores of a command. It makes no database in the usual `./data`: if there is none, the command was probably called in a wrong folder. */
+const openStoresForCommand = async (config: Config): Promise<Stores> => {
+  const { databaseUrl } = config
+  if (databaseUrl !== undefined) return { config: { ...config, databaseUrl }, close: async () => undefined }
   const mayCreate = config.dataDir !== settings.DATA_DIR.fallback
-  const database = await openEmbeddedForCommand({ directory, log, mayCreate })
-  if (isNew) log.warn(`made a new database in ${resolve(config.dataDir)}`)
-  return database
+  const own = await openForCommand({ config: ownConfigOf(config), log: commandLog(), mayCreate })
+  return { config: withStoresOf(config, own), close: own.close }
 }
 
 /** Opens the database with the rights of the service or of the owner of the tables, and migrates it. */
-const openMigrated = async (config: Config, role: DatabaseRole) => {
+const openMigrated = async (config: StoreConfig, role: DatabaseRole) => {
   const databaseUrl = role === 'table owner' ? (config.databaseOwnerUrl ?? config.databaseUrl) : config.databaseUrl
-  // With PostgreSQL the log is silent: it would name the same reason with which the command then fails.
-  const log = databaseUrl === undefined ? commandLog() : createLog({ level: 'silent' })
-  const database =
-    databaseUrl === undefined
-      ? await openEmbedded(config, log)
-      : await openConfiguredDatabase({ ...config, databaseUrl }, log, timeoutsOfCommands)
+  // The log is silent: it would name the same reason with which the command then fails.
+  const log = createLog({ level: 'silent' })
+  const database = openConfiguredDatabase({ ...config, databaseUrl }, log, timeoutsOfCommands)
   try {
     await migrateDatabase(config, database)
     return database
@@ -93,12 +88,13 @@ const openMigrated = async (config: Config, role: DatabaseRole) => {
 }
 
 /** The platform of a command: it counts no requests, and leaves mails, webhooks and the log to the service. */
-const openCommandPlatform = async (config: Config, role: DatabaseRole) => {
-  // Files are read before the database is opened, because an open database would keep a command that fails from ending.
+const openCommandPlatform = async (config: StoreConfig, role: DatabaseRole) => {
+  // Files are read first, so that a fault in them ends the command before it has changed anything.
   const design = await readDesign(config)
   const ownWords = await readOwnWords(config)
   const fieldDefinitions = await readProfileFields(config.profileFieldsFile)
-  const secrets = config.jwtSecret ?? (await existingSecrets(config.dataDir))
+  const secrets =
+    config.jwtSecret ?? [await keptSecret(config.dataDir, 'jwt_secret')].filter((each) => each !== undefined)
   const database = await openMigrated(config, role)
   return {
     clock,
@@ -123,8 +119,13 @@ const openCommandPlatform = async (config: Config, role: DatabaseRole) => {
 }
 
 /** The migrated database and the nouns that commands use, as the service's own role or as the owner of the tables. */
-export const openNouns = async (config: Config, role: DatabaseRole): Promise<CommandNouns> => {
-  const platform = await openCommandPlatform(config, role)
+export const openNouns = async (given: Config, role: DatabaseRole): Promise<CommandNouns> => {
+  const stores = await openStoresForCommand(given)
+  const { config } = stores
+  const platform = await openCommandPlatform(config, role).catch(async (error) => {
+    await stores.close()
+    throw error
+  })
   const { database, workers } = platform
   // RESERVED_USERNAMES applies to users who choose a name themselves, and not to operators.
   const nouns = createNouns({ ...config, reservedUsernames: [] }, platform)
@@ -142,6 +143,7 @@ export const openNouns = async (config: Config, role: DatabaseRole): Promise<Com
     close: async () => {
       await workers.close()
       await database.close()
+      await stores.close()
     },
   }
 }

@@ -1,11 +1,10 @@
-import { embeddedDirectory } from '../../app/open-platform.js'
 import { migrationsDirectory as directory } from '../../app/prepare-database.js'
 import type { Config } from '../../config.js'
 import { readableTables, writableTables } from '../../domain/tables.js'
 import { countText } from '../../lib/count-text.js'
 import type { Database, Sql } from '../../platform/database/database.js'
 import { schemaStatus } from '../../platform/database/migrate.js'
-import { createPgliteClient, settingsOfService } from '../../platform/database/pglite-client.js'
+import { clusterFolder } from '../../platform/own-postgres/own-postgres.js'
 import { administratorChecks } from './administrators.js'
 import { checkApplications } from './applications.js'
 import { checkCeilings } from './ceilings.js'
@@ -173,47 +172,30 @@ const checkClock = async (sql: Sql): Promise<Finding> => {
   return judgeClock('PostgreSQL', askedAt, Date.now(), row?.now.getTime() ?? 0)
 }
 
-const embeddedChecks = (config: Config): CheckGroup => {
-  const { production, databaseOwnerUrl } = config
-  const folder = embeddedDirectory(config)
-  const embeddedText = `embedded in ${folder}: one instance only, not safe against power loss`
-  // The database is used only through a running service. Opening it here could create it, or leave files of another system user in it.
-  let openedDatabase: Promise<Database | undefined> | undefined
-  const openThroughService = () => {
-    openedDatabase ??= settingsOfService(folder).then((settings) => settings && createPgliteClient(folder))
-    return openedDatabase
-  }
-  const databaseIfRunning = () => openThroughService().catch(() => undefined)
-  const ifRunning = (check: (database: Database) => Promise<Finding>) => async () => {
-    const database = await databaseIfRunning()
-    return database ? check(database) : ok('not checked while the service does not run')
-  }
-  const judgeOpening = () =>
-    openThroughService().then(
-      () => ok(''),
-      (error: unknown) =>
-        warning(
-          `${embeddedText}. Its content was not checked: ${error instanceof Error ? error.message : 'it does not answer'}`,
-        ),
-    )
-  const unusedOwnerWarning = warning('DATABASE_OWNER_URL is not used by the service, because DATABASE_URL is not set')
+/** A database of its own that was not opened, because no service runs or it does not answer. */
+const unopenedChecks = (config: Config, whyNot: string | undefined): CheckGroup => {
+  const place = `PostgreSQL of its own in ${clusterFolder(config.dataDir)}`
   return {
     checks: [
       {
         name: 'database',
-        run: async () => (production ? failure(embeddedText) : worstOf(embeddedText, [await judgeOpening()])),
+        run: () =>
+          whyNot === undefined
+            ? ok(`${place}: not looked at while the service does not run`)
+            : warning(`${place}. Its content was not checked: ${whyNot}`),
       },
-      ...(databaseOwnerUrl === undefined ? [] : [{ name: 'database owner', run: () => unusedOwnerWarning }]),
-      { name: 'applications', run: ifRunning((database) => checkApplications(database, config)) },
-      { name: 'webhooks', run: async () => checkWebhooks(config, await databaseIfRunning()) },
-      { name: 'logout notices', run: ifRunning(checkLogoutNotices) },
-      { name: 'waiting mails', run: ifRunning(checkWaitingMails) },
-      { name: 'limits', run: ifRunning(checkCeilings) },
-      { name: 'registration', run: async () => checkRegistration(config, await databaseIfRunning()) },
-      ...administratorChecks(config, ifRunning),
-      { name: 'profile fields', run: async () => checkProfileFields(config, await databaseIfRunning()) },
+      ...(config.databaseOwnerUrl === undefined
+        ? []
+        : [
+            {
+              name: 'database owner',
+              run: () => warning('DATABASE_OWNER_URL is not used by the service, because DATABASE_URL is not set'),
+            },
+          ]),
+      { name: 'webhooks', run: () => checkWebhooks(config, undefined) },
+      { name: 'registration', run: () => checkRegistration(config, undefined) },
+      { name: 'profile fields', run: () => checkProfileFields(config, undefined) },
     ],
-    close: async () => (await databaseIfRunning())?.close(),
   }
 }
 
@@ -247,9 +229,9 @@ const createQuestions = (database: Database) => {
 }
 
 /** All checks that need the database. */
-export const databaseChecks = (config: Config): CheckGroup => {
+export const databaseChecks = (config: Config, whyNotOpened?: string): CheckGroup => {
   const { databaseUrl, databaseOwnerUrl } = config
-  if (databaseUrl === undefined) return embeddedChecks(config)
+  if (databaseUrl === undefined) return unopenedChecks(config, whyNotOpened)
   const database = openForChecks(databaseUrl)
   const owner = ownerChecks(databaseOwnerUrl, database)
   const { server, schema, isMigrated, onceReached, onceMigrated } = createQuestions(database)

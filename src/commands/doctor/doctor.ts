@@ -56,7 +56,7 @@ const plainWordRemark = (names: readonly string[]): Line | undefined =>
 const runAllChecks = async (config: Config, env: Environment) => {
   // The other commands do without these modules.
   const { checkGroups } = await import('./check-groups.js')
-  const groups = checkGroups(config, env)
+  const groups = await checkGroups(config, env)
   try {
     const checks: Check[] = groups.flatMap((group) => group.checks)
     return await Promise.all(checks.map((check) => runCheck(check)))

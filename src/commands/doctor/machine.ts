@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { access, stat } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { explainReadFault, leakedFileFault } from '../../app/leaked-passwords.js'
 import { readServiceKeys } from '../../app/service-keys-file.js'
 import { readDesign } from '../../app/theme-file.js'
@@ -14,6 +14,7 @@ import { createWorkers } from '../../domain/passwords/workers.js'
 import { systemClock } from '../../lib/clock.js'
 import { countText } from '../../lib/count-text.js'
 import { days, seconds } from '../../lib/durations.js'
+import { secretsFolder } from '../../platform/own-postgres/kept-secrets.js'
 import { type Check, type CheckGroup, type Finding, failure, ok, warning, worstOf } from './check.js'
 import { checkSecretFiles } from './secret-files.js'
 import { spaceAt } from './space.js'
@@ -30,7 +31,7 @@ const maxOldSecrets = 2
 const cheapestCost = 4
 
 const checkSecrets = ({ jwtSecret }: Config): Finding => {
-  if (!jwtSecret) return ok('the signing secret is generated and kept in DATA_DIR')
+  if (!jwtSecret) return ok('the signing secret was made by the service and is kept in DATA_DIR')
   const oldSecretCount = jwtSecret.length - 1
   const findings = [
     new Set(jwtSecret).size < jwtSecret.length ? warning('JWT_SECRET names one secret twice') : ok(''),
@@ -99,11 +100,11 @@ const checkDataDirectory = async ({ dataDir, databaseUrl, jwtSecret }: Config): 
   const existing = await nearestExisting(directory)
   if (!(await isWritable(existing))) return failure(`${existing} cannot be written to by this user: see DATA_DIR`)
   if (existing !== directory) return ok(`${directory} will be created at the first start`)
-  const secret = await statusOf(join(directory, 'secret'))
-  const readableByOthers = secret !== undefined && (secret.mode & 0o077) !== 0
+  const secrets = await statusOf(secretsFolder(directory))
+  const readableByOthers = secrets !== undefined && (secrets.mode & 0o077) !== 0
   const { finding, freeText } = await spaceAt(directory)
   return worstOf(`${directory} can be written to${freeText}`, [
-    readableByOthers ? warning(`${join(directory, 'secret')} can be read by other users: chmod 600`) : ok(''),
+    readableByOthers ? warning(`${secretsFolder(directory)} can be entered by other users: chmod 700`) : ok(''),
     finding,
   ])
 }

@@ -9,7 +9,7 @@ const megabyte = 1024 * 1024
 const inMegabytes = (bytes: number) => `${Math.round(bytes / megabyte).toLocaleString('en')} MB`
 
 const failureBelow = 50 * megabyte
-const warningBelow = 500 * megabyte
+const warningBelow = 1000 * megabyte
 
 export const spaceAt = async (path: string): Promise<{ freeText: string; finding: Finding }> => {
   const bytes = await freeSpaceAt(path)

@@ -1,59 +1,80 @@
-import { existsSync } from 'node:fs'
-import { embeddedDirectory } from '../../app/open-platform.js'
+import { ownConfigOf } from '../../app/own-database.js'
 import { migrationsDirectory as directory } from '../../app/prepare-database.js'
-import { ConfigurationFaults, type Environment, loadSettings } from '../../config.js'
+import { settings } from '../../config/settings.js'
+import { type Environment, loadSettings } from '../../config.js'
 import { grantsFor, readableTables, writableTables } from '../../domain/tables.js'
 import type { Database } from '../../platform/database/database.js'
 import { hostName } from '../../platform/database/find-primary.js'
 import { requireRole } from '../../platform/database/grants.js'
 import { describeSchema, migrate, requireOwner, schemaStatus } from '../../platform/database/migrate.js'
-import { openAsOwner, openEmbeddedForCommand, roleToGrant } from '../../platform/database/open.js'
+import { openAsOwner, roleToGrant } from '../../platform/database/open.js'
 import { requireOneSchema } from '../../platform/database/own-tables.js'
 import { postgresAddress } from '../../platform/database/postgres-address.js'
+import { roles } from '../../platform/own-postgres/cluster.js'
+import { hasCluster, type OwnConfig, openForCommand } from '../../platform/own-postgres/own-postgres.js'
 import { commandLog } from '../terminal/command-log.js'
 
-export type MigrationTarget = { ownerUrl: string; serviceRole: string | undefined } | { embedded: string }
+/** The role of the service gets rights; of a PostgreSQL of our own it is known. */
+export type MigrationTarget =
+  | { ownerUrl: string; serviceRole: string | undefined }
+  | { own: OwnConfig; serviceRole: string }
 
-/** Reads only the settings that a migration needs, so it can run without the signing secret and the mail server. */
+/** Reads only the settings that a migration needs, so it can run without the mail server and the other settings. */
 export const targetFrom = (environment: Environment): MigrationTarget => {
-  const settings = loadSettings(environment, ['NODE_ENV', 'DATA_DIR', 'DATABASE_URL', 'DATABASE_OWNER_URL'])
-  const { databaseUrl: url, databaseOwnerUrl } = settings
+  const { databaseUrl: url, databaseOwnerUrl } = loadSettings(environment, [
+    'NODE_ENV',
+    'DATABASE_URL',
+    'DATABASE_OWNER_URL',
+  ])
   const ownerUrl = databaseOwnerUrl ?? url
   if (ownerUrl !== undefined)
     return { ownerUrl, serviceRole: url === undefined ? undefined : roleToGrant({ url, ownerUrl }) }
-  if (settings.nodeEnv === 'production')
-    throw new ConfigurationFaults(['DATABASE_OWNER_URL or DATABASE_URL: one of them must be set in production'])
-  return { embedded: embeddedDirectory(settings) }
+  const own = loadSettings(environment, [
+    'NODE_ENV',
+    'DATA_DIR',
+    'POSTGRES_BIN',
+    'JWT_SECRET',
+    'SEALING_KEY',
+    'DATABASE_POOL',
+    'WORKERS',
+  ])
+  return { own: ownConfigOf({ ...own, production: own.nodeEnv === 'production' }), serviceRole: roles.service }
 }
 
 /** The name of the database for messages, without its password. */
 export const nameOfTarget = (target: MigrationTarget) => {
-  if ('embedded' in target) return `the embedded database in ${target.embedded}`
+  if ('own' in target) return `the database in ${target.own.dataDir}`
   const { database, hosts } = postgresAddress(target.ownerUrl)
   return `the database ${database} at ${hosts.map(hostName).join(', ')}`
 }
 
-const open = async (target: MigrationTarget): Promise<Database> =>
-  'ownerUrl' in target
-    ? openAsOwner(target.ownerUrl)
-    : openEmbeddedForCommand({ directory: target.embedded, log: commandLog(), mayCreate: true })
+/** Where no folder is named, a missing database is not made: the command was probably called in a wrong folder. */
+const mayCreate = ({ dataDir, production }: OwnConfig) => !production || dataDir !== settings.DATA_DIR.fallback
 
 const withDatabase = async <Result>(target: MigrationTarget, work: (database: Database) => Promise<Result>) => {
-  const database = await open(target)
+  const own =
+    'own' in target
+      ? await openForCommand({ config: target.own, log: commandLog(), mayCreate: mayCreate(target.own) })
+      : undefined
   try {
-    return await work(database)
+    const database = openAsOwner('own' in target ? (own?.settings.databaseOwnerUrl ?? '') : target.ownerUrl)
+    try {
+      return await work(database)
+    } finally {
+      await database.close()
+    }
   } finally {
-    await database.close()
+    await own?.close()
   }
 }
 
-/** An embedded database that does not exist must not be opened to look at it, because opening creates it with all migrations. */
-const isMissing = (target: MigrationTarget) => 'embedded' in target && !existsSync(target.embedded)
+/** A database of our own that does not exist must not be opened to look at it, because opening creates it. */
+const isMissing = async (target: MigrationTarget) => 'own' in target && !(await hasCluster(target.own.dataDir))
 
-const withExistingDatabase = <Result>(
+const withExistingDatabase = async <Result>(
   target: MigrationTarget,
   read: (database: Database | undefined) => Promise<Result>,
-) => (isMissing(target) ? read(undefined) : withDatabase(target, read))
+) => ((await isMissing(target)) ? read(undefined) : withDatabase(target, read))
 
 const schemaParts = (database: Database | undefined) => ({ directory, ...(database && { database }) })
 
@@ -74,11 +95,8 @@ export const planFor = (target: MigrationTarget, role: string | undefined) =>
   })
 
 /** Applies the pending migrations, grants the role its rights, and returns what was applied and the new state of the schema. */
-export const applyMissing = async (target: MigrationTarget, role: string | undefined) => {
-  const isNew = isMissing(target)
-  return withDatabase(target, async (database) => {
-    const appliedNow = await migrate({ database, directory, ...(role !== undefined && { grants: grantsFor(role) }) })
-    const status = await schemaStatus({ database, directory })
-    return { applied: isNew ? status.applied.map(({ name }) => name) : appliedNow, status }
+export const applyMissing = (target: MigrationTarget, role: string | undefined) =>
+  withDatabase(target, async (database) => {
+    const applied = await migrate({ database, directory, ...(role !== undefined && { grants: grantsFor(role) }) })
+    return { applied, status: await schemaStatus({ database, directory }) }
   })
-}

@@ -62,11 +62,11 @@ const showPlan = async (status: SchemaStatus, name: string, json: boolean, { std
 
 /** The role of the service, which gets rights. --grant-to names it, or else DATABASE_URL. */
 const roleFrom = (grantTo: string | undefined, target: MigrationTarget) => {
-  if (grantTo === undefined) return 'serviceRole' in target ? target.serviceRole : undefined
+  if (grantTo === undefined) return target.serviceRole
   if (grantTo.trim() === '') throw new UsageFault('--grant-to takes the name of a role, and the name is empty.')
-  if ('embedded' in target)
+  if ('own' in target)
     throw new CommandFailure(
-      '--grant-to is for PostgreSQL: the embedded database has no other role. Set DATABASE_OWNER_URL.',
+      '--grant-to is for a PostgreSQL that DATABASE_OWNER_URL names. The roles of the one that Latchkey brings along are known.',
     )
   return grantTo
 }
@@ -108,8 +108,7 @@ the tables. No other setting is needed. The role of the service (of DATABASE_URL
     const message = summaryOf(applied, status, name, role)
     await print(context.stdout, json ? printableJson({ applied, pending: [], newer: status.newer }) : message)
     if (role !== undefined && status.newer.length > 0) await print(context.stderr, noGrantMessage(role))
-    if ('ownerUrl' in target && role === undefined && !context.environment.DATABASE_URL)
-      await print(context.stderr, noRoleHint)
+    if (role === undefined && !context.environment.DATABASE_URL) await print(context.stderr, noRoleHint)
     return 0
   },
 }

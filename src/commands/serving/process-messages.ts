@@ -12,7 +12,8 @@ export const readyMessage = 'ready'
 export const settingsQuestion = 'which settings?'
 const failureReceivedMessage = 'heard'
 
-type Settings = { settings: Environment }
+/** `ownDatabase`: the supervisor runs the PostgreSQL that the settings name. */
+type Settings = { settings: Environment; ownDatabase: boolean }
 type Failure = { failure: string }
 
 const hasProperty = <Name extends string>(message: unknown, name: Name): message is Record<Name, unknown> =>
@@ -32,14 +33,13 @@ const askSupervisor = <Answer>(question: unknown, isAnswer: (message: unknown) =
   })
 
 /** The supervisor reads the settings once for all processes: one that replaces a crashed process must have the secrets of the others. */
-export const settingsFromSupervisor = async () => (await askSupervisor(settingsQuestion, isSettings)).settings
+export const settingsFromSupervisor = () => askSupervisor(settingsQuestion, isSettings)
 
 type Channel = { isConnected(): boolean; send(message: object | string, sent: () => void): unknown }
 const send = (receiver: Channel, message: object | string) => {
   if (receiver.isConnected()) receiver.send(message, () => undefined)
 }
-export const sendSettings = (receiver: Channel, settings: Environment) =>
-  send(receiver, { settings } satisfies Settings)
+export const sendSettings = (receiver: Channel, settings: Settings) => send(receiver, settings)
 
 /**
  * Tells the supervisor why this process cannot start, and waits until the supervisor has received that, at most two seconds. The

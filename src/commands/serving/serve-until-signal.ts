@@ -31,7 +31,8 @@ const listenForShutdown = ({ shutDown, reload }: OnSignals) => {
 const reasonOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
 
 /** Shuts down at the first signal, within a known time, and stops at once at the second. */
-const shutDownOnSignals = (log: Log, { drainDelay, serviceKeysFile }: Config) => {
+const shutDownOnSignals = (log: Log, config: Config) => {
+  const { serviceKeysFile } = config
   const shutdownController = new AbortController()
   let startedApp: Promise<App> | undefined
   const closeAll = async () => {
@@ -43,7 +44,7 @@ const shutDownOnSignals = (log: Log, { drainDelay, serviceKeysFile }: Config) =>
   const shutDown = (signal: string) => {
     if (shutdownController.signal.aborted) process.exit(1)
     shutdownController.abort()
-    const within = shutdownBudget(drainDelay)
+    const within = shutdownBudget(config)
     log.info({ signal, within: secondsText(within) }, 'shutting down')
     // Every answered request has been committed, so a database that does not close in time is no failure.
     setTimeout(() => {
@@ -83,12 +84,10 @@ const shutDownOnSignals = (log: Log, { drainDelay, serviceKeysFile }: Config) =>
 
 /** The address of the service, and notes for those who try it out. */
 const readyLine = ({ config, platform }: App) => {
-  const { publicUrl, databaseUrl, dataDir } = config
+  const { publicUrl, ownDatabase, dataDir } = config
   const notes = [
     ...(platform.mailbox ? [`mails are shown at ${publicUrl}/dev/mailbox`] : []),
-    ...(databaseUrl === undefined
-      ? [`embedded database in ${resolve(dataDir)}: for development only, not safe against power loss`]
-      : []),
+    ...(ownDatabase ? [`its database is in ${resolve(dataDir)}`] : []),
   ]
   return `Latchkey is ready at ${publicUrl}${notes.length > 0 ? ` (${notes.join('; ')})` : ''}`
 }

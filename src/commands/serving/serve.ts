@@ -28,8 +28,10 @@ the name: see docs/configuration.md. Logs go to standard output: plain lines in 
     // SIGHUP asks the service to read files again. It must not end a service that is still loading.
     process.on('SIGHUP', () => undefined)
     if (!cluster.isWorker) endOnSignalsWhileLoading()
-    const environment = cluster.isWorker ? await settingsFromSupervisor() : context.environment
-    const { config, givenSettings } = readConfig(environment)
+    const ofSupervisor = cluster.isWorker ? await settingsFromSupervisor() : undefined
+    const environment = ofSupervisor?.settings ?? context.environment
+    const { config: ownConfig, givenSettings } = readConfig(environment)
+    const config = ofSupervisor ? { ...ownConfig, ownDatabase: ofSupervisor.ownDatabase } : ownConfig
     // The service itself is loaded for this command only.
     const { serveUntilSignal } = await import('./serve-until-signal.js')
     const remarks = cluster.isWorker ? [] : context.envFileRemarks

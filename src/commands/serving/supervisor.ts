@@ -1,7 +1,9 @@
 import cluster, { type Worker } from 'node:cluster'
 import { fileURLToPath } from 'node:url'
+import type { StoreConfig } from '../../app/open-platform.js'
+import { openStores, type Stores } from '../../app/own-database.js'
 import { secondsText, shutdownBudget } from '../../app/serving.js'
-import type { Config, Environment } from '../../config.js'
+import { type Config, type Environment, settingsElsewhere } from '../../config.js'
 import { minutes, seconds } from '../../lib/durations.js'
 import { builtFile } from '../../lib/home.js'
 import type { Log } from '../../platform/log.js'
@@ -25,9 +27,8 @@ const crashWindow = 1 * minutes
 const firstPause = 1 * seconds
 const longestPause = 30 * seconds
 
-/** The processes end themselves after `shutdownBudget`. The supervisor waits this much longer before it kills them. */
-const extraTime = 2 * seconds
-const longestShutdown = ({ drainDelay }: Config) => shutdownBudget(drainDelay) + extraTime
+/** The processes end themselves after `shutdownBudget`. The supervisor waits a little longer before it kills them. */
+const longestShutdown = (config: Config) => shutdownBudget(config) + (config.ownDatabase ? 0.5 : 2) * seconds
 
 /** The program that this process runs. A link to it may lead to a newer version by now, and versions must not mix. */
 const ownProgram = fileURLToPath(builtFile('main.js'))
@@ -60,16 +61,27 @@ const announce = ({ host, port, publicUrl, workers }: Config, log: Log) =>
   log.info({ host, port, workers }, `Latchkey is ready at ${publicUrl} in ${workers} processes`)
 
 /** Gives each process its settings, and prints why a process cannot start. At the first start all have the same reason, printed once. */
-const answerStarts = (givenSettings: Environment, hasServed: () => boolean) => {
+const answerStarts = (settings: () => Environment, ownDatabase: boolean, hasServed: () => boolean) => {
   const printedFailures = new Set<string>()
   cluster.on('message', (worker, message: unknown) => {
-    if (message === settingsQuestion) sendSettings(worker, givenSettings)
+    if (message === settingsQuestion) sendSettings(worker, { settings: settings(), ownDatabase })
     if (!isFailure(message)) return
     if (hasServed() || !printedFailures.has(message.failure)) process.stderr.write(`${message.failure}\n`)
     printedFailures.add(message.failure)
     confirmFailure(worker)
   })
 }
+
+/** What the processes need of a PostgreSQL that this process runs. */
+const settingsOf = ({ ownDatabase, databaseUrl, databaseOwnerUrl, jwtSecret, sealingKey }: StoreConfig): Environment =>
+  ownDatabase
+    ? {
+        DATABASE_URL: databaseUrl,
+        DATABASE_OWNER_URL: databaseOwnerUrl,
+        JWT_SECRET: jwtSecret?.join(),
+        SEALING_KEY: sealingKey?.join(),
+      }
+    : {}
 
 const reload = () => {
   for (const each of Object.values(cluster.workers ?? {})) if (each?.isConnected()) each.send(reloadMessage)
@@ -85,11 +97,14 @@ export const prepareSupervisor = (config: Config, givenSettings: Environment, lo
   let isEnding = false
   let hasServed = false
   let isAnnounced = false
+  let opening: Promise<Stores> | undefined
+  let settings = givenSettings
 
   const end = async (code: number) => {
     if (isEnding) process.exit(1)
     isEnding = true
     await endProcesses((id) => readyIds.has(id), longestShutdown(config), log)
+    await opening?.then((stores) => stores.close()).catch(() => undefined)
     process.exit(code)
   }
 
@@ -117,7 +132,11 @@ export const prepareSupervisor = (config: Config, givenSettings: Environment, lo
     if (hasServed) replace()
     else void end(code || 1)
   })
-  answerStarts(givenSettings, () => hasServed)
+  answerStarts(
+    () => settings,
+    config.ownDatabase,
+    () => hasServed,
+  )
   cluster.on('message', ({ id }, message) => {
     if (message !== readyMessage) return
     readyIds.add(id)
@@ -134,6 +153,9 @@ export const prepareSupervisor = (config: Config, givenSettings: Environment, lo
 
   return async () => {
     await startMetrics(config)
+    opening = openStores(config, log, settingsElsewhere(givenSettings, config))
+    settings = { ...givenSettings, ...settingsOf((await opening).config) }
+    if (isEnding) return
     cluster.setupPrimary({ exec: ownProgram })
     for (let count = 0; count < config.workers; count += 1) cluster.fork()
   }

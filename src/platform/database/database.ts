@@ -3,7 +3,7 @@ import { OperatorError } from '../../lib/operator-error.js'
 /**
  * Runs statements: the database itself, or a transaction on it. It is the first parameter of store functions.
  *
- * PostgreSQL and the embedded database map values alike. Out: bigint is a number (a BigInt beyond 2^53), numeric a string, json and jsonb
+ * Out: bigint is a number (a BigInt beyond 2^53), numeric a string, json and jsonb
  * the parsed value, bytea a Buffer, timestamptz a Date, uuid a string, an array an array. In: the same values; null for
  * nothing, never undefined; a json parameter is the value itself and not its text.
  */
@@ -21,15 +21,13 @@ export type Transaction = Sql & {
 export type Database = Sql & {
   /**
    * Commits when `work` resolves, rolls back when it rejects. Inside, use the handle that `work` is given and await
-   * statements only: the embedded database has one connection. Using the outer handle inside rejects at once.
+   * statements only: others may wait for its connection and its locks. Using the outer handle inside rejects at once.
    */
   transaction<Result>(work: (sql: Transaction) => Promise<Result>): Promise<Result>
   /** Rejects unless the database can commit and its disk has space left. */
   ping(): Promise<void>
   /** How many connections are open, how many of them are busy, and how many statements wait for one. */
   stats?(): { open: number; busy: number; waiting: number }
-  /** True for a command that uses the embedded database through a running service, which has migrated it. */
-  readonly isMigratedByService?: true
   /** The host and port of a server, for messages. */
   readonly address?: string
   close(): Promise<void>

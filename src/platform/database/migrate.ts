@@ -61,8 +61,7 @@ const pauseMs = 100
 const lockMs = 500
 
 /**
- * Applies the missing migrations in order, each in a transaction of its own, and returns their names. The database of a running service
- * is not migrated here: the service does that itself.
+ * Applies the missing migrations in order, each in a transaction of its own, and returns their names.
  */
 export const migrate = async ({
   database,
@@ -72,10 +71,6 @@ export const migrate = async ({
 }: MigrateOptions): Promise<string[]> => {
   const migrations = await readMigrations(directory)
   const appliedNames: string[] = []
-  if (database.isMigratedByService) {
-    await waitForService(database, migrations)
-    return appliedNames
-  }
   const giveUpAt = performance.now() + timeoutMs
   if (grants) await requireRole(database, grants.role)
   const { pending } = await compare(database, migrations).catch(explainUnreadable)
@@ -92,24 +87,6 @@ export const migrate = async ({
         'The database cannot be migrated: another instance migrates it, or a dump holds its tables',
       )
     else await wait(pauseMs)
-  }
-}
-
-/** How long a service may take from the opening of its database to the last migration. */
-const longestStartMs = 10_000
-
-/** Waits until the running service has applied every migration. A service of this version does so at its start, and no command does. */
-const waitForService = async (database: Database, migrations: Migration[]) => {
-  const giveUpAt = performance.now() + longestStartMs
-  for (;;) {
-    const { pending } = await compare(database, migrations)
-    const [first] = pending
-    if (!first) return
-    if (performance.now() > giveUpAt)
-      throw new SchemaOutdated(
-        `The database of the running service lacks ${first.name}, and a command does not add it: restart the service.`,
-      )
-    await wait(pauseMs)
   }
 }
 

@@ -12,7 +12,7 @@ type Dependencies = {
   closeGraceMs: number
 }
 
-/** The database on a pool of connections: PostgreSQL, or the embedded database, whose pool has one connection. */
+/** The database on a pool of connections. */
 export const createPooledDatabase = ({ pool, idleInTransactionMs, closeGraceMs }: Dependencies): Database => {
   const currentTransaction = new AsyncLocalStorage<{ ended: boolean }>()
   let openTransactions = 0

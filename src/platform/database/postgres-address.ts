@@ -63,14 +63,14 @@ const parse = (url: string): PostgresAddress => {
     return value
   }
   const tls = readTls(take)
-  const hostText = decode(hosts) || take('host') || 'localhost'
+  const hostTexts = (hosts || take('host') || 'localhost').split(',').map(decode)
   const port = Number(take('port') ?? 5432)
   const role = decode(user) || take('user') || ownAccount()
   const secret = decode(password) || (take('password') ?? '')
   // What is left of these is not sent to the server: the URL itself has said it, or the program decides it (it always wants the primary).
   for (const name of ['host', 'port', 'user', 'password', 'target_session_attrs']) take(name)
   return {
-    hosts: hostText.split(',').map((host) => readHost(host, port)),
+    hosts: hostTexts.map((host) => readHost(host, port)),
     user: role,
     password: secret,
     database: decode(database) || role,

@@ -1,10 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { chmod, lstat, mkdir, mkdtemp, readdir, realpath, rm, stat, symlink } from 'node:fs/promises'
+import { chmod, lstat, mkdir, mkdtemp, readdir, realpath, rm, symlink } from 'node:fs/promises'
 import { connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { seconds } from '../../lib/durations.js'
+import { OperatorError } from '../../lib/operator-error.js'
 import {
   DataDirectoryInUse,
   DataDirectoryOfAnotherUser,
@@ -12,11 +13,13 @@ import {
   DataDirectoryUnwritable,
   type Holder,
   type HolderKind,
-} from './directory-faults.js'
+} from './folder-faults.js'
 
 export type DirectoryLock = {
   /** From now on, `serve` gets the connections of other processes of the same user that ask for the lock (`connectToHolder`). */
   admit(serve: Serve): void
+  /** Whether the file system of the directory holds sockets. */
+  readonly holdsSockets: boolean
   release(): Promise<void>
 }
 
@@ -42,10 +45,6 @@ const throwIfForbidden = (directory: string) => (error: unknown) => {
   return undefined
 }
 
-/** Whether there is a database in the directory. Creates nothing. */
-export const hasDatabase = async (directory: string) =>
-  (await stat(join(directory, 'PG_VERSION')).catch(throwIfForbidden(directory))) !== undefined
-
 /** A busy process answers within this time. A paused process does not answer at all. */
 const answerTimeout = 10 * seconds
 
@@ -55,7 +54,7 @@ export const connectToHolder = async (directory: string, timeout = answerTimeout
   if (resolvedPath === undefined || process.platform === 'win32') return undefined
   // The temporary folder is not looked at, because other users may listen there, too.
   const socketFolder = dirname(resolvedPath)
-  const folder = await createShortName(socketFolder, resolvedPath, directory)
+  const folder = await shortNameForLock(socketFolder, resolvedPath, directory)
   try {
     const paths = (await socketsOf(folder.path, resolvedPath).catch(throwIfForbidden(directory))) ?? []
     const holder = holderAmong(await askAll(paths, timeout))
@@ -90,7 +89,7 @@ const lockByPipe = async (resolvedPath: string, directory: string): Promise<Dire
   const server = await listen(`\\\\.\\pipe\\latchkey-${name}`, (socket) => socket.end('held')).catch((error) => {
     throw codeOf(error) === 'EADDRINUSE' ? new DataDirectoryInUse(directory) : error
   })
-  return { admit: () => undefined, release: server.close }
+  return { admit: () => undefined, holdsSockets: true, release: server.close }
 }
 
 type State = 'trying' | 'held'
@@ -108,14 +107,15 @@ const lockBySocket = async (
   socketFolder = dirname(claimed.resolvedPath),
 ): Promise<DirectoryLock> => {
   const { resolvedPath, directory, kind } = claimed
-  const folder = await createShortName(socketFolder, resolvedPath, directory)
+  const folder = await shortNameForLock(socketFolder, resolvedPath, directory)
   try {
     for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
       const claim = await createClaim(folder.path, socketFolder, namePrefix(resolvedPath, kind))
       const others = await statesOfOthers(folder.path, resolvedPath, claim.name)
       if (others.length === 0) {
         claim.hold()
-        return { admit: socketFolder === dirname(resolvedPath) ? claim.admit : () => undefined, release: claim.release }
+        const holdsSockets = socketFolder === dirname(resolvedPath)
+        return { admit: holdsSockets ? claim.admit : () => undefined, holdsSockets, release: claim.release }
       }
       await claim.release()
       const holder = holderAmong(others)
@@ -124,7 +124,7 @@ const lockBySocket = async (
     }
     throw new DataDirectoryInUse(directory)
   } catch (error) {
-    if (error instanceof DataDirectoryInUse) throw error
+    if (error instanceof OperatorError) throw error
     const fallbackFolder = await fallbackFolderFor(resolvedPath)
     // Some shared folders allow no sockets. Processes of this machine can still use the temporary folder.
     if (noSocketCodes.has(codeOf(error)) && socketFolder !== fallbackFolder)
@@ -141,8 +141,20 @@ const fallbackFolderFor = async (resolvedPath: string) => {
   const name = createHash('sha256').update(resolvedPath).digest('hex').slice(0, 16)
   const folder = join(tmpdir(), `latchkey-${name}`)
   await mkdir(folder, { recursive: true, mode: 0o700 })
+  // Anyone may make folders there, so another user may have made this one, and would decide who gets the lock.
+  const { uid, mode } = await lstat(folder)
+  if (uid !== process.getuid?.() || (mode & 0o077) !== 0)
+    throw new OperatorError(`The folder ${folder} belongs to another user, or others may enter it: remove it.`)
   return folder
 }
+
+/** The longest name of a socket, after the prefix. */
+const longestEnd = 'service-4194304-0123456789ab'
+
+const shortNameForLock = (folder: string, resolvedPath: string, directory: string) =>
+  shortNameOf(folder, prefixOf(resolvedPath) + longestEnd).catch((cause: unknown) => {
+    throw new DataDirectoryUnwritable(directory, { cause })
+  })
 
 const prefixOf = (resolvedPath: string) => `${basename(resolvedPath)}.lock-`
 
@@ -267,19 +279,15 @@ const listen = (path: string, receive: Serve) =>
 
 const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? String(error.code) : '')
 
-// The path of a socket may have about a hundred bytes. For a longer one we use a short link to its folder.
+// The path of a socket may have 107 bytes.
 const longestPath = 100
-const longestEnd = 'service-'.length + '4194304-'.length + 12
 
-const createShortName = async (folder: string, resolvedPath: string, directory: string) => {
-  if (Buffer.byteLength(join(folder, prefixOf(resolvedPath))) + longestEnd < longestPath)
+/** A path of the folder that is short enough for a socket in it: the folder itself, or a link in a folder of its own. */
+export const shortNameOf = async (folder: string, longestName: string) => {
+  if (Buffer.byteLength(join(folder, longestName)) <= longestPath)
     return { path: folder, remove: async () => undefined }
-  try {
-    const short = await mkdtemp(join(tmpdir(), 'lk-'))
-    const path = join(short, 'd')
-    await symlink(folder, path)
-    return { path, remove: () => rm(short, { recursive: true, force: true }) }
-  } catch (cause) {
-    throw new DataDirectoryUnwritable(directory, { cause })
-  }
+  const short = await mkdtemp(join(tmpdir(), 'lk-'))
+  const path = join(short, 'd')
+  await symlink(folder, path)
+  return { path, remove: () => rm(short, { recursive: true, force: true }) }
 }

@@ -1,0 +1,29 @@
+import type { Config, Environment } from '../config.js'
+import type { Log } from '../platform/log.js'
+import { type OwnConfig, type OwnPostgres, openForService } from '../platform/own-postgres/own-postgres.js'
+import type { StoreConfig } from './open-platform.js'
+
+/** Besides the pools of the service: commands, and the superuser. */
+const connectionsOfOthers = 40
+/** Counters have a pool of their own, in each process. */
+const connectionsOfCounters = 4
+
+type OwnSettings = Omit<OwnConfig, 'maxConnections'> & Pick<Config, 'databasePool' | 'workers'>
+
+export const ownConfigOf = ({ databasePool, workers, ...config }: OwnSettings): OwnConfig => ({
+  ...config,
+  maxConnections: workers * (databasePool + connectionsOfCounters) + connectionsOfOthers,
+})
+
+export const withStoresOf = (config: Config, { settings }: Pick<OwnPostgres, 'settings'>): StoreConfig =>
+  Object.freeze({ ...config, ...settings })
+
+export type Stores = { config: StoreConfig; close(): Promise<void> }
+
+/** The addresses and secrets of the stores. If no database is named, a PostgreSQL of our own is started, which `close` stops. */
+export const openStores = async (config: Config, log: Log, settingsForCommands?: Environment): Promise<Stores> => {
+  const { databaseUrl } = config
+  if (databaseUrl !== undefined) return { config: { ...config, databaseUrl }, close: async () => undefined }
+  const own = await openForService({ config: ownConfigOf(config), log, settingsForCommands })
+  return { config: withStoresOf(config, own), close: own.close }
+}
