@@ -2,9 +2,8 @@ import { openMetrics, prepareMetrics } from './app/app-metrics.js'
 import { createBackground, createDatabaseLoading } from './app/background.js'
 import { createHttpParts } from './app/http-parts.js'
 import { createNouns } from './app/nouns.js'
-import { openPlatform, type StoreConfig, type StoreTimeouts } from './app/open-platform.js'
+import { openPlatform, type StoreTimeouts } from './app/open-platform.js'
 import { createOpenidProvider } from './app/openid-provider.js'
-import { openStores } from './app/own-database.js'
 import { refuseUntilReady } from './app/prepare-database.js'
 import { registerFlows } from './app/register-flows.js'
 import { reservePort } from './app/reserved-port.js'
@@ -68,10 +67,14 @@ const createAppHealth = (
   })
 
 /** Opens the platform and registers every route. No port is open yet, and the database may still be out of reach. */
-const openApp = async (config: StoreConfig, log: Log, options: Options) => {
-  const { clock = systemClock, workers, storeTimeouts, housekeepingInterval, schemaCompilers } = options
-  const serviceKeys = createServiceKeys(await readServiceKeys(config.serviceKeysFile), clock)
-  const opened = await openPlatform({ config, clock, log, sharedWorkers: workers, storeTimeouts })
+const openApp = async (given: Config, options: Options) => {
+  const { clock = systemClock, log: givenLog, workers, storeTimeouts, housekeepingInterval, schemaCompilers } = options
+  const log = givenLog ?? createLog({ level: given.logLevel })
+  const serviceKeys = createServiceKeys(await readServiceKeys(given.serviceKeysFile), clock)
+  const settingsForCommands = options.givenSettings && settingsElsewhere(options.givenSettings, given)
+  const context = { config: given, clock, log, sharedWorkers: workers, storeTimeouts, settingsForCommands }
+  const opened = await openPlatform(context)
+  const { config } = opened
   const gate = createStartGate(() => status.isPrepared)
   const status: OpenedApp['status'] = {
     isPrepared: false,
@@ -138,40 +141,18 @@ export type App = Awaited<ReturnType<typeof startApp>>
 
 /** Opens and serves. What was opened is closed again when serving fails. */
 export const startApp = async (given: Config, options: Options) => {
-  const { config, release } = await reservePort(given)
-  const log = options.log ?? createLog({ level: config.logLevel })
-  const settingsForCommands = options.givenSettings && settingsElsewhere(options.givenSettings, config)
+  const { config: withPort, release } = await reservePort(given)
   try {
-    const stores = await openStores(config, log, settingsForCommands)
-    try {
-      const app = await openApp(stores.config, log, options)
-      const close = () => closeApp(app)
-      const { prepared } = await serveApp(app, { ...options, releasePort: release }).catch(async (error) => {
-        await close()
-        throw error
-      })
-      const { server, platform, nouns, status, routes } = app
-      /** Reads the service keys again, without a restart. With a fault in the file the earlier keys stay. */
-      const reload = async () => platform.serviceKeys.replace(await readServiceKeys(config.serviceKeysFile))
-      return {
-        config: stores.config,
-        server,
-        log,
-        platform,
-        nouns,
-        prepared,
-        isReady: () => status.isReady,
-        routes,
-        reload,
-        close: async () => {
-          await close()
-          await stores.close()
-        },
-      }
-    } catch (error) {
-      await stores.close()
+    const app = await openApp(withPort, options)
+    const close = () => closeApp(app)
+    const { prepared } = await serveApp(app, { ...options, releasePort: release }).catch(async (error) => {
+      await close()
       throw error
-    }
+    })
+    const { config, server, log, platform, nouns, status, routes } = app
+    /** Reads the service keys again, without a restart. With a fault in the file the earlier keys stay. */
+    const reload = async () => platform.serviceKeys.replace(await readServiceKeys(config.serviceKeysFile))
+    return { config, server, log, platform, nouns, prepared, isReady: () => status.isReady, routes, reload, close }
   } finally {
     await release()
   }

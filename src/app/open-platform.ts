@@ -1,4 +1,4 @@
-import type { Config } from '../config.js'
+import type { Config, Environment } from '../config.js'
 import { createWorkers, type Workers } from '../domain/passwords/workers.js'
 import type { Clock } from '../lib/clock.js'
 import { minutes, seconds } from '../lib/durations.js'
@@ -11,6 +11,7 @@ import { createOutbound } from '../platform/outbound/outbound.js'
 import { makeSecret } from '../platform/own-postgres/kept-secrets.js'
 import { openLeakedPasswords } from './leaked-passwords.js'
 import { openProviders } from './open-providers.js'
+import { openStores, type StoreConfig } from './own-database.js'
 import { readProfileFields } from './profile-fields-file.js'
 import { readDesign } from './theme-file.js'
 import { openWebhookReceiver } from './webhook-receiver.js'
@@ -19,12 +20,13 @@ import { readOwnWords } from './words-file.js'
 export type Platform = Awaited<ReturnType<typeof openPlatform>>
 
 type PlatformContext = {
-  config: StoreConfig
+  config: Config
   clock: Clock
   log: Log
   /** Threads that check passwords. Several services in one process can share them, so closing a service does not close them. */
   sharedWorkers: Workers | undefined
   storeTimeouts: StoreTimeouts | undefined
+  settingsForCommands: Environment | undefined
 }
 
 /** How long a request waits for a connection, for a statement, and for the shared counters. */
@@ -34,9 +36,6 @@ const usualTimeouts: StoreTimeouts = { connection: 3 * seconds, statement: 5 * s
 
 /** No request waits for a command, and some commands read whole tables: `stats`, or a search for any part of a name. */
 export const timeoutsOfCommands: StoreTimeouts = { ...usualTimeouts, statement: 10 * minutes }
-
-/** The settings that name the stores of a service: what it was given, or what its own PostgreSQL gives. */
-export type StoreConfig = Config & { databaseUrl: string }
 
 export const openConfiguredDatabase = (
   { databaseUrl: url, databasePool }: StoreConfig,
@@ -63,12 +62,14 @@ const openMail = (config: Config, clock: Clock, log: Log) => {
 type Closable = { close(): Promise<void> | void }
 
 const openParts = async (
-  { config, clock, log, sharedWorkers, storeTimeouts = usualTimeouts }: PlatformContext,
+  { config: given, clock, log, sharedWorkers, storeTimeouts = usualTimeouts, settingsForCommands }: PlatformContext,
   closeLater: <Part extends Closable>(part: Part) => Part,
 ) => {
-  const design = await readDesign(config)
-  const ownWords = await readOwnWords(config)
-  const fieldDefinitions = await readProfileFields(config.profileFieldsFile)
+  // Files are read first, so that a fault in one of them ends the start before it has made anything.
+  const design = await readDesign(given)
+  const ownWords = await readOwnWords(given)
+  const fieldDefinitions = await readProfileFields(given.profileFieldsFile)
+  const { config } = closeLater(await openStores(given, log, settingsForCommands))
   const secrets = config.jwtSecret ?? [await makeSecret(config.dataDir, 'jwt_secret')]
   const leakedPasswords = await openLeakedPasswords(config, log)
   if (leakedPasswords) closeLater(leakedPasswords)
@@ -82,6 +83,7 @@ const openParts = async (
   const workers = sharedWorkers ?? closeLater(createWorkers({ threads, processes, queueLimit, deadline: 10 * seconds }))
   const providers = closeLater(await openProviders(config, design, log))
   return {
+    config,
     secrets,
     sealingSecrets: config.sealingKey ?? secrets,
     database,

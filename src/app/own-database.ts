@@ -1,7 +1,9 @@
 import type { Config, Environment } from '../config.js'
 import type { Log } from '../platform/log.js'
 import { type OwnConfig, type OwnPostgres, openForService } from '../platform/own-postgres/own-postgres.js'
-import type { StoreConfig } from './open-platform.js'
+
+/** The settings that name the stores of a service: what it was given, or what its own PostgreSQL gives. */
+export type StoreConfig = Config & { databaseUrl: string }
 
 /** Besides the pools of the service: commands, and the superuser. */
 const connectionsOfOthers = 40

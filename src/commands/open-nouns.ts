@@ -2,9 +2,9 @@ import { composeAccountData } from '../app/account-data.js'
 import { backchannelMayReach } from '../app/backchannel.js'
 import { openLeakedPasswords } from '../app/leaked-passwords.js'
 import { createNouns } from '../app/nouns.js'
-import { openConfiguredDatabase, type StoreConfig, timeoutsOfCommands } from '../app/open-platform.js'
+import { openConfiguredDatabase, timeoutsOfCommands } from '../app/open-platform.js'
 import { createOperatorNouns } from '../app/operator-nouns.js'
-import { ownConfigOf, type Stores, withStoresOf } from '../app/own-database.js'
+import { ownConfigOf, type StoreConfig, type Stores, withStoresOf } from '../app/own-database.js'
 import { migrateDatabase } from '../app/prepare-database.js'
 import { readProfileFields } from '../app/profile-fields-file.js'
 import { readDesign } from '../app/theme-file.js'
@@ -88,15 +88,21 @@ const openMigrated = async (config: StoreConfig, role: DatabaseRole) => {
 }
 
 /** The platform of a command: it counts no requests, and leaves mails, webhooks and the log to the service. */
-const openCommandPlatform = async (config: StoreConfig, role: DatabaseRole) => {
+const openCommandPlatform = async (given: Config, role: DatabaseRole) => {
   // Files are read first, so that a fault in them ends the command before it has changed anything.
-  const design = await readDesign(config)
-  const ownWords = await readOwnWords(config)
-  const fieldDefinitions = await readProfileFields(config.profileFieldsFile)
+  const design = await readDesign(given)
+  const ownWords = await readOwnWords(given)
+  const fieldDefinitions = await readProfileFields(given.profileFieldsFile)
+  const { config, close } = await openStoresForCommand(given)
   const secrets =
     config.jwtSecret ?? [await keptSecret(config.dataDir, 'jwt_secret')].filter((each) => each !== undefined)
-  const database = await openMigrated(config, role)
+  const database = await openMigrated(config, role).catch(async (error) => {
+    await close()
+    throw error
+  })
   return {
+    config,
+    closeStores: close,
     clock,
     log: commandLog(),
     database,
@@ -120,13 +126,8 @@ const openCommandPlatform = async (config: StoreConfig, role: DatabaseRole) => {
 
 /** The migrated database and the nouns that commands use, as the service's own role or as the owner of the tables. */
 export const openNouns = async (given: Config, role: DatabaseRole): Promise<CommandNouns> => {
-  const stores = await openStoresForCommand(given)
-  const { config } = stores
-  const platform = await openCommandPlatform(config, role).catch(async (error) => {
-    await stores.close()
-    throw error
-  })
-  const { database, workers } = platform
+  const platform = await openCommandPlatform(given, role)
+  const { config, database, workers } = platform
   // RESERVED_USERNAMES applies to users who choose a name themselves, and not to operators.
   const nouns = createNouns({ ...config, reservedUsernames: [] }, platform)
   return {
@@ -143,7 +144,7 @@ export const openNouns = async (given: Config, role: DatabaseRole): Promise<Comm
     close: async () => {
       await workers.close()
       await database.close()
-      await stores.close()
+      await platform.closeStores()
     },
   }
 }

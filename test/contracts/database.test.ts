@@ -1,15 +1,15 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { type Database, StoreUnavailable, TransactionMisuse } from '../../src/platform/database/database.js'
-import { type TestStore, testStores } from '../support/stores.js'
+import { openPostgresStore, type TestStore } from '../support/stores.js'
 
-// One list of expectations, run on both: whatever holds here may be relied upon by every store.
-describe.each(testStores)('$name', ({ name, open }) => {
+// Whatever holds here may be relied upon by every store.
+describe('PostgreSQL', () => {
   let store: TestStore
   let database: Database
 
   beforeAll(async () => {
-    store = await open({ empty: true })
+    store = await openPostgresStore({ empty: true })
     database = store.database
     await database.transaction((sql) => sql.script('create table notes (id integer primary key, text text); select 1'))
   })
@@ -113,16 +113,13 @@ describe.each(testStores)('$name', ({ name, open }) => {
       expect(everything).not.toContain('(id)=(1)')
     })
 
-    // The last two end the connection. The embedded database starts again then, which takes most of a core second.
+    // The last two end the connection.
     const codes = ['53100', '53300', '55P03', '57014', '57P03', '25006', '08006']
-    it.each(name === 'PostgreSQL' ? codes : codes.slice(0, 5))(
-      'become StoreUnavailable when the store is to blame: %s',
-      async (code) => {
-        const text = `do $$ begin raise exception 'no' using errcode = '${code}'; end $$`
-        await expect(database.query(text)).rejects.toThrow(StoreUnavailable)
-        await expect(database.query('select 1 as one')).resolves.toEqual([{ one: 1 }])
-      },
-    )
+    it.each(codes)('become StoreUnavailable when the store is to blame: %s', async (code) => {
+      const text = `do $$ begin raise exception 'no' using errcode = '${code}'; end $$`
+      await expect(database.query(text)).rejects.toThrow(StoreUnavailable)
+      await expect(database.query('select 1 as one')).resolves.toEqual([{ one: 1 }])
+    })
 
     it('leave the connection usable', async () => {
       await expect(database.query('select 1/0')).rejects.toMatchObject({ code: '22012' })

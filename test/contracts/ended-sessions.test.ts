@@ -6,7 +6,7 @@ import { hours, minutes } from '../../src/lib/durations.js'
 import { nilUuid, uuidv7 } from '../../src/lib/uuid.js'
 import type { Database } from '../../src/platform/database/database.js'
 import { createMovableClock } from '../support/clock.js'
-import { openPostgresStore, type TestStore, testStores } from '../support/stores.js'
+import { openPostgresStore, type TestStore } from '../support/stores.js'
 
 const log = { warn: () => undefined, info: () => undefined }
 
@@ -51,11 +51,11 @@ const toolsFor = (sql: Database) => {
 type Opened = { sql: Database; tools: ReturnType<typeof toolsFor> }
 
 /** A store for the tests of a group. Its parts are there once the tests run. */
-const useStore = (open: () => Promise<TestStore>) => {
+const useStore = () => {
   const at = {} as Opened
   let store: TestStore
   beforeAll(async () => {
-    store = await open()
+    store = await openPostgresStore()
     at.sql = store.database
     at.tools = toolsFor(at.sql)
   })
@@ -298,8 +298,8 @@ const tryListForPrograms = (at: Opened) => {
   })
 }
 
-describe.each(testStores)('on $name', ({ open }) => {
-  const at = useStore(open)
+describe('on PostgreSQL', () => {
+  const at = useStore()
   describe('the list of ended sessions', () => tryList(at))
   describe('the list for other programs', () => tryListForPrograms(at))
 })

@@ -5,9 +5,9 @@ import { type Clock, systemClock } from '../../src/lib/clock.js'
 import { days, hours } from '../../src/lib/durations.js'
 import { uuidFloor, uuidv7 } from '../../src/lib/uuid.js'
 import { createWrongClock } from '../support/clock.js'
-import { type TestStore, testStores } from '../support/stores.js'
+import { openPostgresStore, type TestStore } from '../support/stores.js'
 
-describe.each(testStores)('events on $name', ({ open }) => {
+describe('events on PostgreSQL', () => {
   let store: TestStore
   const query = (text: string, values: unknown[] = []) => store.database.query<{ kind: string }>(text, values)
   const write = (kind: string, age: string) =>
@@ -17,7 +17,7 @@ describe.each(testStores)('events on $name', ({ open }) => {
       [uuidv7(new Date()), kind, age],
     )
   beforeAll(async () => {
-    store = await open()
+    store = await openPostgresStore()
     await write('new', '89 days')
     await write('old', '91 days')
   })
@@ -43,7 +43,7 @@ describe.each(testStores)('events on $name', ({ open }) => {
 })
 
 /** Ids begin with their time: a month is a range of ids. */
-describe.each(testStores)('months of events on $name', ({ open }) => {
+describe('months of events on PostgreSQL', () => {
   let store: TestStore
   const writeAt = async (moment: Date) => {
     const [row] = await store.database.query<{ part: string }>(
@@ -79,8 +79,8 @@ describe.each(testStores)('months of events on $name', ({ open }) => {
   const make = (database = store.database) => eventsWith(systemClock).makeMonths(database)
 
   beforeAll(async () => {
-    store = await open()
-    // As if it had been migrated today: the embedded database is packed with another date.
+    store = await openPostgresStore()
+    // As if it had been migrated today: the template of the tests may be older.
     await store.database.query('drop table events_earlier')
     await store.database.query(`create table events_earlier partition of events
       for values from (minvalue) to ('${uuidFloor(monthFrom(2))}')`)

@@ -10,7 +10,7 @@ import { readUsername } from '../../src/domain/users/username.js'
 import { createUsernames } from '../../src/domain/users/usernames.js'
 import { createUsers, type Users } from '../../src/domain/users/users.js'
 import { systemClock } from '../../src/lib/clock.js'
-import { type TestStore, testStores } from '../support/stores.js'
+import { openPostgresStore, type TestStore } from '../support/stores.js'
 import { untilBlocked } from '../support/waits-for-lock.js'
 
 const good = <Value extends object>(value: Value) => {
@@ -29,7 +29,7 @@ const createSignal = () => {
   return { give, given }
 }
 
-describe.each(testStores)('identities on $name', ({ open }) => {
+describe('identities on PostgreSQL', () => {
   let store: TestStore
   let users: Users
   let newUsers: NewUsers
@@ -37,7 +37,7 @@ describe.each(testStores)('identities on $name', ({ open }) => {
   let identityLinks: IdentityLinks
 
   beforeAll(async () => {
-    store = await open()
+    store = await openPostgresStore()
     const stores = { database: store.database, clock: systemClock }
     users = createUsers(stores)
     newUsers = createNewUsers({ ...stores, usernames: createUsernames(stores) })
@@ -135,8 +135,7 @@ describe.each(testStores)('identities on $name', ({ open }) => {
     })
     await underWay.given
     const second = unlink(ada.id, 'provider_b')
-    // The embedded database has one connection: there the second begins when the first has ended.
-    if ('url' in store.place) await untilBlocked(await store.another())
+    await untilBlocked(await store.another())
     mayEnd.give()
     await first
     expect(await second).toMatchObject({ refused: 'last_way_in' })

@@ -15,7 +15,6 @@ import {
   SchemaTooNew,
   schemaStatus,
 } from '../../src/platform/database/migrate.js'
-import { openDatabase } from '../../src/platform/database/open.js'
 import { ForeignSchema } from '../../src/platform/database/own-tables.js'
 import {
   emptyPostgres,
@@ -40,22 +39,16 @@ const tablesOf = async (database: Database) => {
 
 const appliedOn = (database: Database) => database.query('select name from schema_migrations order by name')
 
-describe.each([{ name: 'the embedded database' }, { name: 'PostgreSQL' }])('migrations on $name', ({ name }) => {
+describe('migrations on PostgreSQL', () => {
   let database: Database
   let remove: () => Promise<void>
   let directory: string
   const file = (title: string, text: string) => writeFile(join(directory, title), text)
 
   beforeAll(async () => {
-    if (name === 'PostgreSQL') {
-      const { url, drop } = await emptyPostgres()
-      database = testPostgres(url)
-      remove = drop
-    } else {
-      const folder = await mkdtemp(join(tmpdir(), 'latchkey-data-'))
-      database = await openDatabase({ embedded: { directory: join(folder, 'database') } })
-      remove = () => rm(folder, { recursive: true })
-    }
+    const { url, drop } = await emptyPostgres()
+    database = testPostgres(url)
+    remove = drop
   })
 
   beforeEach(async () => {

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import * as passkeys from '../../src/domain/passkeys/passkeys.store.js'
 import { uuidv7 } from '../../src/lib/uuid.js'
-import { type TestStore, testStores } from '../support/stores.js'
+import { openPostgresStore, type TestStore } from '../support/stores.js'
 
 const now = new Date('2026-03-01T12:00:00Z')
 const bytes = (fill: number) => Buffer.alloc(64, fill)
 
-describe.each(testStores)('passkeys on $name', ({ open }) => {
+describe('passkeys on PostgreSQL', () => {
   let store: TestStore
   const user = uuidv7(now)
   beforeAll(async () => {
-    store = await open()
+    store = await openPostgresStore()
     await store.database.query(
       `insert into users (id, email, email_key, username, username_key, created_at)
        values ($1, 'ada@example.com', 'ada@example.com', 'ada', 'ada', now())`,

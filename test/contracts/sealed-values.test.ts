@@ -5,7 +5,7 @@ import { createSealedValues } from '../../src/domain/sealed-values/sealed-values
 import { uuidv7 } from '../../src/lib/uuid.js'
 import type { Database } from '../../src/platform/database/database.js'
 import { secretOf } from '../support/site/instance.js'
-import { openPostgresStore, type TestStore, testStores } from '../support/stores.js'
+import { openPostgresStore, type TestStore } from '../support/stores.js'
 
 const column: SealedColumn = {
   table: 'kept_secrets',
@@ -27,11 +27,11 @@ const addRows = async (sql: Database, values: ReturnType<typeof valuesOf>, count
 }
 const stored = (sql: Database) => sql.query<{ id: string; secret: string }>('select id, secret from kept_secrets')
 
-describe.each(testStores)('sealed values on $name', ({ open }) => {
+describe('sealed values on PostgreSQL', () => {
   let store: TestStore
   let sql: Database
   beforeAll(async () => {
-    store = await open()
+    store = await openPostgresStore()
     sql = store.database
     await sql.query('create table kept_secrets (id uuid primary key, secret text)')
   })

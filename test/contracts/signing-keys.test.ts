@@ -76,7 +76,6 @@ const useStore = (open: () => Promise<TestStore>) => {
   return at
 }
 
-// On the embedded database, `test/http/embedded.test.ts` signs with keys.
 describe('signing keys', () => {
   const at = useStore(openPostgresStore)
 

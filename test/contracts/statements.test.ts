@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { expiringTables } from '../../src/domain/housekeeping/expired-rows.js'
 import { deleteExpired } from '../../src/domain/housekeeping/expired-rows.store.js'
 import type { Sql } from '../../src/platform/database/database.js'
-import { openEmbeddedStore, type TestStore } from '../support/stores.js'
+import { openPostgresStore, type TestStore } from '../support/stores.js'
 
 type StoreFunction = (sql: object, ...rest: unknown[]) => unknown
 
@@ -56,12 +56,12 @@ const statementsOf = async (call: StoreFunction) => {
 
 let store: TestStore
 beforeAll(async () => {
-  store = await openEmbeddedStore()
+  store = await openPostgresStore()
 })
 afterAll(() => store?.drop())
 
-// All other tests of the flows run on PostgreSQL: a statement that only PostgreSQL knows would be noticed by users first.
-it('the embedded database understands every statement of every store', async () => {
+// Some run only after months, or after a fault: a column that was renamed would be noticed by users first.
+it('PostgreSQL understands every statement of every store', async () => {
   const problems: string[] = []
   let prepared = 0
   for (const { name, call } of [...deletions, ...(await storeFunctions())]) {

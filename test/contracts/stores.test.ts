@@ -15,7 +15,7 @@ import * as bulk from '../../src/domain/users/users-bulk.store.js'
 import { days, minutes, seconds } from '../../src/lib/durations.js'
 import { nilUuid, uuidFloor, uuidv7 } from '../../src/lib/uuid.js'
 import type { Database } from '../../src/platform/database/database.js'
-import { type TestStore, testStores } from '../support/stores.js'
+import { openPostgresStore, type TestStore } from '../support/stores.js'
 
 const now = new Date('2026-03-01T12:00:00Z')
 const at = (milliseconds: number) => new Date(now.getTime() + milliseconds)
@@ -26,11 +26,11 @@ const namesOf = (name: string) => ({
   username: { username: name, key: name.toLowerCase() },
 })
 
-describe.each(testStores)('the statements of the stores on $name', ({ open }) => {
+describe('the statements of the stores on PostgreSQL', () => {
   let store: TestStore
   let sql: Database
   beforeAll(async () => {
-    store = await open()
+    store = await openPostgresStore()
     sql = store.database
   })
   afterAll(() => store.drop())

@@ -16,7 +16,13 @@ const path = (name: string) => fileURLToPath(new URL(`../../${name}`, import.met
 
 /** The longest shutdown with the DRAIN_DELAY of a file, or the default. */
 const budgetWith = (drainDelay?: string) =>
-  shutdownBudget(loadConfig({ NODE_ENV: 'test', ...(drainDelay && { DRAIN_DELAY: drainDelay }) }).drainDelay)
+  shutdownBudget(
+    loadConfig({
+      NODE_ENV: 'test',
+      DATABASE_URL: 'postgres://database/latchkey',
+      ...(drainDelay && { DRAIN_DELAY: drainDelay }),
+    }),
+  )
 
 const withoutComments = (text: string) => text.replaceAll(/^\s*#.*$/gm, '')
 const numberIn = (text: string, pattern: RegExp) => Number(pattern.exec(text)?.[1])

@@ -393,7 +393,7 @@ describe('the terms', () => {
   })
 
   it('need an address to read them at', async () => {
-    const starting = startLatchkey({ stores: 'embedded', settings: { TERMS_VERSION: '1' } })
+    const starting = startLatchkey({ stores: 'own', settings: { TERMS_VERSION: '1' } })
     await expect(starting).rejects.toThrow(/TERMS_VERSION: needs TERMS_URL/)
   })
 })

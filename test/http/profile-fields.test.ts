@@ -312,7 +312,7 @@ describe('a value that the file no longer allows', () => {
 describe('the file', () => {
   it('stops the start with its place if it is wrong', async () => {
     await file.replace([{ key: 'A', type: 'text' }])
-    const starting = startLatchkey({ stores: 'embedded', settings: { PROFILE_FIELDS_FILE: file.path } })
+    const starting = startLatchkey({ stores: 'own', settings: { PROFILE_FIELDS_FILE: file.path } })
     await expect(starting).rejects.toThrow(/^PROFILE_FIELDS_FILE: fields\[0\]\.key must be .*fields\.json/)
   })
 })

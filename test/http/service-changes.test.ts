@@ -50,7 +50,7 @@ const send = async (method: string, path: string, body?: object) => {
   return { status: answer.status, headers: answer.headers, body: JSON.parse((await answer.text()) || '{}') }
 }
 
-// With the embedded database, which no command can open beside the service.
+// With its own database.
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'latchkey-keys-'))
   fields = await profileFieldsFile()
@@ -58,7 +58,7 @@ beforeAll(async () => {
   await writeFile(join(folder, 'keys'), keys.map(({ line }) => line).join('\n'))
   const groups = { ADMIN_GROUP: 'admins', SUPPORT_GROUP: 'helpdesk' }
   const settings = { SERVICE_KEYS_FILE: join(folder, 'keys'), PROFILE_FIELDS_FILE: fields.path, ...groups }
-  latchkey = await startLatchkey({ stores: 'embedded', settings })
+  latchkey = await startLatchkey({ stores: 'own', settings })
   service = clientWith(everything)
   // As if these accounts were made before the operator asked for fields.
   await latchkey.sql.query(

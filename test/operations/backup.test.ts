@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { cp, mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openNouns } from '../../src/commands/open-nouns.js'
@@ -15,7 +15,7 @@ import type { Browser } from '../support/client.js'
 import { emptyPostgres, freshPostgres, migrationsDirectory, testPostgres, urlFor } from '../support/databases.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { read } from '../support/project.js'
-import { findProgram } from '../support/servers/programs.js'
+import { type PostgresServer, postgresFolder, startPostgres } from '../support/servers/postgres.js'
 import { noStore } from '../support/stores.js'
 import { latchkey } from '../support/terminal.js'
 
@@ -37,7 +37,7 @@ const printed = async () => {
 }
 
 const runAsOwner = (commands: string, ownerUrl: string) => {
-  const PATH = [process.env.PATH, dirname(findProgram('pg_dump') ?? '')].join(':')
+  const PATH = [process.env.PATH, postgresFolder()].join(':')
   return run('sh', ['-euc', commands], { cwd: folder, env: { PATH, DATABASE_OWNER_URL: ownerUrl } })
 }
 
@@ -55,10 +55,16 @@ const login = async (service: Latchkey, username: string) =>
 /** The steps of docs/operating.md, in its order. */
 describe('a dump of PostgreSQL', () => {
   const role = `latchkey_backup_${randomBytes(6).toString('hex')}`
+  // `pg_dump` reads servers of its own version and older ones.
+  let server: PostgresServer
+  beforeAll(async () => {
+    server = await startPostgres({ ofMachine: true })
+  })
+  afterAll(() => server?.stop())
 
   /** People of three kinds: gone quiet before the dump, active after it, and new after it. */
   const liveUntilDump = async () => {
-    const { url, drop } = await freshPostgres()
+    const { url, drop } = await freshPostgres(server.url)
     const service = await startLatchkey({ settings: { DATABASE_URL: url, JWT_SECRET: secret } })
     const quiet = await service.signedUp('quiet')
     const active = await service.signedUp('active')
@@ -93,7 +99,7 @@ describe('a dump of PostgreSQL', () => {
   it('brings back all users who were there, signed in, and can be used by the least privileged role', async () => {
     const { quiet, active, left } = await liveUntilDump()
     expect((await stat(join(folder, 'latchkey.dump'))).mode & 0o777).toBe(0o600)
-    const { url, drop } = await emptyPostgres()
+    const { url, drop } = await emptyPostgres(server.url)
     await runAsOwner((await printed()).restore, url)
 
     const admin = testPostgres(url)
@@ -127,12 +133,12 @@ describe('a dump of PostgreSQL', () => {
 describe('a copy of the data directory', () => {
   it('taken while the service is stopped, is a whole installation: users, sessions and secret', async () => {
     const [original, copy] = [join(folder, 'data'), join(folder, 'copy')]
-    const first = await startLatchkey({ stores: 'embedded', settings: { DATA_DIR: original } })
+    const first = await startLatchkey({ stores: 'own', settings: { DATA_DIR: original } })
     const ada = await first.signedUp('ada')
     await first.stop()
     await cp(original, copy, { recursive: true, preserveTimestamps: true })
 
-    const second = await startLatchkey({ stores: 'embedded', settings: { DATA_DIR: copy } })
+    const second = await startLatchkey({ stores: 'own', settings: { DATA_DIR: copy } })
     expect(await refreshed(movedTo(second, ada))).toBe(200)
     expect(await login(second, 'ada')).toBe(200)
     await second.stop()

@@ -371,7 +371,7 @@ describe('on a broken set-up', () => {
 })
 
 describe('on settings alone', () => {
-  const embedded = () => ({ DATA_DIR: join(folder, 'none') })
+  const ownDatabase = () => ({ DATA_DIR: join(folder, 'none') })
 
   it('names each fault of the settings and never a value', async () => {
     const { code, text, about } = await examine({
@@ -382,7 +382,7 @@ describe('on settings alone', () => {
     })
     expect(code).toBe(1)
     expect(about('settings')).toContain('error: JWT_SECRET: must have at least 64 characters')
-    expect(about('settings')).toContain('error: DATABASE_URL: must be set in production')
+    expect(about('settings')).toContain('error: PUBLIC_URL: must be set in production')
     expect(about('settings')).toContain('warning: JWT_SECRETT is not a setting; did you mean JWT_SECRET?')
     expect(text).not.toContain(password)
     expect(text).not.toContain('eighty')
@@ -392,7 +392,7 @@ describe('on settings alone', () => {
     const path = join(folder, 'fields.json')
     const checked = async (content: string) => {
       await writeFile(path, content)
-      return examineOne(databaseChecks, 'profile fields', { ...embedded(), PROFILE_FIELDS_FILE: path })
+      return examineOne(databaseChecks, 'profile fields', { ...ownDatabase(), PROFILE_FIELDS_FILE: path })
     }
     const field = (key: string, type: string) => JSON.stringify({ fields: [{ key, type, labels: { en: 'Team' } }] })
     expect(await checked(field('team', 'text'))).toEqual(['ok: 1 field'])
@@ -409,11 +409,13 @@ describe('on settings alone', () => {
     ])
   })
 
-  it('never makes the embedded database that it is asked about, and warns of an owner without one of the service', async () => {
-    const { code, about } = await examine({ ...embedded(), DATABASE_OWNER_URL: database.url })
+  it('never makes the database that it is asked about, and warns of an owner without one of the service', async () => {
+    const { code, about } = await examine({ ...ownDatabase(), DATABASE_OWNER_URL: database.url })
     expect(code).toBe(0)
     expect(about('database owner')).toEqual([expect.stringMatching(/^warning: .* because DATABASE_URL is not set$/)])
-    expect(about('database')).toEqual([expect.stringMatching(/^ok: embedded in .*not safe against power loss/)])
+    expect(about('database')).toEqual([
+      expect.stringMatching(/^ok: PostgreSQL of its own in .*: not looked at while the service does not run$/),
+    ])
     expect(await readdir(folder)).not.toContain('none')
   })
 })

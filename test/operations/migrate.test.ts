@@ -149,19 +149,18 @@ describe('latchkey migrate in production, with nothing but the address of the ow
     await removeFuture()
   })
 
-  it('has no role to grant to in the embedded database', async () => {
+  it('has no other role to grant to in the database that it brings along', async () => {
     const answer = await latchkey(noStore, ['migrate', '--grant-to', role], { environment: {} })
-    expect(answer).toMatchObject({ code: 1, err: expect.stringMatching(/^--grant-to is for PostgreSQL/) })
+    expect(answer).toMatchObject({ code: 1, err: expect.stringMatching(/^--grant-to is for a PostgreSQL that/) })
   })
 
-  it('refuses the embedded database, and names the settings', async () => {
+  it('makes no database in production where no folder is named', async () => {
     const answer = await latchkey(noStore, ['migrate'], { environment: { NODE_ENV: 'production' } })
-    const err = 'DATABASE_OWNER_URL or DATABASE_URL: one of them must be set in production\n'
-    expect(answer).toMatchObject({ code: 1, err })
+    expect(answer).toMatchObject({ code: 1, err: expect.stringMatching(/^There is no database in .*: set DATA_DIR/) })
   })
 })
 
-describe('latchkey migrate on the embedded database', () => {
+describe('latchkey migrate on the database that it brings along', () => {
   let folder: string
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'latchkey-migrate-'))
@@ -175,7 +174,7 @@ describe('latchkey migrate on the embedded database', () => {
     const would = await run('migrate', '--dry-run')
     expect(would).toMatchObject({
       code: 0,
-      out: expect.stringContaining('Would create the tables of the embedded database in '),
+      out: expect.stringContaining('Would create the tables of the database in '),
     })
     const status = await run('migrate', '--status')
     expect([status.code, status.out.match(/^\S+ {2}not applied(?=;|$)/gm)?.length]).toEqual([
@@ -186,10 +185,10 @@ describe('latchkey migrate on the embedded database', () => {
   })
 
   it('applies what is missing once, and says so', async () => {
-    const created = /^Created the tables of the embedded database in .*\/database\.\n$/
+    const created = /^Created the tables of the database in .*\/data\.\n$/
     expect(await run('migrate')).toMatchObject({ code: 0, out: expect.stringMatching(created) })
     expect((await stat(join(folder, 'data'))).mode & 0o777).toBe(0o700)
-    const upToDate = /^Nothing to apply: the embedded database in .*\/database is up to date\.\n$/
+    const upToDate = /^Nothing to apply: the database in .*\/data is up to date\.\n$/
     expect(await run('migrate')).toMatchObject({ code: 0, out: expect.stringMatching(upToDate) })
   })
 })

@@ -10,7 +10,7 @@ import { readServiceKeys } from '../../src/app/service-keys-file.js'
 import { createServiceKeys, defaultScopes, parseServiceKeys } from '../../src/domain/service-keys/service-keys.js'
 import { systemClock } from '../../src/lib/clock.js'
 import { days } from '../../src/lib/durations.js'
-import { DataDirectoryInUse } from '../../src/platform/database/directory-faults.js'
+import { DataDirectoryInUse } from '../../src/platform/own-postgres/folder-faults.js'
 import { type CommandStore, openCommandStore } from '../support/stores.js'
 import { latchkey } from '../support/terminal.js'
 

@@ -55,7 +55,7 @@ describe('a PostgreSQL of a test', () => {
   })
 
   it('can have a synchronous standby that takes over', async () => {
-    const primary = await startPostgres({ settings: { synchronous_standby_names: 'second' } })
+    const primary = await startPostgres({ ofMachine: true, settings: { synchronous_standby_names: 'second' } })
     onTestFinished(() => primary.stop())
     const standby = await startPostgres({ standby: { of: primary, name: 'second' } })
     onTestFinished(() => standby.stop())

@@ -14,7 +14,7 @@ describe('several hosts', () => {
   let standby: PostgresServer
 
   beforeAll(async () => {
-    primary = await startPostgres()
+    primary = await startPostgres({ ofMachine: true })
     standby = await startPostgres({ standby: { of: primary, name: 'second' } })
   })
 
@@ -55,7 +55,7 @@ describe('a primary whose synchronous standby goes away', () => {
   const portOf = async (database: Database) => (await database.query('select inet_server_port() as port'))[0]
 
   beforeAll(async () => {
-    primary = await startPostgres({ settings: { synchronous_standby_names: 'second' } })
+    primary = await startPostgres({ ofMachine: true, settings: { synchronous_standby_names: 'second' } })
     standby = await startPostgres({ standby: { of: primary, name: 'second' } })
   })
 

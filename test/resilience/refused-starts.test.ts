@@ -7,9 +7,9 @@ import { startApp } from '../../src/app.js'
 import { openNouns } from '../../src/commands/open-nouns.js'
 import { loadConfig } from '../../src/config.js'
 import { OperatorError } from '../../src/lib/operator-error.js'
-import { DataDirectoryInUse } from '../../src/platform/database/directory-faults.js'
-import { lockDirectory } from '../../src/platform/database/directory-lock.js'
 import { createLog } from '../../src/platform/log.js'
+import { DataDirectoryInUse } from '../../src/platform/own-postgres/folder-faults.js'
+import { lockDirectory } from '../../src/platform/own-postgres/folder-lock.js'
 import { freshPostgres, testPostgres } from '../support/databases.js'
 import { startLatchkey } from '../support/latchkey.js'
 import { runLatchkey } from '../support/program.js'
@@ -90,7 +90,7 @@ describe('a start that cannot succeed says why in one sentence and changes nothi
     expect(said).toContain('none.json')
     const command = openNouns(loadConfig({ DATA_DIR: folder, ...settings }), 'service role')
     await expect(command).rejects.toThrow(new OperatorError(said))
-    expect(await readdir(folder)).not.toContain('database')
+    expect(await readdir(folder)).not.toContain('postgres')
   })
 
   it('for each wrong setting a line, without its value', async () => {
@@ -100,10 +100,20 @@ describe('a start that cannot succeed says why in one sentence and changes nothi
     expect(await readdir(folder)).toEqual([])
   })
 
-  it('for production on embedded defaults', async () => {
-    const said = await refusal({ NODE_ENV: 'production' })
-    expect(said).toContain('DATABASE_URL: must be set in production')
-    expect(said).toContain('JWT_SECRET: must be set in production')
+  it('for production with a name of its database that nobody reads, or with the name of its owner alone', async () => {
+    const url = 'postgres://latchkey:hunter2@database/latchkey'
+    for (const name of ['DATABASE_UR', 'LATCHKEY_DATABASE_URL', 'DATBASE_URL_FILE']) {
+      const said = await refusal({ NODE_ENV: 'production', [name]: url })
+      expect(said).toContain(`DATABASE_URL: is not set, and ${name} is not a setting; did you mean DATABASE_URL?`)
+      expect(said).not.toContain('hunter2')
+    }
+    expect(await refusal({ NODE_ENV: 'production', DATABASE_OWNER_URL: url })).toContain(
+      'DATABASE_OWNER_URL: needs DATABASE_URL, or the service would use a new database of its own',
+    )
+    expect(await refusal({ NODE_ENV: 'production', DATABASE_URL: url })).toContain(
+      'JWT_SECRET: must be set in production with DATABASE_URL',
+    )
+    expect(await readdir(folder)).toEqual([])
   })
 
   it('for a port in use', async () => {
@@ -127,16 +137,16 @@ describe('a start that cannot succeed says why in one sentence and changes nothi
   })
 
   it('for a data directory that another one uses, and leaves that one alone', async () => {
-    const lock = await lockDirectory(join(folder, 'database'), 'service')
+    const lock = await lockDirectory(join(folder, 'postgres'), 'service')
     const said = await refusal({})
     expect(said.split('\n')).toEqual([
       expect.stringMatching(
         /^The data directory .* is in use by another running Latchkey, process \d+: stop that one first/,
       ),
     ])
-    await expect(lockDirectory(join(folder, 'database'), 'command')).rejects.toThrow(DataDirectoryInUse)
+    await expect(lockDirectory(join(folder, 'postgres'), 'command')).rejects.toThrow(DataDirectoryInUse)
     await lock.release()
-    expect(await readdir(folder)).not.toContain('database')
+    expect(await readdir(folder)).not.toContain('postgres')
   })
 
   it('for a data directory that is a file', async () => {

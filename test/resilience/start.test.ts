@@ -33,8 +33,8 @@ const run = (settings: Record<string, string> = {}, args?: string[]) => {
   return program
 }
 
-// One program for all of these, because the embedded database takes seconds to start.
-describe('a start on the embedded defaults', () => {
+// One program for all of these, because the first start takes seconds.
+describe('a start without settings', () => {
   let place: string
   let first: ReturnType<typeof runLatchkey>
   let url: string
@@ -48,7 +48,7 @@ describe('a start on the embedded defaults', () => {
     place = await mkdtemp(join(tmpdir(), 'latchkey-start-'))
     first = start({ DRAIN_DELAY: '1s' })
     url = await first.ready()
-    // On a busy machine the port may open before the embedded database is ready.
+    // On a busy machine the port may open before the database is ready.
     await until('it is healthy', async () => (await fetch(`${url}/health`)).status === 200)
   })
   afterAll(async () => {
@@ -56,15 +56,15 @@ describe('a start on the embedded defaults', () => {
     await rm(place, { recursive: true, force: true })
   })
 
-  it('prints one line with the address, says what the embedded database is for, and serves both development providers', async () => {
+  it('prints one line with the address, says where the database is, and serves both development providers', async () => {
     const { stdout } = first.output
-    expect(stdout).toMatch(/for development only, not safe against power loss/)
+    expect(stdout).toContain(`its database is in ${place}`)
     expect(stdout).toContain(`mails are shown at ${url}/dev/mailbox`)
     const lines = stdout.trimEnd().split('\n')
     expect(lines[0]).toMatch(/^\S+ info {2}starting version=\d+\.\d+\.\d+(?:\+[\da-f]{12}(?:-dirty)?)? /)
     expect(lines.filter((line) => !/^\d\d:\d\d:\d\d (info |warn ) \S/.test(line))).toEqual([])
     expect(await (await fetch(`${url}/login`)).text()).toMatch(/GitHub/)
-    const { mode } = await stat(join(place, 'secret'))
+    const { mode } = await stat(join(place, 'secrets', 'jwt_secret'))
     expect(mode & 0o777).toBe(0o600)
     first.signal('SIGHUP')
     await first.says(/nothing was read again: SERVICE_KEYS_FILE is not set/)
@@ -88,7 +88,7 @@ describe('a start on the embedded defaults', () => {
     expect([ready.status, await ready.json()]).toEqual([503, { status: 'draining' }])
     expect(await first.exited).toBe(0)
 
-    // In every run, operations/backup starts a service on a copy of the data, and embedded-faults kills one that writes.
+    // In every run, operations/backup starts a service on a copy of the data, and own-postgres kills one that writes.
     if (!isLongRun) return
     const { port } = new URL(url)
     const again = start({ PORT: port })

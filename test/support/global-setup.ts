@@ -8,7 +8,7 @@ import { ownFolder } from './servers/server.js'
 
 /** The programs that the tests start themselves: faults need servers that may be frozen and killed. */
 const needed: { program: TestProgram; name: string; debian: string; macos: string }[] = [
-  { program: 'initdb', name: 'PostgreSQL', debian: 'postgresql', macos: 'postgresql@17' },
+  { program: 'initdb', name: 'PostgreSQL (with standbys and pg_dump)', debian: 'postgresql', macos: 'postgresql@17' },
   { program: 'pgbouncer', name: 'PgBouncer', debian: 'pgbouncer', macos: 'pgbouncer' },
   { program: 'redis', name: 'Redis', debian: 'redis-server', macos: 'redis' },
   { program: 'nginx', name: 'nginx', debian: 'nginx', macos: 'nginx' },

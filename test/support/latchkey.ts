@@ -16,7 +16,8 @@ import { freshPostgres } from './databases.js'
 import { signUpDirectly } from './sign-up-directly.js'
 import { until } from './until.js'
 
-type StoreKind = 'embedded' | 'postgres'
+/** `own`: the PostgreSQL that the service brings along, as after `npm start`. */
+type StoreKind = 'own' | 'postgres'
 
 /** Satisfies every rule of docs/specification.md, 5.4, and the estimator. */
 export const goodPassword = 'violet-Harbor-91-lantern'
@@ -87,7 +88,7 @@ const workersFor = async ({ WORKER_THREADS, WORKER_QUEUE }: Settings) => {
 }
 
 const storesFor = async (kind: StoreKind, dataDir: string): Promise<{ settings: Settings; drop(): Promise<void> }> => {
-  if (kind === 'embedded') return { settings: { DATA_DIR: dataDir }, drop: async () => {} }
+  if (kind === 'own') return { settings: { DATA_DIR: dataDir }, drop: async () => {} }
   const { url, drop } = await freshPostgres()
   const prefix = `test:${Math.random().toString(36).slice(2)}:`
   const redis = process.env.TEST_REDIS_URL
@@ -134,7 +135,7 @@ export const startLatchkey = async (options: StartOptions = {}) => {
     },
   })
   // On a busy machine it may take longer than the service waits before it opens its port.
-  if (options.stores === 'embedded') await app.prepared
+  if (options.stores === 'own') await app.prepared
   const { publicUrl } = app.config
 
   const mails = () => app.platform.mailbox?.mails() ?? []

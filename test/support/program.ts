@@ -1,9 +1,22 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync, readlinkSync, realpathSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { until } from './until.js'
 
 const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
+
+/** A service that was killed leaves its PostgreSQL, which the next start would stop. */
+const endOrphan = (dataDir: string) => {
+  try {
+    const [pid] = readFileSync(join(dataDir, 'postgres/postmaster.pid'), 'utf8').split('\n')
+    if (readlinkSync(`/proc/${pid}/cwd`) === join(realpathSync(dataDir), 'postgres'))
+      process.kill(Number(pid), 'SIGQUIT')
+  } catch {
+    // There is none.
+  }
+}
 
 /** The built program as a process of its own, away from any `.env` and with no settings but these. */
 export const runLatchkey = (
@@ -49,6 +62,7 @@ export const runLatchkey = (
     stop: async () => {
       child.kill('SIGKILL')
       await exited
+      endOrphan(env.DATA_DIR)
     },
   }
 }

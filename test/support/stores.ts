@@ -1,21 +1,14 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { CommandContext } from '../../src/commands/command.js'
 import { openNouns } from '../../src/commands/open-nouns.js'
 import { loadConfig } from '../../src/config.js'
 import type { Database } from '../../src/platform/database/database.js'
-import { openDatabase } from '../../src/platform/database/open.js'
 import { emptyPostgres, freshPostgres, testPostgres } from './databases.js'
 
 export type TestStore = {
   database: Database
-  /** How another process finds it. */
-  place: { url: string } | { directory: string }
-  /** Another handle, as a second instance of the service would have. The embedded database has only the one. */
+  url: string
+  /** Another handle, as a second instance of the service would have. */
   another(): Promise<Database>
-  /** Lets go of it so that another process may have it; `another` takes it again. */
-  release(): Promise<void>
   drop(): Promise<void>
 }
 
@@ -32,35 +25,8 @@ export const openPostgresStore = async ({ empty = false }: Options = {}): Promis
   const release = async () => {
     await Promise.all(opened.splice(0).map((database) => database.close()))
   }
-  return { database: await another(), place: { url }, another, release, drop: () => release().then(drop) }
+  return { database: await another(), url, another, drop: () => release().then(drop) }
 }
-
-export const openEmbeddedStore = async ({ empty = false }: Options = {}): Promise<TestStore> => {
-  const folder = await mkdtemp(join(tmpdir(), 'latchkey-store-'))
-  const directory = join(folder, 'database')
-  let open: Database | undefined
-  const another = async () => {
-    open ??= await openDatabase({ embedded: { directory, statementTimeoutMs: 60_000 } })
-    return open
-  }
-  const release = async () => {
-    await open?.close()
-    open = undefined
-  }
-  const database = await another()
-  if (empty) await database.transaction((sql) => sql.script('drop schema public cascade; create schema public'))
-  const drop = async () => {
-    await release()
-    await rm(folder, { recursive: true, force: true })
-  }
-  return { database, place: { directory }, another, release, drop }
-}
-
-/** The same expectations hold on both. */
-export const testStores = [
-  { name: 'PostgreSQL', open: openPostgresStore },
-  { name: 'the embedded database', open: openEmbeddedStore },
-]
 
 export type CommandStore = { database: Database; openNouns: CommandContext['openNouns']; drop(): Promise<void> }
 

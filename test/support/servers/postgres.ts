@@ -4,6 +4,14 @@ import { chown, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { Client } from 'pg'
+import {
+  type Account as BroughtAccount,
+  isRoot,
+  asAccount as prefixed,
+  usualAccount,
+} from '../../../src/platform/own-postgres/account.js'
+import { findPrograms, programIn, runProgram } from '../../../src/platform/own-postgres/programs.js'
 import { childrenOf, hasEnded, sendSignal } from './processes.js'
 import { testProgram } from './programs.js'
 import { type Account, freePort, ownFolder, type RunningServer, startServer } from './server.js'
@@ -14,7 +22,9 @@ export type PostgresServer = RunningServer & { port: number; url: string }
 
 export type PostgresOptions = {
   settings?: Record<string, string>
-  /** Start as a streaming standby of this server, under this name (for `synchronous_standby_names`). */
+  /** The PostgreSQL of this machine instead of the one that the package brings, which has neither `pg_dump` nor standbys. */
+  ofMachine?: boolean
+  /** Start as a streaming standby of this server of the machine, under this name (for `synchronous_standby_names`). */
   standby?: { of: PostgresServer; name: string }
 }
 
@@ -31,32 +41,101 @@ const testSettings = {
   listen_addresses: '127.0.0.1',
 }
 
-/** The folder of all programs of PostgreSQL: a folder of the PATH may have a link to `initdb` alone. */
+/** The folder of all programs of the machine's PostgreSQL: a folder of the PATH may have a link to `initdb` alone. */
 export const postgresFolder = () => dirname(realpathSync(testProgram('initdb')))
 
-/** A PostgreSQL server of its own, on a free port, in a temporary folder. Every user of this machine may connect. */
-export const startPostgres = async ({ settings = {}, standby }: PostgresOptions = {}): Promise<PostgresServer> => {
-  const programs = postgresFolder()
-  const { account, folder, data, asAccount } = await prepareFolder()
-  const template = process.env.TEST_POSTGRES_TEMPLATE
+type Server = {
+  folder: string
+  data: string
+  account: Account | undefined
+  /** The program and its arguments. */
+  command(args: readonly string[]): [string, string[]]
+  env: Record<string, string>
+  initialize(): Promise<void>
+}
 
-  if (standby) {
-    const from = `host=127.0.0.1 port=${standby.of.port} user=postgres application_name=${standby.name}`
-    const copy = ['--pgdata', data, '--dbname', from, '--write-recovery-conf', '--checkpoint=fast', '--no-sync']
-    await run(join(programs, 'pg_basebackup'), copy, asAccount)
-  } else if (template) await run('cp', ['-Rp', template, data], asAccount)
-  else await initialize(data, asAccount)
+const initdbArguments = (data: string) => [
+  ...['--pgdata', data, '--username=postgres', '--auth=trust', '--encoding=UTF8', '--no-sync', '--no-instructions'],
+]
+
+/** The PostgreSQL of the machine, as a user who is not root. */
+const machineServer = async (folder: string): Promise<Server> => {
+  const account = await unprivilegedAccount()
+  if (account) await chown(folder, account.uid, account.gid)
+  const data = join(folder, 'data')
+  const locale = process.platform === 'darwin' ? 'en_US.UTF-8' : 'C.UTF-8'
+  return {
+    folder,
+    data,
+    account,
+    command: (args) => [join(postgresFolder(), 'postgres'), [...args]],
+    env: {},
+    initialize: async () => {
+      await run(testProgram('initdb'), [...initdbArguments(data), `--locale=${locale}`], { ...account, cwd: folder })
+    },
+  }
+}
+
+/** The PostgreSQL that the package brings. */
+const broughtServer = async (folder: string): Promise<Server> => {
+  const account: BroughtAccount = (await usualAccount()) ?? { prefix: [], ...(await unprivilegedAccount()) }
+  const { uid, gid } = account
+  const usual = uid === undefined || gid === undefined ? undefined : { uid, gid }
+  if (usual) await chown(folder, usual.uid, usual.gid)
+  const search = { account, chosenFolder: undefined, clusterMajor: undefined }
+  const programs = await findPrograms({ ...search, librariesFolder: join(folder, 'libraries') })
+  const data = join(folder, 'data')
+  const locale = ['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
+  return {
+    folder,
+    data,
+    account: usual,
+    command: (args) => prefixed(account, programIn(programs.folder, 'postgres'), args),
+    env: programs.environment,
+    initialize: async () => {
+      await runProgram(account, programs, 'initdb', [...initdbArguments(data), ...locale])
+    },
+  }
+}
+
+const copyOfPrimary = async (
+  { data, account, folder }: Server,
+  { of, name }: NonNullable<PostgresOptions['standby']>,
+) => {
+  const from = `host=127.0.0.1 port=${of.port} user=postgres application_name=${name}`
+  const copy = ['--pgdata', data, '--dbname', from, '--write-recovery-conf', '--checkpoint=fast', '--no-sync']
+  await run(join(postgresFolder(), 'pg_basebackup'), copy, { ...account, cwd: folder })
+}
+
+/** A PostgreSQL server of its own, on a free port, in a temporary folder. Every user of this machine may connect. */
+export const startPostgres = async ({
+  settings = {},
+  standby,
+  ofMachine = standby !== undefined,
+}: PostgresOptions = {}): Promise<PostgresServer> => {
+  const ownServer = ofMachine ? machineServer : broughtServer
+  const { folder, data, account, command, env, ...parts } = await ownServer(await ownFolder('postgres'))
+  const template = ofMachine ? undefined : process.env.TEST_POSTGRES_TEMPLATE
+
+  if (standby) await copyOfPrimary({ folder, data, account, command, env, ...parts }, standby)
+  else if (template) await run('cp', ['-Rp', template, data], { ...account, cwd: folder })
+  else await parts.initialize()
 
   const port = await freePort()
   const all = { ...testSettings, ...settings, port: String(port) }
-  const args = ['-D', data, ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])]
+  const [program, args] = command([
+    '-D',
+    data,
+    ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+  ])
   const server = await startServer({
-    command: join(programs, 'postgres'),
+    command: program,
     args,
     folder,
     account,
+    env,
     endSignal: 'SIGQUIT',
-    ready: () => isReady(join(programs, 'pg_isready'), port),
+    ready: () => isReady(port),
   })
   let killed: number[] = []
   const signal: RunningServer['signal'] = (name) => {
@@ -77,38 +156,29 @@ export const startPostgres = async ({ settings = {}, standby }: PostgresOptions 
   return { ...server, signal, restart, port, url: `postgres://postgres@127.0.0.1:${port}/postgres` }
 }
 
-type AsAccount = Partial<Account> & { cwd: string }
-
-const prepareFolder = async () => {
-  const account = await unprivilegedAccount()
-  const folder = await ownFolder('postgres')
-  if (account) await chown(folder, account.uid, account.gid)
-  const asAccount: AsAccount = { ...account, cwd: folder }
-  return { account, folder, data: join(folder, 'data'), asAccount }
-}
-
-const initialize = async (data: string, asAccount: AsAccount) => {
-  const locale = process.platform === 'darwin' ? 'en_US.UTF-8' : 'C.UTF-8'
-  const make = ['--pgdata', data, '--username=postgres', '--auth=trust', '--encoding=UTF8', `--locale=${locale}`]
-  await run(testProgram('initdb'), [...make, '--no-sync', '--no-instructions'], asAccount)
-}
-
 /** Once for a run: the servers of the test processes begin with a copy of it, which takes a tenth of the time. */
 export const preparePostgresTemplate = async () => {
-  const { folder, data, asAccount } = await prepareFolder()
-  await initialize(data, asAccount)
-  return { data, remove: () => rm(folder, { recursive: true, force: true }) }
+  const server = await broughtServer(await ownFolder('postgres'))
+  await server.initialize()
+  return { data: server.data, remove: () => rm(server.folder, { recursive: true, force: true }) }
 }
 
-const isReady = (pgIsReady: string, port: number): Promise<boolean> =>
-  run(pgIsReady, ['--quiet', '--host=127.0.0.1', `--port=${port}`]).then(
-    () => true,
-    () => false,
-  )
+const isReady = async (port: number): Promise<boolean> => {
+  const client = new Client({ host: '127.0.0.1', port, user: 'postgres', password: '', connectionTimeoutMillis: 5_000 })
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    return true
+  } catch {
+    return false
+  } finally {
+    await client.end().catch(() => undefined)
+  }
+}
 
 // PostgreSQL refuses to run as root, and rightly.
 export const unprivilegedAccount = async (): Promise<Account | undefined> => {
-  if (process.getuid?.() !== 0) return undefined
+  if (!isRoot()) return undefined
   const [uid, gid] = await idsOf('postgres').catch(() => idsOf('nobody'))
   return { uid, gid }
 }

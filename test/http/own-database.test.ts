@@ -13,7 +13,7 @@ let latchkey: Latchkey
 beforeAll(async () => {
   providers = await startProviders()
   const settings = { ...providers.settings, LOGIN_LIMIT: '5/15m', ACCESS_TOKEN_ALGORITHM: 'ES256' }
-  latchkey = await startLatchkey({ stores: 'embedded', settings })
+  latchkey = await startLatchkey({ stores: 'own', settings })
 })
 afterAll(async () => {
   await latchkey?.stop()
@@ -22,8 +22,8 @@ afterAll(async () => {
 
 const tokenIn = ({ text }: { text: string }) => /#token=([\w-]+)/.exec(text)?.[1]
 
-// Every other journey runs on PostgreSQL, and contracts/ holds that both databases behave alike.
-it('a user goes through the whole service on the embedded database', async () => {
+// Every other journey runs on a server that the tests start.
+it('a user goes through the whole service on the PostgreSQL that it brings along', async () => {
   const email = 'ada@example.com'
   const tab = await latchkey.registered('ada')
   expect((await tab.get('/api/auth/me')).body.user).toMatchObject({ username: 'ada' })
