@@ -188,7 +188,7 @@ describe('latchkey migrate on the database that it brings along', () => {
     const created = /^Created the tables of the database in .*\/data\.\n$/
     expect(await run('migrate')).toMatchObject({ code: 0, out: expect.stringMatching(created) })
     expect((await stat(join(folder, 'data'))).mode & 0o777).toBe(0o700)
-    const upToDate = /^Nothing to apply: the database in .*\/data is up to date\.\n$/
+    const upToDate = /^Nothing to apply: the database in .*\/data is up to date\. latchkey has the rights it needs\.\n$/
     expect(await run('migrate')).toMatchObject({ code: 0, out: expect.stringMatching(upToDate) })
   })
 })

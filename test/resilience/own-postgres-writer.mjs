@@ -1,6 +1,7 @@
 // A process for the tests to kill: starts the database that is brought along in the folder it is given, as a command or a service does,
 // and writes until it is ended. A number is printed once its commit has been answered. It uses the compiled program, as a real process.
 import { argv, stdout } from 'node:process'
+import { setTimeout as wait } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 
 const [, , modules, dataDir, kind] = argv
@@ -30,6 +31,7 @@ for (let id = last + 1; ; id += 1) {
   } catch (error) {
     // PostgreSQL itself was killed, and is started again. Whether this number was committed is not known.
     if (!(error instanceof Error && error.name === 'StoreUnavailable')) throw error
+    await wait(20)
     const [row] = await database.query('select 1 from written where id = $1', [id]).catch(() => [undefined])
     if (!row) id -= 1
   }

@@ -53,27 +53,31 @@ const askServer = async (sql: Sql) => {
   return server
 }
 
-const checkServer = (server: Server, { databasePool, workers, production }: Config): Finding => {
+const checkServer = (server: Server, { databasePool, workers, production, ownDatabase, dataDir }: Config): Finding => {
+  const place = ownDatabase ? ` of its own in ${clusterFolder(dataDir)}` : ''
   const connectionsPerInstance = databasePool * workers
   const { version, major, standby, writable, encoding, timeout } = server
   const available = server.max_connections - server.reserved_connections
   const connections = countText(available, 'connection')
-  return worstOf(`PostgreSQL ${version}, ${connections} in total, ${connectionsPerInstance} for each instance`, [
-    standby ? failure('this server is a standby and accepts no writes: name the primary in DATABASE_URL') : ok(''),
-    standby || writable ? ok('') : failure(readOnlyText),
-    major < oldestVersion ? failure(`PostgreSQL ${version} is too old: ${oldestVersion} or newer is needed`) : ok(''),
-    timeout === '0'
-      ? warning(
-          'the pooler does not accept timeouts: set statement_timeout and lock_timeout of the role (docs/deployment.md)',
-        )
-      : ok(''),
-    encoding === 'UTF8' ? ok('') : failure(`the database is encoded in ${encoding} and must be in UTF8`),
-    connectionsPerInstance > available
-      ? errorInProduction(production)(
-          `DATABASE_POOL is ${databasePool}${workers > 1 ? ` in each of ${workers} processes` : ''}, and the server allows ${available}`,
-        )
-      : ok(''),
-  ])
+  return worstOf(
+    `PostgreSQL ${version}${place}, ${connections} in total, ${connectionsPerInstance} for each instance`,
+    [
+      standby ? failure('this server is a standby and accepts no writes: name the primary in DATABASE_URL') : ok(''),
+      standby || writable ? ok('') : failure(readOnlyText),
+      major < oldestVersion ? failure(`PostgreSQL ${version} is too old: ${oldestVersion} or newer is needed`) : ok(''),
+      timeout === '0'
+        ? warning(
+            'the pooler does not accept timeouts: set statement_timeout and lock_timeout of the role (docs/deployment.md)',
+          )
+        : ok(''),
+      encoding === 'UTF8' ? ok('') : failure(`the database is encoded in ${encoding} and must be in UTF8`),
+      connectionsPerInstance > available
+        ? errorInProduction(production)(
+            `DATABASE_POOL is ${databasePool}${workers > 1 ? ` in each of ${workers} processes` : ''}, and the server allows ${available}`,
+          )
+        : ok(''),
+    ],
+  )
 }
 
 type Rights = Record<
@@ -234,6 +238,7 @@ export const databaseChecks = (config: Config, whyNotOpened?: string): CheckGrou
   if (databaseUrl === undefined) return unopenedChecks(config, whyNotOpened)
   const database = openForChecks(databaseUrl)
   const owner = ownerChecks(databaseOwnerUrl, database)
+  const ownFolder = config.ownDatabase ? clusterFolder(config.dataDir) : undefined
   const { server, schema, isMigrated, onceReached, onceMigrated } = createQuestions(database)
   return {
     checks: [
@@ -250,7 +255,7 @@ export const databaseChecks = (config: Config, whyNotOpened?: string): CheckGrou
       { name: 'withdrawn keys', run: onceMigrated(() => checkWithdrawnKeys(database)) },
       { name: 'passkeys', run: onceMigrated(() => checkPasskeys(database, config)) },
       { name: 'applications', run: onceMigrated(() => checkApplications(database, config)) },
-      { name: 'database space', run: onceReached(() => checkDatabaseSpace(database, databaseUrl)) },
+      { name: 'database space', run: onceReached(() => checkDatabaseSpace(database, databaseUrl, ownFolder)) },
       { name: 'durability', run: onceReached(() => checkDurability(database, config.production)) },
       { name: 'database clock', run: onceReached(() => checkClock(database)) },
       {

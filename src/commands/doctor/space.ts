@@ -31,7 +31,7 @@ const localDataFolder = async (database: Database, url: string) => {
 }
 
 /** Checks that the database can grow, and how much space is left if that can be seen from here. */
-export const checkDatabaseSpace = async (database: Database, url: string): Promise<Finding> => {
+export const checkDatabaseSpace = async (database: Database, url: string, ownFolder?: string): Promise<Finding> => {
   const [size] = await database.query<{ bytes: number }>('select pg_database_size(current_database()) as bytes')
   try {
     await proveSpace(database)
@@ -40,7 +40,7 @@ export const checkDatabaseSpace = async (database: Database, url: string): Promi
     return failure(`${reason}: free space on its disk, until then most sign-ins fail`)
   }
   const sizeText = `the database has ${inMegabytes(size?.bytes ?? 0)} and can grow`
-  const folder = await localDataFolder(database, url)
+  const folder = ownFolder ?? (await localDataFolder(database, url))
   const { freeText, finding } = folder === undefined ? { freeText: '', finding: ok('') } : await spaceAt(folder)
   return worstOf(
     freeText === '' ? `${sizeText}; how much of its disk is free cannot be seen from here` : `${sizeText}${freeText}`,

@@ -35,9 +35,10 @@ export const createContent = ({ database, clock }: { database: Database; clock: 
   save: async (sql: Sql, content: NewContent) => {
     await store.upsert(sql, { ...content, now: clock.now() })
   },
-  seed: async () => {
-    if (!(await store.mayWrite(database))) return
-    if ((await store.selectAll(database)).length > 0) return
-    for (const sample of samples) await store.upsert(database, { ...sample, now: clock.now() })
+  /** Writes the example pages, if there are none and this connection may write. */
+  seed: async (sql: Sql) => {
+    if (!(await store.mayWrite(sql))) return
+    if ((await store.selectAll(sql)).length > 0) return
+    for (const sample of samples) await store.upsert(sql, { ...sample, now: clock.now() })
   },
 })

@@ -12,7 +12,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
-const built = new URL('../../dist/modules/platform/own-postgres/kept-secrets.js', import.meta.url).href
+const built = new URL('../../../dist/modules/platform/own-postgres/kept-secrets.js', import.meta.url).href
 
 /** What another process gets that starts in the same folder. */
 const inAnotherProcess = async () => {
