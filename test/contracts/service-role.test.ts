@@ -84,7 +84,7 @@ describe('the role of the running service', () => {
 
   it('starts without example content, which it may not write', async () => {
     const content = createContent({ database: service, clock: systemClock })
-    await content.seed()
+    await content.seed(service)
     expect(await content.list()).toEqual([])
   })
 

@@ -23,7 +23,7 @@ beforeAll(async () => {
   const webhooks = { WEBHOOK_URL: receiver.url, WEBHOOK_SECRET: receiver.secret, WEBHOOK_ALLOW_PRIVATE: 'true' }
   latchkey = await startLatchkey({ settings: { JWT_SECRET: secret, ...webhooks } })
   changes = createEmailChanges(latchkey)
-  const { databaseUrl = '', redisUrl = '', redisPrefix, publicUrl } = latchkey.config
+  const { databaseUrl, redisUrl = '', redisPrefix, publicUrl } = latchkey.config
   const shared = { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, REDIS_PREFIX: redisPrefix, PUBLIC_URL: publicUrl }
   second = await startLatchkey({ settings: { JWT_SECRET: secret, ...shared }, clock: latchkey.clock })
   // All mails are in one mailbox.

@@ -17,7 +17,7 @@ let fast: Latchkey
 let wrong: Latchkey
 beforeAll(async () => {
   slow = await startLatchkey({ clock: createWrongClock(-5 * minutes) })
-  const { databaseUrl = '', redisUrl = '', redisPrefix } = slow.config
+  const { databaseUrl, redisUrl = '', redisPrefix } = slow.config
   const secret = slow.app.platform.secrets.join(',')
   const stores = { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, REDIS_PREFIX: redisPrefix }
   const settings = { ...stores, JWT_SECRET: secret, PUBLIC_URL: slow.url }

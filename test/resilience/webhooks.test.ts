@@ -17,7 +17,7 @@ const kills = 2
 it('every event arrives, with one id, although the sender is killed again and again', async () => {
   const store = await openPostgresStore()
   const receiver = await startWebhookReceiver()
-  const { database, place } = store
+  const { database, url } = store
   const log = { warn: () => undefined, error: () => undefined }
   try {
     await createWebhooks({
@@ -34,7 +34,7 @@ it('every event arrives, with one id, although the sender is killed again and ag
     )
     for (let round = 0; round <= kills; round += 1) {
       // Each round begins after the leases of the one that was killed.
-      const task = { databaseUrl: 'url' in place && place.url, url: receiver.url, secrets: [receiver.secret] }
+      const task = { databaseUrl: url, url: receiver.url, secrets: [receiver.secret] }
       const argument = JSON.stringify({ ...task, moved: round * 2 * minutes })
       const before = receiver.received.length
       const killAfter = before + 1 + Math.floor(Math.random() * 10)
