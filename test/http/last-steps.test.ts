@@ -34,7 +34,7 @@ beforeAll(async () => {
   providers = await startProviders()
   file = await profileFieldsFile(fields)
   before = await startLatchkey({ settings: { JWT_SECRET } })
-  const { databaseUrl = '', redisUrl = '', redisPrefix } = before.config
+  const { databaseUrl, redisUrl = '', redisPrefix } = before.config
   const shared = { JWT_SECRET, DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, REDIS_PREFIX: redisPrefix }
   const settings = { ...providers.settings, ...shared, ...terms, PROFILE_FIELDS_FILE: file.path }
   latchkey = await startLatchkey({ settings: { ...settings, MAIL_SIGN_IN: 'on' }, clock: before.clock })

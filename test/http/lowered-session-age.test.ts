@@ -13,7 +13,7 @@ let lowered: Latchkey
 
 beforeAll(async () => {
   latchkey = await startLatchkey({ settings: { JWT_SECRET: secret } })
-  const { databaseUrl = '', redisUrl = '', redisPrefix } = latchkey.config
+  const { databaseUrl, redisUrl = '', redisPrefix } = latchkey.config
   const stores = { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, REDIS_PREFIX: redisPrefix }
   const settings = { ...stores, JWT_SECRET: secret, PUBLIC_URL: latchkey.url, SESSION_MAX_AGE: '1d' }
   lowered = await startLatchkey({ settings, clock: latchkey.clock })

@@ -29,7 +29,7 @@ let tv: Added
 let tab: Browser
 beforeAll(async () => {
   latchkey = await startLatchkey({ settings: { JWT_SECRET } })
-  const { databaseUrl = '', redisUrl = '', redisPrefix, publicUrl } = latchkey.config
+  const { databaseUrl, redisUrl = '', redisPrefix, publicUrl } = latchkey.config
   const shared = { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, REDIS_PREFIX: redisPrefix, PUBLIC_URL: publicUrl }
   second = await startLatchkey({ settings: { JWT_SECRET, ...shared }, clock: latchkey.clock })
   await latchkey.app.nouns.groups.add('staff', operatorClient('root'))

@@ -29,7 +29,7 @@ let staffOnly: Added
 
 beforeAll(async () => {
   latchkey = await startLatchkey({ settings: { JWT_SECRET } })
-  const { databaseUrl = '', redisUrl = '', redisPrefix, publicUrl } = latchkey.config
+  const { databaseUrl, redisUrl = '', redisPrefix, publicUrl } = latchkey.config
   const shared = { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, REDIS_PREFIX: redisPrefix, PUBLIC_URL: publicUrl }
   second = await startLatchkey({ settings: { JWT_SECRET, REFRESH_GRACE: '90s', ...shared }, clock: latchkey.clock })
   expect((await postForm(latchkey.url, '/api/auth/token', {})).status).toBe(404)

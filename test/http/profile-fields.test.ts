@@ -215,7 +215,7 @@ describe('a value that the file no longer allows', () => {
     await file.replace(narrowed)
     const keys = `${file.path}.keys`
     await writeFile(keys, serviceKey.line)
-    const { databaseUrl = '', redisUrl = '', redisPrefix } = latchkey.config
+    const { databaseUrl, redisUrl = '', redisPrefix } = latchkey.config
     const stores = { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, REDIS_PREFIX: redisPrefix }
     const settings = { JWT_SECRET, PROFILE_FIELDS_FILE: file.path, SERVICE_KEYS_FILE: keys, ...stores, ...webhooks() }
     // Only the one with the new file sends.

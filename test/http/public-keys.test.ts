@@ -17,7 +17,7 @@ let bySecret: Latchkey
 let byKey: Latchkey
 beforeAll(async () => {
   bySecret = await startLatchkey({ clock })
-  const { databaseUrl = '', redisUrl = '', redisPrefix } = bySecret.config
+  const { databaseUrl, redisUrl = '', redisPrefix } = bySecret.config
   const JWT_SECRET = bySecret.app.platform.secrets.join(',')
   const stores = { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, REDIS_PREFIX: redisPrefix, JWT_SECRET }
   expect(await keySetAt(bySecret)).toMatchObject({ status: 200, body: { keys: [] } })

@@ -18,7 +18,7 @@ afterAll(() => latchkey.stop())
 
 /** Another instance. It stops with the test, because each instance shows only the mails that it has sent itself. */
 const startOther = async () => {
-  const { databaseUrl = '', redisUrl = '', redisPrefix } = latchkey.config
+  const { databaseUrl, redisUrl = '', redisPrefix } = latchkey.config
   const stores = { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, REDIS_PREFIX: redisPrefix }
   const settings = { ...stores, JWT_SECRET: latchkey.app.platform.secrets.join(','), PUBLIC_URL: latchkey.url }
   const other = await startLatchkey({ settings, clock: latchkey.clock })

@@ -47,7 +47,7 @@ beforeAll(async () => {
   providers = await startProviders()
   const shared = { ...providers.settings, FRESH_FOR: '1h' }
   slow = await startLatchkey({ settings: shared, clock: createWrongClock(-5 * minutes) })
-  const { databaseUrl = '', redisUrl = '', redisPrefix } = slow.config
+  const { databaseUrl, redisUrl = '', redisPrefix } = slow.config
   const stores = { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, REDIS_PREFIX: redisPrefix }
   const settings = { ...shared, ...stores, JWT_SECRET: slow.app.platform.secrets.join(','), PUBLIC_URL: slow.url }
   fast = await startLatchkey({ settings, clock: createWrongClock(5 * minutes) })

@@ -19,7 +19,7 @@ const problems: string[] = []
 
 beforeAll(async () => {
   bySecret = await startLatchkey({ clock })
-  const { databaseUrl = '', redisUrl = '', redisPrefix } = bySecret.config
+  const { databaseUrl, redisUrl = '', redisPrefix } = bySecret.config
   const secret = bySecret.app.platform.secrets.join(',')
   const stores = { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, REDIS_PREFIX: redisPrefix, JWT_SECRET: secret }
   const settings = { ...stores, PUBLIC_URL: bySecret.url, ACCESS_TOKEN_ALGORITHM: 'ES256' }

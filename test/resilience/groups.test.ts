@@ -16,7 +16,7 @@ let first: Latchkey
 let second: Latchkey
 beforeAll(async () => {
   first = await startLatchkey({ settings: { JWT_SECRET } })
-  const { databaseUrl = '', redisUrl = '', redisPrefix, publicUrl } = first.config
+  const { databaseUrl, redisUrl = '', redisPrefix, publicUrl } = first.config
   const shared = { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, REDIS_PREFIX: redisPrefix, PUBLIC_URL: publicUrl }
   second = await startLatchkey({ settings: { JWT_SECRET, ...shared }, clock: first.clock })
   await first.app.nouns.groups.add('staff', client)
