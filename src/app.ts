@@ -4,6 +4,7 @@ import { createHttpParts } from './app/http-parts.js'
 import { createNouns } from './app/nouns.js'
 import { openPlatform, type StoreTimeouts } from './app/open-platform.js'
 import { createOpenidProvider } from './app/openid-provider.js'
+import { freeSpaceOf } from './app/own-database.js'
 import { refuseUntilReady } from './app/prepare-database.js'
 import { registerFlows } from './app/register-flows.js'
 import { reservePort } from './app/reserved-port.js'
@@ -108,7 +109,7 @@ const openApp = async (given: Config, options: Options) => {
   const activeUsers = createActiveUsers({ database: gatedDatabase, clock })
   const health = createAppHealth(config, platform, status, drainState)
   const isReady = () => health.readiness() === 'ready'
-  const watched = { ...platform, ...nouns, openidProvider, activeUsers, isReady }
+  const watched = { ...platform, ...nouns, openidProvider, activeUsers, isReady, freeSpace: freeSpaceOf(config) }
   const startMetrics = prepareMetrics(config, metrics, watched, server)
   const { pages, routes } = await registerFlows(server, config, platform, nouns, {
     ...httpParts,

@@ -16,6 +16,7 @@ import type { Cache } from '../platform/cache/cache.js'
 import type { HttpParts, Platform } from './http-parts.js'
 import type { Nouns } from './nouns.js'
 import { createOperatorNouns } from './operator-nouns.js'
+import { freeSpaceOf } from './own-database.js'
 
 /** The function that opens the counters in the memory of this process. With REDIS_URL there are none, and it is undefined. */
 const localCountersOpener = ({ local }: Pick<Cache, 'local'>) =>
@@ -55,7 +56,7 @@ export const registerAdminFlows = (server: Server, config: Config, adminGroup: s
     ...parts,
     adminGuard,
     readingTrail,
-    attention: createAttention({ ...parts, clockOffsetSeconds: clockWatch.offset }),
+    attention: createAttention({ ...parts, clockOffsetSeconds: clockWatch.offset, freeSpace: freeSpaceOf(config) }),
     dailyCounts: createDailyCounts(parts),
     adminGroups: { adminGroup, supportGroup },
   })

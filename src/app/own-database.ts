@@ -1,4 +1,5 @@
 import type { Config, Environment } from '../config.js'
+import { freeSpaceAt } from '../platform/free-space.js'
 import type { Log } from '../platform/log.js'
 import { type OwnConfig, type OwnPostgres, openForService } from '../platform/own-postgres/own-postgres.js'
 
@@ -19,6 +20,12 @@ export const ownConfigOf = ({ databasePool, workers, ...config }: OwnSettings): 
 
 export const withStoresOf = (config: Config, { settings }: Pick<OwnPostgres, 'settings'>): StoreConfig =>
   Object.freeze({ ...config, ...settings })
+
+/** The free bytes on the disk of our own database; undefined if the database is elsewhere. */
+export const freeSpaceOf =
+  ({ ownDatabase, dataDir }: Pick<Config, 'ownDatabase' | 'dataDir'>) =>
+  async () =>
+    ownDatabase ? await freeSpaceAt(dataDir) : undefined
 
 export type Stores = { config: StoreConfig; close(): Promise<void> }
 

@@ -405,6 +405,7 @@ const attentionCodes = [
   'application_key_due',
   'ceiling_reached',
   'clock_off',
+  'disk_nearly_full',
 ] as const
 export type AttentionCode = (typeof attentionCodes)[number]
 

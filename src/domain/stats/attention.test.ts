@@ -22,6 +22,7 @@ const attentionOf = (overrides: Partial<Dependencies>) =>
     signingKeys: { list: async () => [] },
     applicationKeys: { list: async () => [] },
     clockOffsetSeconds: () => 0,
+    freeSpace: async () => undefined,
     ...overrides,
   })()
 
@@ -51,5 +52,12 @@ it('counts one webhook in the singular', async () => {
   expect((await attentionOf({ webhooks })).map(({ message }) => message)).toEqual([
     '1 webhook was given up. `latchkey webhooks list` says why, and `latchkey webhooks retry` sends them again.',
     '1 webhook waits, the oldest for more than 15 minutes. `latchkey webhooks list` says why.',
+  ])
+})
+
+it('warns of a disk with less than a gigabyte', async () => {
+  expect(await attentionOf({ freeSpace: async () => 1_000_000_000 })).toEqual([])
+  expect(await attentionOf({ freeSpace: async () => 999_999_999 })).toMatchObject([
+    { code: 'disk_nearly_full', count: 999, message: expect.stringContaining('has 999 MB left') },
   ])
 })

@@ -25,6 +25,8 @@ type Dependencies = {
   applicationKeys: Pick<ApplicationKeys, 'list'>
   /** How many seconds this machine's clock is ahead of the database's. */
   clockOffsetSeconds: () => number | undefined
+  /** The free bytes on the disk of our own database; undefined if the database is elsewhere. */
+  freeSpace: () => Promise<number | undefined>
 }
 
 type Finding = Attention | false
@@ -196,6 +198,21 @@ const checkClock = ({ clockOffsetSeconds }: Dependencies): Finding => {
   )
 }
 
+const megabyte = 1_000_000
+/** When the disk is full, PostgreSQL stops. */
+const littleSpace = 1_000 * megabyte
+
+const checkSpace = async ({ freeSpace }: Dependencies): Promise<Finding> => {
+  const bytes = await freeSpace()
+  if (bytes === undefined || bytes >= littleSpace) return false
+  const count = Math.floor(bytes / megabyte)
+  return {
+    code: 'disk_nearly_full',
+    message: `The disk of the database has ${count} MB left: free some space. When it is full, nobody can sign in.`,
+    count,
+  }
+}
+
 /** Lists what an operator should look at. `latchkey doctor` checks more. */
 export const createAttention = (deps: Dependencies) => async (): Promise<Attention[]> => {
   const findings = [
@@ -205,6 +222,7 @@ export const createAttention = (deps: Dependencies) => async (): Promise<Attenti
     ...(await checkAllKeys(deps)),
     await checkCeilings(deps),
     checkClock(deps),
+    await checkSpace(deps),
   ]
   return findings.filter((finding) => finding !== false)
 }

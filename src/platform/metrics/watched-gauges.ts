@@ -23,6 +23,8 @@ export type Watched = {
   /** `keyAges` has the ages in seconds, by the algorithms that have a key. */
   openidProvider: { keyAges(): Readonly<Record<string, number>> }
   clockWatch: { offset(): number | undefined }
+  /** The free bytes on the disk of our own database; undefined if the database is elsewhere. */
+  freeSpace(): Promise<number | undefined>
   activeUsers: { recent(): Promise<{ day: number; week: number; month: number }> }
 }
 
@@ -156,7 +158,7 @@ const watchKeys = ({ loadedKeys, openidProvider }: Watched, add: AddGauge) => {
 
 /** Adds all gauges. They are read only when Prometheus asks. */
 export const watchGauges = (watched: Watched, add: AddGauge) => {
-  const { isReady, workers, cache, database, endedSessions, clockWatch, activeUsers } = watched
+  const { isReady, workers, cache, database, endedSessions, clockWatch, activeUsers, freeSpace } = watched
   add({
     name: 'latchkey_ready',
     help: '1 if the instance should get traffic, 0 while it starts (for example while it waits for the database) or shuts down.',
@@ -200,6 +202,16 @@ export const watchGauges = (watched: Watched, add: AddGauge) => {
     labelNames: ['days'],
     aggregator: 'max',
     collect: watchActiveUsers(activeUsers),
+  })
+  add({
+    name: 'latchkey_database_disk_free_bytes',
+    help: 'Free bytes on the disk of the database that the service runs itself.',
+    aggregator: 'min',
+    collect: async (gauge) => {
+      const bytes = await freeSpace()
+      if (bytes === undefined) gauge.remove()
+      else gauge.set(bytes)
+    },
   })
   watchDatabase(database, add)
 }

@@ -96,6 +96,8 @@ export const admin: Words['admin'] = {
         'Grenzen des ganzen Dienstes, die in den letzten 24 Stunden erreicht wurden: {count}. Welche, steht in den Ereignissen. Wenn es kein Angriff ist, erhöht der Betrieb TOTAL_REGISTRATION_LIMIT, TOTAL_MAIL_LIMIT oder TOTAL_WAITING_LIMIT.',
       clock_off:
         'Die Uhren des Dienstes und der Datenbank gehen um {count} Sekunden verschieden. Der Betrieb stellt beide mit NTP.',
+      disk_nearly_full:
+        'Auf der Platte der Datenbank sind noch {count} MB frei. Der Betrieb schafft Platz: Ist sie voll, kann sich niemand anmelden.',
     },
   },
   userList: {

@@ -111,6 +111,8 @@ export const admin = {
         'Limits of the whole service that were reached in the last 24 hours: {count}. Their events name them. If it is no attack, the operator raises TOTAL_REGISTRATION_LIMIT, TOTAL_MAIL_LIMIT or TOTAL_WAITING_LIMIT.',
       clock_off:
         'The clocks of the service and of the database differ by {count} seconds. The operator runs NTP on both machines.',
+      disk_nearly_full:
+        'The disk of the database has {count} MB left. The operator frees some space: when it is full, nobody can sign in.',
     } satisfies Record<AttentionCode, string>,
   },
   userList: {

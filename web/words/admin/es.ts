@@ -96,6 +96,8 @@ export const admin: Words['admin'] = {
         'Límites de todo el servicio que se alcanzaron en las últimas 24 horas: {count}. Sus eventos los nombran. Si no es un ataque, el operador aumenta TOTAL_REGISTRATION_LIMIT, TOTAL_MAIL_LIMIT o TOTAL_WAITING_LIMIT.',
       clock_off:
         'Los relojes del servicio y de la base de datos difieren en {count} segundos. El operador usa NTP en ambas máquinas.',
+      disk_nearly_full:
+        'Al disco de la base de datos le quedan {count} MB. El operador libera espacio: cuando está lleno, nadie puede iniciar sesión.',
     },
   },
   userList: {

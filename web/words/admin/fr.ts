@@ -96,6 +96,8 @@ export const admin: Words['admin'] = {
         'Limites de tout le service atteintes dans les dernières 24 heures : {count}. Leurs événements les nomment. Si ce n’est pas une attaque, l’exploitant augmente TOTAL_REGISTRATION_LIMIT, TOTAL_MAIL_LIMIT ou TOTAL_WAITING_LIMIT.',
       clock_off:
         'Les horloges du service et de la base de données diffèrent de {count} secondes. L’exploitant utilise NTP sur les deux machines.',
+      disk_nearly_full:
+        'Il reste {count} Mo sur le disque de la base de données. L’exploitant libère de la place : quand il est plein, personne ne peut se connecter.',
     },
   },
   userList: {
