@@ -31,6 +31,7 @@ export const knownMetrics = () => {
   const metrics = createMetrics({ ways: signInLabels(), limiters: limiterNames })
   metrics.watch({
     isReady: () => true,
+    freeSpace: async () => 1,
     workers: { queueLength: () => 0 },
     cache: { ping: async () => {} },
     database: {},
