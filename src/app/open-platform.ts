@@ -4,7 +4,8 @@ import { createWorkers, type Workers } from '../domain/passwords/workers.js'
 import type { Clock } from '../lib/clock.js'
 import { minutes, seconds } from '../lib/durations.js'
 import { openCache, usualCommandTimeout } from '../platform/cache/open.js'
-import { openDatabase, openEmbeddedForService } from '../platform/database/open.js'
+import { openEmbeddedForService } from '../platform/database/embedded.js'
+import { createPostgres } from '../platform/database/open.js'
 import { generatedSecret } from '../platform/generated-secret.js'
 import type { Log } from '../platform/log.js'
 import { createDevelopmentMailbox } from '../platform/mail/development.js'
@@ -49,16 +50,13 @@ export const openConfiguredDatabase = (
 ) =>
   config.databaseUrl === undefined
     ? openEmbeddedForService({ directory: embeddedDirectory(config), log, settingsForCommands })
-    : openDatabase({
-        postgres: {
-          url: config.databaseUrl,
-          applicationName: 'latchkey',
-          poolSize: config.databasePool,
-          connectTimeoutMs: timeouts.connection,
-          statementTimeoutMs: timeouts.statement,
-          lockTimeoutMs: Math.min(timeouts.statement, usualTimeouts.statement),
-          log,
-        },
+    : createPostgres({
+        url: config.databaseUrl,
+        poolSize: config.databasePool,
+        connectTimeoutMs: timeouts.connection,
+        statementTimeoutMs: timeouts.statement,
+        lockTimeoutMs: Math.min(timeouts.statement, usualTimeouts.statement),
+        log,
       })
 
 const openMail = (config: Config, clock: Clock, log: Log) => {

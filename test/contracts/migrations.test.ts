@@ -6,8 +6,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { readableTables, writableTables } from '../../src/domain/tables.js'
 import { uuidv7 } from '../../src/lib/uuid.js'
 import { type Database, StoreUnavailable } from '../../src/platform/database/database.js'
+import { openDatabase } from '../../src/platform/database/embedded.js'
 import {
   checkSchema,
+  ForeignSchema,
   MigrationsBroken,
   migrate,
   pendingMigrations,
@@ -15,8 +17,6 @@ import {
   SchemaTooNew,
   schemaStatus,
 } from '../../src/platform/database/migrate.js'
-import { openDatabase } from '../../src/platform/database/open.js'
-import { ForeignSchema } from '../../src/platform/database/own-tables.js'
 import {
   emptyPostgres,
   type FreshDatabase,

@@ -4,7 +4,7 @@ import { argv } from 'node:process'
 import { pathToFileURL } from 'node:url'
 
 const [, , modules = '', directory = ''] = argv
-const { openEmbeddedForCommand } = await import(pathToFileURL(join(modules, 'platform/database/open.js')).href)
+const { openEmbeddedForCommand } = await import(pathToFileURL(join(modules, 'platform/database/embedded.js')).href)
 
 const database = await openEmbeddedForCommand({ directory })
 try {

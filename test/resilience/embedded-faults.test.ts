@@ -16,8 +16,8 @@ import {
   DataDirectoryUnwritable,
 } from '../../src/platform/database/directory-faults.js'
 import { lockDirectory } from '../../src/platform/database/directory-lock.js'
+import { openDatabase, openEmbeddedForCommand, openEmbeddedForService } from '../../src/platform/database/embedded.js'
 import { migrate } from '../../src/platform/database/migrate.js'
-import { openDatabase, openEmbeddedForCommand, openEmbeddedForService } from '../../src/platform/database/open.js'
 import { createPglite } from '../../src/platform/database/pglite.js'
 import { createPgliteClient, OtherVersionRuns } from '../../src/platform/database/pglite-client.js'
 import { whyNotOpened } from '../../src/platform/database/pglite-fault.js'

@@ -4,7 +4,7 @@ import { argv, stdout } from 'node:process'
 import { pathToFileURL } from 'node:url'
 
 const [, , modules, directory] = argv
-const { openDatabase } = await import(pathToFileURL(`${modules}/platform/database/open.js`).href)
+const { openDatabase } = await import(pathToFileURL(`${modules}/platform/database/embedded.js`).href)
 
 const database = await openDatabase({ embedded: { directory } })
 await database.query('create table if not exists written (id integer primary key, half integer, padding text)')

@@ -119,6 +119,20 @@ describe('PostgreSQL in trouble', () => {
     expect(results.length - refused.length).toBeGreaterThanOrEqual(100)
   })
 
+  it('goes on with the connections that it has when the server gives it no more', async () => {
+    const admin = open(server.url)
+    await admin.query('create role guest login connection limit 2')
+    const database = open(server.url.replace('postgres@', 'guest@'), { ...longTimeouts, poolSize: 6 })
+    const sleep = () => database.query('select pg_sleep(0.1)')
+    for (let round = 0; round < 3; round += 1) await Promise.all(Array.from({ length: 8 }, sleep))
+    expect(database.stats?.()).toEqual({ open: 2, busy: 0, waiting: 0 })
+    await admin.query('alter role guest connection limit -1')
+    await until('the pool has grown', async () => {
+      await Promise.all(Array.from({ length: 8 }, sleep))
+      return database.stats?.().open === 6
+    })
+  })
+
   it('recovers by itself after a restart and after a kill -9', async () => {
     const database = open(server.url)
     await database.query('create table if not exists surviving (id serial)')

@@ -7,16 +7,14 @@ const { readDesign } = await built('app/theme-file.js')
 const { readOwnWords } = await built('app/words-file.js')
 const { systemClock: clock } = await built('lib/clock.js')
 const { createMemoryCache } = await built('platform/cache/memory.js')
-const { openDatabase } = await built('platform/database/open.js')
+const { createPostgres } = await built('platform/database/open.js')
 const { createLog } = await built('platform/log.js')
 
 const { settings, client, changes } = JSON.parse(process.argv[2] ?? '{}')
 const config = loadConfig(settings)
 // Generous, because the machine may be busy with other programs.
 const timeouts = { connectTimeoutMs: 60_000, statementTimeoutMs: 120_000 }
-const database = await openDatabase({
-  postgres: { url: config.databaseUrl, poolSize: changes.length, ...timeouts },
-})
+const database = createPostgres({ url: config.databaseUrl, poolSize: changes.length, ...timeouts })
 const { accountChanges } = createNouns(config, {
   clock,
   log: createLog({ level: 'silent' }),

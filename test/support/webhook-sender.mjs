@@ -2,12 +2,12 @@
 // From dist/modules/, where a process of its own finds JavaScript.
 const built = (/** @type {string} */ path) => import(new URL(`../../dist/modules/${path}`, import.meta.url).href)
 const { createWebhooks } = await built('domain/webhooks/webhooks.js')
-const { openDatabase } = await built('platform/database/open.js')
+const { createPostgres } = await built('platform/database/open.js')
 const { createOutbound } = await built('platform/outbound/outbound.js')
 
 const { databaseUrl, url, secrets, moved } = JSON.parse(process.argv[2] ?? '{}')
 const timeouts = { connectTimeoutMs: 5_000, statementTimeoutMs: 10_000 }
-const database = await openDatabase({ postgres: { url: databaseUrl, poolSize: 4, ...timeouts } })
+const database = createPostgres({ url: databaseUrl, poolSize: 4, ...timeouts })
 const ignore = () => {}
 createWebhooks({
   database,

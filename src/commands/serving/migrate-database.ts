@@ -4,12 +4,18 @@ import { migrationsDirectory as directory } from '../../app/prepare-database.js'
 import { ConfigurationFaults, type Environment, loadSettings } from '../../config.js'
 import { grantsFor, readableTables, writableTables } from '../../domain/tables.js'
 import type { Database } from '../../platform/database/database.js'
-import { hostName } from '../../platform/database/find-primary.js'
+import { openEmbeddedForCommand } from '../../platform/database/embedded.js'
 import { requireRole } from '../../platform/database/grants.js'
-import { describeSchema, migrate, requireOwner, schemaStatus } from '../../platform/database/migrate.js'
-import { openAsOwner, openEmbeddedForCommand, roleToGrant } from '../../platform/database/open.js'
-import { requireOneSchema } from '../../platform/database/own-tables.js'
+import {
+  describeSchema,
+  migrate,
+  requireOneSchema,
+  requireOwner,
+  schemaStatus,
+} from '../../platform/database/migrate.js'
+import { openAsOwner, roleToGrant } from '../../platform/database/open.js'
 import { postgresAddress } from '../../platform/database/postgres-address.js'
+import { hostName } from '../../platform/database/primary.js'
 import { commandLog } from '../terminal/command-log.js'
 
 export type MigrationTarget = { ownerUrl: string; serviceRole: string | undefined } | { embedded: string }

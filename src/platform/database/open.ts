@@ -1,78 +1,47 @@
-import { dirname, resolve } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
-import { builtFile } from '../../lib/home.js'
-import type { Database } from './database.js'
-import { DataDirectoryInUse, NoDatabase } from './directory-faults.js'
-import { hasDatabase } from './directory-lock.js'
+import { type Database, type Sql, StoreUnavailable } from './database.js'
 import type { Grants } from './grants.js'
 import { type MigrateOptions, migrate } from './migrate.js'
-import { createPglite, type PgliteOptions } from './pglite.js'
-import { createPgliteClient, longestWaitMs, pauseMs, settingsOfService } from './pglite-client.js'
-import { createPostgres, type PostgresOptions } from './postgres.js'
-import { postgresAddress } from './postgres-address.js'
+import { createPool } from './pool.js'
+import { type PostgresAddress, postgresAddress } from './postgres-address.js'
+import { createConnect, createPrimary, hostName } from './primary.js'
+import { createPooledDatabase } from './transactions.js'
 
-export type DatabaseOptions = { embedded: PgliteOptions } | { postgres: PostgresOptions }
-
-/**
- * Opens the configured database. The embedded database is ready afterwards, or this rejects. PostgreSQL is connected when it is first
- * used. While it cannot be reached, statements and `migrate` reject with StoreUnavailable and may be repeated.
- */
-export const openDatabase = async (options: DatabaseOptions): Promise<Database> => {
-  if ('postgres' in options) return createPostgres(options.postgres)
-  const templateFile = options.embedded.templateFile ?? fileURLToPath(builtFile('embedded-template.tar.gz'))
-  return await createPglite({ ...options.embedded, templateFile })
+type ServerOptions = {
+  applicationName?: string
+  poolSize: number
+  connectTimeoutMs: number
+  statementTimeoutMs: number
+  /** How long a statement waits for a lock, and a transaction for its next statement. The default is `statementTimeoutMs`. */
+  lockTimeoutMs?: number
+  /** With several hosts, a new connection asks all of them again if the last answer is older than this. */
+  primaryHoldsMs?: number
+  log?: { warn(details: object, message: string): void }
 }
 
-/** Tries for some seconds to open a directory that another process uses, as long as `isWorthWaiting`. */
-const openInTurn = async (open: () => Promise<Database>, isWorthWaiting: (inUse: DataDirectoryInUse) => boolean) => {
-  const giveUpAt = performance.now() + longestWaitMs
-  for (;;) {
-    try {
-      return await open()
-    } catch (error) {
-      if (!(error instanceof DataDirectoryInUse) || !isWorthWaiting(error) || performance.now() > giveUpAt) throw error
-      await wait(pauseMs)
-    }
-  }
-}
+export type PostgresOptions = ServerOptions & ({ url: string } | { address: PostgresAddress })
 
-type CommandOptions = PgliteOptions & {
-  /** Whether a missing database may be created. Otherwise a command in a wrong folder would work on a new, empty database. */
-  mayCreate?: boolean
-}
+const closeGraceMs = 5_000
 
-/**
- * Opens the embedded database for a command: through the running service, or directly if no service runs. If several commands start
- * together, each waits for its turn.
- */
-export const openEmbeddedForCommand = (options: CommandOptions): Promise<Database> =>
-  openInTurn(
-    async () => {
-      const { directory, mayCreate } = options
-      if (await settingsOfService(directory)) return createPgliteClient(directory)
-      if (!mayCreate && !(await hasDatabase(directory))) throw new NoDatabase(resolve(dirname(directory)))
-      return await openDatabase({ embedded: { ...options, kind: 'command' } })
-    },
-    () => true,
-  )
-
-/** Opens the embedded database for a service. If a command has it open, the service waits some seconds for its end. */
-export const openEmbeddedForService = async (options: PgliteOptions): Promise<Database> => {
-  const { directory, log } = options
-  const isNew = !(await hasDatabase(directory))
-  let isLogged = false
-  const database = await openInTurn(
-    () => openDatabase({ embedded: { ...options, kind: 'service' } }),
-    ({ holder }) => {
-      if (holder?.kind !== 'command') return false
-      if (!isLogged) log?.info({ pid: holder.pid }, 'a command uses the data directory: waiting until it has ended')
-      isLogged = true
-      return true
-    },
-  )
-  if (isNew) log?.info({}, `made a new database in ${resolve(dirname(directory))}`)
-  return database
+/** Connects at the first use, and again when a connection is lost, so the program can start while the server cannot be reached. */
+export const createPostgres = (options: PostgresOptions): Database => {
+  const { poolSize, connectTimeoutMs, statementTimeoutMs, log } = options
+  const { applicationName = 'latchkey', primaryHoldsMs = 30_000, lockTimeoutMs = statementTimeoutMs } = options
+  const address = 'address' in options ? options.address : postgresAddress(options.url)
+  const hosts = address.hosts.map(hostName).join(', ')
+  const connect = createConnect({ address, applicationName, statementTimeoutMs, lockTimeoutMs })
+  const pool = createPool({
+    primary: createPrimary({
+      hosts: address.hosts,
+      connect,
+      timeoutMs: connectTimeoutMs,
+      holdsMs: primaryHoldsMs,
+      log,
+    }),
+    size: poolSize,
+    waitMs: connectTimeoutMs,
+    noAnswerText: `PostgreSQL at ${hosts} does not answer`,
+  })
+  return { ...createPooledDatabase({ pool, idleInTransactionMs: lockTimeoutMs, closeGraceMs }), address: hosts }
 }
 
 // A migration may rewrite a table, so it may take longer than the statements of the service.
@@ -115,4 +84,19 @@ export const migrateAsOwner = async ({
   } finally {
     await database.close()
   }
+}
+
+/**
+ * Throws `StoreUnavailable` if one of these tables is missing, or if this role may not write it. This happens if a backup is restored
+ * while the service runs, until `latchkey migrate` has run. The query looks at the catalog only, and reads no row.
+ */
+export const proveTables = async (sql: Sql, tables: readonly string[]) => {
+  const unusable = await sql.query<{ name: string }>(
+    `select name from unnest($1::text[]) as name
+     where not coalesce(has_table_privilege(to_regclass(name), 'insert'), false) order by name`,
+    [tables],
+  )
+  if (unusable.length === 0) return
+  const names = unusable.map(({ name }) => name).join(', ')
+  throw new StoreUnavailable(`These tables are missing, or this role may not write them: ${names}`)
 }

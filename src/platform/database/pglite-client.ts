@@ -6,9 +6,9 @@ import { isGreeting, readLine, type Welcome, writeLine } from './command-greetin
 import { openConnection } from './connection.js'
 import { type Database, StoreUnavailable } from './database.js'
 import { connectToHolder } from './directory-lock.js'
+import { createPool } from './embedded-pool.js'
 import type { Open } from './opening-connections.js'
-import { createPool } from './pool.js'
-import { createPooledDatabase } from './pooled-database.js'
+import { createPooledDatabase } from './transactions.js'
 
 export class OtherVersionRuns extends OperatorError {
   override name = 'OtherVersionRuns'
@@ -81,7 +81,9 @@ const createOpen =
     }
     const stream = Object.assign(socket, { connect: () => process.nextTick(begin) })
     const client = { stream: () => stream, host: 'embedded', user: 'postgres', password: () => '', ssl: false }
-    return await openConnection({ client, deadlineMs, onClosed })
+    const opened = await openConnection({ client, deadlineMs })
+    opened.onClosed = (isHung) => onClosed(opened, isHung)
+    return opened
   }
 
 /** Opens the embedded database through the running service, for a command. */

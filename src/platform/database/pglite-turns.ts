@@ -2,8 +2,8 @@ import { seconds } from '../../lib/durations.js'
 import { withTimeout } from '../../lib/with-timeout.js'
 import type { Connection } from './connection.js'
 import { StoreUnavailable } from './database.js'
-import type { Pool } from './pool.js'
-import { rollBack } from './pooled-database.js'
+import type { Pool } from './embedded-pool.js'
+import { rollBack } from './transactions.js'
 
 export type TurnParts = {
   pool: Pool

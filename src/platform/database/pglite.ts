@@ -9,12 +9,12 @@ import { openConnection } from './connection.js'
 import { type Database, StoreUnavailable } from './database.js'
 import { DataDirectoryUnwritable, type HolderKind } from './directory-faults.js'
 import { lockDirectory } from './directory-lock.js'
+import { createPool, type Pool } from './embedded-pool.js'
 import type { Open } from './opening-connections.js'
 import { whyNotOpened } from './pglite-fault.js'
 import { createPipe, type Pipe } from './pglite-pipe.js'
 import { createPgliteServer } from './pglite-server.js'
-import { createPool, type Pool } from './pool.js'
-import { createPooledDatabase } from './pooled-database.js'
+import { createPooledDatabase } from './transactions.js'
 
 export type PgliteOptions = {
   directory: string
@@ -139,11 +139,11 @@ const createThread = ({ directory, templateFile, statementTimeoutMs, log }: Thre
     const connection = await openConnection({
       client: { stream: () => newPipe.stream, host: 'embedded', user: 'postgres', password: () => '', ssl: false },
       deadlineMs: statementTimeoutMs,
-      onClosed: (closed, isHung) => {
-        if (isHung) log?.warn({}, 'The embedded database did not answer in time and is restarted')
-        onClosed(closed, isHung)
-      },
     })
+    connection.onClosed = (isHung) => {
+      if (isHung) log?.warn({}, 'The embedded database did not answer in time and is restarted')
+      onClosed(connection, isHung)
+    }
     connection.keepStatements()
     return connection
   }

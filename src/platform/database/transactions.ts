@@ -1,6 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { proveCommit } from './commit-proof.js'
-import type { Connection } from './connection.js'
+import { type Connection, proveCommit } from './connection.js'
 import { type Database, StoreUnavailable, type Transaction, TransactionMisuse } from './database.js'
 import type { Pool } from './pool.js'
 import { createSpaceWatch } from './space-watch.js'
