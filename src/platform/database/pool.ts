@@ -30,55 +30,59 @@ const refusalHoldsMs = 1_000
 
 /** A pool of connections to the primary. pg.Pool hands them out; which of them may be used, and how long a caller waits, is decided here. */
 export const createPool = ({ primary, size, waitMs, noAnswerText }: Dependencies): Pool => {
-  const open = new Set<Connection>()
+  const open = new Set<PooledClient>()
   const Client = createPooledClient(primary, open)
   const pool = new PgPool({
     // The type of a client of the driver has much more than pg.Pool uses.
     Client: Client as unknown as new () => ClientBase,
     max: size,
-    idleTimeoutMillis: idleMs,
+    // With this, pg.Pool would set and clear a timer for each statement, which costs a tenth of the statements in a second.
+    idleTimeoutMillis: 0,
     maxLifetimeSeconds: lifetimeSeconds,
   })
-  // An idle connection has ended. pg.Pool has removed it.
+  // pg.Pool tells of every idle client that it has removed.
   pool.on('error', () => undefined)
+  const reaper = setInterval(() => {
+    const now = performance.now()
+    for (const client of open) if (client.usedAt + idleMs < now) client.removeIfIdle()
+  }, idleMs / 2)
+  reaper.unref()
   let waiting = 0
   let underWay = 0
   let onLastEnded = () => {}
   let closing: Promise<void> | undefined
 
-  const connect = async (): Promise<PooledClient> => {
-    try {
-      return (await pool.connect()) as unknown as PooledClient
-    } catch (error) {
-      if (pool.ending) throw new StoreUnavailable('The database is closed')
-      if (open.size === 0) throw error
-      // The server may have no room for more connections. An open one becomes free in time.
-      pool.options.max = open.size
-      setTimeout(() => {
-        pool.options.max = size
-      }, refusalHoldsMs).unref()
-      return await connect()
+  const take = async (): Promise<PooledClient> => {
+    for (;;) {
+      try {
+        const client = (await pool.connect()) as unknown as PooledClient
+        if (client.isUsable()) return client
+        client.release(true)
+      } catch (error) {
+        if (pool.ending) throw new StoreUnavailable('The database is closed')
+        if (open.size === 0) throw error
+        // The server may have no room for more connections. An open one becomes free in time.
+        pool.options.max = open.size
+        setTimeout(() => {
+          pool.options.max = size
+        }, refusalHoldsMs).unref()
+      }
     }
   }
 
-  const connectToPrimary = async (): Promise<PooledClient> => {
-    const client = await connect()
-    if (client.isUsable()) return client
-    client.release(true)
-    return await connectToPrimary()
+  const giveBack = (client: PooledClient) => {
+    client.usedAt = performance.now()
+    client.release(!client.isUsable())
   }
 
-  const acquire = async () => {
+  const takeInTime = async () => {
     if (waiting >= size * waitersPerConnection)
       throw new StoreUnavailable('Too many statements wait for a connection to the database')
     waiting += 1
     try {
-      const client = connectToPrimary()
+      const client = take()
       return await withTimeout(client, waitMs, () => {
-        client.then(
-          (late) => late.release(),
-          () => undefined,
-        )
+        client.then(giveBack, () => undefined)
         throw new StoreUnavailable(open.size > 0 ? 'No connection to the database became free in time' : noAnswerText)
       })
     } finally {
@@ -91,7 +95,8 @@ export const createPool = ({ primary, size, waitMs, noAnswerText }: Dependencies
       onLastEnded = resolve
     })
     if (underWay > 0) await withTimeout(lastEnded, graceMs, () => undefined)
-    const ends = [...open].map((connection) => connection.end().catch(() => undefined))
+    clearInterval(reaper)
+    const ends = [...open].map(({ connection }) => connection.end().catch(() => undefined))
     // This resolves too early for those that are idle, and too late if a transaction never ends.
     void pool.end()
     await Promise.all(ends)
@@ -100,15 +105,13 @@ export const createPool = ({ primary, size, waitMs, noAnswerText }: Dependencies
   return {
     use: async (work) => {
       if (closing) throw new StoreUnavailable('The database is closed')
+      let client: PooledClient | undefined
       underWay += 1
       try {
-        const client = await acquire()
-        try {
-          return await work(client.connection)
-        } finally {
-          client.release(!client.isUsable())
-        }
+        client = await (pool.idleCount > pool.waitingCount ? take() : takeInTime())
+        return await work(client.connection)
       } finally {
+        if (client) giveBack(client)
         underWay -= 1
         if (underWay === 0) onLastEnded()
       }
@@ -123,17 +126,22 @@ export const createPool = ({ primary, size, waitMs, noAnswerText }: Dependencies
 
 type PooledClient = {
   readonly connection: Connection
+  /** When it was last given back. */
+  usedAt: number
   isUsable(): boolean
   /** Gives the client back to the pool, which closes it if `isBroken`. */
   release(isBroken?: boolean): void
+  removeIfIdle(): void
 }
 
 /** The class of what pg.Pool keeps. Each stands for one connection, which the search for the primary opens. */
-const createPooledClient = (primary: Primary, open: Set<Connection>) =>
+const createPooledClient = (primary: Primary, open: Set<PooledClient>) =>
   class extends EventEmitter {
-    // pg.Pool asks by these names whether it may keep a client.
-    _queryable = true
-    readonly _ending = false
+    /** pg.Pool asks by this name whether it may keep a client. */
+    readonly _queryable = true
+    /** pg.Pool sets this whenever it gives the client away. */
+    declare release: PooledClient['release']
+    usedAt = performance.now()
     opened: Connection | undefined
 
     get connection() {
@@ -141,38 +149,35 @@ const createPooledClient = (primary: Primary, open: Set<Connection>) =>
       return this.opened
     }
 
+    isUsable() {
+      return this.connection.isOpen() && primary.isCurrent(this.connection)
+    }
+
     connect(done: (error?: unknown) => void) {
       // An error event without a listener would end the process. The statement under way reports the error.
       this.on('error', () => undefined)
       primary.open().then((connection) => {
         this.opened = connection
-        open.add(connection)
+        open.add(this)
         connection.onClosed = (isHung) => {
           if (isHung) primary.retireAll()
-          this.forget()
-          // By this pg.Pool removes a client that is idle. One that is in use it removes when that is released.
-          this.emit('error', new Error('The connection has ended'))
+          open.delete(this)
+          this.removeIfIdle()
         }
         done()
       }, done)
     }
 
-    isUsable() {
-      return this.connection.isOpen() && primary.isCurrent(this.connection)
+    /** pg.Pool listens to the errors of idle clients only, and ends them. */
+    removeIfIdle() {
+      this.emit('error', new Error('The connection has ended or is not needed'))
     }
 
-    forget() {
-      this._queryable = false
-      open.delete(this.connection)
-      this.emit('end')
-    }
-
-    /** Does not wait for the end: the pool may open another connection in the meantime. */
+    /** Called by pg.Pool. It does not wait for the server, so that another connection may be opened at once. */
     end(done?: () => void) {
-      if (this.opened) {
-        this.forget()
-        this.opened.end().catch(() => undefined)
-      }
+      open.delete(this)
+      this.opened?.end().catch(() => undefined)
+      this.emit('end')
       done?.()
     }
   }
