@@ -41,40 +41,22 @@ const endTimeoutMs = 5_000
 
 export const openConnection = async ({ client: config, deadlineMs }: Dependencies): Promise<Connection> => {
   const client = new Client({ ...config, types: columnTypes })
-  let isOpen = false
-  let isHung = false
+  const life = createLife(client, config, (isHung) => connection.onClosed(isHung))
   let prepared: Set<string> | undefined
   let lastStatement: Promise<unknown> = Promise.resolve()
 
-  const reportClosed = () => {
-    if (!isOpen) return
-    isOpen = false
-    connection.onClosed(isHung)
-  }
-  const destroy = (reason: Error) => {
-    reportClosed()
-    client.connection.stream.destroy(reason)
-  }
-  // The driver itself rejects the current statements. An error event without a listener would end the process.
-  client.on('error', destroy)
-  const closed = new Promise<void>((resolve) => {
-    client.on('end', () => {
-      reportClosed()
-      resolve()
-    })
-  })
-
   const run = async <Result>(statement: () => Promise<Result>): Promise<Result> => {
-    if (!isOpen) throw new StoreUnavailable('The connection to the database is closed')
+    if (!life.isOpen()) throw new StoreUnavailable('The connection to the database is closed')
     const result = statement()
     try {
       return await withTimeout(result, deadlineMs, () => {
-        connection.giveUp()
+        life.giveUp()
         return result
       })
     } catch (thrown) {
-      const { error, connectionIsUnusable } = explainFailure(thrown, isOpen)
-      if (connectionIsUnusable) destroy(new StoreUnavailable('The connection to the database cannot be used any more'))
+      const { error, connectionIsUnusable } = explainFailure(thrown, life.isOpen())
+      if (connectionIsUnusable)
+        life.destroy(new StoreUnavailable('The connection to the database cannot be used any more'))
       throw error
     }
   }
@@ -102,12 +84,55 @@ export const openConnection = async ({ client: config, deadlineMs }: Dependencie
         forgetPrepared(client)
         prepared?.clear()
       }),
-    isOpen: () => isOpen,
+    isOpen: life.isOpen,
     get processId() {
       return withProcessKey(client).processID
     },
     openedAt: performance.now(),
     onClosed: () => undefined,
+    end: life.end,
+    destroy: life.destroy,
+    giveUp: life.giveUp,
+  }
+
+  try {
+    await client.connect()
+    life.markOpened()
+    return connection
+  } catch (error) {
+    client.connection.stream.destroy()
+    throw error
+  }
+}
+
+/** Knows whether a connection is open, and ends it. */
+const createLife = (client: Client, config: ClientConfig, onClosed: (isHung: boolean) => void) => {
+  let isOpen = false
+  let isHung = false
+
+  const reportClosed = () => {
+    if (!isOpen) return
+    isOpen = false
+    onClosed(isHung)
+  }
+  const destroy = (reason: Error) => {
+    reportClosed()
+    client.connection.stream.destroy(reason)
+  }
+  // The driver itself rejects the current statements. An error event without a listener would end the process.
+  client.on('error', destroy)
+  const closed = new Promise<void>((resolve) => {
+    client.on('end', () => {
+      reportClosed()
+      resolve()
+    })
+  })
+
+  return {
+    isOpen: () => isOpen,
+    markOpened: () => {
+      isOpen = true
+    },
     end: async () => {
       isOpen = false
       // A hung server never closes the connection, so it is destroyed after a timeout.
@@ -123,15 +148,6 @@ export const openConnection = async ({ client: config, deadlineMs }: Dependencie
       cancelStatement(client, config)
       destroy(new StoreUnavailable('The database did not answer in time'))
     },
-  }
-
-  try {
-    await client.connect()
-    isOpen = true
-    return connection
-  } catch (error) {
-    client.connection.stream.destroy()
-    throw error
   }
 }
 

@@ -296,7 +296,7 @@ export class ForeignSchema extends OperatorError {
   override name = 'ForeignSchema'
 }
 
-export type NamedSql = Sql & Pick<Database, 'address'>
+type NamedSql = Sql & Pick<Database, 'address'>
 
 /** `schema` is where new tables would be created, `ownSchema` where those of this program are. */
 type SchemaContent = {
@@ -347,7 +347,7 @@ const contentOf = async (sql: NamedSql) => {
  * Whether the tables of this program exist. Rejects if they do not exist, but tables of another program do: two programs in one schema
  * would share names, rights and backups.
  */
-export const hasOwnTables = async (sql: NamedSql): Promise<boolean> => {
+const hasOwnTables = async (sql: NamedSql): Promise<boolean> => {
   const { databaseText, schema, path, ownSchema, others } = await contentOf(sql)
   if (ownSchema !== null) return true
   if (schema === null)

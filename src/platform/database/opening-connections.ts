@@ -2,7 +2,7 @@ import type { Connection } from './connection.js'
 import type { ConnectionWaiters } from './connection-waiters.js'
 import type { OpenConnections } from './open-connections.js'
 
-export type OnClosed = (connection: Connection, hung: boolean) => void
+type OnClosed = (connection: Connection, hung: boolean) => void
 
 /** `retire` is called when the primary has changed. It stops the use of connections that were opened before the given moment. */
 export type Open = (onClosed: OnClosed, retire: (before: number) => void) => Promise<Connection>

@@ -28,62 +28,24 @@ const waitersPerConnection = 100
 /** How long a server that refuses more connections is asked for none, while there are some. */
 const refusalHoldsMs = 1_000
 
-/** A pool of connections to the primary. pg.Pool hands them out; which of them may be used, and how long a caller waits, is decided here. */
+/** A pool of connections to the primary: who waits for one, and for how long. */
 export const createPool = ({ primary, size, waitMs, noAnswerText }: Dependencies): Pool => {
-  const open = new Set<PooledClient>()
-  const Client = createPooledClient(primary, open)
-  const pool = new PgPool({
-    // The type of a client of the driver has much more than pg.Pool uses.
-    Client: Client as unknown as new () => ClientBase,
-    max: size,
-    // With this, pg.Pool would set and clear a timer for each statement, which costs a tenth of the statements in a second.
-    idleTimeoutMillis: 0,
-    maxLifetimeSeconds: lifetimeSeconds,
-  })
-  // pg.Pool tells of every idle client that it has removed.
-  pool.on('error', () => undefined)
-  const reaper = setInterval(() => {
-    const now = performance.now()
-    for (const client of open) if (client.usedAt + idleMs < now) client.removeIfIdle()
-  }, idleMs / 2)
-  reaper.unref()
+  const clients = createClients(primary, size)
   let waiting = 0
   let underWay = 0
   let onLastEnded = () => {}
   let closing: Promise<void> | undefined
-
-  const take = async (): Promise<PooledClient> => {
-    for (;;) {
-      try {
-        const client = (await pool.connect()) as unknown as PooledClient
-        if (client.isUsable()) return client
-        client.release(true)
-      } catch (error) {
-        if (pool.ending) throw new StoreUnavailable('The database is closed')
-        if (open.size === 0) throw error
-        // The server may have no room for more connections. An open one becomes free in time.
-        pool.options.max = open.size
-        setTimeout(() => {
-          pool.options.max = size
-        }, refusalHoldsMs).unref()
-      }
-    }
-  }
-
-  const giveBack = (client: PooledClient) => {
-    client.usedAt = performance.now()
-    client.release(!client.isUsable())
-  }
 
   const takeInTime = async () => {
     if (waiting >= size * waitersPerConnection)
       throw new StoreUnavailable('Too many statements wait for a connection to the database')
     waiting += 1
     try {
-      const client = take()
+      const client = clients.take()
       return await withTimeout(client, waitMs, () => {
-        client.then(giveBack, () => undefined)
-        throw new StoreUnavailable(open.size > 0 ? 'No connection to the database became free in time' : noAnswerText)
+        client.then(clients.giveBack, () => undefined)
+        const hasSome = clients.open.size > 0
+        throw new StoreUnavailable(hasSome ? 'No connection to the database became free in time' : noAnswerText)
       })
     } finally {
       waiting -= 1
@@ -95,11 +57,7 @@ export const createPool = ({ primary, size, waitMs, noAnswerText }: Dependencies
       onLastEnded = resolve
     })
     if (underWay > 0) await withTimeout(lastEnded, graceMs, () => undefined)
-    clearInterval(reaper)
-    const ends = [...open].map(({ connection }) => connection.end().catch(() => undefined))
-    // This resolves too early for those that are idle, and too late if a transaction never ends.
-    void pool.end()
-    await Promise.all(ends)
+    await clients.end()
   }
 
   return {
@@ -108,18 +66,72 @@ export const createPool = ({ primary, size, waitMs, noAnswerText }: Dependencies
       let client: PooledClient | undefined
       underWay += 1
       try {
-        client = await (pool.idleCount > pool.waitingCount ? take() : takeInTime())
+        client = await (clients.hasIdle() ? clients.take() : takeInTime())
         return await work(client.connection)
       } finally {
-        if (client) giveBack(client)
+        if (client) clients.giveBack(client)
         underWay -= 1
         if (underWay === 0) onLastEnded()
       }
     },
-    stats: () => ({ open: open.size, busy: underWay - waiting, waiting }),
+    stats: () => ({ open: clients.open.size, busy: underWay - waiting, waiting }),
     close: (graceMs) => {
       closing ??= closeAll(graceMs)
       return closing
+    },
+  }
+}
+
+/** pg.Pool hands the connections out. Here is decided which of them may be used. */
+const createClients = (primary: Primary, size: number) => {
+  const open = new Set<PooledClient>()
+  const Client = createPooledClient(primary, open)
+  const pool = new PgPool({
+    // The type of a client of the driver has much more than pg.Pool uses.
+    Client: Client as unknown as new () => ClientBase,
+    max: size,
+    // With this, pg.Pool would set and clear a timer for each statement, which costs a twentieth of the statements in a second.
+    idleTimeoutMillis: 0,
+    maxLifetimeSeconds: lifetimeSeconds,
+  })
+  // pg.Pool tells of every idle client that it has removed.
+  pool.on('error', () => undefined)
+  const reaper = setInterval(() => {
+    const now = performance.now()
+    for (const client of open) if (client.usedAt + idleMs < now) client.removeIfIdle()
+  }, idleMs / 2)
+  reaper.unref()
+
+  return {
+    open,
+    hasIdle: () => pool.idleCount > pool.waitingCount,
+    take: async (): Promise<PooledClient> => {
+      for (;;) {
+        try {
+          const client = (await pool.connect()) as unknown as PooledClient
+          if (client.isUsable()) return client
+          client.release(true)
+        } catch (error) {
+          if (pool.ending) throw new StoreUnavailable('The database is closed')
+          if (open.size === 0) throw error
+          // The server may have no room for more connections. An open one becomes free in time.
+          pool.options.max = open.size
+          setTimeout(() => {
+            pool.options.max = size
+          }, refusalHoldsMs).unref()
+        }
+      }
+    },
+    giveBack: (client: PooledClient) => {
+      client.usedAt = performance.now()
+      client.release(!client.isUsable())
+    },
+    end: async () => {
+      clearInterval(reaper)
+      const ends = [...open].map(({ connection }) => connection.end().catch(() => undefined))
+      // This resolves too early for those that are idle, and too late if a transaction never ends.
+      void pool.end()
+      await Promise.all(ends)
     },
   }
 }
