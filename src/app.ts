@@ -25,7 +25,7 @@ import type { SchemaCompilers } from './http/schema-compilers.js'
 import { createServer } from './http/server.js'
 import { type Clock, systemClock } from './lib/clock.js'
 import type { Database } from './platform/database/database.js'
-import { proveTables } from './platform/database/usable-tables.js'
+import { proveTables } from './platform/database/open.js'
 import { createLog, type Log } from './platform/log.js'
 
 type Options = ServeOptions & {

@@ -37,9 +37,7 @@ export const startBareRefresh = (settings, headers) =>
 
 /** The service's own port to PostgreSQL, with its own number of connections. @param {string} url @param {number} rows */
 export const createOneRowUpdates = async (url, rows) => {
-  const { createPostgres } = await import(
-    new URL('../../dist/modules/platform/database/postgres.js', import.meta.url).href
-  )
+  const { createPostgres } = await import(new URL('../../dist/modules/platform/database/open.js', import.meta.url).href)
   const pool = 10
   const times = { connectTimeoutMs: 3_000, statementTimeoutMs: 5_000 }
   const database = createPostgres({ url, poolSize: pool, ...times })

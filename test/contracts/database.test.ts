@@ -185,6 +185,31 @@ describe('PostgreSQL', () => {
       expect(await database.query('select 1 from notes where id = 12')).toEqual([])
     })
 
+    it('keeps nothing when its first statement failed and its work went on, also one that could not be sent', async () => {
+      const work = database.transaction(async (sql) => {
+        await sql.query('select 1/0').catch(() => undefined)
+        await sql.query('insert into notes values (15, null)').catch(() => undefined)
+      })
+      await expect(work).rejects.toMatchObject({ code: '22012' })
+      const unsent = database.transaction(async (sql) => {
+        await sql.query('select $1', [undefined]).catch(() => undefined)
+        await sql.query('insert into notes values (15, null)')
+      })
+      await expect(unsent).rejects.toThrow('A parameter is undefined')
+      expect(await database.query('select 1 from notes where id = 15')).toEqual([])
+    })
+
+    it('may begin with a script, and may have no statement', async () => {
+      await database.transaction((sql) => sql.script('insert into notes values (16, null); select 1'))
+      const undone = database.transaction(async (sql) => {
+        await sql.script('insert into notes values (17, null); select 1')
+        throw new Error('changed my mind')
+      })
+      await expect(undone).rejects.toThrow('changed my mind')
+      expect(await database.transaction(async () => 'nothing asked')).toBe('nothing asked')
+      expect(await database.query('select id from notes where id in (16, 17)')).toEqual([{ id: 16 }])
+    })
+
     it('waits for a statement that its work forgot to await', async () => {
       await database.transaction(async (sql) => {
         void sql.query('insert into notes values (13, null)')

@@ -8,6 +8,7 @@ import { uuidv7 } from '../../src/lib/uuid.js'
 import { type Database, StoreUnavailable } from '../../src/platform/database/database.js'
 import {
   checkSchema,
+  ForeignSchema,
   MigrationsBroken,
   migrate,
   pendingMigrations,
@@ -15,7 +16,6 @@ import {
   SchemaTooNew,
   schemaStatus,
 } from '../../src/platform/database/migrate.js'
-import { ForeignSchema } from '../../src/platform/database/own-tables.js'
 import {
   emptyPostgres,
   type FreshDatabase,

@@ -8,8 +8,7 @@ import { grantsFor, readableTables, writableTables } from '../../src/domain/tabl
 import { systemClock } from '../../src/lib/clock.js'
 import { type Database, isUnusableTable } from '../../src/platform/database/database.js'
 import { checkSchema, migrate, SchemaOutdated } from '../../src/platform/database/migrate.js'
-import { migrateAsOwner } from '../../src/platform/database/open.js'
-import { proveTables } from '../../src/platform/database/usable-tables.js'
+import { migrateAsOwner, proveTables } from '../../src/platform/database/open.js'
 import {
   emptyPostgres,
   type FreshDatabase,

@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url'
 const [, , modules, dataDir, kind] = argv
 const load = (/** @type {string} */ path) => import(pathToFileURL(`${modules}/${path}`).href)
 const { openForCommand, openForService } = await load('platform/own-postgres/own-postgres.js')
-const { createPostgres } = await load('platform/database/postgres.js')
+const { createPostgres } = await load('platform/database/open.js')
 
 const ignore = () => {}
 const log = { debug: ignore, info: ignore, warn: ignore, error: ignore }

@@ -10,7 +10,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { openNouns } from '../../src/commands/open-nouns.js'
 import { loadConfig } from '../../src/config.js'
 import type { Database } from '../../src/platform/database/database.js'
-import { createPostgres } from '../../src/platform/database/postgres.js'
+import { createPostgres } from '../../src/platform/database/open.js'
 import { usualAccount } from '../../src/platform/own-postgres/account.js'
 import { isThrownAway, requireSafeFolder } from '../../src/platform/own-postgres/folder-checks.js'
 import { DataDirectoryInUse, DataDirectoryOfAnotherUser } from '../../src/platform/own-postgres/folder-faults.js'

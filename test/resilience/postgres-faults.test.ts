@@ -1,7 +1,12 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { connect, createServer, type Server, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { StoreUnavailable } from '../../src/platform/database/database.js'
+import { createPostgres } from '../../src/platform/database/open.js'
+import { postgresAddress } from '../../src/platform/database/postgres-address.js'
 import { type PostgresServer, startPostgres } from '../support/servers/postgres.js'
 import { freePort } from '../support/servers/server.js'
 import { closeAll, openWithShortTimeouts as open, timed, untilItAnswers } from '../support/short-timeouts.js'
@@ -27,14 +32,18 @@ const sleepingProcess = async (url: string) => {
 }
 
 describe('PostgreSQL in trouble', () => {
+  let socketFolder: string
   let server: PostgresServer
 
   beforeAll(async () => {
-    server = await startPostgres()
+    socketFolder = await mkdtemp(join(tmpdir(), 'latchkey-socket-'))
+    await chmod(socketFolder, 0o777)
+    server = await startPostgres({ settings: { unix_socket_directories: socketFolder } })
   })
 
   afterAll(async () => {
     await server.stop()
+    await rm(socketFolder, { recursive: true })
   })
 
   it('says in one sentence, without the password, that nothing listens', async () => {
@@ -119,6 +128,70 @@ describe('PostgreSQL in trouble', () => {
     expect(results.length - refused.length).toBeGreaterThanOrEqual(100)
   })
 
+  it('goes on with the connections that it has when the server gives it no more', async () => {
+    const admin = open(server.url)
+    await admin.query('create role guest login connection limit 2')
+    const database = open(server.url.replace('postgres@', 'guest@'), { ...longTimeouts, poolSize: 6 })
+    const sleep = () => database.query('select pg_sleep(0.1)')
+    for (let round = 0; round < 3; round += 1) await Promise.all(Array.from({ length: 8 }, sleep))
+    expect(database.stats?.()).toEqual({ open: 2, busy: 0, waiting: 0 })
+    await admin.query('alter role guest connection limit -1')
+    await until('the pool has grown', async () => {
+      await Promise.all(Array.from({ length: 8 }, sleep))
+      return database.stats?.().open === 6
+    })
+  })
+
+  it.each([
+    {
+      what: 'nobody has used for a minute',
+      toFake: ['setInterval', 'clearInterval', 'performance'] as const,
+      minutes: 1.5,
+    },
+    { what: 'are half an hour old', toFake: ['setTimeout', 'clearTimeout', 'performance'] as const, minutes: 31 },
+  ])('closes connections that $what, and opens others', async ({ toFake, minutes }) => {
+    vi.useFakeTimers({ toFake: [...toFake] })
+    try {
+      const database = open(server.url, { ...longTimeouts, poolSize: 1 })
+      const processId = async () => (await database.query<{ pid: number }>('select pg_backend_pid() as pid'))[0]?.pid
+      const first = await processId()
+      vi.advanceTimersByTime(30_000)
+      expect(await processId()).toBe(first)
+      vi.advanceTimersByTime(minutes * 60_000)
+      expect(database.stats?.()).toEqual({ open: 0, busy: 0, waiting: 0 })
+      expect(await processId()).not.toBe(first)
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  it('gives connections in turn to all that wait, also when it closes', async () => {
+    const database = open(server.url, { ...longTimeouts, poolSize: 1 })
+    const all = [1, 2, 3].map((value) => database.query(`select pg_sleep(0.05), ${value} as value`))
+    await database.close()
+    expect(await Promise.all(all)).toMatchObject([[{ value: 1 }], [{ value: 2 }], [{ value: 3 }]])
+    await expect(database.query('select 1')).rejects.toThrow('The database is closed')
+  })
+
+  it('refuses who waits too long for a connection, and serves the others', async () => {
+    const database = open(server.url, { poolSize: 1, connectTimeoutMs: 200, statementTimeoutMs: 20_000 })
+    await database.ping()
+    const long = database.query('select pg_sleep(1)')
+    await expect(database.query('select 1')).rejects.toThrow('No connection to the database became free in time')
+    expect(database.stats?.()).toEqual({ open: 1, busy: 1, waiting: 0 })
+    await long
+    await expect(database.ping()).resolves.toBeUndefined()
+  })
+
+  it('is reached by a parsed address, also through a socket in a folder', async () => {
+    const address = { ...postgresAddress(server.url), hosts: [{ host: socketFolder, port: server.port }] }
+    const database = createPostgres({ address, poolSize: 1, ...longTimeouts })
+    const [row] = await database.query('select inet_server_addr() is null as local')
+    await database.close()
+    expect(row).toEqual({ local: true })
+    expect(database.address).toContain(socketFolder)
+  })
+
   it('recovers by itself after a restart and after a kill -9', async () => {
     const database = open(server.url)
     await database.query('create table if not exists surviving (id serial)')
@@ -191,6 +264,15 @@ describe('a connection through a network in trouble', () => {
     await expect(database.query('select 1 as one')).resolves.toEqual([{ one: 1 }])
   })
 
+  it('is asked once for the first statement of a transaction and its begin', async () => {
+    const database = open(`postgres://postgres@127.0.0.1:${proxy.port}/postgres`, longTimeouts)
+    const work = () => database.transaction((sql) => sql.query('select 1 as one'))
+    await work()
+    const before = proxy.messages()
+    expect(await work()).toEqual([{ one: 1 }])
+    expect(proxy.messages() - before).toBe(2)
+  })
+
   it('is replaced when it is cut', async () => {
     const database = open(`postgres://postgres@127.0.0.1:${proxy.port}/postgres`, longTimeouts)
     const underWay = expect(database.query('select pg_sleep(60)')).rejects.toThrow(StoreUnavailable)
@@ -205,8 +287,12 @@ describe('a connection through a network in trouble', () => {
 const startProxy = async (target: number) => {
   const sockets = new Set<Socket>()
   let swallowing = false
+  let messages = 0
   const proxy: Server = createServer((client) => {
     const upstream = connect(target, '127.0.0.1')
+    client.on('data', () => {
+      messages += 1
+    })
     for (const [from, to] of [
       [client, upstream],
       [upstream, client],
@@ -228,6 +314,8 @@ const startProxy = async (target: number) => {
   return {
     port: typeof address === 'object' && address ? address.port : 0,
     cut,
+    /** How often a client has sent something. */
+    messages: () => messages,
     swallow: (value: boolean) => {
       swallowing = value
     },

@@ -7,7 +7,7 @@ const { readDesign } = await built('app/theme-file.js')
 const { readOwnWords } = await built('app/words-file.js')
 const { systemClock: clock } = await built('lib/clock.js')
 const { createMemoryCache } = await built('platform/cache/memory.js')
-const { createPostgres } = await built('platform/database/postgres.js')
+const { createPostgres } = await built('platform/database/open.js')
 const { createLog } = await built('platform/log.js')
 
 const { settings, client, changes } = JSON.parse(process.argv[2] ?? '{}')

@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type { Database } from '../../src/platform/database/database.js'
 import { migrate } from '../../src/platform/database/migrate.js'
-import { createPostgres, type PostgresOptions } from '../../src/platform/database/postgres.js'
+import { createPostgres, type PostgresOptions } from '../../src/platform/database/open.js'
 
 export const migrationsDirectory = fileURLToPath(new URL('../../migrations', import.meta.url))
 

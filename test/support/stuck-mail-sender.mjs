@@ -3,7 +3,7 @@
 const built = (/** @type {string} */ path) => import(new URL(`../../dist/modules/${path}`, import.meta.url).href)
 const { createMails } = await built('domain/mails/mails.js')
 const { createSeal } = await built('lib/seal.js')
-const { createPostgres } = await built('platform/database/postgres.js')
+const { createPostgres } = await built('platform/database/open.js')
 
 const { url, key } = JSON.parse(process.argv[2] ?? '{}')
 const database = createPostgres({ url, poolSize: 2, connectTimeoutMs: 5_000, statementTimeoutMs: 10_000 })

@@ -2,7 +2,7 @@
 // From dist/modules/, where a process of its own finds JavaScript.
 const built = (/** @type {string} */ path) => import(new URL(`../../dist/modules/${path}`, import.meta.url).href)
 const { createWebhooks } = await built('domain/webhooks/webhooks.js')
-const { createPostgres } = await built('platform/database/postgres.js')
+const { createPostgres } = await built('platform/database/open.js')
 const { createOutbound } = await built('platform/outbound/outbound.js')
 
 const { databaseUrl, url, secrets, moved } = JSON.parse(process.argv[2] ?? '{}')

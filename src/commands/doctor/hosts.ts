@@ -1,12 +1,11 @@
 import { seconds } from '../../lib/durations.js'
-import { hostName, reasonOf } from '../../platform/database/find-primary.js'
 import { postgresAddress } from '../../platform/database/postgres-address.js'
-import { type ConnectTo, createConnect, type Host } from '../../platform/database/postgres-host.js'
+import { type ConnectTo, createConnect, type Host, hostName, reasonOf } from '../../platform/database/primary.js'
 import { type CheckGroup, type Finding, ok, warning, worstOf } from './check.js'
 
 const askHost = async (host: Host, connect: ConnectTo): Promise<Finding> => {
   try {
-    const connection = await connect(host, 4 * seconds, () => undefined)
+    const connection = await connect(host, 4 * seconds)
     try {
       const [row] = await connection.query<{ standby: boolean; writable: boolean }>(
         `select pg_is_in_recovery() as standby, current_setting('transaction_read_only') = 'off' as writable`,

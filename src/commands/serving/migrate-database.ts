@@ -4,12 +4,17 @@ import { settings } from '../../config/settings.js'
 import { type Environment, loadSettings } from '../../config.js'
 import { grantsFor, readableTables, writableTables } from '../../domain/tables.js'
 import type { Database } from '../../platform/database/database.js'
-import { hostName } from '../../platform/database/find-primary.js'
 import { requireRole } from '../../platform/database/grants.js'
-import { describeSchema, migrate, requireOwner, schemaStatus } from '../../platform/database/migrate.js'
+import {
+  describeSchema,
+  migrate,
+  requireOneSchema,
+  requireOwner,
+  schemaStatus,
+} from '../../platform/database/migrate.js'
 import { openAsOwner, roleToGrant } from '../../platform/database/open.js'
-import { requireOneSchema } from '../../platform/database/own-tables.js'
 import { postgresAddress } from '../../platform/database/postgres-address.js'
+import { hostName } from '../../platform/database/primary.js'
 import { roles } from '../../platform/own-postgres/cluster.js'
 import { hasCluster, type OwnConfig, openForCommand } from '../../platform/own-postgres/own-postgres.js'
 import { commandLog } from '../terminal/command-log.js'

@@ -1,6 +1,5 @@
 import { type Refused, refuse } from '../../contract/outcome.js'
-import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
-import type { Database, Transaction } from '../../platform/database/database.js'
+import { commitUnlessRefused, type Database, type Transaction } from '../../platform/database/database.js'
 import type { Events } from '../events/events.js'
 import type { Client } from '../sessions/client.js'
 import type { CallerContext, RequestContext } from '../sessions/request-context.js'

@@ -1,7 +1,6 @@
 import { isRefused, refuse } from '../../contract/outcome.js'
 import { randomToken } from '../../lib/random.js'
-import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
-import type { Database, Transaction } from '../../platform/database/database.js'
+import { commitUnlessRefused, type Database, type Transaction } from '../../platform/database/database.js'
 import type { Events } from '../events/events.js'
 import type { Mails } from '../mails/mails.js'
 import { type OneTimeTokens, resetLifetime } from '../one-time-tokens/one-time-tokens.js'

@@ -1,5 +1,5 @@
 import type { Sql } from '../../platform/database/database.js'
-import { databaseNow, milliseconds } from '../../platform/database/database-now.js'
+import { databaseNow, milliseconds } from '../../platform/database/sql.js'
 import type { ApplicationAlgorithm } from './signed-token.js'
 
 export type KeyRow = {

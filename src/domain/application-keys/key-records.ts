@@ -1,7 +1,6 @@
 import type { Clock } from '../../lib/clock.js'
 import { days, hours, minutes } from '../../lib/durations.js'
-import type { Database, Sql } from '../../platform/database/database.js'
-import { acceptTransaction } from '../../platform/database/optional-transaction.js'
+import { acceptTransaction, type Database, type Sql } from '../../platform/database/database.js'
 import { applicationKeyColumn, applicationPublicKeyColumn } from '../sealed-values/sealed-columns.js'
 import type { SealedValues } from '../sealed-values/sealed-values.js'
 import { createSchedule } from '../signing-keys/schedule.js'

@@ -1,8 +1,12 @@
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { Clock } from '../../lib/clock.js'
 import { uuidv7 } from '../../lib/uuid.js'
-import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
-import { type Database, isUniqueViolation, type Transaction } from '../../platform/database/database.js'
+import {
+  commitUnlessRefused,
+  type Database,
+  isUniqueViolation,
+  type Transaction,
+} from '../../platform/database/database.js'
 import type { UsedApplications } from '../authorizations/used-applications.js'
 import type { Events } from '../events/events.js'
 import type { Groups } from '../groups/groups.js'

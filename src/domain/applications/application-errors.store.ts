@@ -1,5 +1,5 @@
 import type { Sql } from '../../platform/database/database.js'
-import { selectList } from '../../platform/database/select-list.js'
+import { selectList } from '../../platform/database/sql.js'
 
 type ErrorRow = { kind: string; message: string; count: number; seen_at: Date }
 const columns = selectList<ErrorRow>({ kind: true, message: true, count: true, seen_at: true })

@@ -1,6 +1,5 @@
 import type { Sql } from '../../platform/database/database.js'
-import { databaseMoment } from '../../platform/database/database-now.js'
-import { selectList } from '../../platform/database/select-list.js'
+import { databaseMoment, selectList } from '../../platform/database/sql.js'
 
 type SecretRow = { id: string; hash: Buffer; created_at: Date }
 const columns = selectList<SecretRow>({ id: true, hash: true, created_at: true })

@@ -1,5 +1,5 @@
 import { isRefused, refuse } from '../../contract/outcome.js'
-import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
+import { commitUnlessRefused } from '../../platform/database/database.js'
 import { mayUse } from '../applications/application.js'
 import type { Consents } from '../consents/consents.js'
 import type { DeviceRequest, DeviceRequests } from '../device-requests/device-requests.js'

@@ -1,6 +1,5 @@
 import type { Sql } from '../../platform/database/database.js'
-import { databaseMoment, milliseconds } from '../../platform/database/database-now.js'
-import { selectList } from '../../platform/database/select-list.js'
+import { databaseMoment, milliseconds, selectList } from '../../platform/database/sql.js'
 import type { Application } from '../applications/application.js'
 import type { TokenContent } from '../id-tokens/user-claims.js'
 import { type LiveAt, liveSession, momentsOf } from '../sessions/live-sessions.js'

@@ -1,7 +1,6 @@
 import type { FieldValues } from '../../contract/profile-fields.js'
 import type { Sql } from '../../platform/database/database.js'
-import { databaseMoment, milliseconds } from '../../platform/database/database-now.js'
-import { selectList } from '../../platform/database/select-list.js'
+import { databaseMoment, milliseconds, selectList } from '../../platform/database/sql.js'
 import type { TokenContent } from '../id-tokens/user-claims.js'
 import { type LiveAt, momentsOf } from '../sessions/live-sessions.js'
 import { authorizationTables, stillAuthorized } from './still-authorized.js'

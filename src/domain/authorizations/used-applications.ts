@@ -1,7 +1,6 @@
 import { refuse } from '../../contract/outcome.js'
 import type { Clock } from '../../lib/clock.js'
-import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
-import type { Database, Sql } from '../../platform/database/database.js'
+import { commitUnlessRefused, type Database, type Sql } from '../../platform/database/database.js'
 import type { Application } from '../applications/application.js'
 import type { Events } from '../events/events.js'
 import { createSessionLife, type SessionLimits } from '../sessions/live-sessions.js'

@@ -1,6 +1,5 @@
 import type { Clock } from '../../lib/clock.js'
-import type { Database, Sql } from '../../platform/database/database.js'
-import { acceptTransaction } from '../../platform/database/optional-transaction.js'
+import { acceptTransaction, type Database, type Sql } from '../../platform/database/database.js'
 import * as store from './consents.store.js'
 
 export type Consents = ReturnType<typeof createConsents>

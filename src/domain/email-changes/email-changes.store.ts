@@ -1,6 +1,5 @@
 import type { Sql } from '../../platform/database/database.js'
-import { databaseMoment } from '../../platform/database/database-now.js'
-import { selectList } from '../../platform/database/select-list.js'
+import { databaseMoment, selectList } from '../../platform/database/sql.js'
 import type { Email } from '../users/email.js'
 
 export type EmailChangeRow = { user_id: string; email: string; asked_at: Date }

@@ -1,8 +1,13 @@
 import { isRefused, refuse } from '../../contract/outcome.js'
 import type { Clock } from '../../lib/clock.js'
 import { fingerprint } from '../../lib/random.js'
-import { type Database, isUniqueViolation, type Sql, type Transaction } from '../../platform/database/database.js'
-import { acceptTransaction } from '../../platform/database/optional-transaction.js'
+import {
+  acceptTransaction,
+  type Database,
+  isUniqueViolation,
+  type Sql,
+  type Transaction,
+} from '../../platform/database/database.js'
 import type { MailedCodes } from '../mailed-codes/mailed-codes.js'
 import type { Mails } from '../mails/mails.js'
 import type { Undos } from '../undos/undos.js'

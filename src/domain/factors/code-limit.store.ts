@@ -1,5 +1,5 @@
 import type { Sql } from '../../platform/database/database.js'
-import { databaseNow } from '../../platform/database/database-now.js'
+import { databaseNow } from '../../platform/database/sql.js'
 
 const now = databaseNow('$2')
 

@@ -1,6 +1,5 @@
 import type { Sql } from '../../platform/database/database.js'
-import { databaseMoment, databaseNow, milliseconds } from '../../platform/database/database-now.js'
-import { selectList } from '../../platform/database/select-list.js'
+import { databaseMoment, databaseNow, milliseconds, selectList } from '../../platform/database/sql.js'
 
 export type TotpRow = { secret: string; created_at: Date; now_seconds: number }
 

@@ -1,7 +1,6 @@
 import type { SecondFactorMethod } from '../../contract/factors.js'
 import { isRefused } from '../../contract/outcome.js'
-import type { Database, Transaction } from '../../platform/database/database.js'
-import { acceptTransaction } from '../../platform/database/optional-transaction.js'
+import { acceptTransaction, type Database, type Transaction } from '../../platform/database/database.js'
 import type { Undos } from '../undos/undos.js'
 import type { CodeLimit } from './code-limit.js'
 import type { SecretConfirmation } from './pending-secrets.js'

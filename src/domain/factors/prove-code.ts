@@ -1,7 +1,6 @@
 import type { CodeMethod } from '../../contract/factors.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
-import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
-import type { Database, Transaction } from '../../platform/database/database.js'
+import { commitUnlessRefused, type Database, type Transaction } from '../../platform/database/database.js'
 import type { AccountChanges } from '../accounts/account-changes.js'
 import type { Events } from '../events/events.js'
 import type { Client } from '../sessions/client.js'

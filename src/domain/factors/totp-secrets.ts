@@ -1,7 +1,6 @@
 import { isRefused, refuse } from '../../contract/outcome.js'
 import type { Clock } from '../../lib/clock.js'
-import type { Database, Transaction } from '../../platform/database/database.js'
-import { acceptTransaction } from '../../platform/database/optional-transaction.js'
+import { acceptTransaction, type Database, type Transaction } from '../../platform/database/database.js'
 import { totpColumn } from '../sealed-values/sealed-columns.js'
 import type { SealedValues } from '../sealed-values/sealed-values.js'
 import * as store from './factors.store.js'

@@ -1,5 +1,5 @@
 import type { Sql } from '../../platform/database/database.js'
-import { databaseNow, milliseconds } from '../../platform/database/database-now.js'
+import { databaseNow, milliseconds } from '../../platform/database/sql.js'
 
 /**
  * Deletes rows that have expired by the clock of the instance and by that of the database, so that one wrong clock deletes nothing that

@@ -1,7 +1,5 @@
 import type { Sql } from '../../platform/database/database.js'
-import { databaseNow, milliseconds } from '../../platform/database/database-now.js'
-import { selectList } from '../../platform/database/select-list.js'
-import { countedUpTo, waitingAndGivenUp } from '../../platform/database/waiting-rows.js'
+import { countedUpTo, databaseNow, milliseconds, selectList, waitingAndGivenUp } from '../../platform/database/sql.js'
 
 export type DueNotice = { id: string; application_id: string; sid: string; user_id: string; attempts: number }
 

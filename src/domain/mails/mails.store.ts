@@ -1,8 +1,12 @@
 import type { Sql } from '../../platform/database/database.js'
-import { databaseMoment, databaseNow, milliseconds } from '../../platform/database/database-now.js'
-import { forgottenKey } from '../../platform/database/forgotten-key.js'
-import { selectList } from '../../platform/database/select-list.js'
-import { countedUpTo } from '../../platform/database/waiting-rows.js'
+import {
+  countedUpTo,
+  databaseMoment,
+  databaseNow,
+  forgottenKey,
+  milliseconds,
+  selectList,
+} from '../../platform/database/sql.js'
 import type { Ceiling } from './mail-limits.js'
 
 export type DueMail = {

@@ -1,5 +1,4 @@
-import type { Database, Sql, Transaction } from '../../platform/database/database.js'
-import { acceptTransaction } from '../../platform/database/optional-transaction.js'
+import { acceptTransaction, type Database, type Sql, type Transaction } from '../../platform/database/database.js'
 import * as store from './passkeys.store.js'
 
 /** A passkey as its owner sees it. */

@@ -1,6 +1,5 @@
 import type { ProofMethod } from '../../contract/proofs.js'
-import type { Database } from '../../platform/database/database.js'
-import { acceptTransaction } from '../../platform/database/optional-transaction.js'
+import { acceptTransaction, type Database } from '../../platform/database/database.js'
 import type { Factors } from '../factors/factors.js'
 import type { Passkeys } from '../passkeys/passkeys.js'
 import type { User, Users } from '../users/users.js'

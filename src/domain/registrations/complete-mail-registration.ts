@@ -1,6 +1,5 @@
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
-import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
-import { type Database, isUniqueViolation } from '../../platform/database/database.js'
+import { commitUnlessRefused, type Database, isUniqueViolation } from '../../platform/database/database.js'
 import type { Invitations } from '../invitations/invitations.js'
 import type { MailSignIns } from '../mail-sign-ins/mail-sign-ins.js'
 import type { Terms } from '../terms/terms.js'

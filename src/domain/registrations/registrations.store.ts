@@ -1,8 +1,7 @@
 import type { Language } from '../../contract/languages.js'
 import type { FieldValues } from '../../contract/profile-fields.js'
 import type { Sql } from '../../platform/database/database.js'
-import { forgottenKey } from '../../platform/database/forgotten-key.js'
-import { selectList } from '../../platform/database/select-list.js'
+import { forgottenKey, selectList } from '../../platform/database/sql.js'
 
 export type PendingRow = {
   id: string

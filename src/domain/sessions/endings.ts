@@ -1,8 +1,12 @@
 import type { ProviderId } from '../../contract/providers.js'
 import type { Clock } from '../../lib/clock.js'
-import { afterCommit } from '../../platform/database/after-commit.js'
-import type { Database, Sql, Transaction } from '../../platform/database/database.js'
-import { acceptTransaction } from '../../platform/database/optional-transaction.js'
+import {
+  acceptTransaction,
+  afterCommit,
+  type Database,
+  type Sql,
+  type Transaction,
+} from '../../platform/database/database.js'
 import type { Ended } from './ended-sessions.js'
 import { epochSeconds } from './issue-tokens.js'
 import { neverProven } from './proof.js'

@@ -1,7 +1,6 @@
 import type { EventKind } from '../../contract/events.js'
 import type { Sql } from '../../platform/database/database.js'
-import { databaseMoment, databaseNow, milliseconds } from '../../platform/database/database-now.js'
-import { selectList } from '../../platform/database/select-list.js'
+import { databaseMoment, databaseNow, milliseconds, selectList } from '../../platform/database/sql.js'
 import type { Client } from './client.js'
 import { type LiveAt, liveSession, momentsOf } from './live-sessions.js'
 import type { Proof, ProofRow } from './proof.js'

@@ -1,5 +1,5 @@
 import type { Sql } from '../../platform/database/database.js'
-import { selectList } from '../../platform/database/select-list.js'
+import { selectList } from '../../platform/database/sql.js'
 import type { Client } from '../sessions/client.js'
 
 export type ChallengeRow = {

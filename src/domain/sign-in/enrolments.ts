@@ -1,6 +1,5 @@
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
-import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
-import type { Database } from '../../platform/database/database.js'
+import { commitUnlessRefused, type Database } from '../../platform/database/database.js'
 import type { Events } from '../events/events.js'
 import type { MailedCodes } from '../mailed-codes/mailed-codes.js'
 import type { Client } from '../sessions/client.js'

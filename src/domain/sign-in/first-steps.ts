@@ -1,7 +1,6 @@
 import type { ProofStep } from '../../contract/factors.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
-import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
-import type { Database, Transaction } from '../../platform/database/database.js'
+import { commitUnlessRefused, type Database, type Transaction } from '../../platform/database/database.js'
 import type { Events } from '../events/events.js'
 import type { TrustedDevices } from '../factors/trusted-devices.js'
 import type { InitialProof } from '../sessions/sessions.js'

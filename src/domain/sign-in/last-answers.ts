@@ -1,7 +1,6 @@
 import type { LastStep } from '../../contract/factors.js'
 import { refuse } from '../../contract/outcome.js'
-import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
-import type { Database } from '../../platform/database/database.js'
+import { commitUnlessRefused, type Database } from '../../platform/database/database.js'
 import type { AccountChanges } from '../accounts/account-changes.js'
 import type { Users } from '../users/users.js'
 import type { Challenges } from './challenges.js'

@@ -1,7 +1,6 @@
 import { isRefused, refuse } from '../../contract/outcome.js'
 import type { Clock } from '../../lib/clock.js'
-import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
-import type { Database } from '../../platform/database/database.js'
+import { commitUnlessRefused, type Database } from '../../platform/database/database.js'
 import type { AccountChanges } from '../accounts/account-changes.js'
 import type { AccountDeletion } from '../accounts/account-deletion.js'
 import type { Proofs } from '../proofs/proofs.js'

@@ -1,6 +1,5 @@
 import { enrolmentMethods, type ProofStep, type SecondFactorMethod } from '../../contract/factors.js'
-import type { Database, Sql, Transaction } from '../../platform/database/database.js'
-import { acceptTransaction } from '../../platform/database/optional-transaction.js'
+import { acceptTransaction, type Database, type Sql, type Transaction } from '../../platform/database/database.js'
 import type { Factors } from '../factors/factors.js'
 import type { Passkeys } from '../passkeys/passkeys.js'
 

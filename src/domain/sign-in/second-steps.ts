@@ -1,7 +1,6 @@
 import type { AmrMethod } from '../../contract/factors.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
-import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
-import type { Database, Transaction } from '../../platform/database/database.js'
+import { commitUnlessRefused, type Database, type Transaction } from '../../platform/database/database.js'
 import type { AccountChanges, Changes } from '../accounts/account-changes.js'
 import type { Factors } from '../factors/factors.js'
 import type { TrustedDevices } from '../factors/trusted-devices.js'

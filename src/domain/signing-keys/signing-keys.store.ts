@@ -1,5 +1,5 @@
 import type { Sql } from '../../platform/database/database.js'
-import { databaseNow, milliseconds } from '../../platform/database/database-now.js'
+import { databaseNow, milliseconds } from '../../platform/database/sql.js'
 
 export type KeyRow = { id: string; private_key: string; created_at: Date; signs_from: Date }
 

@@ -1,6 +1,6 @@
 import type { FieldValues } from '../../contract/profile-fields.js'
 import type { Sql } from '../../platform/database/database.js'
-import { selectList } from '../../platform/database/select-list.js'
+import { selectList } from '../../platform/database/sql.js'
 
 export type FoundRow = {
   id: string

@@ -1,8 +1,7 @@
 import { type Refused, refuse } from '../../contract/outcome.js'
 import { type Clock, later } from '../../lib/clock.js'
 import { days } from '../../lib/durations.js'
-import type { Database, Sql, Transaction } from '../../platform/database/database.js'
-import { acceptTransaction } from '../../platform/database/optional-transaction.js'
+import { acceptTransaction, type Database, type Sql, type Transaction } from '../../platform/database/database.js'
 import { imitatedKey, type Username, usernameKey } from './username.js'
 import * as store from './usernames.store.js'
 

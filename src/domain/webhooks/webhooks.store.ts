@@ -1,9 +1,7 @@
 import type { FieldValues } from '../../contract/profile-fields.js'
 import type { WebhookType } from '../../contract/webhooks.js'
 import type { Sql } from '../../platform/database/database.js'
-import { databaseNow, milliseconds } from '../../platform/database/database-now.js'
-import { selectList } from '../../platform/database/select-list.js'
-import { countedUpTo, waitingAndGivenUp } from '../../platform/database/waiting-rows.js'
+import { countedUpTo, databaseNow, milliseconds, selectList, waitingAndGivenUp } from '../../platform/database/sql.js'
 
 type StoredData = { user: { id: string; fields?: FieldValues }; [more: string]: unknown }
 export type DueWebhook = { id: string; type: string; data: StoredData; attempts: number; created_at: Date }

@@ -6,8 +6,7 @@ import type { Consents } from '../../domain/consents/consents.js'
 import { sharedScopes } from '../../domain/id-tokens/user-claims.js'
 import type { EndStolen } from '../../domain/sessions/rotations.js'
 import type { TokenHolder } from '../../domain/sessions/sessions.js'
-import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
-import type { Database, Transaction } from '../../platform/database/database.js'
+import { commitUnlessRefused, type Database, type Transaction } from '../../platform/database/database.js'
 import { createTake, type PendingRequest } from './pending-request.js'
 
 type Dependencies = {

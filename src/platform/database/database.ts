@@ -1,3 +1,4 @@
+import { isRefused, type Refused } from '../../contract/outcome.js'
 import { OperatorError } from '../../lib/operator-error.js'
 
 /**
@@ -59,3 +60,55 @@ export const isUnusableTable = (error: unknown) =>
 
 /** Two statements wanted the same unique value at once, and this one came second. */
 export const isUniqueViolation = (error: unknown) => error instanceof Error && 'code' in error && error.code === '23505'
+
+const isTransaction = (sql: Sql): sql is Transaction => 'afterCommit' in sql
+
+/** Calls `follow` once the transaction is committed, or at once outside of a transaction. It is for changes in memory. */
+export const afterCommit = (sql: Sql, follow: () => void) => {
+  if (isTransaction(sql)) sql.afterCommit(follow)
+  else follow()
+}
+
+type Statement<Parameters extends unknown[], Result> = {
+  (...parameters: Parameters): Result
+  (sql: Sql, ...parameters: Parameters): Result
+}
+
+const isSql = (value: unknown): value is Sql => typeof value === 'object' && value !== null && 'query' in value
+
+/** Makes a function that can be called with a transaction as its first parameter, or without one. */
+export const acceptTransaction =
+  (database: Database) =>
+  <Parameters extends unknown[], Result>(run: (sql: Sql, ...parameters: Parameters) => Result) => {
+    const withOrWithout = (...given: unknown[]) => {
+      const [first, ...parameters] = given
+      return isSql(first) ? run(first, ...(parameters as Parameters)) : run(database, ...(given as Parameters))
+    }
+    return withOrWithout as Statement<Parameters, Result>
+  }
+
+class RolledBack extends Error {
+  override name = 'RolledBack'
+  readonly refusal: Refused
+  constructor(refusal: Refused) {
+    super(`refused: ${refusal.refused}`)
+    this.refusal = refusal
+  }
+}
+
+/** Runs `work` in one transaction, which is rolled back if `work` refuses. */
+export const commitUnlessRefused = async <Outcome>(
+  database: Database,
+  work: (sql: Transaction) => Promise<Outcome>,
+): Promise<Outcome> => {
+  try {
+    return await database.transaction(async (sql) => {
+      const outcome = await work(sql)
+      if (isRefused(outcome)) throw new RolledBack(outcome)
+      return outcome
+    })
+  } catch (error) {
+    if (error instanceof RolledBack) return error.refusal as Outcome
+    throw error
+  }
+}

@@ -1,6 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { proveCommit } from './commit-proof.js'
-import type { Connection } from './connection.js'
+import { type Connection, proveCommit } from './connection.js'
 import { type Database, StoreUnavailable, type Transaction, TransactionMisuse } from './database.js'
 import type { Pool } from './pool.js'
 import { createSpaceWatch } from './space-watch.js'
@@ -32,13 +31,7 @@ export const createPooledDatabase = ({ pool, idleInTransactionMs, closeGraceMs }
     )
   }
 
-  const runStatement: Database['query'] = async (text, parameters) => {
-    throwInsideTransaction()
-    return await pool.use((connection) => connection.query(text, parameters))
-  }
-
   const runInTransaction: Database['transaction'] = async (work) => {
-    throwInsideTransaction()
     const state = { ended: false }
     openTransactions += 1
     try {
@@ -51,9 +44,10 @@ export const createPooledDatabase = ({ pool, idleInTransactionMs, closeGraceMs }
   }
 
   const space = createSpaceWatch({ transaction: runInTransaction })
-  const noticeFailures = async <Result>(statement: Promise<Result>) => {
+  const run = async <Result>(statement: () => Promise<Result>) => {
+    throwInsideTransaction()
     try {
-      return await statement
+      return await statement()
     } catch (error) {
       space.notice(error)
       throw error
@@ -61,8 +55,8 @@ export const createPooledDatabase = ({ pool, idleInTransactionMs, closeGraceMs }
   }
 
   return {
-    query: (text, parameters) => noticeFailures(runStatement(text, parameters)),
-    transaction: (work) => noticeFailures(runInTransaction(work)),
+    query: (text, parameters) => run(() => pool.use((connection) => connection.query(text, parameters))),
+    transaction: (work) => run(() => runInTransaction(work)),
     ping: async () => {
       throwInsideTransaction()
       await pool.use(proveCommit)
@@ -73,6 +67,7 @@ export const createPooledDatabase = ({ pool, idleInTransactionMs, closeGraceMs }
   }
 }
 
+/** The first statement begins the transaction. */
 const runTransaction = async <Result>(
   connection: Connection,
   state: { ended: boolean },
@@ -81,16 +76,15 @@ const runTransaction = async <Result>(
 ): Promise<Result> => {
   const statements = createStatements(connection, state, idleMs)
   let result: Result
-  await connection.script('begin')
   try {
     result = await Promise.race([work(statements.sql), statements.idleTooLong])
     state.ended = true
-    await statements.waitForStatements()
-    // If a statement failed and its error was ignored, PostgreSQL answers the commit with a rollback.
-    if ((await connection.script('commit')) !== 'COMMIT') throw statements.firstFailure()
+    await statements.waitForAll()
+    if (connection.isInTransaction() && (await connection.script('commit')) !== 'COMMIT')
+      throw new TransactionMisuse('The transaction ended itself: leave commit and rollback to it')
   } catch (error) {
     state.ended = true
-    await rollBack(connection)
+    if (statements.hasAny()) await rollBack(connection)
     throw error
   } finally {
     statements.stop()
@@ -111,6 +105,7 @@ export const rollBack = async (connection: Connection) => {
 const createStatements = (connection: Connection, state: { ended: boolean }, idleMs: number) => {
   const runningStatements = new Set<Promise<unknown>>()
   const afterCommitCalls: (() => void)[] = []
+  let hasAny = false
   let failure: Error | undefined
   let timer: NodeJS.Timeout | undefined
   let expire = () => {}
@@ -126,6 +121,7 @@ const createStatements = (connection: Connection, state: { ended: boolean }, idl
   const track = async <Result>(run: () => Promise<Result>): Promise<Result> => {
     if (state.ended) throw new TransactionMisuse('This transaction has ended: its handle cannot be used any more')
     clearTimeout(timer)
+    hasAny = true
     const statement = run()
     runningStatements.add(statement)
     try {
@@ -143,9 +139,10 @@ const createStatements = (connection: Connection, state: { ended: boolean }, idl
   return {
     sql: {
       query: <Row>(text: string, parameters?: readonly unknown[]) =>
-        track(() => connection.query<Row>(text, parameters)),
+        track(() => connection.queryInTransaction<Row>(text, parameters)),
       script: (text: string) =>
         track(async () => {
+          if (!connection.isInTransaction()) await connection.script('begin')
           await connection.script(text)
         }),
       afterCommit: (follow: () => void) => {
@@ -154,9 +151,12 @@ const createStatements = (connection: Connection, state: { ended: boolean }, idl
     },
     afterCommitCalls,
     idleTooLong,
-    waitForStatements: () => Promise.allSettled(runningStatements),
-    firstFailure: () =>
-      failure ?? new TransactionMisuse('The transaction ended itself: leave commit and rollback to it'),
+    hasAny: () => hasAny,
+    waitForAll: async () => {
+      await Promise.allSettled(runningStatements)
+      // PostgreSQL would answer the commit with a rollback, also if the work has ignored the error.
+      if (failure) throw failure
+    },
     stop: () => clearTimeout(timer),
   }
 }
