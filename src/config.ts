@@ -58,7 +58,6 @@ const requiredInProduction: readonly (readonly [Name, hint?: string])[] = [
   ['PUBLIC_URL'],
   ['TRUST_PROXY', 'the address that your proxy connects from, or none when clients connect to the service itself'],
   ['DATABASE_URL'],
-  ['REDIS_URL'],
   ['JWT_SECRET'],
   ['SMTP_URL'],
   ['MAIL_FROM'],
@@ -134,15 +133,11 @@ const productionFaults = (absent: ReadonlySet<string>, values: Readonly<Record<s
   return [...faults, ...plainSettings.map((name) => `${name}: must begin with https:// in production`)]
 }
 
-/**
- * Several processes share only what is outside of them: not the embedded database, counters in memory, the mailbox and the development
- * providers.
- */
+/** Several processes share only what is outside of them: not the embedded database, the mailbox and the development providers. */
 const severalProcessesFaults = ({ nodeEnv, port }: Record<string, unknown>, absent: ReadonlySet<string>) => {
   if (nodeEnv === 'development') return ['WORKERS: more than 1 needs NODE_ENV=production']
-  const missing = ['DATABASE_URL', 'REDIS_URL'].filter((name) => absent.has(name))
   return [
-    ...missing.map((name) => `${name}: must be set when WORKERS is more than 1`),
+    ...(absent.has('DATABASE_URL') ? ['DATABASE_URL: must be set when WORKERS is more than 1'] : []),
     ...(port === 0 ? ['PORT: must not be 0 when WORKERS is more than 1'] : []),
   ]
 }

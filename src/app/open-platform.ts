@@ -81,8 +81,10 @@ const openParts = async (
   const leakedPasswords = await openLeakedPasswords(config, log)
   if (leakedPasswords) closeLater(leakedPasswords)
   const database = closeLater(await openConfiguredDatabase(config, log, storeTimeouts, settingsForCommands))
-  const { redisUrl: url, redisPrefix: prefix } = config
-  const counters = await openCache({ url, prefix, clock, log, commandTimeout: storeTimeouts.counters })
+  const { redisUrl: url, redisPrefix: prefix, databaseUrl } = config
+  // The embedded database has one connection, so without Redis its counters are in this process.
+  const postgres = databaseUrl === undefined ? undefined : { url: databaseUrl, database }
+  const counters = await openCache({ url, postgres, prefix, clock, log, commandTimeout: storeTimeouts.counters })
   const cache = closeLater(counters.cache)
   const { mailer, mailbox } = openMail(config, clock, log)
   closeLater(mailer)

@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.js'
 import { minutes } from '../../lib/durations.js'
-import type { Cache, Limit, MissedCounts, Reservation } from './cache.js'
+import type { Attempt, Cache, Limit, MissedCounts, Reservation } from './cache.js'
 
 /**
  * The counters in this process also remember the last answers of the shared store. If the store fails, they continue from there, and
@@ -141,9 +141,22 @@ export const createMemoryCache = ({ clock, maximumKeys }: { clock: Clock; maximu
     put(key, { ...counter, used: counter.used - 1, unreported: Math.max(0, counter.unreported - unreportedCount) })
   }
 
+  const reserveAll = (attempts: readonly Attempt[]) => {
+    const reservations: Reservation[] = []
+    for (const { key, limit } of attempts) {
+      const reservation = reserve(key, limit)
+      reservations.push(reservation)
+      if (!reservation.granted) break
+    }
+    return reservations
+  }
+
   return {
     reserve: async (key, limit) => reserve(key, limit),
-    refund: async (key, { id }) => giveBack(key, id, 1),
+    reserveAll: async (attempts) => reserveAll(attempts),
+    refund: async (taken) => {
+      for (const { key, window } of taken) giveBack(key, window.id, 1)
+    },
     forget: async (key) => counters.remove(key),
     ...createSharedNotes(clock, counters),
     noteRefund: (key, windowId) => giveBack(key, windowId, 0),
@@ -161,6 +174,7 @@ export const createMemoryCache = ({ clock, maximumKeys }: { clock: Clock; maximu
       },
     },
     ping: async () => undefined,
+    isFull: () => false,
     close: async () => counters.clear(),
   }
 }

@@ -1,12 +1,12 @@
 import type { Logger } from 'pino'
 import { seconds } from '../../lib/durations.js'
-import type { Cache, SharedCache } from './cache.js'
+import { type Attempt, type Cache, type Reservation, reserveOne, type SharedCache } from './cache.js'
 import type { MemoryCache } from './memory.js'
 import { createReachability } from './reachability.js'
 
 type Dependencies = { shared: SharedCache; local: MemoryCache; log: Pick<Logger, 'info' | 'warn'>; probeEvery?: number }
 
-/** How many counters Redis is asked about at once: it answers this many within the timeout of a command. */
+/** How many counters the store is asked about at once: it answers this many within the timeout of a command. */
 const carryBatch = 200
 
 /**
@@ -19,7 +19,7 @@ export const createResilientCache = ({ shared, local, log, probeEvery = 1 * seco
     const missed = local.takeMissed(key)
     if (!missed) return
     try {
-      await shared.carry(key, missed)
+      if (!(await shared.carry(key, missed))) local.putBack(key, missed)
     } catch (error) {
       local.putBack(key, missed)
       throw error
@@ -33,22 +33,40 @@ export const createResilientCache = ({ shared, local, log, probeEvery = 1 * seco
 
   const reachability = createReachability({ ping: () => shared.ping(), catchUp: carryAll, log, probeEvery })
 
+  const askShared = async (attempts: readonly Attempt[]) => {
+    const reservations = await reachability.attempt(async () => {
+      // These keys may have been counted here after an outage, while the other keys were reported.
+      for (const { key } of attempts) if (local.hasUnreported(key)) await carry(key)
+      return shared.reserveAll(attempts)
+    })
+    for (const [place, reservation] of reservations?.entries() ?? []) {
+      const attempt = attempts[place]
+      if (attempt) local.note(attempt.key, attempt.limit, reservation)
+    }
+    return reservations
+  }
+
+  const reserveAll = async (attempts: readonly Attempt[]): Promise<Reservation[]> => {
+    const shared = await askShared(attempts)
+    if (!shared) return local.reserveAll(attempts)
+    const missing = attempts[shared.length]
+    if (!missing || shared.at(-1)?.granted === false) return shared
+    // The store has no room for this key. It may have room for those after it.
+    const reservation = await local.reserve(missing.key, missing.limit)
+    const rest = reservation.granted ? attempts.slice(shared.length + 1) : []
+    return [...shared, reservation, ...(rest.length > 0 ? await reserveAll(rest) : [])]
+  }
+
   return {
-    reserve: async (key, limit) => {
-      const reservation = await reachability.attempt(async () => {
-        // This key may have been counted here after an outage, while the other keys were reported.
-        if (local.hasUnreported(key)) await carry(key)
-        return shared.reserve(key, limit)
-      })
-      if (reservation === undefined) return local.reserve(key, limit)
-      local.note(key, limit, reservation)
-      return reservation
-    },
-    // If the shared store cannot be reached, the reservation stays counted there until the window ends.
-    refund: async (key, window) => {
-      if (window.countedBy === 'local') return local.refund(key, window)
-      await reachability.attempt(() => shared.refund(key, window))
-      return local.noteRefund(key, window.id)
+    reserve: reserveOne(reserveAll),
+    reserveAll,
+    // If the shared store cannot be reached, the reservations stay counted there until their windows end.
+    refund: async (taken) => {
+      await local.refund(taken.filter(({ window }) => window.countedBy === 'local'))
+      const shares = taken.filter(({ window }) => window.countedBy === 'shared')
+      if (shares.length === 0) return
+      await reachability.attempt(() => shared.refund(shares))
+      for (const { key, window } of shares) local.noteRefund(key, window.id)
     },
     forget: async (key) => {
       await reachability.attempt(() => shared.forget(key))
@@ -63,6 +81,7 @@ export const createResilientCache = ({ shared, local, log, probeEvery = 1 * seco
         throw error
       }
     },
+    isFull: shared.isFull,
     close: async () => {
       reachability.stop()
       await Promise.all([shared.close(), local.close()])

@@ -1,0 +1,68 @@
+import type { Sql } from '../database/database.js'
+import type { Attempt, MissedCounts, Taken } from './cache.js'
+
+type CountedRow = { granted: boolean; remaining: number; resetsIn: number; ends: number }
+type CounterRow = { key: string; used: number; ends: number }
+
+// The functions are in migrations/0025-counters.sql. `offset` moves the clock of the database, in tests.
+
+export const count = (sql: Sql, attempts: readonly Attempt[], mayBegin: boolean, offset: number) =>
+  sql.query<CountedRow>(
+    `select granted, remaining, resets_in as "resetsIn", window_end as ends
+       from count_attempts($1::text[], $2::bigint[], $3::bigint[], $4, $5)`,
+    [
+      attempts.map(({ key }) => key),
+      attempts.map(({ limit }) => limit.maximum),
+      attempts.map(({ limit }) => limit.window),
+      mayBegin,
+      offset,
+    ],
+  )
+
+export const giveBack = (sql: Sql, taken: readonly Taken[]) =>
+  sql.query('select refund_attempts($1::text[], $2::bigint[])', [
+    taken.map(({ key }) => key),
+    taken.map(({ window }) => window.id),
+  ])
+
+export const carry = (sql: Sql, key: string, missed: MissedCounts, mayBegin: boolean, offset: number) => {
+  const { maximum, used, counted, resetsIn, windowId } = missed
+  return sql.query<{ carried: boolean }>('select carry_counter($1, $2, $3, $4, $5, $6, $7, $8) as carried', [
+    key,
+    maximum,
+    used,
+    counted,
+    Math.ceil(resetsIn),
+    windowId,
+    mayBegin,
+    offset,
+  ])
+}
+
+export const forget = (sql: Sql, keys: readonly string[], offset: number) =>
+  sql.query<CounterRow>('select key, used, ends from forget_counters($1::text[], $2)', [keys, offset])
+
+export const select = (sql: Sql, keys: readonly string[], offset: number) =>
+  sql.query<CounterRow>(
+    'select key, used, ends from counters where key = any($1::text[]) and ends > counters_now($2)',
+    [keys, offset],
+  )
+
+export const selectKeys = (sql: Sql, beginning: string, offset: number) =>
+  sql.query<{ key: string }>('select key from counters where starts_with(key, $1) and ends > counters_now($2)', [
+    beginning,
+    offset,
+  ])
+
+/** Deletes counters whose windows have ended, but none that is being changed: it waits for nobody. */
+export const deleteEnded = (sql: Sql, limit: number, offset: number) =>
+  sql.query(
+    `delete from counters where key = any(array(
+       select key from counters where ends <= (select counters_now($2)) order by ends limit $1 for update skip locked
+     )) returning 1`,
+    [limit, offset],
+  )
+
+/** How many counters there are, as far as `limit`. */
+export const countRows = async (sql: Sql, limit: number) =>
+  sql.query<{ rows: number }>('select count(*) as rows from (select from counters limit $1) as some', [limit])

@@ -1,0 +1,109 @@
+import type { Logger } from 'pino'
+import type { Clock } from '../../lib/clock.js'
+import { minutes, seconds } from '../../lib/durations.js'
+import { withTimeout } from '../../lib/with-timeout.js'
+import { type Database, StoreUnavailable, undefinedIfUnavailable } from '../database/database.js'
+import { openDatabase } from '../database/open.js'
+import { pingLimit, type SharedCache } from './cache.js'
+import * as store from './counters.store.js'
+
+export type PostgresCounters = {
+  url: string
+  /** The database of the service, for the clean-up: its statements may take longer than a request waits for a counter. */
+  database: Pick<Database, 'query'>
+}
+
+type Dependencies = PostgresCounters & {
+  clock: Clock
+  log: Pick<Logger, 'warn'>
+  commandTimeout: number
+  /** The most rows: a network with very many addresses must not fill the disk. */
+  maximumRows?: number
+  cleanUpEvery?: number
+}
+
+/** Of each process. */
+const poolSize = 4
+
+const deletedAtOnce = 2_000
+
+/** Counters in PostgreSQL, on a pool of their own, so that slow statements of the service do not hold them up, nor they those. */
+export const createPostgresCache = async (deps: Dependencies): Promise<SharedCache> => {
+  const { url, database, clock, log, commandTimeout, maximumRows = 1_000_000, cleanUpEvery = 1 * minutes } = deps
+  const pool = await openDatabase({
+    postgres: {
+      url,
+      applicationName: 'latchkey counters',
+      poolSize,
+      connectTimeoutMs: Math.max(1 * seconds, commandTimeout),
+      statementTimeoutMs: commandTimeout,
+    },
+  })
+  let rows = 0
+  let isClosed = false
+  let cleaning: Promise<void> | undefined
+  const mayBegin = () => rows < maximumRows
+
+  /** How long a request waits for a connection and for the answer together. */
+  const withinDeadline = <Result>(answer: Promise<Result>) =>
+    withTimeout(answer, commandTimeout, () => {
+      throw new StoreUnavailable(`PostgreSQL did not count within ${commandTimeout} ms`)
+    })
+
+  const reserveAll: SharedCache['reserveAll'] = async (attempts) => {
+    const counted = await withinDeadline(store.count(pool, attempts, mayBegin(), clock.offset()))
+    // The first attempt in a window has most likely made a row. The next clean-up counts what is there.
+    rows += counted.filter(
+      ({ granted, remaining }, place) => granted && remaining + 1 === attempts[place]?.limit.maximum,
+    ).length
+    return counted.map(({ granted, remaining, resetsIn, ends }) => ({
+      granted,
+      remaining,
+      resetsIn,
+      window: { id: String(ends), countedBy: 'shared' },
+    }))
+  }
+
+  const cleanUp = async () => {
+    let deleted: unknown[]
+    do deleted = await store.deleteEnded(database, deletedAtOnce, clock.offset())
+    while (deleted.length === deletedAtOnce && !isClosed)
+    const [counted] = await store.countRows(database, maximumRows)
+    rows = counted?.rows ?? rows
+  }
+
+  const timer = setInterval(() => {
+    cleaning ??= cleanUp()
+      .catch(undefinedIfUnavailable)
+      .catch((err: unknown) => log.warn({ err }, 'the ended counters could not be deleted'))
+      .finally(() => {
+        cleaning = undefined
+      })
+  }, cleanUpEvery)
+  timer.unref()
+
+  return {
+    reserveAll,
+    refund: async (taken) => {
+      await withinDeadline(store.giveBack(pool, taken))
+    },
+    forget: async (key) => {
+      await withinDeadline(store.forget(pool, [key], clock.offset()))
+    },
+    carry: async (key, missed) => {
+      const [row] = await withinDeadline(store.carry(pool, key, missed, mayBegin(), clock.offset()))
+      return row?.carried === true
+    },
+    // A standby, a full disk and a database without the table would answer a statement that does not count.
+    ping: async () => {
+      await reserveAll([{ key: 'ping', limit: pingLimit }])
+    },
+    isFull: () => !mayBegin(),
+    close: async () => {
+      isClosed = true
+      clearInterval(timer)
+      await cleaning
+      await pool.close()
+    },
+  }
+}
