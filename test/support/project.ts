@@ -32,7 +32,7 @@ export const knownMetrics = () => {
   metrics.watch({
     isReady: () => true,
     workers: { queueLength: () => 0 },
-    cache: { ping: async () => {} },
+    cache: { ping: async () => {}, isFull: () => false },
     database: {},
     mails: { countWaiting: async () => 0, oldestWaitSeconds: async () => 0 },
     webhooks: { countWaiting: async () => 0 },

@@ -64,5 +64,5 @@ export const deleteEnded = (sql: Sql, limit: number, offset: number) =>
   )
 
 /** How many counters there are, as far as `limit`. */
-export const countRows = async (sql: Sql, limit: number) =>
-  sql.query<{ rows: number }>('select count(*) as rows from (select from counters limit $1) as some', [limit])
+export const countRows = (sql: Sql, limit: number) =>
+  sql.query<{ rows: number }>('select count(*) as rows from (select from counters limit $1) as counted', [limit])

@@ -39,10 +39,11 @@ export const createPostgresCache = async (deps: Dependencies): Promise<SharedCac
       statementTimeoutMs: commandTimeout,
     },
   })
-  let rows = 0
+  /** As the last clean-up has counted them, and those that this process has most likely made since. */
+  let [counted, made] = [0, 0]
   let isClosed = false
   let cleaning: Promise<void> | undefined
-  const mayBegin = () => rows < maximumRows
+  const mayBegin = () => counted + made < maximumRows
 
   /** How long a request waits for a connection and for the answer together. */
   const withinDeadline = <Result>(answer: Promise<Result>) =>
@@ -51,12 +52,9 @@ export const createPostgresCache = async (deps: Dependencies): Promise<SharedCac
     })
 
   const reserveAll: SharedCache['reserveAll'] = async (attempts) => {
-    const counted = await withinDeadline(store.count(pool, attempts, mayBegin(), clock.offset()))
-    // The first attempt in a window has most likely made a row. The next clean-up counts what is there.
-    rows += counted.filter(
-      ({ granted, remaining }, place) => granted && remaining + 1 === attempts[place]?.limit.maximum,
-    ).length
-    return counted.map(({ granted, remaining, resetsIn, ends }) => ({
+    const rows = await withinDeadline(store.count(pool, attempts, mayBegin(), clock.offset()))
+    made += rows.filter((row, place) => row.granted && row.remaining + 1 === attempts[place]?.limit.maximum).length
+    return rows.map(({ granted, remaining, resetsIn, ends }) => ({
       granted,
       remaining,
       resetsIn,
@@ -68,8 +66,10 @@ export const createPostgresCache = async (deps: Dependencies): Promise<SharedCac
     let deleted: unknown[]
     do deleted = await store.deleteEnded(database, deletedAtOnce, clock.offset())
     while (deleted.length === deletedAtOnce && !isClosed)
-    const [counted] = await store.countRows(database, maximumRows)
-    rows = counted?.rows ?? rows
+    const madeBefore = made
+    const [row] = await store.countRows(database, maximumRows)
+    counted = row?.rows ?? counted
+    made -= madeBefore
   }
 
   const timer = setInterval(() => {

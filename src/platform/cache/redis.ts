@@ -20,9 +20,9 @@ type Dependencies = {
 type Counted = [granted: 0 | 1, remaining: number, resetsIn: number, ends: number]
 
 type Scripts = {
-  /** The number of keys, the keys, and the arguments. */
-  reserveKeys(count: number, ...keysAndArguments: (string | number)[]): Promise<Counted[]>
-  refundKeys(count: number, ...keysAndArguments: string[]): Promise<number>
+  /** The keys and then the arguments; in front of them the number of keys, but not in a Cluster, where there is one key. */
+  reserveKeys(...keysAndArguments: (string | number)[]): Promise<Counted[]>
+  refundKeys(...keysAndArguments: (string | number)[]): Promise<number>
   carryOne(
     key: string,
     maximum: number,
@@ -35,8 +35,10 @@ type Scripts = {
 }
 
 const defineScripts = (client: RedisClient) => {
-  client.defineCommand('reserveKeys', { lua: reserveScript })
-  client.defineCommand('refundKeys', { lua: refundScript })
+  // The client finds the node of a command by its first word, which therefore must be the key.
+  const oneKey = client instanceof Cluster ? { numberOfKeys: 1 } : {}
+  client.defineCommand('reserveKeys', { lua: reserveScript, ...oneKey })
+  client.defineCommand('refundKeys', { lua: refundScript, ...oneKey })
   client.defineCommand('carryOne', { numberOfKeys: 1, lua: carryScript })
   return client as RedisClient & Scripts
 }
@@ -65,10 +67,15 @@ export const createRedisCache = ({ address, prefix, clock, log, commandTimeout }
 
   const servers = () => (client instanceof Cluster ? client.nodes('master') : [client])
 
+  const isCluster = client instanceof Cluster
+  const withKeys = (of: readonly { key: string }[]) => {
+    const keys = of.map(({ key }) => prefix + key)
+    return isCluster ? keys : [keys.length, ...keys]
+  }
+
   const askForAll = async (attempts: readonly Attempt[]): Promise<Reservation[]> => {
-    const keys = attempts.map(({ key }) => prefix + key)
     const limits = attempts.flatMap(({ limit }) => [limit.maximum, limit.window])
-    const counted = await client.reserveKeys(keys.length, ...keys, clock.offset(), ...limits)
+    const counted = await client.reserveKeys(...withKeys(attempts), clock.offset(), ...limits)
     return counted.map(([granted, remaining, resetsIn, ends]) => ({
       granted: granted === 1,
       remaining,
@@ -78,7 +85,7 @@ export const createRedisCache = ({ address, prefix, clock, log, commandTimeout }
   }
 
   const giveBackAll = (taken: readonly Taken[]) =>
-    client.refundKeys(taken.length, ...taken.map(({ key }) => prefix + key), ...taken.map(({ window }) => window.id))
+    client.refundKeys(...withKeys(taken), ...taken.map(({ window }) => window.id))
 
   /** The keys of a Cluster are on different nodes, and the next one is counted only if this one is granted. */
   const askOneByOne = async (attempts: readonly Attempt[]) => {
@@ -91,11 +98,10 @@ export const createRedisCache = ({ address, prefix, clock, log, commandTimeout }
   }
 
   return {
-    reserveAll: (attempts) =>
-      withinDeadline(() => (client instanceof Cluster ? askOneByOne(attempts) : askForAll(attempts))),
+    reserveAll: (attempts) => withinDeadline(() => (isCluster ? askOneByOne(attempts) : askForAll(attempts))),
     refund: (taken) =>
       withinDeadline(async () => {
-        await (client instanceof Cluster ? Promise.all(taken.map((each) => giveBackAll([each]))) : giveBackAll(taken))
+        await (isCluster ? Promise.all(taken.map((each) => giveBackAll([each]))) : giveBackAll(taken))
       }),
     forget: (key) =>
       withinDeadline(async () => {
