@@ -49,7 +49,12 @@ const startAll = async () => {
   // As where data matters: a commit of anything but a counter waits for the disk.
   const settings = { fsync: 'on', full_page_writes: 'on', autovacuum: 'on' }
   const [postgres, redis] = await Promise.all([startPostgres({ settings }), startRedis()])
-  const database = createPostgres({ url: postgres.url, poolSize: 1, connectTimeoutMs: 5_000, statementTimeoutMs: 60_000 })
+  const database = createPostgres({
+    url: postgres.url,
+    poolSize: 1,
+    connectTimeoutMs: 5_000,
+    statementTimeoutMs: 60_000,
+  })
   await migrate({ database, directory: fileURLToPath(new URL('../migrations', import.meta.url)) })
   const parts = { clock, log, commandTimeout: 5_000 }
   const inPostgres = await createPostgresCache({ ...parts, url: postgres.url, database })

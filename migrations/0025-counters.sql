@@ -16,13 +16,10 @@ create index counters_ends on counters (ends);
 -- A lock on the row would not do: a counter that begins has none.
 create function lock_counters(names text[]) returns void
 language plpgsql as $$
-declare
-  number bigint;
 begin
   perform set_config('synchronous_commit', 'off', true);
-  for number in select distinct hashtextextended(name, 7210454) as n from unnest(names) as name order by n loop
-    perform pg_advisory_xact_lock(number);
-  end loop;
+  perform pg_advisory_xact_lock(number)
+    from (select hashtextextended(name, 7210454) as number from unnest(names) as name order by number) as numbers;
 end $$;
 
 create function counters_now(clock_offset bigint) returns bigint

@@ -54,13 +54,17 @@ export const selectKeys = (sql: Sql, beginning: string, offset: number) =>
     offset,
   ])
 
-/** Deletes counters whose windows have ended, but none that is being changed: it waits for nobody. */
-export const deleteEnded = (sql: Sql, limit: number, offset: number) =>
-  sql.query(
+/**
+ * Deletes counters whose windows have ended after `from`, but none that is being changed: it waits for nobody. A batch begins where the one
+ * before it has ended, because what that has deleted is still in the index for a while.
+ */
+export const deleteEnded = (sql: Sql, from: number, limit: number, offset: number) =>
+  sql.query<{ ends: number }>(
     `delete from counters where key = any(array(
-       select key from counters where ends <= (select counters_now($2)) order by ends limit $1 for update skip locked
-     )) returning 1`,
-    [limit, offset],
+       select key from counters where ends >= $1 and ends <= (select counters_now($3)) order by ends limit $2
+       for update skip locked
+     )) returning ends`,
+    [from, limit, offset],
   )
 
 /** How many counters there are, as far as `limit`. */

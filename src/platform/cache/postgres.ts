@@ -63,9 +63,12 @@ export const createPostgresCache = async (deps: Dependencies): Promise<SharedCac
   }
 
   const cleanUp = async () => {
-    let deleted: unknown[]
-    do deleted = await store.deleteEnded(database, deletedAtOnce, clock.offset())
-    while (deleted.length === deletedAtOnce && !isClosed)
+    let from = 0
+    for (let isFull = true; isFull && !isClosed; ) {
+      const deleted = await store.deleteEnded(database, from, deletedAtOnce, clock.offset())
+      from = deleted.reduce((latest, { ends }) => Math.max(latest, ends), from)
+      isFull = deleted.length === deletedAtOnce
+    }
     const madeBefore = made
     const [row] = await store.countRows(database, maximumRows)
     counted = row?.rows ?? counted
