@@ -82,35 +82,40 @@ begin
   end loop;
 end $$;
 
--- After an outage, adds what a process has counted by itself. If the window that the process knows is lost, it is restored from what
--- the process knows. Several processes may do this one after another. False: there is no row, and none may begin.
-create function carry_counter(
-  name text, maximum bigint, known bigint, counted bigint, time_left bigint, known_end text, may_begin boolean, clock_offset bigint
-) returns boolean
+-- After an outage, adds what a process has counted by itself. If a window that the process knows is lost, it is restored from what the
+-- process knows. Several processes may do this one after another. Returns for each name whether it was added: without `may_begin` not if
+-- it has no row.
+create function carry_counters(
+  names text[], maxima bigint[], known bigint[], counted bigint[], times_left bigint[], known_ends text[],
+  may_begin boolean, clock_offset bigint
+) returns table (carried boolean)
 language plpgsql as $$
 declare
   now_ms bigint;
   counter counters;
-  used_now bigint := counted;
+  used_now bigint;
   window_end bigint;
 begin
-  perform lock_counters(array[name]);
-  select * into counter from counters where key = name;
-  if not found and not may_begin then
-    return false;
-  end if;
+  perform lock_counters(names);
   now_ms := counters_now(clock_offset);
-  window_end := now_ms + time_left;
-  if counter.ends > now_ms then
-    used_now := counter.used + counted;
-    window_end := counter.ends;
-  end if;
-  if counter.ends::text is distinct from known_end then
-    used_now := greatest(used_now, known);
-  end if;
-  insert into counters (key, used, ends) values (name, least(used_now, maximum), window_end)
-  on conflict (key) do update set used = excluded.used, ends = excluded.ends;
-  return true;
+  for place in 1 .. cardinality(names) loop
+    select * into counter from counters where key = names[place];
+    carried := found or may_begin;
+    if carried then
+      used_now := counted[place];
+      window_end := now_ms + times_left[place];
+      if counter.ends > now_ms then
+        used_now := counter.used + counted[place];
+        window_end := counter.ends;
+      end if;
+      if counter.ends::text is distinct from known_ends[place] then
+        used_now := greatest(used_now, known[place]);
+      end if;
+      insert into counters (key, used, ends) values (names[place], least(used_now, maxima[place]), window_end)
+      on conflict (key) do update set used = excluded.used, ends = excluded.ends;
+    end if;
+    return next;
+  end loop;
 end $$;
 
 -- Removes counters, and returns those whose windows were open.

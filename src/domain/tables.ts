@@ -64,7 +64,7 @@ const callableFunctions: readonly string[] = [
   'counters_now(bigint)',
   'count_attempts(text[], bigint[], bigint[], boolean, bigint)',
   'refund_attempts(text[], bigint[])',
-  'carry_counter(text, bigint, bigint, bigint, bigint, text, boolean, bigint)',
+  'carry_counters(text[], bigint[], bigint[], bigint[], bigint[], text[], boolean, bigint)',
   'forget_counters(text[], bigint)',
 ]
 

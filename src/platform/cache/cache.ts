@@ -22,7 +22,14 @@ export const pingLimit: Limit = { maximum: Number.MAX_SAFE_INTEGER, window: 1_00
 export type Taken = { key: string; window: CounterWindow }
 
 /** A counter as this process knows it after an outage. `counted` of the `used` reservations were counted without the shared store. */
-export type MissedCounts = { maximum: number; used: number; counted: number; resetsIn: number; windowId: string }
+export type MissedCounts = {
+  key: string
+  maximum: number
+  used: number
+  counted: number
+  resetsIn: number
+  windowId: string
+}
 
 /** Counters that several instances may share. Every function rejects with `StoreUnavailable` when the store cannot be reached. */
 export type Cache = {
@@ -66,6 +73,6 @@ type LocalCounters = {
  * end with a reservation that is granted.
  */
 export type SharedCache = Omit<Cache, 'reserve' | 'local'> & {
-  /** Adds what this process has counted while the store could not be reached. False if the store has no room for the key. */
-  carry(key: string, missed: MissedCounts): Promise<boolean>
+  /** Adds what this process has counted while the store could not be reached. False for a key for which the store has no room. */
+  carry(missed: readonly MissedCounts[]): Promise<boolean[]>
 }

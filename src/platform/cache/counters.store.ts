@@ -25,19 +25,20 @@ export const giveBack = (sql: Sql, taken: readonly Taken[]) =>
     taken.map(({ window }) => window.id),
   ])
 
-export const carry = (sql: Sql, key: string, missed: MissedCounts, mayBegin: boolean, offset: number) => {
-  const { maximum, used, counted, resetsIn, windowId } = missed
-  return sql.query<{ carried: boolean }>('select carry_counter($1, $2, $3, $4, $5, $6, $7, $8) as carried', [
-    key,
-    maximum,
-    used,
-    counted,
-    Math.ceil(resetsIn),
-    windowId,
-    mayBegin,
-    offset,
-  ])
-}
+export const carry = (sql: Sql, missed: readonly MissedCounts[], mayBegin: boolean, offset: number) =>
+  sql.query<{ carried: boolean }>(
+    `select carried from carry_counters($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7, $8)`,
+    [
+      missed.map(({ key }) => key),
+      missed.map(({ maximum }) => maximum),
+      missed.map(({ used }) => used),
+      missed.map(({ counted }) => counted),
+      missed.map(({ resetsIn }) => Math.ceil(resetsIn)),
+      missed.map(({ windowId }) => windowId),
+      mayBegin,
+      offset,
+    ],
+  )
 
 export const forget = (sql: Sql, keys: readonly string[], offset: number) =>
   sql.query<CounterRow>('select key, used, ends from forget_counters($1::text[], $2)', [keys, offset])

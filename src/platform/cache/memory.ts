@@ -17,7 +17,7 @@ export type MemoryCache = Cache & {
   /** The counts that the shared store may have missed. From now on they count as reported. */
   takeMissed(key: string): MissedCounts | undefined
   /** Takes back `takeMissed`, if the counts could not be reported after all. */
-  putBack(key: string, missed: MissedCounts): void
+  putBack(missed: MissedCounts): void
 }
 
 /** `unreported` is how many of the used reservations the shared store does not know of. */
@@ -83,8 +83,10 @@ const createSharedNotes = (clock: Clock, { find, put, makeRoom }: CounterShelves
     const known = find(key)
     if (known === undefined) makeRoom(now)
     const unreported = known !== undefined && known.ends > now ? known.unreported : 0
+    // Answers come in any order: an older one must not make the counter smaller.
+    const usedBefore = known?.windowId === window.id ? known.used : 0
     put(key, {
-      used: Math.min(maximum, maximum - remaining + unreported),
+      used: Math.min(maximum, Math.max(usedBefore, maximum - remaining + unreported)),
       unreported,
       maximum,
       ends: now + resetsIn,
@@ -98,9 +100,9 @@ const createSharedNotes = (clock: Clock, { find, put, makeRoom }: CounterShelves
     if (!counter || resetsIn <= 0) return undefined
     const { maximum, used, unreported: counted, windowId } = counter
     put(key, { ...counter, unreported: 0 })
-    return { maximum, used, counted, resetsIn, windowId }
+    return { key, maximum, used, counted, resetsIn, windowId }
   },
-  putBack: (key: string, { windowId, counted }: MissedCounts) => {
+  putBack: ({ key, windowId, counted }: MissedCounts) => {
     const counter = find(key)
     if (counter?.windowId === windowId) put(key, { ...counter, unreported: counter.unreported + counted })
   },

@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import type { Clock } from '../../lib/clock.js'
 import { withTimeout } from '../../lib/with-timeout.js'
 import { StoreUnavailable } from '../database/database.js'
-import { type Attempt, pingLimit, type Reservation, type SharedCache, type Taken } from './cache.js'
+import { type Attempt, type MissedCounts, pingLimit, type Reservation, type SharedCache, type Taken } from './cache.js'
 import { carryScript, refundScript, reserveScript } from './counter-scripts.js'
 import type { RedisAddress } from './redis-address.js'
 import { connectRedis, type RedisClient, requireDatabase } from './redis-client.js'
@@ -107,11 +107,12 @@ export const createRedisCache = ({ address, prefix, clock, log, commandTimeout }
       withinDeadline(async () => {
         await client.del(prefix + key)
       }),
-    carry: (key, { maximum, used, counted, resetsIn, windowId }) =>
+    carry: (missed) =>
       withinDeadline(async () => {
-        const left = Math.ceil(resetsIn)
-        await client.carryOne(prefix + key, maximum, used, counted, left, windowId, clock.offset())
-        return true
+        const carryOne = ({ key, maximum, used, counted, resetsIn, windowId }: MissedCounts) =>
+          client.carryOne(prefix + key, maximum, used, counted, Math.ceil(resetsIn), windowId, clock.offset())
+        await Promise.all(missed.map(carryOne))
+        return missed.map(() => true)
       }),
     isFull: () => false,
     // A full server and a replica answer a ping although they cannot count, so this check also counts.

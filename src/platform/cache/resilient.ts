@@ -15,20 +15,21 @@ const carryBatch = 200
  * reports what it has counted.
  */
 export const createResilientCache = ({ shared, local, log, probeEvery = 1 * seconds }: Dependencies): Cache => {
-  const carry = async (key: string) => {
-    const missed = local.takeMissed(key)
-    if (!missed) return
+  const carry = async (keys: readonly string[]) => {
+    const missed = keys.map(local.takeMissed).filter((counter) => counter !== undefined)
+    if (missed.length === 0) return
     try {
-      if (!(await shared.carry(key, missed))) local.putBack(key, missed)
+      const carried = await shared.carry(missed)
+      for (const [place, counter] of missed.entries()) if (!carried[place]) local.putBack(counter)
     } catch (error) {
-      local.putBack(key, missed)
+      missed.forEach(local.putBack)
       throw error
     }
   }
 
   const carryAll = async () => {
     const keys = local.openKeys()
-    for (let at = 0; at < keys.length; at += carryBatch) await Promise.all(keys.slice(at, at + carryBatch).map(carry))
+    for (let at = 0; at < keys.length; at += carryBatch) await carry(keys.slice(at, at + carryBatch))
   }
 
   const reachability = createReachability({ ping: () => shared.ping(), catchUp: carryAll, log, probeEvery })
@@ -36,7 +37,7 @@ export const createResilientCache = ({ shared, local, log, probeEvery = 1 * seco
   const askShared = async (attempts: readonly Attempt[]) => {
     const reservations = await reachability.attempt(async () => {
       // These keys may have been counted here after an outage, while the other keys were reported.
-      for (const { key } of attempts) if (local.hasUnreported(key)) await carry(key)
+      await carry(attempts.map(({ key }) => key).filter(local.hasUnreported))
       return shared.reserveAll(attempts)
     })
     for (const [place, reservation] of reservations?.entries() ?? []) {
@@ -47,14 +48,14 @@ export const createResilientCache = ({ shared, local, log, probeEvery = 1 * seco
   }
 
   const reserveAll = async (attempts: readonly Attempt[]): Promise<Reservation[]> => {
-    const shared = await askShared(attempts)
-    if (!shared) return local.reserveAll(attempts)
-    const missing = attempts[shared.length]
-    if (!missing || shared.at(-1)?.granted === false) return shared
+    const counted = await askShared(attempts)
+    if (!counted) return local.reserveAll(attempts)
+    const missing = attempts[counted.length]
+    if (!missing || counted.at(-1)?.granted === false) return counted
     // The store has no room for this key. It may have room for those after it.
     const reservation = await local.reserve(missing.key, missing.limit)
-    const rest = reservation.granted ? attempts.slice(shared.length + 1) : []
-    return [...shared, reservation, ...(rest.length > 0 ? await reserveAll(rest) : [])]
+    const rest = reservation.granted ? attempts.slice(counted.length + 1) : []
+    return [...counted, reservation, ...(rest.length > 0 ? await reserveAll(rest) : [])]
   }
 
   return {
