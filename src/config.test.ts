@@ -146,12 +146,16 @@ describe('configuration', () => {
     expect(loadConfig(production)).toMatchObject({ production: true, publicUrl: 'https://app.example.com' })
   })
 
-  it.each(['PUBLIC_URL', 'DATABASE_URL', 'REDIS_URL', 'JWT_SECRET', 'SMTP_URL', 'MAIL_FROM'] as const)(
+  it.each(['PUBLIC_URL', 'DATABASE_URL', 'JWT_SECRET', 'SMTP_URL', 'MAIL_FROM'] as const)(
     'refuses production without %s',
     (name) => {
       expect(faultsOf({ ...production, [name]: undefined })).toEqual([`${name}: must be set in production`])
     },
   )
+
+  it('starts in production without Redis, also with several processes', () => {
+    expect(loadConfig({ ...production, REDIS_URL: undefined, WORKERS: '2' }).redisUrl).toBeUndefined()
+  })
 
   it('refuses production without TRUST_PROXY, and says what to set; none is an answer', () => {
     expect(faultsOf({ ...production, TRUST_PROXY: undefined })).toEqual([
@@ -295,15 +299,7 @@ describe('configuration', () => {
     expect(faultsOf({ JWT_SECRET_FILE: secret }).join()).not.toContain(secret)
   })
 
-  const neededInProduction = [
-    'PUBLIC_URL',
-    'TRUST_PROXY',
-    'DATABASE_URL',
-    'REDIS_URL',
-    'JWT_SECRET',
-    'SMTP_URL',
-    'MAIL_FROM',
-  ]
+  const neededInProduction = ['PUBLIC_URL', 'TRUST_PROXY', 'DATABASE_URL', 'JWT_SECRET', 'SMTP_URL', 'MAIL_FROM']
 
   it.each(['', '\n', ' \r\n'])(
     'refuses an empty file for every setting, in production and elsewhere: %o',
@@ -330,7 +326,6 @@ describe('configuration', () => {
     expect(faultsOf({ WORKERS: '2' })).toEqual(['WORKERS: more than 1 needs NODE_ENV=production'])
     expect(faultsOf({ WORKERS: '2', NODE_ENV: 'test', PORT: '0' })).toEqual([
       'DATABASE_URL: must be set when WORKERS is more than 1',
-      'REDIS_URL: must be set when WORKERS is more than 1',
       'PORT: must not be 0 when WORKERS is more than 1',
     ])
     expect(faultsOf({ ...production, WORKERS: '2' })).toEqual([])

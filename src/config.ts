@@ -59,7 +59,6 @@ export class ConfigurationFaults extends OperatorError {
 const requiredInProduction: readonly (readonly [Name, hint?: string])[] = [
   ['PUBLIC_URL'],
   ['TRUST_PROXY', 'the address that your proxy connects from, or none when clients connect to the service itself'],
-  ['REDIS_URL'],
   ['SMTP_URL'],
   ['MAIL_FROM'],
 ]
@@ -148,14 +147,10 @@ const productionFaults = (env: Environment, absent: ReadonlySet<string>, values:
   return [...faults, ...plainSettings.map((name) => `${name}: must begin with https:// in production`)]
 }
 
-/** Several processes share only what is outside of them: not counters in memory, the mailbox and the development providers. */
-const severalProcessesFaults = ({ nodeEnv, port }: Record<string, unknown>, absent: ReadonlySet<string>) => {
+/** Several processes share only what is outside of them: not the mailbox and the development providers. */
+const severalProcessesFaults = ({ nodeEnv, port }: Record<string, unknown>) => {
   if (nodeEnv === 'development') return ['WORKERS: more than 1 needs NODE_ENV=production']
-  const missing = ['REDIS_URL'].filter((name) => absent.has(name))
-  return [
-    ...missing.map((name) => `${name}: must be set when WORKERS is more than 1`),
-    ...(port === 0 ? ['PORT: must not be 0 when WORKERS is more than 1'] : []),
-  ]
+  return port === 0 ? ['PORT: must not be 0 when WORKERS is more than 1'] : []
 }
 
 /** Outside production cookies are not `Secure`, and anyone who reaches the service can read the development mailbox. */
@@ -256,7 +251,7 @@ export const readConfig = (env: Environment): { config: Config; givenSettings: E
   const configValues = inCamelCase(values)
   if (configValues.port && configValues.port === configValues.metricsPort)
     faults.push('PORT and METRICS_PORT: must be two different ports')
-  if (Number(configValues.workers) > 1) faults.push(...severalProcessesFaults(configValues, absent))
+  if (Number(configValues.workers) > 1) faults.push(...severalProcessesFaults(configValues))
   const production = configValues.nodeEnv === 'production'
   faults.push(
     ...(production

@@ -34,7 +34,7 @@ const tokens = createTokens({ secrets: [secret], clock, issuer: 'https://localho
 const redis = new Redis(redisUrl, { enableAutoPipelining: true })
 redis.defineCommand('reserveOne', { numberOfKeys: 1, lua: reserveScript })
 const counters =
-  /** @type {{ reserveOne(...args: (string | number)[]): Promise<[number, number, number, number]> }} */ (
+  /** @type {{ reserveOne(...args: (string | number)[]): Promise<[number, number, number, number][]> }} */ (
     /** @type {unknown} */ (redis)
   )
 
@@ -58,8 +58,8 @@ const refresh = async (cookie, userAgent) => {
   const presented = /refresh_token=([^;]+)/.exec(cookie)?.[1] ?? ''
   const claims = tokens.readRefresh(presented)?.claims
   if (!claims) return undefined
-  const [granted] = await counters.reserveOne(`${prefix}bare:${claims.sid}`, 1e8, window, 0)
-  if (granted !== 1) return undefined
+  const [counted] = await counters.reserveOne(`${prefix}bare:${claims.sid}`, 0, 1e8, window)
+  if (counted?.[0] !== 1) return undefined
   const now = new Date()
   const iat = Math.floor(now.getTime() / 1000)
   const successor = { ...claims, gen: claims.gen + 1, iat, exp: iat + 30 * 86_400 }

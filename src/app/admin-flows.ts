@@ -18,7 +18,7 @@ import type { Nouns } from './nouns.js'
 import { createOperatorNouns } from './operator-nouns.js'
 import { freeSpaceOf } from './own-database.js'
 
-/** The function that opens the counters in the memory of this process. With REDIS_URL there are none, and it is undefined. */
+/** The function that opens the counters in the memory of this process. It is undefined if they are in Redis or PostgreSQL. */
 const localCountersOpener = ({ local }: Pick<Cache, 'local'>) =>
   local &&
   (async () => ({

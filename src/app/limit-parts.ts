@@ -5,6 +5,7 @@ import { createAdminLimit } from '../http/limits/admin-limit.js'
 import { createAuthorizationLimit } from '../http/limits/authorization-limit.js'
 import { createCeilings } from '../http/limits/ceilings.js'
 import { createCountedRequests } from '../http/limits/counted-requests.js'
+import { createFindExcess } from '../http/limits/find-excess.js'
 import { createKnownBrowsers } from '../http/limits/known-browsers.js'
 import { createLimitedEvents, type OnRejection } from '../http/limits/limited-events.js'
 import { routeLimitersFor } from '../http/limits/limiter.js'
@@ -32,10 +33,10 @@ export const createLimitParts = (config: Config, platform: NounPlatform, nouns: 
   }
   const routeLimiters = routeLimitersFor({ login, general, sensitive })
   const countedRequests = createCountedRequests({ cache, onRejection })
+  const findExcess = createFindExcess({ cache, onRejection })
   const ceilings = createCeilings({
     ...nouns,
-    cache,
-    onRejection,
+    findExcess,
     limits: {
       registrations: config.totalRegistrationLimit,
       mails: config.totalMailLimit,
@@ -75,10 +76,10 @@ export const createLimitParts = (config: Config, platform: NounPlatform, nouns: 
       countedRequests,
       routeLimiters,
       strangerMailLimit: config.networkMailLimit,
-      onRejection,
+      findExcess,
       ceilings,
     }),
-    mailSignInLimits: createMailSignInLimits({ cache, ...nouns, knownBrowsers, onRejection, ceilings }),
+    mailSignInLimits: createMailSignInLimits({ ...nouns, knownBrowsers, findExcess, ceilings }),
     reserveRotation: createReserveRotation({ cache, callers, routeLimiters, onRejection }),
   }
 }

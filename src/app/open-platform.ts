@@ -74,8 +74,9 @@ const openParts = async (
   const leakedPasswords = await openLeakedPasswords(config, log)
   if (leakedPasswords) closeLater(leakedPasswords)
   const database = closeLater(openConfiguredDatabase(config, log, storeTimeouts))
-  const { redisUrl: url, redisPrefix: prefix } = config
-  const counters = await openCache({ url, prefix, clock, log, commandTimeout: storeTimeouts.counters })
+  const { redisUrl: url, redisPrefix: prefix, databaseUrl } = config
+  const postgres = { url: databaseUrl, database }
+  const counters = await openCache({ url, postgres, prefix, clock, log, commandTimeout: storeTimeouts.counters })
   const cache = closeLater(counters.cache)
   const { mailer, mailbox } = openMail(config, clock, log)
   closeLater(mailer)

@@ -32,6 +32,7 @@ import type { NameMarks } from '../domain/users/name-marks.js'
 import type { Users } from '../domain/users/users.js'
 import { networkOf } from '../http/client.js'
 import type { Clock } from '../lib/clock.js'
+import { createStoredCounters } from '../platform/cache/stored-counters.js'
 import type { Database } from '../platform/database/database.js'
 import type { Log } from '../platform/log.js'
 
@@ -57,8 +58,9 @@ type Dependencies = {
 }
 
 /** The limits of sign-ins, and the counters of a name, a browser or a network. */
-const signInLimitsOf = (config: Config, nameMarks: Dependencies['nameMarks']) => {
-  const { redisUrl, redisPrefix, loginLimit, loginLimitKnownDevices, sensitiveLimit, accountLimit, mailSignIn } = config
+const signInLimitsOf = (config: Config, { database, clock, nameMarks }: Dependencies) => {
+  const { databaseUrl, redisUrl, redisPrefix } = config
+  const { loginLimit, loginLimitKnownDevices, sensitiveLimit, accountLimit, mailSignIn } = config
   return {
     networkMaxima: { login: loginLimit.maximum, confirm: loginLimit.maximum, sensitive: sensitiveLimit.maximum },
     deviceMaximum: loginLimitKnownDevices === 'own' ? loginLimit.maximum : undefined,
@@ -68,11 +70,13 @@ const signInLimitsOf = (config: Config, nameMarks: Dependencies['nameMarks']) =>
       nameMarks.all(recipientKey(email)).map((mark) => limiterKey('mail_sign_ins', mark)),
     mailboxMaximum: mailSignIn === 'on' ? limiters.mail_sign_ins.limit.maximum : undefined,
     networkOf,
-    /** Undefined without REDIS_URL: then the counters are in the memory of the service. */
+    /** The shared counters. Undefined with the embedded database and no REDIS_URL: they are in the memory of the service. */
     openCounters: async () => {
-      if (redisUrl === undefined) return undefined
-      const { openSharedCounters } = await import('../platform/cache/shared-counters.js')
-      return openSharedCounters(redisUrl, redisPrefix)
+      if (redisUrl !== undefined) {
+        const { openSharedCounters } = await import('../platform/cache/shared-counters.js')
+        return openSharedCounters(redisUrl, redisPrefix)
+      }
+      return databaseUrl === undefined ? undefined : createStoredCounters(database, clock)
     },
   }
 }
@@ -91,15 +95,15 @@ const createApplicationNouns = ({ production, publicUrl }: Config, dependencies:
 
 /**
  * The nouns that only operators and administrators use: why a user cannot sign in, and how much there is of everything.
- * `openCounters` opens the counters in the memory of the service. Without it, the counters in Redis are opened.
+ * `openCounters` opens the counters in the memory of the service. Without it, the shared counters are opened.
  */
 export const createOperatorNouns = (
   config: Config,
   dependencies: Dependencies,
   openCounters?: SignInLimits['openCounters'],
 ) => {
-  const { database, clock, nameMarks } = dependencies
-  const limits = signInLimitsOf(config, nameMarks)
+  const { database, clock } = dependencies
+  const limits = signInLimitsOf(config, dependencies)
   const limitsWithCounters: SignInLimits = { ...limits, ...(openCounters && { openCounters }) }
   /** The wait of an account after wrong codes. */
   const codeWaits = createCodeWaits({ database, clock })

@@ -44,18 +44,28 @@ export const writableTables: readonly string[] = [
   'application_access_tokens',
   'logout_notices',
   'logout_pauses',
+  'counters',
 ]
 export const readableTables: readonly string[] = ['content', 'schema_migrations']
 
 /** Rows of these tables stay as they were written, and only these columns may be changed. A trigger decides which rows may be deleted. */
 const changeableColumns: Readonly<Record<string, readonly string[]>> = { events: ['name_mark', 'log_pending'] }
 
-/** With these functions the service may make the months of `events`, and drop old ones. It cannot create or drop any other table. */
+/**
+ * With these functions the service may make the months of `events`, and drop old ones: it cannot create or drop any other table. The
+ * functions of the counters have no rights of their own.
+ */
 const callableFunctions: readonly string[] = [
   'make_event_months(integer)',
   'drop_event_months(uuid)',
   'event_months()',
   'first_event_id(timestamp)',
+  'lock_counters(text[])',
+  'counters_now(bigint)',
+  'count_attempts(text[], bigint[], bigint[], boolean, bigint)',
+  'refund_attempts(text[], bigint[])',
+  'carry_counters(text[], bigint[], bigint[], bigint[], bigint[], text[], boolean, bigint)',
+  'forget_counters(text[], bigint)',
 ]
 
 /** The grants of a migration, for the role of the running service. */

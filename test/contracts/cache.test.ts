@@ -4,13 +4,15 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Clock } from '../../src/lib/clock.js'
 import { minutes } from '../../src/lib/durations.js'
-import type { Cache } from '../../src/platform/cache/cache.js'
+import { type Cache, reserveOne, type SharedCache } from '../../src/platform/cache/cache.js'
 import { createMemoryCache } from '../../src/platform/cache/memory.js'
 import { openCache } from '../../src/platform/cache/open.js'
+import { createPostgresCache } from '../../src/platform/cache/postgres.js'
 import { createRedisCache } from '../../src/platform/cache/redis.js'
 import { readRedisAddress } from '../../src/platform/cache/redis-address.js'
 import { validAddress } from '../../src/platform/invalid-address.js'
 import { createMovableClock } from '../support/clock.js'
+import { type FreshDatabase, freshPostgres, testPostgres } from '../support/databases.js'
 import { answersPing } from '../support/servers/redis-server.js'
 import { until } from '../support/until.js'
 
@@ -24,10 +26,33 @@ type CacheKind = { name: string; open(clock: Clock): Promise<Cache> }
 /** Keys of one run never meet those of another, whatever else uses the server. */
 const prefix = `test:${randomUUID()}:`
 
+const asCache = (shared: SharedCache): Cache => ({ ...shared, reserve: reserveOne(shared.reserveAll) })
+
 const openRedis = async (clock: Clock) => {
   const address = validAddress('TEST_REDIS_URL', readRedisAddress(url))
-  const cache = createRedisCache({ address, prefix, clock, log, commandTimeout: 10_000 })
+  const cache = asCache(createRedisCache({ address, prefix, clock, log, commandTimeout: 10_000 }))
   await until('Redis answers', () => answersPing(cache))
+  return cache
+}
+
+let fresh: FreshDatabase
+let database: ReturnType<typeof testPostgres>
+beforeAll(async () => {
+  fresh = await freshPostgres()
+  database = testPostgres(fresh.url)
+})
+afterAll(async () => {
+  await database?.close()
+  await fresh?.drop()
+})
+
+const openPostgres = async (clock: Clock) => {
+  const options = { url: fresh.url, database, clock, log, commandTimeout: 10_000 }
+  return asCache(await createPostgresCache(options))
+}
+
+const openPostgresResilient = async (clock: Clock) => {
+  const { cache } = await openCache({ postgres: { url: fresh.url, database }, clock, log, commandTimeout: 10_000 })
   return cache
 }
 
@@ -41,6 +66,8 @@ const cacheKinds: CacheKind[] = [
   { name: 'in process', open: async (clock) => createMemoryCache({ clock, maximumKeys: 1_000 }) },
   { name: 'in Redis', open: openRedis },
   { name: 'in Redis, resilient', open: openResilient },
+  { name: 'in PostgreSQL', open: openPostgres },
+  { name: 'in PostgreSQL, resilient', open: openPostgresResilient },
 ]
 
 describe.each(cacheKinds)('counters $name', ({ open }) => {
@@ -84,7 +111,7 @@ describe.each(cacheKinds)('counters $name', ({ open }) => {
       const refused = await cache.reserve(name, limit)
       expect(refused).toMatchObject({ granted: false, remaining: 0 })
       expect(refused.resetsIn).toBeLessThanOrEqual(1 * minutes)
-      await cache.refund(name, refused.window)
+      await cache.refund([{ key: name, window: refused.window }])
       expect(await cache.reserve(name, limit)).toMatchObject({ granted: true, remaining: 0 })
     })
 
@@ -104,14 +131,14 @@ describe.each(cacheKinds)('counters $name', ({ open }) => {
       const name = key()
       await take(name, 3)
       const { window } = await cache.reserve(name, limit)
-      await cache.refund(name, window)
+      await cache.refund([{ key: name, window }])
       expect(await cache.reserve(name, limit)).toMatchObject({ granted: true, remaining: 1 })
     })
 
     it('never go below zero, however often something is given back', async () => {
       const name = key()
       const { window } = await cache.reserve(name, limit)
-      await Promise.all(Array.from({ length: 10 }, () => cache.refund(name, window)))
+      await Promise.all(Array.from({ length: 10 }, () => cache.refund([{ key: name, window }])))
       expect(await cache.reserve(name, limit)).toMatchObject({ granted: true, remaining: 4 })
     })
 
@@ -120,7 +147,7 @@ describe.each(cacheKinds)('counters $name', ({ open }) => {
       const { window } = await cache.reserve(name, limit)
       clock.advance(limit.window + 1)
       await cache.reserve(name, limit)
-      await cache.refund(name, window)
+      await cache.refund([{ key: name, window }])
       expect(await cache.reserve(name, limit)).toMatchObject({ remaining: 3 })
     })
 
@@ -132,6 +159,54 @@ describe.each(cacheKinds)('counters $name', ({ open }) => {
       clock.advance(1 * 60 * minutes)
       expect(after).toMatchObject({ granted: true, remaining: 2 })
       expect(after.resetsIn).toBeLessThanOrEqual(limit.window)
+    })
+
+    it('count several at once, in their order, and nothing after the one that refuses', async () => {
+      const [first, full, last] = [key(), key(), key()]
+      await take(full, 5)
+      const small = { maximum: 2, window: 1 * minutes }
+      const attempts = [first, full, last].map((name) => ({ key: name, limit: name === full ? limit : small }))
+      const refused = await cache.reserveAll(attempts)
+      expect(refused.map(({ granted, remaining }) => [granted, remaining])).toEqual([
+        [true, 1],
+        [false, 0],
+      ])
+      expect(refused[0]?.resetsIn).toBeLessThanOrEqual(1 * minutes)
+      const granted = await cache.reserveAll(attempts.filter((each) => each.key !== full))
+      expect(granted.map(({ remaining }) => remaining)).toEqual([0, 1])
+    })
+
+    it('count a key twice that is asked for twice', async () => {
+      const twice = { key: key(), limit: { ...limit, maximum: 1 } }
+      const [first, second] = await cache.reserveAll([twice, twice])
+      expect([first?.granted, second?.granted]).toEqual([true, false])
+    })
+
+    it('take several back at once', async () => {
+      const names = [key(), key(), key()]
+      const attempts = names.map((name) => ({ key: name, limit }))
+      const reservations = await cache.reserveAll(attempts)
+      const taken = reservations.map(({ window }, place) => ({ key: names[place] ?? '', window }))
+      await cache.refund([...taken, { key: key(), window: { id: '1', countedBy: 'shared' } }])
+      const after = await cache.reserveAll(attempts)
+      expect(after.map(({ remaining }) => remaining)).toEqual([4, 4, 4])
+    })
+
+    it('grant exactly five of forty parallel attempts that count in two orders', async () => {
+      const [one, two] = [key(), key()].map((name) => ({ key: name, limit }))
+      if (!one || !two) throw new Error('There are two keys')
+      const all = await Promise.all(
+        Array.from({ length: 40 }, (_, n) => cache.reserveAll(n % 2 ? [one, two] : [two, one])),
+      )
+      const granted = all.flat().filter((reservation) => reservation.granted)
+      expect(granted).toHaveLength(10)
+    })
+
+    it('are all there again when they are forgotten', async () => {
+      const name = key()
+      await take(name, 5)
+      await cache.forget(name)
+      expect(await cache.reserve(name, limit)).toMatchObject({ granted: true, remaining: 4 })
     })
 
     it('answer a ping', async () => {
@@ -157,13 +232,17 @@ describe('keys in Redis', () => {
   it('are gone soon after their window, and a late refund brings none back', async () => {
     const { window } = await cache.reserve('late', short)
     await expect.poll(() => redis.exists(`${prefix}late`), { timeout: 2_000 }).toBe(0)
-    await cache.refund('late', window)
+    await cache.refund([{ key: 'late', window }])
     expect(await redis.exists(`${prefix}late`)).toBe(0)
   })
 
   it('always carry an expiry, whatever was done to them', async () => {
     const { window } = await cache.reserve('one', limit)
-    await Promise.all([cache.reserve('one', limit), cache.refund('one', window), cache.refund('two', window)])
+    await Promise.all([
+      cache.reserve('one', limit),
+      cache.refund([{ key: 'one', window }]),
+      cache.refund([{ key: 'two', window }]),
+    ])
     const keys = await redis.keys(`${prefix}*`)
     expect(keys).toContain(`${prefix}one`)
     expect(keys).not.toContain(`${prefix}two`)

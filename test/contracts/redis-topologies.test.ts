@@ -55,6 +55,12 @@ describe('counters in more than one Redis', () => {
     const cache = await open(`redis://${addresses.join(',')}`)
     expect(await Promise.all(names.map((name) => granted(cache, name)))).toEqual(names.map(() => 5))
     for (const node of nodes) expect(Number(await node.command('DBSIZE'))).toBeGreaterThan(0)
+    const several = ['several a', 'several b', 'guest 1', 'several c'].map((key) => ({ key, limit }))
+    const counted = await cache.reserveAll(several)
+    expect(counted.map((reservation) => reservation.granted)).toEqual([true, true, false])
+    await cache.refund(counted.slice(0, 2).map(({ window }, place) => ({ key: several[place]?.key ?? '', window })))
+    const after = await cache.reserveAll(several.filter(({ key }) => key !== 'guest 1'))
+    expect(after.map(({ remaining }) => remaining)).toEqual([4, 4, 4])
 
     const [lost] = nodes
     lost.freeze()

@@ -13,10 +13,13 @@ const inTurns = async <Result>(count: number, send: () => Promise<Result>) => {
   return results
 }
 
-describe('limits', () => {
+describe.each([
+  { name: 'Redis', redis: process.env.TEST_REDIS_URL ?? '' },
+  { name: 'PostgreSQL', redis: '' },
+])('limits that are counted in $name', ({ redis: REDIS_URL }) => {
   let latchkey: Latchkey
   beforeAll(async () => {
-    const settings = { LOGIN_LIMIT: '5/15m', SENSITIVE_LIMIT: '3/1h', GENERAL_LIMIT: '20/15m' }
+    const settings = { LOGIN_LIMIT: '5/15m', SENSITIVE_LIMIT: '3/1h', GENERAL_LIMIT: '20/15m', REDIS_URL }
     latchkey = await startLatchkey({ settings })
     await latchkey.signedUp('ada')
   })

@@ -166,7 +166,7 @@ describe('a page that does not belong to the client', () => {
       subjects.map(async ([name, subject]) => {
         const key = limiterKey(name, subject)
         const { remaining, window } = await latchkey.app.platform.cache.reserve(key, wide)
-        await latchkey.app.platform.cache.refund(key, window)
+        await latchkey.app.platform.cache.refund([{ key, window }])
         return wide.maximum - 1 - remaining
       }),
     )

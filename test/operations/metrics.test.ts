@@ -132,6 +132,7 @@ describe('the metrics', () => {
     expect(seriesValue(text, 'latchkey_worker_queue_length')).toBe(0)
     expect(seriesValue(text, 'latchkey_mails_waiting')).toBeGreaterThanOrEqual(0)
     expect(seriesValue(text, 'latchkey_cache_fallback')).toBe(0)
+    expect(seriesValue(text, 'latchkey_counters_full')).toBe(0)
     expect(seriesValue(text, 'latchkey_ready')).toBe(1)
     for (const days of ['1', '7', '30'])
       expect(seriesValue(text, 'latchkey_active_users', { days })).toBeGreaterThanOrEqual(0)

@@ -278,13 +278,6 @@ describe('users and their sessions', () => {
     )
   })
 
-  it('are told apart from the counters of a service without Redis', async () => {
-    const config = { ...service.config, redisUrl: undefined }
-    const { out } = await latchkey({ openNouns: (role) => openNouns(config, role) }, ['user', 'show', 'ada'])
-    expect(out).toContain('Which limits refuse now is known only to the running service')
-    expect(out).not.toContain('Redis')
-  })
-
   it('are all signed out by sessions end --all', async () => {
     await service.signedUp('mary')
     await service.signedUp('jean')
@@ -377,4 +370,35 @@ it('limits clear names a network only if a limit has refused it, and not for an 
   await login('newcomer', 'wrong-Password-1', '198.51.100.7')
   await service.signedUp('newcomer')
   expect((await command('limits', 'clear', '--user', 'newcomer')).err).not.toContain('198.51.100.7')
+})
+
+it('without Redis the commands read and clear the counters in PostgreSQL', async () => {
+  const settings = { REDIS_URL: '', LOGIN_LIMIT: '2/15m', ACCOUNT_LIMIT: '4/1h' }
+  const own = await startLatchkey({ settings })
+  const run = (...args: string[]) => latchkey({ openNouns: (role) => openNouns(own.config, role) }, args)
+  const guess = async (address: string) =>
+    (await own.browser().post('/login', { username: 'ada', password: 'wrong' }, { address })).status
+  try {
+    const tab = await own.signedUp('ada')
+    await tab.post('/login', { username: 'ada', password: goodPassword })
+    await tab.post('/login', { username: 'ada', password: 'wrong' })
+    for (const address of [ofAda, ofAda, ofGrace, ofGrace]) expect(await guess(address)).toBe(401)
+    expect([await guess(ofAda), await guess('192.0.2.3')]).toEqual([429, 429])
+    const { out } = await run('user', 'show', 'ada')
+    expect(out).toContain(`The limit "login" refuses ${ofAda} until `)
+    expect(out).toContain('latchkey limits clear --user ada')
+
+    const ofUser = (await run('limits', 'clear', '--user', 'ada')).out
+    expect(ofUser).toContain('account of ada (4 counted)')
+    expect(ofUser).toContain('device of known browsers of ada (1 counted)')
+    expect(await guess('192.0.2.3')).toBe(401)
+    const ofNetwork = await run('limits', 'clear', '--network', ofAda)
+    expect(ofNetwork.out).toMatch(`Cleared these limits: login of ${ofAda} (2 counted)`)
+    expect(await guess(ofAda)).toBe(401)
+    const ofAll = await run('limits', 'clear', '--all', '--yes')
+    expect(ofAll).toMatchObject({ err: '', out: expect.stringMatching(/^Cleared .*counters? of login/) })
+    expect(await run('limits', 'clear', '--all', '--yes')).toMatchObject({ out: 'Nothing was counted.\n' })
+  } finally {
+    await own.stop()
+  }
 })

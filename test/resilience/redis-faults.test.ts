@@ -137,16 +137,16 @@ describe('counters when Redis', () => {
     await redis.kill()
     const local = await attempt(cache, guest)
     expect(local.side).toBe('local')
-    for (const { window } of [...counted, local]) await cache.refund(guest, window)
+    for (const { window } of [...counted, local]) await cache.refund([{ key: guest, window }])
     expect((await attempts(cache, guest, 10)).filter(({ granted }) => granted)).toHaveLength(5)
 
     const other = await attempt(cache, 'other guest')
-    await cache.refund('other guest', other.window)
+    await cache.refund([{ key: 'other guest', window: other.window }])
     await redis.start()
     await until('Redis answers', () => answersPing(cache))
     await redis.command('DEL', `latchkey:${guest}`, 'latchkey:other guest')
-    await cache.refund(guest, local.window)
-    await cache.refund('other guest', other.window)
+    await cache.refund([{ key: guest, window: local.window }])
+    await cache.refund([{ key: 'other guest', window: other.window }])
     expect(await redis.command('EXISTS', `latchkey:${guest}`, 'latchkey:other guest')).toBe('0')
   })
 
@@ -169,7 +169,7 @@ describe('counters when Redis', () => {
     expect((await attempts(two, 'at both', 2)).filter(({ granted }) => granted)).toHaveLength(2)
     expect((await attempts(one, 'at both', 2)).filter(({ granted }) => granted)).toHaveLength(2)
     const refunded = await attempt(one, 'refunded')
-    await one.refund('refunded', refunded.window)
+    await one.refund([{ key: 'refunded', window: refunded.window }])
 
     await heal(redis)
     await until('both answer', async () => (await answersPing(one)) && (await answersPing(two)))
@@ -189,7 +189,7 @@ describe('counters when Redis', () => {
     const before = lines.length
     await redis.command('FLUSHALL')
     await redis.command('SCRIPT', 'FLUSH')
-    for (const { window } of counted) await cache.refund(name, window)
+    for (const { window } of counted) await cache.refund([{ key: name, window }])
     expect(await redis.command('EXISTS', `latchkey:${name}`)).toBe('0')
     expect((await attempts(cache, name, 40)).filter(({ granted }) => granted)).toHaveLength(5)
     expect(lines.slice(before)).toEqual([])

@@ -24,8 +24,7 @@ const start = async () => {
     WORKERS: '2',
     METRICS_PORT: String(metricsPort),
     DATABASE_URL: database.url,
-    REDIS_URL: process.env.TEST_REDIS_URL ?? '',
-    REDIS_PREFIX: `test:${port}:`,
+    LOGIN_LIMIT: '5/15m',
     SMTP_URL: 'smtp://127.0.0.1:2525',
     PUBLIC_URL: 'https://localhost',
     DRAIN_DELAY: '2s',
@@ -78,6 +77,16 @@ it('serve one port, and their metrics are added up', async () => {
   const { text, count } = await answered()
   expect(count).toBe(30)
   expect(text).toMatch(/^latchkey_build_info\{version="[^"]+",commit="[0-9a-f]{12}(-dirty)?"\} 1$/m)
+})
+
+it('share their limits, without Redis', async () => {
+  const guess = async () => {
+    const headers = { connection: 'close', 'content-type': 'application/json' }
+    const body = JSON.stringify({ username: 'nobody', password: 'wrong' })
+    return (await fetch(`${service.url}/login`, { method: 'POST', headers, body })).status
+  }
+  const statuses = await Promise.all(Array.from({ length: 20 }, guess))
+  expect(statuses.toSorted()).toEqual([...Array(5).fill(401), ...Array(15).fill(429)])
 })
 
 it('all read the service keys again after SIGHUP, go on, and name the process in each line of the log', async () => {

@@ -33,7 +33,7 @@ export const knownMetrics = () => {
     isReady: () => true,
     freeSpace: async () => 1,
     workers: { queueLength: () => 0 },
-    cache: { ping: async () => {} },
+    cache: { ping: async () => {}, isFull: () => false },
     database: {},
     mails: { countWaiting: async () => 0, oldestWaitSeconds: async () => 0 },
     webhooks: { countWaiting: async () => 0 },

@@ -63,9 +63,11 @@ const checkClock = async (masters: Redis[]): Promise<Finding> => {
   return worstOf(findings[0]?.says ?? '', findings)
 }
 
-export const redisChecks = ({ redisUrl }: Config): CheckGroup => {
-  if (redisUrl === undefined)
-    return { checks: [{ name: 'redis', run: () => ok('not set: counters in process, for one instance') }] }
+export const redisChecks = ({ redisUrl, databaseUrl }: Pick<Config, 'redisUrl' | 'databaseUrl'>): CheckGroup => {
+  if (redisUrl === undefined) {
+    const place = databaseUrl === undefined ? 'in process, for one instance' : 'in PostgreSQL, for all instances'
+    return { checks: [{ name: 'redis', run: () => ok(`not set: counters ${place}`) }] }
+  }
   const address = validAddress('REDIS_URL', readRedisAddress(redisUrl))
   const client = connectRedis(address, 2 * seconds)
   const connection = readyRedis(client, address)

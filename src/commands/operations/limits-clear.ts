@@ -24,9 +24,9 @@ type ClearedLimit = { limit: string; subject: string; used?: number }
 type Outcome = { cleared: ClearedLimit[]; summary: string; hints: string[] }
 
 const inMemoryHint =
-  'Without REDIS_URL all limits but the wait after wrong codes are counted in the memory of the service: a restart clears them.'
+  'With the embedded database all limits but the wait after wrong codes are counted in the memory of the service: a restart clears them.'
 const networkInMemoryHint =
-  'Without REDIS_URL the limits of networks are counted in the memory of the service: a restart clears them.'
+  'With the embedded database the limits of networks are counted in the memory of the service: a restart clears them.'
 
 const describeCounter = ({ key, used }: Counter): ClearedLimit => ({ ...readLimitKey(key), used })
 
@@ -49,7 +49,7 @@ const clearedDevices = (counters: readonly Counter[], { username }: { username: 
   return [...used].map(([limit, sum]) => ({ limit, subject: `known browsers of ${username}`, used: sum }))
 }
 
-/** Runs `work` with the counters in Redis. Without Redis it returns undefined. */
+/** Runs `work` with the shared counters. If they are in the memory of the service, it returns undefined. */
 const withCounters = async <Result>(
   { limits }: CommandNouns,
   work: (counters: NonNullable<Awaited<ReturnType<CommandNouns['limits']['openCounters']>>>) => Promise<Result>,

@@ -15,7 +15,7 @@ export const createChangeLimit = ({ cache, onLimited }: Dependencies) => {
   const reserve = async (userId: string) => {
     const key = limiterKey('account_changes', userSubject(userId))
     const { granted, resetsIn, window } = await cache.reserve(key, limiters.account_changes.limit)
-    if (granted) return { refund: () => cache.refund(key, window) }
+    if (granted) return { refund: () => cache.refund([{ key, window }]) }
     onLimited('account_changes')
     return refuse('too_many_requests', { retryAfter: Math.max(1, Math.ceil(resetsIn / seconds)) })
   }

@@ -32,7 +32,7 @@ export const createCodeLimit = ({ database, cache, clock }: { database: Database
   },
   /** If the store cannot do it, the code stays counted. A sign-in that has just been made must not fail because of that. */
   giveBack: async (userId: string, reservation: CodeReservation) => {
-    if (reservation.at === 'device') await cache.refund(reservation.key, reservation.window)
+    if (reservation.at === 'device') await cache.refund([reservation])
     else await store.giveBack(database, userId).catch(undefinedIfUnavailable)
   },
   /** Counts a wrong code of the day. Returns whether the owner has to be told, and whether the account must wait from now on. */

@@ -74,7 +74,7 @@ const limitObstacle = ({ limit, subject, until }: ReachedLimit): Obstacle => {
 
 const whyUnknown: Record<WhyUnknown, string> = {
   in_memory: 'Which limits refuse now is known only to the running service, which counts them in its memory.',
-  unreachable: 'Which limits refuse now is not known here: the counters in Redis could not be read.',
+  unreachable: 'Which limits refuse now is not known here: the shared counters could not be read.',
 }
 
 const noPassword = (hasOtherWay: boolean, mailSignIn: boolean): Obstacle => ({

@@ -4,7 +4,7 @@ import type { User } from '../users/users.js'
 /** A counter whose window has not ended: its key, how many attempts are used, and when its window ends. */
 export type Counter = { key: string; used: number; ends: Date }
 
-/** The counters of the service. Commands can read those in Redis only. */
+/** The counters of the service. Commands cannot read those in its memory. */
 export type Counters = {
   read(keys: readonly string[]): Promise<Counter[]>
   /** Removes counters, so that everything that they count is available again. */
@@ -14,7 +14,7 @@ export type Counters = {
   close(): Promise<void>
 }
 
-/** The reason why the counters are not known: they are in the memory of the service, or Redis does not answer. */
+/** The reason why the counters are not known: they are in the memory of the service, or their store does not answer. */
 export type WhyUnknown = 'in_memory' | 'unreachable'
 
 /** The limits of a sign-in: their keys, and how much each allows. */

@@ -1,11 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Invitations } from '../../domain/invitations/invitations.js'
-import { type LimiterName, limiterKey } from '../../domain/limiters/limiters.js'
+import type { LimiterName } from '../../domain/limiters/limiters.js'
 import type { RegistrationGate } from '../../domain/registrations/registration-gate.js'
 import type { Email } from '../../domain/users/email.js'
-import type { Cache, Limit, Reservation } from '../../platform/cache/cache.js'
+import type { Limit, Reservation } from '../../platform/cache/cache.js'
 import { siteNetwork } from '../client.js'
-import type { OnRejection } from './limited-events.js'
+import type { FindExcess, HandlerAttempt } from './find-excess.js'
 import { sendLimited } from './limiter-answers.js'
 
 export type Ceiling = Extract<LimiterName, `total_${string}`>
@@ -22,8 +22,7 @@ const shareOf = ({ maximum, window }: Limit): Limit => ({
 })
 
 type Dependencies = {
-  cache: Pick<Cache, 'reserve'>
-  onRejection: OnRejection
+  findExcess: FindExcess
   registrationGate: Pick<RegistrationGate, 'refusalFor'>
   invitations: Pick<Invitations, 'findByEmails'>
   limits: { registrations: Limit; mails: Limit; waiting: Limit }
@@ -36,7 +35,7 @@ export type Ceilings = ReturnType<typeof createCeilings>
  * strangers ask for stops, and not what they cannot ask for (docs/scale.md has the order).
  */
 export const createCeilings = (deps: Dependencies) => {
-  const { cache, onRejection, registrationGate: gate, invitations } = deps
+  const { registrationGate: gate, invitations } = deps
   const { registrations, mails, waiting } = deps.limits
   const limits: Readonly<Record<Ceiling, Limit>> = {
     total_registrations: registrations,
@@ -48,22 +47,19 @@ export const createCeilings = (deps: Dependencies) => {
     total_device_requests: waiting,
   }
 
-  const reserve = async (limiter: LimiterName, subject: string, limit: Limit, request: FastifyRequest) => {
-    const key = limiterKey(limiter, subject)
-    const reservation = await cache.reserve(key, limit)
-    if (reservation.granted) return undefined
-    await onRejection({ limiter, key, resetsIn: reservation.resetsIn }, request)
-    return reservation
+  /** One more, of the network of the client and of everybody. */
+  const attemptsAt = (ceiling: Ceiling, request: FastifyRequest): HandlerAttempt[] => {
+    const limit = limits[ceiling]
+    const share = `${ceiling}:${siteNetwork(request)}`
+    return [
+      { limiter: 'ceiling_shares', subject: share, limit: shareOf(limit) },
+      { limiter: ceiling, subject: everybody, limit },
+    ]
   }
 
   /** Counts one more. Returns the reservation if it is one too many, for everybody or for the network of the client. */
-  const findExcess = async (ceiling: Ceiling, request: FastifyRequest): Promise<Reservation | undefined> => {
-    const limit = limits[ceiling]
-    const share = `${ceiling}:${siteNetwork(request)}`
-    return (
-      (await reserve('ceiling_shares', share, shareOf(limit), request)) ?? reserve(ceiling, everybody, limit, request)
-    )
-  }
+  const findExcess = async (ceiling: Ceiling, request: FastifyRequest): Promise<Reservation | undefined> =>
+    (await deps.findExcess(attemptsAt(ceiling, request), request))?.reservation
 
   const answerExcess = (reply: FastifyReply, ceiling: Ceiling, excess: Reservation) => {
     sendLimited(reply, { name: ceiling, limit: limits[ceiling], code: 'too_many_requests' }, excess)
@@ -81,11 +77,11 @@ export const createCeilings = (deps: Dependencies) => {
       return isInvited || gate.refusalFor(email) ? undefined : findExcess('total_registrations', request)
     },
     answerExcess,
-    /** Counts one more mail, and says whether it may be sent. The answer to the client must not show the result. */
-    mayMail: async (askedBy: 'newcomer' | 'visitor', request: FastifyRequest) =>
-      !(
-        (askedBy === 'newcomer' && (await findExcess('total_newcomer_mails', request))) ||
-        (await findExcess('total_mails', request))
-      ),
+    attemptsAt,
+    /** One more mail. Whether it is one too many must not show in the answer to the client. */
+    mailAttempts: (askedBy: 'newcomer' | 'visitor', request: FastifyRequest) => [
+      ...(askedBy === 'newcomer' ? attemptsAt('total_newcomer_mails', request) : []),
+      ...attemptsAt('total_mails', request),
+    ],
   }
 }

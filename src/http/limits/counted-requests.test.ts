@@ -23,10 +23,10 @@ const startServer = async () => {
   const seen = { asked: 0, left: 0, handled: 0 }
   const cache = {
     ...memory,
-    reserve: async (...asked: Parameters<typeof memory.reserve>) => {
+    reserveAll: async (...asked: Parameters<typeof memory.reserveAll>) => {
       seen.asked += 1
       await gates.store
-      return memory.reserve(...asked)
+      return memory.reserveAll(...asked)
     },
   }
   const counted = createCountedRequests({ cache, onRejection: async () => undefined })

@@ -4,27 +4,27 @@ import type { Cache, Limit } from '../../platform/cache/cache.js'
 import { customerNetwork } from '../client.js'
 import type { Ceilings } from './ceilings.js'
 import type { CountedRequests } from './counted-requests.js'
-import type { OnRejection } from './limited-events.js'
+import type { FindExcess } from './find-excess.js'
 import type { RouteLimiters } from './limiter.js'
 
 /** `newcomer`: the mail is about a registration. `visitor`: about an account, and so are those that a signed-in `user` asks for. */
 type MailAskedBy = 'newcomer' | 'visitor' | 'user'
 
 type Dependencies = {
-  cache: Cache
+  cache: Pick<Cache, 'forget'>
   countedRequests: Pick<CountedRequests, 'count'>
   routeLimiters: Pick<RouteLimiters, 'mailed_codes'>
   /** The limit of mails to addresses that the client has not proven. */
   strangerMailLimit: Limit
-  onRejection: OnRejection
-  ceilings: Pick<Ceilings, 'mayMail'>
+  findExcess: FindExcess
+  ceilings: Pick<Ceilings, 'mailAttempts'>
 }
 
 export type MailLimits = ReturnType<typeof createMailLimits>
 
 /** How many mails a client can cause, counted from inside a handler. */
 export const createMailLimits = (deps: Dependencies) => {
-  const { cache, countedRequests, strangerMailLimit, onRejection, ceilings } = deps
+  const { cache, countedRequests, strangerMailLimit, findExcess, ceilings } = deps
   const mailedCodesLimiter = deps.routeLimiters.mailed_codes
   return {
     /** Counts a mailed code for a user who is not signed in yet. */
@@ -37,11 +37,14 @@ export const createMailLimits = (deps: Dependencies) => {
      * limit, too, but there are very many addresses. The answer to the client must not show the result.
      */
     mayMailStranger: async (request: FastifyRequest, askedBy: MailAskedBy) => {
-      const key = limiterKey('network_mails', customerNetwork(request))
-      const { granted, resetsIn } = await cache.reserve(key, strangerMailLimit)
-      if (!granted) await onRejection({ limiter: 'network_mails', key, resetsIn }, request)
+      const byNetwork = {
+        limiter: 'network_mails',
+        subject: customerNetwork(request),
+        limit: strangerMailLimit,
+      } as const
       // A signed-in user has a limit of their own, and is not stopped by what strangers do.
-      return granted && (askedBy === 'user' || ceilings.mayMail(askedBy, request))
+      const ofEverybody = askedBy === 'user' ? [] : ceilings.mailAttempts(askedBy, request)
+      return (await findExcess([byNetwork, ...ofEverybody], request)) === undefined
     },
   }
 }

@@ -1,23 +1,23 @@
 import type { FastifyRequest } from 'fastify'
-import { deviceSubject, type LimiterName, limiterKey, limiters } from '../../domain/limiters/limiters.js'
+import { deviceSubject, limiters } from '../../domain/limiters/limiters.js'
 import { recipientKey } from '../../domain/mails/mail-limits.js'
 import type { NameMarks } from '../../domain/users/name-marks.js'
 import type { Users } from '../../domain/users/users.js'
-import type { Cache, Reservation } from '../../platform/cache/cache.js'
+import type { Reservation } from '../../platform/cache/cache.js'
 import { customerNetwork } from '../client.js'
 import type { Ceilings } from './ceilings.js'
+import type { FindExcess } from './find-excess.js'
 import type { KnownBrowsers } from './known-browsers.js'
-import type { FindAttemptedUser, OnRejection } from './limited-events.js'
 
-type MailSignInLimiter = Extract<LimiterName, 'mail_sign_ins' | 'network_mail_sign_ins'>
+const byMailbox = { limiter: 'mail_sign_ins', limit: limiters.mail_sign_ins.limit } as const
+const byNetwork = { limiter: 'network_mail_sign_ins', limit: limiters.network_mail_sign_ins.limit } as const
 
 type Dependencies = {
-  cache: Cache
   users: Pick<Users, 'findByEmail'>
   nameMarks: Pick<NameMarks, 'of'>
   knownBrowsers: Pick<KnownBrowsers, 'claimsAny' | 'browserOf'>
-  onRejection: OnRejection
-  ceilings: Pick<Ceilings, 'findExcess' | 'mayMail'>
+  findExcess: FindExcess
+  ceilings: Pick<Ceilings, 'attemptsAt' | 'mailAttempts'>
 }
 
 export type MailSignInLimits = ReturnType<typeof createMailSignInLimits>
@@ -28,33 +28,13 @@ export type MailSignInLimits = ReturnType<typeof createMailSignInLimits>
  * stops it. The answer to the client must not show the result.
  */
 export const createMailSignInLimits = (deps: Dependencies) => {
-  const { cache, users, nameMarks, knownBrowsers, onRejection, ceilings } = deps
-  const reserve = async (
-    limiter: MailSignInLimiter,
-    subject: string,
-    request: FastifyRequest,
-    findAttemptedUser?: FindAttemptedUser,
-  ) => {
-    const key = limiterKey(limiter, subject)
-    const { granted, resetsIn } = await cache.reserve(key, limiters[limiter].limit)
-    if (!granted) await onRejection({ limiter, key, resetsIn, findAttemptedUser }, request)
-    return granted
-  }
+  const { users, nameMarks, knownBrowsers, findExcess, ceilings } = deps
 
   /** The browser of the account, if it was signed in there before. */
   const knownBrowserOf = async (email: string, request: FastifyRequest) => {
     const user = knownBrowsers.claimsAny(request) ? await users.findByEmail(email) : undefined
     const browser = user && knownBrowsers.browserOf(user, request)
     return user && browser !== undefined ? deviceSubject(user.id, browser) : undefined
-  }
-
-  const countMail = async (email: string, knownBrowser: string | undefined, request: FastifyRequest) => {
-    if (!(await reserve('network_mail_sign_ins', customerNetwork(request), request))) return false
-    // When the limit is reached, the address is looked up for the event whether or not it has an account, so the time tells nothing.
-    const findAttemptedUser = async () => ({ userId: (await users.findByEmail(email))?.id, typedName: email })
-    const subject = knownBrowser ?? nameMarks.of(recipientKey(email)) ?? ''
-    if (!(await reserve('mail_sign_ins', subject, request, findAttemptedUser))) return false
-    return knownBrowser !== undefined || ceilings.mayMail('visitor', request)
   }
 
   return {
@@ -64,8 +44,21 @@ export const createMailSignInLimits = (deps: Dependencies) => {
      */
     count: async (email: string, request: FastifyRequest): Promise<{ mayMail: boolean } | { excess: Reservation }> => {
       const knownBrowser = await knownBrowserOf(email, request)
-      const excess = knownBrowser === undefined ? await ceilings.findExcess('total_mail_sign_ins', request) : undefined
-      return excess ? { excess } : { mayMail: await countMail(email, knownBrowser, request) }
+      const isKnown = knownBrowser !== undefined
+      // When the limit is reached, the address is looked up for the event whether or not it has an account, so the time tells nothing.
+      const findAttemptedUser = async () => ({ userId: (await users.findByEmail(email))?.id, typedName: email })
+      const waiting = isKnown ? [] : ceilings.attemptsAt('total_mail_sign_ins', request)
+      const excess = await findExcess(
+        [
+          ...waiting,
+          { ...byNetwork, subject: customerNetwork(request) },
+          { ...byMailbox, subject: knownBrowser ?? nameMarks.of(recipientKey(email)) ?? '', findAttemptedUser },
+          ...(isKnown ? [] : ceilings.mailAttempts('visitor', request)),
+        ],
+        request,
+      )
+      if (excess && excess.place < waiting.length) return { excess: excess.reservation }
+      return { mayMail: excess === undefined }
     },
   }
 }

@@ -55,30 +55,26 @@ export const createPasswordGuesses = (deps: Dependencies) => {
   const { login } = deps.routeLimiters
   const nameLimiter: Limiter = { ...deviceLimiter, name: 'account', limit: deps.nameLimit }
 
-  const tryReserve = async (limiter: Limiter, subject: string, reply: FastifyReply) =>
-    (await countedRequests.reserve(limiter, subject, reply)).granted
-
   const count = async ({ account, name, findAttemptedUser }: Guess, request: FastifyRequest, reply: FastifyReply) => {
-    const userId = account.id
+    const isInLogin = countedRequests.hasReservation(request, login)
+    const byNetwork = { limiter: login, subject: clientNetwork(request) }
     const nonce = knownBrowsers.nonceOf(account, request)
-    const deviceKey = nonce === undefined ? undefined : deviceSubject(userId, nonce)
-    const countsAsKnown =
-      deviceKey !== undefined &&
-      (await tryReserve(deviceLimiter, deviceKey, reply)) &&
-      (await tryReserve(knownDevicesLimiter, userSubject(userId), reply))
-    if (!countedRequests.hasReservation(request, login)) {
-      const ownSubject = countsAsKnown && knownDeviceCounter === 'own' ? deviceKey : undefined
-      const limited = await countedRequests.count(
-        login,
-        ownSubject ?? clientNetwork(request),
+    if (nonce !== undefined) {
+      const subject = deviceSubject(account.id, nonce)
+      const inLogin = knownDeviceCounter === 'own' ? { limiter: login, subject, findAttemptedUser } : byNetwork
+      const outcome = await countedRequests.countAll(
+        [
+          { limiter: deviceLimiter, subject, isOptional: true },
+          { limiter: knownDevicesLimiter, subject: userSubject(account.id), isOptional: true },
+          ...(isInLogin ? [] : [inLogin]),
+        ],
         request,
         reply,
-        ownSubject === undefined ? undefined : findAttemptedUser,
       )
-      if (limited) return limited
+      if (outcome !== 'optional refused') return outcome
     }
-    if (countsAsKnown) return undefined
-    return countedRequests.count(nameLimiter, nameMarks.of(name) ?? '', request, reply, findAttemptedUser)
+    const byName = { limiter: nameLimiter, subject: nameMarks.of(name) ?? '', findAttemptedUser }
+    return countedRequests.countAll([...(isInLogin ? [] : [byNetwork]), byName], request, reply)
   }
 
   const countGuessOfUser = (account: DeviceOwner, name: string, request: FastifyRequest, reply: FastifyReply) =>

@@ -2,27 +2,44 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { limiterKey } from '../../domain/limiters/limiters.js'
 import { seconds } from '../../lib/durations.js'
 import type { Cache, Reservation } from '../../platform/cache/cache.js'
+import type { FindAttemptedUser } from './limited-events.js'
 import type { Limiter } from './limiter.js'
 import { setLimitHeaders } from './limiter-answers.js'
-import { createWaitingReservations } from './waiting-reservations.js'
+import { createUndecidedAttempts } from './undecided-attempts.js'
 
 /** The longest that a request waits, for all its counters together. */
 const maxWait = 5 * seconds
 
+/** What a request counts in one limiter. `findAttemptedUser` is for the event of a refusal. */
+export type CountedAttempt = {
+  limiter: Limiter
+  subject: string
+  findAttemptedUser?: FindAttemptedUser | undefined
+  /** A refusal is not answered, and does not wait: the caller counts the request in another way. */
+  isOptional?: true
+}
+
+type KeyedAttempt = CountedAttempt & { key: string }
+type AnsweredAttempt = KeyedAttempt & { reservation: Reservation }
+
 /** `onDecision` wakes the attempts that wait for this one. */
-type HeldReservation = { limiter: Limiter; key: string; reservation: Reservation; onDecision: () => void }
+type HeldAttempt = AnsweredAttempt & { onDecision: () => void }
 
 /** Remembers the reservations of each request until it is answered, because it may get them back. */
-export const createReservations = (cache: Pick<Cache, 'reserve' | 'refund'>) => {
-  const held = new WeakMap<FastifyRequest, readonly HeldReservation[]>()
+export const createReservations = (cache: Pick<Cache, 'reserveAll' | 'refund'>) => {
+  const held = new WeakMap<FastifyRequest, readonly HeldAttempt[]>()
   const waitDeadlines = new WeakMap<FastifyRequest, number>()
-  const reserveOrQueue = createWaitingReservations()
+  const undecidedAttempts = createUndecidedAttempts()
   const heldBy = (request: FastifyRequest) => held.get(request) ?? []
 
-  const hold = (reserved: HeldReservation, reply: FastifyReply) => {
+  const hold = (answered: AnsweredAttempt, reply: FastifyReply) => {
+    const { refundsSuccess, refundsFailure } = answered.limiter
+    if (!refundsSuccess && !refundsFailure) return
+    const isAwaited = refundsSuccess && !answered.isOptional
+    const onDecision = isAwaited ? undecidedAttempts.begin(answered.key) : () => undefined
     // The attempt is decided here at the latest: its client may be gone, or its answer may fail.
-    reply.raw.once('close', reserved.onDecision)
-    held.set(reply.request, [...heldBy(reply.request), reserved])
+    reply.raw.once('close', onDecision)
+    held.set(reply.request, [...heldBy(reply.request), { ...answered, onDecision }])
   }
 
   const deadlineOf = (request: FastifyRequest) => {
@@ -31,36 +48,54 @@ export const createReservations = (cache: Pick<Cache, 'reserve' | 'refund'>) => 
     return deadline
   }
 
-  /** Reserves without a wait. */
-  const reserve = async (limiter: Limiter, subject: string, reply: FastifyReply) => {
-    const key = limiterKey(limiter.name, subject)
-    const reservation = await cache.reserve(key, limiter.limit)
-    if (reservation.granted) hold({ limiter, key, reservation, onDecision: () => undefined }, reply)
-    return reservation
+  const askAndHold = async (
+    attempts: readonly KeyedAttempt[],
+    reply: FastifyReply,
+  ): Promise<AnsweredAttempt | undefined> => {
+    const watches = attempts.map(({ key }) => undecidedAttempts.watch(key))
+    const reservations = await cache.reserveAll(attempts.map(({ key, limiter }) => ({ key, limit: limiter.limit })))
+    for (const [place, reservation] of reservations.entries()) {
+      const attempt = attempts[place]
+      if (!attempt) break
+      if (reservation.granted) {
+        hold({ ...attempt, reservation }, reply)
+        if (!attempt.limiter.silent) setLimitHeaders(reply, attempt.limiter, reservation)
+        continue
+      }
+      const mayWait = attempt.limiter.refundsSuccess && !attempt.isOptional
+      const isWorthAsking = mayWait && (await watches[place]?.(reply.raw, deadlineOf(reply.request)))
+      return isWorthAsking ? askAndHold(attempts.slice(place), reply) : { ...attempt, reservation }
+    }
+    return undefined
   }
 
   return {
-    reserve,
-    /** If the counter is full, waits for attempts that may still be given back. Only limiters that give back successes wait. */
-    reserveOrWait: async (limiter: Limiter, subject: string, reply: FastifyReply) => {
-      const key = limiterKey(limiter.name, subject)
-      if (limiter.refundsFailure) return { key, reservation: await reserve(limiter, subject, reply) }
-      const ask = () => cache.reserve(key, limiter.limit)
-      if (!limiter.refundsSuccess) return { key, reservation: await ask() }
-      const { reservation, onDecision } = await reserveOrQueue(key, ask, reply.raw, deadlineOf(reply.request))
-      if (onDecision) hold({ limiter, key, reservation, onDecision }, reply)
-      return { key, reservation }
-    },
+    /**
+     * Counts in the given order, and returns the first refusal; what follows it is not counted. At a full counter it waits for attempts
+     * that may still be given back, and goes on there. Only limiters that give back successes wait.
+     */
+    reserveAll: (attempts: readonly CountedAttempt[], reply: FastifyReply) =>
+      askAndHold(
+        attempts.map((each) => ({ ...each, key: limiterKey(each.limiter.name, each.subject) })),
+        reply,
+      ),
     hasReservation: (request: FastifyRequest, { name }: Limiter) =>
       heldBy(request).some(({ limiter }) => limiter.name === name),
-    /** Gives back what the request holds. A reservation that can never be given back is not held. */
-    release: async (request: FastifyRequest, reply: FastifyReply) => {
-      const reservations = heldBy(request)
+    /**
+     * Gives back what the request holds. The answer does not wait for that: only attempts that find a full counter do. If it fails, they
+     * stay counted until the window ends.
+     */
+    release: (request: FastifyRequest, reply: FastifyReply) => {
+      const attempts = heldBy(request)
+      if (attempts.length === 0) return
       held.delete(request)
-      for (const { limiter, key, reservation, onDecision } of reservations) {
-        await cache.refund(key, reservation.window).finally(onDecision)
+      for (const { limiter, reservation } of attempts)
         if (!limiter.silent) setLimitHeaders(reply, limiter, { ...reservation, remaining: reservation.remaining + 1 })
+      const taken = attempts.map(({ key, reservation }) => ({ key, window: reservation.window }))
+      const decide = () => {
+        for (const { onDecision } of attempts) onDecision()
       }
+      cache.refund(taken).then(decide, decide)
     },
   }
 }

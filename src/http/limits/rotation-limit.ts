@@ -19,5 +19,5 @@ export const createReserveRotation =
     const { granted, resetsIn, window } = await cache.reserve(key, limit)
     if (!granted) await onRejection({ limiter: name, key, resetsIn }, request)
     const retryAfter = Math.max(1, Math.ceil(resetsIn / 1000))
-    return { granted, retryAfter, refund: () => cache.refund(key, window) }
+    return { granted, retryAfter, refund: () => cache.refund([{ key, window }]) }
   }

@@ -9,7 +9,7 @@ import type { KnownBrowsers } from './known-browsers.js'
 import type { Limiter } from './limiter.js'
 
 type Dependencies = {
-  countedRequests: Pick<CountedRequests, 'count'>
+  countedRequests: Pick<CountedRequests, 'countAll'>
   accountLimit: Limit
   networkLimit: Limit
   /** `own`: a known device has its own counter, so that others in its network cannot stop it. */
@@ -40,17 +40,13 @@ export const createSignInLimits = (deps: Dependencies) => {
     countSignIn: async (user: DeviceOwner & Pick<User, 'username'>, request: FastifyRequest, reply: FastifyReply) => {
       const browser = knownBrowsers.browserOf(user, request)
       const findAttemptedUser = async () => ({ userId: user.id, typedName: user.username })
-      const limited = await (browser === undefined
-        ? countedRequests.count(unknownDevicesLimiter, userSubject(user.id), request, reply, findAttemptedUser)
-        : countedRequests.count(
-            knownDevicesLimiter,
-            deviceSubject(user.id, browser),
-            request,
-            reply,
-            findAttemptedUser,
-          ))
-      if (limited || (browser !== undefined && deps.knownDeviceCounter === 'own')) return limited
-      return countedRequests.count(networkLimiter, clientNetwork(request), request, reply)
+      const byAccount =
+        browser === undefined
+          ? { limiter: unknownDevicesLimiter, subject: userSubject(user.id), findAttemptedUser }
+          : { limiter: knownDevicesLimiter, subject: deviceSubject(user.id, browser), findAttemptedUser }
+      const countsByNetwork = browser === undefined || deps.knownDeviceCounter !== 'own'
+      const byNetwork = { limiter: networkLimiter, subject: clientNetwork(request) }
+      return countedRequests.countAll(countsByNetwork ? [byAccount, byNetwork] : [byAccount], request, reply)
     },
     /** Resets the count after a new password, because a thief who knew the earlier one may have used the sign-ins up. */
     resetSignInCount: async (account: DeviceOwner, request: FastifyRequest) => {

@@ -18,7 +18,7 @@ const userLimiter: Limiter = {
   refundsSuccess: true,
 }
 
-type Dependencies = { countedRequests: Pick<CountedRequests, 'count'>; callers: Pick<Callers, 'of'> }
+type Dependencies = { countedRequests: Pick<CountedRequests, 'countAll'>; callers: Pick<Callers, 'of'> }
 
 export type UserCodeLimit = ReturnType<typeof createUserCodeLimit>
 
@@ -26,7 +26,9 @@ export type UserCodeLimit = ReturnType<typeof createUserCodeLimit>
 export const createUserCodeLimit =
   ({ countedRequests, callers }: Dependencies) =>
   async (request: FastifyRequest, reply: FastifyReply) => {
-    if (await countedRequests.count(networkLimiter, clientNetwork(request), request, reply)) return reply
-    const subject = userSubject(callers.of(request).userId)
-    return (await countedRequests.count(userLimiter, subject, request, reply)) ? reply : undefined
+    const attempts = [
+      { limiter: networkLimiter, subject: clientNetwork(request) },
+      { limiter: userLimiter, subject: userSubject(callers.of(request).userId) },
+    ]
+    return (await countedRequests.countAll(attempts, request, reply)) ? reply : undefined
   }

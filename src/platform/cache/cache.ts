@@ -13,22 +13,53 @@ export type Reservation = {
   window: CounterWindow
 }
 
+export type Attempt = { key: string; limit: Limit }
+
+/** The limit under which a ping counts, to find out whether the store can. */
+export const pingLimit: Limit = { maximum: Number.MAX_SAFE_INTEGER, window: 1_000 }
+
+/** What an attempt has taken, and where. */
+export type Taken = { key: string; window: CounterWindow }
+
 /** A counter as this process knows it after an outage. `counted` of the `used` reservations were counted without the shared store. */
-export type MissedCounts = { maximum: number; used: number; counted: number; resetsIn: number; windowId: string }
+export type MissedCounts = {
+  key: string
+  maximum: number
+  used: number
+  counted: number
+  resetsIn: number
+  windowId: string
+}
 
 /** Counters that several instances may share. Every function rejects with `StoreUnavailable` when the store cannot be reached. */
 export type Cache = {
   /** Counts and grants, or refuses and counts nothing. This is one atomic step, so parallel attempts cannot pass the limit. */
   reserve(key: string, limit: Limit): Promise<Reservation>
-  /** Gives a reservation back, if its window is still open. The counter never goes below zero, and no key is created. */
-  refund(key: string, window: CounterWindow): Promise<void>
+  /**
+   * Counts the attempts one after the other, in one round trip where the store can. If one is refused, those after it are not counted,
+   * and its reservation is the last.
+   */
+  reserveAll(attempts: readonly Attempt[]): Promise<Reservation[]>
+  /** Gives reservations back whose windows are still open. No counter goes below zero, and no key is created. */
+  refund(taken: readonly Taken[]): Promise<void>
   /** Removes the counter, so everything is available again at once. */
   forget(key: string): Promise<void>
   ping(): Promise<void>
   close(): Promise<void>
-  /** Counters that only this process has. Those of a shared store are read by `openSharedCounters`. */
+  /** True while the shared store has no room for further counters, and this process counts under new keys. */
+  isFull(): boolean
+  /** Counters that only this process has. Those of a shared store are read by commands, too. */
   local?: LocalCounters
 }
+
+/** `reserve` of a store that counts several attempts at once. */
+export const reserveOne =
+  (reserveAll: Cache['reserveAll']): Cache['reserve'] =>
+  async (key, limit) => {
+    const [reservation] = await reserveAll([{ key, limit }])
+    if (!reservation) throw new Error('The store has not counted')
+    return reservation
+  }
 
 type LocalCounters = {
   /** The counters of these keys whose windows are open. */
@@ -37,7 +68,11 @@ type LocalCounters = {
   remove(keys: readonly string[]): void
 }
 
-export type SharedCache = Cache & {
-  /** Adds to the store what this process has counted while the store could not be reached. */
-  carry(key: string, missed: MissedCounts): Promise<void>
+/**
+ * The counters in a store of several instances. `reserveAll` also stops before a key for which the store has no room, so its answer may
+ * end with a reservation that is granted.
+ */
+export type SharedCache = Omit<Cache, 'reserve' | 'local'> & {
+  /** Adds what this process has counted while the store could not be reached. False for a key for which the store has no room. */
+  carry(missed: readonly MissedCounts[]): Promise<boolean[]>
 }

@@ -1,32 +1,40 @@
 /**
  * A counter is a hash with the number of used reservations and the end of the window by Redis's own clock, so that instances with
- * different clocks still share one window. The end is also the id of the window. Each script uses one key, as a Cluster requires. The
- * last argument of `reserveScript` and `carryScript` moves the clock, in tests.
+ * different clocks still share one window. The end is also the id of the window. The arguments are the offset that moves the clock, in
+ * tests, and the limit of each key: its maximum and its window. In a Cluster each call has one key.
  */
 export const reserveScript = `
 local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[3]
-local maximum, window = tonumber(ARGV[1]), tonumber(ARGV[2])
-local counter = redis.call('HMGET', KEYS[1], 'used', 'ends')
-local used, ends = tonumber(counter[1]) or 0, tonumber(counter[2]) or 0
-if ends <= now then
-  used, ends = 0, now + window
+local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
+local answers = {}
+for place, key in ipairs(KEYS) do
+  local maximum, window = tonumber(ARGV[2 * place]), tonumber(ARGV[2 * place + 1])
+  local counter = redis.call('HMGET', key, 'used', 'ends')
+  local used, ends = tonumber(counter[1]) or 0, tonumber(counter[2]) or 0
+  if ends <= now then
+    used, ends = 0, now + window
+  end
+  -- A clock that was set back, or is another one after a failover, must not make a window longer than it is meant to be.
+  ends = math.min(ends, now + window)
+  if used >= maximum then
+    answers[place] = {0, 0, ends - now, ends}
+    break
+  end
+  -- The expiry is set with every write, so that no key can ever be left without one.
+  redis.call('HSET', key, 'used', used + 1, 'ends', ends)
+  redis.call('PEXPIRE', key, ends - now)
+  answers[place] = {1, maximum - used - 1, ends - now, ends}
 end
--- A clock that was set back, or is another one after a failover, must not make a window longer than it is meant to be.
-ends = math.min(ends, now + window)
-if used >= maximum then
-  return {0, 0, ends - now, ends}
-end
--- The expiry is set with every write, so that no key can ever be left without one.
-redis.call('HSET', KEYS[1], 'used', used + 1, 'ends', ends)
-redis.call('PEXPIRE', KEYS[1], ends - now)
-return {1, maximum - used - 1, ends - now, ends}
+return answers
 `
 
+/** The arguments are the windows of the keys. */
 export const refundScript = `
-local counter = redis.call('HMGET', KEYS[1], 'used', 'ends')
-if counter[2] == ARGV[1] and tonumber(counter[1]) > 0 then
-  redis.call('HINCRBY', KEYS[1], 'used', -1)
+for place, key in ipairs(KEYS) do
+  local counter = redis.call('HMGET', key, 'used', 'ends')
+  if counter[2] == ARGV[place] and tonumber(counter[1]) > 0 then
+    redis.call('HINCRBY', key, 'used', -1)
+  end
 end
 return 0
 `

@@ -57,4 +57,14 @@ describe('the bound of the in-process counters', () => {
     expect(next.resetsIn).toBeLessThanOrEqual(60_000)
     expect(await cache.reserve('guesser', limit)).toMatchObject({ granted: false })
   })
+
+  it('goes on from the largest number that a shared store said in a window, whichever answer came last', async () => {
+    const cache = createMemoryCache({ clock: systemClock, maximumKeys: 10 })
+    const note = (remaining: number, id: string) =>
+      cache.note('guesser', limit, { granted: true, remaining, resetsIn: 60_000, window: { id, countedBy: 'shared' } })
+    for (const remaining of [2, 0, 1]) note(remaining, 'w')
+    expect(await cache.reserve('guesser', limit)).toMatchObject({ granted: false })
+    note(4, 'next')
+    expect(await cache.reserve('guesser', limit)).toMatchObject({ granted: true, remaining: 3 })
+  })
 })

@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.js'
 import { minutes } from '../../lib/durations.js'
-import type { Cache, Limit, MissedCounts, Reservation } from './cache.js'
+import type { Attempt, Cache, Limit, MissedCounts, Reservation } from './cache.js'
 
 /**
  * The counters in this process also remember the last answers of the shared store. If the store fails, they continue from there, and
@@ -17,7 +17,7 @@ export type MemoryCache = Cache & {
   /** The counts that the shared store may have missed. From now on they count as reported. */
   takeMissed(key: string): MissedCounts | undefined
   /** Takes back `takeMissed`, if the counts could not be reported after all. */
-  putBack(key: string, missed: MissedCounts): void
+  putBack(missed: MissedCounts): void
 }
 
 /** `unreported` is how many of the used reservations the shared store does not know of. */
@@ -83,8 +83,10 @@ const createSharedNotes = (clock: Clock, { find, put, makeRoom }: CounterShelves
     const known = find(key)
     if (known === undefined) makeRoom(now)
     const unreported = known !== undefined && known.ends > now ? known.unreported : 0
+    // Answers come in any order: an older one must not make the counter smaller.
+    const usedBefore = known?.windowId === window.id ? known.used : 0
     put(key, {
-      used: Math.min(maximum, maximum - remaining + unreported),
+      used: Math.min(maximum, Math.max(usedBefore, maximum - remaining + unreported)),
       unreported,
       maximum,
       ends: now + resetsIn,
@@ -98,9 +100,9 @@ const createSharedNotes = (clock: Clock, { find, put, makeRoom }: CounterShelves
     if (!counter || resetsIn <= 0) return undefined
     const { maximum, used, unreported: counted, windowId } = counter
     put(key, { ...counter, unreported: 0 })
-    return { maximum, used, counted, resetsIn, windowId }
+    return { key, maximum, used, counted, resetsIn, windowId }
   },
-  putBack: (key: string, { windowId, counted }: MissedCounts) => {
+  putBack: ({ key, windowId, counted }: MissedCounts) => {
     const counter = find(key)
     if (counter?.windowId === windowId) put(key, { ...counter, unreported: counter.unreported + counted })
   },
@@ -141,9 +143,22 @@ export const createMemoryCache = ({ clock, maximumKeys }: { clock: Clock; maximu
     put(key, { ...counter, used: counter.used - 1, unreported: Math.max(0, counter.unreported - unreportedCount) })
   }
 
+  const reserveAll = (attempts: readonly Attempt[]) => {
+    const reservations: Reservation[] = []
+    for (const { key, limit } of attempts) {
+      const reservation = reserve(key, limit)
+      reservations.push(reservation)
+      if (!reservation.granted) break
+    }
+    return reservations
+  }
+
   return {
     reserve: async (key, limit) => reserve(key, limit),
-    refund: async (key, { id }) => giveBack(key, id, 1),
+    reserveAll: async (attempts) => reserveAll(attempts),
+    refund: async (taken) => {
+      for (const { key, window } of taken) giveBack(key, window.id, 1)
+    },
     forget: async (key) => counters.remove(key),
     ...createSharedNotes(clock, counters),
     noteRefund: (key, windowId) => giveBack(key, windowId, 0),
@@ -161,6 +176,7 @@ export const createMemoryCache = ({ clock, maximumKeys }: { clock: Clock; maximu
       },
     },
     ping: async () => undefined,
+    isFull: () => false,
     close: async () => counters.clear(),
   }
 }

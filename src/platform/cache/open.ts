@@ -5,14 +5,16 @@ import { seconds } from '../../lib/durations.js'
 import { OperatorError } from '../../lib/operator-error.js'
 import { validAddress } from '../invalid-address.js'
 import type { Cache } from './cache.js'
-import { createMemoryCache } from './memory.js'
+import { createMemoryCache, type MemoryCache } from './memory.js'
+import type { PostgresCounters } from './postgres.js'
 import { readRedisAddress } from './redis-address.js'
 import { isMissingDatabase } from './redis-failures.js'
 import { createResilientCache } from './resilient.js'
 
 type Dependencies = {
-  /** Without a URL the counters are in this process, which is enough for one instance. */
+  /** The address of Redis. Without it the counters are in PostgreSQL, and without `postgres` in this process. */
   url?: string | undefined
+  postgres?: PostgresCounters | undefined
   clock: Clock
   log: Pick<Logger, 'debug' | 'info' | 'warn'>
   prefix?: string
@@ -35,7 +37,7 @@ class DatabaseMissing extends OperatorError {
   override name = 'DatabaseMissing'
 }
 
-const pingUntil = async (cache: Cache, end: number): Promise<void> => {
+const pingUntil = async (cache: Pick<Cache, 'ping'>, end: number): Promise<void> => {
   try {
     await cache.ping()
   } catch (error) {
@@ -52,6 +54,7 @@ export type OpenedCache = { cache: Cache; started: Promise<void> }
 
 export const openCache = async ({
   url,
+  postgres,
   clock,
   log,
   prefix = 'latchkey:',
@@ -59,10 +62,23 @@ export const openCache = async ({
   maximumKeys = 100_000,
 }: Dependencies): Promise<OpenedCache> => {
   const local = createMemoryCache({ clock, maximumKeys })
-  if (url === undefined) return { cache: local, started: Promise.resolve() }
+  if (url !== undefined) return openRedisCache({ url, clock, log, prefix, commandTimeout, local })
+  if (!postgres) return { cache: local, started: Promise.resolve() }
+  const { createPostgresCache } = await import('./postgres.js')
+  const shared = await createPostgresCache({ ...postgres, clock, log, commandTimeout })
+  // The start waits for the database anyway, and makes the table.
+  return { cache: createResilientCache({ shared, local, log }), started: Promise.resolve() }
+}
+
+type RedisDependencies = Required<Pick<Dependencies, 'clock' | 'log' | 'prefix' | 'commandTimeout'>> & {
+  url: string
+  local: MemoryCache
+}
+
+const openRedisCache = async ({ url, local, log, ...dependencies }: RedisDependencies): Promise<OpenedCache> => {
   const address = validAddress('REDIS_URL', readRedisAddress(url))
   const { createRedisCache } = await import('./redis.js')
-  const shared = createRedisCache({ address, prefix, clock, log, commandTimeout })
+  const shared = createRedisCache({ ...dependencies, address, log })
   const cache = createResilientCache({ shared, local, log })
   const start = async () => {
     await pingUntil(shared, Date.now() + startTimeout)

@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import type { Clock } from '../../lib/clock.js'
 import { withTimeout } from '../../lib/with-timeout.js'
 import { StoreUnavailable } from '../database/database.js'
-import type { SharedCache } from './cache.js'
+import { type Attempt, type MissedCounts, pingLimit, type Reservation, type SharedCache, type Taken } from './cache.js'
 import { carryScript, refundScript, reserveScript } from './counter-scripts.js'
 import type { RedisAddress } from './redis-address.js'
 import { connectRedis, type RedisClient, requireDatabase } from './redis-client.js'
@@ -17,9 +17,12 @@ type Dependencies = {
   commandTimeout: number
 }
 
+type Counted = [granted: 0 | 1, remaining: number, resetsIn: number, ends: number]
+
 type Scripts = {
-  reserveOne(key: string, maximum: number, window: number, offset: number): Promise<[0 | 1, number, number, number]>
-  refundOne(key: string, window: string): Promise<number>
+  /** The keys and then the arguments; in front of them the number of keys, but not in a Cluster, where there is one key. */
+  reserveKeys(...keysAndArguments: (string | number)[]): Promise<Counted[]>
+  refundKeys(...keysAndArguments: (string | number)[]): Promise<number>
   carryOne(
     key: string,
     maximum: number,
@@ -32,8 +35,10 @@ type Scripts = {
 }
 
 const defineScripts = (client: RedisClient) => {
-  client.defineCommand('reserveOne', { numberOfKeys: 1, lua: reserveScript })
-  client.defineCommand('refundOne', { numberOfKeys: 1, lua: refundScript })
+  // The client finds the node of a command by its first word, which therefore must be the key.
+  const oneKey = client instanceof Cluster ? { numberOfKeys: 1 } : {}
+  client.defineCommand('reserveKeys', { lua: reserveScript, ...oneKey })
+  client.defineCommand('refundKeys', { lua: refundScript, ...oneKey })
   client.defineCommand('carryOne', { numberOfKeys: 1, lua: carryScript })
   return client as RedisClient & Scripts
 }
@@ -62,35 +67,59 @@ export const createRedisCache = ({ address, prefix, clock, log, commandTimeout }
 
   const servers = () => (client instanceof Cluster ? client.nodes('master') : [client])
 
+  const isCluster = client instanceof Cluster
+  const withKeys = (of: readonly { key: string }[]) => {
+    const keys = of.map(({ key }) => prefix + key)
+    return isCluster ? keys : [keys.length, ...keys]
+  }
+
+  const askForAll = async (attempts: readonly Attempt[]): Promise<Reservation[]> => {
+    const limits = attempts.flatMap(({ limit }) => [limit.maximum, limit.window])
+    const counted = await client.reserveKeys(...withKeys(attempts), clock.offset(), ...limits)
+    return counted.map(([granted, remaining, resetsIn, ends]) => ({
+      granted: granted === 1,
+      remaining,
+      resetsIn,
+      window: { id: String(ends), countedBy: 'shared' },
+    }))
+  }
+
+  const giveBackAll = (taken: readonly Taken[]) =>
+    client.refundKeys(...withKeys(taken), ...taken.map(({ window }) => window.id))
+
+  /** The keys of a Cluster are on different nodes, and the next one is counted only if this one is granted. */
+  const askOneByOne = async (attempts: readonly Attempt[]) => {
+    const reservations: Reservation[] = []
+    for (const attempt of attempts) {
+      reservations.push(...(await askForAll([attempt])))
+      if (!reservations.at(-1)?.granted) break
+    }
+    return reservations
+  }
+
   return {
-    reserve: (key, { maximum, window }) =>
+    reserveAll: (attempts) => withinDeadline(() => (isCluster ? askOneByOne(attempts) : askForAll(attempts))),
+    refund: (taken) =>
       withinDeadline(async () => {
-        const [granted, remaining, resetsIn, ends] = await client.reserveOne(
-          prefix + key,
-          maximum,
-          window,
-          clock.offset(),
-        )
-        return { granted: granted === 1, remaining, resetsIn, window: { id: String(ends), countedBy: 'shared' } }
-      }),
-    refund: (key, { id }) =>
-      withinDeadline(async () => {
-        await client.refundOne(prefix + key, id)
+        await (isCluster ? Promise.all(taken.map((each) => giveBackAll([each]))) : giveBackAll(taken))
       }),
     forget: (key) =>
       withinDeadline(async () => {
         await client.del(prefix + key)
       }),
-    carry: (key, { maximum, used, counted, resetsIn, windowId }) =>
+    carry: (missed) =>
       withinDeadline(async () => {
-        const left = Math.ceil(resetsIn)
-        await client.carryOne(prefix + key, maximum, used, counted, left, windowId, clock.offset())
+        const carryOne = ({ key, maximum, used, counted, resetsIn, windowId }: MissedCounts) =>
+          client.carryOne(prefix + key, maximum, used, counted, Math.ceil(resetsIn), windowId, clock.offset())
+        await Promise.all(missed.map(carryOne))
+        return missed.map(() => true)
       }),
+    isFull: () => false,
     // A full server and a replica answer a ping although they cannot count, so this check also counts.
     ping: () =>
       withinDeadline(async () => {
         await requireDatabase(client, address)
-        const reservation = client.reserveOne(`${prefix}ping`, Number.MAX_SAFE_INTEGER, 1_000, clock.offset())
+        const reservation = askForAll([{ key: 'ping', limit: pingLimit }])
         await Promise.all([reservation, ...servers().map((server) => server.ping())])
       }),
     close: async () => client.disconnect(),

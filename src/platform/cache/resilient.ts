@@ -1,12 +1,12 @@
 import type { Logger } from 'pino'
 import { seconds } from '../../lib/durations.js'
-import type { Cache, SharedCache } from './cache.js'
+import { type Attempt, type Cache, type Reservation, reserveOne, type SharedCache } from './cache.js'
 import type { MemoryCache } from './memory.js'
 import { createReachability } from './reachability.js'
 
 type Dependencies = { shared: SharedCache; local: MemoryCache; log: Pick<Logger, 'info' | 'warn'>; probeEvery?: number }
 
-/** How many counters Redis is asked about at once: it answers this many within the timeout of a command. */
+/** How many counters the store is asked about at once: it answers this many within the timeout of a command. */
 const carryBatch = 200
 
 /**
@@ -15,40 +15,59 @@ const carryBatch = 200
  * reports what it has counted.
  */
 export const createResilientCache = ({ shared, local, log, probeEvery = 1 * seconds }: Dependencies): Cache => {
-  const carry = async (key: string) => {
-    const missed = local.takeMissed(key)
-    if (!missed) return
+  const carry = async (keys: readonly string[]) => {
+    const missed = keys.map(local.takeMissed).filter((counter) => counter !== undefined)
+    if (missed.length === 0) return
     try {
-      await shared.carry(key, missed)
+      const carried = await shared.carry(missed)
+      for (const [place, counter] of missed.entries()) if (!carried[place]) local.putBack(counter)
     } catch (error) {
-      local.putBack(key, missed)
+      missed.forEach(local.putBack)
       throw error
     }
   }
 
   const carryAll = async () => {
     const keys = local.openKeys()
-    for (let at = 0; at < keys.length; at += carryBatch) await Promise.all(keys.slice(at, at + carryBatch).map(carry))
+    for (let at = 0; at < keys.length; at += carryBatch) await carry(keys.slice(at, at + carryBatch))
   }
 
   const reachability = createReachability({ ping: () => shared.ping(), catchUp: carryAll, log, probeEvery })
 
+  const askShared = async (attempts: readonly Attempt[]) => {
+    const reservations = await reachability.attempt(async () => {
+      // These keys may have been counted here after an outage, while the other keys were reported.
+      await carry(attempts.map(({ key }) => key).filter(local.hasUnreported))
+      return shared.reserveAll(attempts)
+    })
+    for (const [place, reservation] of reservations?.entries() ?? []) {
+      const attempt = attempts[place]
+      if (attempt) local.note(attempt.key, attempt.limit, reservation)
+    }
+    return reservations
+  }
+
+  const reserveAll = async (attempts: readonly Attempt[]): Promise<Reservation[]> => {
+    const counted = await askShared(attempts)
+    if (!counted) return local.reserveAll(attempts)
+    const missing = attempts[counted.length]
+    if (!missing || counted.at(-1)?.granted === false) return counted
+    // The store has no room for this key. It may have room for those after it.
+    const reservation = await local.reserve(missing.key, missing.limit)
+    const rest = reservation.granted ? attempts.slice(counted.length + 1) : []
+    return [...counted, reservation, ...(rest.length > 0 ? await reserveAll(rest) : [])]
+  }
+
   return {
-    reserve: async (key, limit) => {
-      const reservation = await reachability.attempt(async () => {
-        // This key may have been counted here after an outage, while the other keys were reported.
-        if (local.hasUnreported(key)) await carry(key)
-        return shared.reserve(key, limit)
-      })
-      if (reservation === undefined) return local.reserve(key, limit)
-      local.note(key, limit, reservation)
-      return reservation
-    },
-    // If the shared store cannot be reached, the reservation stays counted there until the window ends.
-    refund: async (key, window) => {
-      if (window.countedBy === 'local') return local.refund(key, window)
-      await reachability.attempt(() => shared.refund(key, window))
-      return local.noteRefund(key, window.id)
+    reserve: reserveOne(reserveAll),
+    reserveAll,
+    // If the shared store cannot be reached, the reservations stay counted there until their windows end.
+    refund: async (taken) => {
+      await local.refund(taken.filter(({ window }) => window.countedBy === 'local'))
+      const shares = taken.filter(({ window }) => window.countedBy === 'shared')
+      if (shares.length === 0) return
+      await reachability.attempt(() => shared.refund(shares))
+      for (const { key, window } of shares) local.noteRefund(key, window.id)
     },
     forget: async (key) => {
       await reachability.attempt(() => shared.forget(key))
@@ -63,6 +82,7 @@ export const createResilientCache = ({ shared, local, log, probeEvery = 1 * seco
         throw error
       }
     },
+    isFull: shared.isFull,
     close: async () => {
       reachability.stop()
       await Promise.all([shared.close(), local.close()])

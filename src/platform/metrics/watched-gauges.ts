@@ -13,7 +13,7 @@ export type Watched = {
   /** Whether `/health/ready` answers 200. */
   isReady(): boolean
   workers: { queueLength(): number }
-  cache: Pick<Cache, 'ping'>
+  cache: Pick<Cache, 'ping' | 'isFull'>
   database: { stats?(): PoolStats }
   mails: WaitingWithAge
   webhooks: WaitingCount
@@ -176,6 +176,12 @@ export const watchGauges = (watched: Watched, add: AddGauge) => {
     help: '1 while the shared counters cannot be reached and limits are counted in this process.',
     aggregator: 'max',
     collect: watchCache(cache),
+  })
+  add({
+    name: 'latchkey_counters_full',
+    help: '1 while there are a million counters in PostgreSQL, and new ones are counted in this process.',
+    aggregator: 'max',
+    collect: (gauge) => gauge.set(cache.isFull() ? 1 : 0),
   })
   add({
     name: 'latchkey_ended_sessions',
