@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { Client, type ClientConfig } from 'pg'
+import { Client, type ClientConfig, type Submittable } from 'pg'
 import { withTimeout } from '../../lib/with-timeout.js'
 import { withProcessKey } from './cancel-statement.js'
 import { createConnectionLife } from './connection-life.js'
@@ -12,6 +12,8 @@ export type Connection = {
   query<Row>(text: string, parameters?: readonly unknown[]): Promise<Row[]>
   /** Several statements in one text. Returns the command tag of the last one, such as COMMIT. */
   script(text: string): Promise<string>
+  /** Starts a query of another package, such as a COPY that streams. Nothing else may use the connection until it has ended. */
+  submit<Query extends Submittable>(query: Query): Query
   /** From now on, statements of this connection are prepared once and kept by the server. */
   keepStatements(): void
   /**
@@ -68,6 +70,7 @@ export const openConnection = async ({ client: config, deadlineMs, onClosed }: D
   const connection: Connection = {
     query: (text, parameters = []) => inTurn(() => execute(client, text, parameters, keepsStatements)),
     script: (text) => inTurn(async () => commandOf(await client.query(text))),
+    submit: (query) => client.query(query),
     keepStatements: () => {
       keepsStatements = true
     },

@@ -1,0 +1,79 @@
+import { link, mkdir, open, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Header } from '../../domain/backups/backup-file.js'
+import { sealingKeyId } from '../../domain/sealed-values/sealed-values.js'
+import { signingKeyId } from '../../domain/tokens/tokens.js'
+import { whyUnwritable } from '../../lib/file-faults.js'
+import { CommandFailure } from '../command.js'
+import type { readBackupPlace } from './backup-place.js'
+
+type Place = Pick<Awaited<ReturnType<typeof readBackupPlace>>, 'dataDir' | 'signing' | 'sealing'>
+
+const listOf = (text: string) => text.split(',')
+
+/** The secrets of a backup that has them: they are used where none are set. */
+const secretsIn = ({ secrets }: Header) => {
+  if (!secrets) return undefined
+  const signing = listOf(secrets.JWT_SECRET)
+  return { signing, sealing: secrets.SEALING_KEY === undefined ? signing : listOf(secrets.SEALING_KEY) }
+}
+
+const opens = (sealing: readonly string[], { sealedWith }: Header) => {
+  const ids = sealing.map(sealingKeyId)
+  return sealedWith.every((id) => ids.includes(id))
+}
+
+const missingKeyText = ({ secrets }: Header) =>
+  secrets
+    ? 'The keys that are set here do not open what is sealed in the backup: set its JWT_SECRET and SEALING_KEY, which are in the first line of `gunzip -c FILE`. Nothing was restored.'
+    : 'What is sealed in the backup needs a key that is not set here: set SEALING_KEY to that of its time; if it was not set then, JWT_SECRET. Nothing was restored.'
+
+/** Keeps the secret where a start looks for it, whole or not at all. A secret that is there is never replaced. */
+const keepSecret = async (dataDir: string, secret: string) => {
+  const unfinished = join(dataDir, 'secret.restored')
+  try {
+    await mkdir(dataDir, { recursive: true, mode: 0o700 })
+    const file = await open(unfinished, 'w', 0o600)
+    try {
+      await file.writeFile(secret)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    await link(unfinished, join(dataDir, 'secret'))
+  } catch (cause) {
+    const reason = whyUnwritable(cause) ?? 'unknown'
+    throw new CommandFailure(`The secret cannot be kept in ${dataDir} (${reason}). Nothing was restored.`, { cause })
+  } finally {
+    await rm(unfinished, { force: true })
+  }
+}
+
+/** Whether the secrets of this place fit a backup, and where those of the backup go if this place has none. */
+export const createSecretsOfBackup = ({ dataDir, signing, sealing }: Place) => {
+  const notes: string[] = []
+  const hasOwn = signing.length > 0 || sealing.length > 0
+
+  const check = (header: Header) => {
+    const given = hasOwn ? { signing, sealing } : secretsIn(header)
+    if (!opens(given?.sealing ?? [], header)) throw new CommandFailure(missingKeyText(header))
+    if (!hasOwn && header.secrets && (header.secrets.SEALING_KEY !== undefined || (given?.signing.length ?? 0) > 1))
+      throw new CommandFailure(
+        'The backup has several secrets, and DATA_DIR has room for one: set its JWT_SECRET and SEALING_KEY, which are in the first line of `gunzip -c FILE`. Nothing was restored.',
+      )
+    const ids = given?.signing.map(signingKeyId) ?? []
+    if (header.signedWith.length > 0 && !header.signedWith.some((id) => ids.includes(id)))
+      notes.push(
+        'JWT_SECRET is another one than then: all users have to sign in again, and links in mails do not work.',
+      )
+  }
+
+  /** Before the first row that needs it. */
+  const keep = async ({ secrets }: Header) => {
+    if (hasOwn || !secrets) return
+    await keepSecret(dataDir, secrets.JWT_SECRET)
+    notes.push(`JWT_SECRET of the backup is kept in ${dataDir}.`)
+  }
+
+  return { check, keep, notes: () => notes }
+}

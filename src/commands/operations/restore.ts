@@ -1,0 +1,85 @@
+import type { Restored } from '../../domain/backups/restore-backup.js'
+import { countText } from '../../lib/count-text.js'
+import { whyUnreadable } from '../../lib/file-faults.js'
+import { type Command, type CommandContext, CommandFailure, operator, print, readArguments } from '../command.js'
+import { openInput } from '../import/input.js'
+
+const plurals: Readonly<Record<string, string>> = {
+  'waiting code or link': 'waiting codes and links',
+  'use of an application': 'uses of applications',
+}
+
+const listed = (parts: readonly string[]) =>
+  parts.length < 2 ? parts.join('') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`
+
+const endedSentence = ({ ended }: Restored) => {
+  if (ended === undefined) return 'Sessions, links and invitations go on as they were then.'
+  const parts = [...ended].flatMap(([what, count]) => (count === 0 ? [] : countText(count, what, plurals[what])))
+  return parts.length === 0 ? 'There was nothing that had to end.' : `Ended: ${listed(parts)}.`
+}
+
+/** A file that cannot be read is a failure of the operator's; whatever else happens is not. */
+const withReadingFault = async function* (bytes: AsyncIterable<Buffer | string>, name: string) {
+  try {
+    yield* bytes
+  } catch (error) {
+    throw new CommandFailure(`${name} cannot be read: ${whyUnreadable(error)}. Nothing was restored.`)
+  }
+}
+
+export const restore: Command = {
+  summary: 'Fill an empty database from a backup',
+  help: `latchkey restore FILE [--keep-sessions]
+latchkey restore - < FILE
+
+Fills the database of the settings with a file of \`latchkey backup\`, as the owner of the tables, and migrates it. The database has no users,
+and no service runs on it; whatever else it has is replaced. Everything happens in one transaction, which is committed only if the whole file
+is as it was written: otherwise nothing of it stays. Run it with the JWT_SECRET and SEALING_KEY of the time of the backup. If none are set
+and the file has them (--with-secrets), they are kept in DATA_DIR.
+
+A restore brings the past back: old passwords, removed passkeys, users who were deleted. Nothing is mailed, and no webhook or notice is sent.
+All users get new access tokens. If the backup is older than an hour, all sessions, trusted devices, unfinished sign-ins, waiting codes and
+links, undo links and invitations of it end. docs/operating.md says what else to do.
+
+  --keep-sessions   they do not end, however old the backup is`,
+
+  run: async (args, context: CommandContext) => {
+    const { values, positionals } = readArguments(args, { 'keep-sessions': { type: 'boolean' } }, ['FILE'])
+    const [name = ''] = positionals
+    if (name === '-' && context.stdin.isTTY)
+      throw new CommandFailure('Nothing comes from a terminal: name a file, or send one to standard input.')
+    const { readBackupPlace } = await import('./backup-place.js')
+    const { createSecretsOfBackup } = await import('./backup-secrets.js')
+    const place = await readBackupPlace(await context.settings())
+    const secrets = createSecretsOfBackup(place)
+    const { restoreBackup } = await import('../../domain/backups/restore-backup.js')
+    const { grantsFor } = await import('../../domain/tables.js')
+    const { systemClock } = await import('../../lib/clock.js')
+    const { readMigrations } = await import('../../platform/database/migrate.js')
+    const { migrationsDirectory } = await import('../../app/prepare-database.js')
+    const { address, serviceRole } = place.owner
+    const migrations = await readMigrations(migrationsDirectory)
+    const input = await openInput(name, context)
+    try {
+      const restored = await restoreBackup(
+        {
+          address,
+          migrations,
+          grants: serviceRole === undefined ? undefined : grantsFor(serviceRole),
+          keepsSessions: values['keep-sessions'] ?? false,
+          clock: systemClock,
+          client: operator(context),
+          checkKeys: secrets.check,
+          beforeCommit: secrets.keep,
+        },
+        withReadingFault(input.bytes, name === '-' ? 'Standard input' : name),
+      )
+      const what = `${countText(restored.rows, 'row')}, as they were at ${restored.takenAt.toISOString()}`
+      await print(context.stdout, `Restored ${what}. ${endedSentence(restored)}`)
+      for (const note of secrets.notes()) await print(context.stderr, note)
+      return 0
+    } finally {
+      input.stop()
+    }
+  },
+}
