@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { createWriteStream } from 'node:fs'
-import { open, realpath, rename, rm, stat } from 'node:fs/promises'
+import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import type { Writable } from 'node:stream'
+import { Writable } from 'node:stream'
 import { countText } from '../../lib/count-text.js'
 import { whyUnwritable } from '../../lib/file-faults.js'
 import { type Command, type CommandContext, CommandFailure, OutputFailure, print, readArguments } from '../command.js'
@@ -28,6 +27,10 @@ const syncFolder = async (path: string) => {
   await folder?.close()
 }
 
+/** Leaves the file open, because it must be synced. */
+const streamInto = (file: FileHandle) =>
+  new Writable({ write: (chunk: Buffer, _encoding, done) => void file.appendFile(chunk).then(() => done(), done) })
+
 /** Under the name there is a whole backup at any time, or what was there before. */
 const intoFile = async (name: string, write: Write) => {
   const path = await finalPath(name)
@@ -35,7 +38,7 @@ const intoFile = async (name: string, write: Write) => {
   try {
     const file = await open(unfinished, 'wx', 0o600)
     try {
-      const written = await write(createWriteStream('', { fd: file.fd, autoClose: false }))
+      const written = await write(streamInto(file))
       await file.sync()
       await rename(unfinished, path)
       await syncFolder(dirname(path))

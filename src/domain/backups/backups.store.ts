@@ -14,15 +14,15 @@ const presenceLock = 7_284_110_453
 export const showPresence = (sql: Sql) => sql.query('select pg_advisory_xact_lock_shared($1)', [presenceLock])
 
 /** Nobody migrates or restores at the same time. */
-export const tryLocks = (sql: Sql) =>
+export const tryLock = (sql: Sql) =>
   sql.query<{ mine: boolean }>('select pg_try_advisory_xact_lock($1) as mine', [migrationLock])
 
 export const lockOutServices = (sql: Sql) => sql.query('select pg_advisory_xact_lock($1)', [presenceLock])
 
 /** Whether anybody else is connected to this database, and whether a service waits for the lock that we hold. */
 export const selectOthers = (sql: Sql) =>
-  sql.query<{ connected: boolean; waiting: boolean }>(
-    `select
+  sql.query<{ pid: number; connected: boolean; waiting: boolean }>(
+    `select pg_backend_pid() as pid,
        exists (
          select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
        ) as connected,

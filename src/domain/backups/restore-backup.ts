@@ -67,20 +67,28 @@ const migrationsOf = ({ migrations: applied }: Header, migrations: readonly Migr
 
 // ── The database
 
-/** Rejects while a service runs on the database. Without any other connection there is none. */
+/**
+ * Rejects while a service runs on the database. If nobody else is connected there is none, and nothing to wait for; but a pooler may have
+ * given us the connection of a service.
+ */
 const lockOut = async (sql: OwnerTransaction) => {
-  const [lock] = await store.tryLocks(sql)
-  if (!lock?.mine)
-    throw new RestoreRefused(
-      'Another restore or a migration is at work on this database: wait until it has ended. Nothing was restored.',
-    )
-  await store.lockOutServices(sql)
   const giveUpAt = performance.now() + longestSilence
+  // A restore that was killed a moment ago still has the lock.
+  for (let [lock] = await store.tryLock(sql); !lock?.mine; [lock] = await store.tryLock(sql)) {
+    if (performance.now() > giveUpAt)
+      throw new RestoreRefused(
+        'Another restore or a migration is at work on this database: wait until it has ended. Nothing was restored.',
+      )
+    await wait(lookEvery)
+  }
+  await store.lockOutServices(sql)
+  const watchedUntil = performance.now() + longestSilence
   for (;;) {
     const [others] = await store.selectOthers(sql)
     if (others?.waiting)
       throw new RestoreRefused('A service uses this database: stop every instance of it. Nothing was restored.')
-    if (!others?.connected || performance.now() > giveUpAt) return
+    const isAlone = others?.pid === sql.processId && !others?.connected
+    if (isAlone || performance.now() > watchedUntil) return
     await wait(lookEvery)
   }
 }
@@ -137,7 +145,11 @@ const makeEventParts = async (sql: OwnerTransaction, { eventParts }: Header) => 
 
 // ── The rows
 
-const isUnwantedRow = (error: unknown) => error instanceof Error && 'code' in error && /^2[23]/.test(String(error.code))
+/** A row that the database does not take: a backup that is as it was written has none. */
+const brokenIfUnwanted = (error: unknown) =>
+  error instanceof Error && 'code' in error && /^2[23]/.test(String(error.code))
+    ? new BackupFault(brokenText, { cause: error })
+    : error
 
 /** Writes the rows of a table. The sentence about a row that does not fit has no value of it. */
 const fill = async (sql: OwnerTransaction, { table, columns, rows }: TableSection) => {
@@ -146,8 +158,7 @@ const fill = async (sql: OwnerTransaction, { table, columns, rows }: TableSectio
     await pipeline(rows, target)
   } catch (thrown) {
     if (thrown instanceof BackupFault) throw thrown
-    const error = copyFailure(thrown)
-    throw isUnwantedRow(error) ? new BackupFault(brokenText, { cause: error }) : error
+    throw brokenIfUnwanted(copyFailure(thrown))
   }
   return target.rowCount
 }
@@ -208,7 +219,11 @@ const load = async (
   for (const { drop } of work.toReversed()) await sql.script(drop)
   await sql.script(store.truncate(whole))
   const result = await fillTables(sql, sections(), endsOld)
-  for (const { make } of work) await sql.script(make)
+  try {
+    for (const { make } of work) await sql.script(make)
+  } catch (error) {
+    throw brokenIfUnwanted(error)
+  }
   for (const { set } of await store.selectSequences(sql, filled)) await sql.query(set)
   await sql.script(store.setTriggers(whole, 'enable'))
   return result

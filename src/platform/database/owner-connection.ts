@@ -18,6 +18,8 @@ export type OwnerTransaction = NamedSql & {
   copyOut(text: string): Readable & { rowCount: number }
   /** Takes the rows of a COPY … FROM STDIN. */
   copyIn(text: string): Writable & { rowCount: number }
+  /** The server's process. A pooler invents another number. */
+  readonly processId: number | null
   commit(): Promise<void>
   /** Ends the connection. Without a commit nothing of the transaction stays. */
   end(): Promise<void>
@@ -63,6 +65,7 @@ export const beginAsOwner = async (address: PostgresAddress, begin: string): Pro
   }
   return {
     address: hosts.map(hostName).join(', '),
+    processId: connection.processId,
     query: connection.query,
     script: async (text) => void (await connection.script(text)),
     copyOut: (text) => connection.submit(to(text)).on('error', reportedToReader),
