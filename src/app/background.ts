@@ -70,7 +70,7 @@ export const createBackground = (
     onFailure: (err, job) => log.warn({ err, job }, 'a clean-up failed'),
   })
   // `stop` is called in the order of the list, without waiting: first for the parts that clean up, then for those that send and read.
-  const presence = createServicePresence({ database, log })
+  const presence = createServicePresence(database)
   const parts = [housekeeping, openidProvider, clockWatch, mails, webhooks, endedSessions, loadedKeys, presence]
   return {
     start: () => {

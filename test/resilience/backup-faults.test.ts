@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { loadConfig } from '../../src/config.js'
 import { emptyPostgres, type FreshDatabase, freshPostgres, testServerUrl } from '../support/databases.js'
 import {
   backupSettings,
@@ -18,7 +19,7 @@ import {
   using,
   withDatabase,
 } from '../support/filled-database.js'
-import { startLatchkey } from '../support/latchkey.js'
+import { goodPassword, startLatchkey } from '../support/latchkey.js'
 import { startPgBouncer } from '../support/servers/pgbouncer.js'
 import { startPostgres } from '../support/servers/postgres.js'
 import { smallDisk, smallFolder } from '../support/small-disk.js'
@@ -208,6 +209,18 @@ describe('a file that is no whole backup', () => {
     })
   })
 
+  it('goes from one database into another without a file between', async () => {
+    await withDatabase(async (url) => {
+      const [from, into] = [start(large.url, ['backup', '-']), start(url, ['restore', '-'])]
+      if (!from.child.stdout || !into.child.stdin) throw new Error('There is no pipe')
+      from.child.stdout.pipe(into.child.stdin)
+      expect(await Promise.all([from.exited, into.exited])).toMatchObject([{ code: 0 }, { code: 0, err: '' }])
+      expect(await using(url, (database) => database.query('select count(*) as pages from content'))).toEqual(
+        await using(large.url, (database) => database.query('select count(*) as pages from content')),
+      )
+    })
+  })
+
   it('is not there, or is a folder', async () => {
     const url = testServerUrl()
     expect(await restore(url, [join(folder, 'nowhere')])).toMatchObject({
@@ -308,7 +321,7 @@ describe('keys', () => {
       const wrong = await runCommand(settings(url, { JWT_SECRET: other }), ['restore', file])
       expect(wrong).toMatchObject({ code: 1, out: '' })
       expect(wrong.err).toBe(
-        'What is sealed in the backup needs a key that is not set here: set SEALING_KEY to that of its time; if it was not set then, JWT_SECRET. Nothing was restored.\n',
+        'What is sealed in the backup needs a key that is not set here: set SEALING_KEY to that of its time; if it was not set then, JWT_SECRET. If the key is lost for good: --without-key. Nothing was restored.\n',
       )
       const { JWT_SECRET: secret = '', ...bare } = settings(url, { DATA_DIR: join(folder, 'without') })
       expect(await runCommand(bare, ['restore', file])).toMatchObject({ code: 1, err: wrong.err })
@@ -318,6 +331,23 @@ describe('keys', () => {
         code: 0,
         err: 'JWT_SECRET is another one than then: all users have to sign in again, and links in mails do not work.\n',
       })
+    })
+  })
+
+  it('that are lost for good do not take the users with them', async () => {
+    await withDatabase(async (url) => {
+      const environment = settings(url, { JWT_SECRET: other })
+      expect(await runCommand(environment, ['restore', file, '--without-key'])).toMatchObject({ code: 0 })
+      await expect(startLatchkey({ settings: environment })).rejects.toThrow('the key that sealed them is missing')
+      const { openNouns } = await import('../../src/commands/open-nouns.js')
+      const store = { openNouns: (role: 'service role' | 'table owner') => openNouns(loadConfig(environment), role) }
+      expect(await latchkey(store, ['keys', 'rotate', '--compromised', '--yes'], { environment })).toMatchObject({
+        code: 0,
+      })
+      expect(await latchkey(store, ['user', 'factors', 'reset', '--unreadable', '--yes'])).toMatchObject({ code: 0 })
+      const service = await startLatchkey({ settings: environment })
+      expect((await service.browser().post('/login', { username: 'ada', password: goodPassword })).status).toBe(200)
+      await service.stop()
     })
   })
 

@@ -26,7 +26,7 @@ const opens = (sealing: readonly string[], { sealedWith }: Header) => {
 const missingKeyText = ({ secrets }: Header) =>
   secrets
     ? 'The keys that are set here do not open what is sealed in the backup: set its JWT_SECRET and SEALING_KEY, which are in the first line of `gunzip -c FILE`. Nothing was restored.'
-    : 'What is sealed in the backup needs a key that is not set here: set SEALING_KEY to that of its time; if it was not set then, JWT_SECRET. Nothing was restored.'
+    : 'What is sealed in the backup needs a key that is not set here: set SEALING_KEY to that of its time; if it was not set then, JWT_SECRET. If the key is lost for good: --without-key. Nothing was restored.'
 
 /** Keeps the secret where a start looks for it, whole or not at all. A secret that is there is never replaced. */
 const keepSecret = async (dataDir: string, secret: string) => {
@@ -50,13 +50,13 @@ const keepSecret = async (dataDir: string, secret: string) => {
 }
 
 /** Whether the secrets of this place fit a backup, and where those of the backup go if this place has none. */
-export const createSecretsOfBackup = ({ dataDir, signing, sealing }: Place) => {
+export const createSecretsOfBackup = ({ dataDir, signing, sealing }: Place, withoutKey: boolean) => {
   const notes: string[] = []
   const hasOwn = signing.length > 0 || sealing.length > 0
 
   const check = (header: Header) => {
     const given = hasOwn ? { signing, sealing } : secretsIn(header)
-    if (!opens(given?.sealing ?? [], header)) throw new CommandFailure(missingKeyText(header))
+    if (!withoutKey && !opens(given?.sealing ?? [], header)) throw new CommandFailure(missingKeyText(header))
     if (!hasOwn && header.secrets && (header.secrets.SEALING_KEY !== undefined || (given?.signing.length ?? 0) > 1))
       throw new CommandFailure(
         'The backup has several secrets, and DATA_DIR has room for one: set its JWT_SECRET and SEALING_KEY, which are in the first line of `gunzip -c FILE`. Nothing was restored.',

@@ -29,7 +29,7 @@ const withReadingFault = async function* (bytes: AsyncIterable<Buffer | string>,
 
 export const restore: Command = {
   summary: 'Fill an empty database from a backup',
-  help: `latchkey restore FILE [--keep-sessions]
+  help: `latchkey restore FILE [--keep-sessions] [--without-key]
 latchkey restore - < FILE
 
 Fills the database of the settings with a file of \`latchkey backup\`, as the owner of the tables, and migrates it. The database has no users,
@@ -41,17 +41,20 @@ A restore brings the past back: old passwords, removed passkeys, users who were 
 All users get new access tokens. If the backup is older than an hour, all sessions, trusted devices, unfinished sign-ins, waiting codes and
 links, undo links and invitations of it end. docs/operating.md says what else to do.
 
-  --keep-sessions   they do not end, however old the backup is`,
+  --keep-sessions   they do not end, however old the backup is
+  --without-key     although the key is lost for good. The service does not start then before \`latchkey keys rotate --compromised --yes\`
+                    and \`latchkey user factors reset --unreadable --yes\``,
 
   run: async (args, context: CommandContext) => {
-    const { values, positionals } = readArguments(args, { 'keep-sessions': { type: 'boolean' } }, ['FILE'])
+    const options = { 'keep-sessions': { type: 'boolean' }, 'without-key': { type: 'boolean' } } as const
+    const { values, positionals } = readArguments(args, options, ['FILE'])
     const [name = ''] = positionals
     if (name === '-' && context.stdin.isTTY)
       throw new CommandFailure('Nothing comes from a terminal: name a file, or send one to standard input.')
     const { readBackupPlace } = await import('./backup-place.js')
     const { createSecretsOfBackup } = await import('./backup-secrets.js')
     const place = await readBackupPlace(await context.settings())
-    const secrets = createSecretsOfBackup(place)
+    const secrets = createSecretsOfBackup(place, values['without-key'] ?? false)
     const { restoreBackup } = await import('../../domain/backups/restore-backup.js')
     const { grantsFor } = await import('../../domain/tables.js')
     const { systemClock } = await import('../../lib/clock.js')

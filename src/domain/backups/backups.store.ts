@@ -36,11 +36,12 @@ export const selectOthers = (sql: Sql) =>
 
 // ── The schema
 
-/** The tables of the list that exist, in its order. */
+/** The tables of the list that exist, in its order. Another schema of the search path may have one of the same name. */
 export const selectExisting = (sql: Sql, tables: Names) =>
   sql.query<{ name: string }>(
     `select name from unnest($1::text[]) with ordinality as listed (name, place)
-     where to_regclass(quote_ident(name)) is not null order by place`,
+     join pg_class on pg_class.oid = to_regclass(quote_ident(name))
+     where relnamespace = (select relnamespace from pg_class where oid = 'schema_migrations'::regclass) order by place`,
     [tables],
   )
 
@@ -109,22 +110,26 @@ export const replaceEventParts = (earlier: Names, parts: readonly { name: string
   ].join(';')
 
 /**
- * What is checked or kept for each row, as statements that take it away and make it again: foreign keys, and the indexes that are no
- * constraints. The database would keep the checks of every row in memory until the table is filled, and an index that is made from all rows
- * takes half the time. An index of a table in parts stays: each part would get another name for it.
+ * What is checked or kept for each row, as statements that take it away and make it again, indexes before foreign keys. The database would
+ * keep the foreign keys of every row in memory until the table is filled, and an index that is made from all rows takes less time. A table in
+ * parts keeps its indexes: each part would get another name for its own.
  */
 export const selectRowWork = (sql: Sql, tables: Names) =>
   sql.query<{ drop: string; make: string }>(
-    `with listed as (select to_regclass(quote_ident(name)) as id from unnest($1::text[]) as name)
+    `with listed as (
+       select oid, relkind = 'p' as "hasParts" from pg_class
+       where oid in (select to_regclass(quote_ident(name)) from unnest($1::text[]) as name)
+     )
      select "drop", make from (
-       select 1 as place, format('alter table %s drop constraint %I', conrelid::regclass, conname) as "drop",
+       select contype = 'f' as "isLast", format('alter table %s drop constraint %I', conrelid::regclass, conname) as "drop",
          format('alter table %s add constraint %I %s', conrelid::regclass, conname, pg_get_constraintdef(c.oid)) as make
-       from pg_constraint as c join listed on id = conrelid where contype = 'f' and conparentid = 0
+       from pg_constraint as c join listed on listed.oid = conrelid
+       where contype = 'f' or contype in ('p', 'u') and not "hasParts"
        union all
-       select 0, format('drop index %s', indexrelid::regclass), pg_get_indexdef(indexrelid)
-       from pg_index as i join listed on id = indrelid join pg_class as t on t.oid = indrelid
-       where t.relkind = 'r' and not exists (select from pg_constraint where conindid = indexrelid and conrelid = indrelid)
-     ) as work order by place, make`,
+       select false, format('drop index %s', indexrelid::regclass), pg_get_indexdef(indexrelid)
+       from pg_index join listed on listed.oid = indrelid
+       where not "hasParts" and not exists (select from pg_constraint where conindid = indexrelid and conrelid = indrelid)
+     ) as work order by "isLast", make`,
     [tables],
   )
 

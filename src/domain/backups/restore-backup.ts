@@ -4,8 +4,8 @@ import type { Clock } from '../../lib/clock.js'
 import { hours, minutes, seconds } from '../../lib/durations.js'
 import { OperatorError } from '../../lib/operator-error.js'
 import { uuidv7 } from '../../lib/uuid.js'
-import { type Grants, grant, requireRole } from '../../platform/database/grants.js'
-import { applyInTransaction, type Migration, requireOwner } from '../../platform/database/migrate.js'
+import { type Grants, grant, requireRole, rightsToMigrate } from '../../platform/database/grants.js'
+import { applyInTransaction, type Migration } from '../../platform/database/migrate.js'
 import { hasOwnTables, requireOneSchema } from '../../platform/database/own-tables.js'
 import { beginAsOwner, copyFailure, type OwnerTransaction } from '../../platform/database/owner-connection.js'
 import type { PostgresAddress } from '../../platform/database/postgres-address.js'
@@ -112,7 +112,11 @@ const requireNoUser = async (sql: OwnerTransaction) => {
 const prepareTables = async (sql: OwnerTransaction, wanted: readonly Migration[], migrations: readonly Migration[]) => {
   const isThere = await hasOwnTables(sql)
   await requireOneSchema(sql)
-  await requireOwner(sql, allTables)
+  const { role, creates, tablesOfOthers } = await rightsToMigrate(sql, allTables)
+  if (!creates || tablesOfOthers > 0)
+    throw new RestoreRefused(
+      `The role ${role} does not own the tables of this database: set DATABASE_OWNER_URL. Nothing was restored.`,
+    )
   if (isThere) {
     const existing = (await store.selectExisting(sql, allTables)).map(({ name }) => name)
     await sql.script(store.lockForRestore(existing))

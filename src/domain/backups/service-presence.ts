@@ -3,15 +3,11 @@ import type { Sql } from '../../platform/database/database.js'
 import { createReadingRounds } from '../../platform/reading-rounds.js'
 import * as store from './backups.store.js'
 
-type Log = Parameters<typeof createReadingRounds>[0]['log']
-
 /** A restore waits three times as long. */
 const interval = 1 * seconds
 
-const messages = {
-  failing: 'the database does not let this service show that it runs: is it being restored?',
-  recovered: 'the database lets this service show again that it runs',
-}
+/** Whoever reads from the database reports that it cannot be used. */
+const silent = { log: { warn: () => undefined, info: () => undefined }, messages: { failing: '', recovered: '' } }
 
 /** A start waits for the end of a restore, which fills the tables that it would read. */
 export const waitForRestore = store.showPresence
@@ -21,5 +17,5 @@ export const waitForRestore = store.showPresence
  * sees who waits for it. So this needs no connection of its own, leaves nothing behind when the process is killed, and a pooler that gives
  * every statement another connection makes no difference.
  */
-export const createServicePresence = ({ database, log }: { database: Sql; log: Log }) =>
-  createReadingRounds({ read: async () => void (await store.showPresence(database)), interval, messages, log })
+export const createServicePresence = (database: Sql) =>
+  createReadingRounds({ read: async () => void (await store.showPresence(database)), interval, ...silent })
