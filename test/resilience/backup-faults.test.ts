@@ -323,7 +323,7 @@ describe('keys', () => {
       expect(wrong.err).toBe(
         'What is sealed in the backup needs a key that is not set here: set SEALING_KEY to that of its time; if it was not set then, JWT_SECRET. If the key is lost for good: --without-key. Nothing was restored.\n',
       )
-      const { JWT_SECRET: secret = '', ...bare } = settings(url, { DATA_DIR: join(folder, 'without') })
+      const { JWT_SECRET: secret, ...bare } = settings(url, { DATA_DIR: join(folder, 'without') })
       expect(await runCommand(bare, ['restore', file])).toMatchObject({ code: 1, err: wrong.err })
       expect(await usersIn(url)).toBe('no tables')
       const sealed = await runCommand({ ...bare, JWT_SECRET: other, SEALING_KEY: secret }, ['restore', file])

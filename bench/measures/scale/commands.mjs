@@ -66,7 +66,10 @@ export const measureBackup = async (stores) => {
     const target = await stores.database()
     const restore = await run(['restore', file], { ...env, DATABASE_URL: target })
     const size = (await stat(file)).size
-    const rowOf = (/** @type {string} */ name, /** @type {Awaited<ReturnType<typeof run>>} */ { seconds, peak, code, said }) => {
+    const rowOf = (
+      /** @type {string} */ name,
+      /** @type {Awaited<ReturnType<typeof run>>} */ { seconds, peak, code, said },
+    ) => {
       if (code !== 0) console.log(said)
       return [name, seconds.toFixed(1), `${(size / 1e6).toFixed(0)} MB`, `${peak.toFixed(0)} MB`, String(code)]
     }

@@ -4,10 +4,10 @@ import { type PostgresAddress, postgresAddress } from '../../platform/database/p
 import { existingSecrets } from '../../platform/generated-secret.js'
 import { CommandFailure } from '../command.js'
 
-export type OwnerOfTables = { address: PostgresAddress; serviceRole: string | undefined }
+type OwnerOfTables = { address: PostgresAddress; serviceRole: string | undefined }
 
 /** How to connect as the owner of the tables, and the role of the service if that is another one. */
-export const ownerOfTables = ({
+const ownerOfTables = ({
   databaseUrl: url,
   databaseOwnerUrl,
 }: Pick<Config, 'databaseUrl' | 'databaseOwnerUrl'>): OwnerOfTables => {

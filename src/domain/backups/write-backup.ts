@@ -29,13 +29,21 @@ const existingTables = async (sql: OwnerTransaction) => {
   return (await store.selectExisting(sql, allTables)).map(({ name }) => name)
 }
 
+const tablesToLock = async (address: PostgresAddress) => {
+  const sql = await beginAsOwner(address, 'begin read only')
+  try {
+    return await existingTables(sql)
+  } finally {
+    await sql.end()
+  }
+}
+
 /**
  * The tables must not change while they are copied, and a snapshot shows a table that was rewritten after it as empty. So they are locked
  * before the snapshot is taken.
  */
 const openSnapshot = async (address: PostgresAddress) => {
-  const looking = await beginAsOwner(address, 'begin read only')
-  const tables = await existingTables(looking).finally(() => looking.end())
+  const tables = await tablesToLock(address)
   const begin = `begin isolation level repeatable read read only; ${store.lockAgainstChanges(tables)}`
   return { tables, sql: await beginAsOwner(address, begin) }
 }
