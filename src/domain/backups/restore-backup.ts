@@ -157,14 +157,12 @@ const brokenIfUnwanted = (error: unknown) =>
 
 /** Writes the rows of a table. The sentence about a row that does not fit has no value of it. */
 const fill = async (sql: OwnerTransaction, { table, columns, rows }: TableSection) => {
-  const target = sql.copyIn(store.copyIn(table, columns))
   try {
-    await pipeline(rows, target)
+    await pipeline(rows, sql.copyIn(store.copyIn(table, columns)))
   } catch (thrown) {
     if (thrown instanceof BackupFault) throw thrown
     throw brokenIfUnwanted(copyFailure(thrown))
   }
-  return target.rowCount
 }
 
 /** Reads the rows without writing them, and returns their number: each ends with the only line break that it has. */

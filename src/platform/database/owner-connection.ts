@@ -17,7 +17,7 @@ export type OwnerTransaction = NamedSql & {
   /** The rows of a COPY … TO STDOUT. */
   copyOut(text: string): Readable & { rowCount: number }
   /** Takes the rows of a COPY … FROM STDIN. */
-  copyIn(text: string): Writable & { rowCount: number }
+  copyIn(text: string): Writable
   /** The server's process. A pooler invents another number. */
   readonly processId: number | null
   commit(): Promise<void>
