@@ -1,9 +1,9 @@
-// node bench/scale.mjs [fill] [room] [requests] [search] [commands] [export] [ended] [purge] [index] [--users 100000] [--sessions 300000]
+// node bench/scale.mjs [fill] [room] [requests] [search] [commands] [export] [backup] [ended] [purge] [index] [--users 100000] [--sessions 300000]
 //
 // The product with very many users: `--users 10000000 --sessions 30000000` for the figures of docs/scale.md (25 GB on the disk, about
 // an hour). `fill` makes the database; the others measure on it. `room`: what rows and indexes need. `requests`: sign-ins and
 // refreshes against the same with an almost empty database. `search`: administrators search users through HTTP. `commands`: what
-// operators run, and `export` the longest of them. `ended`: the list of ended sessions. `purge`: refreshes while expired sessions are
+// operators run, and `export` the longest of them. `backup`: a backup of everything, and its restore into another database. `ended`: the list of ended sessions. `purge`: refreshes while expired sessions are
 // deleted. `index`: refreshes while a migration makes an index. Without names all of them, in this order.
 //
 // Needs Linux, a build (npm run build), PostgreSQL and Redis. It starts its own servers, like the tests, and removes them. With
@@ -11,7 +11,7 @@
 // fill that ended after --seconds goes on when it is called again.
 import { parseArgs } from 'node:util'
 import { runMeasures } from './load/run-measures.mjs'
-import { measureCommands, measureExport } from './measures/scale/commands.mjs'
+import { measureBackup, measureCommands, measureExport } from './measures/scale/commands.mjs'
 import { measureEnded } from './measures/scale/ended.mjs'
 import { measureIndex } from './measures/scale/new-index.mjs'
 import { measureLargePurge } from './measures/scale/purge.mjs'
@@ -43,6 +43,7 @@ const measures = {
   search: (stores) => measureSearch(stores, sizes),
   commands: (stores) => measureCommands(stores, sizes),
   export: measureExport,
+  backup: measureBackup,
   ended: measureEnded,
   purge: (stores) => measureLargePurge(stores, sizes),
   index: (stores) => measureIndex(stores, sizes),

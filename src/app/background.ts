@@ -1,4 +1,5 @@
 import type { Config } from '../config.js'
+import { createServicePresence, waitForRestore } from '../domain/backups/service-presence.js'
 import { createExpiredRows } from '../domain/housekeeping/expired-rows.js'
 import { createHousekeeping } from '../domain/housekeeping/housekeeping.js'
 import { minutes } from '../lib/durations.js'
@@ -21,6 +22,7 @@ export const createDatabaseLoading =
     { sealedValues, loadedKeys, endedSessions, webhooks, administrators }: LoadedNouns,
   ) =>
   async () => {
+    await waitForRestore(ungatedDatabase)
     const setting = sealingKey === undefined ? 'JWT_SECRET' : 'SEALING_KEY'
     const resealedValues = await sealedValues.reseal(ungatedDatabase)
     if (resealedValues > 0)
@@ -68,7 +70,8 @@ export const createBackground = (
     onFailure: (err, job) => log.warn({ err, job }, 'a clean-up failed'),
   })
   // `stop` is called in the order of the list, without waiting: first for the parts that clean up, then for those that send and read.
-  const parts = [housekeeping, openidProvider, clockWatch, mails, webhooks, endedSessions, loadedKeys]
+  const presence = createServicePresence(database)
+  const parts = [housekeeping, openidProvider, clockWatch, mails, webhooks, endedSessions, loadedKeys, presence]
   return {
     start: () => {
       for (const part of parts.toReversed()) part.start()

@@ -70,7 +70,7 @@ const openParts = async (
   const ownWords = await readOwnWords(given)
   const fieldDefinitions = await readProfileFields(given.profileFieldsFile)
   const { config } = closeLater(await openStores(given, log, settingsForCommands))
-  const secrets = config.jwtSecret ?? [await makeSecret(config.dataDir, 'jwt_secret')]
+  const secrets = config.jwtSecret ?? (await makeSecret(config.dataDir, 'jwt_secret')).split(',')
   const leakedPasswords = await openLeakedPasswords(config, log)
   if (leakedPasswords) closeLater(leakedPasswords)
   const database = closeLater(openConfiguredDatabase(config, log, storeTimeouts))

@@ -13,10 +13,12 @@ import { userGroups } from './groups/user-groups.js'
 import { contentLoad } from './import/content-load.js'
 import { passwordsBuild } from './import/passwords-build.js'
 import { userImport } from './import/user-import.js'
+import { backup } from './operations/backup.js'
 import { events } from './operations/events.js'
 import { keysList, keysRotate } from './operations/keys.js'
 import { limitsClear } from './operations/limits-clear.js'
 import { mailsList } from './operations/mails.js'
+import { restore } from './operations/restore.js'
 import { serviceKeyAdd } from './operations/service-key-add.js'
 import { serviceKeyList } from './operations/service-key-list.js'
 import { stats } from './operations/stats.js'
@@ -42,6 +44,8 @@ import { wordsList } from './words/words-list.js'
 const commands: Readonly<Record<string, Command>> = {
   serve,
   migrate,
+  backup,
+  restore,
   doctor,
   events,
   stats,

@@ -21,7 +21,7 @@ import { minutes } from '../lib/durations.js'
 import { createMemoryCache } from '../platform/cache/memory.js'
 import { createLog } from '../platform/log.js'
 import { createOutbound } from '../platform/outbound/outbound.js'
-import { keptSecret } from '../platform/own-postgres/kept-secrets.js'
+import { keptSecrets } from '../platform/own-postgres/kept-secrets.js'
 import { openForCommand } from '../platform/own-postgres/own-postgres.js'
 import { CommandFailure, type CommandNouns, type CommandPasswords, type DatabaseRole } from './command.js'
 import { commandLog } from './terminal/command-log.js'
@@ -94,8 +94,7 @@ const openCommandPlatform = async (given: Config, role: DatabaseRole) => {
   const ownWords = await readOwnWords(given)
   const fieldDefinitions = await readProfileFields(given.profileFieldsFile)
   const { config, close } = await openStoresForCommand(given)
-  const secrets =
-    config.jwtSecret ?? [await keptSecret(config.dataDir, 'jwt_secret')].filter((each) => each !== undefined)
+  const secrets = config.jwtSecret ?? (await keptSecrets(config.dataDir, 'jwt_secret')) ?? []
   const database = await openMigrated(config, role).catch(async (error) => {
     await close()
     throw error

@@ -87,6 +87,7 @@ const operatorEventKinds = [
   'service_key_added',
   'signing_key_made',
   'signing_keys_withdrawn',
+  'restored',
 ] as const
 
 export const eventKinds = [...accountEventKinds, ...operatorEventKinds] as const

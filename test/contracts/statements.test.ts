@@ -11,8 +11,8 @@ type StoreFunction = (sql: object, ...rest: unknown[]) => unknown
 
 const home = fileURLToPath(new URL('../../src', import.meta.url))
 
-/** Their arguments are names of tables. Sealed values have a test of their own on both databases. */
-const takesTables = ['sealed-values.store.ts', 'expired-rows.store.ts']
+/** Their arguments are names of tables. Sealed values have a test of their own on both databases, and backups on PostgreSQL. */
+const takesTables = ['sealed-values.store.ts', 'expired-rows.store.ts', 'backups.store.ts']
 const deletions = expiringTables.map((each) => ({
   name: `deleteExpired ${each.table}`,
   call: ((sql: Sql) => deleteExpired(sql, each, { now: new Date(), clockOffset: 0 }, 1)) as StoreFunction,

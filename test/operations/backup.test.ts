@@ -30,7 +30,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 
 /** The commands as docs/operating.md prints them. */
 const printed = async () => {
-  const [, section = ''] = (await read('docs/operating.md')).split('\n## Backup and restore\n')
+  const [, section = ''] = (await read('docs/operating.md')).split("\n### With PostgreSQL's own programs\n")
   const [dump = '', restore = ''] = [...section.matchAll(/```sh\n(.*?)```/gs)].map(([, commands = '']) => commands)
   const [prepare = ''] = dump.split(/^umask/m)
   return { dump, restore: `${prepare}${/^pg_restore .*$/m.exec(restore)?.[0] ?? 'false'}` }

@@ -49,6 +49,19 @@ const asAdministrator = async (url: string, ...statements: string[]) => {
   }
 }
 
+/** A folder on a disk of its own with this many megabytes: mounting one needs root, and without it there is none. */
+export const smallFolder = async (size: number) => {
+  if (process.getuid?.() !== 0) return undefined
+  const folder = await ownFolder('small-folder')
+  await run('mount', ['-t', 'tmpfs', '-o', `size=${size}m`, 'latchkey-test', folder])
+  return { folder, remove: () => unmount(folder) }
+}
+
+const unmount = async (folder: string) => {
+  await run('umount', ['--lazy', folder])
+  await rmdir(folder)
+}
+
 /** A database whose tables are on a disk of their own in memory, which can be filled: mounting one needs root. */
 const mountedDisk = async ({ url }: PostgresServer): Promise<SmallDisk> => {
   const folder = await ownFolder('small-disk')
@@ -62,10 +75,7 @@ const mountedDisk = async ({ url }: PostgresServer): Promise<SmallDisk> => {
     url: urlFor(url, { database: 'small' }),
     fill: () => fillFile(filling),
     free: () => rm(filling),
-    remove: async () => {
-      await run('umount', ['--lazy', folder])
-      await rmdir(folder)
-    },
+    remove: () => unmount(folder),
   }
 }
 

@@ -24,16 +24,26 @@ type Options = {
   settings?: CommandContext['settings']
   /** The input goes on after what is given, until this resolves and Ctrl-C is pressed. */
   interruptedAfter?: Promise<unknown>
+  /** Standard output is a terminal. */
+  hasTerminalOutput?: boolean
 }
 
 /** Runs a command as an operator at a terminal would, or a script without one. */
 export const latchkey = async (
   { openNouns }: Pick<CommandStore, 'openNouns'>,
   args: string[],
-  { input, typed, environment = {}, settings = async () => environment, interruptedAfter }: Options = {},
+  {
+    input,
+    typed,
+    environment = {},
+    settings = async () => environment,
+    interruptedAfter,
+    hasTerminalOutput = false,
+  }: Options = {},
 ) => {
   const isTTY = typed !== undefined
-  const [stdout, stderr] = [new PassThrough(), Object.assign(new PassThrough(), { isTTY, columns: 80 })]
+  const stdout = Object.assign(new PassThrough(), { isTTY: hasTerminalOutput })
+  const stderr = Object.assign(new PassThrough(), { isTTY, columns: 80 })
   const [out, err] = [listen(stdout), listen(stderr)]
   const modes: boolean[] = []
   const answers = [...(typed ?? [])]

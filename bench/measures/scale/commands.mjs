@@ -1,6 +1,6 @@
 // How long the commands of operators take, and how much memory, on the database with very many users.
 import { spawn } from 'node:child_process'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { printTable } from '../../load/rounds.mjs'
@@ -52,6 +52,36 @@ export const measureCommands = (stores, { users }) =>
 
 /** By itself, because it takes longer than all others. @param {Stores} stores */
 export const measureExport = (stores) => runAll(stores, 'Export', { 'export of all users': ['user', 'export'] })
+
+/**
+ * A backup of everything, and its restore into an empty database on the same server.
+ * @param {Stores} stores
+ */
+export const measureBackup = async (stores) => {
+  const folder = await mkdtemp(join(tmpdir(), 'latchkey-bench-'))
+  try {
+    const env = await environment(stores, folder)
+    const file = join(folder, 'latchkey.backup')
+    const backup = await run(['backup', file], env)
+    const target = await stores.database()
+    const restore = await run(['restore', file], { ...env, DATABASE_URL: target })
+    const size = (await stat(file)).size
+    const rowOf = (
+      /** @type {string} */ name,
+      /** @type {Awaited<ReturnType<typeof run>>} */ { seconds, peak, code, said },
+    ) => {
+      if (code !== 0) console.log(said)
+      return [name, seconds.toFixed(1), `${(size / 1e6).toFixed(0)} MB`, `${peak.toFixed(0)} MB`, String(code)]
+    }
+    printTable('Backup', [
+      ['latchkey', 'seconds', 'file', 'memory', 'exit code'],
+      rowOf('backup', backup),
+      rowOf('restore', restore),
+    ])
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
 
 /** @type {(stores: Stores, title: string, named: Record<string, string[]>) => Promise<void>} */
 const runAll = async (stores, title, named) => {

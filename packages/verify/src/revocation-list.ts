@@ -8,6 +8,9 @@ const sliceLength = 5 * 60_000
  */
 export type Entry = { id: string; least: number }
 
+/** In the place of a user, of all users: the service was restored from a backup. */
+const everyUser = '00000000-0000-0000-0000-000000000000'
+
 type TokenClaims = { sid: string; gen: number; userId: string; iat: number }
 
 /** `from` is the time at which the first entry was added. */
@@ -36,7 +39,8 @@ export const createRevocationList = (now: () => number) => {
       if (leastOf(id) < least) newest().set(id, least)
     },
     /** Whether the token with these claims is refused. */
-    refusesToken: ({ sid, gen, userId, iat }: TokenClaims) => gen < leastOf(sid) || iat < leastOf(userId),
+    refusesToken: ({ sid, gen, userId, iat }: TokenClaims) =>
+      gen < leastOf(sid) || iat < leastOf(userId) || iat < leastOf(everyUser),
     size: () => slices.reduce((sum, { entries }) => sum + entries.size, 0),
   }
 }

@@ -105,6 +105,15 @@ describe('the list of ended sessions', () => {
     expect(list.refusesToken(claimsOf(known?.sid ?? ''))).toBe(true)
   })
 
+  it('has all users after a restore: tokens from before it are refused', async () => {
+    const { list, question } = follow()
+    const users = [{ userId: '00000000-0000-0000-0000-000000000000', before: 100 }]
+    ;(await question(0)).answer(Response.json({ entries: [], users, cursor: 'one', complete: true }))
+    await question(1)
+    const refuses = (iat: number) => list.refusesToken(claimsOf(randomUUID(), 3, { userId: randomUUID(), iat }))
+    expect([refuses(99), refuses(100)]).toEqual([true, false])
+  })
+
   it.each<[string, Response]>([
     ['an entry of a user without a time', Response.json({ entries: [], users: [{ userId: 'x' }], cursor: 'x' })],
     ['no JSON', new Response('<!doctype html>')],

@@ -10,12 +10,12 @@ import { createSigningKeys } from '../../domain/signing-keys/signing-keys.js'
 import { systemClock } from '../../lib/clock.js'
 import { countText } from '../../lib/count-text.js'
 import type { Database } from '../../platform/database/database.js'
-import { keptSecret } from '../../platform/own-postgres/kept-secrets.js'
+import { keptSecrets } from '../../platform/own-postgres/kept-secrets.js'
 import { type Finding, failure, ok, warning, worstOf } from './check.js'
 
 /** The secrets that seal stored values. */
 export const sealingSecretsOf = async ({ sealingKey, jwtSecret, dataDir }: SealingSettings) =>
-  sealingKey ?? jwtSecret ?? [await keptSecret(dataDir, 'jwt_secret')].filter((each) => each !== undefined)
+  sealingKey ?? jwtSecret ?? (await keptSecrets(dataDir, 'jwt_secret')) ?? []
 
 export type SealingSettings = Pick<Config, 'sealingKey' | 'jwtSecret' | 'dataDir'>
 

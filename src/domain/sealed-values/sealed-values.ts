@@ -13,7 +13,7 @@ class SealedWithMissingKey extends OperatorError {
 const batchSize = 500
 
 /** The first characters of a sealed value. They say which key has sealed it, and nothing about the key. */
-const keyIdOf = (secret: string) => deriveKey(secret, 'sealing key id').toString('base64url').slice(0, 8)
+export const sealingKeyId = (secret: string) => deriveKey(secret, 'sealing key id').toString('base64url').slice(0, 8)
 
 const keyIdIn = (sealed: string) => sealed.split('.', 1)[0] ?? ''
 
@@ -47,6 +47,14 @@ const countByKeys = async (sql: Sql, columns: readonly SealedColumn[], [first, .
   return counts
 }
 
+/** The ids of the keys without which the service cannot start on this database. */
+export const keysInUse = async (sql: Sql, columns: readonly SealedColumn[]) => {
+  const keys = new Set<string>()
+  for (const column of columns.filter(({ canDoWithout }) => !canDoWithout))
+    for (const { key } of await store.countByKey(sql, column)) keys.add(key)
+  return [...keys].sort()
+}
+
 const usersWithoutKey = async (sql: Sql, columns: readonly SealedColumn[], keys: readonly string[]) => {
   const users = new Set<string>()
   for (const column of columns) for (const { id } of await store.selectUsersOfMissing(sql, column, keys)) users.add(id)
@@ -60,7 +68,10 @@ export type SealedValues = ReturnType<typeof createSealedValues>
  * list is SEALING_KEY or, without it, JWT_SECRET.
  */
 export const createSealedValues = (secrets: readonly string[], columns: readonly SealedColumn[]) => {
-  const keys = secrets.map((secret) => ({ id: keyIdOf(secret), seal: createSeal([deriveKey(secret, 'sealed value')]) }))
+  const keys = secrets.map((secret) => ({
+    id: sealingKeyId(secret),
+    seal: createSeal([deriveKey(secret, 'sealed value')]),
+  }))
 
   const keyIds = keys.map(({ id }) => id)
 

@@ -1,4 +1,5 @@
 import { minutes } from '../../lib/durations.js'
+import { nilUuid } from '../../lib/uuid.js'
 import type { NewEntries } from './ended-sessions.store.js'
 
 /** Access tokens of the session with a lower `gen` are refused. Null refuses all of them. */
@@ -6,6 +7,9 @@ export type EndedSession = { sid: string; minGeneration: number | null }
 
 /** Access tokens of the user that were issued before this second are refused, whatever session they are of. */
 export type EndedUser = { userId: string; before: number }
+
+/** In the place of a user: the entry is about the tokens of all users. A restore writes it. */
+export const everyUser = nilUuid
 
 /** The end of a session, or of all sessions of a user. */
 export type Ended = EndedSession | EndedUser

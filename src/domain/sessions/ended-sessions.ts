@@ -4,7 +4,7 @@ import { withTimeout } from '../../lib/with-timeout.js'
 import { type Database, type Sql, StoreUnavailable } from '../../platform/database/database.js'
 import { createReadingRounds } from '../../platform/reading-rounds.js'
 import type { AccessClaims } from '../tokens/claims.js'
-import { asEntry, createEndedList, type Ended, endOf, retention } from './ended-list.js'
+import { asEntry, createEndedList, type Ended, endOf, everyUser, retention } from './ended-list.js'
 import * as store from './ended-sessions.store.js'
 import { createEndedSince } from './ended-since.js'
 import { cursorAfter, firstCursor, isContinuation, type Reading, type SnapshotCursor } from './snapshot-cursor.js'
@@ -116,7 +116,7 @@ export const createEndedSessions = ({ database, clock, log }: Dependencies) => {
     /** Whether the access check refuses a token. It needs no query. */
     refusesToken: ({ sid, gen, userId, iat }: Pick<AccessClaims, 'sid' | 'gen' | 'userId' | 'iat'>) => {
       if (readAt === undefined) throw new StoreUnavailable('The ended sessions have not been read yet')
-      return list.has(sid, gen) || list.has(userId, iat)
+      return list.has(sid, gen) || list.has(userId, iat) || list.has(everyUser, iat)
     },
     /** Whether a session has ended, for refresh tokens that a browser may go on sending. */
     hasEnded: list.hasEnded,

@@ -2,6 +2,7 @@ import type { EventKind } from '../../contract/events.js'
 import type { Sql } from '../../platform/database/database.js'
 import { databaseMoment, databaseNow, milliseconds, selectList } from '../../platform/database/sql.js'
 import type { Client } from './client.js'
+import { everyUser } from './ended-list.js'
 import { type LiveAt, liveSession, momentsOf } from './live-sessions.js'
 import type { Proof, ProofRow } from './proof.js'
 
@@ -42,7 +43,7 @@ export const lockUser = (
  */
 type AcceptedRow = { accepted_from: Date | null }
 const acceptedFrom = (userId: string) =>
-  `(select max(e.refused_before) from ended_sessions as e where e.sid = ${userId} and e.refused_before is not null)`
+  `(select max(e.refused_before) from ended_sessions as e where e.sid in (${userId}, '${everyUser}') and e.refused_before is not null)`
 
 /**
  * A trigger inserts nothing if a second factor is needed, the methods have none, and no trusted device replaces it. Another trigger gives

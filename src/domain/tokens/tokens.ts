@@ -39,12 +39,12 @@ export type TokenKeyPairs = {
 
 const noKeyPairs: TokenKeyPairs = { signer: () => undefined, find: () => undefined, removals: () => 0 }
 
+/** The `kid` of tokens that this secret has signed. It says nothing about the secret. */
+export const signingKeyId = (secret: string) => deriveKey(secret, 'key id').toString('base64url').slice(0, 8)
+
 /** One kind of token with a list of secrets. The first secret signs, and all of them verify. */
 const createKind = (kind: TokenKind, secrets: readonly string[]) => {
-  const keys = secrets.map((secret) => {
-    const kid = deriveKey(secret, 'key id').toString('base64url').slice(0, 8)
-    return createTokenKey(kind, { algorithm: 'HS256', kid, secret })
-  })
+  const keys = secrets.map((secret) => createTokenKey(kind, { algorithm: 'HS256', kid: signingKeyId(secret), secret }))
   const byHeader = new Map(keys.map((key) => [key.header, key]))
   return { first: keys[0] as TokenKey, all: keys, find: (header: string) => byHeader.get(header) }
 }

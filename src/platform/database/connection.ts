@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { connect } from 'node:net'
-import { Client, type ClientConfig, DatabaseError, Query, types } from 'pg'
+import { Client, type ClientConfig, DatabaseError, Query, type Submittable, types } from 'pg'
 import { withTimeout } from '../../lib/with-timeout.js'
 import { StoreUnavailable } from './database.js'
 
@@ -13,6 +13,8 @@ export type Connection = {
   isInTransaction(): boolean
   /** Several statements in one text. Returns the command tag of the last one, such as COMMIT. */
   script(text: string): Promise<string>
+  /** Starts a query of another package, such as a COPY that streams. Nothing else may use the connection until it has ended. */
+  submit<Query extends Submittable>(query: Query): Query
   /** From now on, statements of this connection are prepared once and kept by the server. */
   keepStatements(): void
   /**
@@ -73,6 +75,7 @@ export const openConnection = async ({ client: config, deadlineMs }: Dependencie
       inTurn(() => executeInTransaction(client, prepared, text, parameters)),
     isInTransaction: () => isInTransaction(client),
     script: (text) => inTurn(async () => commandOf(await client.query(text))),
+    submit: (query) => client.query(query),
     keepStatements: () => {
       prepared = new Set()
     },
@@ -289,7 +292,7 @@ const isStale = ({ code = '', routine }: DatabaseError) =>
 type Failure = { error: unknown; connectionIsUnusable: boolean }
 
 /** Failures of the store become StoreUnavailable; errors of the statement itself stay as they are. */
-const explainFailure = (error: unknown, connectionIsOpen: boolean): Failure => {
+export const explainFailure = (error: unknown, connectionIsOpen: boolean): Failure => {
   if (error instanceof StoreUnavailable) return { error, connectionIsUnusable: true }
   if (error instanceof DatabaseError) return explainAnswer(error)
   if (connectionIsOpen) return { error, connectionIsUnusable: false }

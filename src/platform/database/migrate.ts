@@ -25,7 +25,7 @@ export class MigrationsBroken extends OperatorError {
  * `oldestProgram` is the number of the last migration that an older program must know to run on a schema with this migration. It is
  * null if every older program must stop.
  */
-type Migration = { name: string; text: string; checksum: string; oldestProgram: number | null }
+export type Migration = { name: string; text: string; checksum: string; oldestProgram: number | null }
 type AppliedMigration = { name: string; checksum: string; appliedAt: Date; oldestProgram: number | null }
 type AppliedRow = { name: string; checksum: string; applied_at: Date; oldest_program: number | null }
 
@@ -37,6 +37,7 @@ export type SchemaStatus = {
   newer: string[]
 }
 
+type Script = Pick<Transaction, 'query' | 'script'>
 type SchemaOptions = Pick<MigrateOptions, 'database' | 'directory'>
 
 export type MigrateOptions = {
@@ -51,7 +52,7 @@ export type MigrateOptions = {
 }
 
 // Every Latchkey has the same number. That is enough, because each database of a server has its own advisory locks.
-const lockKey = 7_284_110_452
+export const migrationLock = 7_284_110_452
 const pauseMs = 100
 /**
  * How long a migration waits for a lock. The time is short, because requests wait behind the migration. After a second PostgreSQL looks
@@ -126,7 +127,7 @@ export const describeSchema = async (
 // under the lock, so a second instance finds the work done. The lock is tried and not waited for, because a waiting statement would run
 // into the timeouts for broken servers.
 const applyNext = async (sql: Transaction, migrations: Migration[], grants: Grants | undefined) => {
-  const [lock] = await sql.query<{ mine: boolean }>('select pg_try_advisory_xact_lock($1) as mine', [lockKey])
+  const [lock] = await sql.query<{ mine: boolean }>('select pg_try_advisory_xact_lock($1) as mine', [migrationLock])
   if (!lock?.mine) return 'busy'
   await requireOneSchema(sql)
   // This comes before the state is read. A connection may remember that the table does not exist, although the instance that had the
@@ -140,12 +141,22 @@ const applyNext = async (sql: Transaction, migrations: Migration[], grants: Gran
     return 'finished'
   }
   await sql.script(`set local lock_timeout = '${lockMs}ms'`)
-  await sql.script(next.text)
+  await apply(sql, next)
+  return { applied: next.name }
+}
+
+const apply = async (sql: Script, { name, text, checksum, oldestProgram }: Migration) => {
+  await sql.script(text)
   await sql.query(
     'insert into schema_migrations (name, checksum, applied_at, oldest_program) values ($1, $2, now(), $3)',
-    [next.name, next.checksum, next.oldestProgram],
+    [name, checksum, oldestProgram],
   )
-  return { applied: next.name }
+}
+
+/** Applies these migrations in the transaction of the caller, who holds the lock. */
+export const applyInTransaction = async (sql: Script, migrations: readonly Migration[]) => {
+  await sql.script(tableOfMigrations)
+  for (const migration of migrations) await apply(sql, migration)
 }
 
 /** 55P03 means that a lock was not free in time, and 40P01 a deadlock. In both cases nothing was changed. */
@@ -234,7 +245,8 @@ const readApplied = async (sql: NamedSql): Promise<AppliedMigration[]> => {
 
 const numberOf = (name: string) => Number.parseInt(name, 10) || 0
 
-const readMigrations = async (directory: string): Promise<Migration[]> => {
+/** The migrations of this program, in their order. */
+export const readMigrations = async (directory: string): Promise<Migration[]> => {
   const files = await readdir(directory).catch(() => {
     throw new MigrationsBroken(`The folder ${directory} cannot be read: it comes with the program, next to dist/.`)
   })
@@ -273,7 +285,7 @@ export class ForeignSchema extends OperatorError {
   override name = 'ForeignSchema'
 }
 
-type NamedSql = Sql & Pick<Database, 'address'>
+export type NamedSql = Sql & Pick<Database, 'address'>
 
 /** `schema` is where new tables would be created, `ownSchema` where those of this program are. */
 type SchemaContent = {
@@ -324,7 +336,7 @@ const contentOf = async (sql: NamedSql) => {
  * Whether the tables of this program exist. Rejects if they do not exist, but tables of another program do: two programs in one schema
  * would share names, rights and backups.
  */
-const hasOwnTables = async (sql: NamedSql): Promise<boolean> => {
+export const hasOwnTables = async (sql: NamedSql): Promise<boolean> => {
   const { databaseText, schema, path, ownSchema, others } = await contentOf(sql)
   if (ownSchema !== null) return true
   if (schema === null)

@@ -153,7 +153,7 @@ const askHost = async (search: Search, host: Host): Promise<Candidate> => {
 }
 
 /** Asks every host and returns the newest primary that can commit. Rejects with one sentence that names each reason. */
-const findPrimary = async (search: Search): Promise<Candidate> => {
+export const findPrimary = async (search: Search): Promise<Candidate> => {
   let primary: Candidate | undefined
   const { candidates, failures } = await askAll(search)
   for (const candidate of leadersOf(candidates, search.log)) {

@@ -24,6 +24,9 @@ export const keptSecret = async (dataDir: string, name: KeptSecret) => {
   return secret
 }
 
+/** The same, where several stand in one file with commas between them: the first signs or seals, all of them open. */
+export const keptSecrets = async (dataDir: string, name: KeptSecret) => (await keptSecret(dataDir, name))?.split(',')
+
 /** Writes names in a folder to disk, so that they survive a power cut. Not every platform supports this. */
 export const syncFolder = async (folder: string) => {
   const handle = await open(folder, 'r').catch(() => undefined)
@@ -57,7 +60,11 @@ const writeOnce = async (folder: string, name: KeptSecret, secret: string) => {
 }
 
 /** A secret of an earlier start, or a new one, which is on disk before it is used. */
-export const makeSecret = async (dataDir: string, name: KeptSecret): Promise<string> => {
+export const makeSecret = async (
+  dataDir: string,
+  name: KeptSecret,
+  secret = randomBytes(48).toString('hex'),
+): Promise<string> => {
   const known = await keptSecret(dataDir, name)
   if (known !== undefined) return known
   const folder = secretsFolder(dataDir)
@@ -65,7 +72,7 @@ export const makeSecret = async (dataDir: string, name: KeptSecret): Promise<str
     await mkdir(dataDir, { recursive: true, mode: 0o700 })
     await mkdir(folder, { recursive: true, mode: 0o700 })
     await syncFolder(dataDir)
-    await writeOnce(folder, name, randomBytes(48).toString('hex'))
+    await writeOnce(folder, name, secret)
   } catch (cause) {
     throw new DataDirectoryUnwritable(folder, { cause })
   }

@@ -95,8 +95,8 @@ const secretsFor = async ({ dataDir, jwtSecret, sealingKey }: OwnConfig, hasClus
   const passwords: Passwords = { owner: await take('postgres_owner'), service: await take('postgres_service') }
   return {
     passwords,
-    jwtSecret: jwtSecret ?? [await take('jwt_secret', 'JWT_SECRET')],
-    sealingKey: sealingKey ?? [await take('sealing_key', 'SEALING_KEY')],
+    jwtSecret: jwtSecret ?? (await take('jwt_secret', 'JWT_SECRET')).split(','),
+    sealingKey: sealingKey ?? (await take('sealing_key', 'SEALING_KEY')).split(','),
   }
 }
 

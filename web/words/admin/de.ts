@@ -590,5 +590,6 @@ export const admin: Words['admin'] = {
     service_key_added: 'Dienstschlüssel hinzugefügt',
     signing_key_made: 'Neuer Signaturschlüssel',
     signing_keys_withdrawn: 'Signaturschlüssel zurückgezogen',
+    restored: 'Datenbank aus einer Sicherung wiederhergestellt',
   },
 }

@@ -603,5 +603,6 @@ export const admin = {
     service_key_added: 'Service key added',
     signing_key_made: 'New signing key',
     signing_keys_withdrawn: 'Signing keys withdrawn',
+    restored: 'Database restored from a backup',
   } satisfies Record<AdminEventKind, string>,
 }

@@ -589,5 +589,6 @@ export const admin: Words['admin'] = {
     service_key_added: 'Clave de servicio añadida',
     signing_key_made: 'Nueva clave de firma',
     signing_keys_withdrawn: 'Claves de firma retiradas',
+    restored: 'Base de datos restaurada desde una copia de seguridad',
   },
 }

@@ -586,5 +586,6 @@ export const admin: Words['admin'] = {
     service_key_added: 'Clé de service ajoutée',
     signing_key_made: 'Nouvelle clé de signature',
     signing_keys_withdrawn: 'Clés de signature retirées',
+    restored: 'Base de données restaurée depuis une sauvegarde',
   },
 }
