@@ -53,15 +53,14 @@ export class ConfigurationFaults extends OperatorError {
   }
 }
 
-/** Settings that production must not leave to their defaults, with a hint where the name alone does not say what to set. */
-const requiredInProduction: readonly (readonly [Name, hint?: string])[] = [
-  ['PUBLIC_URL'],
-  ['TRUST_PROXY', 'the address that your proxy connects from, or none when clients connect to the service itself'],
-  ['DATABASE_URL'],
-  ['REDIS_URL'],
-  ['JWT_SECRET'],
-  ['SMTP_URL'],
-  ['MAIL_FROM'],
+/** Settings that production must not leave to their defaults. */
+const requiredInProduction: readonly Name[] = [
+  'PUBLIC_URL',
+  'DATABASE_URL',
+  'REDIS_URL',
+  'JWT_SECRET',
+  'SMTP_URL',
+  'MAIL_FROM',
 ]
 
 const settingsThatNeedOthers: readonly (readonly [Name, needed: Name, why: string])[] = [
@@ -116,8 +115,8 @@ const isPlainElsewhere = (address: unknown) =>
   typeof address === 'string' && address.startsWith('http:') && !isThisMachine(new URL(address).hostname)
 
 const productionFaults = (absent: ReadonlySet<string>, values: Readonly<Record<string, unknown>>) => {
-  const missing = requiredInProduction.filter(([name]) => absent.has(name))
-  const faults = missing.map(([name, hint]) => `${name}: must be set in production${hint ? `: ${hint}` : ''}`)
+  const missing = requiredInProduction.filter((name) => absent.has(name))
+  const faults = missing.map((name) => `${name}: must be set in production`)
   const { PUBLIC_URL: publicUrl } = values
   if (typeof publicUrl === 'string' && !publicUrl.startsWith('https:'))
     faults.push('PUBLIC_URL: must begin with https:// in production')
@@ -161,7 +160,7 @@ const developmentFaults = ({ host, publicUrl, developmentOnNetwork }: Record<str
 
 const adminGroupFaults = ({ adminGroup, supportGroup }: Record<string, unknown>) => {
   if (supportGroup === undefined) return []
-  if (adminGroup === undefined) return ['SUPPORT_GROUP: needs ADMIN_GROUP']
+  if (adminGroup === null) return ['SUPPORT_GROUP: needs ADMIN_GROUP, which is empty']
   return adminGroup === supportGroup ? ['SUPPORT_GROUP: must be another group than ADMIN_GROUP'] : []
 }
 
@@ -194,7 +193,7 @@ const readValues = (env: Environment, wanted?: readonly string[]) => {
     try {
       const setting = table[name]
       if (!setting) throw new Error(`There is no setting ${name}`)
-      const given = givenValue(name, env)
+      const given = givenValue(name, env) ?? (setting.takesEmpty && env[name]?.trim() === '' ? '' : undefined)
       if (given === undefined) absent.add(name)
       else givenSettings[name] = given
       const text = given ?? setting.fallback

@@ -44,6 +44,8 @@ export const writableTables: readonly string[] = [
   'application_access_tokens',
   'logout_notices',
   'logout_pauses',
+  'setup_tokens',
+  'administrators_group',
 ]
 export const readableTables: readonly string[] = ['content', 'schema_migrations']
 
