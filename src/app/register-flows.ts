@@ -310,6 +310,7 @@ export const registerFlows = async (server: Server, config: Config, platform: Pl
     assets: withOwnTexts(parts.assets, platform.ownWords.pages),
     noteReturnTo,
     cookies: parts.cookies,
+    publicUrl: config.publicUrl,
     ...installationOf(config, platform, nouns),
   })
   if (!config.production) await registerPreview(server, config, platform, pages)

@@ -47,6 +47,7 @@ const pageRows = (hasAdminPage: boolean): readonly Row[] => [
   examplePage('login', 'mail-sign-in'),
   examplePage('login', 'mail-sign-in-code'),
   ...Object.values(protocolPages).flat(),
+  ownPage('setup', '/api/auth/setup'),
   ...(hasAdminPage ? [ownPage('admin', '/api/auth/admin')] : []),
   { name: '/not-found', addressIn: (language) => `/not-found?ui_locales=${language}` },
   { name: tooManyRequests, addressIn: (language) => `/dev/preview/${tooManyRequests}/${language}` },

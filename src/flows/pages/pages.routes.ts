@@ -10,11 +10,20 @@ import { chosenLanguage } from '../../http/cookies/language-cookie.js'
 import type { ReturnToNotes } from '../../http/return-to-notes.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
+import { escapeHtml } from '../../lib/escape-html.js'
 import { askedLanguage } from './asked-language.js'
 import type { Assets, PlainPageName } from './assets.js'
 import { type Body, compress, sendCompressed } from './compressed.js'
 import { languageRoutes } from './language-routes.js'
-import { plainPageStatus, renderAroundParameters, renderPage, renderPlainPage, type Theme } from './shell.js'
+import { drawRemarks, type ProxyWords, preventsSetup, proxyRemarks, proxyWordsSection } from './setup-page.js'
+import {
+  plainPageStatus,
+  renderAroundParameters,
+  renderContent,
+  renderPage,
+  renderPlainPage,
+  type Theme,
+} from './shell.js'
 
 const { sendRefusal } = routeRefusals('not_found')
 
@@ -26,8 +35,9 @@ type Dependencies = Omit<PageSettings, 'language' | 'productName' | 'supportUrl'
   theme: Theme
   cookies: Cookies
   noteReturnTo: ReturnToNotes
-  /** Whether ADMIN_GROUP names administrators. */
+  /** False if ADMIN_GROUP is empty. */
   hasAdminPage: boolean
+  publicUrl: string
 }
 
 /** The files of the pages, and the client for pages of applications that have no build. */
@@ -71,7 +81,7 @@ const pagesForSignedOut: readonly PageName[] = ['login', 'register']
  */
 export const pagesRoutes = (
   server: Server,
-  { assets, theme, cookies, noteReturnTo, hasAdminPage, ...installation }: Dependencies,
+  { assets, theme, cookies, noteReturnTo, hasAdminPage, publicUrl, ...installation }: Dependencies,
 ) => {
   const brandSettings = { productName: theme.name, supportUrl: theme.links?.support }
   const settingsIn = (language: Language, overrides?: Partial<PageSettings>): PageSettings => ({
@@ -93,13 +103,40 @@ export const pagesRoutes = (
     renderPlainPage(name, assets.plainPages[name], theme, language)
   const cachedPlainPage = cached((name: PlainPageName, language) => compress(drawPlainPage(name, language)))
 
+  /** The page of the first start for a visitor who came by a proxy that is not set up yet. It is not cached: anyone can send headers. */
+  const drawSetupPage = (remarks: ReturnType<typeof proxyRemarks>, language: Language) => {
+    const page = assets.pages.setup
+    // The build puts this section into the page (`sections` in web/words/catalogue.ts), and its type is that of the catalogue.
+    const words = page.words[language].sections[proxyWordsSection] as ProxyWords
+    const content = drawRemarks(remarks, words, publicUrl)
+    const heading = escapeHtml(words.heading)
+    return preventsSetup(remarks)
+      ? renderContent(
+          'setup',
+          page,
+          theme,
+          language,
+          `<h1>${heading}</h1>\n${content}\n<p>${escapeHtml(words.again)}</p>`,
+        )
+      : renderPage(
+          'setup',
+          page,
+          theme,
+          settingsIn(language),
+          `<aside class="card" aria-label="${heading}"><p><strong>${heading}</strong></p>\n${content}</aside>\n`,
+        )
+  }
+
   const addPage = (path: string, name: PageName) => {
     server.get(path, pageOptions, (request, reply) => {
       noteReturnTo(request)
+      const language = pageLanguage(cookies, request)
+      const remarks = name === 'setup' ? proxyRemarks(request, publicUrl) : []
+      if (remarks.length > 0) return asFreshPage(reply).send(drawSetupPage(remarks, language))
       if (name === 'login') clearPlantedCookies(cookies, request, reply)
       const bodyFor =
         pagesForSignedOut.includes(name) && hasSessionCookie(cookies, request) ? cachedPageForSession : cachedPage
-      return sendPage(request, reply, bodyFor(name, pageLanguage(cookies, request)))
+      return sendPage(request, reply, bodyFor(name, language))
     })
     server.get(`${path}/`, pageOptions, (request, reply) => {
       const query = request.url.indexOf('?')
@@ -110,6 +147,7 @@ export const pagesRoutes = (
   for (const name of pageNames) addPage(`/${name}`, name)
   // An application on the same host may have a /dashboard of its own.
   addPage('/api/auth/account-page', 'dashboard')
+  addPage('/api/auth/setup', 'setup')
   if (hasAdminPage) addPage('/api/auth/admin', 'admin')
 
   // The login page sends a signed-in user to AFTER_SIGN_IN. If that is `/`, a redirect from here to the login page would never end.
