@@ -696,34 +696,34 @@ export const es: Words = {
   setup: {
     title: 'Poner en marcha el servicio',
     heading: 'Crear la primera cuenta',
-    lead: 'Es la cuenta de un administrador. El enlace que ha abierto sirve una sola vez.',
+    lead: 'Es la cuenta de un administrador. El enlace que has abierto sirve una sola vez.',
     submit: 'Crear cuenta',
     noLink:
-      'Para poner en marcha este servicio, abra el enlace que ha escrito en el registro al iniciarse. Esta orden muestra uno nuevo:',
+      'Para poner en marcha este servicio, abre el enlace que ha escrito en el registro al iniciarse. Esta orden muestra uno nuevo:',
     otherWay:
       'Si todavía no hay ningún administrador, esta orden convierte en administrador a un usuario. GROUP es el grupo que nombra el ajuste ADMIN_GROUP.',
     secondStep:
-      'Los administradores inician sesión con un segundo paso: una aplicación de autenticación en el teléfono o una clave de acceso.',
+      'Los administradores inician sesión con un segundo paso: una aplicación de autenticación en el teléfono o una llave de acceso.',
     later: 'Hacerlo más tarde en la página de la cuenta',
   },
   'setup-proxy': {
     heading: 'El proxy todavía no está configurado',
-    host: 'Esta página se ha abierto en {seen}, y PUBLIC_URL es {address}. Ábrala allí. Si ya lo ha hecho, el proxy debe transmitir la cabecera Host.',
+    host: 'Esta página se ha abierto en {seen}, y PUBLIC_URL es {address}. Ábrela allí. Si ya lo has hecho, el proxy debe transmitir la cabecera Host.',
     scheme:
-      'Esta página se ha abierto con {seen}://, y PUBLIC_URL es {address}. Ábrala allí. Si ya lo ha hecho, el proxy debe enviar X-Forwarded-Proto.',
+      'Esta página se ha abierto con {seen}://, y PUBLIC_URL es {address}. Ábrela allí. Si ya lo has hecho, el proxy debe enviar X-Forwarded-Proto.',
     trust:
-      'Un proxy en {seen} transmite las peticiones, y el servicio no lo conoce. Por eso todos los visitantes cuentan como uno. Añada esta línea a los ajustes y reinicie el servicio:',
-    again: 'Después vuelva a abrir el enlace del registro.',
+      'Un proxy en {seen} transmite las peticiones, y el servicio no lo conoce. Por eso todos los visitantes cuentan como uno. Añade esta línea a los ajustes y reinicia el servicio:',
+    again: 'Después vuelve a abrir el enlace del registro.',
   },
   'next-steps': {
     heading: 'Los próximos pasos',
-    lead: 'El servicio está en marcha y usted es su administrador.',
+    lead: 'El servicio está en marcha y tú eres su administrador.',
     mail: 'Correo',
     mailText: 'Con un servidor de correo, cada persona puede confirmar su dirección y elegir otra contraseña.',
     application: 'La primera aplicación',
     applicationText: 'Una aplicación puede dejar que sus usuarios inicien sesión aquí.',
     invitation: 'La primera invitación',
-    invitationText: 'Invite a las personas que usarán sus aplicaciones.',
+    invitationText: 'Invita a las personas que usarán tus aplicaciones.',
     invite: 'Invitar a alguien',
   },
   invite: {

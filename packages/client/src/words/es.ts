@@ -84,7 +84,7 @@ export const es: RefusalWords = {
       'Este enlace es incorrecto o ha caducado. Al iniciarse, el servicio escribe otro en el registro, y la orden latchkey setup-link muestra uno.',
     already_set_up: 'Ya hay una cuenta, así que la configuración inicial ha terminado.',
     admin_group_needed:
-      'El grupo «administrators» ya existía, para otra cosa. Ponga en ADMIN_GROUP el nombre de un grupo para administradores, reinicie el servicio y vuelva a abrir el enlace.',
+      'El grupo «administrators» ya existía, para otra cosa. Pon en ADMIN_GROUP el nombre de un grupo para administradores, reinicia el servicio y vuelve a abrir el enlace.',
 
     wrong_current_password: 'Esta no es tu contraseña actual.',
     password_unchanged: 'Elige una contraseña distinta. Esta es la que ya tienes.',
