@@ -17,12 +17,12 @@ create table administrators_group (
 
 select set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true);
 
--- Guards the first start: with the first user, whoever creates it, all its links end. The statement locks the table against `lockSetup` of
--- src/domain/setup/setup.store.ts until its transaction ends, and comes before the insert: a setup that has the lock waits for no row of
--- this transaction.
+-- Guards the first start: with the first user, whoever creates it, all its links end. A setup takes the lock alone (`lockSetup` in
+-- src/domain/setup/setup.store.ts). It is taken before the insert: a setup that has the lock waits for no row of this transaction.
 create function end_setup() returns trigger
 language plpgsql security definer set search_path from current as $$
 begin
+  perform pg_advisory_xact_lock_shared(hashtextextended('first user', 0));
   delete from setup_tokens;
   return null;
 end $$;

@@ -93,20 +93,23 @@ const FirstAccount = ({ token, onMade, onEnd }: AccountProps) => {
   )
 }
 
-/** Says where the link is, or why the one in the address does not work. */
+/** Says where the link is, or why the one in the address does not work, and which command helps. */
 const NoSetup = ({ refusal }: { refusal?: Refusal }) => {
   const words = useWords('setup')
   const { signIn } = useWords('register')
   const sentenceOf = useRefusalSentence()
   const isOver = refusal?.refused === 'already_set_up'
+  const needsSetting = refusal?.refused === 'admin_group_needed'
   return (
     <Card footer={<a href="/login">{signIn}</a>}>
       <Heading text={words.title} focused={refusal !== undefined} />
-      {refusal ? <Notice kind="error">{sentenceOf(refusal)}</Notice> : <p class="lead">{words.noLink}</p>}
-      {isOver && <p>{words.otherWay}</p>}
-      <p>
-        <code>{isOver ? 'latchkey user groups USER --add GROUP' : 'latchkey setup-link'}</code>
-      </p>
+      {refusal && <Notice kind="error">{sentenceOf(refusal)}</Notice>}
+      <p class="lead">{isOver ? words.otherWay : needsSetting ? words.groupTaken : words.noLink}</p>
+      {!needsSetting && (
+        <p>
+          <code class="secret">{isOver ? 'latchkey user groups USER --add GROUP' : 'latchkey setup-link'}</code>
+        </p>
+      )}
     </Card>
   )
 }

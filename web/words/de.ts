@@ -717,6 +717,8 @@ export const de: Words = {
       'Um diesen Dienst einzurichten, öffnen Sie den Link, den sein Start ins Protokoll geschrieben hat. Dieser Befehl gibt einen neuen aus:',
     otherWay:
       'Falls es noch keinen Administrator gibt, macht dieser Befehl jemanden dazu. GROUP ist die Gruppe, die in der Einstellung ADMIN_GROUP steht.',
+    groupTaken:
+      'Die Gruppe „administrators“ gab es schon, für etwas anderes. Setzen Sie ADMIN_GROUP auf den Namen einer Gruppe für Administratoren, starten Sie den Dienst neu, und öffnen Sie den Link noch einmal.',
     secondStep:
       'Administratoren melden sich mit einem zweiten Schritt an: mit einer Authenticator-App auf dem Telefon oder mit einem Passkey.',
     later: 'Später auf der Kontoseite erledigen',

@@ -662,6 +662,8 @@ export const en = {
       'To set up this service, open the link that its start has written into the log. This command prints a new one:',
     otherWay:
       'If there is no administrator yet, this command makes a user one. GROUP is the group that the setting ADMIN_GROUP names.',
+    groupTaken:
+      'The group “administrators” was made before, for something else. Set ADMIN_GROUP to the name of a group for administrators, restart the service, and open the link again.',
     secondStep: 'Administrators sign in with a second step: an authenticator app on your phone, or a passkey.',
     later: 'Do this later on your account page',
   },

@@ -702,6 +702,8 @@ export const es: Words = {
       'Para poner en marcha este servicio, abre el enlace que ha escrito en el registro al iniciarse. Esta orden muestra uno nuevo:',
     otherWay:
       'Si todavía no hay ningún administrador, esta orden convierte en administrador a un usuario. GROUP es el grupo que nombra el ajuste ADMIN_GROUP.',
+    groupTaken:
+      'El grupo «administrators» ya existía, para otra cosa. Pon en ADMIN_GROUP el nombre de un grupo para administradores, reinicia el servicio y vuelve a abrir el enlace.',
     secondStep:
       'Los administradores inician sesión con un segundo paso: una aplicación de autenticación en el teléfono o una llave de acceso.',
     later: 'Hacerlo más tarde en la página de la cuenta',

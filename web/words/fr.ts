@@ -702,6 +702,8 @@ export const fr: Words = {
       'Pour mettre ce service en place, ouvrez le lien que son démarrage a écrit dans le journal. Cette commande en affiche un nouveau :',
     otherWay:
       'S’il n’y a pas encore d’administrateur, cette commande en fait un d’un utilisateur. GROUP est le groupe que nomme le réglage ADMIN_GROUP.',
+    groupTaken:
+      'Le groupe « administrators » existait déjà, pour autre chose. Donnez à ADMIN_GROUP le nom d’un groupe pour les administrateurs, redémarrez le service et ouvrez de nouveau le lien.',
     secondStep:
       'Les administrateurs se connectent en deux étapes : avec une application d’authentification sur le téléphone, ou avec une clé d’accès.',
     later: 'Le faire plus tard sur la page du compte',

@@ -2,10 +2,11 @@ import type { Sql, Transaction } from '../../platform/database/database.js'
 import { databaseMoment, milliseconds } from '../../platform/database/database-now.js'
 
 /**
- * Waits for every transaction that has created a user, and lets none begin to until this one ends: `first_user_ends_setup` writes the table
- * first. So what is read after this call is the truth, and of two setups at once the second finds the user of the first.
+ * Waits for every transaction that has created a user, and lets none do so until this one ends: the trigger `first_user_ends_setup` shares
+ * the lock. So what is read after this call stays true, and of two setups at once the second finds the user of the first.
  */
-export const lockSetup = (sql: Transaction) => sql.query('lock table setup_tokens in share row exclusive mode')
+export const lockSetup = (sql: Transaction) =>
+  sql.query(`select pg_advisory_xact_lock(hashtextextended('first user', 0))`)
 
 /** No row if there is a user. */
 export const insertToken = (sql: Sql, hash: Uint8Array, lifetime: number, clockOffset: number) =>

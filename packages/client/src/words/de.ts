@@ -86,11 +86,9 @@ export const de: RefusalWords = {
       'Ihre fünf Versuche für das Passwort sind aufgebraucht. Öffnen Sie den Link in dem Browser, in dem Sie sich registriert haben.',
     no_registration_waiting:
       'In diesem Browser wartet keine Registrierung auf Bestätigung. Öffnen Sie den Link in Ihrer E-Mail. Oder melden Sie sich mit dem gewählten Passwort an, dann können wir Ihnen die E-Mail erneut senden.',
-    invalid_setup_token:
-      'Dieser Link ist falsch oder abgelaufen. Ein Start des Dienstes protokolliert einen neuen, und der Befehl latchkey setup-link gibt einen aus.',
-    already_set_up: 'Es gibt bereits ein Konto, die Einrichtung ist also vorbei.',
-    admin_group_needed:
-      'Die Gruppe „administrators“ gab es schon, für etwas anderes. Setzen Sie ADMIN_GROUP auf den Namen einer Gruppe für Administratoren, starten Sie den Dienst neu und öffnen Sie den Link noch einmal.',
+    invalid_setup_token: 'Dieser Link ist falsch oder abgelaufen.',
+    already_set_up: 'Es gibt bereits ein Konto.',
+    admin_group_needed: 'Setzen Sie zuerst ADMIN_GROUP.',
 
     wrong_current_password: 'Das ist nicht Ihr aktuelles Passwort.',
     password_unchanged: 'Wählen Sie ein anderes Passwort. Das ist Ihr aktuelles.',

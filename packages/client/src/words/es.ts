@@ -80,11 +80,9 @@ export const es: RefusalWords = {
       'Has usado los cinco intentos para la contraseña. Abre el enlace en el navegador en el que te registraste.',
     no_registration_waiting:
       'En este navegador no hay ningún registro pendiente. Abre el enlace de tu correo. O inicia sesión con la contraseña que elegiste, y podremos enviarte el correo de nuevo.',
-    invalid_setup_token:
-      'Este enlace es incorrecto o ha caducado. Al iniciarse, el servicio escribe otro en el registro, y la orden latchkey setup-link muestra uno.',
-    already_set_up: 'Ya hay una cuenta, así que la configuración inicial ha terminado.',
-    admin_group_needed:
-      'El grupo «administrators» ya existía, para otra cosa. Pon en ADMIN_GROUP el nombre de un grupo para administradores, reinicia el servicio y vuelve a abrir el enlace.',
+    invalid_setup_token: 'Este enlace es incorrecto o ha caducado.',
+    already_set_up: 'Ya hay una cuenta.',
+    admin_group_needed: 'Define antes ADMIN_GROUP.',
 
     wrong_current_password: 'Esta no es tu contraseña actual.',
     password_unchanged: 'Elige una contraseña distinta. Esta es la que ya tienes.',

@@ -80,11 +80,9 @@ export const fr: RefusalWords = {
       'Vos cinq essais pour le mot de passe sont épuisés. Ouvrez le lien dans le navigateur où votre inscription a commencé.',
     no_registration_waiting:
       'Aucune inscription n’est en attente dans ce navigateur. Ouvrez le lien que vous avez reçu par e-mail. Ou connectez-vous avec le mot de passe que vous avez choisi, et nous pourrons vous renvoyer l’e-mail.',
-    invalid_setup_token:
-      'Ce lien est incorrect ou a expiré. Le démarrage du service en écrit un nouveau dans le journal, et la commande latchkey setup-link en affiche un.',
-    already_set_up: 'Un compte existe déjà : la mise en service est terminée.',
-    admin_group_needed:
-      'Le groupe « administrators » existait déjà, pour autre chose. Donnez à ADMIN_GROUP le nom d’un groupe pour les administrateurs, redémarrez le service et ouvrez de nouveau le lien.',
+    invalid_setup_token: 'Ce lien est incorrect ou a expiré.',
+    already_set_up: 'Un compte existe déjà.',
+    admin_group_needed: 'Définissez d’abord ADMIN_GROUP.',
 
     wrong_current_password: 'Ce n’est pas votre mot de passe actuel.',
     password_unchanged: 'Choisissez un autre mot de passe. Celui-ci est déjà le vôtre.',
