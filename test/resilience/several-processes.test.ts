@@ -77,6 +77,13 @@ it('serve one port, and their metrics are added up', async () => {
   expect(text).toMatch(/^latchkey_processes 2$/m)
 })
 
+it('log one link for the setup', async () => {
+  const links = async () => (await service.log()).match(/setup: \S.*#token=/g) ?? []
+  await until('a link is there', async () => (await links()).length > 0)
+  // Every process is ready, so each would have logged its own by now.
+  expect(await links()).toHaveLength(1)
+})
+
 it('all read the service keys again after SIGHUP, go on, and name the process in each line of the log', async () => {
   const { key, line } = newServiceKey('wiki')
   await writeFile(keysFile(), line)

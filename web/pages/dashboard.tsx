@@ -72,7 +72,11 @@ const LoadedAccount = (loaded: Loaded) => {
     <>
       <PageTitle account={loaded.account} />
       <ToDoLine account={loaded.account} factors={loaded.factors} />
-      {queryValue('setup') === 'done' && <NextSteps />}
+      {queryValue('setup') === 'done' && (
+        <div class="next-steps">
+          <NextSteps />
+        </div>
+      )}
       <UsedRecoveryCode {...loaded} onReplaceApp={replacement.begin} />
       <div class="account">
         <SectionLinks />

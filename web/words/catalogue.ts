@@ -1,4 +1,5 @@
 import type { Language } from '#contract/languages.js'
+import { operatorRefusals } from '#contract/operator-refusals.js'
 import type { PageName } from '#contract/pages.js'
 import type { Words } from './en.js'
 import { wordsIn } from './words-in.js'
@@ -13,6 +14,9 @@ const withUnbrokenEmail = (words: Words): Words =>
 export const catalogue = Object.fromEntries(
   Object.entries<Words>(wordsIn).map(([language, words]) => [language, withUnbrokenEmail(words)]),
 ) as Record<keyof typeof wordsIn, Words> satisfies Record<Language, Words>
+
+/** The refusals that only the page of administrators can get. The other pages are smaller without their sentences. */
+export const operatorCodes: readonly string[] = Object.keys(operatorRefusals)
 
 /** The sections of the catalogue that each page gets, its own first. */
 export const sections = {

@@ -123,7 +123,7 @@ export const pagesRoutes = (
           page,
           theme,
           settingsIn(language),
-          `<aside class="card" aria-label="${heading}"><p><strong>${heading}</strong></p>\n${content}</aside>\n`,
+          `<aside class="card" style="max-width:25.5rem;margin:0 auto 1rem" aria-label="${heading}"><p><strong>${heading}</strong></p>\n${content}</aside>\n`,
         )
   }
 

@@ -86,7 +86,7 @@ export const de: RefusalWords = {
       'Ihre fünf Versuche für das Passwort sind aufgebraucht. Öffnen Sie den Link in dem Browser, in dem Sie sich registriert haben.',
     no_registration_waiting:
       'In diesem Browser wartet keine Registrierung auf Bestätigung. Öffnen Sie den Link in Ihrer E-Mail. Oder melden Sie sich mit dem gewählten Passwort an, dann können wir Ihnen die E-Mail erneut senden.',
-    invalid_setup_token: 'Dieser Link ist falsch oder abgelaufen.',
+    invalid_setup_token: 'Dieser Link ist abgelaufen, wurde bereits verwendet oder ist unvollständig.',
     already_set_up: 'Es gibt bereits ein Konto.',
     admin_group_needed: 'Setzen Sie zuerst ADMIN_GROUP.',
 

@@ -79,7 +79,7 @@ export const en: RefusalWords = {
       'You have used all five attempts for the password. Open the link in the browser where you registered.',
     no_registration_waiting:
       'There is no registration waiting in this browser. Open the link in your email. Or sign in with the password that you chose, and we can send the email again.',
-    invalid_setup_token: 'This link is wrong or has expired.',
+    invalid_setup_token: 'This link has expired, was already used, or is incomplete.',
     already_set_up: 'There is an account already.',
     admin_group_needed: 'Set ADMIN_GROUP first.',
 
