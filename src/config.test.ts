@@ -305,14 +305,7 @@ describe('configuration', () => {
     expect(faultsOf({ JWT_SECRET_FILE: secret }).join()).not.toContain(secret)
   })
 
-  const neededInProduction = [
-    'PUBLIC_URL',
-    'DATABASE_URL',
-    'REDIS_URL',
-    'JWT_SECRET',
-    'SMTP_URL',
-    'MAIL_FROM',
-  ]
+  const neededInProduction = ['PUBLIC_URL', 'DATABASE_URL', 'REDIS_URL', 'JWT_SECRET', 'SMTP_URL', 'MAIL_FROM']
 
   it.each(['', '\n', ' \r\n'])(
     'refuses an empty file for every setting, in production and elsewhere: %o',

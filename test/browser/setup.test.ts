@@ -143,7 +143,7 @@ it('says without a link where it is, and with one that does not work what to do,
   await page.goto(`${address}#token=${'x'.repeat(43)}`)
   await fillIn(page, account)
   await press(page, 'Create account')
-  await page.getByText('This link is wrong or has expired.').waitFor()
+  await page.getByText('This link has expired, was already used, or is incomplete.').waitFor()
   await page.getByText('latchkey setup-link').waitFor()
 
   const link = await newLink()

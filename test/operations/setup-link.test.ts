@@ -2,7 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { administratorChecks } from '../../src/commands/doctor/administrators.js'
 import { openNouns } from '../../src/commands/open-nouns.js'
+import { addAuthenticator } from '../support/authenticator.js'
 import { createBrowser } from '../support/client.js'
 import { freshPostgres } from '../support/databases.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
@@ -89,4 +91,21 @@ it('an import ends the links', () =>
     expect(await latchkey.sql.query('select 1 from setup_tokens')).toEqual([])
     const late = await latchkey.browser().post('/api/auth/setup', { token, ...account })
     expect(late.body.code).toBe('already_set_up')
+  }))
+
+it('doctor names the group that the setup has made, and who is missing in it', () =>
+  withService({}, async (latchkey) => {
+    const [check] = administratorChecks(latchkey.config, (examine) => () => examine(latchkey.sql))
+    const says = async () => {
+      const { level, says: text } = (await check?.run()) ?? {}
+      return `${level}: ${text}`
+    }
+    const [, token] = linkAt(latchkey.url).exec((await commandOf(latchkey)('setup-link')).out) ?? []
+    const tab = latchkey.browser()
+    await tab.post('/api/auth/setup', { token, ...account })
+    expect(await says()).toMatch(/^warning: no member of administrators \(made by the setup\) has a second factor/)
+    await addAuthenticator(tab, latchkey)
+    expect(await says()).toBe('ok: administrators has 1 member, 1 with a second factor')
+    await latchkey.sql.query(`update users set groups = '{}'`)
+    expect(await says()).toMatch(/^warning: no user who can sign in is in administrators/)
   }))
