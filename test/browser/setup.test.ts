@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { languages } from '../../src/contract/languages.js'
+import { languages } from '#contract/languages.js'
 import { createAuthenticator } from '../support/authenticator.js'
 import { faultsOf } from '../support/axe.js'
 import { fillIn, focusedName, keepPicture, openChromium, press, tabTo, visit } from '../support/chromium.js'

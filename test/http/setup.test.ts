@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { languages } from '#contract/languages.js'
 import { startApp } from '../../src/app.js'
-import { languages } from '../../src/contract/languages.js'
 import { hours, minutes } from '../../src/lib/durations.js'
 import { addAuthenticator } from '../support/authenticator.js'
 import { type Browser, createBrowser } from '../support/client.js'

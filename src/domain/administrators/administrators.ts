@@ -22,7 +22,7 @@ export type Administrator = {
  * ADMIN_GROUP and SUPPORT_GROUP. If ADMIN_GROUP is undefined, the group counts that the setup has stored. If it is empty (`null`), or the
  * setup has stored none, no user is an administrator or support.
  */
-export type AdminGroups = { adminGroup: string | null | undefined; supportGroup: string | undefined }
+type AdminGroups = { adminGroup: string | null | undefined; supportGroup: string | undefined }
 
 type Options = AdminGroups & SessionLimits & { database: Database; clock: Clock }
 

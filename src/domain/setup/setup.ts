@@ -15,7 +15,7 @@ import * as store from './setup.store.js'
 const linkLifetime = 1 * hours
 
 /** The group that the setup makes if ADMIN_GROUP names none. */
-export const defaultAdminGroup = 'administrators'
+const defaultAdminGroup = 'administrators'
 
 type Dependencies = {
   database: Database

@@ -10,20 +10,12 @@ import { chosenLanguage } from '../../http/cookies/language-cookie.js'
 import type { ReturnToNotes } from '../../http/return-to-notes.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
-import { escapeHtml } from '../../lib/escape-html.js'
 import { askedLanguage } from './asked-language.js'
 import type { Assets, PlainPageName } from './assets.js'
 import { type Body, compress, sendCompressed } from './compressed.js'
 import { languageRoutes } from './language-routes.js'
-import { drawRemarks, type ProxyWords, preventsSetup, proxyRemarks, proxyWordsSection } from './setup-page.js'
-import {
-  plainPageStatus,
-  renderAroundParameters,
-  renderContent,
-  renderPage,
-  renderPlainPage,
-  type Theme,
-} from './shell.js'
+import { createRemarkedPage } from './setup-page.js'
+import { plainPageStatus, renderAroundParameters, renderPage, renderPlainPage, type Theme } from './shell.js'
 
 const { sendRefusal } = routeRefusals('not_found')
 
@@ -103,36 +95,15 @@ export const pagesRoutes = (
     renderPlainPage(name, assets.plainPages[name], theme, language)
   const cachedPlainPage = cached((name: PlainPageName, language) => compress(drawPlainPage(name, language)))
 
-  /** The page of the first start for a visitor who came by a proxy that is not set up yet. It is not cached: anyone can send headers. */
-  const drawSetupPage = (remarks: ReturnType<typeof proxyRemarks>, language: Language) => {
-    const page = assets.pages.setup
-    // The build puts this section into the page (`sections` in web/words/catalogue.ts), and its type is that of the catalogue.
-    const words = page.words[language].sections[proxyWordsSection] as ProxyWords
-    const content = drawRemarks(remarks, words, publicUrl)
-    const heading = escapeHtml(words.heading)
-    return preventsSetup(remarks)
-      ? renderContent(
-          'setup',
-          page,
-          theme,
-          language,
-          `<h1>${heading}</h1>\n${content}\n<p>${escapeHtml(words.again)}</p>`,
-        )
-      : renderPage(
-          'setup',
-          page,
-          theme,
-          settingsIn(language),
-          `<aside class="card" style="max-width:25.5rem;margin:0 auto 1rem" aria-label="${heading}"><p><strong>${heading}</strong></p>\n${content}</aside>\n`,
-        )
-  }
+  const drawWithRemarks = createRemarkedPage({ page: assets.pages.setup, theme, publicUrl, settingsIn })
 
   const addPage = (path: string, name: PageName) => {
     server.get(path, pageOptions, (request, reply) => {
       noteReturnTo(request)
       const language = pageLanguage(cookies, request)
-      const remarks = name === 'setup' ? proxyRemarks(request, publicUrl) : []
-      if (remarks.length > 0) return asFreshPage(reply).send(drawSetupPage(remarks, language))
+      const remarkedPage = name === 'setup' ? drawWithRemarks(request, language) : undefined
+      // It is neither cached nor compressed: anyone can send headers.
+      if (remarkedPage !== undefined) return asFreshPage(reply).send(remarkedPage)
       if (name === 'login') clearPlantedCookies(cookies, request, reply)
       const bodyFor =
         pagesForSignedOut.includes(name) && hasSessionCookie(cookies, request) ? cachedPageForSession : cachedPage

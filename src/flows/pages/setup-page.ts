@@ -1,10 +1,14 @@
 import type { FastifyRequest } from 'fastify'
 import ipaddr from 'ipaddr.js'
+import type { Language } from '../../contract/languages.js'
+import type { PageSettings } from '../../contract/pages.js'
 import { escapeHtml } from '../../lib/escape-html.js'
+import type { Page } from './assets.js'
+import { renderContent, renderPage, type Theme } from './shell.js'
 
 /** The texts of the remarks: a section of the catalogue. */
-export type ProxyWords = Record<'heading' | 'host' | 'scheme' | 'trust' | 'again', string>
-export const proxyWordsSection = 'setup-proxy'
+type ProxyWords = Record<'heading' | 'host' | 'scheme' | 'trust' | 'again', string>
+const proxyWordsSection = 'setup-proxy'
 
 type Remark = { kind: 'host' | 'scheme' | 'trust'; seen: string }
 
@@ -41,7 +45,7 @@ const untrustedProxy = ({ headers, ips = [], socket: { remoteAddress = '' } }: F
 }
 
 /** What is wrong with the way on which a request came. It is judged here, because over plain HTTP the page loads no script. */
-export const proxyRemarks = (request: FastifyRequest, publicUrl: string): Remark[] => {
+const proxyRemarks = (request: FastifyRequest, publicUrl: string): Remark[] => {
   const url = new URL(publicUrl)
   return [
     ...otherHost(request, url).map((seen) => ({ kind: 'host', seen }) as const),
@@ -51,10 +55,10 @@ export const proxyRemarks = (request: FastifyRequest, publicUrl: string): Remark
 }
 
 /** Whether the form could not work: its request would be refused, or no cookie be stored. */
-export const preventsSetup = (remarks: readonly Remark[]) => remarks.some(({ kind }) => kind !== 'trust')
+const preventsSetup = (remarks: readonly Remark[]) => remarks.some(({ kind }) => kind !== 'trust')
 
 /** The remarks as they stand in the document, with the line to write into the settings. */
-export const drawRemarks = (remarks: readonly Remark[], words: ProxyWords, publicUrl: string) =>
+const drawRemarks = (remarks: readonly Remark[], words: ProxyWords, publicUrl: string) =>
   remarks
     .map(({ kind, seen }) => {
       const values: Record<string, string> = { seen, address: publicUrl }
@@ -63,3 +67,32 @@ export const drawRemarks = (remarks: readonly Remark[], words: ProxyWords, publi
       return `<p>${escapeHtml(text)}</p>${line}`
     })
     .join('\n')
+
+type Dependencies = {
+  page: Page
+  theme: Theme
+  publicUrl: string
+  settingsIn: (language: Language) => PageSettings
+}
+
+/**
+ * The page of the setup for a visitor who came by a proxy that is not set up yet: only the remarks if the form could not work, else the
+ * form below them. Undefined if nothing is wrong.
+ */
+export const createRemarkedPage =
+  ({ page, theme, publicUrl, settingsIn }: Dependencies) =>
+  (request: FastifyRequest, language: Language) => {
+    const remarks = proxyRemarks(request, publicUrl)
+    if (remarks.length === 0) return undefined
+    // The build puts this section into the page (`sections` in web/words/catalogue.ts), and its type is that of the catalogue.
+    const words = page.words[language].sections[proxyWordsSection] as ProxyWords
+    const heading = escapeHtml(words.heading)
+    const content = drawRemarks(remarks, words, publicUrl)
+    if (preventsSetup(remarks)) {
+      const all = `<h1>${heading}</h1>\n${content}\n<p>${escapeHtml(words.again)}</p>`
+      return renderContent('setup', page, theme, language, all)
+    }
+    const style = 'max-width:25.5rem;margin:0 auto 1rem'
+    const above = `<aside class="card" style="${style}" aria-label="${heading}"><p><strong>${heading}</strong></p>\n${content}</aside>\n`
+    return renderPage('setup', page, theme, settingsIn(language), above)
+  }
