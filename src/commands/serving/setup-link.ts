@@ -13,10 +13,10 @@ there is a user, nothing is printed and the exit code is 1: docs/administrators.
     readArguments(args, {}, [])
     return withNouns(context, 'service role', async ({ setup }) => {
       const link = await setup.makeLink()
-      if (link === undefined)
-        throw new CommandFailure(
-          `There is a user, so the setup is over: ${(await setup.adviceWithoutAdministrator()) ?? 'an administrator can sign in'}.`,
-        )
+      if (link === undefined) {
+        const advice = await setup.adviceWithoutAdministrator()
+        throw new CommandFailure(`There is a user, so the setup is over${advice === undefined ? '' : `: ${advice}`}.`)
+      }
       await print(context.stdout, link)
       return 0
     })
