@@ -61,7 +61,8 @@ const renderRow = ({ name, page, addressIn }: Row) =>
     )
     .join(' · ')}</span></li>`
 
-const needsAdminGroup = '<p class="about">The page of administrators is not there: <code>ADMIN_GROUP</code> is empty.</p>'
+const needsAdminGroup =
+  '<p class="about">The page of administrators is not there: <code>ADMIN_GROUP</code> is empty.</p>'
 
 /** Each page and each mail, with a link for each language. */
 export const renderPreview = (look: Look, { hasAdminPage }: { hasAdminPage: boolean }) => {
