@@ -39,9 +39,12 @@ const readApi = async (/** @type {(folder: string) => Record<string, string>} */
     await rm(dataDir, { recursive: true })
   }
 }
-const { document } = await readApi(() => ({ MAIL_SIGN_IN: 'on' }))
+const { document } = await readApi(() => ({ ADMIN_GROUP: '', MAIL_SIGN_IN: 'on' }))
 const { document: withAdministrators, routes } = await readApi(() => ({ ADMIN_GROUP: 'admins', MAIL_SIGN_IN: 'on' }))
-const { document: withPrograms } = await readApi((folder) => ({ SERVICE_KEYS_FILE: join(folder, 'service-keys') }))
+const { document: withPrograms } = await readApi((folder) => ({
+  ADMIN_GROUP: '',
+  SERVICE_KEYS_FILE: join(folder, 'service-keys'),
+}))
 
 const languageNames = new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(
   languages.map((/** @type {string} */ language) => languageName(language, 'en')),

@@ -1,5 +1,5 @@
-// The requests of administrators and of other programs stand in documents of their own, because few people read them, and they exist
-// only with ADMIN_GROUP or SERVICE_KEYS_FILE.
+// The requests of administrators and of other programs stand in documents of their own, because few people read them, and they do not
+// exist with an empty ADMIN_GROUP, or without SERVICE_KEYS_FILE.
 
 /** @typedef {Record<string, any>} Document */
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { configurationGuide, environmentExample } from './config/guide.js'
 import { themeOf } from './config/theme.js'
-import { type ConfigurationFaults, type Environment, likelyTypos, loadConfig } from './config.js'
+import { type ConfigurationFaults, type Environment, likelyTypos, loadConfig, readConfig } from './config.js'
 import { designOf } from './lib/design.js'
 
 const secret = 'f3a1c9e07b5d482693ae10cf7d86b24e5908d1f7a63bc4e2971d05f8ab36c7e4'
@@ -146,21 +146,24 @@ describe('configuration', () => {
     expect(loadConfig(production)).toMatchObject({ production: true, publicUrl: 'https://app.example.com' })
   })
 
-  it.each(['PUBLIC_URL', 'DATABASE_URL', 'JWT_SECRET', 'SMTP_URL', 'MAIL_FROM'] as const)(
-    'refuses production without %s',
-    (name) => {
-      expect(faultsOf({ ...production, [name]: undefined })).toEqual([`${name}: must be set in production`])
-    },
-  )
+  it.each(['PUBLIC_URL', 'SMTP_URL', 'MAIL_FROM'] as const)('refuses production without %s', (name) => {
+    expect(faultsOf({ ...production, [name]: undefined })).toEqual([`${name}: must be set in production`])
+  })
 
   it('starts in production without Redis, also with several processes', () => {
     expect(loadConfig({ ...production, REDIS_URL: undefined, WORKERS: '2' }).redisUrl).toBeUndefined()
   })
 
-  it('refuses production without TRUST_PROXY, and says what to set; none is an answer', () => {
-    expect(faultsOf({ ...production, TRUST_PROXY: undefined })).toEqual([
-      'TRUST_PROXY: must be set in production: the address that your proxy connects from, or none when clients connect to the service itself',
+  it('starts in production without DATABASE_URL, and then needs no secret; with it, it needs one', () => {
+    const own = { ...production, DATABASE_URL: undefined, JWT_SECRET: undefined }
+    expect(loadConfig(own)).toMatchObject({ ownDatabase: true, jwtSecret: undefined })
+    expect(faultsOf({ ...production, JWT_SECRET: undefined })).toEqual([
+      'JWT_SECRET: must be set in production with DATABASE_URL',
     ])
+  })
+
+  it('starts in production without TRUST_PROXY; none is an answer', () => {
+    expect(loadConfig({ ...production, TRUST_PROXY: undefined }).trustProxy).toBeUndefined()
     expect(loadConfig({ ...production, TRUST_PROXY: 'none' }).trustProxy).toEqual([])
     expect(loadConfig({ ...production, TRUST_PROXY: '10.0.0.0/8, fd00::1' }).trustProxy).toEqual([
       '10.0.0.0/8',
@@ -286,6 +289,18 @@ describe('configuration', () => {
     expect(faultsOf({ PORT: 'x', LOGIN_LIMIT: 'y', PROVIDER_A_CLIENT_ID: 'z' })).toHaveLength(3)
   })
 
+  it('tells an empty ADMIN_GROUP, which switches administrators off, from none', () => {
+    expect(loadConfig({}).adminGroup).toBeUndefined()
+    for (const empty of ['', ' ']) expect(loadConfig({ ADMIN_GROUP: empty }).adminGroup).toBeNull()
+    expect(loadConfig({ ADMIN_GROUP: 'admins' }).adminGroup).toBe('admins')
+    expect(loadConfig({ SUPPORT_GROUP: 'helpdesk' }).supportGroup).toBe('helpdesk')
+    expect(faultsOf({ ADMIN_GROUP: '', SUPPORT_GROUP: 'helpdesk' })).toEqual([
+      'SUPPORT_GROUP: needs ADMIN_GROUP, which is empty',
+    ])
+    // The processes of WORKERS, and commands beside a service, get the settings as they were given.
+    expect(readConfig({ ADMIN_GROUP: '' }).givenSettings).toEqual({ ADMIN_GROUP: '' })
+  })
+
   it('takes a secret from a file', async () => {
     const file = join(await mkdtemp(join(tmpdir(), 'latchkey-')), 'secret')
     await writeFile(file, `${secret}\n`)
@@ -299,7 +314,7 @@ describe('configuration', () => {
     expect(faultsOf({ JWT_SECRET_FILE: secret }).join()).not.toContain(secret)
   })
 
-  const neededInProduction = ['PUBLIC_URL', 'TRUST_PROXY', 'DATABASE_URL', 'JWT_SECRET', 'SMTP_URL', 'MAIL_FROM']
+  const neededInProduction = ['PUBLIC_URL', 'JWT_SECRET', 'SMTP_URL', 'MAIL_FROM']
 
   it.each(['', '\n', ' \r\n'])(
     'refuses an empty file for every setting, in production and elsewhere: %o',

@@ -55,13 +55,8 @@ export class ConfigurationFaults extends OperatorError {
   }
 }
 
-/** Settings that production must not leave to their defaults, with a hint where the name alone does not say what to set. */
-const requiredInProduction: readonly (readonly [Name, hint?: string])[] = [
-  ['PUBLIC_URL'],
-  ['TRUST_PROXY', 'the address that your proxy connects from, or none when clients connect to the service itself'],
-  ['SMTP_URL'],
-  ['MAIL_FROM'],
-]
+/** Settings that production must not leave to their defaults. */
+const requiredInProduction: readonly Name[] = ['PUBLIC_URL', 'SMTP_URL', 'MAIL_FROM']
 
 const settingsThatNeedOthers: readonly (readonly [Name, needed: Name, why: string])[] = [
   ['TERMS_VERSION', 'TERMS_URL', 'so that users can read what they agree to'],
@@ -128,8 +123,8 @@ const missingDatabaseFaults = (env: Environment, absent: ReadonlySet<string>) =>
 }
 
 const productionFaults = (env: Environment, absent: ReadonlySet<string>, values: Readonly<Record<string, unknown>>) => {
-  const missing = requiredInProduction.filter(([name]) => absent.has(name))
-  const faults = missing.map(([name, hint]) => `${name}: must be set in production${hint ? `: ${hint}` : ''}`)
+  const missing = requiredInProduction.filter((name) => absent.has(name))
+  const faults = missing.map((name) => `${name}: must be set in production`)
   faults.push(...missingDatabaseFaults(env, absent))
   const { PUBLIC_URL: publicUrl } = values
   if (typeof publicUrl === 'string' && !publicUrl.startsWith('https:'))
@@ -167,7 +162,7 @@ const developmentFaults = ({ host, publicUrl, developmentOnNetwork }: Record<str
 
 const adminGroupFaults = ({ adminGroup, supportGroup }: Record<string, unknown>) => {
   if (supportGroup === undefined) return []
-  if (adminGroup === undefined) return ['SUPPORT_GROUP: needs ADMIN_GROUP']
+  if (adminGroup === null) return ['SUPPORT_GROUP: needs ADMIN_GROUP, which is empty']
   return adminGroup === supportGroup ? ['SUPPORT_GROUP: must be another group than ADMIN_GROUP'] : []
 }
 
@@ -200,7 +195,7 @@ const readValues = (env: Environment, wanted?: readonly string[]) => {
     try {
       const setting = table[name]
       if (!setting) throw new Error(`There is no setting ${name}`)
-      const given = givenValue(name, env)
+      const given = givenValue(name, env) ?? (setting.takesEmpty && env[name]?.trim() === '' ? '' : undefined)
       if (given === undefined) absent.add(name)
       else givenSettings[name] = given
       const text = given ?? setting.fallback

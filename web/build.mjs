@@ -21,7 +21,7 @@ const zip = promisify(gzip)
 
 /** @param {{ outdir: string, minify: boolean }} options */
 export const buildWeb = async ({ outdir, minify }) => {
-  const { catalogue, sections } = await readCatalogue()
+  const { catalogue, sections, operatorCodes } = await readCatalogue()
   const names = /** @type {PageName[]} */ (Object.keys(sections))
   const { outputFiles, metafile } = await bundle(names, join(outdir, 'assets'), minify)
   refuseSchemas(metafile.inputs)
@@ -30,7 +30,10 @@ export const buildWeb = async ({ outdir, minify }) => {
   const pages = names.map((name) => {
     const script = addressOf(`web/pages/${name}.tsx`)
     const styles = [base, ...(pagesWithStyle.includes(name) ? [addressOf(`web/styles/${name}.css`)] : [])]
-    return [name, { script, styles, words: wordsOf(catalogue, name, sections[name]) }]
+    return [
+      name,
+      { script, styles, words: wordsOf(catalogue, name, sections[name], name === 'admin' ? [] : operatorCodes) },
+    ]
   })
   const [client] = await bundlePackage({ folder: 'client', entries: ['client'] }, { minify })
   if (!client) throw new Error('The bundler made nothing of the client')
@@ -127,7 +130,7 @@ const refuseSchemas = (inputs) => {
 
 /**
  * The catalogue is TypeScript, so it is bundled in memory and read from there.
- * @returns {Promise<Pick<typeof import('./words/catalogue.js'), 'catalogue' | 'sections'>>}
+ * @returns {Promise<Pick<typeof import('./words/catalogue.js'), 'catalogue' | 'sections' | 'operatorCodes'>>}
  */
 const readCatalogue = async () => {
   const { outputFiles } = await build({
@@ -152,13 +155,22 @@ const inEachLanguage = (catalogue, pick) =>
 /** The texts that the server shows while the script of a page is missing. @param {Words['common']} common */
 const textsWithoutScript = ({ noscript, notComplete, reload }) => ({ noscript, notComplete, reload })
 
-/** @type {(catalogue: Catalogue, page: PageName, parts: readonly (keyof Words)[]) => Record<string, unknown>} */
-const wordsOf = (catalogue, page, parts) =>
+/** @type {(section: object, codes: readonly string[]) => object} */
+const without = (section, codes) =>
+  Object.fromEntries(Object.entries(section).filter(([code]) => !codes.includes(code)))
+
+/**
+ * `needless`: the codes of refusals that the page cannot get.
+ * @type {(catalogue: Catalogue, page: PageName, parts: readonly (keyof Words)[], needless: readonly string[]) => Record<string, unknown>}
+ */
+const wordsOf = (catalogue, page, parts, needless) =>
   inEachLanguage(catalogue, (words) => ({
     title: words[page].title,
     withoutScript: textsWithoutScript(words.common),
     footer: words.footer,
-    sections: Object.fromEntries(parts.map((part) => [part, words[part]])),
+    sections: Object.fromEntries(
+      parts.map((part) => [part, part === 'refusals' ? without(words[part], needless) : words[part]]),
+    ),
   }))
 
 /**

@@ -30,15 +30,15 @@ const localCountersOpener = ({ local }: Pick<Cache, 'local'>) =>
 
 type Dependencies = Platform & Nouns & HttpParts
 
-/** The API of administrators. This file is loaded only with ADMIN_GROUP. */
-export const registerAdminFlows = (server: Server, config: Config, adminGroup: string, dependencies: Dependencies) => {
+/** The API of administrators. This file is not loaded if ADMIN_GROUP is empty. */
+export const registerAdminFlows = (server: Server, config: Config, dependencies: Dependencies) => {
   const { clockWatch } = dependencies
-  const { supportGroup, publicUrl, freshFor } = config
+  const { publicUrl, freshFor } = config
   const parts = {
     ...createOperatorNouns(config, dependencies, localCountersOpener(dependencies.cache)),
     ...dependencies,
   }
-  const settings = { publicUrl, freshFor, adminGroup, supportGroup }
+  const settings = { publicUrl, freshFor }
   const adminGuard = createAdminGuard({ ...parts, adminSessions: createAdminSessions(parts), settings })
   const userSearch = createUserSearch(parts)
   const readingTrail = createReadingTrail({ ...parts, adminGuard })
@@ -58,6 +58,5 @@ export const registerAdminFlows = (server: Server, config: Config, adminGroup: s
     readingTrail,
     attention: createAttention({ ...parts, clockOffsetSeconds: clockWatch.offset, freeSpace: freeSpaceOf(config) }),
     dailyCounts: createDailyCounts(parts),
-    adminGroups: { adminGroup, supportGroup },
   })
 }

@@ -20,7 +20,7 @@ export type Platform = OpenedPlatform & NounPlatform & { serviceKeys: ServiceKey
 /** Creates the parts that routes share: cookies, callers, guards, CSRF, limits. */
 export const createHttpParts = (config: Config, platform: Platform, nouns: Nouns) => {
   const { clock } = platform
-  const { tokens, loadedKeys, keysFor, attempts, pendingLinks, events, sessionLookups, proofs, administrators } = nouns
+  const { tokens, loadedKeys, keysFor, attempts, pendingLinks, events, sessionLookups, proofs } = nouns
   const cookies = createCookies({
     secure: config.production,
     host: new URL(config.publicUrl).hostname,
@@ -41,7 +41,6 @@ export const createHttpParts = (config: Config, platform: Platform, nouns: Nouns
     serviceKeys: platform.serviceKeys,
     limits,
     events,
-    administrators,
     clock,
   })
   const guards = createGuards({ callers, csrf, limits, freshness, enrolling, serviceCallers })

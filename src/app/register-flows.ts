@@ -79,6 +79,7 @@ import { tokensRoutes } from '../flows/service/tokens.routes.js'
 import { serviceUsersRoutes } from '../flows/service/users.routes.js'
 import { createOwnSessions } from '../flows/sessions/sessions.js'
 import { sessionsRoutes } from '../flows/sessions/sessions.routes.js'
+import { setupRoutes } from '../flows/setup/setup.routes.js'
 import { createSocialSignIn } from '../flows/social-sign-in/social-sign-in.js'
 import { socialSignInRoutes } from '../flows/social-sign-in/social-sign-in.routes.js'
 import { createProofHandlers } from '../flows/step-up/proof-handlers.js'
@@ -186,6 +187,7 @@ const registerProtocolFlows = (server: Server, { production, publicUrl }: Config
 
 /** A new account, from the form or the invitation to the proof of its address. */
 const registerRegistrationFlows = (server: Server, dependencies: Dependencies) => {
+  setupRoutes(server, dependencies)
   const enterInvited = createEnterInvited(dependencies)
   registerRoutes(server, { ...dependencies, register: createRegister({ ...dependencies, enterInvited }) })
   inviteRoutes(server, { ...dependencies, acceptInvitation: createAcceptInvitation(dependencies) })
@@ -233,7 +235,7 @@ const installationOf = (config: Config, platform: Platform, nouns: Nouns) => ({
   afterSignIn: config.afterSignIn,
   allowedOrigins: config.allowedOrigins,
   hasMailbox: platform.mailbox !== undefined,
-  hasAdminPage: config.adminGroup !== undefined,
+  hasAdminPage: config.adminGroup !== null,
   registrationFields: nouns.profileFields.definitions.filter(({ registration }) => registration),
   terms: termsOf(config),
 })
@@ -246,7 +248,7 @@ const registerPreview = async (server: Server, config: Config, { design, ownWord
   ])
   const mailPreview = createMailPreview(letterheadOf(config, { design, ownWords }))
   const brand = brandMark(themeOf(config, design))
-  const hasAdminPage = config.adminGroup !== undefined
+  const hasAdminPage = config.adminGroup !== null
   previewRoutes(server, {
     look: { design, brand },
     mailPreview,
@@ -299,15 +301,16 @@ export const registerFlows = async (server: Server, config: Config, platform: Pl
   contentRoutes(server, dependencies)
   registerServiceFlows(server, config, dependencies)
   registerProtocolFlows(server, config, dependencies)
-  if (config.adminGroup !== undefined) {
+  if (config.adminGroup !== null) {
     const { registerAdminFlows } = await import('./admin-flows.js')
-    registerAdminFlows(server, config, config.adminGroup, dependencies)
+    registerAdminFlows(server, config, dependencies)
   }
   if (platform.mailbox) devMailboxRoutes(server, { mailbox: platform.mailbox, design: platform.design })
   const pages = pagesRoutes(server, {
     assets: withOwnTexts(parts.assets, platform.ownWords.pages),
     noteReturnTo,
     cookies: parts.cookies,
+    publicUrl: config.publicUrl,
     ...installationOf(config, platform, nouns),
   })
   if (!config.production) await registerPreview(server, config, platform, pages)

@@ -1,4 +1,5 @@
 import type { Config } from '../config.js'
+import type { Administrators } from '../domain/administrators/administrators.js'
 import type { Events } from '../domain/events/events.js'
 import type { Groups } from '../domain/groups/groups.js'
 import { createInvitations } from '../domain/invitations/invitations.js'
@@ -10,6 +11,7 @@ import { createCompleteMailRegistration } from '../domain/registrations/complete
 import { createCompleteRegistration } from '../domain/registrations/complete-registration.js'
 import { createRegistrationGate } from '../domain/registrations/registration-gate.js'
 import { createRegistrations } from '../domain/registrations/registrations.js'
+import { createSetup } from '../domain/setup/setup.js'
 import type { Terms } from '../domain/terms/terms.js'
 import type { Undos } from '../domain/undos/undos.js'
 import type { NewUsers } from '../domain/users/new-users.js'
@@ -25,6 +27,7 @@ type Dependencies = {
   mails: Mails
   undos: Undos
   groups: Groups
+  administrators: Administrators
   mailedCodes: MailedCodes
   profileFields: ProfileFields
   events: Events
@@ -43,7 +46,9 @@ export const createRegistrationNouns = (config: Config, deps: Dependencies) => {
   const completeRegistration = createCompleteRegistration({ ...deps, invitations, usernameSource: config.usernames })
   const mailSignIns = createMailSignIns({ ...deps, invitations })
   const completeMailRegistration = createCompleteMailRegistration({ ...deps, invitations, mailSignIns })
+  const setup = createSetup({ ...deps, publicUrl: config.publicUrl, adminGroup: config.adminGroup })
   return {
+    setup,
     registrationGate,
     invitations,
     registrations,

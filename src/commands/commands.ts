@@ -25,6 +25,7 @@ import { stats } from './operations/stats.js'
 import { webhooksList, webhooksRetry } from './operations/webhooks.js'
 import { migrate } from './serving/migrate.js'
 import { serve } from './serving/serve.js'
+import { setupLink } from './serving/setup-link.js'
 import { inviteCommand } from './users/invite.js'
 import { sessionsEnd, userSessionsEnd, userSessionsList } from './users/sessions.js'
 import { userAdd } from './users/user-add.js'
@@ -47,6 +48,7 @@ const commands: Readonly<Record<string, Command>> = {
   backup,
   restore,
   doctor,
+  'setup-link': setupLink,
   events,
   stats,
   invite: inviteCommand,

@@ -72,7 +72,7 @@ it('says with each missing secret where it was looked for, and which files have 
   })
   const said = () => loadConfig(env)
   expect(said).toThrow(`JWT_SECRET: must be set in production; there is no file jwt_secret in ${other}\n`)
-  expect(said).toThrow(/^TRUST_PROXY: must be set in production: the address .*itself$/m)
+  expect(said).toThrow(/^PUBLIC_URL: must be set in production$/m)
   const typos = [
     'TRUST_PROXI is not a setting; did you mean TRUST_PROXY?',
     `the file ${join(other, 'jwt_secret.txt')} is not read: its name is not a setting; did you mean jwt_secret?`,

@@ -15,6 +15,8 @@ export type Setting<Value = unknown> = {
   otherwise?: string
   meaning: string
   secret?: true
+  /** An empty value is a value, which `read` gets, and not the same as none. */
+  takesEmpty?: true
   /** Other programs have a setting of this name too, so outside production a line of a `.env` file is taken for theirs. */
   commonName?: true
 }

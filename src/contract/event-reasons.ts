@@ -3,6 +3,7 @@ export const eventReasons = [
   // How a user signed in, or tried to.
   'password',
   'registration',
+  'setup',
   'reset',
   'provider',
   'mail',

@@ -21,7 +21,13 @@ export const pageNames = [
 export const protocolPageNames = ['authorize', 'device', 'end-session'] as const
 /** The page of administrators, at `/api/auth/admin`. */
 const adminPageName = 'admin'
-export type PageName = (typeof pageNames)[number] | (typeof protocolPageNames)[number] | typeof adminPageName
+/** The page of the first start, at `/api/auth/setup`. */
+const setupPageName = 'setup'
+export type PageName =
+  | (typeof pageNames)[number]
+  | (typeof protocolPageNames)[number]
+  | typeof adminPageName
+  | typeof setupPageName
 
 /** `REGISTRATION`: who may create an account. */
 export type RegistrationMode = 'open' | 'invited' | 'closed'

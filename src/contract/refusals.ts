@@ -251,6 +251,26 @@ export const refusals = {
     message: 'This browser began no registration that could be confirmed. Register again.',
   },
 
+  // The first start
+  invalid_setup_token: {
+    status: 403,
+    error: 'Invalid setup link',
+    message:
+      'This link is wrong or has expired. A start of the service logs a new one; latchkey setup-link prints one.',
+  },
+  already_set_up: {
+    status: 410,
+    error: 'Already set up',
+    message:
+      'There is an account, so the setup is over. If there is no administrator yet, put a user into the group that ADMIN_GROUP names: latchkey user groups USER --add GROUP',
+  },
+  admin_group_needed: {
+    status: 409,
+    error: 'ADMIN_GROUP needed',
+    message:
+      'The group administrators was made before, for something else. Set ADMIN_GROUP to the name of a group for administrators, restart the service, and open the link again.',
+  },
+
   // Changing the password
   wrong_current_password: {
     status: 401,

@@ -45,6 +45,8 @@ export const writableTables: readonly string[] = [
   'logout_notices',
   'logout_pauses',
   'counters',
+  'setup_tokens',
+  'administrators_group',
 ]
 export const readableTables: readonly string[] = ['content', 'schema_migrations']
 

@@ -1,5 +1,5 @@
 import type { AdminGroup, AdminInvitation } from '../contract/admin/admin-bodies.js'
-import type { Administrators } from '../domain/administrators/administrators.js'
+import type { AdminRoles } from '../domain/administrators/administrators.js'
 import type { Group } from '../domain/groups/groups.js'
 import type { Invitation } from '../domain/invitations/invitations.js'
 
@@ -14,7 +14,9 @@ export const invitationBody = (invitation: Invitation): AdminInvitation => ({
   expiresAt: invitation.expiresAt.toISOString(),
 })
 
-export const groupBody = (
-  { name, createdAt, members }: Group,
-  { roleOf }: Pick<Administrators, 'roleOf'>,
-): AdminGroup => ({ name, createdAt: createdAt.toISOString(), members, role: roleOf(name) ?? null })
+export const groupBody = ({ name, createdAt, members }: Group, { roleOf }: Pick<AdminRoles, 'roleOf'>): AdminGroup => ({
+  name,
+  createdAt: createdAt.toISOString(),
+  members,
+  role: roleOf(name) ?? null,
+})

@@ -71,7 +71,7 @@ type Dependencies = {
   adminSessions: AdminSessions
   proofs: Pick<Proofs, 'methodsByUserId'>
   clock: Clock
-  settings: { publicUrl: string; freshFor: number; adminGroup: string; supportGroup: string | undefined }
+  settings: { publicUrl: string; freshFor: number }
 }
 
 /** Refuses if the second factor was not proven in the last `maxAge` milliseconds; else undefined. */
@@ -99,14 +99,12 @@ const isCrossOrigin = ({ headers }: FastifyRequest, publicUrl: string) => {
 /** Checks that the caller is an administrator, and remembers them with the request. */
 const createAdmission = (deps: Dependencies) => {
   const { callers, administrators, adminSessions, settings } = deps
-  const { adminGroup, supportGroup, publicUrl } = settings
+  const { publicUrl } = settings
   const refuseWithoutProof = createProofCheck(deps)
   const administratorOfRequest = new WeakMap<FastifyRequest, Administrator & { neededGroups: readonly string[] }>()
   /** The groups of which one is enough for the role. */
-  const groupsByRole: Record<AdminRole, string[]> = {
-    admin: [adminGroup],
-    support: [adminGroup, ...(supportGroup === undefined ? [] : [supportGroup])],
-  }
+  const groupsFor = (role: AdminRole, { admin, support }: Administrator['groups']) =>
+    role === 'admin' || support === undefined ? [admin] : [admin, support]
 
   /** Returns a refusal, or undefined. The first request that is admitted marks the session as one of an administrator. */
   const admit = async (request: FastifyRequest, administrator: Administrator, neededRole: AdminRole) => {
@@ -127,7 +125,10 @@ const createAdmission = (deps: Dependencies) => {
         request.administratorId = callers.of(request).userId
         const refusal = await admit(request, administrator, neededRole)
         if (refusal) return sendRefusal(reply, refusal)
-        administratorOfRequest.set(request, { ...administrator, neededGroups: groupsByRole[neededRole] })
+        administratorOfRequest.set(request, {
+          ...administrator,
+          neededGroups: groupsFor(neededRole, administrator.groups),
+        })
         return undefined
       }
       roleOfHook.set(hook, neededRole)
@@ -192,11 +193,11 @@ export const createAdminGuard = (deps: Dependencies) => {
     administratorOf,
     /** The client with the administrator as its actor and the reason: every event of the change has both. */
     actingClient: (request: FastifyRequest, reason?: string): Client => {
-      const { role, neededGroups } = administratorOf(request)
+      const { role, neededGroups, groups: byRole } = administratorOf(request)
       const { userId, sessionId } = callers.of(request)
       // An administrator who has become support meanwhile must not do what only administrators do.
-      const groups = role === 'admin' ? [settings.adminGroup] : neededGroups
-      const protectedGroups = role === 'support' ? [settings.adminGroup] : []
+      const groups = role === 'admin' ? [byRole.admin] : neededGroups
+      const protectedGroups = role === 'support' ? [byRole.admin] : []
       return { ...clientOf(request), actor: { userId, sessionId, role, groups, reason, protectedGroups } }
     },
   }

@@ -98,8 +98,9 @@ export const createServer = (options: ServerOptions) => {
   const state: DrainState = { isDraining: false, isClosing: false }
   const proxyWatch = createProxyWatch({
     trustsProxy: (options.trustProxy?.length ?? 0) > 0,
-    warn: () =>
+    warn: (proxy) =>
       options.log.warn(
+        { proxy },
         'Every request comes from one private address with X-Forwarded-For: set TRUST_PROXY, or all limits count all clients as one',
       ),
   })

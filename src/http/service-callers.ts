@@ -1,9 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isRefused, refuse } from '../contract/outcome.js'
-import type { Administrators } from '../domain/administrators/administrators.js'
 import type { Events } from '../domain/events/events.js'
 import { type ServiceKeys, type ServiceScope, serviceScopes } from '../domain/service-keys/service-keys.js'
-import type { Client } from '../domain/sessions/client.js'
+import type { Actor, Client } from '../domain/sessions/client.js'
 import type { Clock } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
 import { clientOf, customerNetwork } from './client.js'
@@ -41,7 +40,7 @@ const limitersOfScopes: { readonly [Scope in ServiceScope]?: 'service_revocation
   'tokens:read': 'service_tokens',
 }
 
-type ActingOptions = { reason?: string | undefined; protectedGroups?: readonly string[] }
+type ActingOptions = { reason?: string | undefined; protectedGroups?: Actor['protectedGroups'] }
 
 const bearer = /^Bearer +(\S+)$/i
 
@@ -63,7 +62,6 @@ type Dependencies = {
   serviceKeys: ServiceKeys
   limits: Limits
   events: Pick<Events, 'record'>
-  administrators: Pick<Administrators, 'groups'>
   clock: Clock
 }
 
@@ -79,21 +77,19 @@ const createReport = ({ events, clock }: Pick<Dependencies, 'events' | 'clock'>)
  * The client with the service key as its actor and the reason: every event of the change has both. A key cannot change administrators:
  * otherwise a stolen key could lock out those who can stop it.
  */
-const createActingClient =
-  (administrators: Dependencies['administrators']) =>
-  (request: FastifyRequest, options: ActingOptions = {}): Client => {
-    if (!request.serviceKey) throw new Error('A handler asked for its service key without the guard')
-    const { name } = request.serviceKey
-    const { reason, protectedGroups = administrators.groups } = options
-    return {
-      ...clientOf(request),
-      userAgent: `service key ${name}`,
-      actor: { serviceKey: name, protectedGroups, reason },
-    }
+const actingClient = (request: FastifyRequest, options: ActingOptions = {}): Client => {
+  if (!request.serviceKey) throw new Error('A handler asked for its service key without the guard')
+  const { name } = request.serviceKey
+  const { reason, protectedGroups = 'all' } = options
+  return {
+    ...clientOf(request),
+    userAgent: `service key ${name}`,
+    actor: { serviceKey: name, protectedGroups, reason },
   }
+}
 
 /** Finds out which program calls, by the key in the Authorization header. Cookies mean nothing on these routes. */
-export const createServiceCallers = ({ serviceKeys, limits, events, administrators, clock }: Dependencies) => {
+export const createServiceCallers = ({ serviceKeys, limits, events, clock }: Dependencies) => {
   const report = createReport({ events, clock })
 
   /** A missing, wrong or expired key. A wrong one counts as a failed sign-in of its network. */
@@ -140,6 +136,6 @@ export const createServiceCallers = ({ serviceKeys, limits, events, administrato
     /** For handlers that need another scope beside that of their guard. */
     hasScope: (request: FastifyRequest, scope: ServiceScope) => request.serviceKey?.scopes.includes(scope) ?? false,
     sendMissingScope,
-    actingClient: createActingClient(administrators),
+    actingClient,
   }
 }

@@ -116,8 +116,15 @@ describe('the API of administrators', () => {
     }
   })
 
-  it('is not there without ADMIN_GROUP', async () => {
-    const off = await startLatchkey()
+  it('answers nobody while ADMIN_GROUP is not set and no setup has made the group', async () => {
+    const unset = await startLatchkey()
+    const { tab } = await signedUpInGroup(unset, 'una', 'administrators')
+    expect(codeOf(await tab.get(`${adminPath}/users`))).toBe('404 not_found')
+    await unset.stop()
+  })
+
+  it('is not there with an empty ADMIN_GROUP', async () => {
+    const off = await startLatchkey({ settings: { ADMIN_GROUP: '' } })
     const { tab } = await signedUpInGroup(off, 'una', 'admins')
     expect(codeOf(await tab.get(`${adminPath}/users`))).toBe('404 not_found')
     expect(codeOf(await tab.act(`${adminPath}/users`, {}))).toBe('404 not_found')

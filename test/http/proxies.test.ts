@@ -30,5 +30,5 @@ it('believes no address that a stranger made up: a thousand of them share one bu
 
 it('warns once, whatever health probes come in between, that TRUST_PROXY is missing', () => {
   expect(warnings()).toHaveLength(1)
-  expect(JSON.parse(warnings()[0] ?? '{}').level).toBe('warn')
+  expect(JSON.parse(warnings()[0] ?? '{}')).toMatchObject({ level: 'warn', proxy: '127.0.0.1' })
 })

@@ -102,7 +102,7 @@ describe('on a healthy set-up', () => {
       ...['database', 'database encryption', 'database role', 'database owner', 'database schema', 'events'],
       ...['sealed values', 'signing keys', 'keys of ID tokens', 'withdrawn keys', 'passkeys', 'applications'],
       ...['database space', 'durability', 'database clock', 'webhooks', 'logout notices', 'waiting mails'],
-      ...['limits', 'registration', 'profile fields'],
+      ...['limits', 'registration', 'administrators', 'profile fields'],
       ...['redis', 'redis encryption', 'redis policy', 'redis clock'],
       ...['mail', 'mail encryption', 'provider A', 'provider B'],
     ])
@@ -112,6 +112,7 @@ describe('on a healthy set-up', () => {
       `ok: ${role} reads and writes rows, only reads content, and creates nothing`,
     ])
     expect(about('database owner')).toEqual([expect.stringMatching(/^ok: \S+ may migrate$/)])
+    expect(about('administrators')).toEqual([expect.stringMatching(/^ok: the setup makes .*`latchkey setup-link`/)])
     for (const hidden of [password, secret, providers.settings.PROVIDER_A_CLIENT_SECRET])
       expect(text).not.toContain(hidden)
     expect(await readdir(folder)).toEqual([])

@@ -89,6 +89,13 @@ it('share their limits, without Redis', async () => {
   expect(statuses.toSorted()).toEqual([...Array(5).fill(401), ...Array(15).fill(429)])
 })
 
+it('log one link for the setup', async () => {
+  const links = async () => (await service.log()).match(/setup: \S.*#token=/g) ?? []
+  await until('a link is there', async () => (await links()).length > 0)
+  // Every process is ready, so each would have logged its own by now.
+  expect(await links()).toHaveLength(1)
+})
+
 it('all read the service keys again after SIGHUP, go on, and name the process in each line of the log', async () => {
   const { key, line } = newServiceKey('wiki')
   await writeFile(keysFile(), line)

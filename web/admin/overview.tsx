@@ -1,17 +1,19 @@
 import type { AdminOverview, AttentionCode } from '#contract/admin/admin-bodies.js'
 import type { EventKind } from '#contract/events.js'
 import { AlertIcon, CheckIcon } from '../components/icons.js'
+import { NextSteps } from '../components/next-steps.js'
 import { Panel } from '../components/panel.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { dateWithZone } from '../words/dates.js'
 import { fill } from '../words/format.js'
 import { calls } from './calls.js'
-import { fragmentOf } from './place.js'
+import { fragmentOf, type Place } from './place.js'
 import { Plot } from './plot.js'
 import { Loaded, Screen } from './screen.js'
 import { useRead } from './use-read.js'
 
-export const OverviewScreen = () => {
+/** Right after the setup, the next steps come first. */
+export const OverviewScreen = ({ query }: Place) => {
   const words = useWords('admin')
   const read = useRead(calls.overview)
   return (
@@ -19,6 +21,7 @@ export const OverviewScreen = () => {
       <Loaded {...read}>
         {({ attention, days }) => (
           <div class="stack">
+            {query.setup === 'done' && <NextSteps invitations={fragmentOf('invitations')} />}
             <Panel title={words.attention.heading}>
               <Attention attention={attention} />
             </Panel>

@@ -101,7 +101,7 @@ const goOn = (answered: Accepted | SignedIn | SecondFactorNeeded, email: string,
  * The props of the field and not a component: errors are read out in the order of the fields only if all fields are equally deep in the
  * tree.
  */
-const useUsernameField = (): FieldProps => {
+export const useUsernameField = (): FieldProps => {
   const { username, usernameRule } = useWords('common')
   const { usernameHint } = useWords('register')
   return {
@@ -132,7 +132,7 @@ const restoredProps = (field: 'username' | 'email' | 'name') => ({
   onInput: (value: string) => keepTyped(field, value),
 })
 
-const registrationOf = ({ username = '', email = '', password = '', name = '' }: Values) => ({
+export const registrationOf = ({ username = '', email = '', password = '', name = '' }: Values) => ({
   username: username.trim(),
   email: email.trim(),
   password,
@@ -143,7 +143,7 @@ const registrationOf = ({ username = '', email = '', password = '', name = '' }:
  * The service refuses a registration for one reason at a time. So the page asks for the strength of the password and adds what is wrong
  * with it to the other problems, so that the user sees everything at once.
  */
-const useChecks = () => {
+export const useChecks = () => {
   const words = useWords('password')
   const refusals = useWords('refusals')
 
@@ -168,7 +168,7 @@ const useChecks = () => {
 }
 
 /** The field at which a refusal is shown. */
-const fieldOfRefusal = {
+export const fieldOfRefusal = {
   ...usernameRefusals,
   email_shape: 'email',
   email_domain_not_allowed: 'email',

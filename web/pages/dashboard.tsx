@@ -1,6 +1,8 @@
 import { mount } from '../browser/mount.js'
+import { queryValue } from '../browser/navigation.js'
 import { clearScreenOnLeave, leave } from '../browser/sign-out.js'
 import { Announced } from '../components/announced.js'
+import { NextSteps } from '../components/next-steps.js'
 import { Toast, useToast } from '../components/toast.js'
 import { ApplicationsPanel } from '../dashboard/applications-panel.js'
 import { type DashboardActions, DashboardActionsContext, useDashboardActions } from '../dashboard/dashboard-actions.js'
@@ -70,6 +72,11 @@ const LoadedAccount = (loaded: Loaded) => {
     <>
       <PageTitle account={loaded.account} />
       <ToDoLine account={loaded.account} factors={loaded.factors} />
+      {queryValue('setup') === 'done' && (
+        <div class="next-steps">
+          <NextSteps />
+        </div>
+      )}
       <UsedRecoveryCode {...loaded} onReplaceApp={replacement.begin} />
       <div class="account">
         <SectionLinks />

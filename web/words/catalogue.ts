@@ -1,4 +1,5 @@
 import type { Language } from '#contract/languages.js'
+import { operatorRefusals } from '#contract/operator-refusals.js'
 import type { PageName } from '#contract/pages.js'
 import type { Words } from './en.js'
 import { wordsIn } from './words-in.js'
@@ -13,6 +14,9 @@ const withUnbrokenEmail = (words: Words): Words =>
 export const catalogue = Object.fromEntries(
   Object.entries<Words>(wordsIn).map(([language, words]) => [language, withUnbrokenEmail(words)]),
 ) as Record<keyof typeof wordsIn, Words> satisfies Record<Language, Words>
+
+/** The refusals that only the page of administrators can get. The other pages are smaller without their sentences. */
+export const operatorCodes: readonly string[] = Object.keys(operatorRefusals)
 
 /** The sections of the catalogue that each page gets, its own first. */
 export const sections = {
@@ -37,9 +41,22 @@ export const sections = {
   'confirm-email': ['confirm-email', 'common', 'refusals'],
   'end-session': ['end-session', 'common', 'step-up', 'refusals'],
   undo: ['undo', 'common', 'refusals', 'password'],
+  setup: [
+    'setup',
+    'setup-proxy',
+    'register',
+    'enrolment',
+    'two-step',
+    'step-up',
+    'passkeys',
+    'common',
+    'refusals',
+    'password',
+  ],
   invite: ['invite', 'register', 'common', 'refusals', 'password', 'profile-fields'],
   dashboard: [
     'dashboard',
+    'next-steps',
     'account-life',
     'profile-fields',
     'two-step',
@@ -50,5 +67,15 @@ export const sections = {
     'password',
     'step-up',
   ],
-  admin: ['admin', 'dashboard', 'profile-fields', 'common', 'refusals', 'step-up', 'passkeys', 'not-found'],
+  admin: [
+    'admin',
+    'next-steps',
+    'dashboard',
+    'profile-fields',
+    'common',
+    'refusals',
+    'step-up',
+    'passkeys',
+    'not-found',
+  ],
 } as const satisfies Record<PageName, readonly (keyof Words)[]>

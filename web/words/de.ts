@@ -708,6 +708,41 @@ export const de: Words = {
     stopTrusting: 'Entfernen',
     stopTrustingOf: '{device}, {ip} entfernen',
   },
+  setup: {
+    title: 'Dienst einrichten',
+    heading: 'Das erste Konto anlegen',
+    lead: 'Es ist das Konto eines Administrators. Der Link, den Sie geöffnet haben, gilt einmal.',
+    submit: 'Konto anlegen',
+    noLink:
+      'Um diesen Dienst einzurichten, öffnen Sie den Link, den sein Start ins Protokoll geschrieben hat. Dieser Befehl gibt einen neuen aus:',
+    otherWay:
+      'Falls es noch keinen Administrator gibt, macht dieser Befehl jemanden dazu. GROUP ist die Gruppe, die in der Einstellung ADMIN_GROUP steht.',
+    groupTaken:
+      'Die Gruppe „administrators“ gab es schon, für etwas anderes. Setzen Sie ADMIN_GROUP auf den Namen einer Gruppe für Administratoren, starten Sie den Dienst neu, und öffnen Sie den Link noch einmal.',
+    secondStep:
+      'Administratoren melden sich mit einem zweiten Schritt an: mit einer Authenticator-App auf dem Telefon oder mit einem Passkey.',
+    later: 'Später auf der Kontoseite erledigen',
+  },
+  'setup-proxy': {
+    heading: 'Der Proxy ist noch nicht eingerichtet',
+    host: 'Diese Seite wurde unter {seen} geöffnet, und PUBLIC_URL ist {address}. Öffnen Sie sie dort. Falls Sie das getan haben, muss der Proxy den Header Host weitergeben.',
+    scheme:
+      'Diese Seite wurde mit {seen}:// geöffnet, und PUBLIC_URL ist {address}. Öffnen Sie sie dort. Falls Sie das getan haben, muss der Proxy X-Forwarded-Proto senden.',
+    trust:
+      'Ein Proxy unter {seen} gibt Anfragen weiter, und der Dienst kennt ihn nicht. Deshalb zählen alle Besucher als einer. Nehmen Sie diese Zeile in die Einstellungen auf, und starten Sie den Dienst neu:',
+    again: 'Öffnen Sie danach den Link aus dem Protokoll noch einmal.',
+  },
+  'next-steps': {
+    heading: 'Die nächsten Schritte',
+    lead: 'Der Dienst ist eingerichtet, und Sie sind sein Administrator.',
+    mail: 'E-Mail',
+    mailText: 'Mit einem Mailserver können Benutzer ihre Adresse bestätigen und ein neues Passwort wählen.',
+    application: 'Die erste Anwendung',
+    applicationText: 'Eine Anwendung kann ihre Benutzer hier anmelden lassen.',
+    invitation: 'Die erste Einladung',
+    invitationText: 'Laden Sie die Menschen ein, die Ihre Anwendungen benutzen werden.',
+    invite: 'Jemanden einladen',
+  },
   invite: {
     title: 'Ihre Einladung',
     heading: 'Konto anlegen',

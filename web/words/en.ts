@@ -653,6 +653,40 @@ export const en = {
     stopTrusting: 'Remove',
     stopTrustingOf: 'Remove {device}, {ip}',
   },
+  setup: {
+    title: 'Set up the service',
+    heading: 'Create the first account',
+    lead: 'It is the account of an administrator. The link that you have opened works once.',
+    submit: 'Create account',
+    noLink:
+      'To set up this service, open the link that its start has written into the log. This command prints a new one:',
+    otherWay:
+      'If there is no administrator yet, this command makes a user one. GROUP is the group that the setting ADMIN_GROUP names.',
+    groupTaken:
+      'The group “administrators” was made before, for something else. Set ADMIN_GROUP to the name of a group for administrators, restart the service, and open the link again.',
+    secondStep: 'Administrators sign in with a second step: an authenticator app on your phone, or a passkey.',
+    later: 'Do this later on your account page',
+  },
+  'setup-proxy': {
+    heading: 'The proxy is not set up yet',
+    host: 'This page was opened at {seen}, and PUBLIC_URL is {address}. Open it there. If you have, the proxy must pass the Host header on.',
+    scheme:
+      'This page was opened with {seen}://, and PUBLIC_URL is {address}. Open it there. If you have, the proxy must send X-Forwarded-Proto.',
+    trust:
+      'A proxy at {seen} passes requests on, and the service does not know it. So all visitors count as one. Add this line to the settings, and restart the service:',
+    again: 'Then open the link in the log again.',
+  },
+  'next-steps': {
+    heading: 'The next steps',
+    lead: 'The service is set up, and you are its administrator.',
+    mail: 'Mail',
+    mailText: 'With a mail server, users can confirm their address and choose a new password.',
+    application: 'The first application',
+    applicationText: 'An application can let its users sign in here.',
+    invitation: 'The first invitation',
+    invitationText: 'Invite the people who will use your applications.',
+    invite: 'Invite someone',
+  },
   invite: {
     title: 'Your invitation',
     heading: 'Create your account',

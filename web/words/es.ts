@@ -693,6 +693,41 @@ export const es: Words = {
     stopTrusting: 'Quitar',
     stopTrustingOf: 'Quitar {device}, {ip}',
   },
+  setup: {
+    title: 'Poner en marcha el servicio',
+    heading: 'Crear la primera cuenta',
+    lead: 'Es la cuenta de un administrador. El enlace que has abierto sirve una sola vez.',
+    submit: 'Crear cuenta',
+    noLink:
+      'Para poner en marcha este servicio, abre el enlace que ha escrito en el registro al iniciarse. Esta orden muestra uno nuevo:',
+    otherWay:
+      'Si todavía no hay ningún administrador, esta orden convierte en administrador a un usuario. GROUP es el grupo que nombra el ajuste ADMIN_GROUP.',
+    groupTaken:
+      'El grupo «administrators» ya existía, para otra cosa. Pon en ADMIN_GROUP el nombre de un grupo para administradores, reinicia el servicio y vuelve a abrir el enlace.',
+    secondStep:
+      'Los administradores inician sesión con un segundo paso: una aplicación de autenticación en el teléfono o una llave de acceso.',
+    later: 'Hacerlo más tarde en la página de la cuenta',
+  },
+  'setup-proxy': {
+    heading: 'El proxy todavía no está configurado',
+    host: 'Esta página se ha abierto en {seen}, y PUBLIC_URL es {address}. Ábrela allí. Si ya lo has hecho, el proxy debe transmitir la cabecera Host.',
+    scheme:
+      'Esta página se ha abierto con {seen}://, y PUBLIC_URL es {address}. Ábrela allí. Si ya lo has hecho, el proxy debe enviar X-Forwarded-Proto.',
+    trust:
+      'Un proxy en {seen} transmite las peticiones, y el servicio no lo conoce. Por eso todos los visitantes cuentan como uno. Añade esta línea a los ajustes y reinicia el servicio:',
+    again: 'Después vuelve a abrir el enlace del registro.',
+  },
+  'next-steps': {
+    heading: 'Los próximos pasos',
+    lead: 'El servicio está en marcha y tú eres su administrador.',
+    mail: 'Correo',
+    mailText: 'Con un servidor de correo, cada persona puede confirmar su dirección y elegir otra contraseña.',
+    application: 'La primera aplicación',
+    applicationText: 'Una aplicación puede dejar que sus usuarios inicien sesión aquí.',
+    invitation: 'La primera invitación',
+    invitationText: 'Invita a las personas que usarán tus aplicaciones.',
+    invite: 'Invitar a alguien',
+  },
   invite: {
     title: 'Tu invitación',
     heading: 'Crea tu cuenta',

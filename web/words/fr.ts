@@ -693,6 +693,41 @@ export const fr: Words = {
     stopTrusting: 'Retirer',
     stopTrustingOf: 'Retirer {device}, {ip}',
   },
+  setup: {
+    title: 'Mettre le service en place',
+    heading: 'Créer le premier compte',
+    lead: 'C’est le compte d’un administrateur. Le lien que vous avez ouvert sert une seule fois.',
+    submit: 'Créer le compte',
+    noLink:
+      'Pour mettre ce service en place, ouvrez le lien que son démarrage a écrit dans le journal. Cette commande en affiche un nouveau :',
+    otherWay:
+      'S’il n’y a pas encore d’administrateur, cette commande en fait un d’un utilisateur. GROUP est le groupe que nomme le réglage ADMIN_GROUP.',
+    groupTaken:
+      'Le groupe « administrators » existait déjà, pour autre chose. Donnez à ADMIN_GROUP le nom d’un groupe pour les administrateurs, redémarrez le service et ouvrez de nouveau le lien.',
+    secondStep:
+      'Les administrateurs se connectent en deux étapes : avec une application d’authentification sur le téléphone, ou avec une clé d’accès.',
+    later: 'Le faire plus tard sur la page du compte',
+  },
+  'setup-proxy': {
+    heading: 'Le proxy n’est pas encore configuré',
+    host: 'Cette page a été ouverte à l’adresse {seen}, et PUBLIC_URL est {address}. Ouvrez-la à cette adresse. Si vous l’avez fait, le proxy doit transmettre l’en-tête Host.',
+    scheme:
+      'Cette page a été ouverte avec {seen}://, et PUBLIC_URL est {address}. Ouvrez-la à cette adresse. Si vous l’avez fait, le proxy doit envoyer X-Forwarded-Proto.',
+    trust:
+      'Un proxy à l’adresse {seen} transmet les requêtes, et le service ne le connaît pas. Tous les visiteurs comptent donc comme un seul. Ajoutez cette ligne aux réglages et redémarrez le service :',
+    again: 'Ouvrez ensuite de nouveau le lien du journal.',
+  },
+  'next-steps': {
+    heading: 'Les étapes suivantes',
+    lead: 'Le service est en place, et vous en êtes l’administrateur.',
+    mail: 'E-mail',
+    mailText: 'Avec un serveur de messagerie, chacun peut confirmer son adresse et choisir un nouveau mot de passe.',
+    application: 'La première application',
+    applicationText: 'Une application peut laisser ses utilisateurs se connecter ici.',
+    invitation: 'La première invitation',
+    invitationText: 'Invitez les personnes qui utiliseront vos applications.',
+    invite: 'Inviter quelqu’un',
+  },
   invite: {
     title: 'Votre invitation',
     heading: 'Créez votre compte',

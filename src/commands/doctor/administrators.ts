@@ -32,11 +32,24 @@ const judgeGroup = (setting: string, group: string, counts: Members, isFactorReq
   return ok(`${group} has ${countText(counts.members, 'member')}, ${counts.with_factor} with a second factor`)
 }
 
+/** Before the first user, nobody can be an administrator. Afterwards there is no warning, because not everybody wants one. */
+const withoutGroup = (hasUsers: boolean) =>
+  ok(
+    hasUsers
+      ? 'there are none: ADMIN_GROUP is not set, and no setup has made their group'
+      : 'the setup makes the first one: `latchkey setup-link` prints its link',
+  )
+
 const checkAdministrators = async (sql: Sql, config: Config): Promise<Finding> => {
-  const { adminGroup, supportGroup, secondFactor } = config
+  const { supportGroup, secondFactor } = config
+  const [stored] = await sql.query<{ name: string | null; has_users: boolean }>(
+    'select (select name from administrators_group) as name, exists (select 1 from users) as has_users',
+  )
+  const adminGroup = config.adminGroup ?? stored?.name ?? undefined
+  if (adminGroup === undefined) return withoutGroup(stored?.has_users ?? false)
   const findings: Finding[] = []
   for (const [setting, group] of [
-    ['ADMIN_GROUP', adminGroup],
+    [config.adminGroup === undefined ? 'made by the setup' : 'ADMIN_GROUP', adminGroup],
     ['SUPPORT_GROUP', supportGroup],
   ] as const)
     if (group !== undefined)
@@ -46,8 +59,8 @@ const checkAdministrators = async (sql: Sql, config: Config): Promise<Finding> =
 
 type WithDatabase = (check: (database: Database) => Promise<Finding>) => Check['run']
 
-/** The groups of administrators and of support, if there are any. */
+/** The groups of administrators and of support, unless ADMIN_GROUP is empty. */
 export const administratorChecks = (config: Config, withDatabase: WithDatabase): Check[] =>
-  config.adminGroup === undefined
+  config.adminGroup === null
     ? []
     : [{ name: 'administrators', run: withDatabase((database) => checkAdministrators(database, config)) }]

@@ -22,7 +22,9 @@ import { spaceAt } from './space.js'
 const checkProxy = ({ publicUrl, trustProxy }: Config): Finding => {
   if (trustProxy?.length) return ok(`X-Forwarded-For is trusted from ${trustProxy.join(', ')} only`)
   return trustProxy === undefined && publicUrl.startsWith('https:')
-    ? warning('PUBLIC_URL is https, so there is a proxy, but TRUST_PROXY is not set: all clients share its limits')
+    ? warning(
+        'PUBLIC_URL is https, so there is a proxy, but TRUST_PROXY is not set: all clients share its limits. Set it to the address from which the proxy connects; the page /api/auth/setup names it',
+      )
     : ok('no proxy is trusted: limits count the address that a client connects from')
 }
 

@@ -81,9 +81,9 @@ const whyNotDeleted = (refusal: DeletionRefusal, name: string) => {
   if (refusal.refused === 'group_has_members')
     return `The group ${name} has members, who would lose it. Add --yes to delete it.`
   const [application, ...others] = refusal.applications
-  // The group is in use, but not by an application: then a setting names it.
+  // The group is in use, but not by an application.
   if (application === undefined)
-    return `ADMIN_GROUP or SUPPORT_GROUP names the group ${name}. Change the setting first.`
+    return `ADMIN_GROUP or SUPPORT_GROUP names the group ${name}: change the setting first. Or the setup has made it for administrators, and it stays.`
   if (others.length > 0)
     return `The applications ${refusal.applications.map(printableText).join(', ')} let the group ${name} in. Change each of them first: latchkey application change APPLICATION --group ANOTHER`
   return `The application ${printableText(application)} lets the group ${name} in. Change that first: ${quoteCommand('application change', application)} --group ANOTHER`

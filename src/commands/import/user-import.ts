@@ -2,6 +2,7 @@ import { loadConfig } from '../../config.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import { builtInProviderIds } from '../../contract/providers.js'
 import { builtInFieldNames } from '../../contract/schemas.js'
+import type { AdminRoles } from '../../domain/administrators/administrators.js'
 import { type HashForms, saltedHexForms } from '../../domain/passwords/hash-to-store.js'
 import { displayName } from '../../domain/users/display-name.js'
 import {
@@ -119,10 +120,10 @@ const collectIgnored = (findField: FindImportField) => {
 const createImporter = (
   nouns: CommandNouns,
   { forms, withAdministrators, dryRun }: Plan,
-  knownGroups: ReadonlySet<string>,
+  { knownGroups, roleOf }: { knownGroups: ReadonlySet<string> } & Pick<AdminRoles, 'roleOf'>,
   report: (remark: Remark) => Promise<void>,
 ) => {
-  const { bulkUsers, tokens, clock, profileFields, administrators, configuredProviders: providers } = nouns
+  const { bulkUsers, tokens, clock, profileFields, configuredProviders: providers } = nouns
   const write = dryRun ? bulkUsers.createTrial() : bulkUsers.add
   const counts: Counts = {
     added: 0,
@@ -138,7 +139,7 @@ const createImporter = (
   let refusedRows: Remark[] = []
 
   const administratorIn = ({ username: { username }, groups }: ImportedUser) => {
-    const ruling = groups.filter((name) => administrators.roleOf(name) !== undefined)
+    const ruling = groups.filter((name) => roleOf(name) !== undefined)
     return ruling.length > 0 ? [{ username, groups: ruling }] : []
   }
 
@@ -202,7 +203,8 @@ const importAll = async (nouns: CommandNouns, input: Input, plan: Plan, context:
   const { readUserRecords } = await import('./user-records.js')
   const progress = createProgress(context.stderr, input.size)
   const knownGroups = new Set((await nouns.groups.list()).map(({ name }) => name))
-  const importer = createImporter(nouns, plan, knownGroups, async ({ line, text }) => {
+  const { roleOf } = await nouns.administrators.roles()
+  const importer = createImporter(nouns, plan, { knownGroups, roleOf }, async ({ line, text }) => {
     progress.clear()
     await print(context.stderr, `line ${line}: ${text}`)
   })

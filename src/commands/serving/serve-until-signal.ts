@@ -98,6 +98,26 @@ const announceReady = (app: App, listeningAt: object, log: Log) => {
   else log.info(listeningAt, readyLine(app))
 }
 
+/**
+ * While there is no user, logs the link with which the first account is made; on a terminal it also stands by itself. Of several
+ * processes only the first one does it, and not one that replaces it.
+ */
+const offerSetup = async ({ nouns: { setup } }: App, log: Log) => {
+  if (cluster.isWorker && cluster.worker?.id !== 1) return
+  try {
+    const link = await setup.makeLink()
+    if (link !== undefined) {
+      log.info(`setup: whoever opens this link within an hour makes the first account: ${link}`)
+      if (process.stdout.isTTY) process.stdout.write(`\n${link}\n\n`)
+      return
+    }
+    const advice = await setup.adviceWithoutAdministrator()
+    if (advice !== undefined) log.info(`setup: ${advice}`)
+  } catch (err) {
+    log.warn({ err }, 'the link of the setup could not be made: latchkey setup-link prints one')
+  }
+}
+
 /** Logs how each connection is protected, because operators should know which connections are not encrypted. */
 const logProtections = (config: Config, log: Log) => {
   const connections = protections(config)
@@ -115,7 +135,9 @@ const prepareService = (config: Config, givenSettings: Environment, log: Log, cr
     if (!app.isReady() && !shutdown.signal.aborted)
       log.info(listeningAt, `Latchkey is listening at ${app.config.publicUrl}; waiting for the database`)
     await app.prepared
-    if (!shutdown.signal.aborted) announceReady(app, listeningAt, log)
+    if (shutdown.signal.aborted) return
+    announceReady(app, listeningAt, log)
+    await offerSetup(app, log)
   }
 }
 

@@ -17,6 +17,12 @@ export const selectAdministrator = (sql: Sql, caller: SessionCaller, groups: rea
     [caller.userId, caller.sessionId, caller.generation, groups, momentsOf(live)],
   )
 
+/** The group that the setup has made. There is at most one. */
+export const selectStoredGroup = (sql: Sql) => sql.query<{ name: string }>('select name from administrators_group')
+
+export const insertStoredGroup = (sql: Sql, name: string) =>
+  sql.query('insert into administrators_group (name) values ($1)', [name])
+
 export const selectGroups = (sql: Sql, groups: readonly string[]) =>
   sql.query<{ name: string }>('select name from groups where name = any($1::text[])', [groups])
 

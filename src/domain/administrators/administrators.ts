@@ -15,12 +15,29 @@ export type Administrator = {
   proof: Proof
   /** Whether this session was used as an administrator before. */
   isSessionMarked: boolean
+  groups: { admin: string; support: string | undefined }
 }
 
-/** ADMIN_GROUP and SUPPORT_GROUP. Without ADMIN_GROUP, no user is an administrator or support. */
-type AdminGroups = { adminGroup: string | undefined; supportGroup: string | undefined }
+/**
+ * ADMIN_GROUP and SUPPORT_GROUP. If ADMIN_GROUP is undefined, the group counts that the setup has stored. If it is empty (`null`), or the
+ * setup has stored none, no user is an administrator or support.
+ */
+type AdminGroups = { adminGroup: string | null | undefined; supportGroup: string | undefined }
 
 type Options = AdminGroups & SessionLimits & { database: Database; clock: Clock }
+
+/** The groups whose members are administrators or support. */
+const rolesOf = (admin: string | undefined, support: string | undefined) => ({
+  admin,
+  support,
+  names: [admin, support].filter((group) => group !== undefined),
+  /** The role that a group gives to its members. */
+  roleOf: (group: string): AdminRole | undefined => {
+    if (group === admin) return 'admin'
+    return group === support ? 'support' : undefined
+  },
+})
+export type AdminRoles = ReturnType<typeof rolesOf>
 
 export type Administrators = ReturnType<typeof createAdministrators>
 
@@ -30,33 +47,49 @@ export type Administrators = ReturnType<typeof createAdministrators>
 export const createAdministrators = (options: Options) => {
   const { database, clock, adminGroup, supportGroup } = options
   const { liveNow } = createSessionLife(options)
-  const groupNames = [adminGroup, supportGroup].filter((group) => group !== undefined)
+  let storedGroup: string | undefined
+
+  /**
+   * Asks the database only if ADMIN_GROUP is not set, and only until the setup has stored a group, which stays for ever. So every instance
+   * knows the group as soon as it is there.
+   */
+  const findAdminGroup = async (sql: Sql) => {
+    if (adminGroup !== undefined) return adminGroup ?? undefined
+    storedGroup ??= (await store.selectStoredGroup(sql))[0]?.name
+    return storedGroup
+  }
+  const roles = async (sql: Sql = database) => rolesOf(await findAdminGroup(sql), supportGroup)
   /** Transactions whose actor was checked. One check is enough, because its locks last until the transaction ends. */
   const checkedTransactions = new WeakSet<Transaction>()
 
   return {
-    /** The groups whose members are administrators or support. */
-    groups: groupNames,
-
-    /** The role that a group gives to its members. */
-    roleOf: (group: string): AdminRole | undefined => {
-      if (group === adminGroup) return 'admin'
-      return group === supportGroup ? 'support' : undefined
-    },
+    roles,
 
     /** The groups that a setting names and that do not exist. */
     missingGroups: async (sql: Sql) => {
-      if (groupNames.length === 0) return []
-      const existing = (await store.selectGroups(sql, groupNames)).map(({ name }) => name)
-      return groupNames.filter((name) => !existing.includes(name))
+      const names = [adminGroup ?? undefined, supportGroup].filter((group) => group !== undefined)
+      if (names.length === 0) return []
+      const existing = (await store.selectGroups(sql, names)).map(({ name }) => name)
+      return names.filter((name) => !existing.includes(name))
     },
+
+    /** Stores that this group is that of administrators while ADMIN_GROUP is not set. */
+    storeGroup: async (sql: Transaction, group: string) => {
+      await store.insertStoredGroup(sql, group)
+    },
+
+    /** Whether the setup has made the group. It cannot be deleted, also while ADMIN_GROUP names another one. */
+    isStored: async (sql: Sql, group: string) => (await store.selectStoredGroup(sql))[0]?.name === group,
 
     /** Undefined if the caller is no administrator, is disabled, or the session has ended. */
     find: async (caller: SessionCaller): Promise<Administrator | undefined> => {
-      const [row] = await store.selectAdministrator(database, caller, groupNames, liveNow())
-      if (!row || adminGroup === undefined) return undefined
-      const role = row.groups.includes(adminGroup) ? 'admin' : 'support'
-      return { username: row.username, role, proof: proofOf(row), isSessionMarked: row.administers_since !== null }
+      const { admin, support, names } = await roles()
+      if (admin === undefined) return undefined
+      const [row] = await store.selectAdministrator(database, caller, names, liveNow())
+      if (!row) return undefined
+      const role = row.groups.includes(admin) ? 'admin' : 'support'
+      const isSessionMarked = row.administers_since !== null
+      return { username: row.username, role, proof: proofOf(row), isSessionMarked, groups: { admin, support } }
     },
 
     /** False if the session was used as an administrator before. */
@@ -68,10 +101,11 @@ export const createAdministrators = (options: Options) => {
      * by administrators wait for each other after this call: of two who disable each other, the second is no administrator any more.
      */
     checkActor: async (sql: Transaction, actor: Actor, aboutUserId: string | undefined) => {
-      const { protectedGroups } = actor
+      const { names } = await roles(sql)
+      const protectedGroups = actor.protectedGroups === 'all' ? names : actor.protectedGroups
       if (actor.userId !== undefined && !checkedTransactions.has(sql)) {
         const { userId, sessionId, groups } = actor
-        await store.lockGroups(sql, groupNames)
+        await store.lockGroups(sql, names)
         if ((await store.selectActor(sql, userId, sessionId, groups)).length === 0) throw new ActorRefused('not_found')
         checkedTransactions.add(sql)
       }

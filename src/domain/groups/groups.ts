@@ -1,7 +1,7 @@
 import { maxGroups } from '../../contract/groups.js'
 import { refuse } from '../../contract/outcome.js'
 import type { Clock } from '../../lib/clock.js'
-import type { Database, Transaction } from '../../platform/database/database.js'
+import type { Database, Sql, Transaction } from '../../platform/database/database.js'
 import type { Administrators } from '../administrators/administrators.js'
 import type { Events } from '../events/events.js'
 import type { Client } from '../sessions/client.js'
@@ -16,7 +16,7 @@ type Dependencies = {
   database: Database
   clock: Clock
   events: Pick<Events, 'checkActor' | 'recordInside'>
-  administrators: Pick<Administrators, 'roleOf'>
+  administrators: Pick<Administrators, 'roles' | 'isStored'>
   tokens: Pick<Tokens, 'fits'>
 }
 type RemovalParts = Pick<Dependencies, 'database' | 'events' | 'administrators'>
@@ -32,7 +32,8 @@ const removeGroup = ({ database, events, administrators }: RemovalParts, name: s
   database.transaction(async (sql) => {
     await events.checkActor(sql, client)
     if ((await store.lockGroup(sql, name)).length === 0) return refuse('no_group')
-    if (administrators.roleOf(name)) return refuse('group_in_use', { applications: [] })
+    const { roleOf } = await administrators.roles(sql)
+    if (roleOf(name) || (await administrators.isStored(sql, name))) return refuse('group_in_use', { applications: [] })
     const applications = (await store.selectApplications(sql, name)).map((application) => application.name)
     if (applications.length > 0) return refuse('group_in_use', { applications })
     if ((await store.selectMember(sql, name)).length > 0) return refuse('group_has_members')
@@ -48,18 +49,21 @@ export const joinedByInvitation = (groups: readonly string[], madeBy: string) =>
 
 /** The groups that an invitation promises. */
 const createPromises = ({ clock, events, administrators, tokens }: Dependencies) => {
-  /** Leaves out groups of administrators, even if a setting has named them only since. */
-  const promisable = (names: readonly string[]) => names.filter((name) => administrators.roleOf(name) === undefined)
+  /** A function that leaves out groups of administrators, even if they have become that only since. */
+  const findPromisable = async (sql?: Sql) => {
+    const { roleOf } = await administrators.roles(sql)
+    return (names: readonly string[]) => names.filter((name) => roleOf(name) === undefined)
+  }
 
   /** The groups that existed at `promisedAt` and still exist: a later group may have got the name of a deleted one. */
   const stillPromised = async (sql: Transaction, names: readonly string[], promisedAt: Date) =>
-    (await store.holdGroups(sql, promisable(names), promisedAt)).map(({ name }) => name)
+    (await store.holdGroups(sql, (await findPromisable(sql))(names), promisedAt)).map(({ name }) => name)
 
   const fitWithAnyUsername = (email: string, groups: readonly string[]) =>
     tokens.fits({ username: longestUsername, email, groups })
 
   return {
-    promisable,
+    findPromisable,
     stillPromised,
 
     /**
@@ -67,7 +71,8 @@ const createPromises = ({ clock, events, administrators, tokens }: Dependencies)
      * before the transaction ends.
      */
     refusalOfPromise: async (sql: Transaction, email: string, names: readonly string[]) => {
-      if (names.some(administrators.roleOf)) return refuse('group_of_administrators')
+      const { roleOf } = await administrators.roles(sql)
+      if (names.some(roleOf)) return refuse('group_of_administrators')
       const existing = (await store.holdGroups(sql, names, clock.now())).map(({ name }) => name)
       const unknown = names.find((name) => !existing.includes(name))
       if (unknown !== undefined) return refuse('no_group', { group: unknown })
@@ -104,15 +109,20 @@ const createPromises = ({ clock, events, administrators, tokens }: Dependencies)
  */
 export const createGroups = (deps: Dependencies) => {
   const { database, clock, events, administrators } = deps
+  const addInside = async (sql: Transaction, name: string, client: Client) => {
+    const isNew = (await store.insertGroup(sql, name, clock.now())).length > 0
+    if (isNew) await events.recordInside(sql, { kind: 'group_added', reason: name }, client)
+    return isNew
+  }
+
   return {
     /** False if the group exists already. */
     add: (name: string, client: Client) =>
       database.transaction(async (sql) => {
         await events.checkActor(sql, client)
-        const isNew = (await store.insertGroup(sql, name, clock.now())).length > 0
-        if (isNew) await events.recordInside(sql, { kind: 'group_added', reason: name }, client)
-        return isNew
+        return addInside(sql, name, client)
       }),
+    addInside,
 
     list: async (): Promise<Group[]> =>
       (await store.selectGroups(database)).map(({ name, created_at, members }) => ({

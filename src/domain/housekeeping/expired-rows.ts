@@ -13,6 +13,7 @@ type ExpiringTable = {
 
 export const expiringTables: readonly ExpiringTable[] = [
   { table: 'one_time_tokens', expires: 'expires_at' },
+  { table: 'setup_tokens', expires: 'expires_at' },
   { table: 'mailed_codes', expires: 'expires_at' },
   { table: 'mail_sign_ins', expires: 'expires_at' },
   { table: 'pending_registrations', expires: 'expires_at' },

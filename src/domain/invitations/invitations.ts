@@ -59,24 +59,30 @@ type Dependencies = {
   mails: Pick<Mails, 'queue' | 'secondsUntilNext'>
   clock: Clock
   gate: RegistrationGate
-  groups: Pick<Groups, 'giveTo' | 'promisable' | 'refusalOfPromise' | 'stillPromised'>
+  groups: Pick<Groups, 'giveTo' | 'findPromisable' | 'refusalOfPromise' | 'stillPromised'>
   events: Pick<Events, 'checkActor' | 'recordInside'>
   /** The origins of pages to which an invitation may lead, besides our own. */
   allowedOrigins: readonly string[]
 }
 
-/** An invitation as others see it now: a group or an origin may not be allowed any more. */
-const createFromRow =
+/** Invitations as others see them now: a group or an origin may not be allowed any more. */
+const createFromRows =
   ({ groups, allowedOrigins }: Pick<Dependencies, 'groups' | 'allowedOrigins'>) =>
-  (row: store.InvitationRow): Invitation => ({
-    email: row.email,
-    groups: groups.promisable(row.groups),
-    madeBy: row.made_by,
-    invitedBy: displayName(row.invited_by, longestInviter),
-    returnTo: safeReturnTo(row.return_to ?? undefined, allowedOrigins) ?? null,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-  })
+  async <Row extends store.InvitationRow>(rows: readonly Row[], sql?: Sql) => {
+    const promisable = await groups.findPromisable(sql)
+    return rows.map((row) => {
+      const invitation: Invitation = {
+        email: row.email,
+        groups: promisable(row.groups),
+        madeBy: row.made_by,
+        invitedBy: displayName(row.invited_by, longestInviter),
+        returnTo: safeReturnTo(row.return_to ?? undefined, allowedOrigins) ?? null,
+        createdAt: row.created_at,
+        expiresAt: row.expires_at,
+      }
+      return { row, invitation }
+    })
+  }
 
 /** Decides who may have an account, by the gate of registration or by an invitation. */
 const createAdmission = ({ clock, gate, groups }: Dependencies) => {
@@ -261,9 +267,16 @@ export const isForAccount = (
  */
 export const createInvitations = (deps: Dependencies) => {
   const { database, clock, events, groups } = deps
-  const fromRow = createFromRow(deps)
-  const foundIn = ([row]: Awaited<ReturnType<typeof store.selectByToken>>): FoundInvitation | undefined =>
-    row && { ...fromRow(row), key: row.address_key, provesAddress: row.proves_address }
+  const fromRows = createFromRows(deps)
+  const invitationsIn = async (rows: readonly store.InvitationRow[]) =>
+    (await fromRows(rows)).map(({ invitation }) => invitation)
+  const foundIn = async (
+    rows: Awaited<ReturnType<typeof store.selectByToken>>,
+    sql?: Sql,
+  ): Promise<FoundInvitation | undefined> => {
+    const [found] = await fromRows(rows, sql)
+    return found && { ...found.invitation, key: found.row.address_key, provesAddress: found.row.proves_address }
+  }
 
   return {
     ...createInviting(deps),
@@ -273,7 +286,7 @@ export const createInvitations = (deps: Dependencies) => {
 
     /** Uses up an invitation with groups, for the account of its address. The caller holds the user's row and makes the user join. */
     takeFor: async (sql: Transaction, user: User, token: string) => {
-      const found = foundIn(await store.lockByToken(sql, fingerprint(token), clock.now()))
+      const found = await foundIn(await store.lockByToken(sql, fingerprint(token), clock.now()), sql)
       if (!found || !isForAccount(found, user)) return refuse('invalid_invitation')
       const promised = await groups.stillPromised(sql, found.groups, found.createdAt)
       if (promised.length === 0) return refuse('invalid_invitation')
@@ -282,11 +295,11 @@ export const createInvitations = (deps: Dependencies) => {
     },
 
     /** The open invitations of every maker, or of one. */
-    listOpen: async (madeBy?: string) => (await store.selectOpen(database, clock.now(), madeBy ?? null)).map(fromRow),
+    listOpen: async (madeBy?: string) => invitationsIn(await store.selectOpen(database, clock.now(), madeBy ?? null)),
 
     /** The invitations of these addresses, even if an address has an account meanwhile. */
     findByEmails: async (emails: readonly string[]) =>
-      (await store.selectOfEmails(database, emails.map(emailKey), clock.now())).map(fromRow),
+      invitationsIn(await store.selectOfEmails(database, emails.map(emailKey), clock.now())),
 
     /**
      * Withdraws the invitations of an address, or the one of a maker. A program withdraws none but its own. Returns how many were open.

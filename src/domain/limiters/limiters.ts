@@ -112,6 +112,12 @@ export const limiters = {
     refusalIsEvent: true,
     about: 'failed tries to confirm a reset, to undo a change or to sign in by mail, by client network',
   },
+  setup: {
+    countsBy: ['network'],
+    limit: { maximum: 10, window: 1 * hours },
+    refusalIsEvent: false,
+    about: 'wrong tokens of the setup, by client network. A right one always works',
+  },
   device_codes: {
     countsBy: ['user'],
     limit: { maximum: 10, window: 1 * hours },

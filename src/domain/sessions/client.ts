@@ -4,9 +4,9 @@ import type { Language } from '../../contract/languages.js'
 /**
  * An administrator who changes something of others, or a program with a service key. The event of the change names the actor and the
  * reason. The change is rolled back unless the administrator is still in one of `groups`. An actor cannot change accounts in
- * `protectedGroups`.
+ * `protectedGroups`; `all` are those of administrators and of support.
  */
-export type Actor = { protectedGroups: readonly string[]; reason?: string | undefined } & (
+export type Actor = { protectedGroups: readonly string[] | 'all'; reason?: string | undefined } & (
   | { userId: string; sessionId: string; role: AdminRole; groups: readonly string[]; serviceKey?: undefined }
   | { serviceKey: string; userId?: undefined; role?: undefined }
 )

@@ -31,6 +31,22 @@ type Dependencies = {
   byEnrolment: ByEnrolment
 }
 
+/** Signs in the user of an account that was just created. Undefined if it was disabled or deleted meanwhile. */
+const createByNewAccount =
+  ({ events, newSessions, firstSteps }: Dependencies) =>
+  async (user: User, way: 'registration' | 'setup', visit: Visit) => {
+    const by = { way }
+    const outcome = await firstSteps.enter(user, { by }, visit)
+    if (!outcome) return undefined
+    if ('issued' in outcome) await newSessions.record(outcome, by, visit)
+    else
+      await events.record(
+        { kind: 'registered', userId: user.id, ...(way === 'setup' && { reason: way }) },
+        visit.client,
+      )
+    return outcome
+  }
+
 /** `claim` uses the mail up, once, in the transaction of the session. */
 type ByMail = { claim?: (sql: Transaction) => Promise<boolean>; isNew: boolean }
 
@@ -76,8 +92,9 @@ export type SignIns = ReturnType<typeof createSignIns>
  * only `sessionBeganBy` says that a session began with it.
  */
 export const createSignIns = (deps: Dependencies) => {
-  const { events, challenges, nextSteps, newSessions, bySecondFactor, byPasskey, byEnrolment } = deps
+  const { challenges, nextSteps, newSessions, bySecondFactor, byPasskey, byEnrolment } = deps
   const { enter } = deps.firstSteps
+  const byNewAccount = createByNewAccount(deps)
 
   return {
     /** Undefined if the password has changed since it was checked, or the user was disabled meanwhile. */
@@ -88,18 +105,11 @@ export const createSignIns = (deps: Dependencies) => {
       return outcome
     },
 
-    /**
-     * The user has just proven the email address of the new account, and chosen or entered its password. Undefined if the account was
-     * disabled or deleted meanwhile.
-     */
-    byRegistration: async (user: User, visit: Visit) => {
-      const by = { way: 'registration' } as const
-      const outcome = await enter(user, { by }, visit)
-      if (!outcome) return undefined
-      if ('issued' in outcome) await newSessions.record(outcome, by, visit)
-      else await events.record({ kind: 'registered', userId: user.id }, visit.client)
-      return outcome
-    },
+    /** The user has just proven the email address of the new account, and chosen or entered its password. */
+    byRegistration: (user: User, visit: Visit) => byNewAccount(user, 'registration', visit),
+
+    /** The user has just made the first account with the link of the setup, and has chosen its password. */
+    bySetup: (user: User, visit: Visit) => byNewAccount(user, 'setup', visit),
 
     /**
      * The user has just chosen this password with a mailed link. If the account has a second step, it is still asked for. Undefined if

@@ -32,8 +32,8 @@ type TrustColumns =
 
 type Way = MethodColumns &
   TrustColumns & {
-    /** The limiter that counts the requests of a network, before anything is compared. */
-    limiter: Extract<LimiterName, 'login' | 'general' | 'confirm'>
+    /** The limiter that counts the requests of a network, before anything is compared; `setup` counts wrong ones only. */
+    limiter: Extract<LimiterName, 'login' | 'general' | 'confirm' | 'setup'>
     /** The event that users see in the list of their account. */
     event: 'signed_in' | 'registered'
     /** Whether the owner gets a mail if the second step never comes, because another person may know the first proof. */
@@ -64,6 +64,17 @@ export const waysToSignIn = {
     beforeEnrolment: 'its own mail',
     trustedDevice: 'skips the second step',
     limiter: 'general',
+    event: 'registered',
+    tellsOfUnfinished: true,
+    isOpenTo: () => false,
+  },
+  // The link of the first start, with the password that was chosen in the form. Nothing has proven the address of this account.
+  setup: {
+    method: 'pwd',
+    freshSince: 'the sign-in',
+    beforeEnrolment: 'mailed code',
+    trustedDevice: 'skips the second step',
+    limiter: 'setup',
     event: 'registered',
     tellsOfUnfinished: true,
     isOpenTo: () => false,
@@ -176,7 +187,8 @@ export const signInLabels = (providers: readonly ProviderId[] = builtInProviderI
 export const eventOf = (by: SignedInBy) => {
   const kind = waysToSignIn[by.way].event
   if (by.way === 'provider') return { kind, provider: by.provider, sessionBeganBy: by.provider }
-  return { kind, ...(kind === 'signed_in' && { reason: by.way }), sessionBeganBy: by.way }
+  const hasReason = kind === 'signed_in' || by.way === 'setup'
+  return { kind, ...(hasReason && { reason: by.way }), sessionBeganBy: by.way }
 }
 
 /** The way as which a sign-in waits for its second step. */
@@ -191,7 +203,8 @@ export const readWay = (way: string, provider: ProviderId | undefined): SignedIn
 }
 
 /**
- * The way as which a sign-in with all its proofs waits. A registration waits as a password, because its event was written when the account
- * was created.
+ * The way as which a sign-in with all its proofs waits. A registration and the setup wait as a password, because their event was written
+ * when the account was created.
  */
-export const completeWayOf = (by: SignedInBy): SignedInBy => (by.way === 'registration' ? { way: 'password' } : by)
+export const completeWayOf = (by: SignedInBy): SignedInBy =>
+  by.way === 'registration' || by.way === 'setup' ? { way: 'password' } : by

@@ -17,7 +17,7 @@ import { isRefused, refuse } from '../../contract/outcome.js'
 import { NoContent } from '../../contract/schemas.js'
 import type { createGroupChanges } from '../../domain/accounts/group-changes.js'
 import type { Administrators } from '../../domain/administrators/administrators.js'
-import type { Group, Groups } from '../../domain/groups/groups.js'
+import type { Groups } from '../../domain/groups/groups.js'
 import type { Invitations } from '../../domain/invitations/invitations.js'
 import { readEmail } from '../../domain/users/email.js'
 import { groupBody, invitationBody } from '../../http/access-bodies.js'
@@ -131,25 +131,24 @@ type GroupDependencies = {
   adminGuard: AdminGuard
   groups: Pick<Groups, 'add' | 'list'>
   groupChanges: ReturnType<typeof createGroupChanges>
-  administrators: Pick<Administrators, 'roleOf'>
+  administrators: Pick<Administrators, 'roles'>
 }
 
 const registerGroups = (server: Server, deps: GroupDependencies) => {
   const { adminGuard, groups, groupChanges, administrators } = deps
   const path = `${adminPath}/groups`
 
-  const bodyOf = (group: Group) => groupBody(group, administrators)
-
-  server.get(path, adminGuard.read({ schema: schemas.groups }), async () => ({
-    groups: (await groups.list()).map(bodyOf),
-  }))
+  server.get(path, adminGuard.read({ schema: schemas.groups }), async () => {
+    const roles = await administrators.roles()
+    return { groups: (await groups.list()).map((group) => groupBody(group, roles)) }
+  })
 
   server.post(path, adminGuard.changeByAdmin({ schema: schemas.newGroup }), async (request, reply) => {
     const { name } = request.body
     const isNew = await groups.add(name, adminGuard.actingClient(request))
     const group = (await groups.list()).find((each) => each.name === name)
     return group
-      ? reply.status(isNew ? 201 : 200).send(bodyOf(group))
+      ? reply.status(isNew ? 201 : 200).send(groupBody(group, await administrators.roles()))
       : newGroupRefusals.sendRefusal(reply, refuse('not_found'))
   })
 

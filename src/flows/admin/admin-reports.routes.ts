@@ -90,7 +90,6 @@ type Dependencies = {
   readingTrail: ReadingTrail
   attention: () => Promise<Attention[]>
   dailyCounts: DailyCounts
-  adminGroups: { adminGroup: string; supportGroup: string | undefined }
 }
 
 const registerEvents = (server: Server, { adminGuard, clock, events, users, readingTrail }: Dependencies) => {
@@ -123,11 +122,11 @@ const registerEvents = (server: Server, { adminGuard, clock, events, users, read
 
 /** Administrators read about the service, its events and themselves. */
 export const adminReportsRoutes = (server: Server, deps: Dependencies) => {
-  const { adminGuard, callers, attention, dailyCounts, adminGroups } = deps
+  const { adminGuard, callers, attention, dailyCounts } = deps
 
   server.get(`${adminPath}/self`, adminGuard.read({ schema: selfSchema }), async (request) => {
-    const { username, role } = adminGuard.administratorOf(request)
-    const { adminGroup, supportGroup = null } = adminGroups
+    const { username, role, groups } = adminGuard.administratorOf(request)
+    const { admin: adminGroup, support: supportGroup = null } = groups
     return { id: callers.of(request).userId, username, role, adminGroup, supportGroup }
   })
 

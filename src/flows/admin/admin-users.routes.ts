@@ -134,7 +134,7 @@ type GroupDependencies = {
   adminGuard: AdminGuard
   userSearch: UserSearch
   groupChanges: ReturnType<typeof createGroupChanges>
-  administrators: Pick<Administrators, 'roleOf'>
+  administrators: Pick<Administrators, 'roles'>
 }
 
 const registerGroups = (server: Server, deps: GroupDependencies) => {
@@ -144,7 +144,8 @@ const registerGroups = (server: Server, deps: GroupDependencies) => {
     const { id } = request.params
     const { add = [], remove = [], reason } = request.body
     if (!isUuid(id)) return groupsPatchRefusals.sendRefusal(reply, refuse('not_found'))
-    const needsReason = remove.length > 0 || add.some((name) => administrators.roleOf(name) !== undefined)
+    const { roleOf } = await administrators.roles()
+    const needsReason = remove.length > 0 || add.some((name) => roleOf(name) !== undefined)
     if (needsReason && reason === undefined) return groupsPatchRefusals.sendRefusal(reply, refuse('reason_required'))
     if (add.some((name) => remove.includes(name)))
       return groupsPatchRefusals.sendRefusal(

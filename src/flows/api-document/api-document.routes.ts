@@ -67,7 +67,8 @@ const tags = {
   passwords: 'How strong a password is.',
   'request forgery': 'The token that changes need.',
   content: 'Texts for signed-in users.',
-  administrators: 'With `ADMIN_GROUP`, for members of that group and of `SUPPORT_GROUP`. Others get 404.',
+  administrators:
+    'For members of the group of administrators and of `SUPPORT_GROUP`. Others get 404. Not there with an empty `ADMIN_GROUP`.',
   'for other programs': 'With a service key, from your own network: proxies do not pass these on.',
   health: 'For load balancers and monitoring.',
 }

@@ -47,6 +47,7 @@ const pageRows = (hasAdminPage: boolean): readonly Row[] => [
   examplePage('login', 'mail-sign-in'),
   examplePage('login', 'mail-sign-in-code'),
   ...Object.values(protocolPages).flat(),
+  ownPage('setup', '/api/auth/setup'),
   ...(hasAdminPage ? [ownPage('admin', '/api/auth/admin')] : []),
   { name: '/not-found', addressIn: (language) => `/not-found?ui_locales=${language}` },
   { name: tooManyRequests, addressIn: (language) => `/dev/preview/${tooManyRequests}/${language}` },
@@ -60,7 +61,8 @@ const renderRow = ({ name, page, addressIn }: Row) =>
     )
     .join(' · ')}</span></li>`
 
-const needsAdminGroup = '<p class="about">The page of administrators is there with <code>ADMIN_GROUP</code>.</p>'
+const needsAdminGroup =
+  '<p class="about">The page of administrators is not there: <code>ADMIN_GROUP</code> is empty.</p>'
 
 /** Each page and each mail, with a link for each language. */
 export const renderPreview = (look: Look, { hasAdminPage }: { hasAdminPage: boolean }) => {

@@ -19,7 +19,13 @@ const sectionsOf = ({ pages, plainPages }: BuiltManifest, language: Language) =>
     return { footer, [name]: words }
   })
   const pageSections = Object.values(pages).map((page) => page.words[language].sections)
-  return Object.assign({}, ...plainSections, ...pageSections) as Record<string, unknown>
+  const merged: Record<string, object> = {}
+  // A section may have more texts on one page than on another.
+  for (const [name, section] of [...plainSections, ...pageSections].flatMap((each) =>
+    Object.entries<object>(each as Record<string, object>),
+  ))
+    merged[name] = { ...merged[name], ...section }
+  return merged
 }
 
 /** Every text of pages that can be replaced, with its placeholders: `{provider}`. */

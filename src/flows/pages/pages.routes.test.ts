@@ -32,6 +32,7 @@ const serverWith = (afterSignIn: string, hasAdminPage = false) => {
     noteReturnTo: ({ query }) => void noted.push(query),
     hasMailbox: false,
     hasAdminPage,
+    publicUrl: 'https://auth.example.com',
     registrationFields: [],
   })
   made.setNotFoundHandler(pages.plainPage('not-found'))

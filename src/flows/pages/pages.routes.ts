@@ -14,6 +14,7 @@ import { askedLanguage } from './asked-language.js'
 import type { Assets, PlainPageName } from './assets.js'
 import { type Body, compress, sendCompressed } from './compressed.js'
 import { languageRoutes } from './language-routes.js'
+import { createRemarkedPage } from './setup-page.js'
 import { plainPageStatus, renderAroundParameters, renderPage, renderPlainPage, type Theme } from './shell.js'
 
 const { sendRefusal } = routeRefusals('not_found')
@@ -26,8 +27,9 @@ type Dependencies = Omit<PageSettings, 'language' | 'productName' | 'supportUrl'
   theme: Theme
   cookies: Cookies
   noteReturnTo: ReturnToNotes
-  /** Whether ADMIN_GROUP names administrators. */
+  /** False if ADMIN_GROUP is empty. */
   hasAdminPage: boolean
+  publicUrl: string
 }
 
 /** The files of the pages, and the client for pages of applications that have no build. */
@@ -71,7 +73,7 @@ const pagesForSignedOut: readonly PageName[] = ['login', 'register']
  */
 export const pagesRoutes = (
   server: Server,
-  { assets, theme, cookies, noteReturnTo, hasAdminPage, ...installation }: Dependencies,
+  { assets, theme, cookies, noteReturnTo, hasAdminPage, publicUrl, ...installation }: Dependencies,
 ) => {
   const brandSettings = { productName: theme.name, supportUrl: theme.links?.support }
   const settingsIn = (language: Language, overrides?: Partial<PageSettings>): PageSettings => ({
@@ -93,13 +95,19 @@ export const pagesRoutes = (
     renderPlainPage(name, assets.plainPages[name], theme, language)
   const cachedPlainPage = cached((name: PlainPageName, language) => compress(drawPlainPage(name, language)))
 
+  const drawWithRemarks = createRemarkedPage({ page: assets.pages.setup, theme, publicUrl, settingsIn })
+
   const addPage = (path: string, name: PageName) => {
     server.get(path, pageOptions, (request, reply) => {
       noteReturnTo(request)
+      const language = pageLanguage(cookies, request)
+      const remarkedPage = name === 'setup' ? drawWithRemarks(request, language) : undefined
+      // It is neither cached nor compressed: anyone can send headers.
+      if (remarkedPage !== undefined) return asFreshPage(reply).send(remarkedPage)
       if (name === 'login') clearPlantedCookies(cookies, request, reply)
       const bodyFor =
         pagesForSignedOut.includes(name) && hasSessionCookie(cookies, request) ? cachedPageForSession : cachedPage
-      return sendPage(request, reply, bodyFor(name, pageLanguage(cookies, request)))
+      return sendPage(request, reply, bodyFor(name, language))
     })
     server.get(`${path}/`, pageOptions, (request, reply) => {
       const query = request.url.indexOf('?')
@@ -110,6 +118,7 @@ export const pagesRoutes = (
   for (const name of pageNames) addPage(`/${name}`, name)
   // An application on the same host may have a /dashboard of its own.
   addPage('/api/auth/account-page', 'dashboard')
+  addPage('/api/auth/setup', 'setup')
   if (hasAdminPage) addPage('/api/auth/admin', 'admin')
 
   // The login page sends a signed-in user to AFTER_SIGN_IN. If that is `/`, a redirect from here to the login page would never end.

@@ -27,6 +27,7 @@ const pagesWithFragment: readonly string[] = [
   'undo',
   'invite',
   'device',
+  'setup',
 ] satisfies PageName[]
 
 type Shell = {
@@ -41,7 +42,8 @@ type Shell = {
   footerWords: FooterWords
 }
 
-export const renderPage = (name: string, page: Page, theme: Theme, settings: PageSettings) => {
+/** `above`: HTML that can be read without the script of the page. */
+export const renderPage = (name: string, page: Page, theme: Theme, settings: PageSettings, above = '') => {
   const words = page.words[settings.language]
   const settingsForScript = { ...settings, words: words.sections }
   const head = [
@@ -50,7 +52,7 @@ export const renderPage = (name: string, page: Page, theme: Theme, settings: Pag
     `<script type="application/json" id="${settingsElement}">${escapeJson(JSON.stringify(settingsForScript))}</script>`,
     `<script type="module" src="${escapeHtml(page.script)}"></script>`,
   ].join('\n')
-  const body = `<noscript><main><section class="card"><h1>${escapeHtml(words.title)}</h1><p>${escapeHtml(words.withoutScript.noscript)}</p></section></main></noscript>
+  const body = `${above}<noscript><main><section class="card"><h1>${escapeHtml(words.title)}</h1><p>${escapeHtml(words.withoutScript.noscript)}</p></section></main></noscript>
 ${notCompleteNotice(words.withoutScript, canBeLoadedAgain(name, settings))}
 <div id="page"><main>${page.drawFirstCard(settingsForScript)}</main></div>`
   const { language } = settings
@@ -109,6 +111,14 @@ export const renderPlainPage = (name: PlainPageName, page: PlainPage, theme: The
 <h1>${escapeHtml(heading)}</h1>
 <p class="lead">${escapeHtml(text)}</p>
 ${action === undefined ? '' : `<a class="button primary" href="/">${escapeHtml(action)}</a>\n`}</section></main>`
+  const files = { scripts: "'none'", styles: page.styles, head: '' } as const
+  return renderShell({ language, title, theme, kind: name, ...files, body, footerWords })
+}
+
+/** A page of this content only, without a script. */
+export const renderContent = (name: PageName, page: Page, theme: Theme, language: Language, content: string) => {
+  const { title, footer: footerWords } = page.words[language]
+  const body = `<main><section class="card">${content}</section></main>`
   const files = { scripts: "'none'", styles: page.styles, head: '' } as const
   return renderShell({ language, title, theme, kind: name, ...files, body, footerWords })
 }

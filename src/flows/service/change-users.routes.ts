@@ -64,7 +64,7 @@ type Dependencies = {
   operatorChanges: Pick<OperatorChanges, keyof typeof actionSummaries>
   fieldChanges: Pick<FieldChanges, 'byOperator'>
   groupChanges: Pick<ReturnType<typeof createGroupChanges>, 'change'>
-  administrators: Pick<Administrators, 'roleOf'>
+  administrators: Pick<Administrators, 'roles'>
   profileFields: Pick<ProfileFields, 'knownValues'>
 }
 
@@ -132,13 +132,14 @@ const registerGroups = (server: Server, deps: Dependencies) => {
   const { guards, serviceCallers, groupChanges, administrators } = deps
   const onRequest = guards.service('groups')
 
-  const refusalOf = ({ add = [], remove = [], reason }: ServiceGroupsPatch) => {
+  const refusalOf = async ({ add = [], remove = [], reason }: ServiceGroupsPatch) => {
     if (add.length + remove.length === 0) return refuse('bad_request', { message: 'add and remove name no group' })
     if (remove.length > 0 && reason === undefined) return refuse('reason_required')
     if (add.some((name) => remove.includes(name)))
       return refuse('bad_request', { message: 'add and remove name the same group' })
     // Otherwise a stolen key could make a user an administrator.
-    return [...add, ...remove].some(administrators.roleOf)
+    const { roleOf } = await administrators.roles()
+    return [...add, ...remove].some(roleOf)
       ? refuse('group_of_administrators', { message: 'A service key cannot decide who is an administrator' })
       : undefined
   }
@@ -149,7 +150,7 @@ const registerGroups = (server: Server, deps: Dependencies) => {
     async (request, reply) => {
       const { id: userId } = request.params
       const { reason, ...groupChange } = request.body
-      const refusal = isUuid(userId) ? refusalOf(request.body) : notFound
+      const refusal = isUuid(userId) ? await refusalOf(request.body) : notFound
       if (refusal) return groupsPatchRefusals.sendRefusal(reply, refusal)
       const client = serviceCallers.actingClient(request, { reason })
       const changed = await groupChanges.change({ userId, client }, groupChange)

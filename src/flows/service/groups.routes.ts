@@ -39,7 +39,7 @@ type Dependencies = {
   serviceCallers: ServiceCallers
   groups: Pick<Groups, 'add' | 'list'>
   groupChanges: Pick<ReturnType<typeof createGroupChanges>, 'deleteGroup'>
-  administrators: Pick<Administrators, 'roleOf'>
+  administrators: Pick<Administrators, 'roles'>
 }
 
 export const serviceGroupsRoutes = (server: Server, deps: Dependencies) => {
@@ -47,16 +47,17 @@ export const serviceGroupsRoutes = (server: Server, deps: Dependencies) => {
   const path = `${servicePath}/groups`
   const onRequest = guards.service('groups')
 
-  server.get(path, { schema: schemas.list, onRequest }, async () => ({
-    groups: (await groups.list()).map((group) => groupBody(group, administrators)),
-  }))
+  server.get(path, { schema: schemas.list, onRequest }, async () => {
+    const roles = await administrators.roles()
+    return { groups: (await groups.list()).map((group) => groupBody(group, roles)) }
+  })
 
   server.post(path, { schema: schemas.add, onRequest }, async (request, reply) => {
     const { name } = request.body
     const isNew = await groups.add(name, serviceCallers.actingClient(request))
     const group = (await groups.list()).find((each) => each.name === name)
     return group
-      ? reply.status(isNew ? 201 : 200).send(groupBody(group, administrators))
+      ? reply.status(isNew ? 201 : 200).send(groupBody(group, await administrators.roles()))
       : readRefusals.sendRefusal(reply, refuse('not_found'))
   })
 

@@ -9,7 +9,11 @@ import type { Limiter, RouteLimiters } from './limiter.js'
 import type { PasswordGuesses } from './password-guesses.js'
 
 type SubjectOf = (request: FastifyRequest) => string
-type HookOfWay = { [Way in keyof typeof waysToSignIn]: LimitHook }
+type WaysToSignIn = typeof waysToSignIn
+/** The setup counts in its handler, because a right token always works. */
+type HookOfWay = {
+  [Way in keyof WaysToSignIn as WaysToSignIn[Way]['limiter'] extends 'setup' ? never : Way]: LimitHook
+}
 
 type Dependencies = {
   countedRequests: Pick<CountedRequests, 'count'>
@@ -25,8 +29,10 @@ export const sessionOrClientNetwork = (callers: Callers, request: FastifyRequest
 }
 
 /** The hook of the limiter in front of each way to sign in. */
-const hooksOfWays = (hooks: Record<(typeof waysToSignIn)[keyof HookOfWay]['limiter'], LimitHook>) =>
-  Object.fromEntries(Object.entries(waysToSignIn).map(([way, { limiter }]) => [way, hooks[limiter]])) as HookOfWay
+const hooksOfWays = (hooks: Record<WaysToSignIn[keyof HookOfWay]['limiter'], LimitHook>) =>
+  Object.fromEntries(
+    Object.entries(waysToSignIn).flatMap(([way, { limiter }]) => (limiter === 'setup' ? [] : [[way, hooks[limiter]]])),
+  ) as HookOfWay
 
 export type Limits = ReturnType<typeof createLimits>
 

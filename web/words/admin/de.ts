@@ -439,6 +439,7 @@ export const admin: Words['admin'] = {
   reasons: {
     password: 'Mit Passwort',
     registration: 'Nach der Registrierung',
+    setup: 'Mit dem Link der Einrichtung',
     reset: 'Nach der Wahl eines neuen Passworts',
     provider: 'Über einen Anbieter',
     mail: 'Mit Code oder Link per E-Mail',

@@ -452,6 +452,7 @@ export const admin = {
   reasons: {
     password: 'With a password',
     registration: 'After the registration',
+    setup: 'With the link of the setup',
     reset: 'After choosing a new password',
     provider: 'With a provider',
     mail: 'With a code or link by email',

@@ -438,6 +438,7 @@ export const admin: Words['admin'] = {
   reasons: {
     password: 'Con contraseña',
     registration: 'Después del registro',
+    setup: 'Con el enlace de la configuración inicial',
     reset: 'Después de elegir una contraseña nueva',
     provider: 'Con un proveedor',
     mail: 'Con un código o enlace por correo',

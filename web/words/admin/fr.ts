@@ -435,6 +435,7 @@ export const admin: Words['admin'] = {
   reasons: {
     password: 'Avec un mot de passe',
     registration: 'Après l’inscription',
+    setup: 'Avec le lien de mise en service',
     reset: 'Après le choix d’un nouveau mot de passe',
     provider: 'Avec un fournisseur',
     mail: 'Avec un code ou un lien reçu par e-mail',

@@ -86,6 +86,9 @@ export const de: RefusalWords = {
       'Ihre fünf Versuche für das Passwort sind aufgebraucht. Öffnen Sie den Link in dem Browser, in dem Sie sich registriert haben.',
     no_registration_waiting:
       'In diesem Browser wartet keine Registrierung auf Bestätigung. Öffnen Sie den Link in Ihrer E-Mail. Oder melden Sie sich mit dem gewählten Passwort an, dann können wir Ihnen die E-Mail erneut senden.',
+    invalid_setup_token: 'Dieser Link ist abgelaufen, wurde bereits verwendet oder ist unvollständig.',
+    already_set_up: 'Es gibt bereits ein Konto.',
+    admin_group_needed: 'Setzen Sie zuerst ADMIN_GROUP.',
 
     wrong_current_password: 'Das ist nicht Ihr aktuelles Passwort.',
     password_unchanged: 'Wählen Sie ein anderes Passwort. Das ist Ihr aktuelles.',

@@ -79,6 +79,9 @@ export const en: RefusalWords = {
       'You have used all five attempts for the password. Open the link in the browser where you registered.',
     no_registration_waiting:
       'There is no registration waiting in this browser. Open the link in your email. Or sign in with the password that you chose, and we can send the email again.',
+    invalid_setup_token: 'This link has expired, was already used, or is incomplete.',
+    already_set_up: 'There is an account already.',
+    admin_group_needed: 'Set ADMIN_GROUP first.',
 
     wrong_current_password: 'This is not your current password.',
     password_unchanged: 'Choose a different password. This is your current one.',

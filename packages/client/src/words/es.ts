@@ -80,6 +80,9 @@ export const es: RefusalWords = {
       'Has usado los cinco intentos para la contraseña. Abre el enlace en el navegador en el que te registraste.',
     no_registration_waiting:
       'En este navegador no hay ningún registro pendiente. Abre el enlace de tu correo. O inicia sesión con la contraseña que elegiste, y podremos enviarte el correo de nuevo.',
+    invalid_setup_token: 'Este enlace caducó, ya se usó o está incompleto.',
+    already_set_up: 'Ya hay una cuenta.',
+    admin_group_needed: 'Define antes ADMIN_GROUP.',
 
     wrong_current_password: 'Esta no es tu contraseña actual.',
     password_unchanged: 'Elige una contraseña distinta. Esta es la que ya tienes.',

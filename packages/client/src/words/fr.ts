@@ -80,6 +80,9 @@ export const fr: RefusalWords = {
       'Vos cinq essais pour le mot de passe sont épuisés. Ouvrez le lien dans le navigateur où votre inscription a commencé.',
     no_registration_waiting:
       'Aucune inscription n’est en attente dans ce navigateur. Ouvrez le lien que vous avez reçu par e-mail. Ou connectez-vous avec le mot de passe que vous avez choisi, et nous pourrons vous renvoyer l’e-mail.',
+    invalid_setup_token: 'Ce lien a expiré, a déjà été utilisé ou est incomplet.',
+    already_set_up: 'Un compte existe déjà.',
+    admin_group_needed: 'Définissez d’abord ADMIN_GROUP.',
 
     wrong_current_password: 'Ce n’est pas votre mot de passe actuel.',
     password_unchanged: 'Choisissez un autre mot de passe. Celui-ci est déjà le vôtre.',
