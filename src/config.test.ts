@@ -340,7 +340,6 @@ describe('configuration', () => {
   it('wants nothing that only one process can have when there are several', () => {
     expect(faultsOf({ WORKERS: '2' })).toEqual(['WORKERS: more than 1 needs NODE_ENV=production'])
     expect(faultsOf({ WORKERS: '2', NODE_ENV: 'test', PORT: '0' })).toEqual([
-      'DATABASE_URL: must be set when WORKERS is more than 1',
       'PORT: must not be 0 when WORKERS is more than 1',
     ])
     expect(faultsOf({ ...production, WORKERS: '2' })).toEqual([])

@@ -12,21 +12,10 @@ import { createReadingTrail } from '../flows/admin/reading-trail.js'
 import { createFindWithoutAccount } from '../flows/admin/without-account.js'
 import { createAdminGuard } from '../http/admin-guard.js'
 import type { Server } from '../http/server.js'
-import type { Cache } from '../platform/cache/cache.js'
 import type { HttpParts, Platform } from './http-parts.js'
 import type { Nouns } from './nouns.js'
 import { createOperatorNouns } from './operator-nouns.js'
 import { freeSpaceOf } from './own-database.js'
-
-/** The function that opens the counters in the memory of this process. It is undefined if they are in Redis or PostgreSQL. */
-const localCountersOpener = ({ local }: Pick<Cache, 'local'>) =>
-  local &&
-  (async () => ({
-    read: async (keys: readonly string[]) => local.read(keys),
-    keys: async (beginning: string) => local.openKeys().filter((key) => key.startsWith(beginning)),
-    remove: async (keys: readonly string[]) => local.remove(keys),
-    close: async () => undefined,
-  }))
 
 type Dependencies = Platform & Nouns & HttpParts
 
@@ -35,7 +24,7 @@ export const registerAdminFlows = (server: Server, config: Config, dependencies:
   const { clockWatch } = dependencies
   const { publicUrl, freshFor } = config
   const parts = {
-    ...createOperatorNouns(config, dependencies, localCountersOpener(dependencies.cache)),
+    ...createOperatorNouns(config, dependencies),
     ...dependencies,
   }
   const settings = { publicUrl, freshFor }

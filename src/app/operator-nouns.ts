@@ -19,7 +19,6 @@ import { createClearLimits } from '../domain/obstacles/clear-limits.js'
 import { createMailObstacles } from '../domain/obstacles/mail-obstacles.js'
 import { createNextSignInObstacles } from '../domain/obstacles/next-sign-in.js'
 import { createObstacles } from '../domain/obstacles/obstacles.js'
-import type { SignInLimits } from '../domain/obstacles/reached-limits.js'
 import type { Passkeys } from '../domain/passkeys/passkeys.js'
 import type { ProfileFields } from '../domain/profile-fields/profile-fields.js'
 import { createWaitingRegistrations } from '../domain/registrations/waiting-registrations.js'
@@ -59,7 +58,7 @@ type Dependencies = {
 
 /** The limits of sign-ins, and the counters of a name, a browser or a network. */
 const signInLimitsOf = (config: Config, { database, clock, nameMarks }: Dependencies) => {
-  const { databaseUrl, redisUrl, redisPrefix } = config
+  const { redisUrl, redisPrefix } = config
   const { loginLimit, loginLimitKnownDevices, sensitiveLimit, accountLimit, mailSignIn } = config
   return {
     networkMaxima: { login: loginLimit.maximum, confirm: loginLimit.maximum, sensitive: sensitiveLimit.maximum },
@@ -70,13 +69,13 @@ const signInLimitsOf = (config: Config, { database, clock, nameMarks }: Dependen
       nameMarks.all(recipientKey(email)).map((mark) => limiterKey('mail_sign_ins', mark)),
     mailboxMaximum: mailSignIn === 'on' ? limiters.mail_sign_ins.limit.maximum : undefined,
     networkOf,
-    /** The shared counters. Undefined with the embedded database and no REDIS_URL: they are in the memory of the service. */
+    /** The shared counters. */
     openCounters: async () => {
       if (redisUrl !== undefined) {
         const { openSharedCounters } = await import('../platform/cache/shared-counters.js')
         return openSharedCounters(redisUrl, redisPrefix)
       }
-      return databaseUrl === undefined ? undefined : createStoredCounters(database, clock)
+      return createStoredCounters(database, clock)
     },
   }
 }
@@ -93,18 +92,10 @@ const createApplicationNouns = ({ production, publicUrl }: Config, dependencies:
   }
 }
 
-/**
- * The nouns that only operators and administrators use: why a user cannot sign in, and how much there is of everything.
- * `openCounters` opens the counters in the memory of the service. Without it, the shared counters are opened.
- */
-export const createOperatorNouns = (
-  config: Config,
-  dependencies: Dependencies,
-  openCounters?: SignInLimits['openCounters'],
-) => {
+/** The nouns that only operators and administrators use: why a user cannot sign in, and how much there is of everything. */
+export const createOperatorNouns = (config: Config, dependencies: Dependencies) => {
   const { database, clock } = dependencies
   const limits = signInLimitsOf(config, dependencies)
-  const limitsWithCounters: SignInLimits = { ...limits, ...(openCounters && { openCounters }) }
   /** The wait of an account after wrong codes. */
   const codeWaits = createCodeWaits({ database, clock })
   const waitingMails = createWaitingMails({ database })
@@ -115,7 +106,7 @@ export const createOperatorNouns = (
     configuredProviders,
     obstacles: createObstacles({
       ...dependencies,
-      limits: limitsWithCounters,
+      limits,
       codeWaits,
       settings: {
         secondFactorRequired: config.secondFactor === 'required',
@@ -128,7 +119,7 @@ export const createOperatorNouns = (
         createMailObstacles({ waitingMails }),
       ],
     }),
-    clearLimits: createClearLimits({ ...dependencies, limits: limitsWithCounters, codeWaits }),
+    clearLimits: createClearLimits({ ...dependencies, limits, codeWaits }),
     ...createApplicationNouns(config, dependencies),
     waitingRegistrations: createWaitingRegistrations({ database, clock }),
     stats: createStats({ ...config, database, clock }),

@@ -63,11 +63,9 @@ const checkClock = async (masters: Redis[]): Promise<Finding> => {
   return worstOf(findings[0]?.says ?? '', findings)
 }
 
-export const redisChecks = ({ redisUrl, databaseUrl }: Pick<Config, 'redisUrl' | 'databaseUrl'>): CheckGroup => {
-  if (redisUrl === undefined) {
-    const place = databaseUrl === undefined ? 'in process, for one instance' : 'in PostgreSQL, for all instances'
-    return { checks: [{ name: 'redis', run: () => ok(`not set: counters ${place}`) }] }
-  }
+export const redisChecks = ({ redisUrl }: Pick<Config, 'redisUrl'>): CheckGroup => {
+  if (redisUrl === undefined)
+    return { checks: [{ name: 'redis', run: () => ok('not set: counters in PostgreSQL, for all instances') }] }
   const address = validAddress('REDIS_URL', readRedisAddress(redisUrl))
   const client = connectRedis(address, 2 * seconds)
   const connection = readyRedis(client, address)

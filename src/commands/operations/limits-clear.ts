@@ -23,11 +23,6 @@ import { isLimitKey, keysOfNetwork, networksOf, readLimitKey } from './limit-key
 type ClearedLimit = { limit: string; subject: string; used?: number }
 type Outcome = { cleared: ClearedLimit[]; summary: string; hints: string[] }
 
-const inMemoryHint =
-  'With the embedded database all limits but the wait after wrong codes are counted in the memory of the service: a restart clears them.'
-const networkInMemoryHint =
-  'With the embedded database the limits of networks are counted in the memory of the service: a restart clears them.'
-
 const describeCounter = ({ key, used }: Counter): ClearedLimit => ({ ...readLimitKey(key), used })
 
 /** A counter is 0 if all its attempts were given back. */
@@ -49,13 +44,11 @@ const clearedDevices = (counters: readonly Counter[], { username }: { username: 
   return [...used].map(([limit, sum]) => ({ limit, subject: `known browsers of ${username}`, used: sum }))
 }
 
-/** Runs `work` with the shared counters. If they are in the memory of the service, it returns undefined. */
 const withCounters = async <Result>(
   { limits }: CommandNouns,
-  work: (counters: NonNullable<Awaited<ReturnType<CommandNouns['limits']['openCounters']>>>) => Promise<Result>,
+  work: (counters: Awaited<ReturnType<CommandNouns['limits']['openCounters']>>) => Promise<Result>,
 ) => {
   const counters = await limits.openCounters()
-  if (!counters) return undefined
   try {
     return await work(counters)
   } finally {
@@ -72,7 +65,6 @@ const clearedText = (cleared: readonly ClearedLimit[]) => {
 
 const clearNetwork = async (nouns: CommandNouns, network: string): Promise<Outcome> => {
   const removed = await withCounters(nouns, (counters) => counters.remove(keysOfNetwork(network)))
-  if (!removed) throw new CommandFailure(networkInMemoryHint)
   const cleared = removed.filter(isUsed).map(describeCounter)
   return {
     cleared,
@@ -114,7 +106,6 @@ const clearUser = async (nouns: CommandNouns, userName: string, context: Command
     cleared,
     summary: cleared.length > 0 ? clearedText(cleared) : `Nothing was counted for ${user.username}.`,
     hints: [
-      ...(userCounters.couldReadCounters ? [] : [inMemoryHint]),
       ...networks.map(
         (network) =>
           `A limit refused ${network} in the last hour: ${quoteCommandWith('limits clear', '--network', network)}`,
@@ -129,7 +120,7 @@ const clearAll = async (nouns: CommandNouns): Promise<Outcome> => {
     counters.remove((await counters.keys()).filter(isLimitKey)),
   )
   const byLimit = new Map([['codes', accounts]])
-  for (const { key } of (removed ?? []).filter(isUsed)) {
+  for (const { key } of removed.filter(isUsed)) {
     const { limit } = readLimitKey(key)
     byLimit.set(limit, (byLimit.get(limit) ?? 0) + 1)
   }
@@ -138,7 +129,7 @@ const clearAll = async (nouns: CommandNouns): Promise<Outcome> => {
   return {
     cleared,
     summary: parts.length > 0 ? `Cleared ${parts.join(', ')}.` : 'Nothing was counted.',
-    hints: removed ? [] : [inMemoryHint],
+    hints: [],
   }
 }
 

@@ -23,8 +23,6 @@ export type CountedForUser = { names: Counter[]; devices: Counter[]; accountAndS
 /** False if all attempts of the counter were given back. */
 const isUsed = ({ used }: Counter) => used > 0
 
-const nothingCounted: CountedForUser = { names: [], devices: [], accountAndSessions: [] }
-
 export type ClearLimits = ReturnType<typeof createClearLimits>
 
 /**
@@ -67,19 +65,18 @@ export const createClearLimits = (deps: Dependencies) => {
       return hadWrongCodes
     })
 
-  /** `couldReadCounters` is false for a command if the counters are in the memory of the service. */
   return async (actor: OperatorContext) => {
     const user = await users.findById(actor.userId)
     if (!user) return refuse('no_user')
     const counters = await limits.openCounters()
     try {
-      const counted = counters ? await countedFor(counters, user) : nothingCounted
+      const counted = await countedFor(counters, user)
       const keys = [...counted.names, ...counted.devices, ...counted.accountAndSessions].map(({ key }) => key)
       const hadWrongCodes = await record(actor, keys)
-      await counters?.remove(keys)
-      return { ...counted, hadWrongCodes, couldReadCounters: counters !== undefined }
+      await counters.remove(keys)
+      return { ...counted, hadWrongCodes }
     } finally {
-      await counters?.close()
+      await counters.close()
     }
   }
 }

@@ -73,7 +73,6 @@ const limitObstacle = ({ limit, subject, until }: ReachedLimit): Obstacle => {
 }
 
 const whyUnknown: Record<WhyUnknown, string> = {
-  in_memory: 'Which limits refuse now is known only to the running service, which counts them in its memory.',
   unreachable: 'Which limits refuse now is not known here: the shared counters could not be read.',
 }
 

@@ -14,8 +14,8 @@ export type Counters = {
   close(): Promise<void>
 }
 
-/** The reason why the counters are not known: they are in the memory of the service, or their store does not answer. */
-export type WhyUnknown = 'in_memory' | 'unreachable'
+/** The reason why the counters are not known: their store does not answer. */
+export type WhyUnknown = 'unreachable'
 
 /** The limits of a sign-in: their keys, and how much each allows. */
 export type SignInLimits = {
@@ -33,7 +33,7 @@ export type SignInLimits = {
   mailboxMaximum: number | undefined
   /** The network by which an IP address is counted. Undefined for other texts. */
   networkOf: (ip: string) => string | undefined
-  openCounters: () => Promise<Counters | undefined>
+  openCounters: () => Promise<Counters>
 }
 
 /** A limit that is used up, and refuses until `until`. `subject` is undefined for a browser, whose name is not known. */
@@ -95,7 +95,6 @@ export const reachedLimits = async (
   addresses: readonly string[],
 ): Promise<ReachedLimit[] | WhyUnknown> => {
   const counters = await limits.openCounters().catch(() => 'unreachable' as const)
-  if (counters === undefined) return 'in_memory'
   if (counters === 'unreachable') return counters
   try {
     return [

@@ -48,8 +48,6 @@ export type Cache = {
   close(): Promise<void>
   /** True while the shared store has no room for further counters, and this process counts under new keys. */
   isFull(): boolean
-  /** Counters that only this process has. Those of a shared store are read by commands, too. */
-  local?: LocalCounters
 }
 
 /** `reserve` of a store that counts several attempts at once. */
@@ -61,18 +59,11 @@ export const reserveOne =
     return reservation
   }
 
-type LocalCounters = {
-  /** The counters of these keys whose windows are open. */
-  read(keys: readonly string[]): { key: string; used: number; ends: Date }[]
-  openKeys(): string[]
-  remove(keys: readonly string[]): void
-}
-
 /**
  * The counters in a store of several instances. `reserveAll` also stops before a key for which the store has no room, so its answer may
  * end with a reservation that is granted.
  */
-export type SharedCache = Omit<Cache, 'reserve' | 'local'> & {
+export type SharedCache = Omit<Cache, 'reserve'> & {
   /** Adds what this process has counted while the store could not be reached. False for a key for which the store has no room. */
   carry(missed: readonly MissedCounts[]): Promise<boolean[]>
 }

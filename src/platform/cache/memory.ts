@@ -163,18 +163,6 @@ export const createMemoryCache = ({ clock, maximumKeys }: { clock: Clock; maximu
     ...createSharedNotes(clock, counters),
     noteRefund: (key, windowId) => giveBack(key, windowId, 0),
     openKeys: counters.openKeys,
-    local: {
-      read: (keys) =>
-        keys.flatMap((key) => {
-          const counter = find(key)
-          const isOpen = counter !== undefined && counter.ends > clock.now().getTime()
-          return isOpen ? [{ key, used: counter.used, ends: new Date(counter.ends) }] : []
-        }),
-      openKeys: counters.openKeys,
-      remove: (keys) => {
-        for (const key of keys) counters.remove(key)
-      },
-    },
     ping: async () => undefined,
     isFull: () => false,
     close: async () => counters.clear(),
