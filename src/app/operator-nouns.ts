@@ -116,6 +116,7 @@ export const createOperatorNouns = (
       settings: {
         secondFactorRequired: config.secondFactor === 'required',
         mailSignIn: config.mailSignIn === 'on',
+        mailIsOff: config.mailIsOff,
         configuredProviders,
       },
       otherFinders: [

@@ -13,6 +13,7 @@ import { createRegistrations } from '../domain/registrations/registrations.js'
 import type { Terms } from '../domain/terms/terms.js'
 import type { Undos } from '../domain/undos/undos.js'
 import type { NewUsers } from '../domain/users/new-users.js'
+import type { UserChanges } from '../domain/users/user-changes.js'
 import type { Users } from '../domain/users/users.js'
 import type { Clock } from '../lib/clock.js'
 import type { Database } from '../platform/database/database.js'
@@ -22,6 +23,7 @@ type Dependencies = {
   clock: Clock
   users: Users
   newUsers: NewUsers
+  userChanges: UserChanges
   mails: Mails
   undos: Undos
   groups: Groups

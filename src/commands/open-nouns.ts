@@ -23,6 +23,7 @@ import { hasDatabase } from '../platform/database/directory-lock.js'
 import { openEmbeddedForCommand } from '../platform/database/open.js'
 import { existingSecrets } from '../platform/generated-secret.js'
 import { createLog, type Log } from '../platform/log.js'
+import { noMailer } from '../platform/mail/no-mailer.js'
 import { createOutbound } from '../platform/outbound/outbound.js'
 import { CommandFailure, type CommandNouns, type CommandPasswords, type DatabaseRole } from './command.js'
 import { commandLog } from './terminal/command-log.js'
@@ -57,12 +58,6 @@ const leakedPasswordsOnDemand = (config: Config) => ({
     }
   },
 })
-
-/** A command sends no mails. Those that it causes wait in the database, and a running service sends them. */
-const noMailer = {
-  send: () => Promise.reject(new Error('A command sends no mails')),
-  close: async () => undefined,
-}
 
 /** Creates no database in the usual `./data`: if it has none, the command was probably called in a wrong folder. */
 const openEmbedded = async (config: Config, log: Log) => {
