@@ -146,8 +146,39 @@ describe('configuration', () => {
     expect(loadConfig(production)).toMatchObject({ production: true, publicUrl: 'https://app.example.com' })
   })
 
-  it.each(['PUBLIC_URL', 'SMTP_URL', 'MAIL_FROM'] as const)('refuses production without %s', (name) => {
+  it.each(['PUBLIC_URL'] as const)('refuses production without %s', (name) => {
     expect(faultsOf({ ...production, [name]: undefined })).toEqual([`${name}: must be set in production`])
+  })
+
+  it('runs production without a mail server, and then nobody registers', () => {
+    const withoutMail = { ...production, SMTP_URL: undefined, MAIL_FROM: undefined }
+    expect(loadConfig(production)).toMatchObject({ mailIsOff: false, registration: 'open' })
+    expect(loadConfig(withoutMail)).toMatchObject({ mailIsOff: true, registration: 'closed' })
+    expect(loadConfig({ ...withoutMail, REGISTRATION: 'closed', MAIL_SIGN_IN: 'off' }).mailIsOff).toBe(true)
+    expect(loadConfig({}).mailIsOff).toBe(false)
+  })
+
+  it.each([
+    [
+      'REGISTRATION',
+      'open',
+      'REGISTRATION: must be closed in production without SMTP_URL, because new addresses are confirmed by mail',
+    ],
+    [
+      'REGISTRATION',
+      'invited',
+      'REGISTRATION: must be closed in production without SMTP_URL, because new addresses are confirmed by mail',
+    ],
+    ['MAIL_SIGN_IN', 'on', 'MAIL_SIGN_IN: must be off in production without SMTP_URL'],
+  ])('refuses %s=%s in production without a mail server, in one sentence', (name, value, fault) => {
+    expect(faultsOf({ ...production, SMTP_URL: undefined, [name]: value })).toEqual([fault])
+    expect(faultsOf({ ...production, [name]: value })).toEqual([])
+  })
+
+  it('wants a sender as soon as there is a mail server', () => {
+    expect(faultsOf({ ...production, MAIL_FROM: undefined })).toEqual([
+      'MAIL_FROM: must be set in production with SMTP_URL',
+    ])
   })
 
   it('starts in production without Redis, also with several processes', () => {
@@ -314,7 +345,7 @@ describe('configuration', () => {
     expect(faultsOf({ JWT_SECRET_FILE: secret }).join()).not.toContain(secret)
   })
 
-  const neededInProduction = ['PUBLIC_URL', 'JWT_SECRET', 'SMTP_URL', 'MAIL_FROM']
+  const neededInProduction = ['PUBLIC_URL', 'JWT_SECRET']
 
   it.each(['', '\n', ' \r\n'])(
     'refuses an empty file for every setting, in production and elsewhere: %o',
@@ -330,7 +361,7 @@ describe('configuration', () => {
   )
 
   it('takes white space for nothing, and a list of nothing for a fault', () => {
-    for (const name of neededInProduction)
+    for (const name of neededInProduction.filter((each) => each !== 'SMTP_URL'))
       expect(faultsOf({ ...production, [name]: ' ' }), name).toEqual([
         expect.stringMatching(`^${name}: must be set in production`),
       ])

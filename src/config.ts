@@ -33,6 +33,8 @@ type Values = { readonly [Each in Name as CamelCase<Each>]: Value<Settings[Each]
 /** The settings as the program uses them: each name in camel case, absent ones filled in or `undefined`. */
 export type Config = Values & {
   readonly production: boolean
+  /** Production without SMTP_URL: nothing is mailed, and nothing that needs a mail is offered. */
+  readonly mailIsOff: boolean
   readonly publicUrl: string
   /** Whether the service runs a PostgreSQL of its own, because DATABASE_URL is not set. */
   readonly ownDatabase: boolean
@@ -56,7 +58,7 @@ export class ConfigurationFaults extends OperatorError {
 }
 
 /** Settings that production must not leave to their defaults. */
-const requiredInProduction: readonly Name[] = ['PUBLIC_URL', 'SMTP_URL', 'MAIL_FROM']
+const requiredInProduction: readonly Name[] = ['PUBLIC_URL']
 
 const settingsThatNeedOthers: readonly (readonly [Name, needed: Name, why: string])[] = [
   ['TERMS_VERSION', 'TERMS_URL', 'so that users can read what they agree to'],
@@ -160,6 +162,18 @@ const developmentFaults = ({ host, publicUrl, developmentOnNetwork }: Record<str
   ]
 }
 
+/** What cannot work without a mail server in production. Without the setting, registration is closed there. */
+const mailFaults = (absent: ReadonlySet<string>, { REGISTRATION, MAIL_SIGN_IN }: Readonly<Record<string, unknown>>) => {
+  if (!absent.has('SMTP_URL'))
+    return absent.has('MAIL_FROM') ? ['MAIL_FROM: must be set in production with SMTP_URL'] : []
+  return [
+    ...(!absent.has('REGISTRATION') && REGISTRATION !== undefined && REGISTRATION !== 'closed'
+      ? ['REGISTRATION: must be closed in production without SMTP_URL, because new addresses are confirmed by mail']
+      : []),
+    ...(MAIL_SIGN_IN === 'on' ? ['MAIL_SIGN_IN: must be off in production without SMTP_URL'] : []),
+  ]
+}
+
 const adminGroupFaults = ({ adminGroup, supportGroup }: Record<string, unknown>) => {
   if (supportGroup === undefined) return []
   if (adminGroup === null) return ['SUPPORT_GROUP: needs ADMIN_GROUP, which is empty']
@@ -250,7 +264,7 @@ export const readConfig = (env: Environment): { config: Config; givenSettings: E
   const production = configValues.nodeEnv === 'production'
   faults.push(
     ...(production
-      ? [...productionFaults(env, absent, values), ...unprotectedFaults(configValues)]
+      ? [...productionFaults(env, absent, values), ...mailFaults(absent, values), ...unprotectedFaults(configValues)]
       : developmentFaults(configValues)),
   )
   if (absent.has('PUBLIC_URL') || configValues.publicUrl !== undefined) faults.push(...siblingFaults(configValues))
@@ -265,9 +279,12 @@ export const readConfig = (env: Environment): { config: Config; givenSettings: E
   const publicUrl = configValues.publicUrl ?? `http://localhost:${String(configValues.port)}`
   const { accessTokenLifetime: accessToken, refreshTokenLifetime: refreshToken, sessionMaxAge: session } = configValues
   const lifetimes = { accessToken, refreshToken, session }
+  const mailIsOff = production && absent.has('SMTP_URL')
   const config = Object.freeze({
     ...configValues,
+    ...(mailIsOff && { registration: 'closed' }),
     production,
+    mailIsOff,
     publicUrl,
     ownDatabase: configValues.databaseUrl === undefined,
     lifetimes,

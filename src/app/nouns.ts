@@ -154,6 +154,7 @@ const createUserNouns = (
     log,
     events,
     mailer,
+    mailIsOff: config.mailIsOff,
     seal: sealFor('outgoing mail'),
     letterhead: letterheadOf(config, platform),
     onOutcome: metrics?.countAttempt.mail,

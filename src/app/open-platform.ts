@@ -6,6 +6,7 @@ import { openCache, usualCommandTimeout } from '../platform/cache/open.js'
 import { createPostgres } from '../platform/database/open.js'
 import type { Log } from '../platform/log.js'
 import { createDevelopmentMailbox } from '../platform/mail/development.js'
+import { noMailer } from '../platform/mail/no-mailer.js'
 import { createSmtpMailer } from '../platform/mail/smtp.js'
 import { createOutbound } from '../platform/outbound/outbound.js'
 import { makeSecret } from '../platform/own-postgres/kept-secrets.js'
@@ -54,6 +55,10 @@ export const openConfiguredDatabase = (
 
 const openMail = (config: Config, clock: Clock, log: Log) => {
   if (config.smtpUrl) return { mailer: createSmtpMailer({ server: config.smtpUrl }), mailbox: undefined }
+  if (config.mailIsOff) {
+    log.warn('mail is off: SMTP_URL is not set, so nothing is mailed, and nothing that needs a mail is offered')
+    return { mailer: noMailer, mailbox: undefined }
+  }
   const mailboxUrl = `${config.publicUrl}/dev/mailbox`
   const mailbox = createDevelopmentMailbox({ environment: config.nodeEnv, mailboxUrl, clock, log })
   return { mailer: mailbox, mailbox }

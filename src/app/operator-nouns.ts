@@ -111,6 +111,7 @@ export const createOperatorNouns = (config: Config, dependencies: Dependencies) 
       settings: {
         secondFactorRequired: config.secondFactor === 'required',
         mailSignIn: config.mailSignIn === 'on',
+        mailIsOff: config.mailIsOff,
         configuredProviders,
       },
       otherFinders: [

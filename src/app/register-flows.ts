@@ -91,6 +91,7 @@ import { usedApplicationsRoutes } from '../flows/used-applications/used-applicat
 import { createVerifyEmail } from '../flows/verify-email/verify-email.js'
 import { verifyEmailRoutes } from '../flows/verify-email/verify-email.routes.js'
 import { createDeletedAccounts, type DeletedAccounts } from '../http/deleted-accounts.js'
+import { createNeedsMail, type NeedsMail } from '../http/needs-mail.js'
 import { createClientAuthentication } from '../http/protocol/client-authentication.js'
 import { createKnownClients } from '../http/protocol/known-clients.js'
 import { createProtocolDoor } from '../http/protocol/protocol-door.js'
@@ -117,6 +118,7 @@ type Dependencies = Platform &
     termsOfUse: TermsOfUse | undefined
     recoveredAccounts: RecoveredAccounts
     deletedAccounts: DeletedAccounts
+    needsMail: NeedsMail
   }
 
 /** Flows of users for their own account. */
@@ -232,6 +234,7 @@ const installationOf = (config: Config, platform: Platform, nouns: Nouns) => ({
   usernames: config.usernames,
   secondFactor: config.secondFactor,
   mailSignIn: config.mailSignIn === 'on',
+  mailIsOff: config.mailIsOff,
   afterSignIn: config.afterSignIn,
   allowedOrigins: config.allowedOrigins,
   hasMailbox: platform.mailbox !== undefined,
@@ -269,11 +272,13 @@ export const registerFlows = async (server: Server, config: Config, platform: Pl
     termsOfUse: termsOf(config),
     recoveredAccounts: createRecoveredAccounts({ ...nouns, ...parts }),
     deletedAccounts: createDeletedAccounts({ ...nouns, ...parts }),
+    needsMail: createNeedsMail(config.mailIsOff),
   }
   const hasServiceKeys = config.serviceKeysFile !== undefined
   const routes = apiDocumentRoutes(server, { guards: parts.guards, design: platform.design, hasServiceKeys })
   loginRoutes(server, { ...dependencies, login: createLogin(dependencies) })
-  if (config.mailSignIn === 'on') registerMailLogin(server, dependencies)
+  // Where mail is off, the request for a mail says so.
+  if (config.mailSignIn === 'on' || config.mailIsOff) registerMailLogin(server, dependencies)
   registerRegistrationFlows(server, dependencies)
   resetPasswordRoutes(server, { ...dependencies, resetPassword: createResetPassword(dependencies) })
   changePasswordRoutes(server, { ...dependencies, changePassword: createChangePassword(dependencies) })

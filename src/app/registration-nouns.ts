@@ -15,6 +15,7 @@ import { createSetup } from '../domain/setup/setup.js'
 import type { Terms } from '../domain/terms/terms.js'
 import type { Undos } from '../domain/undos/undos.js'
 import type { NewUsers } from '../domain/users/new-users.js'
+import type { UserChanges } from '../domain/users/user-changes.js'
 import type { Users } from '../domain/users/users.js'
 import type { Clock } from '../lib/clock.js'
 import type { Database } from '../platform/database/database.js'
@@ -24,6 +25,7 @@ type Dependencies = {
   clock: Clock
   users: Users
   newUsers: NewUsers
+  userChanges: UserChanges
   mails: Mails
   undos: Undos
   groups: Groups

@@ -91,7 +91,7 @@ type Dependencies = {
 export const createSignInNouns = (config: Config, deps: Dependencies) => {
   const { productName } = config
   const trustLifetime = config.trustedDevices === 'off' ? undefined : config.trustedDevices
-  const { database, clock, users, metrics } = deps
+  const { database, clock, metrics } = deps
   const providerName = (id: ProviderId) => config.providers[id]?.name ?? providerLabel(id)
   const trustedDevices = createTrustedDevices({ database, clock, lifetime: trustLifetime })
   const knownDevices = createKnownDevices({ keys: deps.keysFor('known device'), clock })
@@ -120,7 +120,7 @@ export const createSignInNouns = (config: Config, deps: Dependencies) => {
   const unfinishedSignIns = createUnfinishedSignIns({ ...deps, accountChanges, challenges })
   const clear = createAccountClearing({ ...deps, factors, appReplacements, passkeys })
   const recoveryParts = { ...deps, accountChanges, passkeys, clear, restoredMail: createRestoredMail(deps) }
-  const proofs = createProofs({ database, users, factors, passkeys })
+  const proofs = createProofs({ ...deps, factors, passkeys })
   return {
     ...nouns,
     appReplacements,

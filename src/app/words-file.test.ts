@@ -15,6 +15,7 @@ const told: PageSettings = {
   usernames: 'chosen',
   secondFactor: 'optional',
   mailSignIn: false,
+  mailIsOff: false,
   afterSignIn: '/dashboard',
   allowedOrigins: [],
   registrationFields: [],

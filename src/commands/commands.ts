@@ -36,6 +36,7 @@ import { userFactorsReset } from './users/user-factors-reset.js'
 import { userList, userSearch } from './users/user-list.js'
 import { userProvidersUnlink } from './users/user-providers-unlink.js'
 import { userRecover } from './users/user-recover.js'
+import { userResetLink } from './users/user-reset-link.js'
 import { userSetEmail } from './users/user-set-email.js'
 import { userShow } from './users/user-show.js'
 import { userDisable, userEnable, userExpirePassword, userLockDown, userSendReset } from './users/user-state.js'
@@ -60,6 +61,7 @@ const commands: Readonly<Record<string, Command>> = {
   'user enable': userEnable,
   'user lock-down': userLockDown,
   'user send-reset': userSendReset,
+  'user reset-link': userResetLink,
   'user delete': userDelete,
   'user expire-password': userExpirePassword,
   'user sessions list': userSessionsList,

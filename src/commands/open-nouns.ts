@@ -20,6 +20,7 @@ import { systemClock as clock } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
 import { createMemoryCache } from '../platform/cache/memory.js'
 import { createLog } from '../platform/log.js'
+import { noMailer } from '../platform/mail/no-mailer.js'
 import { createOutbound } from '../platform/outbound/outbound.js'
 import { keptSecrets } from '../platform/own-postgres/kept-secrets.js'
 import { openForCommand } from '../platform/own-postgres/own-postgres.js'
@@ -56,12 +57,6 @@ const leakedPasswordsOnDemand = (config: Config) => ({
     }
   },
 })
-
-/** A command sends no mails. Those that it causes wait in the database, and a running service sends them. */
-const noMailer = {
-  send: () => Promise.reject(new Error('A command sends no mails')),
-  close: async () => undefined,
-}
 
 /** The stores of a command. It makes no database in the usual `./data`: if there is none, the command was probably called in a wrong folder. */
 const openStoresForCommand = async (config: Config): Promise<Stores> => {

@@ -9,7 +9,11 @@ export const accountEventKinds = [
   'signed_out_everywhere',
   'session_ended',
   'refresh_theft',
+  'new_device',
+  'device_trusted',
+  'sign_in_unfinished',
   'reset_requested',
+  'reset_link_printed',
   'password_reset',
   'password_changed',
   'password_change_failed',
@@ -41,6 +45,7 @@ export const accountEventKinds = [
   'passkey_removed',
   'email_change_asked',
   'email_changed',
+  'email_proven',
   'email_change_failed',
   'email_change_cancelled',
   'email_change_undone',
@@ -57,6 +62,44 @@ export const accountEventKinds = [
   'account_recovered',
 ] as const
 export type AccountEventKind = (typeof accountEventKinds)[number]
+
+/**
+ * Events of which a mail would tell the owner, and failures in front of the second step. Where no mail is sent, the account page shows them
+ * first until the owner has looked at them.
+ */
+export const securityEventKinds = [
+  'new_device',
+  'device_trusted',
+  'sign_in_unfinished',
+  'refresh_theft',
+  'reset_link_printed',
+  'password_reset',
+  'password_changed',
+  'password_expired',
+  'second_factor_failed',
+  'admin_session_began',
+  'language_changed',
+  'username_changed',
+  'provider_linked',
+  'provider_unlinked',
+  'totp_added',
+  'totp_replaced',
+  'totp_removed',
+  'recovery_code_used',
+  'recovery_codes_renewed',
+  'passkey_added',
+  'passkey_removed',
+  'factors_reset',
+  'email_change_asked',
+  'email_changed',
+  'email_change_undone',
+  'factor_undone',
+  'email_set',
+  'user_disabled',
+  'user_enabled',
+  'user_locked_down',
+  'account_recovered',
+] as const satisfies readonly AccountEventKind[]
 
 /** The outcomes of a mail. The reason of such an event begins with the name of the mail. */
 export const mailEventKinds = ['mail_accepted', 'mail_refused', 'mail_given_up'] as const

@@ -28,6 +28,10 @@ export const InvitationState = Type.Object(
     provesAddress: Type.Boolean({
       description: 'Whether the link is the one in the mail: then a registration with it needs no confirmation',
     }),
+    printed: Type.Boolean({
+      description:
+        'Whether the invitation was printed for an operator: a registration with it needs no confirmation either, and its address stays unproven',
+    }),
     groups: Type.Array(Type.String(), { description: 'The groups that its user joins' }),
     invitedBy: Nullable(Type.String({ description: 'The name of the inviter' })),
     returnTo: Nullable(Type.String({ description: 'The page to go to afterwards' })),
@@ -48,6 +52,7 @@ export type JoinedGroups = Static<typeof JoinedGroups>
 export const EmailLink = Type.Object(
   {
     email: Type.String(),
+    present: Type.Boolean({ description: 'Whether the account has this address already, and it is only not proven' }),
     proof: OneOf(['session', 'password', 'sign_in'], {
       description: 'What confirms the address: the session of this browser, the password, or a sign-in first',
     }),

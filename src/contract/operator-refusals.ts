@@ -36,6 +36,11 @@ export const operatorRefusals = {
     error: 'Account disabled',
     message: 'This account is disabled. Enable it first.',
   },
+  address_not_proven: {
+    status: 409,
+    error: 'Address not proven',
+    message: 'Nobody has proven the address of this account, so no link is mailed to it',
+  },
   locked_down: {
     status: 409,
     error: 'Locked down',

@@ -54,6 +54,8 @@ export type PageSettings = {
   secondFactor: 'optional' | 'required'
   /** `MAIL_SIGN_IN`: whether users can sign in with a mailed code. */
   mailSignIn: boolean
+  /** Whether nothing is mailed (production without `SMTP_URL`), so that nothing that needs a mail is offered. */
+  mailIsOff: boolean
   /** A path of this site, used after a sign-in if no other page was requested. */
   afterSignIn: string
   /** Other sites to which a sign-in may lead back. */

@@ -62,6 +62,12 @@ export const refusals = {
   busy: { status: 503, error: 'Busy', message: 'The service is overloaded. Try again shortly.', retryAfter: 2 },
   unavailable: { status: 503, error: 'Temporarily unavailable', message: 'Try again in a moment', retryAfter: 5 },
 
+  mail_is_off: {
+    status: 403,
+    error: 'Mail is off',
+    message: 'No mails are sent here. Ask your administrator.',
+  },
+
   // Limits
   too_many_logins: {
     status: 429,
@@ -120,6 +126,11 @@ export const refusals = {
     status: 403,
     error: 'Password required',
     message: 'Enter your password before you add a second factor',
+  },
+  link_required: {
+    status: 403,
+    error: 'Link required',
+    message: 'Ask your administrator for a link before you add a second factor',
   },
   enrolment_open: {
     status: 409,

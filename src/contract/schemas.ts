@@ -73,6 +73,9 @@ export const SecondFactorWaiting = Type.Object(
     mailedCodeRequired: Type.Boolean({
       description: 'Whether the code of the mail must be sent before a factor can be added',
     }),
+    linkRequired: Type.Boolean({
+      description: 'Whether a factor can be added only after a link from an operator, because no code can be mailed',
+    }),
     passwordRequired: Type.Boolean({
       description: 'After a sign-in by mail: whether the password must be sent before a factor can be added',
     }),
@@ -135,6 +138,10 @@ export const Account = Type.Object(
     ...groupsAndFields,
     emailProven: Type.Boolean({
       description: 'Whether a mail of ours, or the word of a provider, has proven the address',
+    }),
+    emailClaimed: Type.Boolean({
+      description:
+        'Whether only the user says that the address is theirs: then it opens nothing, and no change is mailed to it',
     }),
     hasPassword: Type.Boolean(),
     createdAt: Moment,

@@ -35,6 +35,7 @@ export const accountBody = (user: User, fields: FieldValues): Account => ({
   ...sharedBody(user, fields),
   ...builtInValues(user, builtInFieldNames),
   emailProven: user.emailProven,
+  emailClaimed: user.emailClaimed,
   hasPassword: user.passwordHash !== undefined,
 })
 

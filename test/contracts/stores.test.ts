@@ -47,6 +47,7 @@ describe('the statements of the stores on PostgreSQL', () => {
       name: null,
       passwordHash: 'hash',
       emailProven: false,
+      emailClaimed: false,
       now,
     })
     expect(row).toMatchObject({ id, username: name, password_hash: 'hash', providers: [], disabled_at: null })
@@ -84,7 +85,15 @@ describe('the statements of the stores on PostgreSQL', () => {
     ]
     for (const rows of found) expect(rows).toMatchObject([{ id, email: 'Ada@Example.com', created_at: now }])
     expect(await sql.transaction((inside) => users.lockById(inside, id))).toHaveLength(1)
-    const again = { id: uuidv7(now), ...namesOf('ADA'), name: null, passwordHash: 'other', emailProven: false, now }
+    const again = {
+      id: uuidv7(now),
+      ...namesOf('ADA'),
+      name: null,
+      passwordHash: 'other',
+      emailProven: false,
+      emailClaimed: false,
+      now,
+    }
     expect([await users.insert(sql, again), await users.lockUsersOfAddress(sql, 'x')]).toEqual([[], []])
     expect(await users.selectFreeSuffix(sql, 'ada', [], new Date())).toEqual([{ suffix: 2 }])
     await addUser('ada-2')
@@ -332,10 +341,10 @@ describe('the statements of the stores on PostgreSQL', () => {
       { user_id: userId, application_id: applicationId },
     ])
     const tries = Array.from({ length: 20 }, () => tokens.takeToken(sql, token.hash, [token.purpose], now))
-    expect((await Promise.all(tries)).flat()).toEqual([{ user_id: userId }])
+    expect((await Promise.all(tries)).flat()).toEqual([{ user_id: userId, purpose: token.purpose }])
 
     await tokens.insertToken(sql, token)
-    await tokens.deleteOfUser(sql, userId, token.purpose)
+    await tokens.deleteOfUser(sql, userId, [token.purpose])
     await tokens.insertToken(sql, { ...token, hash: bytes(2), userId: null })
     expect(await purgeAt(at(1 * days), 'one_time_tokens')).toBe(1)
   })

@@ -142,8 +142,8 @@ describe('changing the email', () => {
     const stranger = latchkey.browser()
     const check = async (browser: typeof tab) => (await browser.post('/api/auth/email/check', { token })).body
     // The mail went to the new address, so it is named; the account is not.
-    expect(await check(stranger)).toEqual({ email: 'cam@example.org', proof: 'password' })
-    expect(await check(tab)).toEqual({ email: 'cam@example.org', proof: 'session' })
+    expect(await check(stranger)).toEqual({ email: 'cam@example.org', present: false, proof: 'password' })
+    expect(await check(tab)).toEqual({ email: 'cam@example.org', present: false, proof: 'session' })
     expect((await changes.confirm(stranger, token)).body.code).toBe('password_required')
     expect((await changes.confirm(stranger, token, 'wrong')).body.code).toBe('wrong_current_password')
     const another = await latchkey.signedUp('dan')

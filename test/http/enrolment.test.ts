@@ -56,6 +56,7 @@ it('leads from a sign-in over a mailed code and an app to the session', async ()
   expect(waiting.body).toEqual({
     ...enrolment,
     mailedCodeRequired: true,
+    linkRequired: false,
     passwordRequired: false,
     trustDevice: false,
     trustedFor: null,

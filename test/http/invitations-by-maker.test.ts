@@ -242,7 +242,7 @@ describe('an account that is invited to groups', () => {
     expect(mail.text).not.toContain('acme.example')
     expect(await groupsOf('kim')).toEqual([])
 
-    const asInvited = { email: kim, provesAddress: true, ...wishes }
+    const asInvited = { email: kim, provesAddress: true, printed: false, ...wishes }
     expect(await check(mail.token, tab)).toEqual({ ...asInvited, next: 'join' })
     expect(await check(mail.token)).toEqual({ ...asInvited, next: 'sign_in' })
     const answer = await accept(tab, mail.token)

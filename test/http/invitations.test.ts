@@ -82,7 +82,14 @@ describe('where registration is closed', () => {
     const stored = await latchkey.sql.query<{ row: string }>('select invitations::text as row from invitations')
     expect(JSON.stringify(stored)).not.toContain(invite1)
     const check = await latchkey.browser().post('/api/auth/invite/check', { token: invite1 })
-    const shown = { email: 'ada@example.com', provesAddress: false, groups: [], invitedBy: null, returnTo: null }
+    const shown = {
+      email: 'ada@example.com',
+      provesAddress: false,
+      printed: false,
+      groups: [],
+      invitedBy: null,
+      returnTo: null,
+    }
     expect([check.status, check.body]).toEqual([200, { ...shown, next: 'register' }])
 
     const tab = latchkey.browser()

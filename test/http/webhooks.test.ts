@@ -44,6 +44,8 @@ const newValues: Record<string, { value: string; told: object | null }> = {
   provider: { value: 'provider', told: null },
   created_at: { value: 'created_at', told: null },
   language: { value: "'fr'", told: null },
+  email_claimed: { value: 'not email_claimed', told: null },
+  first_factor_until: { value: 'now()', told: null },
   first_signed_in_at: { value: 'now()', told: null },
   undo_count: { value: 'undo_count + 1', told: null },
 }

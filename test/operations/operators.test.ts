@@ -70,6 +70,7 @@ describe('why a user could not sign in', () => {
         username: 'ada',
         email: 'ada@example.com',
         emailProven: true,
+        emailClaimed: false,
         disabled: false,
         password: true,
         providers: [],

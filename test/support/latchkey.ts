@@ -44,9 +44,13 @@ type Settings = Record<string, string>
 /** Far below what the settings allow: a test that is about the cost sets its own. */
 const quickBcryptCost = 4
 
-const configFor = (settings: Settings) => {
+const configFor = (settings: Settings, mailIsOff = false) => {
   const config = loadConfig(settings)
-  return settings.BCRYPT_COST ? config : Object.freeze({ ...config, bcryptCost: quickBcryptCost })
+  return Object.freeze({
+    ...config,
+    ...(!settings.BCRYPT_COST && { bcryptCost: quickBcryptCost }),
+    ...(mailIsOff && { mailIsOff, registration: 'closed' as const }),
+  })
 }
 
 /** Long, because the machine may be busy with other tests. */
@@ -100,6 +104,8 @@ type StartOptions = {
   stores?: StoreKind
   settings?: Settings
   clock?: MovableClock
+  /** As in production without SMTP_URL. */
+  mailIsOff?: boolean
   /** For a test about stores that do not answer: as long as the service usually waits for them. */
   hasUsualTimeouts?: boolean
   /** For a test about the service's own clean-ups: how often they run. In the other tests they never run. */
@@ -119,7 +125,7 @@ export const startLatchkey = async (options: StartOptions = {}) => {
     },
   })
   const given = { ...testSettings, ...settings, ...options.settings }
-  const config = configFor(given)
+  const config = configFor(given, options.mailIsOff)
   const { workers, close: closeWorkers } = await workersFor(given)
   const log = createLog({ level: config.logLevel, destination })
   const app = await startApp(config, {

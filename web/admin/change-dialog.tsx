@@ -7,7 +7,7 @@ import { Dialog } from '../components/dialog.js'
 import { Field } from '../components/field.js'
 import { type FieldProblems, Form, type Problems, type Values } from '../components/form.js'
 import { useFieldProblems } from '../components/profile-fields.js'
-import { useWords } from '../hooks/settings.js'
+import { useSettings, useWords } from '../hooks/settings.js'
 import { useProblems } from '../words/refusals.js'
 import { useAdmin } from './admin-context.js'
 
@@ -43,6 +43,7 @@ const fieldOfRefusal = {
  */
 export const ChangeDialog = ({ title, submitLabel, look = 'primary', children, ...change }: ChangeProps) => {
   const words = useWords('admin')
+  const { mailIsOff } = useSettings()
   const { showSuccess, withFreshSignIn, leaveIfEnded } = useAdmin()
   const problemsOf = useChangeProblems()
   return (
@@ -51,7 +52,7 @@ export const ChangeDialog = ({ title, submitLabel, look = 'primary', children, .
       lead={
         <>
           <p>{change.lead}</p>
-          <p class="panel-lead">{change.userNotice}</p>
+          <p class="panel-lead">{mailIsOff ? words.notTold : change.userNotice}</p>
         </>
       }
       onCancel={change.onClose}

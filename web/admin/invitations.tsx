@@ -19,6 +19,7 @@ import { Ago, At, GroupNames } from './user-cells.js'
 export const InvitationsScreen = () => {
   const words = useWords('admin')
   const { mayManage } = useAdmin()
+  const { mailIsOff } = useSettings()
   const read = useRead(calls.invitations)
   const [openDialog, setOpenDialog] = useState<OpenDialog | 'new'>()
   const close = () => setOpenDialog(undefined)
@@ -26,9 +27,10 @@ export const InvitationsScreen = () => {
   return (
     <Screen
       title={words.invitations}
-      lead={words.invite.lead}
+      lead={mailIsOff ? words.invite.mailIsOff : words.invite.lead}
       beside={
-        mayManage && <Button look="primary" onPress={() => setOpenDialog('new')}>{`${words.invite.action}…`}</Button>
+        mayManage &&
+        !mailIsOff && <Button look="primary" onPress={() => setOpenDialog('new')}>{`${words.invite.action}…`}</Button>
       }
     >
       <section class="panel">
@@ -76,13 +78,14 @@ const Invited = ({ email, madeBy, invitedBy, returnTo }: AdminInvitation) => {
 const useColumns = (openDialogFor: (dialog: OpenDialog) => void): Column<AdminInvitation>[] => {
   const { columns, invite } = useWords('admin')
   const { mayManage } = useAdmin()
+  const { mailIsOff } = useSettings()
   const changes: Column<AdminInvitation> = {
     label: columns.change,
     align: 'end',
     cell: ({ email, madeBy }) => (
       <>
         {/* To send it again belongs to its maker. Another invitation of an administrator stands beside it. */}
-        {madeBy === 'administrator' && (
+        {madeBy === 'administrator' && !mailIsOff && (
           <Button
             label={fill(invite.againOf, { email })}
             onPress={() => openDialogFor({ change: 'again', email, madeBy })}

@@ -30,10 +30,11 @@ export const useWhyUnchangeable = ({ self: isOwn, groups }: AdminUserDetails) =>
 const dangerInDialog: readonly UserAction[] = ['disable', 'lock-down', 'reset-factors']
 
 const lockedDownLead = (
-  { enablingSendsReset, formerOwner }: AdminUserDetails,
+  { enablingSendsReset, enablingNeedsLink, formerOwner }: AdminUserDetails,
   words: Words['admin']['user']['enabling'],
 ) => {
   if (formerOwner !== null) return words.ownerInDoubt
+  if (enablingNeedsLink) return words.needsLink
   return enablingSendsReset ? words.newPassword : words.chosenSince
 }
 
@@ -117,6 +118,7 @@ export const UserChanges = (props: UserProps) => {
   const words = useWords('admin')
   const { locked_down: onlyAdministrators } = useWords('refusals')
   const { mayManage } = useAdmin()
+  const { mailIsOff } = useSettings()
   const [openDialog, setOpenDialog] = useState<UserAction | 'delete'>()
   const close = () => setOpenDialog(undefined)
   const { user } = props
@@ -132,7 +134,7 @@ export const UserChanges = (props: UserProps) => {
     <Panel title={words.user.help}>
       {!mayEnable(user, mayManage) && <p class="panel-lead">{onlyAdministrators}</p>}
       <ul class="row-list action-list">
-        {actionsFor(user, mayManage).map((action) => (
+        {actionsFor(user, { mayManage, mailIsOff }).map((action) => (
           <li key={buttonKeys[action]}>
             <div class="row-body">
               <span class="row-text">{words.changes[action].about}</span>
@@ -173,8 +175,11 @@ const stateActionsFor = (user: AdminUserDetails, mayManage: boolean): UserAction
   return mayEnable(user, mayManage) ? ['enable'] : []
 }
 
-const actionsFor = (user: AdminUserDetails, mayManage: boolean): (UserAction | 'delete')[] => [
-  'send-reset',
+const actionsFor = (
+  user: AdminUserDetails,
+  { mayManage, mailIsOff }: { mayManage: boolean; mailIsOff: boolean },
+): (UserAction | 'delete')[] => [
+  ...(mailIsOff ? [] : ['send-reset' as const]),
   'clear-limits',
   'reset-factors',
   'end-sessions',

@@ -53,13 +53,16 @@ const Solution = ({ obstacle: { solvedBy }, isPossible, onAsk }: SolutionProps) 
 
 const useObstacleSentence = ({ fieldDefinitions }: UserProps['user']) => {
   const words = useWords('admin').user
-  const { locale, language } = useSettings()
+  const { locale, language, mailIsOff } = useSettings()
+  const sentences: Readonly<Record<string, string>> = mailIsOff
+    ? { ...words.obstacles, ...words.obstaclesWithoutMail }
+    : words.obstacles
   const labelOf = (key: string) =>
     labelIn(fieldDefinitions.find((each) => each.key === key)?.labels ?? {}, language, key)
   const subjectText = (code: string, subject: string | null) =>
     code === 'must_give_fields' ? subject?.split(', ').map(labelOf).join(', ') : subject
   return ({ code, subject, until, since, count, detail, message }: AdminObstacle) =>
-    fill(Object.hasOwn(words.obstacles, code) ? words.obstacles[code] : message, {
+    fill(sentences[code] ?? message, {
       subject: subjectText(code, subject) ?? '–',
       until: until === null ? '' : dateWithZone(until, locale),
       since: since === null ? '' : dateWithZone(since, locale),

@@ -8,6 +8,8 @@ import { ProviderLogo } from './provider-logo.js'
 
 type Props = {
   returnTo: string | undefined
+  /** The provider asks the user again who they are, for a session that is fresh. */
+  asksAgain?: boolean
   /** There is no other way to sign in above the buttons. */
   isOnlyWay?: boolean
   /** The provider whose button has the focus at first. */
@@ -15,7 +17,7 @@ type Props = {
 }
 
 /** Links to the providers: signing in with a provider leaves this page. */
-export const ProviderButtons = ({ returnTo, isOnlyWay = false, focused }: Props) => {
+export const ProviderButtons = ({ returnTo, asksAgain = false, isOnlyWay = false, focused }: Props) => {
   const { providers } = useSettings()
   const words = useWords('common')
   const focusedLink = useRef<HTMLAnchorElement>(null)
@@ -30,7 +32,7 @@ export const ProviderButtons = ({ returnTo, isOnlyWay = false, focused }: Props)
             <a
               ref={provider.id === focused ? focusedLink : null}
               class="button"
-              href={withReturnTo(provider.path, returnTo)}
+              href={withReturnTo(asksAgain ? `${provider.path}?fresh=true` : provider.path, returnTo)}
               onClick={() => storeReturnTo(returnTo)}
             >
               <ProviderLogo provider={provider} />

@@ -24,7 +24,8 @@ export const ChangeEmail = ({ account }: Props) => {
   useFocusAfter(containerProps.ref, waiting?.email)
   return (
     <>
-      {waiting && <Waiting waiting={waiting} onDone={load} />}
+      {waiting && <Waiting waiting={waiting} present={account.email} onDone={load} />}
+      {!account.emailProven && !waiting && <ProveEmail account={account} onSent={load} />}
       <div {...containerProps}>
         {isOpen ? (
           <NewEmail account={account} onSent={load} onDone={() => setOpen(false)} />
@@ -33,6 +34,25 @@ export const ChangeEmail = ({ account }: Props) => {
         )}
       </div>
     </>
+  )
+}
+
+/** For an address that somebody else has entered, or that was never proven. The mail has the same link and code as that to a new address. */
+const ProveEmail = ({ account: { email }, onSent }: Props & { onSent: () => Promise<void> }) => {
+  const words = useWords('change-email')
+  const { emailNotProven, proveEmail } = useWords('dashboard')
+  const actions = useDashboardActions()
+  const send = async () => {
+    const answer = await actions.withFreshSignIn(() => client.changeEmail({ email }))
+    if (answer.refused) return actions.showRefusal(answer)
+    actions.showSuccess(fill(words.sentProof, { email }))
+    await Promise.all([onSent(), actions.reload()])
+  }
+  return (
+    <div class="waiting-email">
+      <p class="panel-lead">{emailNotProven}</p>
+      <Button onPress={send}>{proveEmail}</Button>
+    </div>
   )
 }
 
@@ -46,7 +66,7 @@ const useWaitingEmail = (account: Account) => {
   useEffect(() => {
     void load()
   }, [])
-  const isWaiting = waiting !== undefined && waiting.email !== account.email
+  const isWaiting = waiting !== undefined && (waiting.email !== account.email || !account.emailProven)
   const { reload } = useDashboardActions()
   const reloadBoth = useStableCallback(() => Promise.all([load(), reload()]))
   // The user may have opened the link in another tab, and come back from there.
@@ -61,9 +81,10 @@ const useWaitingEmail = (account: Account) => {
   return { waiting: isWaiting ? waiting : undefined, load }
 }
 
-type WaitingProps = { waiting: WaitingEmail; onDone: () => Promise<void> }
+/** `present`: the address of the account, which may be the one that waits for its proof. */
+type WaitingProps = { waiting: WaitingEmail; present: string; onDone: () => Promise<void> }
 
-const Waiting = ({ waiting, onDone }: WaitingProps) => {
+const Waiting = ({ waiting, present, onDone }: WaitingProps) => {
   const words = useWords('change-email')
   const { locale } = useSettings()
   const actions = useDashboardActions()
@@ -79,8 +100,8 @@ const Waiting = ({ waiting, onDone }: WaitingProps) => {
       <p class="panel-lead">
         {fill(codeUsable ? words.waitingForCode : words.waiting, { email, date: fullDate(expiresAt, locale) })}
       </p>
-      {codeUsable && <EnterCode email={email} onDone={onDone} />}
-      <Button onPress={cancel}>{words.cancel}</Button>
+      {codeUsable && <EnterCode email={email} present={present} onDone={onDone} />}
+      {email !== present && <Button onPress={cancel}>{words.cancel}</Button>}
     </div>
   )
 }
@@ -88,11 +109,11 @@ const Waiting = ({ waiting, onDone }: WaitingProps) => {
 /** A code that no longer works may have ended because its user has opened the link of the same mail. */
 const isConfirmedByLink = async (email: string) => {
   const answer = await client.account()
-  return !answer.refused && answer.value.user.email === email
+  return !answer.refused && answer.value.user.email === email && answer.value.user.emailProven
 }
 
 /** Takes the code in the session that asked for the change. The link in the same mail works in every browser. */
-const EnterCode = ({ email, onDone }: Pick<WaitingProps, 'onDone'> & { email: string }) => {
+const EnterCode = ({ email, present, onDone }: Omit<WaitingProps, 'waiting'> & { email: string }) => {
   const words = useWords('change-email')
   const fieldWords = useWords('step-up')
   const actions = useDashboardActions()
@@ -101,7 +122,7 @@ const EnterCode = ({ email, onDone }: Pick<WaitingProps, 'onDone'> & { email: st
     const answer = await client.proveEmail({ code })
     const isDone = answer.refused === 'mailed_code_void' ? await isConfirmedByLink(email) : !answer.refused
     if (answer.refused && !isDone) return problemsOf(answer)
-    actions.showSuccess(words.confirmed)
+    actions.showSuccess(email === present ? words.proven : words.confirmed)
     await Promise.all([onDone(), actions.reload()])
     return undefined
   }

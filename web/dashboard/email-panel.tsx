@@ -1,27 +1,21 @@
 import type { Account } from '#contract/schemas.js'
-import { setPasswordPath, withReturnTo } from '../browser/navigation.js'
-import { useWords } from '../hooks/settings.js'
+import { useSettings, useWords } from '../hooks/settings.js'
 import { ChangeEmail } from './change-email.js'
 import { AccountPanel } from './section.js'
 
-/** Shows the email address. An address that an administrator has entered is not proven; the mailed link to set a password proves it. */
+/** Shows the email address. Where nothing is mailed, no address can be confirmed, so only an administrator can change it. */
 export const EmailPanel = ({ account }: { account: Account }) => {
   const words = useWords('dashboard')
   const { email } = useWords('common')
-  const { emailProven: isProven } = account
+  const { mailIsOff } = useSettings()
   return (
     <AccountPanel
       place="email"
       title={email}
       state={{ text: account.email }}
-      lead={isProven ? undefined : words.emailNotProven}
+      lead={mailIsOff ? words.emailByAdministrator : undefined}
     >
-      {!isProven && (
-        <a class="button" href={withReturnTo(setPasswordPath, location.pathname)}>
-          {words.proveEmail}
-        </a>
-      )}
-      <ChangeEmail account={account} />
+      {!mailIsOff && <ChangeEmail account={account} />}
     </AccountPanel>
   )
 }

@@ -9,6 +9,17 @@ import { ShowAll, useFirstFew } from './show-all.js'
 
 export const EventsPanel = ({ events }: { events: AccountEvent[] }) => {
   const words = useWords('dashboard')
+  return (
+    <AccountPanel place="activity" title={words.events}>
+      {events.length === 0 && <p class="panel-lead">{words.noEvents}</p>}
+      <EventList events={events} />
+    </AccountPanel>
+  )
+}
+
+/** The newest events, and the others after a press on the button. */
+export const EventList = ({ events }: { events: AccountEvent[] }) => {
+  const words = useWords('dashboard')
   const { locale } = useSettings()
   const titleOf = useEventTitle()
   const whereOf = (event: AccountEvent) =>
@@ -16,8 +27,7 @@ export const EventsPanel = ({ events }: { events: AccountEvent[] }) => {
   const list = useRef<HTMLOListElement>(null)
   const { shown, ...showAllProps } = useFirstFew(events, list)
   return (
-    <AccountPanel place="activity" title={words.events}>
-      {events.length === 0 && <p class="panel-lead">{words.noEvents}</p>}
+    <>
       <ol class="event-list" ref={list}>
         {shown.map((event) => (
           <li key={event.id} class={isWarning(event.kind) ? 'warning' : ''}>
@@ -33,6 +43,6 @@ export const EventsPanel = ({ events }: { events: AccountEvent[] }) => {
         ))}
       </ol>
       <ShowAll {...showAllProps} more={words.showAllEvents} fewer={words.showFewerEvents} />
-    </AccountPanel>
+    </>
   )
 }

@@ -22,9 +22,9 @@ export const PageTitle = ({ account }: { account: Account }) => {
 /** The most urgent advice, with a link to its panel. Shows nothing if there is none. */
 export const ToDoLine = ({ account, factors }: { account: Account; factors: Factors | undefined }) => {
   const { toDo } = useWords('dashboard')
-  const { locale, providers, secondFactor, mailSignIn } = useSettings()
+  const { locale, providers, secondFactor, mailSignIn, mailIsOff } = useSettings()
   const canAddPasskey = passkeySupport() === 'yes'
-  const ways = { mailSignIn, canAddPasskey, providers: providers.map(({ id }) => id) }
+  const ways = { mailSignIn, mailIsOff, canAddPasskey, providers: providers.map(({ id }) => id) }
   const mostUrgent = firstToDo({ account, factors, secondFactor, ...ways })
   if (!mostUrgent) return null
   const { text, action } = toDo[mostUrgent.name]

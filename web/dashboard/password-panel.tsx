@@ -5,10 +5,11 @@ import { setPasswordPath, withReturnTo } from '../browser/navigation.js'
 import { Button } from '../components/button.js'
 import { Field } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
+import { HelpLink } from '../components/help-link.js'
 import { HiddenUsername } from '../components/hidden-username.js'
 import { NewPasswordField } from '../components/new-password-field.js'
 import { useDisclosure } from '../hooks/focus.js'
-import { useWords } from '../hooks/settings.js'
+import { useSettings, useWords } from '../hooks/settings.js'
 import { useNewPasswordProblems } from '../words/passwords.js'
 import { useDashboardActions, useFormProblems } from './dashboard-actions.js'
 import { AccountPanel } from './section.js'
@@ -27,17 +28,22 @@ export const PasswordPanel = ({ account }: Props) => {
     addEventListener('hashchange', onHashChange)
     return () => removeEventListener('hashchange', onHashChange)
   }, [setOpen])
+  const { mailIsOff } = useSettings()
   if (!account.hasPassword) {
     return (
       <AccountPanel
         place="password"
         title={common.password}
         state={{ text: words.passwordNotSet, look: 'off' }}
-        lead={words.setByMail}
+        lead={mailIsOff ? words.setByAdministrator : words.setByMail}
       >
-        <a class="button" href={withReturnTo(setPasswordPath, location.pathname)}>
-          {words.setPassword}
-        </a>
+        {mailIsOff ? (
+          <HelpLink />
+        ) : (
+          <a class="button" href={withReturnTo(setPasswordPath, location.pathname)}>
+            {words.setPassword}
+          </a>
+        )}
       </AccountPanel>
     )
   }

@@ -11,6 +11,7 @@ const safe: KnownFacts = {
   secondFactor: 'optional',
   providers: ['provider_a'],
   mailSignIn: false,
+  mailIsOff: false,
   canAddPasskey: true,
 }
 const withAccount = (account: Partial<KnownFacts['account']>, more: Partial<KnownFacts> = {}): KnownFacts => ({
@@ -39,6 +40,11 @@ describe('the line at the top of the account page', () => {
     ['new codes when few are left', withFactors({ recoveryCodes: { left: 3 } }), 'fewCodes'],
     ['nothing when enough codes are left', withFactors({ recoveryCodes: { left: 4 } }), undefined],
     ['an address that was never confirmed', withAccount({ emailProven: false }), 'emailNotProven'],
+    [
+      'nothing about an address where nothing is mailed',
+      withAccount({ emailProven: false }, { mailIsOff: true }),
+      undefined,
+    ],
     ['another way in, if there is only a password', withAccount({ providers: [] }, { factors: none }), 'oneWay'],
     ['another way in, if there is only a provider', withAccount({ hasPassword: false }, { factors: none }), 'oneWay'],
     ['another way in, if the provider is gone', withAccount({}, { factors: none, providers: [] }), 'oneWay'],

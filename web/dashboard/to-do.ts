@@ -10,6 +10,8 @@ export type KnownFacts = {
   providers: readonly string[]
   /** Whether everyone can sign in with a mailed code. */
   mailSignIn: boolean
+  /** Whether nothing is mailed, so that no address can be confirmed. */
+  mailIsOff: boolean
   canAddPasskey: boolean
 }
 
@@ -36,7 +38,7 @@ const rules = {
     place: 'two-step',
     applies: ({ factors }) => factors.totp !== null && factors.recoveryCodes.left <= fewCodesLeft,
   },
-  emailNotProven: { place: 'email', applies: ({ account }) => !account.emailProven },
+  emailNotProven: { place: 'email', applies: ({ account, mailIsOff }) => !account.emailProven && !mailIsOff },
   oneWay: { place: 'passkeys', applies: (facts) => facts.canAddPasskey && countWaysToSignIn(facts) === 1 },
 } as const satisfies Record<string, Rule>
 

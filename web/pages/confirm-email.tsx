@@ -81,7 +81,7 @@ const ConfirmForm = ({ link, onSubmit }: FormProps) => {
       <Heading text={words.heading} />
       <OtherAccount link={link} />
       <p class="lead" aria-live="polite">
-        {fill(asksPassword ? words.passwordLead : words.lead, { email, username })}
+        {fill(link.present ? words.leadPresent : asksPassword ? words.passwordLead : words.lead, { email, username })}
       </p>
       <Form key={String(asksPassword)} submitLabel={words.confirm} onSubmit={onSubmit}>
         {asksPassword && (

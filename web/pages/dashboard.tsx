@@ -19,6 +19,7 @@ import { PasskeysPanel } from '../dashboard/passkeys-panel.js'
 import { PasswordPanel } from '../dashboard/password-panel.js'
 import { usePlaceInAddress } from '../dashboard/place-in-address.js'
 import { ProvidersPanel } from '../dashboard/providers-panel.js'
+import { RecentSecurity } from '../dashboard/recent-security.js'
 import { Section, SectionLinks } from '../dashboard/section.js'
 import { SessionsPanel } from '../dashboard/sessions-panel.js'
 import { TrustedDevicesPanel } from '../dashboard/trusted-devices.js'
@@ -68,9 +69,11 @@ const Dashboard = () => {
 
 const LoadedAccount = (loaded: Loaded) => {
   const replacement = useAppReplacement()
+  const { mailIsOff } = useSettings()
   return (
     <>
       <PageTitle account={loaded.account} />
+      {(mailIsOff || loaded.account.emailClaimed) && <RecentSecurity userId={loaded.account.id} />}
       <ToDoLine account={loaded.account} factors={loaded.factors} />
       {queryValue('setup') === 'done' && (
         <div class="next-steps">
@@ -98,7 +101,7 @@ const Profile = ({ account, fields }: Loaded) => (
   <Section name="profile">
     <NamesPanel account={account} />
     <EmailPanel account={account} />
-    <LanguagePanel account={account} />
+    {!useSettings().mailIsOff && <LanguagePanel account={account} />}
     {fields.length > 0 && <FieldsPanel account={account} fields={fields} />}
   </Section>
 )

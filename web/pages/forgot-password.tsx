@@ -10,17 +10,28 @@ import { ContinuesTo } from '../components/continues-to.js'
 import { Field } from '../components/field.js'
 import { Form, type Values } from '../components/form.js'
 import { Heading } from '../components/heading.js'
+import { HelpLink } from '../components/help-link.js'
 import { LoadingCard } from '../components/loading-card.js'
 import { MailIcon } from '../components/mail-icon.js'
 import { SendAgain } from '../components/send-again.js'
 import { WayOut } from '../components/way-out.js'
-import { useWords } from '../hooks/settings.js'
+import { useSettings, useWords } from '../hooks/settings.js'
 import { fill } from '../words/format.js'
 import { useWithOtherWays } from '../words/other-ways.js'
 import { useProblems } from '../words/refusals.js'
 
 export const ForgotPassword = () => {
   const words = useWords('forgot-password')
+  if (useSettings().mailIsOff) {
+    return (
+      <Card footer={<WayOut returnTo={returnToInAddress()} />}>
+        <Heading text={words.heading} />
+        <p class="lead">
+          {words.mailIsOff} <HelpLink />
+        </p>
+      </Card>
+    )
+  }
   return isSetPasswordInAddress() ? (
     <SetPassword />
   ) : (

@@ -61,7 +61,7 @@ const ByLink = ({ token, user }: { token: string; user: User | undefined }) => {
 type FoundProps = Omit<InvitationState, 'returnTo'> & { token: string; returnTo: string | undefined }
 
 const Accept = ({ onRefused, ...props }: FoundProps & { onRefused: () => void }) => {
-  const { token, email, groups, invitedBy, provesAddress, returnTo } = props
+  const { token, email, groups, invitedBy, provesAddress, printed, returnTo } = props
   const words = useWords('invite')
   const { providers } = useSettings()
   const offersProviders = providers.length > 0
@@ -70,7 +70,7 @@ const Accept = ({ onRefused, ...props }: FoundProps & { onRefused: () => void })
   useTokenForReturn(groups.length > 0 ? token : undefined)
   return (
     <Card footer={<SignInLink returnTo={groups.length > 0 ? ownPath : undefined} />}>
-      <Heading text={words.heading} step={useStepText(1, provesAddress ? 2 : 3)} />
+      <Heading text={words.heading} step={useStepText(1, provesAddress || printed ? 2 : 3)} />
       <p class="lead">
         <Inviter name={invitedBy} /> {offersProviders ? words.lead : words.leadWithoutProviders}
       </p>
@@ -191,11 +191,12 @@ const SignInLink = ({ returnTo = returnToInAddress() }: { returnTo?: string | un
 const NoInvitation = ({ isDead = false, wasShown = false }: { isDead?: boolean; wasShown?: boolean }) => {
   const words = useWords('invite')
   const { invalid_invitation: noLongerWorks } = useWords('refusals')
+  const { mailIsOff } = useSettings()
   return (
     <Card footer={<SignInLink />}>
       <Heading text={words.title} focused={wasShown} />
       <Notice kind={isDead ? 'error' : 'info'} after={isDead && <HelpLink />}>
-        {isDead ? noLongerWorks : words.noLink}
+        {isDead ? noLongerWorks : mailIsOff ? words.printedLink : words.noLink}
       </Notice>
     </Card>
   )

@@ -19,12 +19,13 @@ import { GoBack } from '../components/go-back.js'
 import { Heading } from '../components/heading.js'
 import { HiddenUsername } from '../components/hidden-username.js'
 import { LoadingCard } from '../components/loading-card.js'
+import { MessageCard } from '../components/message-card.js'
 import { NewPasswordField } from '../components/new-password-field.js'
 import { Notice } from '../components/notice.js'
 import { WayOut } from '../components/way-out.js'
 import { useLinkToken } from '../hooks/link-token.js'
 import { isDeadLink, useMailedLink } from '../hooks/mailed-link.js'
-import { useWords } from '../hooks/settings.js'
+import { useSettings, useWords } from '../hooks/settings.js'
 import { fill } from '../words/format.js'
 import { useNewPasswordProblems } from '../words/passwords.js'
 
@@ -37,6 +38,17 @@ const ResetPassword = () => {
 const AskForNewLink = ({ isDead = false, wasShown = false }: { isDead?: boolean; wasShown?: boolean }) => {
   const words = useWords('reset-password')
   const { invalid_link: expired } = useWords('refusals')
+  if (useSettings().mailIsOff) {
+    return (
+      <MessageCard
+        heading={isDead ? words.deadLink : words.heading}
+        kind={isDead ? 'error' : 'info'}
+        text={isDead ? `${expired} ${words.askAdministrator}` : words.printedLink}
+        focused={wasShown}
+        hasHelpLink
+      />
+    )
+  }
   return (
     <Card footer={<WayOut returnTo={storedReturnTo()} />}>
       <Heading text={isDead ? words.deadLink : words.heading} focused={wasShown} />

@@ -22,8 +22,11 @@ import { useSettings, useWords } from '../hooks/settings.js'
 import { StepUpForm } from '../step-up/step-up-form.js'
 import { fill } from '../words/format.js'
 
-/** `methods`: those that fulfil what the application asks for. Empty if it asks for two factors and the account has no second factor. */
-type Prover = { methods: readonly ProofMethod[]; username: string }
+/**
+ * `methods`: those that fulfil what the application asks for. `lacksFactor`: it asks for two factors and the account has no second factor.
+ * Without methods otherwise, only a new sign-in with its provider proves who the user is.
+ */
+type Prover = { methods: readonly ProofMethod[]; username: string; lacksFactor?: boolean }
 
 /** A new sign-in is a proof, too. It leads back to the page that the user wanted. */
 const signIn = () => location.replace(withReturnTo('/login?notice=sign_in', returnToAfterStepUp()))
@@ -53,7 +56,7 @@ const ProveAgain = () => {
   const { value: prover, loadRefusal, load } = useAnswer(askProver, signInUnlessTemporary)
   if (loadRefusal) return <PageNotLoaded refusal={loadRefusal} onTryAgain={load} />
   if (!prover) return <LoadingCard />
-  return prover.methods.length === 0 ? <NoSecondFactor username={prover.username} /> : <Prove prover={prover} />
+  return prover.lacksFactor ? <NoSecondFactor username={prover.username} /> : <Prove prover={prover} />
 }
 
 /** The account is in no group that may see the page. Another proof would not help. */
@@ -115,7 +118,12 @@ const Prove = ({ prover }: { prover: Prover }) => {
       <p class="lead">
         {words.lead} {fill(words.signedInAs, { username: prover.username })}
       </p>
-      <StepUpForm {...prover} onProven={goBackAfterProof} onSignedOut={signIn} />
+      <StepUpForm
+        methods={prover.methods}
+        username={prover.username}
+        onProven={goBackAfterProof}
+        onSignedOut={signIn}
+      />
       <p class="divider">{useWords('common').or}</p>
       <OtherWays />
     </Card>
@@ -150,7 +158,7 @@ const askProver = async (): Promise<Answer<Prover>> => {
   const { methods } = answer.value
   if (conditionInQuery('factors') !== '2') return { value: { methods, username } }
   const secondFactors = secondFactorsAmong(methods)
-  if (secondFactors.length === 0) return { value: { methods: [], username } }
+  if (secondFactors.length === 0) return { value: { methods: [], username, lacksFactor: true } }
   const sessions = await client.sessions()
   if (sessions.refused) return sessions
   const proven = sessions.value.sessions.find(({ current }) => current)?.methods ?? []

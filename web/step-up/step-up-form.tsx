@@ -6,9 +6,11 @@ import { queryValue, returnToAfterStepUp, withReturnTo } from '../browser/naviga
 import { CodeField } from '../components/code-field.js'
 import { Field } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
+import { HelpLink } from '../components/help-link.js'
 import { HiddenUsername } from '../components/hidden-username.js'
 import { Notice } from '../components/notice.js'
-import { useWords } from '../hooks/settings.js'
+import { ProviderButtons } from '../components/provider-buttons.js'
+import { useSettings, useWords } from '../hooks/settings.js'
 import { passkeySupport } from '../passkeys/ceremonies.js'
 import { PasskeyButton } from '../passkeys/passkey-button.js'
 import { useProblems } from '../words/refusals.js'
@@ -54,9 +56,10 @@ export const StepUpForm = ({ methods, username, onProven, onSignedOut, insteadOf
     return undefined
   }
   const otherMethods = methods.filter((method) => method !== 'passkey')
-  const method = otherMethods[0] ?? (methods.length === 0 ? 'password' : undefined)
+  const [method] = otherMethods
   const Way = method && ways[method]
   const hasPasskey = methods.includes('passkey')
+  if (methods.length === 0) return <ByProvider />
   const offersPasskey = hasPasskey && (Way || passkeySupport() === 'yes')
   return (
     <>
@@ -84,6 +87,20 @@ const SignInAgain = () => {
     <a class="button quiet" href={withReturnTo('/login?notice=sign_in', returnToAfterStepUp())}>
       {words.signInAgain}
     </a>
+  )
+}
+
+/** The account has no proof of its own, and no code can be mailed to it. A new sign-in with its provider is a proof. */
+const ByProvider = () => {
+  const words = useWords('step-up')
+  const { providers } = useSettings()
+  return (
+    <>
+      <Notice kind="info" after={<HelpLink />}>
+        {providers.length > 0 ? words.atProvider : words.askAdministrator}
+      </Notice>
+      <ProviderButtons returnTo={returnToAfterStepUp()} asksAgain isOnlyWay />
+    </>
   )
 }
 

@@ -10,6 +10,7 @@ import { Field } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
 import { Heading } from '../components/heading.js'
 import { KeyIcon } from '../components/icons.js'
+import { MessageCard } from '../components/message-card.js'
 import { Notice } from '../components/notice.js'
 import { staysBusy } from '../hooks/busy.js'
 import { useMessage } from '../hooks/message.js'
@@ -42,11 +43,14 @@ export const Enrolment = ({ waiting, returnTo, onAnswered, endIfExpired }: SignI
       set(value)
     }
 
+  const { link_required: linkRequired } = useWords('refusals')
   const problemsOf = useAppProblems()
   const problemsUnlessExpired = (refusal: Refusal) => (endIfExpired(refusal) ? undefined : problemsOf(refusal))
 
   if (codesToSave)
     return <SaveCodes {...codesToSave} returnTo={returnTo} onDone={() => onAnswered(codesToSave.added)} />
+  if (waiting.linkRequired)
+    return <MessageCard heading={words.chooseHeading} kind="info" text={linkRequired} hasHelpLink />
   const heading = needsPassword
     ? words.passwordHeading
     : needsMail

@@ -251,6 +251,8 @@ export const de: Words = {
     heading: 'Passwort vergessen?',
     lead: 'Geben Sie Ihren Benutzernamen oder Ihre E-Mail-Adresse ein. Wir schicken Ihnen einen Link, mit dem Sie ein neues Passwort wählen können.',
     submit: 'Link senden',
+    mailIsOff:
+      'Hier werden keine E-Mails versendet. Bitten Sie Ihre Administration um einen Link, mit dem Sie ein neues Passwort wählen können.',
     sentHeading: 'Sehen Sie in Ihrem Postfach nach',
     sent: 'Falls es zu {email} ein Konto gibt, haben wir eine E-Mail mit einem Link an dessen Adresse geschickt. Der Link ist 30 Minuten gültig.',
     noMail:
@@ -275,6 +277,9 @@ export const de: Words = {
     submit: 'Neues Passwort speichern',
     deadLink: 'Dieser Link funktioniert nicht',
     noLink: 'Um ein neues Passwort zu wählen, öffnen Sie den Link in der E-Mail, die wir Ihnen geschickt haben.',
+    printedLink:
+      'Um ein neues Passwort zu wählen, öffnen Sie den Link, den Sie von Ihrer Administration erhalten haben.',
+    askAdministrator: 'Bitten Sie Ihre Administration um einen neuen Link.',
     newerMail: 'Wenn Sie mehrere angefordert haben, funktioniert nur der Link in der neuesten E-Mail.',
     changedHeading: 'Passwort geändert',
     changed: 'Ihr Passwort wurde geändert.',
@@ -305,6 +310,9 @@ export const de: Words = {
     noSecondFactor:
       'Diese Seite ist nur für Konten mit einem zweiten Faktor, und Ihres hat keinen. Fügen Sie Ihrem Konto einen hinzu und öffnen Sie die Seite dann noch einmal.',
     signInAgain: 'Kein Passkey zur Hand? Melden Sie sich auf andere Weise neu an',
+    atProvider:
+      'Melden Sie sich beim Anbieter Ihres Kontos neu an. Wenn das nicht genügt, bitten Sie Ihre Administration um einen Link zu Ihrem Konto.',
+    askAdministrator: 'Bitten Sie Ihre Administration um einen Link zu Ihrem Konto. Danach geht es weiter.',
     toAccount: 'Zu Ihrem Konto',
     signedInAs: 'Sie sind als {username} angemeldet.',
   },
@@ -461,14 +469,23 @@ export const de: Words = {
     newPasswordForm: 'Neues Passwort wählen',
     passwordSet: 'Festgelegt',
     passwordNotSet: 'Nicht festgelegt',
-    emailNotProven:
-      'Noch nicht bestätigt. Wenn Sie Ihr Passwort mit einem Link aus einer E-Mail festlegen, ist die Adresse bestätigt.',
-    proveEmail: 'Passwort per E-Mail festlegen',
+    emailNotProven: 'Noch nicht bestätigt. Wir können Ihnen dafür eine E-Mail mit einem Code schicken.',
+    proveEmail: 'Adresse bestätigen',
     changeLead: 'Wenn Sie es ändern, werden Ihre anderen Geräte abgemeldet.',
     currentPassword: 'Aktuelles Passwort',
     passwordChanged: 'Ihr Passwort wurde geändert. Andere Geräte wurden abgemeldet.',
+    emailByAdministrator: 'Ihre Administration kann sie ändern.',
+    setByAdministrator:
+      'Ihr Konto hat kein Passwort. Um eines festzulegen, bitten Sie Ihre Administration um einen Link.',
     setByMail: 'Ihr Konto hat kein Passwort. Um eines festzulegen, lassen Sie sich einen Link per E-Mail schicken.',
     setPassword: 'Passwort festlegen',
+    recentSecurity: {
+      title: 'Neues zur Sicherheit Ihres Kontos',
+      lead: 'Das ist in Ihrem Konto geschehen, seit Sie zuletzt hier nachgesehen haben. E-Mails darüber werden nicht versendet.',
+      notYou:
+        'Waren Sie das nicht? Ändern Sie Ihr Passwort, melden Sie Ihre anderen Geräte ab, und sagen Sie es Ihrer Administration.',
+      seen: 'Gesehen',
+    },
     events: 'Letzte Aktivitäten',
     noEvents: 'Noch keine Aktivitäten.',
     showAllSessions: 'Alle {count} Geräte anzeigen',
@@ -489,7 +506,11 @@ export const de: Words = {
       signed_out_everywhere: 'Abmeldung auf allen Geräten',
       session_ended: 'Abmeldung eines Geräts',
       refresh_theft: 'Abmeldung zur Sicherheit: Diese Sitzung wurde vielleicht kopiert',
+      new_device: 'Anmeldung auf einem neuen Gerät',
+      device_trusted: 'Einem Gerät wurde vertraut',
+      sign_in_unfinished: 'Ihr Passwort wurde eingegeben und die Anmeldung nicht beendet',
       reset_requested: 'Neues Passwort angefordert',
+      reset_link_printed: 'Link für ein neues Passwort von der Administration ausgestellt',
       password_reset: 'Passwort zurückgesetzt',
       password_changed: 'Passwort geändert',
       password_change_failed: 'Passwortänderung fehlgeschlagen',
@@ -521,6 +542,7 @@ export const de: Words = {
       passkey_removed: 'Passkey entfernt',
       email_change_asked: 'Änderung der E-Mail-Adresse angefordert',
       email_changed: 'E-Mail-Adresse geändert',
+      email_proven: 'E-Mail-Adresse bestätigt',
       email_change_cancelled: 'Änderung der E-Mail-Adresse abgebrochen',
       email_change_failed: 'E-Mail-Adresse nicht geändert: falsches Passwort',
       email_change_undone: 'Konto nach einer Änderung der E-Mail-Adresse zurückgeholt',
@@ -752,6 +774,7 @@ export const de: Words = {
     leadWithoutProviders: 'Wählen Sie ein Passwort.',
     fixedAddress: 'Die Einladung gilt für diese Adresse.',
     sameAddress: 'Verwenden Sie beim Anbieter ein Konto mit der Adresse {email}.',
+    printedLink: 'Um eine Einladung anzunehmen, öffnen Sie den Link, den Sie erhalten haben.',
     noLink: 'Um eine Einladung anzunehmen, öffnen Sie den Link in der E-Mail, die Sie erhalten haben.',
     signedIn: 'Sie sind als {username} angemeldet. Diese Einladung ist für die Adresse {email}.',
     joinQuestion: 'Möchten Sie als {username} beitreten? Gruppen: {groups}',
@@ -804,6 +827,7 @@ export const de: Words = {
   'confirm-email': {
     title: 'Neue E-Mail-Adresse bestätigen',
     heading: 'Neue E-Mail-Adresse bestätigen',
+    leadPresent: 'Bestätigen Sie, dass {email} die Adresse Ihres Kontos {username} ist.',
     lead: 'Wenn Sie bestätigen, verwendet Ihr Konto {username} künftig diese Adresse: {email}. Andere Geräte werden dabei abgemeldet.',
     passwordLead:
       'Um {email} ab jetzt für Ihr Konto zu verwenden, geben Sie das Passwort dieses Kontos ein. Alle Geräte werden dabei abgemeldet.',
@@ -895,6 +919,9 @@ export const de: Words = {
       'Noch nicht bestätigt: {email}. Öffnen Sie bis {date} den Link in der E-Mail, die wir dorthin geschickt haben.',
     waitingForCode:
       'Noch nicht bestätigt: {email}. Öffnen Sie bis {date} den Link in der E-Mail, die wir dorthin geschickt haben, oder geben Sie den Code daraus hier ein.',
+    sentProof:
+      'Wir haben eine E-Mail an {email} geschickt. Öffnen Sie den Link darin, oder geben Sie hier ihren Code ein.',
+    proven: 'Ihre E-Mail-Adresse ist bestätigt.',
     confirmed: 'Ihre E-Mail-Adresse wurde geändert.',
     cancel: 'Änderung abbrechen',
     cancelled: 'Die Änderung wurde abgebrochen. Ihre E-Mail-Adresse bleibt, wie sie ist.',

@@ -243,6 +243,8 @@ export const fr: Words = {
     heading: 'Mot de passe oublié ?',
     lead: 'Indiquez votre nom d’utilisateur ou votre adresse e-mail, et nous vous enverrons un lien pour choisir un nouveau mot de passe.',
     submit: 'Envoyer le lien',
+    mailIsOff:
+      'Aucun e-mail n’est envoyé ici. Demandez à votre administrateur un lien pour choisir un nouveau mot de passe.',
     sentHeading: 'Consultez vos e-mails',
     sent: 'Si un compte existe pour {email}, nous avons envoyé un e-mail avec un lien à l’adresse de ce compte. Le lien est valable 30 minutes.',
     noMail:
@@ -266,6 +268,8 @@ export const fr: Words = {
     submit: 'Enregistrer le mot de passe',
     deadLink: 'Ce lien ne fonctionne pas',
     noLink: 'Pour choisir un nouveau mot de passe, ouvrez le lien de l’e-mail que nous vous avons envoyé.',
+    printedLink: 'Pour choisir un nouveau mot de passe, ouvrez le lien que votre administrateur vous a remis.',
+    askAdministrator: 'Demandez un nouveau lien à votre administrateur.',
     newerMail: 'Si vous en avez demandé plusieurs, seul le lien de l’e-mail le plus récent fonctionne.',
     changedHeading: 'Mot de passe modifié',
     changed: 'Votre mot de passe a été modifié.',
@@ -295,6 +299,10 @@ export const fr: Words = {
     noSecondFactor:
       'Cette page est réservée aux comptes avec un second facteur, et le vôtre n’en a pas. Ajoutez-en un à votre compte, puis ouvrez la page à nouveau.',
     signInAgain: 'Pas de clé d’accès sous la main ? Reconnectez-vous d’une autre manière',
+    atProvider:
+      'Reconnectez-vous chez le fournisseur de votre compte. Si cela ne suffit pas, demandez à votre administrateur un lien vers votre compte.',
+    askAdministrator:
+      'Demandez à votre administrateur un lien vers votre compte\u00a0: vous pourrez ensuite continuer.',
     toAccount: 'Aller à votre compte',
     signedInAs: 'Votre session est ouverte avec le compte {username}.',
   },
@@ -448,14 +456,23 @@ export const fr: Words = {
     newPasswordForm: 'Choisir un nouveau mot de passe',
     passwordSet: 'Défini',
     passwordNotSet: 'Non défini',
-    emailNotProven:
-      'Pas encore confirmée. Si vous définissez votre mot de passe avec un lien reçu par e-mail, l’adresse est confirmée.',
-    proveEmail: 'Définir le mot de passe par e-mail',
+    emailNotProven: 'Pas encore confirmée. Nous pouvons envoyer un e-mail avec un code pour la confirmer.',
+    proveEmail: 'Confirmer l’adresse',
     changeLead: 'Si vous le modifiez, vos autres appareils seront déconnectés.',
     currentPassword: 'Mot de passe actuel',
     passwordChanged: 'Votre mot de passe a été modifié. Les autres appareils ont été déconnectés.',
+    emailByAdministrator: 'Votre administrateur peut la modifier.',
+    setByAdministrator:
+      'Votre compte n’a pas de mot de passe. Pour en définir un, demandez un lien à votre administrateur.',
     setByMail: 'Votre compte n’a pas de mot de passe. Pour en définir un, demandez à recevoir un lien par e-mail.',
     setPassword: 'Définir un mot de passe',
+    recentSecurity: {
+      title: 'Sécurité\u00a0: activité récente',
+      lead: 'Voici ce qui s’est passé dans votre compte depuis votre dernière visite ici. Aucun e-mail n’est envoyé à ce sujet.',
+      notYou:
+        'Ce n’était pas vous\u00a0? Changez votre mot de passe, déconnectez vos autres appareils et prévenez votre administrateur.',
+      seen: 'J’ai vu',
+    },
     events: 'Activité récente',
     noEvents: 'Aucune activité pour l’instant.',
     showAllSessions: 'Afficher les {count} appareils',
@@ -476,7 +493,11 @@ export const fr: Words = {
       signed_out_everywhere: 'Déconnexion partout',
       session_ended: 'Un appareil a été déconnecté',
       refresh_theft: 'Déconnexion par sécurité : cette session a peut-être été copiée',
+      new_device: 'Connexion sur un nouvel appareil',
+      device_trusted: 'Un appareil est devenu un appareil de confiance',
+      sign_in_unfinished: 'Votre mot de passe a été saisi sans que la connexion soit terminée',
       reset_requested: 'Nouveau mot de passe demandé',
+      reset_link_printed: 'Lien pour un nouveau mot de passe créé par l’administrateur',
       password_reset: 'Mot de passe réinitialisé',
       password_changed: 'Mot de passe modifié',
       password_change_failed: 'Échec de la modification du mot de passe',
@@ -507,6 +528,7 @@ export const fr: Words = {
       passkey_removed: 'Clé d’accès supprimée',
       email_change_asked: 'Modification de l’adresse e-mail demandée',
       email_changed: 'Adresse e-mail modifiée',
+      email_proven: 'Adresse e-mail confirmée',
       email_change_cancelled: 'Modification de l’adresse e-mail abandonnée',
       email_change_failed: 'Adresse e-mail non modifiée\u00a0: mot de passe incorrect',
       email_change_undone: 'Compte repris après une modification de l’adresse e-mail',
@@ -737,6 +759,7 @@ export const fr: Words = {
     leadWithoutProviders: 'Choisissez un mot de passe.',
     fixedAddress: 'L’invitation est réservée à cette adresse.',
     sameAddress: 'Chez le fournisseur, utilisez un compte avec l’adresse {email}.',
+    printedLink: 'Pour accepter une invitation, ouvrez le lien qui vous a été remis.',
     noLink: 'Pour accepter une invitation, ouvrez le lien de l’e-mail que vous avez reçu.',
     signedIn: 'Session ouverte\u00a0: {username}. Cette invitation est destinée à l’adresse {email}.',
     joinQuestion: 'Rejoindre {groups} en tant que {username}\u00a0?',
@@ -789,6 +812,7 @@ export const fr: Words = {
   'confirm-email': {
     title: 'Confirmer la nouvelle adresse e-mail',
     heading: 'Confirmez votre nouvelle adresse',
+    leadPresent: 'Confirmez que {email} est l’adresse de votre compte {username}.',
     lead: 'Après confirmation, votre compte {username} utilisera cette adresse\u00a0: {email}. Les autres appareils seront déconnectés.',
     passwordLead:
       'Pour utiliser désormais {email} pour votre compte, saisissez le mot de passe de ce compte. Tous les appareils seront déconnectés.',
@@ -880,6 +904,8 @@ export const fr: Words = {
     waiting: 'Pas encore confirmée\u00a0: {email}. Ouvrez avant le {date} le lien de l’e-mail que nous y avons envoyé.',
     waitingForCode:
       'Pas encore confirmée\u00a0: {email}. Ouvrez avant le {date} le lien de l’e-mail que nous y avons envoyé, ou saisissez ici son code.',
+    sentProof: 'Nous avons envoyé un e-mail à {email}. Ouvrez son lien, ou saisissez son code ici.',
+    proven: 'Votre adresse e-mail est confirmée.',
     confirmed: 'Votre adresse e-mail a été modifiée.',
     cancel: 'Annuler la modification',
     cancelled: 'La modification est annulée. Votre adresse e-mail reste la même.',

@@ -10,14 +10,14 @@ import { fill } from './format.js'
  */
 export const useWithOtherWays = () => {
   const { otherWays: words } = useWords('common')
-  const { providers, mailSignIn, locale } = useSettings()
+  const { providers, mailSignIn, mailIsOff, locale } = useSettings()
   const anyOf = (list: string[]) => new Intl.ListFormat(locale, { type: 'disjunction' }).format(list)
   const withWays = (problems: Problems, { offersMail }: { offersMail: boolean }): Problems => {
     const ways = [
       ...(passkeySupport() === 'yes' ? [words.passkey] : []),
       ...(providers.length > 0 ? [fill(words.provider, { provider: anyOf(providers.map(({ name }) => name)) })] : []),
       ...(offersMail && mailSignIn ? [words.mailCode] : []),
-      ...(offersMail ? [words.reset] : []),
+      ...(offersMail && !mailIsOff ? [words.reset] : []),
     ]
     if (ways.length === 0) return problems
     return { ...problems, notice: `${problems.notice ?? ''} ${fill(words.sentence, { ways: anyOf(ways) })}` }

@@ -20,6 +20,8 @@ export const refusalSentence = (
 
 const codesWithHelp: readonly string[] = [
   'too_many_groups',
+  'mail_is_off',
+  'link_required',
   'registration_closed',
   'invitation_required',
   'invalid_invitation',

@@ -56,13 +56,13 @@ const countByMailOnly = async (sql: Sql) => {
   return row?.users ?? 0
 }
 
-const mailFinding = async ({ mailSignIn }: Config, sql: Sql) => {
+const mailFinding = async ({ mailSignIn, mailIsOff }: Config, sql: Sql) => {
   if (mailSignIn === 'on') return ok('')
   const users = await countByMailOnly(sql)
   return users === 0
     ? ok('')
     : warning(
-        `users who have no password, no provider and no passkey: ${users === maxCounted ? 'at least ' : ''}${users}. While MAIL_SIGN_IN is off, they need “Forgot password?” to sign in`,
+        `users who have no password, no provider and no passkey: ${users === maxCounted ? 'at least ' : ''}${users}. ${mailIsOff ? 'While mail is off, they need a link that latchkey user reset-link prints' : 'While MAIL_SIGN_IN is off, they need “Forgot password?” to sign in'}`,
       )
 }
 

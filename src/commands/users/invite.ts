@@ -24,11 +24,11 @@ import { languageCodes, readLanguage } from './language-option.js'
 
 type Output = { json: boolean }
 
-type NewInvitation = { address: string; language: Language; wishes: InvitationWishes }
+type NewInvitation = { address: string; language: Language; wishes: InvitationWishes; isPrinted: boolean }
 
 const whyRefused = (
   refusal:
-    | Refused<'has_account' | 'email_reserved' | 'group_of_administrators'>
+    | Refused<'has_account' | 'email_reserved' | 'group_of_administrators' | 'mail_is_off' | 'address_not_proven'>
     | (Refused<'too_many_groups'> & { message?: string })
     | (Refused<'bad_request'> & { message: string })
     | (Refused<'no_group'> & { group: string })
@@ -42,6 +42,10 @@ const whyRefused = (
       return `${refusal.message ?? `These are too many groups: an access token must stay under ${longestAccessToken} bytes`}.`
     case 'group_of_administrators':
       return 'An invitation does not make administrators. Add the user to the group when the account is there: latchkey user groups'
+    case 'mail_is_off':
+      return 'SMTP_URL is not set, so no mail is sent. Add --print for a link that you hand over yourself.'
+    case 'address_not_proven':
+      return `${email} has an account whose address was never proven. Add its user to groups with: latchkey user groups`
     case 'too_many_mails':
       return `${email} has got as many invitations as an address may get in a day. Nothing was sent. The next one is possible in ${timeSpan(Math.ceil((refusal.retryAfter * seconds) / hours) * hours, 'en')}.`
     case 'email_reserved':
@@ -53,10 +57,11 @@ const whyRefused = (
   }
 }
 
-const invite = (context: CommandContext, { address, language, wishes }: NewInvitation, { json }: Output) => {
+const invite = (context: CommandContext, { address, language, wishes, isPrinted }: NewInvitation, { json }: Output) => {
   const email = emailFrom(address)
   return withNouns(context, 'service role', async ({ invitations, pageAddress }) => {
-    const invitation = await invitations.invite(email, { ...operator(context), language }, wishes)
+    const make = isPrinted ? invitations.print : invitations.invite
+    const invitation = await make(email, { ...operator(context), language }, wishes)
     if (isRefused(invitation)) throw new CommandFailure(whyRefused(invitation, email.email))
     const link = pageAddress('invite', invitation.token)
     const expiresAt = invitation.expiresAt.toISOString()
@@ -66,7 +71,9 @@ const invite = (context: CommandContext, { address, language, wishes }: NewInvit
       context.stdout,
       json
         ? printableJson({ email: email.email, groups, ...wished, link, expiresAt })
-        : `Invited ${email.email}. A running service sends the mail. The link works once, until ${expiresAt}:\n${link}`,
+        : isPrinted
+          ? link
+          : `Invited ${email.email}. A running service sends the mail. The link works once, until ${expiresAt}:\n${link}`,
     )
     return 0
   })
@@ -114,6 +121,7 @@ const revoke = (context: CommandContext, address: string, madeBy: string | undef
 export const inviteCommand: Command = {
   summary: 'Invite an address to create an account, or to join groups with its account',
   help: `latchkey invite EMAIL [--group NAME]... [--invited-by NAME] [--return-to PAGE] [--language ${languageCodes}] [--json]
+latchkey invite EMAIL --print [--group NAME]... [--invited-by NAME] [--return-to PAGE] [--json]
 latchkey invite --list [--json]
 latchkey invite --revoke EMAIL [--made-by MAKER] [--json]
 
@@ -125,7 +133,11 @@ link and joins them.
 A new invitation replaces the one that was made before on the command line, and keeps its groups, name and page unless you give
 others. Those of administrators and of programs with a service key stay. An invitation is used up when the account is created or
 has joined. An address gets at most five invitations in a day, whoever makes them.
+With --print no mail is sent, and only the link is printed. It works once, for 24 hours. Whoever opens it creates the account at
+once, without confirming the address, so the address stays unproven and opens nothing: no mail to it and no provider that has
+it lets anyone in. This also works where no mails are sent (SMTP_URL).
 
+  --print           print a link that you hand over, and mail nothing
   --group NAME      who accepts it is in this group; can be given several times
   --invited-by NAME who invites, for the mail and the page: at most 64 characters
   --return-to PAGE  where the user goes afterwards: a path such as /wiki, or a page of an origin in ALLOWED_ORIGINS
@@ -140,6 +152,7 @@ has joined. An address gets at most five invitations in a day, whoever makes the
       args,
       {
         language: { type: 'string' },
+        print: { type: 'boolean' },
         group: { type: 'string', multiple: true },
         'invited-by': { type: 'string' },
         'return-to': { type: 'string' },
@@ -151,10 +164,12 @@ has joined. An address gets at most five invitations in a day, whoever makes the
       args.some((arg) => /^--(list|revoke)(=|$)/.test(arg)) ? [] : ['EMAIL'],
     )
     const { language, group, list: asksForList, revoke: revokedEmail, 'made-by': madeBy, json = false } = values
-    const { 'invited-by': invitedBy, 'return-to': returnTo } = values
-    const hasInvitationOptions = [language, group, invitedBy, returnTo].some((each) => each !== undefined)
+    const { print: isPrinted, 'invited-by': invitedBy, 'return-to': returnTo } = values
+    const hasInvitationOptions = [language, group, invitedBy, returnTo, isPrinted].some((each) => each !== undefined)
     if ([asksForList, revokedEmail, hasInvitationOptions || undefined].filter((each) => each !== undefined).length > 1)
       throw new UsageFault('--list and --revoke go with no other option than --json, and --revoke with --made-by.')
+    if (isPrinted && language !== undefined)
+      throw new UsageFault('--language is that of a mail, and --print sends none.')
     if (madeBy !== undefined && revokedEmail === undefined) throw new UsageFault('--made-by goes with --revoke only.')
     if (asksForList) return list(context, { json })
     if (revokedEmail !== undefined) return revoke(context, revokedEmail, madeBy, { json })
@@ -162,7 +177,12 @@ has joined. An address gets at most five invitations in a day, whoever makes the
     const wishes = { groups, invitedBy, returnTo }
     return invite(
       context,
-      { address: positionals[0] ?? '', language: readLanguage(language ?? 'en'), wishes },
+      {
+        address: positionals[0] ?? '',
+        language: readLanguage(language ?? 'en'),
+        wishes,
+        isPrinted: isPrinted ?? false,
+      },
       { json },
     )
   },

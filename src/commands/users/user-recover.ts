@@ -4,6 +4,7 @@ import { countText } from '../../lib/count-text.js'
 import { days } from '../../lib/durations.js'
 import { type Command, CommandFailure, emailFrom, operator, print, readArguments, withNouns } from '../command.js'
 import { printableJson } from '../terminal/printable-json.js'
+import { quoteCommand } from '../terminal/quote-command.js'
 import { findUser } from './find-user.js'
 import { noSuchUser } from './user-show.js'
 
@@ -15,7 +16,8 @@ For an account that was stolen, when its owner has no working link to take it ba
 and that EMAIL is theirs: it becomes the address of the account without a confirmation, and the way back is mailed to it. In one
 step, the password becomes unusable, the authenticator app, recovery codes, passkeys and linked providers are removed, every session
 and trusted device ends, no browser is known any more, and every waiting link, code and undo link becomes invalid. A username that
-was changed in the last ${undoLifetime / days} days is put back. The former address gets no mail. EMAIL can be the present address. USER is a username,
+was changed in the last ${undoLifetime / days} days is put back. Where mail is off, nothing is mailed: print the way back with
+\`latchkey user reset-link\`. The former address gets no mail. EMAIL can be the present address. USER is a username,
 an email or an id.
 
   --yes     needed: without it, says what would happen and changes nothing
@@ -29,14 +31,14 @@ an email or an id.
     ])
     const email = emailFrom(positionals[1] ?? '')
     return withNouns(context, 'service role', async (nouns) => {
-      const { recoverAccount } = nouns
+      const { recoverAccount, mails } = nouns
       const userName = positionals[0] ?? ''
       // If there is no such user, the message names a former owner of the name: a thief may have renamed the account.
       const account = await findUser(nouns, userName)
       if (!account) throw await noSuchUser(nouns, userName)
       if (!values.yes)
         throw new CommandFailure(
-          `This gives the account ${account.username} to ${email.email} (now ${account.email}): it removes the password, two-step sign-in, all passkeys and all linked providers, signs out everywhere, makes every undo link invalid, and mails a link to choose a new password to ${email.email}. Add --yes to do it.`,
+          `This gives the account ${account.username} to ${email.email} (now ${account.email}): it removes the password, two-step sign-in, all passkeys and all linked providers, signs out everywhere, makes every undo link invalid${mails.isOff ? '' : `, and mails a link to choose a new password to ${email.email}`}. Add --yes to do it.`,
         )
       const outcome = await recoverAccount({ userId: account.id, email, operator: operator(context) })
       if (isRefused(outcome))
@@ -51,7 +53,9 @@ an email or an id.
       const sentences = [
         `${account.username}${isNameRestored ? `, now ${user.username} again,` : ''} belongs to ${user.email}${previousEmail === user.email ? '' : ` (before: ${previousEmail})`}.`,
         `Removed the password, ${totp ? 'two-step sign-in, ' : ''}${countText(passkeys, 'passkey')} and ${countText(providers.length, 'linked provider')}; ended ${countText(endedSessions, 'session')}.`,
-        `A running service sends the link to choose a new password to ${user.email}.${user.disabled ? ' The account is disabled: the link works once you enable it.' : ''}`,
+        mails.isOff
+          ? `No mails are sent here: print a link to choose a new password with \`${quoteCommand('user reset-link', user.username)}\`.${user.disabled ? ' The account is disabled: enable it first.' : ''}`
+          : `A running service sends the link to choose a new password to ${user.email}.${user.disabled ? ' The account is disabled: the link works once you enable it.' : ''}`,
       ]
       const asObject = {
         id: user.id,

@@ -14,7 +14,7 @@ export const userSetEmail: Command = {
 For a user who cannot read mails at the old address any more. Make sure that it is really the user who asks, and that EMAIL is
 theirs: no confirmation is asked for, and a reset link can be mailed to it at once. Ends every session of the user. The old
 address gets a mail with a link that undoes the change for ${undoLifetime / days} days, and no other user can have that address in
-this time. USER is a username, an email or an id.
+this time; where mail is off, there is neither. USER is a username, an email or an id.
 
   --final   no undo link works any more, and the old address gets no mail. The password and all other ways to sign in stay: if
             the account was stolen, use “latchkey user recover” instead
@@ -28,12 +28,13 @@ this time. USER is a username, an email or an id.
       ['USER', 'EMAIL'],
     )
     const email = emailFrom(positionals[1] ?? '')
-    return withNouns(context, 'service role', async ({ users, operatorChanges }) => {
+    return withNouns(context, 'service role', async ({ users, operatorChanges, mails }) => {
       const { id, username, email: previousEmail } = await requireUser({ users }, positionals[0] ?? '')
+      const isMailed = values.final !== true && !mails.isOff
       if (previousEmail === email.email) throw new CommandFailure(`${username} already has this email address.`)
       if (!values.yes)
         throw new CommandFailure(
-          `This changes the email address of ${username} from ${previousEmail} to ${email.email}, signs ${username} out everywhere${values.final ? ' and makes every undo link invalid' : ' and sends a mail to the old address'}. Add --yes to do it.`,
+          `This changes the email address of ${username} from ${previousEmail} to ${email.email}, signs ${username} out everywhere${values.final ? ' and makes every undo link invalid' : isMailed ? ' and sends a mail to the old address' : ''}. Add --yes to do it.`,
         )
       const actor = { userId: id, client: operator(context) }
       const outcome = await operatorChanges.setEmail(actor, {
@@ -55,7 +56,7 @@ this time. USER is a username, an email or an id.
         context.stdout,
         values.json
           ? printableJson({ id, username, email: email.email, previousEmail, endedSessions })
-          : `${username} has the email address ${email.email} now; ended ${countText(endedSessions, 'session')}.${values.final ? '' : ` A running service sends the mail to ${previousEmail}.`}`,
+          : `${username} has the email address ${email.email} now; ended ${countText(endedSessions, 'session')}.${isMailed ? ` A running service sends the mail to ${previousEmail}.` : ''}`,
       )
       return 0
     })

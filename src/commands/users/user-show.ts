@@ -53,7 +53,7 @@ const readReport = async (nouns: CommandNouns, user: User) => {
   const events = await nouns.obstacles.eventsOf(user)
   const obstacles = await nouns.obstacles.of(user, events)
   const formerEmails = await nouns.userChanges.emailHistoryOf(user.id)
-  const { id, username, email, emailProven, disabled, createdAt, providers, groups } = user
+  const { id, username, email, emailProven, emailClaimed, disabled, createdAt, providers, groups } = user
   const lastSignIn = events.find((event) => event.userId === id && beganSession(event))
   return {
     lastFailures: failuresIn(events, lastSignIn).slice(0, maxFailures).toReversed(),
@@ -64,6 +64,7 @@ const readReport = async (nouns: CommandNouns, user: User) => {
       username,
       email,
       emailProven,
+      emailClaimed,
       ...builtInValues(user, builtInFieldNames),
       fields: nouns.profileFields.knownValues(user.fields),
       createdAt: isoText(createdAt),
@@ -130,6 +131,11 @@ const otherHostLines = ({ passkeysOfOtherHosts: hosts }: Report['details']) =>
     return ['', `not with ${countText(count, 'passkey')} made for ${host}`]
   })
 
+const provenText = ({ emailProven, emailClaimed }: Report['details']) => {
+  if (emailProven) return 'yes'
+  return `no: applications are told email_verified = false${emailClaimed ? ', and no mail to it lets anyone in' : ''}`
+}
+
 const reportText = (report: Report) => {
   const { details, lastFailures, lastSignIn } = report
   const ways = [
@@ -143,7 +149,7 @@ const reportText = (report: Report) => {
     ['id', details.id],
     ['email', details.email],
     ...formerEmailLines(details),
-    ['email proven', details.emailProven ? 'yes' : 'no: applications are told email_verified = false'],
+    ['email proven', provenText(details)],
     ['name', details.name ?? ''],
     ['language of mails', details.language ?? 'set at the next sign-in'],
     ['groups', details.groups.join(', ') || 'none'],

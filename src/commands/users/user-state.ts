@@ -103,10 +103,12 @@ Passkeys, an app and providers that were added stay: if a thief may have changed
         throw new CommandFailure(
           `${username} must choose a new password, and has got as many mails with such links as an address may get for now. Nothing was changed.`,
         )
-      const { wasDisabled: changed, isResetLinkSent: resetSent, formerOwner } = enabling.result
+      const { wasDisabled: changed, isResetLinkSent: resetSent, isLinkNeeded, formerOwner } = enabling.result
       const resetSentence = resetSent
         ? ` The account was locked down: a running service mails a link to choose a new password.`
-        : withheldSentence(enabling.user, formerOwner)
+        : isLinkNeeded
+          ? ` The account was locked down, and no link can be mailed: print one to choose a new password with \`${quoteCommand('user reset-link', username)}\`.`
+          : withheldSentence(enabling.user, formerOwner)
       const message = changed ? `Enabled ${username}.${resetSentence}` : `${username} was not disabled.`
       const output = { id, username, disabled: false, changed, resetSent, formerOwner: formerOwner ?? null }
       await print(context.stdout, values.json ? printableJson(output) : message)
@@ -149,6 +151,9 @@ const whyNotSent = {
   account_disabled: 'is disabled, and could not use the link. Nothing was sent.',
   locked_down: 'was locked down, and a former owner can take the account back. Nothing was sent.',
   too_many_mails: 'has got as many of these mails as an address may get for now. Nothing was sent.',
+  mail_is_off: 'cannot get a mail, because SMTP_URL is not set. Print the link with: latchkey user reset-link',
+  address_not_proven:
+    'has an address that nobody has proven, so no link is mailed to it. Print one with: latchkey user reset-link',
 } as const
 
 export const userSendReset: Command = {
@@ -177,14 +182,15 @@ export const userExpirePassword: Command = {
 
 For a password that others may know. It works no longer, and every session and trusted device of the user ends. To sign in
 again, the user clicks “Forgot password?” and chooses a new one with the link in the mail. A running service mails the
-user how to do it. Signing in with a provider goes on working. USER is a username, an email or an id.
+user how to do it; where mail is off, print a link with \`latchkey user reset-link\`. Signing in with a provider goes on
+working. USER is a username, an email or an id.
 
   --yes     needed: without it, says what would happen and changes nothing
   --json    one JSON object, for programs`,
 
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, { yes: { type: 'boolean' }, ...jsonOption }, ['USER'])
-    return withNouns(context, 'service role', async ({ users, operatorChanges }) => {
+    return withNouns(context, 'service role', async ({ users, operatorChanges, mails }) => {
       const { id, username, passwordHash } = await requireUser({ users }, positionals[0] ?? '')
       if (passwordHash !== undefined && !values.yes)
         throw new CommandFailure(
@@ -193,7 +199,7 @@ user how to do it. Signing in with a provider goes on working. USER is a usernam
       const outcome = await operatorChanges.expirePassword({ userId: id, client: operator(context) })
       const { result: changed, endedSessions: sessionsEnded } = throwIfDeleted(outcome, username)
       const message = changed
-        ? `The password of ${username} no longer works; ended ${countText(sessionsEnded, 'session')}.`
+        ? `The password of ${username} no longer works; ended ${countText(sessionsEnded, 'session')}.${mails.isOff ? ` No mails are sent here: print a link to choose a new one with \`${quoteCommand('user reset-link', username)}\`.` : ''}`
         : `${username} has no password. Nothing was changed.`
       await print(context.stdout, values.json ? printableJson({ id, username, changed, sessionsEnded }) : message)
       return 0

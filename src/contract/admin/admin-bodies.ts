@@ -189,6 +189,10 @@ export const AdminUserDetails = Type.Object(
       }),
       { description: 'The changes of the last seven days that can be taken back' },
     ),
+    enablingNeedsLink: Type.Boolean({
+      description:
+        'Locked down, and no link can be mailed: after it is enabled, an operator hands over a printed link to choose a new password',
+    }),
     enablingSendsReset: Type.Boolean({
       description:
         'Whether enabling the account ends its password and mails a link for a new one, because it was locked down',

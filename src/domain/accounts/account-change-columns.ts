@@ -21,7 +21,7 @@ export type Voided =
   | 'waiting sign-ins'
   | 'waiting sign-ins by provider'
 
-type ChangeEventKind = Exclude<EventKind, 'sign_in_failed'>
+export type ChangeEventKind = Exclude<EventKind, 'sign_in_failed'>
 /**
  * A change that ends sessions needs an event, which is stored as the reason of their end. `stay with new groups`: the sessions go on, but
  * tokens that were issued before the change are refused.

@@ -283,6 +283,18 @@ export const accountChangeTable = {
     voids: ['resets', 'restore links', 'email change', 'trusted devices', 'waiting sign-ins'],
     event: 'email_changed',
   },
+  // The user has proven the address that the account already had.
+  email_proven: {
+    by: ['link'],
+    mail: null,
+    undo: null,
+    webhook: null,
+    otherSessions: 'stay',
+    thisSession: 'stays',
+    withdrawsProofs: [],
+    voids: ['email change'],
+    event: 'email_proven',
+  },
   // `voids` is empty because everything that refers to the user is deleted with the row.
   account_deleted: {
     by: ['caller', 'sign-in'],

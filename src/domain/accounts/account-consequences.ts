@@ -7,7 +7,7 @@ import type { SessionCaller, Sessions } from '../sessions/sessions.js'
 import { type Undoable, type Undos, undoLifetime } from '../undos/undos.js'
 import type { User } from '../users/users.js'
 import type { Webhooks } from '../webhooks/webhooks.js'
-import type { Consequences } from './account-change-columns.js'
+import type { ChangeEventKind, Consequences } from './account-change-columns.js'
 import { type ChangeKind, consequencesOf, isDeletion } from './account-change-table.js'
 import type { Voiding } from './account-voiding.js'
 import type { AnyDetails, ChangedFactor } from './change-details.js'
@@ -15,19 +15,32 @@ import type { AnyDetails, ChangedFactor } from './change-details.js'
 type Dependencies = {
   sessions: Pick<Sessions, 'endAll' | 'endOthers' | 'endOfProvider' | 'giveGroups'>
   undos: Pick<Undos, 'add'>
-  mails: Pick<Mails, 'queue'>
+  mails: Pick<Mails, 'queue' | 'isOff'>
   webhooks: Pick<Webhooks, 'queue'>
   events: Pick<Events, 'recordInside'>
   usedApplications: Pick<UsedApplications, 'endWithoutRight'>
   voiding: Voiding
 }
 
-type Owner = Pick<User, 'id' | 'email' | 'username'> & Partial<Pick<User, 'language'>>
+type Owner = Pick<User, 'id' | 'email' | 'username' | 'emailClaimed'> & Partial<Pick<User, 'language'>>
 
 /** The account as it was before the change, with its row held, and who changes it. `at`: when the change happened, if not just now. */
 export type HeldAccount = { user: Owner; client: Client; caller?: SessionCaller | undefined; at?: Date }
 
+/** Notices that are nothing but a mail. For an owner who gets none, the list of events tells of them instead. */
+const eventsInsteadOfMails: { readonly [Kind in ChangeKind]?: ChangeEventKind } = {
+  new_device: 'new_device',
+  device_trusted: 'device_trusted',
+  sign_in_unfinished: 'sign_in_unfinished',
+}
+
 const anonymousClient: Client = { ip: '', userAgent: '' }
+
+/**
+ * Whether changes are mailed to the owner. Not to an address that was never proven: a mail with an undo link would give the account to its
+ * reader.
+ */
+const isTold = ({ isOff }: Pick<Mails, 'isOff'>, { emailClaimed }: Owner) => !isOff && !emailClaimed
 
 /** The mail to the owner, with the link that takes the change back. */
 const createOwnerNotices = ({ undos, mails }: Pick<Dependencies, 'undos' | 'mails'>) => {
@@ -40,9 +53,9 @@ const createOwnerNotices = ({ undos, mails }: Pick<Dependencies, 'undos' | 'mail
 
   return async (sql: Transaction, account: HeldAccount, row: Consequences, details: AnyDetails) => {
     const { user, client, at } = account
-    const undoLink = await addUndoLink(sql, user, row, details)
-    if (row.mail === null || details.mail === null) return
-    const { to = [user.email], language = user.language, ...values } = details.mail ?? {}
+    const undoLink = isTold(mails, user) ? await addUndoLink(sql, user, row, details) : undefined
+    if (mails.isOff || row.mail === null || details.mail === null) return
+    const { to = isTold(mails, user) ? [user.email] : [], language = user.language, ...values } = details.mail ?? {}
     // After a deletion no row has the user's language any more, so the mail takes it from the client.
     const mailContext = isDeletion(row)
       ? { userId: null, client: { ...client, ...(language && { language }) } }
@@ -99,7 +112,7 @@ export type AccountConsequences = ReturnType<typeof createAccountConsequences>
 
 /** Applies a row of the table, in the transaction of the change. */
 export const createAccountConsequences = (deps: Dependencies) => {
-  const { sessions, events, usedApplications, voiding } = deps
+  const { sessions, events, usedApplications, voiding, mails } = deps
   const tellOwner = createOwnerNotices(deps)
   const tellPrograms = createProgramNotices(deps)
 
@@ -126,13 +139,15 @@ export const createAccountConsequences = (deps: Dependencies) => {
    * Records the event. After a deletion it has the user's id, which programs know from the webhook, and nothing else that leads to the
    * user: the client is recorded only if it is an operator's.
    */
-  const record = async (sql: Transaction, account: HeldAccount, row: Consequences, details: AnyDetails) => {
+  const record = async (sql: Transaction, account: HeldAccount, kind: ChangeKind, details: AnyDetails) => {
     const { user, client, caller } = account
-    if (row.event === null) return
+    const row: Consequences = consequencesOf(kind)
+    const event = row.event ?? (isTold(mails, user) ? undefined : eventsInsteadOfMails[kind])
+    if (event === undefined) return
     const session = caller && { sessionId: caller.sessionId }
     if (isDeletion(row))
-      await events.recordInside(sql, { kind: row.event, reason: user.id }, caller ? anonymousClient : client)
-    else await events.recordInside(sql, { kind: row.event, userId: user.id, ...session, ...details.event }, client)
+      await events.recordInside(sql, { kind: event, reason: user.id }, caller ? anonymousClient : client)
+    else await events.recordInside(sql, { kind: event, userId: user.id, ...session, ...details.event }, client)
   }
 
   /** Returns how many sessions ended. */
@@ -143,7 +158,7 @@ export const createAccountConsequences = (deps: Dependencies) => {
     const endedSessions = await endSessions(sql, account, row, details)
     await tellPrograms(sql, account, row, details)
     await tellOwner(sql, account, row, details)
-    await record(sql, account, row, details)
+    await record(sql, account, kind, details)
     return endedSessions
   }
 }

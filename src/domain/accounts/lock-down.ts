@@ -10,7 +10,7 @@ type Dependencies = {
   accountChanges: Pick<AccountChanges, 'byOperator'>
   userChanges: Pick<UserChanges, 'disable' | 'enable' | 'expirePassword'>
   undos: Pick<Undos, 'openOf' | 'formerOwnerOf'>
-  resetLinks: Pick<ResetLinks, 'sendInside'>
+  resetLinks: Pick<ResetLinks, 'canMailTo' | 'sendInside'>
 }
 
 /**
@@ -52,11 +52,12 @@ export const createLockDown = ({ accountChanges, userChanges, undos, resetLinks 
     /**
      * A password from before a lock-down expires, and the owner chooses a new one with a mailed link. A password that the owner has chosen
      * since, with an undo link, stays. `keepsPassword`: the old password stays too, because the operator knows that no one else has it.
+     * `isLinkNeeded`: no link can be mailed, so the operator has to print one.
      * While a former owner can take the account back, no link is mailed: the one that the former owner has also removes what a thief added.
      */
     enable: (actor: OperatorContext, { keepsPassword = false } = {}) =>
       byOperator(actor, ['user_enabled', 'password_expired'], async (sql, user) => {
-        const unchanged = { wasDisabled: false, isResetLinkSent: false, formerOwner: undefined }
+        const unchanged = { wasDisabled: false, isResetLinkSent: false, isLinkNeeded: false, formerOwner: undefined }
         if (!user.disabled) return { result: unchanged, changes: {} }
         if (user.lockedDownAt !== undefined && !mayLiftLockDown(actor)) return refuse('locked_down')
         const hasPassword = user.passwordHash !== undefined
@@ -65,13 +66,14 @@ export const createLockDown = ({ accountChanges, userChanges, undos, resetLinks 
         const expiresPassword = hasPassword && isDistrusted
         // Whoever disables an account in doubt, and enables it again, does not know whose it is.
         const isInDoubt = formerOwner !== undefined || (user.lockedDownAt === undefined && isOwnerInDoubt(user))
-        const isResetLinkSent = needsNewPassword(user) && (expiresPassword || !hasPassword) && !isInDoubt
+        const needsLink = needsNewPassword(user) && (expiresPassword || !hasPassword) && !isInDoubt
+        const isResetLinkSent = needsLink && resetLinks.canMailTo(user)
         await userChanges.enable(sql, user.id, { isOwnerInDoubt: isInDoubt })
         if (expiresPassword) await userChanges.expirePassword(sql, user.id)
         const resetLink = isResetLinkSent ? await resetLinks.sendInside(sql, user, actor.client) : undefined
         if (isRefused(resetLink)) return resetLink
         return {
-          result: { wasDisabled: true, isResetLinkSent, formerOwner },
+          result: { wasDisabled: true, isResetLinkSent, isLinkNeeded: needsLink && !isResetLinkSent, formerOwner },
           changes: {
             user_enabled:
               formerOwner !== undefined && actor.client.actor

@@ -31,10 +31,10 @@ export const createOperatorRecovery = (deps: Dependencies) => {
     const recovery = accountChanges.byOperator({ userId, client: operator }, 'account_recovered', async (sql, user) => {
       const recentClearing = clearingOf(user, await undos.openOf(sql, userId))
       await undos.forgetAll(sql, userId)
-      if (user.email !== email.email) {
+      // The operator vouches for the address, also for one that was only typed before.
+      if (user.email !== email.email || user.emailClaimed)
         await emailChanges.apply(sql, user, email, { isProven: false, isFinal: true })
-        await undos.reserveEmail(sql, user)
-      }
+      if (user.email !== email.email) await undos.reserveEmail(sql, user)
       const removedPasskeys = await passkeys.list(sql, userId)
       const identities = await identityLinks.identitiesOf(sql, userId)
       const cleared = await clear(

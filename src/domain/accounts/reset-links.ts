@@ -5,14 +5,14 @@ import type { Events } from '../events/events.js'
 import type { Mails } from '../mails/mails.js'
 import { type OneTimeTokens, resetLifetime } from '../one-time-tokens/one-time-tokens.js'
 import type { Client } from '../sessions/client.js'
-import { isOwnerInDoubt, type User, type Users } from '../users/users.js'
+import { isAddressTrusted, isOwnerInDoubt, type User, type Users } from '../users/users.js'
 import type { OperatorContext } from './account-changes.js'
 
 type Dependencies = {
   database: Database
   users: Pick<Users, 'lock'>
-  oneTimeTokens: Pick<OneTimeTokens, 'replaceReset'>
-  mails: Pick<Mails, 'queue' | 'secondsUntilNext'>
+  oneTimeTokens: Pick<OneTimeTokens, 'replaceReset' | 'replacePrinted'>
+  mails: Pick<Mails, 'queue' | 'isOff' | 'secondsUntilNext'>
   events: Pick<Events, 'checkActor' | 'recordInside'>
 }
 
@@ -35,6 +35,9 @@ export const createResetLinks = ({ database, users, oneTimeTokens, mails, events
     return refusal
   }
 
+  /** Whether a link can be mailed to the present address. An operator can always print one. */
+  const canMailTo = ({ emailClaimed }: User) => !mails.isOff && !emailClaimed
+
   /** For an operator, who is told if the account has had too many mails. The transaction holds the user's row. */
   const sendInside = async (sql: Transaction, user: User, client: Client) => {
     if (isRefused(await queue(sql, user, client, { withheld: false })))
@@ -44,6 +47,7 @@ export const createResetLinks = ({ database, users, oneTimeTokens, mails, events
   }
 
   return {
+    canMailTo,
     sendInside,
 
     /** For a request that anyone can make. False if the account is gone or disabled. */
@@ -51,7 +55,7 @@ export const createResetLinks = ({ database, users, oneTimeTokens, mails, events
       database.transaction(async (sql) => {
         const user = await users.lock(sql, userId)
         if (!user || user.disabled) return false
-        await queue(sql, user, client, { ...sending, withheld: sending.withheld || isOwnerInDoubt(user) })
+        await queue(sql, user, client, { ...sending, withheld: sending.withheld || !isAddressTrusted(user) })
         return true
       }),
 
@@ -61,9 +65,27 @@ export const createResetLinks = ({ database, users, oneTimeTokens, mails, events
         const user = await users.lock(sql, userId)
         if (!user) return refuse('no_user')
         if (user.disabled) return refuse('account_disabled')
+        if (mails.isOff) return refuse('mail_is_off')
+        if (user.emailClaimed) return refuse('address_not_proven')
         // An administrator, and an operator, who mail a link say with it that the present address is the right one.
         if (client.actor?.role === 'support' && isOwnerInDoubt(user)) return refuse('locked_down')
         return sendInside(sql, user, client)
+      }),
+
+    /**
+     * A link that an operator hands to the user. It is mailed to nobody, so it proves no address. The account of an owner in doubt needs an
+     * address first: the password of the link would let mails go to the present one.
+     */
+    printByOperator: ({ userId, client }: OperatorContext) =>
+      commitUnlessRefused(database, async (sql) => {
+        const user = await users.lock(sql, userId)
+        if (!user) return refuse('no_user')
+        if (user.disabled) return refuse('account_disabled')
+        if (isOwnerInDoubt(user)) return refuse('locked_down')
+        const token = randomToken()
+        const expiresAt = await oneTimeTokens.replacePrinted(sql, user.id, token)
+        await events.recordInside(sql, { kind: 'reset_link_printed', userId: user.id }, client)
+        return { token, expiresAt }
       }),
   }
 }

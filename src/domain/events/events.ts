@@ -183,11 +183,8 @@ const prepareEvent = (event: Event, { ip, userAgent, requestId, typedName, actor
 /** Reads the events of one account. */
 const createEventsOfUsers = (database: Database) => ({
   /** The events that a user sees of the account. */
-  recent: async (userId: string) =>
-    (await store.selectRecentOfUser(database, userId, accountEventKinds, 50))
-      .map(fromRow)
-      .map(asSeenByUser)
-      .filter(isAccountEvent),
+  recent: async (userId: string, kinds: readonly AccountEventKind[] = accountEventKinds) =>
+    (await store.selectRecentOfUser(database, userId, kinds, 50)).map(fromRow).map(asSeenByUser).filter(isAccountEvent),
   /** All events of a user, as the user may see them. */
   allOf: async (userId: string, limit: number) =>
     (await store.selectRecentOfUser(database, userId, null, limit)).map(fromRow).map(asSeenByUser),

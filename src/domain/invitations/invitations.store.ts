@@ -43,7 +43,8 @@ export const replace = (
     administratorId: string | null
     invitedBy: string | null
     returnTo: string | null
-    mailedHash: Uint8Array
+    /** Null for an invitation that is printed: then the link of the operator is the only one. */
+    mailedHash: Uint8Array | null
     operatorHash: Uint8Array
     now: Date
     expiresAt: Date
@@ -51,13 +52,13 @@ export const replace = (
 ) =>
   sql.query(
     `insert into invitations (email_key, email, token_hash, mailed_hash, operator_hash, created_at, expires_at, groups,
-       made_by, administrator_id, invited_by, return_to)
-     values ($1, $2, $3, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+       made_by, administrator_id, invited_by, return_to, printed)
+     values ($1, $2, coalesce($3::bytea, $4::bytea), $3::bytea, $4::bytea, $5, $6, $7, $8, $9, $10, $11, $3::bytea is null)
      on conflict (email_key) do update
      set email = excluded.email, token_hash = excluded.token_hash, mailed_hash = excluded.mailed_hash,
          operator_hash = excluded.operator_hash, created_at = excluded.created_at, expires_at = excluded.expires_at,
          groups = excluded.groups, made_by = excluded.made_by, administrator_id = excluded.administrator_id,
-         invited_by = excluded.invited_by, return_to = excluded.return_to`,
+         invited_by = excluded.invited_by, return_to = excluded.return_to, printed = excluded.printed`,
     [
       keyOf(newInvitation.addressKey, newInvitation.madeBy),
       newInvitation.email,
@@ -78,10 +79,11 @@ const hasBothLinks = 'coalesce(mailed_hash = token_hash, false)'
 const isLink = (hash: string) => `(token_hash = ${hash} or (operator_hash = ${hash} and ${hasBothLinks}))`
 
 /** `proves_address`: this is the link that was mailed to the address and shown to no one else. */
-type KeyedRow = InvitationRow & { address_key: string; proves_address: boolean }
+type KeyedRow = InvitationRow & { address_key: string; printed: boolean; proves_address: boolean }
 const keyedColumns = selectList<KeyedRow>({
   ...invitation,
   address_key: true,
+  printed: true,
   proves_address: `token_hash = $1 and ${hasBothLinks}`,
 })
 

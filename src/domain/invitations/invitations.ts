@@ -16,6 +16,8 @@ import type { User, Users } from '../users/users.js'
 import * as store from './invitations.store.js'
 
 const lifetime = 7 * days
+/** Of one that an operator has printed. */
+const printedLifetime = 1 * days
 /** A registration that began before the invitation expired may be finished later. */
 const retentionAfterExpiry = registrationLifetime
 
@@ -56,7 +58,7 @@ const isInviterName = (text: string) => displayName(text, longestInviter) === te
 type Dependencies = {
   database: Database
   users: Pick<Users, 'findById' | 'holdByEmail' | 'reservedFor'>
-  mails: Pick<Mails, 'queue' | 'secondsUntilNext'>
+  mails: Pick<Mails, 'queue' | 'isOff' | 'secondsUntilNext'>
   clock: Clock
   gate: RegistrationGate
   groups: Pick<Groups, 'giveTo' | 'findPromisable' | 'refusalOfPromise' | 'stillPromised'>
@@ -149,22 +151,10 @@ const faultIn = ({ invitedBy, returnTo }: InvitationWishes, allowedOrigins: read
   return undefined
 }
 
-/**
- * Mails a link. The `token` of the result is for the link of the operator. Unless refused, an earlier invitation of the same maker for the
- * address becomes void.
- */
-const createInviting = (deps: Dependencies) => {
-  const { database, users, mails, clock, groups, events, allowedOrigins } = deps
+type Begun = { account: User | undefined; earlier: Awaited<ReturnType<typeof store.lockOfMaker>>[number] | undefined }
 
-  /** Finds what must be held: the user before the invitation, as a deletion does it, and the groups later. */
-  const begin = async (sql: Transaction, email: Email, client: Client) => {
-    await events.checkActor(sql, client)
-    const account = await users.holdByEmail(sql, email.email)
-    const [earlier] = await store.lockOfMaker(sql, email.key, makerOf(client), clock.now())
-    return { account, earlier }
-  }
-  type Begun = Awaited<ReturnType<typeof begin>>
-
+/** Stores an invitation and mails its link, unless it `isPrinted`. */
+const createPlacing = ({ users, mails, clock, groups, events, allowedOrigins }: Dependencies) => {
   const promisedBy = async (sql: Transaction, earlier: Begun['earlier']) =>
     earlier ? groups.stillPromised(sql, earlier.groups, earlier.created_at) : []
 
@@ -172,12 +162,13 @@ const createInviting = (deps: Dependencies) => {
   const shownName = async (sql: Transaction, { actor }: Client, givenName: string | null) =>
     displayName(givenName ?? (actor?.userId && (await users.findById(sql, actor.userId))?.name), longestInviter)
 
-  const place = async (
+  return async (
     sql: Transaction,
     email: Email,
     client: Client,
     wishes: InvitationWishes,
     { account, earlier }: Begun,
+    isPrinted = false,
   ) => {
     const fault = faultIn(wishes, allowedOrigins)
     if (fault) return fault
@@ -195,33 +186,67 @@ const createInviting = (deps: Dependencies) => {
       groups: groupNames,
       madeBy: makerOf(client),
       returnTo: safeReturnTo(wishes.returnTo ?? earlier?.return_to ?? undefined, allowedOrigins) ?? null,
-      expiresAt: later(now, lifetime),
+      expiresAt: later(now, isPrinted ? printedLifetime : lifetime),
     }
     await store.replace(sql, {
       ...invitation,
       addressKey: email.key,
       administratorId: client.actor?.userId ?? null,
       invitedBy: givenName,
-      mailedHash: fingerprint(mailedToken),
+      mailedHash: isPrinted ? null : fingerprint(mailedToken),
       operatorHash: fingerprint(operatorToken),
       now,
     })
     const invitedBy = await shownName(sql, client, givenName)
     const mail = letterFor({ ...invitation, account, token: mailedToken, invitedBy, client })
-    if (isRefused(await mails.queue(sql, mail)))
+    if (!isPrinted && isRefused(await mails.queue(sql, mail)))
       return refuse('too_many_mails', { retryAfter: await mails.secondsUntilNext(sql, mail) })
-    const reason = groupNames.length > 0 ? { reason: `groups ${groupNames.join(',')}` } : {}
+    const details = [
+      ...(isPrinted ? ['printed'] : []),
+      ...(groupNames.length > 0 ? [`groups ${groupNames.join(',')}`] : []),
+    ]
+    const reason = details.length > 0 ? { reason: details.join(', ') } : {}
     await events.recordInside(sql, { kind: 'user_invited', ...reason }, { ...client, typedName: email.email })
     return { ...invitation, token: operatorToken, invitedBy, createdAt: now }
+  }
+}
+
+/**
+ * Mails a link, or makes one that an operator hands over. The `token` of the result is for the link of the operator. Unless refused, an
+ * earlier invitation of the same maker for the address becomes void.
+ */
+const createInviting = (deps: Dependencies) => {
+  const { database, users, mails, clock, events } = deps
+  const place = createPlacing(deps)
+
+  /** Finds what must be held: the user before the invitation, as a deletion does it, and the groups later. */
+  const begin = async (sql: Transaction, email: Email, client: Client): Promise<Begun> => {
+    await events.checkActor(sql, client)
+    const account = await users.holdByEmail(sql, email.email)
+    const [earlier] = await store.lockOfMaker(sql, email.key, makerOf(client), clock.now())
+    return { account, earlier }
   }
 
   return {
     invite: (email: Email, client: Client, wishes: InvitationWishes = {}) =>
-      commitUnlessRefused(database, async (sql) => place(sql, email, client, wishes, await begin(sql, email, client))),
+      commitUnlessRefused(database, async (sql) => {
+        if (mails.isOff) return refuse('mail_is_off')
+        return place(sql, email, client, wishes, await begin(sql, email, client))
+      }),
+
+    /** An invitation whose only link an operator hands over. It is mailed to nobody, so it proves no address. */
+    print: (email: Email, client: Client, wishes: InvitationWishes = {}) =>
+      commitUnlessRefused(database, async (sql) => {
+        const begun = await begin(sql, email, client)
+        // Only an account whose address was proven can join groups by a link that proves nothing.
+        if (begun.account && !begun.account.emailProven) return refuse('address_not_proven')
+        return place(sql, email, client, wishes, begun, true)
+      }),
 
     /** Invites for a maker that may neither give groups nor take them away. */
     inviteWithoutGroups: (email: Email, client: Client, wishes: Omit<InvitationWishes, 'groups'> = {}) =>
       commitUnlessRefused(database, async (sql) => {
+        if (mails.isOff) return refuse('mail_is_off')
         const begun = await begin(sql, email, client)
         return begun.earlier && begun.earlier.groups.length > 0
           ? refuse('invitation_has_groups')
@@ -252,8 +277,8 @@ const letterFor = ({ email, account, token, invitedBy, groups, client }: Address
 }
 
 export type Invitations = ReturnType<typeof createInvitations>
-/** `provesAddress`: the link is the one in the mail to this address. */
-export type FoundInvitation = Invitation & { key: string; provesAddress: boolean }
+/** `provesAddress`: the link is the one in the mail to this address. `isPrinted`: it was printed, and no mail was sent. */
+export type FoundInvitation = Invitation & { key: string; provesAddress: boolean; isPrinted: boolean }
 
 /** Whether the account has the invited address: a proof of it is needed, which the link of the mail is, too. */
 export const isForAccount = (
@@ -263,7 +288,8 @@ export const isForAccount = (
 
 /**
  * An invitation opens the gate of registration for one address, once, or lets the account of that address join groups. The link in its mail
- * proves the address. The link of the operator, who may hand it to anyone, does not.
+ * proves the address. The link of the operator, who may hand it to anyone, does not: the registration mails a link, unless the invitation
+ * was printed. Then the account has an address that opens nothing.
  */
 export const createInvitations = (deps: Dependencies) => {
   const { database, clock, events, groups } = deps
@@ -275,7 +301,14 @@ export const createInvitations = (deps: Dependencies) => {
     sql?: Sql,
   ): Promise<FoundInvitation | undefined> => {
     const [found] = await fromRows(rows, sql)
-    return found && { ...found.invitation, key: found.row.address_key, provesAddress: found.row.proves_address }
+    return (
+      found && {
+        ...found.invitation,
+        key: found.row.address_key,
+        provesAddress: found.row.proves_address,
+        isPrinted: found.row.printed,
+      }
+    )
   }
 
   return {

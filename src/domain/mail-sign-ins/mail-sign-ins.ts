@@ -9,7 +9,7 @@ import type { MailedCodes } from '../mailed-codes/mailed-codes.js'
 import type { Mails } from '../mails/mails.js'
 import type { Client } from '../sessions/client.js'
 import { type Email, readEmail } from '../users/email.js'
-import { isOwnerInDoubt, type Users } from '../users/users.js'
+import { isAddressTrusted, type Users } from '../users/users.js'
 import * as store from './mail-sign-ins.store.js'
 
 export const mailSignInLifetime = 10 * minutes
@@ -51,7 +51,7 @@ const createMailFor = ({ users, invitations }: Dependencies) => {
     const owner = await users.holdByEmail(sql, email.email)
     const formerOwner = await users.reservedFor(sql, email.email)
     const refusal = await invitations.refusalForNew(sql, email)
-    if (owner && !owner.disabled && !isOwnerInDoubt(owner)) {
+    if (owner && !owner.disabled && isAddressTrusted(owner)) {
       const values = { ...secrets, username: owner.username }
       const letter = { to: owner.email, userId: owner.id, template: 'mail-sign-in', values } as const
       return { letter, target: { ...noTarget, userId: owner.id } }

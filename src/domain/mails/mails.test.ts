@@ -61,6 +61,7 @@ describe('outgoing mail', () => {
       clock,
       seal: createSeal([key]),
       mailer,
+      mailIsOff: false,
       letterhead: {
         publicUrl: 'https://auth.example.com',
         brand: { name: 'Latchkey', design: designOf('#1f6f5c') },

@@ -17,7 +17,7 @@ import { createWriteMail, type MailRequest } from './write-mail.js'
 
 export type { MailRequest } from './write-mail.js'
 
-type QueueRefusal = Refused<'ceiling_reached' | 'no_user' | 'withheld'>
+type QueueRefusal = Refused<'mail_is_off' | 'ceiling_reached' | 'no_user' | 'withheld'>
 
 const retention = 1 * days
 
@@ -39,6 +39,8 @@ type Dependencies = {
   clock: Clock
   seal: Seal
   mailer: Mailer
+  /** Production without SMTP_URL. Nothing is queued then: a mail server that is set later must not send the mails of a year. */
+  mailIsOff: boolean
   letterhead: Letterhead
   log: Pick<BaseLogger, 'info' | 'warn' | 'error'>
   events: Pick<Events, 'record'>
@@ -75,7 +77,7 @@ const createInsert = ({ clock, seal, letterhead }: Dependencies) => {
 export type Mails = ReturnType<typeof createMails>
 
 export const createMails = (deps: Dependencies) => {
-  const { database, clock, log } = deps
+  const { database, clock, log, mailIsOff } = deps
   const sender = createSender(deps)
   const insert = createInsert(deps)
 
@@ -84,6 +86,7 @@ export const createMails = (deps: Dependencies) => {
    * mail was queued, so use the result only for what no visitor sees.
    */
   const queue = async (sql: Sql | Transaction | Database, request: MailRequest): Promise<undefined | QueueRefusal> => {
+    if (mailIsOff) return refuse('mail_is_off')
     const refusal = await ('transaction' in sql
       ? sql.transaction((transaction) => insert(transaction, request))
       : insert(sql, request))
@@ -105,6 +108,8 @@ export const createMails = (deps: Dependencies) => {
   }
 
   return {
+    /** Whether no mail is ever sent. What needs one is not offered then. */
+    isOff: mailIsOff,
     queue,
     purge,
     /** In how many seconds the address can get the next mail of this kind, after `ceiling_reached`. Only for operators and programs. */

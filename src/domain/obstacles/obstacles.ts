@@ -33,7 +33,12 @@ type Dependencies = {
   codeWaits: ReturnType<typeof createCodeWaits>
   undos: Pick<Undos, 'formerOwnerOf'>
   limits: SignInLimits
-  settings: { secondFactorRequired: boolean; mailSignIn: boolean; configuredProviders: readonly ProviderId[] }
+  settings: {
+    secondFactorRequired: boolean
+    mailSignIn: boolean
+    mailIsOff: boolean
+    configuredProviders: readonly ProviderId[]
+  }
   /** Functions that find obstacles in other parts of the service. `recentEvents`: the events of the user, newest first. */
   otherFinders: readonly ((user: User, recentEvents: readonly StoredEvent[]) => Promise<Obstacle[]>)[]
 }
@@ -76,10 +81,15 @@ const whyUnknown: Record<WhyUnknown, string> = {
   unreachable: 'Which limits refuse now is not known here: the shared counters could not be read.',
 }
 
-const noPassword = (hasOtherWay: boolean, mailSignIn: boolean): Obstacle => ({
+const printsLink = 'An operator prints a link for one: latchkey user reset-link.'
+
+const noPassword = (
+  hasOtherWay: boolean,
+  { mailSignIn, canMail }: { mailSignIn: boolean; canMail: boolean },
+): Obstacle => ({
   code: 'no_password',
-  message: `There is no password.${hasOtherWay ? ' The user can sign in with a passkey or a provider.' : ''}${mailSignIn ? ' The user can sign in by mail.' : ''} “Forgot password?” on the sign-in page sets one.`,
-  solvedBy: 'send-reset',
+  message: `There is no password.${hasOtherWay ? ' The user can sign in with a passkey or a provider.' : ''}${mailSignIn && canMail ? ' The user can sign in by mail.' : ''} ${canMail ? '“Forgot password?” on the sign-in page sets one.' : printsLink}`,
+  ...(canMail && { solvedBy: 'send-reset' }),
 })
 
 const ownerInDoubt = (formerOwner: string | undefined): Obstacle => ({
@@ -91,11 +101,12 @@ const ownerInDoubt = (formerOwner: string | undefined): Obstacle => ({
   solvedBy: 'send-reset',
 })
 
-const mustAddFactor: Obstacle = {
+const mustAddFactor = (canMail: boolean): Obstacle => ({
   code: 'must_add_factor',
-  message:
-    'SECOND_FACTOR=required: at the next sign-in the user must add a second step, after a code that is mailed to them.',
-}
+  message: canMail
+    ? 'SECOND_FACTOR=required: at the next sign-in the user must add a second step, after a code that is mailed to them.'
+    : 'SECOND_FACTOR=required: the user must add a second step, within a day after a link that an operator prints: latchkey user reset-link.',
+})
 
 /** The event is deleted after 90 days, and the account stays locked down. So who did it and why may be missing. */
 const lockDownObstacle = (since: Date, recentEvents: readonly StoredEvent[]): Obstacle => {
@@ -113,13 +124,17 @@ export type Obstacles = ReturnType<typeof createObstacles>
 /** Finds what keeps a user from signing in, for operators and administrators. */
 export const createObstacles = (deps: Dependencies) => {
   const { clock, events, factors, passkeys, codeWaits, undos, limits, settings, otherFinders } = deps
-  const { secondFactorRequired, mailSignIn, configuredProviders } = settings
+  const { secondFactorRequired, mailSignIn, mailIsOff, configuredProviders } = settings
+  const canMailTo = ({ emailClaimed }: User) => !mailIsOff && !emailClaimed
 
   const withoutPassword = async (user: User, hasPasskey: boolean): Promise<Obstacle> => {
     const hasProvider = user.providers.some((provider) => configuredProviders.includes(provider))
     const formerOwner = user.passwordDistrusted ? await undos.formerOwnerOf(user) : undefined
     if (isOwnerInDoubt(user)) return ownerInDoubt(formerOwner)
-    return noPassword(canSignIn({ hasPassword: false, hasProvider, hasPasskey }), mailSignIn)
+    return noPassword(canSignIn({ hasPassword: false, hasProvider, hasPasskey }), {
+      mailSignIn,
+      canMail: canMailTo(user),
+    })
   }
 
   /** The obstacles in the account itself. */
@@ -131,7 +146,7 @@ export const createObstacles = (deps: Dependencies) => {
     const mustStillAddFactor = secondFactorRequired && !totpCreatedAt && !hasPasskey
     return [
       ...(user.passwordHash === undefined ? [await withoutPassword(user, hasPasskey)] : []),
-      ...(mustStillAddFactor ? [mustAddFactor] : []),
+      ...(mustStillAddFactor ? [mustAddFactor(canMailTo(user))] : []),
     ]
   }
 

@@ -1,6 +1,6 @@
 import type { Sql } from '../../platform/database/database.js'
 
-export type Purpose = 'reset_password' | 'restore_account' | 'provider_attempt' | 'passkey_challenge'
+export type Purpose = 'reset_password' | 'printed_reset' | 'restore_account' | 'provider_attempt' | 'passkey_challenge'
 
 export const insertToken = (
   sql: Sql,
@@ -26,10 +26,10 @@ export const selectToken = (sql: Sql, hash: Uint8Array, purposes: readonly Purpo
 
 /** Using a token deletes its row, so of several requests at once only one succeeds. */
 export const takeToken = (sql: Sql, hash: Uint8Array, purposes: readonly Purpose[], now: Date) =>
-  sql.query<{ user_id: string }>(
-    'delete from one_time_tokens where hash = $1 and purpose = any($2::text[]) and expires_at > $3 returning user_id',
+  sql.query<{ user_id: string; purpose: Purpose }>(
+    'delete from one_time_tokens where hash = $1 and purpose = any($2::text[]) and expires_at > $3 returning user_id, purpose',
     [hash, purposes, now],
   )
 
-export const deleteOfUser = (sql: Sql, userId: string, purpose: Purpose) =>
-  sql.query('delete from one_time_tokens where user_id = $1 and purpose = $2', [userId, purpose])
+export const deleteOfUser = (sql: Sql, userId: string, purposes: readonly Purpose[]) =>
+  sql.query('delete from one_time_tokens where user_id = $1 and purpose = any($2::text[])', [userId, purposes])

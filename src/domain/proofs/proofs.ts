@@ -1,6 +1,7 @@
 import type { ProofMethod } from '../../contract/proofs.js'
 import { acceptTransaction, type Database } from '../../platform/database/database.js'
 import type { Factors } from '../factors/factors.js'
+import type { Mails } from '../mails/mails.js'
 import type { Passkeys } from '../passkeys/passkeys.js'
 import type { User, Users } from '../users/users.js'
 
@@ -12,24 +13,28 @@ export const createProofs = ({
   users,
   factors,
   passkeys,
+  mails,
 }: {
   database: Database
   users: Pick<Users, 'findEnabled'>
   factors: Pick<Factors, 'methodsOf'>
   passkeys: Pick<Passkeys, 'countUsable'>
+  mails: Pick<Mails, 'isOff'>
 }) => {
   const optionalTransaction = acceptTransaction(database)
 
   /**
    * The methods that make a session of this user fresh again, the best first. A password is not enough if the account has a second factor.
-   * A mail is only for accounts that have nothing else: a person who can read the mails must not get around a password.
+   * A mail is only for accounts that have nothing else: a person who can read the mails must not get around a password. Where nothing is mailed, or the address was never proven, such an account has no
+   * method: a new sign-in with its provider makes a fresh session.
    */
-  const methodsFor = optionalTransaction(async (sql, { id, passwordHash }: Pick<User, 'id' | 'passwordHash'>) => {
+  const methodsFor = optionalTransaction(async (sql, user: Pick<User, 'id' | 'passwordHash' | 'emailClaimed'>) => {
+    const { id, passwordHash, emailClaimed } = user
     const passkeyMethods: ProofMethod[] = (await passkeys.countUsable(sql, id)) > 0 ? ['passkey'] : []
     const secondFactors = [...passkeyMethods, ...(await factors.methodsOf(sql, id))]
     if (secondFactors.length > 0) return secondFactors
-    const onlyMethod: ProofMethod = passwordHash === undefined ? 'mail' : 'password'
-    return [onlyMethod]
+    if (passwordHash !== undefined) return ['password' as const]
+    return mails.isOff || emailClaimed ? [] : ['mail' as const]
   })
 
   return {

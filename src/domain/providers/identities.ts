@@ -10,7 +10,7 @@ import type { Email } from '../users/email.js'
 import type { IdentityLinks } from '../users/identity-links.js'
 import type { NewUsers } from '../users/new-users.js'
 import type { UserChanges } from '../users/user-changes.js'
-import { type Identity, isOwnerInDoubt, type User, type Users } from '../users/users.js'
+import { type Identity, isAddressTrusted, type User, type Users } from '../users/users.js'
 import { createAccountCreation } from './account-creation.js'
 import { createLinkIdentity } from './link-identity.js'
 import { decide, type LinkingRefusal } from './linking.js'
@@ -73,7 +73,7 @@ export const createIdentities = (deps: {
     const owner = await users.findByIdentity(identity)
     const mustNotLink =
       accountWithEmail !== undefined &&
-      ((await identityLinks.isUndone(database, accountWithEmail.id, identity)) || isOwnerInDoubt(accountWithEmail))
+      ((await identityLinks.isUndone(database, accountWithEmail.id, identity)) || !isAddressTrusted(accountWithEmail))
     const decision = decide({ provider, owner, accountWithEmail, mustNotLink, emailReservedFor, linkingTo })
     if (isRefused(decision)) return decision
     if (decision.action === 'create') return createAccount(request)

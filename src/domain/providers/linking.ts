@@ -2,8 +2,8 @@ import { type Refused, refuse } from '../../contract/outcome.js'
 import type { ProviderId } from '../../contract/providers.js'
 
 /**
- * The facts about an account that the policy needs. The email of every account counts as verified, because an account is created after the
- * proof of its address, or by an operator.
+ * The facts about an account that the policy needs. The email of an account counts as verified, because an account is created after the
+ * proof of its address, or by an operator. One that was only typed, at the setup or with a printed link, is a reason for `mustNotLink`.
  */
 export type LinkableAccount = { id: string; disabled: boolean; providers: readonly ProviderId[] }
 
@@ -15,7 +15,7 @@ export type Situation = {
   accountWithEmail: LinkableAccount | undefined
   /**
    * Whether this identity was removed from the account with the email (on the account page, by an undo link or by an operator), or the
-   * account may have the email of a thief.
+   * account may have the email of a thief, or one that was never proven.
    */
   mustNotLink: boolean
   /** The id of the account that had this email until a short time ago. */

@@ -29,12 +29,13 @@ type Claims = Record<string, unknown>
 /**
  * A provider says when its user last signed in there (`auth_time`) if it is asked with `max_age` (OpenID Connect Core 1.0, section 3.1.2.1)
  * or, as Google wants it, with `claims` (section 5.5). The `max_age` is longer than any session there, so no user has to enter a password
- * because of it. A provider must ignore parameters that it does not know.
+ * because of it. A step-up asks with 0 instead: then the user proves again who they are. A provider must ignore parameters that it does
+ * not know.
  */
-const authTimeParameters = {
-  max_age: String((365 * days) / seconds),
+const authTimeParameters = (asksAgain: boolean) => ({
+  max_age: asksAgain ? '0' : String((365 * days) / seconds),
   claims: JSON.stringify({ id_token: { auth_time: { essential: true } } }),
-}
+})
 
 /** How far the clock of a provider may be ahead of ours. */
 const clockTolerance = 1 * minutes
@@ -82,14 +83,14 @@ export const createOpenIdConnect = (
   const configure = createConfigure(settings, clock)
   const redirectUri = new URL(settings.redirectUri)
 
-  const begin: Provider['begin'] = async ({ state, verifier, nonce }) => {
+  const begin: Provider['begin'] = async ({ state, verifier, nonce }, { asksAgain } = { asksAgain: false }) => {
     try {
       return oidc.buildAuthorizationUrl(await configure(outbound.withDeadline()), {
         redirect_uri: redirectUri.href,
         scope: 'openid profile email',
         state,
         nonce,
-        ...authTimeParameters,
+        ...authTimeParameters(asksAgain),
         code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
         code_challenge_method: 'S256',
       })

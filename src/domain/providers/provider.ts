@@ -28,8 +28,11 @@ export type ProviderRefusal = Refused<'failed' | 'cancelled' | 'no_email'> & { c
 export type Provider = {
   id: ProviderId
   name: string
-  /** Returns the URL to send the browser to. */
-  begin(attempt: AttemptValues): Promise<URL | ProviderRefusal>
+  /**
+   * Returns the URL to send the browser to. `asksAgain`: the provider is asked that its user proves again who they are. One that cannot be
+   * asked leaves it out, and the session does not become fresh by it.
+   */
+  begin(attempt: AttemptValues, options?: { asksAgain: boolean }): Promise<URL | ProviderRefusal>
   /** Reads the profile, given the URL that the browser came back to. */
   finish(callback: URL, attempt: AttemptValues): Promise<Profile | ProviderRefusal>
 }

@@ -33,7 +33,7 @@ const createProvider = (id: ProviderId, settings: SettingsOfOne, dependencies: D
   return {
     id,
     name: settings.name,
-    begin: async (attempt) => (await open()).begin(attempt),
+    begin: async (attempt, options) => (await open()).begin(attempt, options),
     finish: async (callback, attempt) => (await open()).finish(callback, attempt),
   }
 }

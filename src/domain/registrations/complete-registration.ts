@@ -7,6 +7,7 @@ import type { Invitations } from '../invitations/invitations.js'
 import type { ProfileFields } from '../profile-fields/profile-fields.js'
 import type { Terms } from '../terms/terms.js'
 import type { NewUsers } from '../users/new-users.js'
+import type { UserChanges } from '../users/user-changes.js'
 import { type Username, usernameFromEmail } from '../users/username.js'
 import type { User, Users } from '../users/users.js'
 import type { PendingRegistration } from './pending-registrations.js'
@@ -23,6 +24,7 @@ type Dependencies = {
   database: Database
   users: Pick<Users, 'findByEmail' | 'reservedFor'>
   newUsers: Pick<NewUsers, 'create' | 'withFreeUsername'>
+  userChanges: Pick<UserChanges, 'openEnrolment'>
   invitations: Pick<Invitations, 'admit'>
   profileFields: Pick<ProfileFields, 'knownValues'>
   terms: Pick<Terms, 'agree'>
@@ -30,12 +32,22 @@ type Dependencies = {
   usernameSource: UsernameSource
 }
 
-type AddressProof = { provenBy?: 'mail' | 'invitation' }
+/** What has proven the address. An invitation that was printed proves nothing: then only its user says that the address is theirs. */
+type AddressProof = { provenBy?: 'mail' | 'invitation' | 'nothing' }
 
 export type CompleteRegistration = ReturnType<typeof createCompleteRegistration>
 
 const createAttempt =
-  ({ database, users, newUsers, invitations, profileFields, terms, clock }: Omit<Dependencies, 'usernameSource'>) =>
+  ({
+    database,
+    users,
+    newUsers,
+    userChanges,
+    invitations,
+    profileFields,
+    terms,
+    clock,
+  }: Omit<Dependencies, 'usernameSource'>) =>
   async (
     pending: PendingRegistration,
     username: Username,
@@ -54,7 +66,8 @@ const createAttempt =
           ...user,
           username,
           fields: profileFields.knownValues(user.fields ?? {}),
-          emailProven: true,
+          emailProven: provenBy !== 'nothing',
+          emailClaimed: provenBy === 'nothing',
         }),
       )
       // Another registration with the same invitation may have been faster.
@@ -63,8 +76,9 @@ const createAttempt =
       const { created } = admitted
       if (isRefused(created))
         return refuse(created.refused === 'email_taken' ? 'already_registered' : 'username_taken_since')
-      // The invitation was used or withdrawn since it was looked at, so nothing has proven the address.
-      if (provenBy === 'invitation' && !admitted.usedInvitation) return refuse('invitation_required')
+      // The invitation was used or withdrawn since it was looked at.
+      if (provenBy !== 'mail' && !admitted.usedInvitation) return refuse('invitation_required')
+      if (provenBy === 'nothing') await userChanges.openEnrolment(sql, created.id)
       if (pending.agreedTerms !== undefined) await terms.agree(sql, created.id, pending.agreedTerms, openAt)
       await store.markConfirmed(sql, pending.id, now)
       return { user: created, usedInvitation: admitted.usedInvitation }

@@ -65,7 +65,7 @@ const createBegin =
       return browserToken
     })
 
-/** Stores a registration with the link of an invitation that proves the address. It needs no mail, and can be completed at once. */
+/** Stores a registration with the link of an invitation after which nothing is left to confirm. It needs no mail, and is completed at once. */
 const createBeginProven =
   (deps: Dependencies) => (user: NewUser, client: Client, details: RegistrationDetails & { invite: string }) =>
     deps.database.transaction(async (sql): Promise<PendingRegistration> => {

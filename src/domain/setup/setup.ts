@@ -14,6 +14,7 @@ import type { Events } from '../events/events.js'
 import { type Groups, joinedByInvitation } from '../groups/groups.js'
 import type { Client } from '../sessions/client.js'
 import type { NewUser, NewUsers } from '../users/new-users.js'
+import type { UserChanges } from '../users/user-changes.js'
 import type { User } from '../users/users.js'
 import * as store from './setup.store.js'
 
@@ -29,6 +30,7 @@ type Dependencies = {
   /** ADMIN_GROUP. Empty (`null`): the first account is no administrator's. */
   adminGroup: string | null | undefined
   newUsers: Pick<NewUsers, 'create'>
+  userChanges: Pick<UserChanges, 'openEnrolment'>
   groups: Pick<Groups, 'addInside' | 'change'>
   administrators: Pick<Administrators, 'roles' | 'storeGroup'>
   events: Pick<Events, 'recordInside'>
@@ -42,7 +44,7 @@ export type Setup = ReturnType<typeof createSetup>
  * The first start: while there is no user, a link from the log lets whoever has it make the first account, which is an administrator's.
  */
 export const createSetup = (deps: Dependencies) => {
-  const { database, clock, publicUrl, adminGroup, newUsers, groups, administrators, events } = deps
+  const { database, clock, publicUrl, adminGroup, newUsers, userChanges, groups, administrators, events } = deps
 
   const refusalFor = async (sql: Sql, token: string) => {
     const [standing] = await store.selectStanding(sql, fingerprint(token), clock.offset())
@@ -101,15 +103,17 @@ export const createSetup = (deps: Dependencies) => {
     /** Undefined if the token may make the first account. */
     refusalFor: (token: string) => refusalFor(database, token),
 
-    /** Creates the first account. Its address is not proven. */
+    /** Creates the first account. Its address is only claimed, so its first second factor needs no mailed code for a day. */
     createAdministrator: async (token: string, user: NewUser, client: Client): Promise<User | SetupRefusal> =>
       commitUnlessRefused(database, async (sql): Promise<User | SetupRefusal> => {
         await store.lockSetup(sql)
         const refusal = await refusalFor(sql, token)
         if (refusal) return refusal
-        const created = await newUsers.create(sql, { ...user, emailProven: false })
+        const created = await newUsers.create(sql, { ...user, emailProven: false, emailClaimed: true })
         // Without a user, only a name that is kept for a deleted one can be taken.
-        return isRefused(created) ? refuse('username_taken') : makeAdministrator(sql, created, client)
+        if (isRefused(created)) return refuse('username_taken')
+        await userChanges.openEnrolment(sql, created.id)
+        return makeAdministrator(sql, created, client)
       }).catch((error: unknown) => {
         if (isUniqueViolation(error)) return refuse('username_taken')
         throw error

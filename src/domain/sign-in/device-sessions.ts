@@ -30,7 +30,7 @@ export const createDeviceSessions = ({ sessions, accountChanges, events }: Depen
     const issued = await sessions.beginSession(sql, user, initialProof, client, sid)
     if (!issued) return false
     await assignToApplication(sql, sid, applicationId)
-    await accountChanges.bySignIn(sql, { user: issued.user, client }, { new_device: {} })
+    await accountChanges.bySignIn(sql, { user: { ...user, ...issued.user }, client }, { new_device: {} })
     const about = { userId: user.id, sessionId: sid, sessionBeganBy: 'device' } as const
     await events.recordInside(sql, { kind: 'signed_in', reason: 'device', ...about }, client)
     return true

@@ -1,7 +1,9 @@
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
+import type { Clock } from '../../lib/clock.js'
 import { commitUnlessRefused, type Database } from '../../platform/database/database.js'
 import type { Events } from '../events/events.js'
 import type { MailedCodes } from '../mailed-codes/mailed-codes.js'
+import type { Mails } from '../mails/mails.js'
 import type { Client } from '../sessions/client.js'
 import type { User, Users } from '../users/users.js'
 import type { Challenge, Challenges } from './challenges.js'
@@ -12,6 +14,8 @@ type Dependencies = {
   challenges: Challenges
   mailedCodes: MailedCodes
   users: Pick<Users, 'findById' | 'findEnabled'>
+  mails: Pick<Mails, 'isOff'>
+  clock: Clock
   events: Pick<Events, 'record'>
 }
 
@@ -19,22 +23,34 @@ const codePurpose = (challengeId: string) => ({ mail: 'enrolment-code', boundTo:
 
 /**
  * The proof that is missing before a factor can be added. Undefined if none is missing. After a sign-in by mail the missing proof is the
- * password, if the account has one.
+ * password, if the account has one. Where no code can be mailed, or its address was never proven, a link from an operator takes its place,
+ * which opens the enrolment for a day.
  */
-const missingProof = ({ by, isOpened }: Challenge, { passwordHash }: Pick<User, 'passwordHash'>) => {
-  const requiredProof = proofBeforeEnrolment(by)
-  if (isOpened || requiredProof === null || requiredProof === 'its own mail') return undefined
-  return requiredProof === 'password' && passwordHash === undefined ? undefined : requiredProof
-}
+const createMissingProof =
+  ({ mails, clock }: Pick<Dependencies, 'mails' | 'clock'>) =>
+  ({ by, isOpened }: Challenge, { passwordHash, emailClaimed, firstFactorUntil }: User) => {
+    const requiredProof = proofBeforeEnrolment(by)
+    if (isOpened || requiredProof === null || requiredProof === 'its own mail') return undefined
+    if (requiredProof === 'password') return passwordHash === undefined ? undefined : requiredProof
+    if (!mails.isOff && !emailClaimed) return requiredProof
+    return firstFactorUntil && firstFactorUntil > clock.now() ? undefined : ('link' as const)
+  }
 
 /** Compares a password with a hash. */
 type Verify = (passwordHash: string) => Promise<{ matches: boolean } | Refused<'busy'>>
 
 /** The proof that opens an enrolment. */
-type OpeningProof = NonNullable<ReturnType<typeof missingProof>>
-const refusalFor = { password: 'current_password_required', 'mailed code': 'mailed_code_required' } as const
+type MissingProof = NonNullable<ReturnType<ReturnType<typeof createMissingProof>>>
+type OpeningProof = Exclude<MissingProof, 'link'>
+const refusalFor = {
+  password: 'current_password_required',
+  'mailed code': 'mailed_code_required',
+  link: 'link_required',
+} as const satisfies Record<MissingProof, string>
 
-const createFind = ({ challenges, users }: Pick<Dependencies, 'challenges' | 'users'>) => {
+const createFind = (deps: Pick<Dependencies, 'challenges' | 'users' | 'mails' | 'clock'>) => {
+  const { challenges, users } = deps
+  const missingProof = createMissingProof(deps)
   const find = async (token: string) => {
     const challenge = await challenges.find(token)
     if (!challenge) return refuse('challenge_over')
@@ -50,9 +66,9 @@ const createFind = ({ challenges, users }: Pick<Dependencies, 'challenges' | 'us
     const missing = missingProof(challenge, user)
     if (missing === undefined) return refuse('enrolment_open')
     if (missing === proof) return { challenge, user }
-    return refuse(refusalFor[missing as Exclude<OpeningProof, Proof>])
+    return refuse(refusalFor[missing as Exclude<MissingProof, Proof>])
   }
-  return { find, findWaitingFor }
+  return { find, findWaitingFor, missingProof }
 }
 type Finding = ReturnType<typeof createFind>
 
@@ -88,7 +104,7 @@ export type Enrolments = ReturnType<typeof createEnrolments>
 export const createEnrolments = (deps: Dependencies) => {
   const { database, challenges, mailedCodes, users, events } = deps
   const finding = createFind(deps)
-  const { find, findWaitingFor } = finding
+  const { find, findWaitingFor, missingProof } = finding
 
   return {
     find,

@@ -61,7 +61,7 @@ const createBegin =
     const isKnown = knownDevices.find(account, values ?? []) !== undefined
     if (!isFirst && !isKnown) {
       // The mail takes the names from the locked row, because a change of the email may have overtaken this sign-in.
-      await accountChanges.bySignIn(sql, { user: issued.user, client }, { new_device: {} })
+      await accountChanges.bySignIn(sql, { user: { ...user, ...issued.user }, client }, { new_device: {} })
     }
     return { ...issued, knownDevices: newValues }
   }

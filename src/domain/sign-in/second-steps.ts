@@ -14,7 +14,7 @@ import type { Enrolments } from './enrolments.js'
 import { callerOf, type NewSessions, type SignInOutcome } from './new-sessions.js'
 import type { NextSteps } from './next-steps.js'
 import type { Visit } from './sign-ins.js'
-import { proofBeforeEnrolment, waysToSignIn } from './ways-to-sign-in.js'
+import { waysToSignIn } from './ways-to-sign-in.js'
 
 type SecondProof = { token: string; code: string; trustDevice: boolean }
 
@@ -23,9 +23,6 @@ const bothProofs = ({ by }: Challenge, secondMethod: AmrMethod): InitialProof =>
   methods: [waysToSignIn[by.way].method, secondMethod],
   provider: by.provider,
 })
-
-/** Whether an enrolment still needs the mailed code. */
-const needsMailedCode = ({ by, isOpened }: Challenge) => !isOpened && proofBeforeEnrolment(by) === 'mailed code'
 
 type TrustDependencies = { trustedDevices: TrustedDevices; accountChanges: Pick<AccountChanges, 'bySignIn'> }
 
@@ -43,6 +40,7 @@ type CodeDependencies = TrustDependencies & {
   factors: Factors
   knownDevices: KnownDevices
   challenges: Challenges
+  enrolments: Pick<Enrolments, 'missingProofOf'>
   newSessions: NewSessions
 }
 
@@ -50,7 +48,7 @@ export type ByCode = ReturnType<typeof createByCode>
 
 /** Finishes a challenge with a code of the app or a recovery code. */
 export const createByCode = (deps: CodeDependencies) => {
-  const { users, factors, knownDevices, challenges, newSessions } = deps
+  const { users, factors, knownDevices, challenges, enrolments, newSessions } = deps
   const trust = createTrust(deps)
 
   /**
@@ -78,7 +76,9 @@ export const createByCode = (deps: CodeDependencies) => {
     if (challenge.kind !== 'second_factor') {
       await challenges.giveBackTry(secondProof.token)
       if (challenge.kind !== 'enrolment') return refuse('other_step')
-      return refuse(needsMailedCode(challenge) ? 'mailed_code_required' : 'no_totp_begun')
+      const missing = await enrolments.missingProofOf(challenge)
+      if (missing === 'link') return refuse('link_required')
+      return refuse(missing === 'mailed code' ? 'mailed_code_required' : 'no_totp_begun')
     }
     const finished = await finish(challenge, secondProof, visit)
     if (isRefused(finished)) {

@@ -17,6 +17,8 @@ export type NewUser = {
   passwordHash: string
   /** Whether a link or a code in our mail has proven the address. */
   emailProven?: boolean
+  /** Whether only the person who typed the address says that it is theirs. It opens nothing until it is proven. */
+  emailClaimed?: boolean
   language?: Language | undefined
   fields?: FieldValues
 }
@@ -98,7 +100,8 @@ export const createNewUsers = (deps: Dependencies) => {
     const now = clock.now()
     await usernames.release(sql, [user.username.key])
     await store.releaseEmail(sql, user.email.key, clock.offset())
-    const insert = () => firstUser(store.insert(sql, { emailProven: false, ...user, id: uuidv7(now), now }))
+    const insert = () =>
+      firstUser(store.insert(sql, { emailProven: false, emailClaimed: false, ...user, id: uuidv7(now), now }))
     const created = (await insert()) ?? (await refusalIfTaken(sql, user)) ?? (await insert())
     // Without a row, another transaction is deleting the expired reservation of the address. A later attempt succeeds.
     return created ?? refuse('email_taken')

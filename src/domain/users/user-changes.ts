@@ -1,10 +1,14 @@
 import type { Language } from '../../contract/languages.js'
 import type { BuiltInField } from '../../contract/schemas.js'
-import type { Clock } from '../../lib/clock.js'
+import { type Clock, later } from '../../lib/clock.js'
+import { hours } from '../../lib/durations.js'
 import { acceptTransaction, type Database, type Sql, type Transaction } from '../../platform/database/database.js'
 import type { BuiltInValues } from './built-in-fields.js'
 import type { Email } from './email.js'
 import * as store from './users.store.js'
+
+/** How long an account can add its first second factor without a mailed code, after a printed link or the setup. */
+const enrolmentSpan = 24 * hours
 
 type FormerEmail = { email: string; replacedAt: Date }
 
@@ -26,6 +30,13 @@ export const createUserChanges = ({ database, clock }: { database: Database; clo
   /** Notes that the present address is proven: a link in our mail was used, or a provider has verified it. */
   proveEmail: async (sql: Sql, userId: string) => {
     await store.proveEmail(sql, userId)
+  },
+  /**
+   * Lets the account add its first second factor for a day without a mailed code, because an operator has handed its user a printed link,
+   * or the setup has just made it.
+   */
+  openEnrolment: async (sql: Sql, userId: string) => {
+    await store.openEnrolment(sql, userId, later(clock.now(), enrolmentSpan))
   },
   /** The addresses that the account had in the last 90 days, the oldest first. */
   emailHistoryOf: acceptTransaction(database)(async (sql, userId: string): Promise<FormerEmail[]> => {

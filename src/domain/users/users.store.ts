@@ -19,6 +19,8 @@ export type UserRow = StoredBuiltInFields & {
   groups: string[]
   fields: FieldValues
   email_proven: boolean
+  email_claimed: boolean
+  first_factor_until: Date | null
   created_at: Date
   disabled_at: Date | null
   locked_down_at: Date | null
@@ -41,6 +43,8 @@ const columns = {
   groups: true,
   fields: true,
   email_proven: true,
+  email_claimed: 'email_claimed and not email_proven',
+  first_factor_until: true,
   created_at: true,
   disabled_at: true,
   locked_down_at: true,
@@ -132,14 +136,20 @@ type InsertedUser = {
 
 export const insert = (
   sql: Sql,
-  { id, email, username, ...rest }: InsertedUser & { passwordHash: string | null; emailProven: boolean },
+  {
+    id,
+    email,
+    username,
+    ...rest
+  }: InsertedUser & { passwordHash: string | null; emailProven: boolean; emailClaimed: boolean },
 ) =>
   sql.query<UserRow>(
-    `insert into users (id, email, email_key, username, username_key, name, password_hash, created_at, language, email_proven, fields)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11::jsonb) on conflict do nothing returning ${userSelectList}`,
+    `insert into users (id, email, email_key, username, username_key, name, password_hash, created_at, language, email_proven, email_claimed, fields)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::jsonb) on conflict do nothing returning ${userSelectList}`,
     [
       ...[id, email.email, email.key, username.username, username.key],
-      ...[rest.name, rest.passwordHash, rest.now, rest.language ?? null, rest.emailProven, rest.fields ?? {}],
+      ...[rest.name, rest.passwordHash, rest.now, rest.language ?? null, rest.emailProven, rest.emailClaimed],
+      rest.fields ?? {},
     ],
   )
 
@@ -240,7 +250,7 @@ export const updateEmail = (sql: Sql, userId: string, { email, key }: Email, isP
     `with before as (
        select id, email, email_key from users where id = $1
      ), changed as (
-       update users set email = $2, email_key = $3, email_proven = $5,
+       update users set email = $2, email_key = $3, email_proven = $5, email_claimed = false,
          password_distrusted = password_distrusted and disabled_at is not null
        from before where users.id = before.id
        returning users.id, before.email as former, before.email_key as former_key
@@ -252,7 +262,7 @@ export const updateEmail = (sql: Sql, userId: string, { email, key }: Email, isP
   )
 
 export const proveEmail = (sql: Sql, userId: string) =>
-  sql.query('update users set email_proven = true where id = $1 and not email_proven', [userId])
+  sql.query('update users set email_proven = true, email_claimed = false where id = $1 and not email_proven', [userId])
 
 type FormerEmailRow = { email: string; replaced_at: Date }
 export const selectFormerEmails = (sql: Sql, userId: string) =>
@@ -261,6 +271,9 @@ export const selectFormerEmails = (sql: Sql, userId: string) =>
      where user_id = $1 order by replaced_at, ctid`,
     [userId],
   )
+
+export const openEnrolment = (sql: Sql, userId: string, until: Date) =>
+  sql.query('update users set first_factor_until = $2 where id = $1', [userId, until])
 
 /** The new `undo_count` keeps sign-ins that began before from getting a session. */
 export const takeBack = (sql: Sql, userId: string, passwordHash: string | null) =>
@@ -321,10 +334,11 @@ export const selectIdentity = (sql: Sql, userId: string, { provider, subject }: 
   ])
 
 export const lockDown = (sql: Sql, userId: string, now: Date) =>
-  sql.query('update users set disabled_at = $2, locked_down_at = $2, password_distrusted = true where id = $1', [
-    userId,
-    now,
-  ])
+  sql.query(
+    `update users set disabled_at = $2, locked_down_at = $2, password_distrusted = true, first_factor_until = null
+     where id = $1`,
+    [userId, now],
+  )
 
 export const enable = (sql: Sql, userId: string, isOwnerInDoubt: boolean) =>
   sql.query('update users set disabled_at = null, locked_down_at = null, password_distrusted = $2 where id = $1', [

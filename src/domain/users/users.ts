@@ -21,6 +21,13 @@ export type User = BuiltInValues & {
   fields: FieldValues
   /** Whether a mail of ours or the word of a provider has proven the address. */
   emailProven: boolean
+  /**
+   * Whether nobody but the person who typed it, at the setup or with a printed invitation, says that the address is theirs. It opens
+   * nothing until it is proven: no mail to it lets anyone in, nor does an identity that has it.
+   */
+  emailClaimed: boolean
+  /** Until then the first second factor can be added without a mailed code: see `openEnrolment`. */
+  firstFactorUntil: Date | undefined
   passwordHash: string | undefined
   createdAt: Date
   disabled: boolean
@@ -48,6 +55,8 @@ const fromRow = (row: store.UserRow): User => ({
   groups: row.groups,
   fields: row.fields,
   emailProven: row.email_proven,
+  emailClaimed: row.email_claimed,
+  firstFactorUntil: row.first_factor_until ?? undefined,
   passwordHash: row.password_hash ?? undefined,
   createdAt: row.created_at,
   disabled: row.disabled_at !== null,
@@ -117,6 +126,10 @@ export const isOwnerInDoubt = ({
   passwordDistrusted,
   passwordHash,
 }: Pick<User, 'passwordDistrusted' | 'passwordHash'>) => passwordDistrusted && passwordHash === undefined
+
+/** Whether a mail to the present address, or an identity that has it, may let anyone in. */
+export const isAddressTrusted = (user: Pick<User, 'emailClaimed' | 'passwordDistrusted' | 'passwordHash'>) =>
+  !user.emailClaimed && !isOwnerInDoubt(user)
 
 export type Users = ReturnType<typeof createUsers>
 

@@ -30,6 +30,7 @@ const readRefusals = routeRefusals(...adminReadRefusals)
 const inviteRefusals = routeRefusals(
   ...adminChangeRefusals,
   'email_shape',
+  'mail_is_off',
   'has_account',
   'email_reserved',
   'no_group',

@@ -37,6 +37,8 @@ const actionRefusals = routeRefusals(
   ...adminChangeRefusals,
   'reason_required',
   'account_disabled',
+  'mail_is_off',
+  'address_not_proven',
   'locked_down',
   'too_many_mails',
 )

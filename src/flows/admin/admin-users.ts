@@ -73,6 +73,7 @@ type DetailsDependencies = FactorParts & {
   userSearch: Pick<UserSearch, 'find'>
   profileFields: Pick<ProfileFields, 'knownValues' | 'definitions'>
   undos: Pick<Undos, 'formerOwnerOf'>
+  resetLinks: Pick<ResetLinks, 'canMailTo'>
   activity: ReturnType<typeof createActivity>
 }
 
@@ -93,7 +94,8 @@ export const createUserDetails =
       self: id === caller.userId,
       emailProven: user.emailProven,
       formerEmails: formerEmails.map(({ email, replacedAt }) => ({ email, replacedAt: replacedAt.toISOString() })),
-      enablingSendsReset: needsNewPassword(user) && formerOwner === undefined,
+      enablingSendsReset: needsNewPassword(user) && formerOwner === undefined && deps.resetLinks.canMailTo(user),
+      enablingNeedsLink: needsNewPassword(user) && formerOwner === undefined && !deps.resetLinks.canMailTo(user),
       formerOwner: formerOwner ?? null,
       ...(await describeFactors(deps, user)),
       ...(await deps.activity(user, caller.role)),
@@ -111,6 +113,8 @@ type ActionDependencies = {
 type ActionRefusal =
   | Refused<'no_user'>
   | Refused<'account_disabled'>
+  | Refused<'mail_is_off'>
+  | Refused<'address_not_proven'>
   | Refused<'locked_down'>
   | (Refused<'too_many_mails'> & { retryAfter: number })
 type Action = (context: OperatorContext) => Promise<ActionRefusal | object>

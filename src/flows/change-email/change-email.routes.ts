@@ -10,6 +10,7 @@ import type { Callers } from '../../http/caller.js'
 import type { Guards } from '../../http/guards.js'
 import type { Limits } from '../../http/limits/limits.js'
 import type { MailLimits } from '../../http/limits/mail-limits.js'
+import type { NeedsMail } from '../../http/needs-mail.js'
 import { guardRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createChangeEmail } from './change-email.js'
@@ -17,7 +18,13 @@ import type { createChangeEmail } from './change-email.js'
 /** The body is the same in every case, so it does not show whether the address has an account. */
 const acceptedBody = { message: 'A mail is on its way to the new address' }
 
-const askRefusals = routeRefusals(...guardRefusals, 'bad_request', 'email_shape', 'fresh_sign_in_required')
+const askRefusals = routeRefusals(
+  ...guardRefusals,
+  'bad_request',
+  'email_shape',
+  'fresh_sign_in_required',
+  'mail_is_off',
+)
 const readRefusals = routeRefusals('not_authenticated', 'too_many_requests', 'unavailable')
 const cancelRefusals = routeRefusals(...guardRefusals, 'fresh_sign_in_required')
 
@@ -44,11 +51,12 @@ type Dependencies = {
   changeEmail: ReturnType<typeof createChangeEmail>
   callers: Callers
   limits: Limits
+  needsMail: NeedsMail
   mailLimits: MailLimits
 }
 
 export const changeEmailRoutes = (server: Server, deps: Dependencies) => {
-  const { guards, changeEmail, callers, limits, mailLimits } = deps
+  const { guards, changeEmail, callers, limits, needsMail, mailLimits } = deps
 
   /** Refuses a text that is no address before mails are counted, because no mail is sent to it. */
   const refuseMistyped = async (request: FastifyRequest, reply: FastifyReply) => {
@@ -58,7 +66,7 @@ export const changeEmailRoutes = (server: Server, deps: Dependencies) => {
 
   const askOptions = {
     schema: askSchema,
-    onRequest: guards.sensitive,
+    onRequest: [needsMail, ...guards.sensitive],
     preHandler: [refuseMistyped, limits.emailChanges],
     config: { countsIn: ['network_mails'] as const },
   }

@@ -14,18 +14,18 @@ type Dependencies = { accountChanges: AccountChanges; emailChanges: EmailChanges
 export const createChangeEmail = ({ accountChanges, emailChanges }: Dependencies) => {
   /**
    * Mails the links. The answer does not show whether the address has an account or an invitation: that is checked when the address is
-   * confirmed. The caller's own address, also with other capitals, needs no mail.
+   * confirmed. The caller's own address, also with other capitals, gets a mail only while it is not proven.
    */
   const ask = async (context: CallerContext, { email: typedEmail, withheld }: NewAddress) => {
     const email = readEmail(typedEmail)
     if (isRefused(email)) return email
     const change = await accountChanges.byCaller(context, 'email_change_asked', async (sql, user) => {
-      if (emailKey(user.email) === email.key) return { changes: {} }
-      await emailChanges.ask(sql, user, email, {
-        client: context.client,
-        withheld,
-        sessionId: context.caller.sessionId,
-      })
+      const isOwn = emailKey(user.email) === email.key
+      if (isOwn && user.emailProven) return { changes: {} }
+      const address = isOwn ? { ...email, email: user.email } : email
+      const { sessionId } = context.caller
+      await emailChanges.ask(sql, user, address, { client: context.client, withheld, sessionId })
+      if (isOwn) return { changes: {} }
       return { changes: { email_change_asked: { mail: { newEmail: email.email } } } }
     })
     return isRefused(change) ? change : undefined

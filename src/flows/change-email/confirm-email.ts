@@ -9,6 +9,7 @@ import type { CallerContext } from '../../domain/sessions/request-context.js'
 import type { SessionLookups } from '../../domain/sessions/session-lookups.js'
 import type { SessionCaller } from '../../domain/sessions/sessions.js'
 import type { NextSteps } from '../../domain/sign-in/next-steps.js'
+import type { UserChanges } from '../../domain/users/user-changes.js'
 import type { User, Users } from '../../domain/users/users.js'
 import { fingerprint } from '../../lib/random.js'
 import type { Transaction } from '../../platform/database/database.js'
@@ -67,6 +68,7 @@ type ConfirmContext = { userId: string; client: Client; caller: SessionCaller | 
 type Dependencies = {
   accountChanges: AccountChanges
   users: Users
+  userChanges: Pick<UserChanges, 'proveEmail'>
   emailChanges: EmailChanges
   invitations: Pick<Invitations, 'refusalForAddress' | 'forgetUseless'>
   confirmationProofs: ReturnType<typeof createConfirmationProofs>
@@ -74,7 +76,7 @@ type Dependencies = {
 
 /** Confirms a new address, by the mailed link or its code. */
 export const createConfirmEmail = (deps: Dependencies) => {
-  const { accountChanges, users, emailChanges, invitations } = deps
+  const { accountChanges, users, userChanges, emailChanges, invitations } = deps
   const { neededProof, proofFor, isStillValid } = deps.confirmationProofs
 
   /** Describes the change for the page of the link. It leaves out the username, because a mistyped address belongs to another person. */
@@ -82,7 +84,8 @@ export const createConfirmEmail = (deps: Dependencies) => {
     const emailChange = await emailChanges.find(token)
     const user = emailChange && (await users.findEnabled(emailChange.userId))
     if (!user) return refuse('invalid_link')
-    return { email: emailChange.email.email, proof: await neededProof(user, caller) }
+    const { email } = emailChange.email
+    return { email, present: user.email === email, proof: await neededProof(user, caller) }
   }
 
   /** Confirms by the link. A session gets new tokens with the new email; without a session, the link signs no user in. */
@@ -102,13 +105,17 @@ export const createConfirmEmail = (deps: Dependencies) => {
   }
 
   const change = (context: ConfirmContext, hash: Uint8Array, proof: Proof) => {
-    const confirming = accountChanges.byLink(context, 'email_changed', async (sql, user) => {
+    const confirming = accountChanges.byLink(context, ['email_changed', 'email_proven'], async (sql, user) => {
       const confirmed = await emailChanges.findByHash(sql, hash)
       if (!confirmed) return refuse('invalid_link')
       const { email, askedAt } = confirmed
       const refused = await invitations.refusalForAddress(sql, email, askedAt)
-      if (refused) return refused
+      if (refused && user.email !== email.email) return refused
       if (!(await isStillValid(sql, user, proof))) return refuse('not_authenticated')
+      if (user.email === email.email) {
+        await userChanges.proveEmail(sql, user.id)
+        return { changes: { email_proven: {} } }
+      }
       await emailChanges.apply(sql, user, email, { isProven: true })
       await invitations.forgetUseless(sql, email)
       return { changes: { email_changed: { mail: { newEmail: email.email } } } }

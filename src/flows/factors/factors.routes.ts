@@ -21,6 +21,7 @@ const enrolRefusals = [
   ...freshRefusals,
   'challenge_over',
   'mailed_code_required',
+  'link_required',
   'current_password_required',
   'totp_is_on',
 ] as const

@@ -19,7 +19,13 @@ import type { createEnrolmentPasskeys, createOwnPasskeys } from './passkeys.js'
 
 const freshRefusals = [...guardRefusals, 'fresh_sign_in_required'] as const
 
-const enrolRefusals = [...freshRefusals, 'challenge_over', 'mailed_code_required', 'current_password_required'] as const
+const enrolRefusals = [
+  ...freshRefusals,
+  'challenge_over',
+  'mailed_code_required',
+  'link_required',
+  'current_password_required',
+] as const
 const beginRefusals = routeRefusals(...enrolRefusals)
 const addRefusals = routeRefusals(...enrolRefusals, 'bad_request', 'passkey_rejected', 'too_many_passkeys')
 const renameRefusals = routeRefusals(...guardRefusals, 'bad_request', 'not_found')

@@ -41,9 +41,9 @@ export const createAcceptInvitation = (deps: Dependencies) => {
     describe: async (token: string, caller: SessionCaller | undefined) => {
       const invitation = await invitations.find(token)
       if (!invitation) return refuse('invalid_invitation')
-      const { email, provesAddress, invitedBy, returnTo } = invitation
+      const { email, provesAddress, isPrinted: printed, invitedBy, returnTo } = invitation
       const next = await nextFor(invitation, caller)
-      return { email, provesAddress, groups: [...invitation.groups], invitedBy, returnTo, next }
+      return { email, provesAddress, printed, groups: [...invitation.groups], invitedBy, returnTo, next }
     },
 
     /** The signed-in user of the invited address joins its groups. */

@@ -14,6 +14,7 @@ import type { Ceilings } from '../../http/limits/ceilings.js'
 import type { CountedRequests } from '../../http/limits/counted-requests.js'
 import type { Limits } from '../../http/limits/limits.js'
 import type { MailSignInLimits } from '../../http/limits/mail-sign-in-limits.js'
+import type { NeedsMail } from '../../http/needs-mail.js'
 import { sendSignInStep, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
@@ -23,7 +24,14 @@ import type { createMailRegistration } from './mail-registration.js'
 /** The body is the same in every case, so it does not show whether the address has an account, may have one, or has got too many mails. */
 const acceptedBody = { message: 'Check your mail to sign in' }
 
-const askRefusals = routeRefusals('bad_request', 'email_shape', 'cross_site', 'too_many_requests', 'unavailable')
+const askRefusals = routeRefusals(
+  'bad_request',
+  'email_shape',
+  'cross_site',
+  'mail_is_off',
+  'too_many_requests',
+  'unavailable',
+)
 const confirmRefusals = routeRefusals(
   'bad_request',
   'invalid_link',
@@ -75,6 +83,7 @@ type Dependencies = {
   mailSignInLimits: MailSignInLimits
   ceilings: Pick<Ceilings, 'answerExcess'>
   limits: Limits
+  needsMail: NeedsMail
   countedRequests: CountedRequests
   cookies: Cookies
   signInCookies: SignInCookies
@@ -83,11 +92,12 @@ type Dependencies = {
 const path = '/api/auth/mail-login'
 
 export const mailLoginRoutes = (server: Server, deps: Dependencies) => {
-  const { mailLogin, mailRegistration, mailSignIns, mailSignInLimits, ceilings, limits, countedRequests } = deps
+  const { mailLogin, mailRegistration, mailSignIns, mailSignInLimits, ceilings, limits, needsMail, countedRequests } =
+    deps
   const { cookies, signInCookies } = deps
   const askOptions = {
     schema: schemas.ask,
-    onRequest: limits.byNetwork,
+    onRequest: [needsMail, limits.byNetwork],
     config: { countsIn: ['mail_sign_ins', 'network_mail_sign_ins', 'total_mails', 'total_mail_sign_ins'] as const },
   }
   server.post(path, askOptions, async (request, reply) => {

@@ -10,7 +10,7 @@ import { designOf } from '../../lib/design.js'
 import { type Assets, loadAssets } from './assets.js'
 import { pagesRoutes } from './pages.routes.js'
 
-const firstLoadLimit = 30_000
+const firstLoadLimit = 30 * 1024
 
 let assets: Assets
 let server: Server
@@ -27,6 +27,7 @@ const serverWith = (afterSignIn: string, hasAdminPage = false) => {
     usernames: 'chosen',
     secondFactor: 'optional',
     mailSignIn: false,
+    mailIsOff: false,
     afterSignIn,
     allowedOrigins: [],
     noteReturnTo: ({ query }) => void noted.push(query),

@@ -14,19 +14,27 @@ type Dependencies = {
 
 export type EnterInvited = ReturnType<typeof createEnterInvited>
 
-/** The mailed link of the invitation has proven the address, so the account is created at once and its user is signed in. */
+/**
+ * Creates the account at once and signs its user in, because nothing is left to confirm: the link of the invitation was mailed to the
+ * address and has proven it, or it was printed and the address stays unproven.
+ */
 export const createEnterInvited =
   ({ registrations, completeRegistration, signIns, events }: Dependencies) =>
-  async (user: NewUser, visit: Visit, details: { invite: string; agreedTerms: string | undefined }) => {
+  async (
+    user: NewUser,
+    visit: Visit,
+    details: { invite: string; isPrinted: boolean; agreedTerms: string | undefined },
+  ) => {
+    const { isPrinted } = details
     const pending = await registrations.beginProven(user, visit.client, details)
-    const completed = await completeRegistration(pending, { provenBy: 'invitation' })
+    const completed = await completeRegistration(pending, { provenBy: isPrinted ? 'nothing' : 'invitation' })
     if (isRefused(completed)) {
       const { refused } = completed
       if (refused === 'username_taken_since') return refuse('username_taken')
-      // The link proves the mailbox, so this visitor may know that the address has an account.
-      return refuse(refused === 'already_registered' ? 'already_registered' : 'invalid_invitation')
+      // A mailed link proves the mailbox, so its visitor may know that the address has an account.
+      return refuse(refused === 'already_registered' && !isPrinted ? 'already_registered' : 'invalid_invitation')
     }
     await events.record({ kind: 'invitation_used', userId: completed.user.id }, visit.client)
     const outcome = await signIns.byRegistration(completed.user, visit)
-    return outcome ? { outcome } : refuse('already_registered')
+    return outcome ? { outcome, isPrinted } : refuse('already_registered')
   }

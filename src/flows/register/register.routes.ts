@@ -31,6 +31,7 @@ const { responses, sendRefusal } = routeRefusals(
   'username_characters',
   'username_edges',
   'username_alphabets',
+  'mail_is_off',
   'registration_closed',
   'invitation_required',
   'invalid_invitation',
@@ -46,9 +47,13 @@ const { responses, sendRefusal } = routeRefusals(
   'unavailable',
 )
 
+const signedInCookies = 'access_token, refresh_token and known_device'
+
 const schema = {
   tags: ['registration'],
   summary: 'Register; the account is created when the email is confirmed',
+  description:
+    '200: the mailed link of an invitation has proven the address. 201: the invitation was printed for an operator, so the account is there at once and its address stays unproven.',
   body: Type.Object({
     username: Type.Optional(TypedUsername),
     // The schema allows more than an email may have, so that the rule for emails gives the refusal.
@@ -67,7 +72,8 @@ const schema = {
     ),
   }),
   response: {
-    200: withHeaders(SignedIn, { 'Set-Cookie': 'access_token, refresh_token and known_device' }),
+    200: withHeaders(SignedIn, { 'Set-Cookie': signedInCookies }),
+    201: withHeaders(SignedIn, { 'Set-Cookie': signedInCookies }),
     202: withHeaders(Type.Union([Accepted, SecondFactorNeeded]), {
       'Set-Cookie':
         'registration, which ties this browser to the registration; or challenge, if the account was created at once and a step is missing',
@@ -106,7 +112,7 @@ export const registerRoutes = (server: Server, deps: Dependencies) => {
         : sendRefusal(reply, result)
     if ('outcome' in result) {
       if (formerBrowserToken !== undefined) cookies.clear(reply, 'registration')
-      return sendSignInStep(reply, { cookies, signInCookies }, result.outcome)
+      return sendSignInStep(result.isPrinted ? reply.status(201) : reply, { cookies, signInCookies }, result.outcome)
     }
     cookies.set(reply, 'registration', result.browserToken)
     return reply.status(202).send(acceptedBody)

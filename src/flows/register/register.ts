@@ -1,6 +1,7 @@
 import { isRefused, refuse } from '../../contract/outcome.js'
 import type { ProfileFieldChanges } from '../../contract/profile-fields.js'
 import type { Invitations } from '../../domain/invitations/invitations.js'
+import type { Mails } from '../../domain/mails/mails.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
 import type { ProfileFields } from '../../domain/profile-fields/profile-fields.js'
 import type { RegistrationGate } from '../../domain/registrations/registration-gate.js'
@@ -29,7 +30,7 @@ type NewRegistration = {
   formerBrowserToken?: string | undefined
   /** The id of the application that has sent the user here. */
   application?: string | undefined
-  /** Whether the user is signed in at once, if the invitation proves the address. */
+  /** Whether the user is signed in at once, if the invitation proves the address. With one that was printed, every user is. */
   signIn?: boolean | undefined
 }
 
@@ -50,12 +51,13 @@ type Dependencies = {
   profileFields: Pick<ProfileFields, 'initialValues'>
   terms: Pick<Terms, 'version'>
   enterInvited: EnterInvited
+  mails: Pick<Mails, 'isOff'>
 }
 
 /**
  * Begins a registration and returns the secret for this browser. An email that has an account is handled in the same way and time; only
  * its owner sees the difference, in the mail. With the mailed link of an invitation, the registration is finished at once if the
- * request asks for it.
+ * request asks for it. With a printed one it always is.
  */
 export const createRegister = (deps: Dependencies) => {
   const {
@@ -67,6 +69,7 @@ export const createRegister = (deps: Dependencies) => {
     profileFields,
     terms,
     enterInvited,
+    mails,
   } = deps
 
   /** The refusal is the same for every invitation that does not work, also if the address has an account. */
@@ -74,7 +77,10 @@ export const createRegister = (deps: Dependencies) => {
     const invitation = await invitations.find(token)
     if (invitation?.key !== email.key) return refuse('invalid_invitation')
     // The invitation proves only the exact spelling, because another one may be another mailbox.
-    return { provesAddress: invitation.provesAddress && invitation.email === email.email }
+    const provesAddress = invitation.provesAddress && invitation.email === email.email
+    // Where nothing is mailed, an address that the link has not proven could never be confirmed.
+    if (mails.isOff && !provesAddress && !invitation.isPrinted) return refuse('mail_is_off')
+    return { provesAddress, isPrinted: invitation.isPrinted }
   }
 
   return async (request: NewRegistration, visit: Visit, { findExcess, mayMail }: Counting) => {
@@ -105,8 +111,9 @@ export const createRegister = (deps: Dependencies) => {
     if (isRefused(passwordHash)) return passwordHash
 
     const user = { email, username, name, passwordHash, fields }
-    if (invite !== undefined && invitation?.provesAddress && request.signIn)
-      return enterInvited(user, visit, { invite, agreedTerms })
+    const { provesAddress = false, isPrinted = false } = invitation ?? {}
+    if (invite !== undefined && (isPrinted || (provesAddress && (request.signIn || mails.isOff))))
+      return enterInvited(user, visit, { invite, isPrinted, agreedTerms })
 
     // The same rows are written for an email that has an account, but writing its mail may take a different time.
     const withheld = !(await mayMail())

@@ -13,6 +13,7 @@ import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
 import type { CountedRequests } from '../../http/limits/counted-requests.js'
 import type { Limits } from '../../http/limits/limits.js'
 import type { MailLimits } from '../../http/limits/mail-limits.js'
+import type { NeedsMail } from '../../http/needs-mail.js'
 import type { RecoveredAccounts } from '../../http/recovered-accounts.js'
 import { sendSignInStep, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
@@ -23,7 +24,7 @@ import type { createResetPassword } from './reset-password.js'
 /** The body is the same in every case, so it does not show whether the email has an account. */
 const acceptedBody = { message: 'If this address has an account, a mail is on its way' }
 
-const requestRefusals = routeRefusals('bad_request', 'cross_site', 'too_many_attempts', 'unavailable')
+const requestRefusals = routeRefusals('bad_request', 'cross_site', 'mail_is_off', 'too_many_attempts', 'unavailable')
 const checkRefusals = routeRefusals('bad_request', 'invalid_link', 'cross_site', 'too_many_requests', 'unavailable')
 const confirmRefusals = routeRefusals(
   'bad_request',
@@ -70,6 +71,7 @@ type Dependencies = {
   resetPassword: ReturnType<typeof createResetPassword>
   recoveredAccounts: RecoveredAccounts
   limits: Limits
+  needsMail: NeedsMail
   mailLimits: MailLimits
   countedRequests: CountedRequests
   applications: Pick<Applications, 'find'>
@@ -79,10 +81,10 @@ type Dependencies = {
 }
 
 export const resetPasswordRoutes = (server: Server, deps: Dependencies) => {
-  const { resetPassword, recoveredAccounts, limits, mailLimits, countedRequests, applications } = deps
+  const { resetPassword, recoveredAccounts, limits, needsMail, mailLimits, countedRequests, applications } = deps
   const requestOptions = {
     schema: requestSchema,
-    onRequest: limits.sensitive,
+    onRequest: [needsMail, limits.sensitive],
     onSend: countedRequests.refundFailure,
     config: { countsIn: ['network_mails', 'total_mails'] as const },
   }

@@ -54,9 +54,12 @@ export const createResetPassword = (deps: Dependencies) => {
     if (isRefused(passwordHash)) return passwordHash
 
     const reset = await accountChanges.byLink({ userId: user.id, client }, 'password_reset', async (sql, owner) => {
-      if ((await oneTimeTokens.takePasswordToken(sql, token)) === undefined) return refuse('invalid_link')
+      const taken = await oneTimeTokens.takePasswordToken(sql, token)
+      if (!taken) return refuse('invalid_link')
       await userChanges.setPassword(sql, owner.id, passwordHash)
-      await userChanges.proveEmail(sql, owner.id)
+      // An operator has handed a printed link to the user: it proves who they are to the operator, and no address.
+      if (taken.isPrinted) await userChanges.openEnrolment(sql, owner.id)
+      else await userChanges.proveEmail(sql, owner.id)
       return { changes: { password_reset: {} } }
     })
     return isRefused(reset) ? refuse('invalid_link') : { user: reset.user, passwordHash }

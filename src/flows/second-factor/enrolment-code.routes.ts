@@ -5,6 +5,7 @@ import { clientOf } from '../../http/client.js'
 import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
 import type { Limits } from '../../http/limits/limits.js'
 import type { MailLimits } from '../../http/limits/mail-limits.js'
+import type { NeedsMail } from '../../http/needs-mail.js'
 import { withCookies } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
@@ -13,6 +14,8 @@ import { clearsChallenge, needsChallenge } from './challenge-document.js'
 const refusals = routeRefusals(
   'challenge_over',
   'current_password_required',
+  'link_required',
+  'mail_is_off',
   'enrolment_open',
   'not_enrolling',
   'cross_site',
@@ -27,11 +30,21 @@ const schema = {
   response: { 202: Accepted, ...withCookies(refusals.responses, clearsChallenge) },
 }
 
-type Dependencies = { enrolments: Enrolments; signInCookies: SignInCookies; limits: Limits; mailLimits: MailLimits }
+type Dependencies = {
+  enrolments: Enrolments
+  signInCookies: SignInCookies
+  limits: Limits
+  needsMail: NeedsMail
+  mailLimits: MailLimits
+}
 
 export const enrolmentCodeRoutes = (server: Server, deps: Dependencies) => {
-  const { enrolments, signInCookies, limits, mailLimits } = deps
-  const mailOptions = { schema, onRequest: limits.byNetwork, config: { countsIn: ['mailed_codes'] as const } }
+  const { enrolments, signInCookies, limits, needsMail, mailLimits } = deps
+  const mailOptions = {
+    schema,
+    onRequest: [needsMail, limits.byNetwork],
+    config: { countsIn: ['mailed_codes'] as const },
+  }
   server.post('/api/auth/second-factor/mail', mailOptions, async (request, reply) => {
     const token = signInCookies.challengeOf(request)
     const enrolment = token === undefined ? refuse('challenge_over') : await enrolments.findToMail(token)

@@ -22,6 +22,7 @@ const refusals = routeRefusals(
   'wrong_current_password',
   'challenge_over',
   'mailed_code_required',
+  'link_required',
   'enrolment_open',
   'not_enrolling',
   'cross_site',

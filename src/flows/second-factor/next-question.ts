@@ -18,6 +18,7 @@ type NextQuestion = Partial<Omit<SecondFactorWaiting, 'next' | 'expiresAt'>>
 const nothingAsked = {
   methods: [],
   mailedCodeRequired: false,
+  linkRequired: false,
   passwordRequired: false,
   trustDevice: false,
   trustedFor: null,
@@ -36,6 +37,7 @@ export const createNextQuestion = ({ signIns, enrolments, lastAnswers, termsOfUs
       return {
         methods: [...enrolmentMethods],
         mailedCodeRequired: missing === 'mailed code',
+        linkRequired: missing === 'link',
         passwordRequired: missing === 'password',
       }
     },

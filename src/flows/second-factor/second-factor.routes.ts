@@ -26,6 +26,7 @@ const { responses, sendRefusal } = routeRefusals(
   'wrong_mailed_code',
   'mailed_code_void',
   'mailed_code_required',
+  'link_required',
   'current_password_required',
   'enrolment_open',
   'no_totp_begun',

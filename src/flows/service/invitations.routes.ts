@@ -20,6 +20,7 @@ const readRefusals = routeRefusals(...serviceRefusals)
 const inviteRefusals = routeRefusals(
   ...serviceRefusals,
   'email_shape',
+  'mail_is_off',
   'has_account',
   'email_reserved',
   'no_group',

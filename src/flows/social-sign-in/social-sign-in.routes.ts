@@ -36,6 +36,12 @@ const beginSchema = {
         description: 'A path of this site or a page of ALLOWED_ORIGINS; otherwise AFTER_SIGN_IN',
       }),
     ),
+    fresh: Type.Optional(
+      Type.Literal('true', {
+        description:
+          'Whether the provider is asked that its user proves again who they are, so that the session is fresh',
+      }),
+    ),
   }),
   response: { 303: Redirected, ...routeRefusals('bad_request', 'too_many_requests').responses },
 }
@@ -77,7 +83,7 @@ export const socialSignInRoutes = (server: Server, deps: Dependencies) => {
     server.get(path, { schema: beginSchema, ...options }, async (request, reply) => {
       deps.noteReturnTo(request)
       if (comesFromAnotherSite(request)) return askFirst(id, deps, reply, request.query.returnTo)
-      return begin(id, deps, request, reply, request.query.returnTo)
+      return begin(id, deps, request, reply, request.query)
     })
     const config = { countsIn: ['total_registrations'] as const }
     server.get(`${path}/callback`, { schema: callbackSchema, config, ...options }, (request, reply) =>
@@ -117,11 +123,13 @@ const begin = async (
   { providers, attempts, attemptCookies, signInCookies, socialSignIn, afterSignIn, allowedOrigins }: Dependencies,
   request: FastifyRequest,
   reply: FastifyReply,
-  returnTo: string | undefined,
+  { returnTo, fresh }: { returnTo?: string; fresh?: 'true' },
 ) => {
   const destination = safeReturnTo(returnTo, allowedOrigins) ?? afterSignIn
   const attempt = attempts.begin(id, destination, { kind: 'sign_in' }, signInCookies.visitOf(request))
-  const address = (await providers[id]?.begin(attempt)) ?? refuse('failed', { cause: 'switched_off' })
+  const address =
+    (await providers[id]?.begin(attempt, { asksAgain: fresh === 'true' })) ??
+    refuse('failed', { cause: 'switched_off' })
   if (isRefused(address)) {
     await socialSignIn.noteFailure(id, address.cause, clientOf(request))
     return goTo(reply, failureUrl('/login', id))

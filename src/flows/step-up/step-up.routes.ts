@@ -14,6 +14,7 @@ import type { Guards } from '../../http/guards.js'
 import type { CountedRequests } from '../../http/limits/counted-requests.js'
 import type { Limits } from '../../http/limits/limits.js'
 import type { PasswordGuesses } from '../../http/limits/password-guesses.js'
+import type { NeedsMail } from '../../http/needs-mail.js'
 import { sendRenewed, withCookies, withHeaders } from '../../http/responses.js'
 import { guardRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
@@ -22,6 +23,7 @@ import type { createStepUp } from './step-up.js'
 
 const methodsRefusals = routeRefusals('not_authenticated', 'cross_site', 'too_many_requests', 'unavailable')
 const askRefusals = routeRefusals(...guardRefusals, 'fresh_sign_in_required')
+const mailRefusals = routeRefusals(...guardRefusals, 'fresh_sign_in_required', 'mail_is_off')
 const proveRefusals = routeRefusals(
   ...guardRefusals,
   'bad_request',
@@ -75,7 +77,7 @@ const passkeySchema = {
 const mailSchema = {
   tags: ['step-up'],
   summary: 'Mail a code for the step-up, to an account that has no other method',
-  response: { 202: Accepted, ...askRefusals.responses },
+  response: { 202: Accepted, ...mailRefusals.responses },
 }
 
 type Dependencies = {
@@ -85,14 +87,15 @@ type Dependencies = {
   cookies: Cookies
   ceremonyCookies: CeremonyCookies
   limits: Limits
+  needsMail: NeedsMail
   passwordGuesses: PasswordGuesses
   countedRequests: CountedRequests
   signInCookies: SignInCookies
 }
 
 export const stepUpRoutes = (server: Server, deps: Dependencies) => {
-  const { guards, stepUp, callers, cookies, ceremonyCookies, limits, signInCookies, passwordGuesses, countedRequests } =
-    deps
+  const { guards, stepUp, callers, cookies, ceremonyCookies, limits, needsMail } = deps
+  const { signInCookies, passwordGuesses, countedRequests } = deps
   const path = '/api/auth/step-up'
 
   server.get(path, { schema: methodsSchema, onRequest: guards.read }, async (request, reply) => {
@@ -139,11 +142,11 @@ export const stepUpRoutes = (server: Server, deps: Dependencies) => {
 
   server.post(
     `${path}/mail`,
-    { schema: mailSchema, onRequest: guards.changeLimitedBy(limits.mailedCodes) },
+    { schema: mailSchema, onRequest: [needsMail, ...guards.changeLimitedBy(limits.mailedCodes)] },
     async (request, reply) => {
       const refused = await stepUp.mailCode(callers.of(request), clientOf(request))
       return refused
-        ? askRefusals.sendRefusal(reply, refused)
+        ? mailRefusals.sendRefusal(reply, refused)
         : reply.status(202).send({ message: 'A mail is on its way' })
     },
   )

@@ -12,6 +12,7 @@ import type { Cookies } from '../../http/cookies/cookies.js'
 import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
 import type { Limits } from '../../http/limits/limits.js'
 import type { MailLimits } from '../../http/limits/mail-limits.js'
+import type { NeedsMail } from '../../http/needs-mail.js'
 import { sendSignInStep, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
@@ -43,6 +44,7 @@ const verifyRefusals = routeRefusals(
 const checkRefusals = routeRefusals('bad_request', 'cross_site', 'too_many_requests', 'unavailable')
 const resendRefusals = routeRefusals(
   'bad_request',
+  'mail_is_off',
   'no_registration_waiting',
   'cross_site',
   'already_confirmed',
@@ -84,13 +86,14 @@ type Dependencies = {
   registrations: Registrations
   applications: Pick<Applications, 'find'>
   limits: Limits
+  needsMail: NeedsMail
   mailLimits: MailLimits
   cookies: Cookies
   signInCookies: SignInCookies
 }
 
 export const verifyEmailRoutes = (server: Server, deps: Dependencies) => {
-  const { verifyEmail, registrations, applications, limits, mailLimits, cookies, signInCookies } = deps
+  const { verifyEmail, registrations, applications, limits, needsMail, mailLimits, cookies, signInCookies } = deps
   const onRequest = limits.beforeSignIn.registration
   server.post('/api/auth/verify-email/check', { schema: checkSchema, onRequest }, async (request) => {
     const browserToken = cookies.read(request, 'registration')
@@ -105,7 +108,7 @@ export const verifyEmailRoutes = (server: Server, deps: Dependencies) => {
 
   const resendOptions = {
     schema: resendSchema,
-    onRequest,
+    onRequest: [needsMail, onRequest],
     config: { countsIn: ['network_mails', 'total_mails', 'total_newcomer_mails'] as const },
   }
   server.post('/api/auth/verify-email/resend', resendOptions, async (request, reply) => {

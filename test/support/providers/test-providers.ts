@@ -36,8 +36,12 @@ export const startProviders = async () => {
 }
 
 /** A service that is pointed at the test providers and ready to answer. */
-export const startService = async (providers: TestProviders, settings: Record<string, string> = {}) => {
-  const service = await startLatchkey({ settings: { ...providers.settings, ...settings } })
+export const startService = async (
+  providers: TestProviders,
+  settings: Record<string, string> = {},
+  { mailIsOff = false } = {},
+) => {
+  const service = await startLatchkey({ settings: { ...providers.settings, ...settings }, mailIsOff })
   while ((await service.browser().get('/health')).status !== 200) await wait(20)
   return service
 }

@@ -127,6 +127,12 @@ export const admin: Words['admin'] = {
       'send-reset': 'Link für ein neues Passwort senden',
       'clear-limits': 'Sofort neue Versuche erlauben',
     },
+    obstaclesWithoutMail: {
+      no_password:
+        'Das Konto hat kein Passwort. Es gibt andere Wege zur Anmeldung, oder einen Link von der Kommandozeile (latchkey user reset-link).',
+      must_add_factor:
+        'Ein zweiter Faktor ist hier Pflicht, und das Konto hat keinen. Er lässt sich einen Tag lang nach einem Link von der Kommandozeile einrichten (latchkey user reset-link).',
+    },
     obstacles: {
       disabled: 'Das Konto ist gesperrt.',
       locked_down: 'Das Konto wurde am {since} abgesichert. Von: {subject}. Grund: {detail}',
@@ -170,6 +176,8 @@ export const admin: Words['admin'] = {
       'Kann bis {date} zurückgeholt werden, mit dem Link „Das war ich nicht“ in einer E-Mail an diese Adresse. Wer anruft und sie nicht geändert hat, soll dort nachsehen.',
     cannotBePutBack: 'Kann nicht mit einem Link zurückgeholt werden.',
     enabling: {
+      needsLink:
+        'Das Konto wurde abgesichert. Sein altes Passwort endet. Ein Link kann nicht versendet werden: Er wird danach auf der Kommandozeile ausgegeben (latchkey user reset-link).',
       newPassword:
         'Das Konto wurde abgesichert. Das alte Passwort gilt dann nicht mehr, und ein Link für ein neues geht an {email}.',
       ownerInDoubt:
@@ -317,6 +325,8 @@ export const admin: Words['admin'] = {
     done: 'Die Angaben von {username} sind gespeichert.',
   },
   invite: {
+    mailIsOff:
+      'Hier werden keine E-Mails versendet. Auf der Kommandozeile entsteht ein Link zum Weitergeben: latchkey invite EMAIL --print',
     lead: 'Eine Einladung ist eine E-Mail mit einem Link: für ein neues Konto, oder um mit dem Konto dieser Adresse Gruppen beizutreten. Bis sie benutzt wird, lässt sie sich zurückziehen.',
     action: 'Einladen',
     title: 'Jemanden einladen',

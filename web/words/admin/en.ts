@@ -141,6 +141,12 @@ export const admin = {
       'send-reset': 'Send a link for a new password',
       'clear-limits': 'Let the user try again now',
     },
+    obstaclesWithoutMail: {
+      no_password:
+        'The account has no password. The user can sign in in another way, or an operator prints a link for one (latchkey user reset-link).',
+      must_add_factor:
+        'A second factor is required here, and the account has none. The user can add one within a day after a link that an operator prints (latchkey user reset-link).',
+    },
     obstacles: {
       disabled: 'The account is disabled.',
       locked_down: 'The account was locked down on {since}. By: {subject}. Reason: {detail}',
@@ -184,6 +190,8 @@ export const admin = {
       'Can be put back until {date}, with the link “This was not me” in a mail to that address. If the caller did not change it, ask them to look there.',
     cannotBePutBack: 'Cannot be put back by a link.',
     enabling: {
+      needsLink:
+        'The account was locked down. Its old password ends. No link can be mailed: an operator then prints one on the command line (latchkey user reset-link).',
       newPassword: 'The account was locked down. Its old password ends, and a link for a new one is sent to {email}.',
       ownerInDoubt:
         'The account was locked down. Its old password ends. No link for a new one is sent, not even by “Forgot password?”: the reader of {former} can still take the account back. If {email} is the right address, send a link yourself afterwards.',
@@ -327,6 +335,8 @@ export const admin = {
     done: 'The details of {username} are saved.',
   },
   invite: {
+    mailIsOff:
+      'No emails are sent here. An operator makes a link on the command line and hands it over: latchkey invite EMAIL --print',
     lead: 'Who is invited gets an email with a link: for a new account, or to join groups with the account of this address. An invitation can be withdrawn until it is used.',
     action: 'Invite a user',
     title: 'Invite a user',

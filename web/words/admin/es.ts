@@ -126,6 +126,12 @@ export const admin: Words['admin'] = {
       'send-reset': 'Enviar un enlace para una contraseña nueva',
       'clear-limits': 'Permitir que lo intente de nuevo ya',
     },
+    obstaclesWithoutMail: {
+      no_password:
+        'La cuenta no tiene contraseña. El usuario puede iniciar sesión de otra forma, o un operador muestra un enlace (latchkey user reset-link).',
+      must_add_factor:
+        'Aquí es obligatorio un segundo factor, y la cuenta no tiene ninguno. El usuario puede añadirlo durante un día después de un enlace que muestra un operador (latchkey user reset-link).',
+    },
     obstacles: {
       disabled: 'La cuenta está desactivada.',
       locked_down: 'La cuenta se bloqueó el {since}. Por: {subject}. Motivo: {detail}',
@@ -169,6 +175,8 @@ export const admin: Words['admin'] = {
       'Se puede restablecer hasta el {date}, con el enlace «No fui yo» de un correo a esa dirección. Si la persona que llama no la cambió, pídele que mire allí.',
     cannotBePutBack: 'No se puede restablecer con un enlace.',
     enabling: {
+      needsLink:
+        'La cuenta se bloqueó. Su contraseña anterior deja de valer. No se puede enviar ningún enlace: un operador muestra uno después en la línea de comandos (latchkey user reset-link).',
       newPassword:
         'La cuenta se bloqueó. La contraseña anterior deja de funcionar, y se envía a {email} un enlace para elegir una nueva.',
       ownerInDoubt:
@@ -316,6 +324,8 @@ export const admin: Words['admin'] = {
     done: 'Los datos de {username} se han guardado.',
   },
   invite: {
+    mailIsOff:
+      'Aquí no se envían correos. Un operador crea un enlace en la línea de comandos y lo entrega: latchkey invite EMAIL --print',
     lead: 'La persona invitada recibe un correo con un enlace: para una cuenta nueva, o para unirse a grupos con la cuenta de esta dirección. Una invitación se puede retirar mientras no se haya usado.',
     action: 'Invitar a un usuario',
     title: 'Invitar a un usuario',

@@ -127,6 +127,12 @@ export const admin: Words['admin'] = {
       'send-reset': 'Envoyer un lien de nouveau mot de passe',
       'clear-limits': 'Permettre de réessayer tout de suite',
     },
+    obstaclesWithoutMail: {
+      no_password:
+        'Le compte n’a pas de mot de passe. L’utilisateur peut se connecter autrement, ou un opérateur affiche un lien (latchkey user reset-link).',
+      must_add_factor:
+        'Un second facteur est obligatoire ici, et le compte n’en a pas. L’utilisateur peut en ajouter un pendant un jour après un lien affiché par un opérateur (latchkey user reset-link).',
+    },
     obstacles: {
       disabled: 'Le compte est désactivé.',
       locked_down: 'Le compte a été verrouillé le {since}. Par\u00a0: {subject}. Raison\u00a0: {detail}',
@@ -172,6 +178,8 @@ export const admin: Words['admin'] = {
       'Peut être rétablie jusqu’au {date}, avec le lien «\u00a0Ce n’était pas moi\u00a0» d’un e-mail envoyé à cette adresse. Si la personne qui appelle ne l’a pas changée, demandez-lui d’y regarder.',
     cannotBePutBack: 'Ne peut pas être rétablie par un lien.',
     enabling: {
+      needsLink:
+        'Le compte a été verrouillé. Son ancien mot de passe prend fin. Aucun lien ne peut être envoyé\u00a0: un opérateur en affiche un ensuite en ligne de commande (latchkey user reset-link).',
       newPassword:
         'Le compte a été verrouillé. L’ancien mot de passe ne fonctionnera plus, et un lien pour en choisir un nouveau est envoyé à {email}.',
       ownerInDoubt:
@@ -318,6 +326,8 @@ export const admin: Words['admin'] = {
     done: 'Les informations de {username} sont enregistrées.',
   },
   invite: {
+    mailIsOff:
+      'Aucun e-mail n’est envoyé ici. Un opérateur crée un lien en ligne de commande et le remet\u00a0: latchkey invite EMAIL --print',
     lead: 'La personne invitée reçoit un e-mail avec un lien\u00a0: pour un nouveau compte, ou pour rejoindre des groupes avec le compte de cette adresse. Une invitation peut être retirée tant qu’elle n’a pas servi.',
     action: 'Inviter quelqu’un',
     title: 'Inviter quelqu’un',

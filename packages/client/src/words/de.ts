@@ -27,6 +27,7 @@ export const de: RefusalWords = {
     busy: 'Der Dienst ist überlastet. Bitte versuchen Sie es gleich noch einmal.',
     unavailable: 'Der Dienst ist gerade nicht verfügbar. Bitte versuchen Sie es gleich noch einmal.',
 
+    mail_is_off: 'Hier werden keine E-Mails versendet. Bitte wenden Sie sich an Ihre Administration.',
     too_many_logins: 'Zu viele Anmeldeversuche.',
     too_many_requests: 'Zu viele Anfragen. Bitte warten Sie einen Moment.',
     too_many_attempts: 'Zu viele Versuche.',
@@ -45,6 +46,8 @@ export const de: RefusalWords = {
     current_password_required: 'Geben Sie zuerst Ihr Passwort ein.',
     other_browser: 'Gehen Sie zurück zu dem Fenster, in dem Sie begonnen haben, und geben Sie dort den Code ein.',
     mailed_code_required: 'Geben Sie zuerst den Code aus der E-Mail ein.',
+    link_required:
+      'Bitten Sie Ihre Administration um einen Link zu Ihrem Konto. Danach können Sie einen zweiten Faktor einrichten.',
     enrolment_open: 'Diese Anmeldung braucht keinen weiteren Nachweis. Fügen Sie jetzt einen zweiten Faktor hinzu.',
     not_enrolling: 'Dieses Konto hat einen zweiten Schritt. Schließen Sie die Anmeldung damit ab.',
     last_factor: 'Ein zweiter Schritt ist hier Pflicht. Richten Sie einen anderen ein, bevor Sie diesen entfernen.',
@@ -113,6 +116,7 @@ export const de: RefusalWords = {
     group_of_administrators:
       'Eine Einladung macht niemanden zum Administrator. Fügen Sie den Benutzer später zur Gruppe hinzu.',
     account_disabled: 'Dieses Konto ist gesperrt. Entsperren Sie es zuerst.',
+    address_not_proven: 'Die Adresse dieses Kontos wurde nie bestätigt.',
     locked_down: 'Dieses Konto wurde abgesichert. Nur die Administration kann es zurückgeben, nicht der Support.',
     too_many_mails: 'An diese Adresse gingen vorerst genug solcher E-Mails. Versuchen Sie es später noch einmal.',
     has_account: 'Zu dieser Adresse gibt es bereits ein Konto. Sie kann nur in Gruppen eingeladen werden.',

@@ -25,6 +25,7 @@ export const en: RefusalWords = {
     busy: 'The service is overloaded. Please try again in a moment.',
     unavailable: 'The service is not available at the moment. Please try again shortly.',
 
+    mail_is_off: 'No emails are sent here. Ask your administrator.',
     too_many_logins: 'Too many sign-in attempts.',
     too_many_requests: 'Too many requests. Please wait a moment.',
     too_many_attempts: 'Too many attempts.',
@@ -40,6 +41,7 @@ export const en: RefusalWords = {
     current_password_required: 'Enter your password before you add a second factor.',
     other_browser: 'Go back to the window where you started, and enter the code there.',
     mailed_code_required: 'Enter the code from the mail first.',
+    link_required: 'Ask your administrator for a link to your account. After that you can add a second factor.',
     enrolment_open: 'This sign-in needs no further proof. Add a second factor now.',
     not_enrolling: 'This account has a second step. Finish the sign-in with it.',
     last_factor: 'A second step is required here. Add another one before you remove this one.',
@@ -103,6 +105,7 @@ export const en: RefusalWords = {
     group_has_members: 'This group has members, who would lose it.',
     group_of_administrators: 'An invitation makes nobody an administrator. Add the user to the group later.',
     account_disabled: 'This account is disabled. Enable it first.',
+    address_not_proven: 'The address of this account was never confirmed.',
     locked_down: 'This account was locked down. Only an administrator can give it back to its owner.',
     too_many_mails: 'This address has got as many of these emails as it may get for now. Try again later.',
     has_account: 'This address already has an account. It can only be invited to groups.',

@@ -25,6 +25,7 @@ export const es: RefusalWords = {
     busy: 'El servicio está sobrecargado. Inténtalo de nuevo en un momento.',
     unavailable: 'El servicio no está disponible en este momento. Inténtalo de nuevo en un rato.',
 
+    mail_is_off: 'Aquí no se envían correos. Pregunta a tu administrador.',
     too_many_logins: 'Demasiados intentos de iniciar sesión.',
     too_many_requests: 'Demasiadas solicitudes. Espera un momento.',
     too_many_attempts: 'Demasiados intentos.',
@@ -41,6 +42,7 @@ export const es: RefusalWords = {
     current_password_required: 'Primero escribe tu contraseña.',
     other_browser: 'Vuelve a la ventana en la que empezaste y escribe allí el código.',
     mailed_code_required: 'Primero escribe el código del correo.',
+    link_required: 'Pide a tu administrador un enlace para tu cuenta. Después podrás añadir un segundo factor.',
     enrolment_open: 'Este inicio de sesión no necesita otra prueba. Añade ahora un segundo factor.',
     not_enrolling: 'Esta cuenta tiene un segundo paso. Termina de iniciar sesión con él.',
     last_factor: 'Aquí es obligatorio un segundo paso. Añade otro antes de quitar este.',
@@ -105,6 +107,7 @@ export const es: RefusalWords = {
     group_of_administrators:
       'Una invitación no convierte a nadie en administrador. Añade al usuario al grupo más tarde.',
     account_disabled: 'Esta cuenta está desactivada. Actívala primero.',
+    address_not_proven: 'La dirección de esta cuenta nunca se confirmó.',
     locked_down: 'Esta cuenta se bloqueó por seguridad. Solo un administrador puede devolverla a su dueño.',
     too_many_mails:
       'Esta dirección ya recibió todos los correos de este tipo que puede recibir por ahora. Inténtalo más tarde.',

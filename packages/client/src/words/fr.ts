@@ -25,6 +25,7 @@ export const fr: RefusalWords = {
     busy: 'Le service est surchargé. Veuillez réessayer dans un instant.',
     unavailable: 'Le service est indisponible pour le moment. Veuillez réessayer dans un instant.',
 
+    mail_is_off: 'Aucun e-mail n’est envoyé ici. Adressez-vous à votre administrateur.',
     too_many_logins: 'Trop de tentatives de connexion.',
     too_many_requests: 'Trop de requêtes. Veuillez patienter un instant.',
     too_many_attempts: 'Trop de tentatives.',
@@ -41,6 +42,8 @@ export const fr: RefusalWords = {
     current_password_required: 'Saisissez d’abord votre mot de passe.',
     other_browser: 'Revenez à la fenêtre où vous avez commencé, et saisissez-y le code.',
     mailed_code_required: 'Saisissez d’abord le code reçu par e-mail.',
+    link_required:
+      'Demandez à votre administrateur un lien vers votre compte. Vous pourrez ensuite ajouter un second facteur.',
     enrolment_open: 'Cette connexion n’a besoin d’aucune autre preuve. Ajoutez maintenant un second facteur.',
     not_enrolling: 'Ce compte a une deuxième étape. Terminez la connexion avec elle.',
     last_factor: 'Une deuxième étape est obligatoire ici. Ajoutez-en une autre avant de retirer celle-ci.',
@@ -106,6 +109,7 @@ export const fr: RefusalWords = {
     group_of_administrators:
       'Une invitation ne fait de personne un administrateur. Ajoutez l’utilisateur au groupe plus tard.',
     account_disabled: 'Ce compte est désactivé. Réactivez-le d’abord.',
+    address_not_proven: 'L’adresse de ce compte n’a jamais été confirmée.',
     locked_down: 'Ce compte a été verrouillé. Seul un administrateur peut le rendre à son propriétaire.',
     too_many_mails: 'Cette adresse a reçu assez d’e-mails de ce genre pour le moment. Réessayez plus tard.',
     has_account: 'Cette adresse a déjà un compte. Elle ne peut être invitée que dans des groupes.',
