@@ -3,12 +3,10 @@ import { compiledFiles, compiledSources } from './test/support/compiled-sources.
 import { LongestFirst } from './test/support/sequencer.js'
 
 /**
- * Most code runs a few times only in a test, so compiling it well does not pay: the embedded database (WebAssembly) is
- * compiled by the baseline compiler, and Node 20 waits longer before it optimises a function. Newer versions of Node have a
- * cheap compiler in between, and not this option. More room for new objects means fewer collections of garbage.
+ * Most code runs a few times only in a test, so compiling it well does not pay: Node 20 waits longer before it optimises a function.
+ * Newer versions of Node have a cheap compiler in between, and not this option. More room for new objects means fewer collections of garbage.
  */
 const forBriefWork = [
-  '--liftoff-only',
   '--max-semi-space-size=32',
   ...(process.version.startsWith('v20.') ? ['--interrupt-budget=1000000'] : []),
 ]

@@ -2,7 +2,7 @@
 //
 // How long a start takes until /health answers 200, how much processor time it takes until then, and how much memory is
 // resident after five seconds without requests: as in production, with PostgreSQL and Redis that are migrated already, and
-// with the embedded database, as without any settings, which is new (first) or exists (later). With --minutes, mixed requests follow
+// with the database that it brings along, as without any settings, which is new (first) or exists (later). With --minutes, mixed requests follow
 // for that long, and the memory is printed each minute. --program measures another build. Needs Linux and a build (npm run
 // build). It starts its own PostgreSQL and Redis, like the tests, and stops and removes everything that it started.
 import { spawn } from 'node:child_process'
@@ -88,7 +88,7 @@ const inFolder = async (work) => {
 }
 
 /** The settings of a new clone, except for the host and the folder of the data. @param {string} folder */
-const embeddedSettings = (folder) => ({ HOST: '127.0.0.1', DATA_DIR: folder, DRAIN_DELAY: '0ms' })
+const ownSettings = (folder) => ({ HOST: '127.0.0.1', DATA_DIR: folder, DRAIN_DELAY: '0ms' })
 
 /** @type {(name: string, starts: Start[]) => string[]} */
 const row = (name, starts) => {
@@ -108,15 +108,15 @@ const measureStarts = (stores) =>
     for (let round = 0; round < rounds; round += 1) {
       starts.production.push(await measureStart(folder, settingsFor(stores, folder)))
       await inFolder(async (data) => {
-        starts.first.push(await measureStart(data, embeddedSettings(data)))
-        starts.later.push(await measureStart(data, embeddedSettings(data)))
+        starts.first.push(await measureStart(data, ownSettings(data)))
+        starts.later.push(await measureStart(data, ownSettings(data)))
       })
     }
     printTable(`${rounds} rounds, medians`, [
       ['', 'seconds', 'range', 'core seconds', 'resident'],
       row('production', starts.production),
-      row('embedded, first', starts.first),
-      row('embedded, later', starts.later),
+      row('own database, first', starts.first),
+      row('own database, later', starts.later),
     ])
   })
 

@@ -48,7 +48,7 @@ export const settingsFor = (stores, folder) => ({
     : { NODE_ENV: 'test' }),
 })
 
-/** Adds the people with the program's own import, before it serves: the embedded database has room for one process. */
+/** Adds the people with the program's own import, before it serves. */
 const importPeople = async (/** @type {Record<string, string>} */ settings) => {
   const hash = await bcrypt.hash(password, cost)
   const rows = people.map((name) =>

@@ -93,7 +93,7 @@ const runTransaction = async <Result>(
   return result
 }
 
-export const rollBack = async (connection: Connection) => {
+const rollBack = async (connection: Connection) => {
   try {
     if (connection.isOpen()) await connection.script('rollback')
   } catch {
