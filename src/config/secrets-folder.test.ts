@@ -68,10 +68,13 @@ it('says with each missing secret where it was looked for, and which files have 
   const { environment: env } = readEnvironment(noFile(), {
     NODE_ENV: 'production',
     SECRETS_DIR: other,
+    DATABASE_URL: 'postgres://latchkey@127.0.0.1/latchkey',
     TRUST_PROXI: '127.0.0.1',
   })
   const said = () => loadConfig(env)
-  expect(said).toThrow(`JWT_SECRET: must be set in production; there is no file jwt_secret in ${other}\n`)
+  expect(said).toThrow(
+    `JWT_SECRET: must be set in production with DATABASE_URL; there is no file jwt_secret in ${other}\n`,
+  )
   expect(said).toThrow(/^PUBLIC_URL: must be set in production$/m)
   const typos = [
     'TRUST_PROXI is not a setting; did you mean TRUST_PROXY?',

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { StoreUnavailable } from '../../src/platform/database/database.js'
+import { usualAccount } from '../../src/platform/own-postgres/account.js'
 import { makeCertificate } from '../support/certificate.js'
 import { testPostgres } from '../support/databases.js'
 import { type PostgresServer, startPostgres } from '../support/servers/postgres.js'
@@ -14,7 +15,8 @@ const run = promisify(execFile)
 // The server must own its key, and runs as another user when the tests run as root.
 const giveToServer = async (key: string) => {
   await chmod(key, 0o600)
-  if (process.getuid?.() !== 0) return
+  // In a user namespace of its own, it has the files of root.
+  if (await usualAccount()) return
   const { stdout } = await run('id', ['-u', 'postgres']).catch(() => run('id', ['-u', 'nobody']))
   await chown(key, Number(stdout), 0)
 }

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -365,10 +365,59 @@ describe('latchkey restore', () => {
       const { code, err } = await runCommand({ ...bare, DATABASE_URL: url }, ['restore', whole])
       expect({ code, err }).toEqual({
         code: 0,
-        err: `JWT_SECRET of the backup is kept in ${join(folder, 'elsewhere')}.\n`,
+        err: `The secrets of the backup are kept in ${join(folder, 'elsewhere', 'secrets')}.\n`,
       })
-      const kept = join(folder, 'elsewhere', 'secret')
-      expect([await readFile(kept, 'utf8'), (await stat(kept)).mode & 0o777]).toEqual([backupSecret, 0o600])
+      const kept = join(folder, 'elsewhere', 'secrets', 'jwt_secret')
+      expect([(await readFile(kept, 'utf8')).trim(), (await stat(kept)).mode & 0o777]).toEqual([backupSecret, 0o600])
+    })
+  })
+})
+
+describe('the database that the service brings along', () => {
+  const own = (dataDir: string) => {
+    const { JWT_SECRET: _, DATABASE_URL: __, ...bare } = settings('', { DATA_DIR: dataDir })
+    return bare
+  }
+
+  it('is filled from a server and moves on to one, with its users, and nothing stays of a broken file', async () => {
+    const [dataDir, whole] = [join(folder, 'own', 'data'), join(folder, 'to-own.backup')]
+    const second = randomBytes(48).toString('hex')
+    const sealing = { JWT_SECRET: second, SEALING_KEY: settings(source.url).JWT_SECRET ?? '' }
+    await runCommand(settings(source.url, sealing), ['backup', whole, '--with-secrets'])
+    const broken = join(folder, 'broken.backup')
+    await writeFile(broken, (await readFile(whole)).subarray(0, -20))
+    expect(await runCommand(own(dataDir), ['backup', join(folder, 'none')])).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/^There is no database to back up: set DATA_DIR/),
+    })
+    expect(await runCommand(own(dataDir), ['restore', broken])).toMatchObject({ code: 1, out: '' })
+    expect(await readdir(dataDir)).toEqual([])
+
+    expect(await runCommand(own(dataDir), ['restore', whole])).toMatchObject({
+      code: 0,
+      err: `The secrets of the backup are kept in ${join(dataDir, 'secrets')}.\n`,
+    })
+    expect((await readFile(join(dataDir, 'secrets', 'jwt_secret'), 'utf8')).trim()).toBe(second)
+    const service = await startLatchkey({ stores: 'own', settings: { DATA_DIR: dataDir } })
+    const tab = service.browser()
+    expect((await tab.post('/login', { username: 'linus', password: goodPassword })).status).toBe(200)
+    // While the service runs: a backup is made, and a restore refused.
+    const onward = join(folder, 'from-own.backup')
+    expect(await runCommand(own(dataDir), ['backup', onward, '--with-secrets'])).toMatchObject({ code: 0 })
+    expect(await runCommand(own(dataDir), ['restore', whole])).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/^A service uses this database|^The database has users/),
+    })
+    await service.stop()
+    expect(await runCommand(own(dataDir), ['restore', whole])).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/^The database has users/),
+    })
+    await withDatabase(async (url) => {
+      expect(await runCommand(settings(url, sealing), ['restore', onward])).toMatchObject({ code: 0 })
+      const moved = await startLatchkey({ settings: settings(url, sealing) })
+      expect((await movedTo(moved, tab).post('/api/auth/refresh')).status).toBe(200)
+      await moved.stop()
     })
   })
 })

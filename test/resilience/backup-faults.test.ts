@@ -361,7 +361,7 @@ describe('keys', () => {
         /^The keys that are set here do not open what is sealed/,
       )
       const { JWT_SECRET: _, ...bare } = settings(url, { DATA_DIR: join(folder, 'without') })
-      expect((await runCommand(bare, ['restore', whole])).err).toMatch(/^The backup has several secrets, /)
+      expect((await runCommand(bare, ['restore', whole])).err).toMatch(/^The backup has several secrets: /)
       expect(await usersIn(url)).toBe('no tables')
       const without = await runCommand({ ...bare, DATABASE_URL: source.url }, [
         'backup',

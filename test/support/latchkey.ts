@@ -135,6 +135,7 @@ export const startLatchkey = async (options: StartOptions = {}) => {
     schemaCompilers,
     assets: await readAssets(),
     housekeepingInterval: options.housekeepingInterval ?? 1 * days,
+    ...(options.stores === 'own' && { givenSettings: given }),
     ...(options.hasUsualTimeouts ? {} : { storeTimeouts: longTimeouts }),
     onFatal: (error) => {
       throw error

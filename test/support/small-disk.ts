@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { chown, type FileHandle, open, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { usualAccount } from '../../src/platform/own-postgres/account.js'
 import { testPostgres, urlFor } from './databases.js'
 import { type PostgresServer, unprivilegedAccount } from './servers/postgres.js'
 import { ownFolder } from './servers/server.js'
@@ -66,8 +67,9 @@ const unmount = async (folder: string) => {
 const mountedDisk = async ({ url }: PostgresServer): Promise<SmallDisk> => {
   const folder = await ownFolder('small-disk')
   await run('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'latchkey-test', folder])
-  const account = await unprivilegedAccount()
-  if (account) await chown(folder, account.uid, account.gid)
+  // In a user namespace of its own, PostgreSQL has the files of root.
+  const other = (await usualAccount()) ? undefined : await unprivilegedAccount()
+  if (other) await chown(folder, other.uid, other.gid)
   await asAdministrator(url, `create tablespace small location '${folder}'`, 'create database small tablespace small')
   const filling = join(folder, 'filling')
   return {

@@ -52,6 +52,7 @@ export const sections = {
     'common',
     'refusals',
     'password',
+    'profile-fields',
   ],
   invite: ['invite', 'register', 'common', 'refusals', 'password', 'profile-fields'],
   dashboard: [

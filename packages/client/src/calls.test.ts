@@ -7,7 +7,8 @@ const others = [
   'GET /api/auth/verify',
   'GET /api/auth/csrf-token',
   'POST /api/auth/refresh',
-  // Of our own page, for a user who does not agree to the terms.
+  // Of our own pages: the first start, and a user who does not agree to the terms.
+  'POST /api/auth/setup',
   'GET /api/auth/second-factor/export',
   'POST /api/auth/second-factor/delete',
 ]

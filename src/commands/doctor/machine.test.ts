@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -113,7 +113,7 @@ it('counts the secrets and the threads, and looks at who can read the kept secre
     'warning: JWT_SECRET names one secret twice',
   )
   expect(await found('threads', { WORKER_THREADS: '64' })).toMatch(/^warning: WORKER_THREADS is 64 on/)
-  await writeFile(join(folder, 'secret'), secret)
-  await chmod(join(folder, 'secret'), 0o644)
-  expect(await found('data directory', { DATA_DIR: folder })).toMatch(/^warning: .*chmod 600/)
+  await mkdir(join(folder, 'secrets'), { mode: 0o755 })
+  expect(await found('data directory', { DATA_DIR: folder })).toMatch(/^warning: .*chmod 700/)
+  await rm(join(folder, 'secrets'), { recursive: true })
 })

@@ -40,6 +40,7 @@ export const readBackupPlace = async (environment: Environment) => {
 
   return {
     open,
+    isOwn,
     isNew: isOwn && !(await hasCluster(dataDir)),
     serviceRole: isOwn ? roles.service : url === undefined ? undefined : roleToGrant({ url, ownerUrl }),
     dataDir,

@@ -5,7 +5,7 @@ import { makeSecret, secretsFolder } from '../../platform/own-postgres/kept-secr
 import { CommandFailure } from '../command.js'
 import type { readBackupPlace } from './backup-place.js'
 
-type Place = Pick<Awaited<ReturnType<typeof readBackupPlace>>, 'dataDir' | 'signing' | 'sealing'>
+type Place = Pick<Awaited<ReturnType<typeof readBackupPlace>>, 'isOwn' | 'dataDir' | 'signing' | 'sealing'>
 
 const listOf = (text: string) => text.split(',')
 
@@ -27,13 +27,23 @@ const missingKeyText = ({ secrets }: Header) =>
     : 'What is sealed in the backup needs a key that is not set here: set SEALING_KEY to that of its time; if it was not set then, JWT_SECRET. If the key is lost for good: --without-key. Nothing was restored.'
 
 /** Whether the secrets of this place fit a backup, and where those of the backup go if this place has none. */
-export const createSecretsOfBackup = ({ dataDir, signing, sealing }: Place, withoutKey: boolean) => {
+export const createSecretsOfBackup = ({ isOwn, dataDir, signing, sealing }: Place, withoutKey: boolean) => {
   const notes: string[] = []
   const hasOwn = signing.length > 0 || sealing.length > 0
 
   const check = (header: Header) => {
     const given = hasOwn ? { signing, sealing } : secretsIn(header)
     if (!withoutKey && !opens(given?.sealing ?? [], header)) throw new CommandFailure(missingKeyText(header))
+    // Beside a server of its own, the service looks for one secret in DATA_DIR.
+    if (
+      !isOwn &&
+      !hasOwn &&
+      header.secrets &&
+      (header.secrets.SEALING_KEY !== undefined || (given?.signing.length ?? 0) > 1)
+    )
+      throw new CommandFailure(
+        'The backup has several secrets: set its JWT_SECRET and SEALING_KEY, which are in the first line of `gunzip -c FILE`. Nothing was restored.',
+      )
     const ids = given?.signing.map(signingKeyId) ?? []
     if (header.signedWith.length > 0 && !header.signedWith.some((id) => ids.includes(id)))
       notes.push(
@@ -45,8 +55,8 @@ export const createSecretsOfBackup = ({ dataDir, signing, sealing }: Place, with
   const keep = async ({ secrets }: Header) => {
     if (hasOwn || !secrets) return
     await makeSecret(dataDir, 'jwt_secret', secrets.JWT_SECRET)
-    await makeSecret(dataDir, 'sealing_key', secrets.SEALING_KEY ?? secrets.JWT_SECRET)
-    notes.push(`JWT_SECRET and SEALING_KEY of the backup are kept in ${secretsFolder(dataDir)}.`)
+    if (isOwn) await makeSecret(dataDir, 'sealing_key', secrets.SEALING_KEY ?? secrets.JWT_SECRET)
+    notes.push(`The secrets of the backup are kept in ${secretsFolder(dataDir)}.`)
   }
 
   return { check, keep, notes: () => notes }

@@ -85,9 +85,9 @@ export const backup: Command = {
   help: `latchkey backup FILE [--with-secrets]
 latchkey backup - > FILE
 
-Writes one snapshot of the database, as the owner of the tables, while the service runs. \`latchkey restore\` fills an empty database with
-it, of this server or of another one. The file is for the operator alone (mode 0600), and appears under its name when it is complete;
-- writes to standard output. It has password hashes. Waiting mails, webhooks and logout notices are not in it.
+Writes one snapshot of the database, as the owner of the tables, while the service runs. \`latchkey restore\` fills an empty
+database with it, here or elsewhere. The file is for the operator alone (mode 0600), and appears under its name when it is
+complete; - writes to standard output. It has password hashes. Waiting mails, webhooks and logout notices are not in it.
 
 The line at the end, on standard error, says how many rows it has, how many bytes, and its SHA-256.
 

@@ -72,18 +72,19 @@ export const restore: Command = {
   help: `latchkey restore FILE [--keep-sessions] [--without-key]
 latchkey restore - < FILE
 
-Fills the database of the settings with a file of \`latchkey backup\`, as the owner of the tables, and migrates it. The database has no users,
-and no service runs on it; whatever else it has is replaced. Everything happens in one transaction, which is committed only if the whole file
-is as it was written: otherwise nothing of it stays. Run it with the JWT_SECRET and SEALING_KEY of the time of the backup. If none are set
-and the file has them (--with-secrets), they are kept in DATA_DIR.
+Fills the database of the settings with a file of \`latchkey backup\`, as the owner of the tables, and migrates it. The database
+has no users, and no service runs on it; whatever else it has is replaced. Everything happens in one transaction, which is
+committed only if the whole file is as it was written: otherwise nothing of it stays. Run it with the JWT_SECRET and SEALING_KEY
+of the time of the backup. If none are set and the file has them (--with-secrets), they are kept in DATA_DIR. Without
+DATABASE_URL, the database that Latchkey brings along is made in DATA_DIR.
 
-A restore brings the past back: old passwords, removed passkeys, users who were deleted. Nothing is mailed, and no webhook or notice is sent.
-All users get new access tokens. If the backup is older than an hour, all sessions, trusted devices, unfinished sign-ins, waiting codes and
-links, undo links and invitations of it end. docs/operating.md says what else to do.
+A restore brings the past back: old passwords, removed passkeys, users who were deleted. Nothing is mailed, and no webhook or
+notice is sent. All users get new access tokens. If the backup is older than an hour, all sessions, trusted devices, unfinished
+sign-ins, waiting codes and links, undo links and invitations of it end. docs/operating.md says what else to do.
 
   --keep-sessions   they do not end, however old the backup is
-  --without-key     although the key is lost for good. The service does not start then before \`latchkey keys rotate --compromised --yes\`
-                    and \`latchkey user factors reset --unreadable --yes\``,
+  --without-key     although the key is lost for good. The service does not start then before
+                    \`latchkey keys rotate --compromised --yes\` and \`latchkey user factors reset --unreadable --yes\``,
 
   run: async (args, context: CommandContext) => {
     const options = { 'keep-sessions': { type: 'boolean' }, 'without-key': { type: 'boolean' } } as const

@@ -4,9 +4,10 @@ export const setupLink: Command = {
   summary: 'Print a link with which the first account is made',
   help: `latchkey setup-link
 
-Prints a link that makes the first account, which is an administrator's: it works for an hour. The start of the service logs such a link
-too, as long as there is no user; links that were made before work on. All of them end with the first user, however it is added. If
-there is a user, nothing is printed and the exit code is 1: docs/administrators.md says how a user becomes an administrator.`,
+Prints a link that makes the first account, which is an administrator's: it works for an hour. The start of the service logs such
+a link too, as long as there is no user; links that were made before work on. All of them end with the first user, however it is
+added. If there is a user, nothing is printed and the exit code is 1: docs/administrators.md says how a user becomes an
+administrator.`,
   printsOnce: true,
 
   run: async (args, context) => {

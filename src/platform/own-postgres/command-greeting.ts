@@ -40,5 +40,7 @@ export const readLine = (socket: Socket) =>
       if (chunk.at(-1) === 0x0a) finish(Buffer.concat(chunks).toString('utf8'))
       else if (size > longestLine) giveUp()
     }
+    if (socket.destroyed) return giveUp()
     socket.on('data', take).on('close', giveUp).on('timeout', giveUp).setTimeout(timeout).resume()
+    return undefined
   })

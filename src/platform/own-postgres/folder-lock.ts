@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { chmod, lstat, mkdir, mkdtemp, readdir, realpath, rm, symlink } from 'node:fs/promises'
 import { connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { seconds } from '../../lib/durations.js'
 import { OperatorError } from '../../lib/operator-error.js'
@@ -282,11 +282,17 @@ const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? 
 // The path of a socket may have 107 bytes.
 const longestPath = 100
 
+/** The temporary folder, unless its own path is too long. It may be a relative one. */
+export const temporaryFolderFor = (longestName: string) => {
+  const folder = resolve(tmpdir())
+  return Buffer.byteLength(join(folder, 'lk-123456', 'd', longestName)) <= longestPath ? folder : '/tmp'
+}
+
 /** A path of the folder that is short enough for a socket in it: the folder itself, or a link in a folder of its own. */
 export const shortNameOf = async (folder: string, longestName: string) => {
   if (Buffer.byteLength(join(folder, longestName)) <= longestPath)
     return { path: folder, remove: async () => undefined }
-  const short = await mkdtemp(join(tmpdir(), 'lk-'))
+  const short = await mkdtemp(join(temporaryFolderFor(longestName), 'lk-'))
   const path = join(short, 'd')
   await symlink(folder, path)
   return { path, remove: () => rm(short, { recursive: true, force: true }) }

@@ -2,13 +2,12 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readFileSync, readlinkSync, statSync } from 'node:fs'
 import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { seconds } from '../../lib/durations.js'
 import { OperatorError } from '../../lib/operator-error.js'
 import { type Account, asAccount } from './account.js'
-import { shortNameOf } from './folder-lock.js'
+import { shortNameOf, temporaryFolderFor } from './folder-lock.js'
 import { type Programs, programIn } from './programs.js'
 
 type ServerParts = {
@@ -80,7 +79,7 @@ export const placeFor = async (folder: string, holdsSockets: boolean): Promise<P
     const address = { host: '127.0.0.1', port: await freePort() }
     return { address, settings: ['listen_addresses=127.0.0.1', `port=${address.port}`], remove: async () => undefined }
   }
-  const otherFolder = holdsSockets ? undefined : await mkdtemp(join(tmpdir(), 'lk-'))
+  const otherFolder = holdsSockets ? undefined : await mkdtemp(join(temporaryFolderFor(socketName), 'lk-'))
   const { path, remove } = await shortNameOf(otherFolder ?? folder, socketName)
   return {
     address: { host: path, port },

@@ -97,7 +97,7 @@ export const admin: Words['admin'] = {
       clock_off:
         'Les horloges du service et de la base de données diffèrent de {count} secondes. L’exploitant utilise NTP sur les deux machines.',
       disk_nearly_full:
-        'Il reste {count} Mo sur le disque de la base de données. L’exploitant libère de la place : quand il est plein, personne ne peut se connecter.',
+        'Il reste {count} Mo sur le disque de la base de données. L’exploitant libère de la place : quand il est plein, personne ne peut se connecter.',
     },
   },
   userList: {
