@@ -99,7 +99,8 @@ const copyBroughtCluster = async (draft: string) => {
 }
 
 /** Makes the cluster that an image brings, in a folder that is there and empty. A user with a name must do it. */
-export const makeBroughtCluster = (programs: Programs) => runInitdb({ programs, account: { prefix: [] } }, broughtCluster)
+export const makeBroughtCluster = (programs: Programs) =>
+  runInitdb({ programs, account: { prefix: [] } }, broughtCluster)
 
 const runInitdb = async ({ programs, account }: Pick<ClusterParts, 'programs' | 'account'>, folder: string) => {
   // Text is compared byte by byte, and upper and lower case are those of Unicode, on each machine alike.
