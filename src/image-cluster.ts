@@ -6,7 +6,7 @@ import { findPrograms } from './platform/own-postgres/programs.js'
 
 const programs = await findPrograms({
   account: { prefix: [] },
-  chosenFolder: process.env.POSTGRES_BIN,
+  chosenFolder: undefined,
   librariesFolder: join(tmpdir(), 'latchkey-libraries'),
   clusterMajor: undefined,
 })

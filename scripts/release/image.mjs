@@ -53,7 +53,9 @@ export const buildImage = async (wanted) => {
     ...postgresOptions(),
     ...labelOptions(wanted),
   ]
-  const said = await run('buildah', ['build', ...options, '--file', 'deploy/Dockerfile', '--tag', name, '.'], { cwd: context })
+  const said = await run('buildah', ['build', ...options, '--file', 'deploy/Dockerfile', '--tag', name, '.'], {
+    cwd: context,
+  })
   await run('buildah', ['push', '--quiet', name, `docker-archive:${archive}:${name}`], { cwd: work })
   await writeReproducibly({ archive, folder: join(work, 'layers'), name, moment })
   await pipeline(

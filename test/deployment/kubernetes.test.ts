@@ -74,33 +74,36 @@ describe('the Kubernetes manifests', () => {
   it.each([
     { form: 'one pod', names: ['latchkey.yaml'] },
     { form: 'servers', names: ofServers },
-  ])('let the ingress connect to the service and Prometheus to the metrics, and no other pod: $form', async ({ names }) => {
-    type Rule = { ports: { port: string }[]; from: { namespaceSelector: { matchLabels: Record<string, string> } }[] }
-    type Policy = { policyTypes: string[]; podSelector: { matchLabels: object }; ingress: Rule[] }
-    const all = await manifests(names)
-    const policies = all.filter(({ kind }) => kind === 'NetworkPolicy') as unknown as { spec: Policy }[]
-    const [spec] = policies.map((policy) => policy.spec).filter(({ policyTypes }) => policyTypes.includes('Ingress'))
-    const rules = spec?.ingress.map(({ ports, from }) => [
-      ports.map(({ port }) => port),
-      from.flatMap(({ namespaceSelector }) => Object.entries(namespaceSelector.matchLabels)),
-    ])
-    expect(rules).toEqual([
-      [['http'], [['kubernetes.io/metadata.name', 'ingress']]],
-      [['metrics'], [['kubernetes.io/metadata.name', 'monitoring']]],
-    ])
-    type Pods = { spec: { template: { metadata: { labels: object }; spec: { containers: { ports: object[] }[] } } } }
-    const { template } = (all.find(({ kind }) => kind === 'Deployment') as unknown as Pods).spec
-    expect(template.metadata.labels).toEqual(spec?.podSelector.matchLabels)
-    expect(template.spec.containers.map(({ ports }) => ports)).toEqual([
-      [
-        { name: 'http', containerPort: 3000 },
-        { name: 'metrics', containerPort: 9464 },
-      ],
-    ])
-    // The only way to the pods that the ingress knows of.
-    const services = all.filter(({ kind }) => kind === 'Service').map(({ spec: service }) => JSON.stringify(service))
-    expect(services).toEqual([expect.stringContaining('"ports":[{"name":"http","port":80,"targetPort":"http"}]')])
-  })
+  ])(
+    'let the ingress connect to the service and Prometheus to the metrics, and no other pod: $form',
+    async ({ names }) => {
+      type Rule = { ports: { port: string }[]; from: { namespaceSelector: { matchLabels: Record<string, string> } }[] }
+      type Policy = { policyTypes: string[]; podSelector: { matchLabels: object }; ingress: Rule[] }
+      const all = await manifests(names)
+      const policies = all.filter(({ kind }) => kind === 'NetworkPolicy') as unknown as { spec: Policy }[]
+      const [spec] = policies.map((policy) => policy.spec).filter(({ policyTypes }) => policyTypes.includes('Ingress'))
+      const rules = spec?.ingress.map(({ ports, from }) => [
+        ports.map(({ port }) => port),
+        from.flatMap(({ namespaceSelector }) => Object.entries(namespaceSelector.matchLabels)),
+      ])
+      expect(rules).toEqual([
+        [['http'], [['kubernetes.io/metadata.name', 'ingress']]],
+        [['metrics'], [['kubernetes.io/metadata.name', 'monitoring']]],
+      ])
+      type Pods = { spec: { template: { metadata: { labels: object }; spec: { containers: { ports: object[] }[] } } } }
+      const { template } = (all.find(({ kind }) => kind === 'Deployment') as unknown as Pods).spec
+      expect(template.metadata.labels).toEqual(spec?.podSelector.matchLabels)
+      expect(template.spec.containers.map(({ ports }) => ports)).toEqual([
+        [
+          { name: 'http', containerPort: 3000 },
+          { name: 'metrics', containerPort: 9464 },
+        ],
+      ])
+      // The only way to the pods that the ingress knows of.
+      const services = all.filter(({ kind }) => kind === 'Service').map(({ spec: service }) => JSON.stringify(service))
+      expect(services).toEqual([expect.stringContaining('"ports":[{"name":"http","port":80,"targetPort":"http"}]')])
+    },
+  )
 
   it('name the addresses that no ingress may pass on, as the guide does, and as the proxy files refuse them', async () => {
     const [list = '', other] = await Promise.all(
@@ -161,7 +164,11 @@ describe('the Kubernetes manifests', () => {
     const [container] = containers
     expect(container).toMatchObject({
       volumeMounts: [{ name: 'data', mountPath: '/data' }],
-      securityContext: { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } },
+      securityContext: {
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      },
     })
     expect(JSON.stringify(container)).toContain('"readinessProbe":{"httpGet":{"path":"/health/ready"')
     const settings = Object.fromEntries(container?.env.map(({ name, value }) => [name, value]) ?? [])

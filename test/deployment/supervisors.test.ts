@@ -83,11 +83,9 @@ describe('the shipped files agree with each other', () => {
 
   it('about the folder in which each secret is a file', async () => {
     const compose = parse(await read('deploy/compose.servers.yaml'), { merge: true }).services
-    expect([compose['latchkey-1'], compose.migrate, compose.owner].map(({ environment }) => environment.SECRETS_DIR)).toEqual([
-      '/run/secrets',
-      '/run/secrets',
-      '/run/secrets',
-    ])
+    expect(
+      [compose['latchkey-1'], compose.migrate, compose.owner].map(({ environment }) => environment.SECRETS_DIR),
+    ).toEqual(['/run/secrets', '/run/secrets', '/run/secrets'])
     const files = ['servers', 'migrate'].map((name) => read(`deploy/kubernetes/${name}.yaml`))
     for (const text of await Promise.all(files)) {
       const [, mounted] = /mountPath: (\/run\/secrets\/latchkey)/.exec(text) ?? []

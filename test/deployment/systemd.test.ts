@@ -261,7 +261,13 @@ describe('the command line without systemd', () => {
     await rename(join(root, 'owner'), join(root, 'no-owner'))
     const withOwnDatabase = await call(settings, 'doctor')
     await rename(join(root, 'no-owner'), join(root, 'owner'))
-    expect(withOwnDatabase).toEqual(['doctor', ...given, 'DATABASE_OWNER_URL=', ...users(['daemon', 'daemon']), ...rest])
+    expect(withOwnDatabase).toEqual([
+      'doctor',
+      ...given,
+      'DATABASE_OWNER_URL=',
+      ...users(['daemon', 'daemon']),
+      ...rest,
+    ])
     // Without a command, the program itself would start the service.
     expect((await call(settings))[0]).toBe('--help')
   })
