@@ -6,8 +6,8 @@ import { filesBelow } from './publish.mjs'
 
 /** @typedef {{ home: string, folder: string }} Folders the output goes into `folder` */
 
-/** The program, and the module by which `@latchkey/testing` starts it. */
-const entries = ['src/main.ts', 'src/testing.ts']
+/** The program, the module by which `@latchkey/testing` starts it, and what the build of the image runs. */
+const entries = ['src/main.ts', 'src/testing.ts', 'src/image-cluster.ts']
 
 /** @type {(folders: Folders) => import('esbuild').BuildOptions & { write: false }} */
 const sharedOptions = ({ home, folder }) => ({

@@ -10,7 +10,7 @@ import { aliases } from './modules.mjs'
 
 // The rings from the outside to the inside. A file imports from its own ring and from the rings after it.
 const rings = [
-  ['main', 'testing'],
+  ['main', 'testing', 'image-cluster'],
   ['commands'],
   ['app'],
   ['config'],

@@ -32,7 +32,11 @@ const labelOptions = ({ version, commit, committedAt, baseImage }) => {
   return Object.entries(values).flatMap(([name, value]) => ['--label', `org.opencontainers.image.${name}=${value}`])
 }
 
-/** @param {Wanted} wanted */
+/** POSTGRES_FROM as in deploy/Dockerfile, for machines that reach Debian's packages only. */
+const postgresOptions = () =>
+  process.env.POSTGRES_FROM ? ['--build-arg', `POSTGRES_FROM=${process.env.POSTGRES_FROM}`] : []
+
+/** @type {(wanted: Wanted) => Promise<{ postgres: string }>} the version of PostgreSQL in it */
 export const buildImage = async (wanted) => {
   const { work, folder, committedAt, version, baseImage, program, say } = wanted
   const context = join(work, 'image')
@@ -46,9 +50,12 @@ export const buildImage = async (wanted) => {
     // The OCI format has no health check. Isolation by chroot works where the kernel allows no namespaces.
     ...['--format', 'docker', '--isolation', 'chroot', '--no-cache', '--timestamp', String(moment)],
     ...['--build-arg', `BASE_IMAGE=${baseImage}`, '--build-arg', `SOURCE_DATE_EPOCH=${moment}`],
+    ...postgresOptions(),
     ...labelOptions(wanted),
   ]
-  await run('buildah', ['build', ...options, '--file', 'deploy/Dockerfile', '--tag', name, '.'], { cwd: context })
+  const said = await run('buildah', ['build', ...options, '--file', 'deploy/Dockerfile', '--tag', name, '.'], {
+    cwd: context,
+  })
   await run('buildah', ['push', '--quiet', name, `docker-archive:${archive}:${name}`], { cwd: work })
   await writeReproducibly({ archive, folder: join(work, 'layers'), name, moment })
   await pipeline(
@@ -57,4 +64,7 @@ export const buildImage = async (wanted) => {
     createWriteStream(join(folder, `latchkey-${version}.image.tar.gz`)),
   )
   await rm(archive)
+  const [, postgres = ''] = /^PostgreSQL (\d\S*)$/m.exec(said) ?? []
+  if (postgres === '') throw new NotReleasable('The build of the image did not say which PostgreSQL is in it.')
+  return { postgres }
 }

@@ -153,8 +153,8 @@ const writeSbom = async ({ work, folder, version, committedAt }, { description, 
   await writeJson(join(folder, `latchkey-${version}.cdx.json`), sbom)
 }
 
-/** @type {(version: string, hasImage: boolean) => string} */
-const howToInstall = (version, hasImage) =>
+/** @type {(version: string, postgresInImage: string | undefined) => string} */
+const howToInstall = (version, postgresInImage) =>
   `Where you downloaded the files: check them, and install the program in a new folder. It needs Node 20.19 or later, and no registry:
 
 \`\`\`sh
@@ -167,16 +167,16 @@ Ctrl-C stops it. In a script, start \`node_modules/.bin/latchkey\` instead: npx 
 
 \`latchkey-${version}.cdx.json\` lists every package in the program, for your scanner. SHA256SUMS covers this list, and an installation does not need it.
 
-For production, unpack \`latchkey-${version}.tgz\` and follow docs/deployment.md in it; SECURITY.md in it says how to check where these files come from. ${hasImage ? `The image is for ${process.arch}: \`docker load --input latchkey-${version}.image.tar.gz\`.` : 'This release has no image; deploy/Dockerfile in the archive makes one.'}
+For production, unpack \`latchkey-${version}.tgz\` and follow docs/deployment.md in it; SECURITY.md in it says how to check where these files come from. ${postgresInImage ? `The image is for ${process.arch} and has PostgreSQL ${postgresInImage}: \`docker load --input latchkey-${version}.image.tar.gz\`.` : 'This release has no image; deploy/Dockerfile in the archive makes one.'}
 
 ## What changed`
 
-/** @type {(release: Release, notes: string, options: { hasImage: boolean, isUnaudited: boolean }) => Promise<void>} */
-const writeNotes = async ({ folder, version, commit }, notes, { hasImage, isUnaudited }) => {
+/** @type {(release: Release, notes: string, options: { postgresInImage: string | undefined, isUnaudited: boolean }) => Promise<void>} */
+const writeNotes = async ({ folder, version, commit }, notes, { postgresInImage, isUnaudited }) => {
   const npm = (await run('npm', ['--version'], { cwd: folder })).trim()
   const lines = [
     `# Latchkey ${version}`,
-    howToInstall(version, hasImage),
+    howToInstall(version, postgresInImage),
     withNamedPages(notes),
     ...(isUnaudited ? ['Nobody was asked for known weaknesses of the packages when this was made.'] : []),
     `Made from commit \`${commit}\` with Node ${process.versions.node} and npm ${npm} by \`npm run release\`.`,
@@ -221,8 +221,8 @@ export const makeRelease = async ({ home, folder, isPreview, isUnaudited, baseIm
     await packPackages(release)
     const packed = await packProgram(release)
     await writeSbom(release, packed)
-    if (baseImage !== undefined) await buildImage({ ...release, baseImage, program: packed.program, say })
-    await writeNotes(release, notes, { hasImage: baseImage !== undefined, isUnaudited })
+    const image = baseImage && (await buildImage({ ...release, baseImage, program: packed.program, say }))
+    await writeNotes(release, notes, { postgresInImage: image ? image.postgres : undefined, isUnaudited })
     await writeChecksums(folder)
     return { version, commit, program: packed.program }
   } finally {

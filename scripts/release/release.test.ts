@@ -179,7 +179,7 @@ describe('the packed program', () => {
     expect(text.match(/^(FROM|COPY|ENTRYPOINT|ARG) .*$/gm)).toEqual([
       'ARG BASE_IMAGE=node:24-bookworm-slim',
       `FROM \${BASE_IMAGE}`,
-      'ARG SOURCE_DATE_EPOCH',
+      ...['ARG SOURCE_DATE_EPOCH', 'ARG POSTGRES_FROM=postgresql.org', 'ARG POSTGRES_MAJOR=18'],
       ...[
         'COPY node_modules node_modules',
         'COPY dist dist',

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
+import { loadConfig } from '../../src/config.js'
 import { read } from '../support/project.js'
 import { testProgram } from '../support/servers/programs.js'
 import { ownFolder } from '../support/servers/server.js'
@@ -17,6 +18,7 @@ type Service = {
   volumes?: string[]
   networks: string[] | Record<string, { ipv4_address?: string }>
   secrets?: string[]
+  profiles?: string[]
   environment?: Record<string, string>
   depends_on?: string[] | Record<string, unknown>
 }
@@ -32,15 +34,18 @@ const mountsOf = ({ volumes = [] }: Service) =>
     .map((each) => each.split(':'))
     .flatMap(([from = '', to = '']) => (from.startsWith('./') ? [{ from, to }] : []))
 
-describe('the compose file', () => {
+describe('the compose file with servers', () => {
   let compose: Compose
   const service = (name: string): Service => {
     const found = compose.services[name]
     if (!found) throw new Error(`There is no service ${name}`)
     return found
   }
+  const additions: Record<string, Compose> = {}
   beforeAll(async () => {
-    compose = parse(await read('deploy/compose.yaml'), { merge: true })
+    compose = parse(await read('deploy/compose.servers.yaml'), { merge: true })
+    for (const name of ['mail', 'redis', 'providers'])
+      additions[name] = parse(await read(`deploy/compose.${name}.yaml`), { merge: true })
   })
 
   it('names only what exists', async () => {
@@ -58,7 +63,8 @@ describe('the compose file', () => {
   it('names versions with which the guide says that tests were run', async () => {
     const guide = await read('docs/deployment.md')
     const tested = guide.slice(guide.indexOf('## What was tested'))
-    const images = Object.values(compose.services).flatMap(({ image = '' }) => [...image.matchAll(/^(\w+):([\d.]+)/g)])
+    const services = [compose, ...Object.values(additions)].flatMap((each) => Object.values(each.services))
+    const images = services.flatMap(({ image = '' }) => [...image.matchAll(/^(\w+):([\d.]+)/g)])
     const names: Record<string, string> = { nginx: 'nginx', node: 'Node', postgres: 'PostgreSQL', redis: 'Redis' }
     expect(new Set(images.map(([, image]) => image))).toEqual(new Set(Object.keys(names)))
     for (const [, image = '', version] of images) expect(tested).toMatch(new RegExp(`${names[image]} ${version}\\b`))
@@ -71,6 +77,30 @@ describe('the compose file', () => {
     expect(sharing.sort()).toEqual(['application', 'nginx'])
     expect(namesOf(service('application').networks)).toEqual(['application'])
     expect(Object.entries(compose.services).flatMap(([name, { ports }]) => (ports ? [name] : []))).toEqual(['nginx'])
+  })
+
+  it('names no mail server and no Redis, which are files of their own that add to each instance what they declare', async () => {
+    const text = await read('deploy/compose.servers.yaml')
+    expect(text.replaceAll(/^\s*#.*$/gm, '')).not.toMatch(/smtp|mail|redis/i)
+    for (const [name, { services, secrets }] of Object.entries(additions)) {
+      const instances = ['latchkey-1', 'latchkey-2'].map((each) => services[each])
+      expect(instances[0], name).toEqual(instances[1])
+      for (const each of Object.values(services))
+        expect(namesOf(secrets), name).toEqual(expect.arrayContaining(namesOf(each.secrets)))
+      for (const each of instances)
+        expect([...namesOf(compose.services), ...namesOf(services)], name).toEqual(
+          expect.arrayContaining(namesOf(each?.depends_on)),
+        )
+    }
+  })
+
+  it('runs backup and restore as the owner of the tables, with the key of what is sealed', () => {
+    expect(service('owner')).toMatchObject({ profiles: ['owner'], restart: 'no' })
+    expect(service('owner').secrets).toEqual(['database_url', 'database_owner_url', 'jwt_secret'])
+    const withOwner = Object.entries(compose.services).filter(([, { secrets = [] }]) =>
+      secrets.includes('database_owner_url'),
+    )
+    expect(withOwner.map(([name]) => name)).toEqual(['migrate', 'owner'])
   })
 
   it('keeps registration closed until the operator opens it, and ends a sign-in in the application', () => {
@@ -107,5 +137,24 @@ describe('the compose file', () => {
     } finally {
       await rm(folder, { recursive: true, force: true })
     }
+  })
+})
+
+describe('the compose file for one container', () => {
+  it('has one service with one volume, reachable for the proxy of its machine only, and PUBLIC_URL as its only question', async () => {
+    const text = await read('deploy/compose.yaml')
+    const { services, volumes }: Compose = parse(text)
+    expect([namesOf(services), namesOf(volumes)]).toEqual([['latchkey'], ['data']])
+    const { latchkey } = services
+    expect(latchkey).toMatchObject({
+      ...{ ports: ['127.0.0.1:3000:3000'], volumes: ['data:/data'], read_only: true, cap_drop: ['ALL'] },
+      security_opt: ['no-new-privileges:true'],
+    })
+    expect(latchkey?.secrets).toBeUndefined()
+    expect(text.match(/\$\{\w+/g)).toEqual(['$' + '{LATCHKEY_IMAGE', '$' + '{PUBLIC_URL'])
+    const { TRUST_PROXY = '' } = latchkey?.environment ?? {}
+    expect(text).toContain(`gateway: ${TRUST_PROXY} `)
+    const config = loadConfig({ NODE_ENV: 'production', PUBLIC_URL: 'https://auth.example.com', TRUST_PROXY })
+    expect(config.ownDatabase).toBe(true)
   })
 })

@@ -12,8 +12,11 @@ const run = promisify(execFile)
 const home = fileURLToPath(new URL('../..', import.meta.url))
 type Manifest = { apiVersion: string; kind: string; [field: string]: unknown }
 
-const manifests = async (): Promise<Manifest[]> => {
-  const files = ['deploy/kubernetes/latchkey.yaml', 'deploy/kubernetes/migrate.yaml']
+const ofServers = ['servers.yaml', 'migrate.yaml']
+
+/** The manifests for servers of one's own, or of these files. */
+const manifests = async (names = ofServers): Promise<Manifest[]> => {
+  const files = names.map((name) => `deploy/kubernetes/${name}`)
   const texts = await Promise.all(files.map(read))
   return texts.flatMap((text) => parseAllDocuments(text).map((document): Manifest => document.toJS()))
 }
@@ -45,7 +48,9 @@ describe('the Kubernetes manifests', () => {
     const all = await manifests()
     const kinds = ['ConfigMap', 'Deployment', 'Service', 'PodDisruptionBudget', 'NetworkPolicy', 'NetworkPolicy', 'Job']
     expect(all.map(({ kind }) => kind)).toEqual(kinds)
-    expect(await faultsOf(all)).toBe('')
+    const short = await manifests(['latchkey.yaml'])
+    expect(short.map(({ kind }) => kind)).toEqual(['PersistentVolumeClaim', 'Deployment', 'Service', 'NetworkPolicy'])
+    expect(await faultsOf([...all, ...short])).toBe('')
   })
 
   it('let the pods connect to DNS, PostgreSQL, Redis, mail and public https only', async () => {
@@ -66,37 +71,48 @@ describe('the Kubernetes manifests', () => {
       expect(labels).toContain(`"template":{"metadata":{"labels":{"app.kubernetes.io/name":"${name}"}`)
   })
 
-  it('let the ingress connect to the service and Prometheus to the metrics, and no other pod', async () => {
-    type Rule = { ports: { port: string }[]; from: { namespaceSelector: { matchLabels: Record<string, string> } }[] }
-    type Policy = { policyTypes: string[]; podSelector: { matchLabels: object }; ingress: Rule[] }
-    const all = await manifests()
-    const policies = all.filter(({ kind }) => kind === 'NetworkPolicy') as unknown as { spec: Policy }[]
-    const [spec] = policies.map((policy) => policy.spec).filter(({ policyTypes }) => policyTypes.includes('Ingress'))
-    const rules = spec?.ingress.map(({ ports, from }) => [
-      ports.map(({ port }) => port),
-      from.flatMap(({ namespaceSelector }) => Object.entries(namespaceSelector.matchLabels)),
-    ])
-    expect(rules).toEqual([
-      [['http'], [['kubernetes.io/metadata.name', 'ingress']]],
-      [['metrics'], [['kubernetes.io/metadata.name', 'monitoring']]],
-    ])
-    type Pods = { spec: { template: { metadata: { labels: object }; spec: { containers: { ports: object[] }[] } } } }
-    const { template } = (all.find(({ kind }) => kind === 'Deployment') as unknown as Pods).spec
-    expect(template.metadata.labels).toEqual(spec?.podSelector.matchLabels)
-    expect(template.spec.containers.map(({ ports }) => ports)).toEqual([
-      [
-        { name: 'http', containerPort: 3000 },
-        { name: 'metrics', containerPort: 9464 },
-      ],
-    ])
-    // The only way to the pods that the ingress knows of.
-    const services = all.filter(({ kind }) => kind === 'Service').map(({ spec: service }) => JSON.stringify(service))
-    expect(services).toEqual([expect.stringContaining('"ports":[{"name":"http","port":80,"targetPort":"http"}]')])
-  })
+  it.each([
+    { form: 'one pod', names: ['latchkey.yaml'] },
+    { form: 'servers', names: ofServers },
+  ])(
+    'let the ingress connect to the service and Prometheus to the metrics, and no other pod: $form',
+    async ({ names }) => {
+      type Rule = { ports: { port: string }[]; from: { namespaceSelector: { matchLabels: Record<string, string> } }[] }
+      type Policy = { policyTypes: string[]; podSelector: { matchLabels: object }; ingress: Rule[] }
+      const all = await manifests(names)
+      const policies = all.filter(({ kind }) => kind === 'NetworkPolicy') as unknown as { spec: Policy }[]
+      const [spec] = policies.map((policy) => policy.spec).filter(({ policyTypes }) => policyTypes.includes('Ingress'))
+      const rules = spec?.ingress.map(({ ports, from }) => [
+        ports.map(({ port }) => port),
+        from.flatMap(({ namespaceSelector }) => Object.entries(namespaceSelector.matchLabels)),
+      ])
+      expect(rules).toEqual([
+        [['http'], [['kubernetes.io/metadata.name', 'ingress']]],
+        [['metrics'], [['kubernetes.io/metadata.name', 'monitoring']]],
+      ])
+      type Pods = { spec: { template: { metadata: { labels: object }; spec: { containers: { ports: object[] }[] } } } }
+      const { template } = (all.find(({ kind }) => kind === 'Deployment') as unknown as Pods).spec
+      expect(template.metadata.labels).toEqual(spec?.podSelector.matchLabels)
+      expect(template.spec.containers.map(({ ports }) => ports)).toEqual([
+        [
+          { name: 'http', containerPort: 3000 },
+          { name: 'metrics', containerPort: 9464 },
+        ],
+      ])
+      // The only way to the pods that the ingress knows of.
+      const services = all.filter(({ kind }) => kind === 'Service').map(({ spec: service }) => JSON.stringify(service))
+      expect(services).toEqual([expect.stringContaining('"ports":[{"name":"http","port":80,"targetPort":"http"}]')])
+    },
+  )
 
   it('name the addresses that no ingress may pass on, as the guide does, and as the proxy files refuse them', async () => {
-    const [, list = ''] =
-      /must not pass on[\s\S]*?:\n((?:# {3}\/.*\n)+)/.exec(await read('deploy/kubernetes/latchkey.yaml')) ?? []
+    const [list = '', other] = await Promise.all(
+      ['latchkey', 'servers'].map(async (name) => {
+        const text = await read(`deploy/kubernetes/${name}.yaml`)
+        return /must not pass on[\s\S]*?:\n((?:# {3}\/.*\n)+)/.exec(text)?.[1]
+      }),
+    )
+    expect(other).toBe(list)
     const named = list.match(/\/[\w/]+/g)?.map((path) => path.replace(/\/$/, ''))
     const [, section = ''] = (await read('docs/deployment.md')).split('Your ingress must not pass on:')
     const [table = ''] = section.split('\n\n', 2).filter((part) => part.startsWith('|'))
@@ -107,8 +123,9 @@ describe('the Kubernetes manifests', () => {
   })
 
   it('set no variables that look like mistyped settings', async () => {
-    const pods = (await manifests()).filter(({ kind }) => kind === 'Deployment' || kind === 'Job')
-    expect(pods.map((pod) => JSON.stringify(pod).includes('"enableServiceLinks":false'))).toEqual([true, true])
+    const all = await manifests(['latchkey.yaml', ...ofServers])
+    const pods = all.filter(({ kind }) => kind === 'Deployment' || kind === 'Job')
+    expect(pods.map((pod) => JSON.stringify(pod).includes('"enableServiceLinks":false'))).toEqual([true, true, true])
   })
 
   it('would be refused with a wrong type or a mistyped field', async () => {
@@ -128,11 +145,34 @@ describe('the Kubernetes manifests', () => {
     const given = Object.entries(data).filter(([name]) => !name.endsWith('_FILE'))
     const secrets = {
       DATABASE_URL: 'postgres://latchkey@database/latchkey?sslmode=verify-full',
-      REDIS_URL: 'redis://redis?tls=off',
       JWT_SECRET: Array.from({ length: 96 }, (_, at) => ((at * 7) % 36).toString(36)).join(''),
-      SMTP_URL: 'smtp://mail',
     }
     const config = loadConfig({ NODE_ENV: 'production', ...secrets, ...Object.fromEntries(given) })
     expect([config.publicUrl, config.metricsPort]).toEqual(['https://app.example.com', 9464])
+  })
+
+  it('run one pod with one volume and no other setting than addresses, and replace it only after its end', async () => {
+    type Container = { env: { name: string; value: string }[]; volumeMounts: object[]; securityContext: object }
+    type Pod = { containers: Container[]; volumes: object[]; securityContext: object }
+    type Spec = { replicas: number; strategy: object; template: { spec: Pod } }
+    const all = await manifests(['latchkey.yaml'])
+    const { spec } = all.find(({ kind }) => kind === 'Deployment') as unknown as { spec: Spec }
+    expect(spec).toMatchObject({ replicas: 1, strategy: { type: 'Recreate' } })
+    const { containers, volumes, securityContext } = spec.template.spec
+    expect(volumes).toEqual([{ name: 'data', persistentVolumeClaim: { claimName: 'latchkey' } }])
+    expect(securityContext).toMatchObject({ runAsNonRoot: true, fsGroupChangePolicy: 'OnRootMismatch' })
+    const [container] = containers
+    expect(container).toMatchObject({
+      volumeMounts: [{ name: 'data', mountPath: '/data' }],
+      securityContext: {
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      },
+    })
+    expect(JSON.stringify(container)).toContain('"readinessProbe":{"httpGet":{"path":"/health/ready"')
+    const settings = Object.fromEntries(container?.env.map(({ name, value }) => [name, value]) ?? [])
+    expect(Object.keys(settings)).toEqual(['PUBLIC_URL', 'TRUST_PROXY', 'METRICS_PORT'])
+    expect(loadConfig({ NODE_ENV: 'production', ...settings }).ownDatabase).toBe(true)
   })
 })

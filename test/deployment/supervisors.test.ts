@@ -28,10 +28,10 @@ const withoutComments = (text: string) => text.replaceAll(/^\s*#.*$/gm, '')
 const numberIn = (text: string, pattern: RegExp) => Number(pattern.exec(text)?.[1])
 
 describe('a supervisor waits longer than the longest shutdown', () => {
-  it('in compose, systemd and Kubernetes', async () => {
-    const compose = parse(await read('deploy/compose.yaml'), { merge: true }).services['latchkey-1']
+  it('in compose, systemd and Kubernetes, with servers', async () => {
+    const compose = parse(await read('deploy/compose.servers.yaml'), { merge: true }).services['latchkey-1']
     const unit = await read('deploy/systemd/latchkey@.service')
-    const [settings, deployment] = parseAllDocuments(await read('deploy/kubernetes/latchkey.yaml')).map((each) =>
+    const [settings, deployment] = parseAllDocuments(await read('deploy/kubernetes/servers.yaml')).map((each) =>
       each.toJS(),
     )
     const waits = [
@@ -45,6 +45,22 @@ describe('a supervisor waits longer than the longest shutdown', () => {
     for (const { grace, budget } of waits) expect(grace * seconds).toBeGreaterThanOrEqual(budget + 5 * seconds)
   })
 
+  it('in the short forms, and Docker waits long enough by itself', async () => {
+    const budget = shutdownBudget(loadConfig({ NODE_ENV: 'test' }))
+    const { latchkey } = parse(await read('deploy/compose.yaml')).services
+    const unit = await read('deploy/systemd/latchkey.service')
+    const [, deployment] = parseAllDocuments(await read('deploy/kubernetes/latchkey.yaml')).map((each) => each.toJS())
+    const waits = [
+      Number.parseInt(latchkey.stop_grace_period, 10),
+      numberIn(unit, /^TimeoutStopSec=(\d+)$/m),
+      deployment.spec.template.spec.terminationGracePeriodSeconds,
+    ]
+    for (const grace of waits) expect(grace * seconds).toBeGreaterThanOrEqual(budget + 5 * seconds)
+    expect(budget).toBeLessThan(10 * seconds)
+    expect(await read('docs/deployment.md')).toContain('twice `DRAIN_DELAY` plus 7.5 seconds')
+    expect(budget).toBe(2 * seconds + 7.5 * seconds)
+  })
+
   it('and the guide says how long that is', async () => {
     const guide = await read('docs/deployment.md')
     expect(guide).toContain('twice `DRAIN_DELAY` plus 15 seconds')
@@ -56,7 +72,7 @@ describe('a supervisor waits longer than the longest shutdown', () => {
 describe('the shipped files agree with each other', () => {
   it('about the settings of providers, which exist', async () => {
     const wanted = ['A', 'B'].map((id) => `PROVIDER_${id}_CLIENT_ID`)
-    for (const file of ['compose.providers.yaml', 'kubernetes/latchkey.yaml']) {
+    for (const file of ['compose.providers.yaml', 'kubernetes/servers.yaml']) {
       const text = await read(`deploy/${file}`)
       expect([...new Set(text.match(/PROVIDER_[AB]_\w+/g))].sort(), file).toEqual(wanted)
       for (const id of ['a', 'b']) expect(text, file).toContain(`provider_${id}_client_secret`)
@@ -66,12 +82,11 @@ describe('the shipped files agree with each other', () => {
   })
 
   it('about the folder in which each secret is a file', async () => {
-    const compose = parse(await read('deploy/compose.yaml'), { merge: true }).services
-    expect([compose['latchkey-1'], compose.migrate].map(({ environment }) => environment.SECRETS_DIR)).toEqual([
-      '/run/secrets',
-      '/run/secrets',
-    ])
-    const files = ['latchkey', 'migrate'].map((name) => read(`deploy/kubernetes/${name}.yaml`))
+    const compose = parse(await read('deploy/compose.servers.yaml'), { merge: true }).services
+    expect(
+      [compose['latchkey-1'], compose.migrate, compose.owner].map(({ environment }) => environment.SECRETS_DIR),
+    ).toEqual(['/run/secrets', '/run/secrets', '/run/secrets'])
+    const files = ['servers', 'migrate'].map((name) => read(`deploy/kubernetes/${name}.yaml`))
     for (const text of await Promise.all(files)) {
       const [, mounted] = /mountPath: (\/run\/secrets\/latchkey)/.exec(text) ?? []
       expect(text).toMatch(new RegExp(`SECRETS_DIR(?:: |, value: )${mounted}`))
@@ -105,9 +120,11 @@ describe('the shipped files agree with each other', () => {
       'Caddyfile',
       'Caddyfile-own-host',
       'Dockerfile',
+      'compose.servers.yaml',
       'compose.yaml',
       'haproxy.cfg',
       'latchkey.yaml',
+      'servers.yaml',
       'traefik.yaml',
     ])
     for (const { name, asks } of asking)
@@ -115,7 +132,7 @@ describe('the shipped files agree with each other', () => {
   })
 
   it('that the logs of nginx in compose go to standard output', async () => {
-    const { nginx } = parse(await read('deploy/compose.yaml'), { merge: true }).services
+    const { nginx } = parse(await read('deploy/compose.servers.yaml'), { merge: true }).services
     const command = nginx.command.join(' ')
     const site = nginx.volumes
       .map((each: string) => /^\.\/([\w-]+\/[\w-]+\.conf):.*default\.conf/.exec(each)?.[1])
@@ -148,9 +165,20 @@ describe('make-secrets.sh', () => {
       await run('bash', ['-o', 'pipefail', '-c', again, 'bash', 'smtp://mail.example.com:587'], { cwd: folder })
       const other = run('bash', ['-o', 'pipefail', '-c', again, 'bash', 'smtp://other.example.com'], { cwd: folder })
       await expect(other).rejects.toThrow('names another mail server')
-      await expect(run('bash', ['-c', 'bash make-secrets.sh </dev/null'], { cwd: folder })).rejects.toThrow(
-        'name the mail',
-      )
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
+  })
+
+  it('needs no mail server, and makes all secrets that the file with servers names', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'latchkey-secrets-'))
+    try {
+      await cp(path('deploy/make-secrets.sh'), join(folder, 'make-secrets.sh'))
+      await run('bash', ['-c', 'bash make-secrets.sh </dev/null'], { cwd: folder })
+      const made = await readdir(join(folder, 'secrets'))
+      expect(made).not.toContain('smtp_url')
+      const { secrets } = parse(await read('deploy/compose.servers.yaml'), { merge: true })
+      expect(made).toEqual(expect.arrayContaining(Object.keys(secrets)))
     } finally {
       await rm(folder, { recursive: true, force: true })
     }

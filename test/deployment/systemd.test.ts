@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -94,7 +94,7 @@ describe('the command line with the settings and secrets of the units', () => {
     // In the place of the program: says what it was given.
     await writeFile(
       join(root, 'node'),
-      `#!/bin/bash\nshift\necho "$@"\nfor each in RUNS_AS SUDO_USER PUBLIC_URL NODE_ENV SECRETS_DIR; do echo "$each=\${!each}"; done\ncat \${CREDENTIALS_DIRECTORY:+"$CREDENTIALS_DIRECTORY/database_owner_url"} -\n`,
+      `#!/bin/bash\nshift\necho "$@"\nfor each in RUNS_AS SUDO_USER PUBLIC_URL NODE_ENV DATA_DIR SECRETS_DIR; do echo "$each=\${!each}"; done\ncat \${CREDENTIALS_DIRECTORY:+"$CREDENTIALS_DIRECTORY/database_owner_url"} -\n`,
     )
     await writeFile(join(root, 'systemd-run'), standIn)
     const wrapper = await read('deploy/systemd/latchkey')
@@ -116,16 +116,21 @@ describe('the command line with the settings and secrets of the units', () => {
   }
 
   it('passes arguments, standard input and settings on, and the owner only where tables change', async () => {
-    const rest = `SUDO_USER=ada\nPUBLIC_URL=https://app.example.com\nNODE_ENV=production\nSECRETS_DIR=${root}/secrets\n`
+    const rest = `SUDO_USER=ada\nPUBLIC_URL=https://app.example.com\nNODE_ENV=production\nDATA_DIR=/var/lib/latchkey\nSECRETS_DIR=${root}/secrets\n`
     expect(await call('told', 'user', 'import', '-', '--format', 'two words')).toBe(
       `user import - --format two words\nRUNS_AS=User=latchkey\n${rest}Correct-Horse-7-battery\n`,
     )
-    for (const command of ['migrate', 'doctor'])
+    for (const command of ['migrate', 'content', 'doctor', 'backup', 'restore'])
       expect(await call('told', command)).toBe(
         `${command}\nRUNS_AS=DynamicUser=yes\n${rest}the address of the owner\nCorrect-Horse-7-battery\n`,
       )
     // Without a command, the program itself would start the service.
     expect(await call('told')).toMatch(/^--help\n/)
+    // With a database of its own there is no other owner, and only the service's user can enter its folder.
+    await rename(join(root, 'owner'), join(root, 'no-owner'))
+    const withOwnDatabase = await call('told', 'doctor')
+    await rename(join(root, 'no-owner'), join(root, 'owner'))
+    expect(withOwnDatabase).toBe(`doctor\nRUNS_AS=User=latchkey\n${rest}Correct-Horse-7-battery\n`)
   })
 
   it('writes service keys and lists of leaked passwords where the service can read them', async () => {
@@ -141,14 +146,35 @@ describe('the command line with the settings and secrets of the units', () => {
   })
 
   it('gives the units the same folder of secrets, the same user, and nothing that only newer systemd knows', async () => {
-    const unit = (await read('deploy/systemd/latchkey@.service')).replaceAll(/^#.*$/gm, '')
-    for (const each of [
-      'User=latchkey',
-      'EnvironmentFile=/etc/latchkey/latchkey.env',
-      'Environment=SECRETS_DIR=/etc/latchkey/secrets',
+    for (const name of ['latchkey.service', 'latchkey@.service']) {
+      const unit = (await read(`deploy/systemd/${name}`)).replaceAll(/^#.*$/gm, '')
+      for (const each of [
+        'User=latchkey',
+        'EnvironmentFile=/etc/latchkey/latchkey.env',
+        'Environment=SECRETS_DIR=/etc/latchkey/secrets',
+      ])
+        expect(unit, name).toContain(`\n${each}\n`)
+      expect(unit, name).not.toMatch(/%d|LoadCredential/)
+    }
+  })
+
+  it('gives the unit with a database of its own a folder for it, a stop that reaches the service first, and the same hardening', async () => {
+    const [own, ofServers] = await Promise.all(
+      ['latchkey.service', 'latchkey@.service'].map(async (name) =>
+        (await read(`deploy/systemd/${name}`)).split('\n').filter((line) => /^\w+=/.test(line)),
+      ),
+    )
+    const added = own?.filter((line) => !ofServers?.includes(line))
+    expect(added).toEqual([
+      ...['Description=Latchkey authentication service', 'After=network-online.target'],
+      ...['Environment=DATA_DIR=/var/lib/latchkey', 'StateDirectory=latchkey', 'StateDirectoryMode=0750'],
     ])
-      expect(unit).toContain(`\n${each}\n`)
-    expect(unit).not.toMatch(/%d|LoadCredential/)
+    expect(own).toContain('KillMode=mixed')
+    const left = ofServers?.filter((line) => !own?.includes(line) && !/^(?:Description|After)=/.test(line))
+    expect(left).toEqual(['Environment=PORT=%i', 'Environment=METRICS_PORT=1%i'])
+    // Commands use the same folder.
+    expect(await read('deploy/systemd/latchkey')).toContain('--setenv=DATA_DIR=/var/lib/latchkey ')
+    expect(await read('deploy/without-systemd/latchkey')).toContain(' DATA_DIR=/var/lib/latchkey ')
   })
 })
 
@@ -229,6 +255,17 @@ describe('the command line without systemd', () => {
       ...given,
       isRoot ? 'DATABASE_OWNER_URL=the address of the owner' : 'DATABASE_OWNER_URL=',
       ...users(['nobody', 'daemon']),
+      ...rest,
+    ])
+    // With a database of its own there is no other owner, and only the service's user can enter its folder.
+    await rename(join(root, 'owner'), join(root, 'no-owner'))
+    const withOwnDatabase = await call(settings, 'doctor')
+    await rename(join(root, 'no-owner'), join(root, 'owner'))
+    expect(withOwnDatabase).toEqual([
+      'doctor',
+      ...given,
+      'DATABASE_OWNER_URL=',
+      ...users(['daemon', 'daemon']),
       ...rest,
     ])
     // Without a command, the program itself would start the service.

