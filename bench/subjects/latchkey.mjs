@@ -17,6 +17,15 @@ export const password = 'violet-Harbor-91-lantern'
 export const cost = 10
 const people = Array.from({ length: 32 }, (_, index) => `person-${index}`)
 
+/** Those of production, but for the stores. Its mail server is not there. */
+export const production = {
+  NODE_ENV: 'production',
+  PUBLIC_URL: 'https://localhost',
+  TRUST_PROXY: 'none',
+  SMTP_URL: 'smtp://127.0.0.1:1',
+  MAIL_FROM: 'Latchkey <no-reply@example.com>',
+}
+
 /** @type {(stores: { databaseUrl: string, redisUrl: string } | undefined, folder: string) => Record<string, string>} */
 export const settingsFor = (stores, folder) => ({
   HOST: '127.0.0.1',
@@ -36,19 +45,15 @@ export const settingsFor = (stores, folder) => ({
   LOG_LEVEL: 'info',
   ...(stores
     ? {
-        NODE_ENV: 'production',
-        PUBLIC_URL: 'https://localhost',
-        TRUST_PROXY: 'none',
+        ...production,
         DATABASE_URL: stores.databaseUrl,
         REDIS_URL: stores.redisUrl,
         REDIS_PREFIX: `latchkey-bench-${randomBytes(4).toString('hex')}:`,
-        SMTP_URL: 'smtp://127.0.0.1:1',
-        MAIL_FROM: 'Latchkey <no-reply@example.com>',
       }
     : { NODE_ENV: 'test' }),
 })
 
-/** Adds the people with the program's own import, before it serves: the embedded database has room for one process. */
+/** Adds the people with the program's own import, before it serves. */
 const importPeople = async (/** @type {Record<string, string>} */ settings) => {
   const hash = await bcrypt.hash(password, cost)
   const rows = people.map((name) =>
