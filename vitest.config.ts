@@ -3,7 +3,7 @@ import { compiledFiles, compiledSources } from './test/support/compiled-sources.
 import { LongestFirst } from './test/support/sequencer.js'
 
 /**
- * Most code runs a few times only in a test, so compiling it well does not pay: the embedded database (WebAssembly) is
+ * Most code runs a few times only in a test, so compiling it well does not pay: WebAssembly (argon2id) is
  * compiled by the baseline compiler, and Node 20 waits longer before it optimises a function. Newer versions of Node have a
  * cheap compiler in between, and not this option. More room for new objects means fewer collections of garbage.
  */

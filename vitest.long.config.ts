@@ -12,7 +12,7 @@ const include = [
   'test/deployment/{caddy,forward-auth,haproxy,local,pgbouncer}.test.ts',
   'test/http/{fast-lane,fuzz,guessing,slow-clients,taken-back}.test.ts',
   'test/operations/large-import.test.ts',
-  'test/resilience/{embedded-faults,ended-sessions,groups,instances,killed-changes,several-processes,start}.test.ts',
+  'test/resilience/{ended-sessions,groups,instances,killed-changes,own-postgres,several-processes,start}.test.ts',
 ]
 
 export default defineConfig({

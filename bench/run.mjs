@@ -9,7 +9,7 @@
 //   npm ci --ignore-scripts --prefix bench/peers       the peers, in a separate folder; optional
 //
 // It starts its own PostgreSQL and Redis, like the tests, or uses BENCH_DATABASE_URL (a role that may create databases) and
-// BENCH_REDIS_URL. Without them it uses the embedded stores, and skips the refresh and Better Auth. wrk and pgbench are used if
+// BENCH_REDIS_URL. Without them the service uses its own, and the refresh and Better Auth are skipped. wrk and pgbench are used if
 // they are installed. Nothing else should run on the machine. Look at the range of the ratios before you trust their medians.
 import { availableParallelism, cpus, loadavg } from 'node:os'
 import { writeResults } from './load/results.mjs'

@@ -1,4 +1,4 @@
-// Starts Latchkey with its embedded database, and one or more of the examples beside it:
+// Starts Latchkey with a database of its own, and one or more of the examples beside it:
 //   node examples/start.mjs express
 //   node examples/start.mjs express hono-jsx
 // Everything is forgotten when it ends.

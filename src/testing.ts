@@ -110,7 +110,7 @@ const writeServiceKeys = async (file: string, testFile: string | undefined) => {
   return key
 }
 
-/** Starts the service on an embedded database that is thrown away with it. */
+/** Starts the service with a PostgreSQL of its own that is thrown away with it. */
 export const startTestService = async (settings: Record<string, string>) => {
   refuseUnknownSettings(settings)
   const { path: dataDir, remove: removeData } = await makeTemporaryFolder('latchkey-testing-')

@@ -18,12 +18,34 @@ const withDescendants = (pids) =>
     return [pid, ...withDescendants(children)]
   })
 
-/** The megabytes that these programs need: memory that several processes share is counted once (Pss). @type {(pids: readonly number[]) => number} */
-export const megabytesOf = (pids) =>
-  withDescendants(pids).reduce(
-    (sum, pid) => sum + Number(/^Pss:\s+(\d+) kB/m.exec(read(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0) / 1000,
-    0,
-  )
+/** @type {(text: string, name: string) => number} */
+const kilobytes = (text, name) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0)
+
+/** The mapped parts of files, each with the kilobytes of it that are in memory. @type {(pid: number) => [string, number][]} */
+const mappedFiles = (pid) =>
+  read(`/proc/${pid}/smaps`)
+    .split(/^(?=[\da-f]+-[\da-f]+ )/m)
+    .flatMap((text) => {
+      const [, offset = '', path = ''] = /^\S+ \S+ (\S+) \S+ \d+ +(\/(?!dev\/zero).*)/.exec(text) ?? []
+      return path === '' ? [] : [[`${path} ${offset}`, kilobytes(text, 'Rss') - kilobytes(text, 'Anonymous')]]
+    })
+
+/**
+ * The megabytes that these programs need where nothing else runs. Memory that they share is counted once, as in Pss. But Pss also divides
+ * the pages of a program's file among all processes of the machine that run it, such as this one: each of those pages is counted in full.
+ * @type {(pids: readonly number[]) => number}
+ */
+export const megabytesOf = (pids) => {
+  /** @type {Map<string, number>} */
+  const files = new Map()
+  let sum = 0
+  for (const pid of withDescendants(pids)) {
+    const rollup = read(`/proc/${pid}/smaps_rollup`)
+    sum += kilobytes(rollup, 'Pss_Anon') + kilobytes(rollup, 'Pss_Shmem')
+    for (const [part, size] of mappedFiles(pid)) files.set(part, Math.max(files.get(part) ?? 0, size))
+  }
+  return [...files.values()].reduce((all, size) => all + size, sum) / 1000
+}
 
 /** @param {readonly number[]} pids */
 const coreTimesOf = (pids) => new Map(withDescendants(pids).map((pid) => [pid, coreTime(pid) ?? 0]))

@@ -1,4 +1,4 @@
-// `node examples/spa/start.mjs`: starts Latchkey with its embedded database, the API and the pages. Ctrl-C stops all of them.
+// `node examples/spa/start.mjs`: starts Latchkey with a database of its own, the API and the pages. Ctrl-C stops all of them.
 // Everything is forgotten when it ends.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-// Signs a new user in on a service with its embedded defaults: registers, and takes the link from the development mailbox.
+// Signs a new user in on a service without any settings: registers, and takes the link from the development mailbox.
 import { setTimeout as pause } from 'node:timers/promises'
 
 const newUser = { username: 'ada', email: 'ada@example.com', password: 'violet-Harbor-91-lantern' }

@@ -115,7 +115,7 @@ export const packedReadme = (version) => `# Latchkey ${version}
 Sign-in for your web application, self-hosted. It needs Node 20.19 or later; take 24, because 20 gets no updates any more.
 
 \`\`\`sh
-npm start                      # in this folder, on an embedded database; then open http://localhost:3000
+npm start                      # in this folder; then open http://localhost:3000
 node dist/main.js --help       # all commands; the guides call this \`latchkey\`
 \`\`\`
 

@@ -100,7 +100,7 @@ ${entries.map((each) => `await import('@latchkey/${name}${each.slice(1)}').catch
 }
 
 /**
- * Installs everything with npm, compares the versions, asks doctor, and starts the service on its embedded defaults.
+ * Installs everything with npm, compares the versions, asks doctor, and starts the service without any settings.
  * @param {Made} made
  */
 export const tryRelease = async ({ folder, version, commit, say }) => {

@@ -53,7 +53,7 @@ export type CommandContext = Terminal & {
   environment: Environment
   /** Which names of a `.env` file count, and which are left to other programs. */
   envFileRemarks: readonly string[]
-  /** The settings of the running service, if one has the embedded database open; otherwise those of `environment`. */
+  /** The settings of the running service, if one has the database of its own open; otherwise those of `environment`. */
   settings(): Promise<Environment>
   /** Opens the database in this role, and migrates it. A command calls this at most once. */
   openNouns(role: DatabaseRole): Promise<CommandNouns>

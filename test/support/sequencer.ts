@@ -25,7 +25,7 @@ const waiting = [
   'test/resilience/start.test.ts',
   'test/resilience/stores.test.ts',
   'test/resilience/primary.test.ts',
-  'test/resilience/embedded-faults.test.ts',
+  'test/resilience/own-postgres.test.ts',
   'test/resilience/',
   'test/http/slow-clients.test.ts',
 ]

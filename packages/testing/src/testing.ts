@@ -203,7 +203,7 @@ const createSignIns = ({ url, now, advance }: Service, mailTo: MailTo) => {
 
 export type TestLatchkey = Awaited<ReturnType<typeof startLatchkey>>
 
-/** A real service on a free port, with an embedded database of its own. Close it at the end of the tests. */
+/** A real service on a free port, with a PostgreSQL of its own. Close it at the end of the tests. */
 export const startLatchkey = async (options: TestOptions = {}) => {
   refuseUnknown(options, startOptionNames, 'startLatchkey')
   const { settings = {} } = options

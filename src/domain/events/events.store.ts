@@ -175,8 +175,8 @@ export const selectAbout = (sql: Sql, span: Span, who: { userId: string | null; 
   )
 
 /**
- * The table has a partition for each month, and a default partition for events of other months. `make_event_months` takes a tenth of a
- * second in a new embedded database, so it is not called if the next month has its partition.
+ * The table has a partition for each month, and a default partition for events of other months. `make_event_months` looks
+ * at the catalogue for each of them, so it is not called if the next month has its partition.
  */
 export const makeMonths = (sql: Sql) =>
   sql.query<{ made: number }>(

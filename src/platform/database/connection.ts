@@ -17,10 +17,6 @@ export type Connection = {
   submit<Query extends Submittable>(query: Query): Query
   /** From now on, statements of this connection are prepared once and kept by the server. */
   keepStatements(): void
-  /**
-   * Brings the connection back to its state after opening: everything that was set, prepared, locked or created for this session is gone.
-   */
-  reset(): Promise<void>
   isOpen(): boolean
   /** The id of the server's process, as the server (or a pooler in front of it) named it when the connection was opened. */
   readonly processId: number | null
@@ -79,14 +75,6 @@ export const openConnection = async ({ client: config, deadlineMs }: Dependencie
     keepStatements: () => {
       prepared = new Set()
     },
-    reset: () =>
-      inTurn(async () => {
-        // `discard all` of the embedded database does not reset the role of the session, because it does not know who opened it.
-        await client.query(`set session authorization ${client.escapeIdentifier(client.user ?? '')}`)
-        await client.query('discard all')
-        forgetPrepared(client)
-        prepared?.clear()
-      }),
     isOpen: life.isOpen,
     get processId() {
       return withProcessKey(client).processID
@@ -211,10 +199,6 @@ const sendBeginWith = (query: Query) => {
     connection.stream.uncork()
   }
 }
-
-/** Empties the driver's lists of prepared statements, so that it prepares them again. The lists are not in its types. */
-const forgetPrepared = ({ connection }: Client) =>
-  Object.assign(connection, { parsedStatements: {}, submittedNamedStatements: {} })
 
 // Such a statement is not prepared: a migration may change its columns, and then the server would refuse it.
 const readsAnyColumns = /(select|returning)\s+(\w+\.)?\*/i

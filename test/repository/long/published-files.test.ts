@@ -55,7 +55,7 @@ describe('what is published', () => {
     expect(description.private).toBeUndefined()
     expect(files).toEqual(
       expect.arrayContaining([
-        ...['LICENSE', 'README.md', 'package.json', 'dist/web/manifest.json', 'dist/embedded-template.tar.gz'],
+        ...['LICENSE', 'README.md', 'package.json', 'dist/web/manifest.json'],
         ...Object.values(description.bin ?? {}),
         ...parts.current.map((path) => `dist/${path}`),
         ...migrations,
