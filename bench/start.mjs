@@ -7,7 +7,7 @@
 // build). It starts its own PostgreSQL and Redis, like the tests, and stops and removes everything that it started.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { availableParallelism, loadavg, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -15,11 +15,12 @@ import { parseArgs } from 'node:util'
 import { isUp } from './load/connection.mjs'
 import { coreTime } from './load/core-time.mjs'
 import { mixedLoad } from './load/mixed.mjs'
+import { megabytesOf } from './load/process-tree.mjs'
 import { median, printTable } from './load/rounds.mjs'
 import { settingsFor, startLatchkey } from './subjects/latchkey.mjs'
 import { openStores, processes } from './subjects/stores.mjs'
 
-/** `core` in seconds, `resident` in megabytes. @typedef {{ seconds: number, core: number, resident: number }} Start */
+/** `core` in seconds, `memory` in megabytes. @typedef {{ seconds: number, core: number, memory: number }} Start */
 
 const { values } = parseArgs({
   options: {
@@ -34,20 +35,14 @@ const program = resolve(values.program)
 const startTimeout = 60_000
 const idleTime = 5_000
 
-/** @param {number} pid */
-const residentMegabytes = async (pid) => {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8')
-  return (Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) * 1024) / 1e6
-}
-
 /** @param {number} port */
 const isHealthy = (port) => isUp(port, '/health', 200)
 
 /**
- * Starts the program with these settings alone, measures, and stops it.
- * @type {(folder: string, settings: Record<string, string>) => Promise<Start>}
+ * Starts the program with these settings alone, measures it with the servers beside it, and stops it.
+ * @type {(folder: string, settings: Record<string, string>, others?: readonly number[]) => Promise<Start>}
  */
-const measureStart = async (folder, settings) => {
+const measureStart = async (folder, settings, others = []) => {
   const port = await (await processes()).freePort()
   const env = { PATH: process.env.PATH ?? '', ...settings, PORT: String(port) }
   const begun = performance.now()
@@ -70,7 +65,7 @@ const measureStart = async (folder, settings) => {
     const seconds = (performance.now() - begun) / 1_000
     const core = (coreTime(pid) ?? Number.NaN) / 1e6
     await wait(idleTime)
-    return { seconds, core, resident: await residentMegabytes(pid) }
+    return { seconds, core, memory: megabytesOf([pid, ...others]) }
   } finally {
     child.kill('SIGTERM')
     await exited
@@ -92,21 +87,21 @@ const ownSettings = (folder) => ({ HOST: '127.0.0.1', DATA_DIR: folder, DRAIN_DE
 
 /** @type {(name: string, starts: Start[]) => string[]} */
 const row = (name, starts) => {
-  const cells = /** @type {const} */ (['seconds', 'core', 'resident']).map((key) => starts.map((start) => start[key]))
-  const [seconds = [], core = [], resident = []] = cells
+  const cells = /** @type {const} */ (['seconds', 'core', 'memory']).map((key) => starts.map((start) => start[key]))
+  const [seconds = [], core = [], memory = []] = cells
   const range = `${Math.min(...seconds).toFixed(2)}–${Math.max(...seconds).toFixed(2)}`
-  return [name, median(seconds).toFixed(2), range, median(core).toFixed(2), `${median(resident).toFixed(0)} MB`]
+  return [name, median(seconds).toFixed(2), range, median(core).toFixed(2), `${median(memory).toFixed(0)} MB`]
 }
 
-/** @param {{ databaseUrl: string, redisUrl: string }} stores */
-const measureStarts = (stores) =>
+/** @param {{ databaseUrl: string, redisUrl: string }} stores @param {readonly number[]} servers */
+const measureStarts = (stores, servers) =>
   inFolder(async (folder) => {
     /** @type {Record<'production' | 'first' | 'later', Start[]>} */
     const starts = { production: [], first: [], later: [] }
     // The first start migrates, and does not count.
     await measureStart(folder, settingsFor(stores, folder))
     for (let round = 0; round < rounds; round += 1) {
-      starts.production.push(await measureStart(folder, settingsFor(stores, folder)))
+      starts.production.push(await measureStart(folder, settingsFor(stores, folder), servers))
       await inFolder(async (data) => {
         starts.first.push(await measureStart(data, ownSettings(data)))
         starts.later.push(await measureStart(data, ownSettings(data)))
@@ -120,15 +115,16 @@ const measureStarts = (stores) =>
     ])
   })
 
-/** @param {{ databaseUrl: string, redisUrl: string }} stores */
-const measureLoad = async (stores) => {
+/** @param {{ databaseUrl: string, redisUrl: string }} stores @param {readonly number[]} servers */
+const measureLoad = async (stores, servers) => {
   const latchkey = await startLatchkey(stores)
-  const rows = [['minute', 'requests', 'resident']]
+  const rows = [['minute', 'requests', 'memory']]
+  const memory = () => `${megabytesOf([latchkey.pid(), ...servers]).toFixed(0)} MB`
   try {
-    rows.push(['0', '0', `${(await residentMegabytes(latchkey.pid())).toFixed(0)} MB`])
+    rows.push(['0', '0', memory()])
     for (let minute = 1; minute <= minutes; minute += 1) {
       const requests = await mixedLoad(latchkey, 60)
-      rows.push([String(minute), String(requests), `${(await residentMegabytes(latchkey.pid())).toFixed(0)} MB`])
+      rows.push([String(minute), String(requests), memory()])
     }
   } finally {
     await latchkey.stop()
@@ -137,12 +133,12 @@ const measureLoad = async (stores) => {
 }
 
 const stores = await openStores()
-if (!stores) throw new Error('PostgreSQL and Redis are needed')
+if (!stores?.pids) throw new Error('A PostgreSQL and a Redis that this program starts itself are needed.')
 console.log(`${availableParallelism()} cores, Node ${process.version}, load ${loadavg()[0]?.toFixed(1)}`)
 try {
   const databaseUrl = await stores.database()
-  if (rounds > 0) await measureStarts({ databaseUrl, redisUrl: stores.redisUrl })
-  if (minutes > 0) await measureLoad({ databaseUrl, redisUrl: stores.redisUrl })
+  if (rounds > 0) await measureStarts({ databaseUrl, redisUrl: stores.redisUrl }, stores.pids)
+  if (minutes > 0) await measureLoad({ databaseUrl, redisUrl: stores.redisUrl }, stores.pids)
 } finally {
   await stores.close()
 }

@@ -12,7 +12,7 @@ const clients = 8
 const plan = { rounds: 5, seconds: 4 }
 
 /** @param {Target} target */
-const createLoad =
+export const signInLoad =
   ({ port, loginRequest }) =>
   async (/** @type {number} */ seconds) => {
     const connections = Array.from({ length: clients }, () => openConnection(port))
@@ -28,8 +28,8 @@ const createLoad =
     }
   }
 
-/** Users whose browsers are known from an earlier sign-in: no mail is queued. @param {BenchSetup['latchkey']} latchkey @returns {Promise<Target>} */
-const onKnownDevices = async ({ port, loginRequest }) => {
+/** Users whose browsers are known from an earlier sign-in: no mail is queued. @param {Target} latchkey @returns {Promise<Target>} */
+export const onKnownDevices = async ({ port, loginRequest }) => {
   /** @type {Map<string, string>} */
   const cookies = new Map()
   for (let client = 0; client < clients; client += 1) {
@@ -49,9 +49,9 @@ export const measureLogin = async ({ latchkey, peers }) => {
   const raw = await startRawBcrypt({ password, cost })
   const candidates = [
     { name: `limit: bcrypt alone in ${raw.threads} threads`, runLoad: raw.runLoad },
-    { name: 'Latchkey `POST /login`, a new device', runLoad: createLoad(latchkey) },
-    { name: 'Latchkey `POST /login`, a known device', runLoad: createLoad(await onKnownDevices(latchkey)) },
-    ...(peers ? [{ name: 'Better Auth `sign-in/email`', runLoad: createLoad(peers.plain) }] : []),
+    { name: 'Latchkey `POST /login`, a new device', runLoad: signInLoad(latchkey) },
+    { name: 'Latchkey `POST /login`, a known device', runLoad: signInLoad(await onKnownDevices(latchkey)) },
+    ...(peers ? [{ name: 'Better Auth `sign-in/email`', runLoad: signInLoad(peers.plain) }] : []),
   ]
   try {
     const title = `Sign-in: cost ${cost}, ${clients} clients, ${plan.rounds} rounds of ${plan.seconds} s, medians`

@@ -19,7 +19,7 @@ const refreshWith = (/** @type {string} */ cookie) => request('POST', '/api/auth
  * @param {Target} target
  * @param {string[]} cookies
  */
-const createLoad = ({ port, pid }, cookies) => {
+export const refreshLoad = ({ port, pid }, cookies) => {
   const browsers = cookies.map((cookie) => ({ cookie, connection: openConnection(port) }))
   const step = async (/** @type {number} */ client) => {
     const browser = browsers[client]
@@ -38,7 +38,7 @@ const createLoad = ({ port, pid }, cookies) => {
 }
 
 /** @type {(people: readonly string[], signIn: (name: string) => Promise<string>) => Promise<string[]>} */
-const signInAll = async (people, signIn) => {
+export const signInAll = async (people, signIn) => {
   /** @type {string[]} */
   const cookies = []
   for (const person of people.slice(0, clients)) cookies.push(await signIn(person))
@@ -53,10 +53,10 @@ export const measureRefresh = async ({ latchkey, peers, databaseUrl }) => {
   const bare = await startBareRefresh(latchkey.settings, headersOf(first.head))
   const rows = await createOneRowUpdates(databaseUrl, clients)
   const loads = {
-    'limit: node:http, the same drivers and work': createLoad(bare, await signInAll(people, signIn)),
-    'Latchkey `POST /api/auth/refresh`': createLoad(latchkey, await signInAll(people, signIn)),
+    'limit: node:http, the same drivers and work': refreshLoad(bare, await signInAll(people, signIn)),
+    'Latchkey `POST /api/auth/refresh`': refreshLoad(latchkey, await signInAll(people, signIn)),
     ...(peers && {
-      'express, jsonwebtoken, express-rate-limit, pg': createLoad(
+      'express, jsonwebtoken, express-rate-limit, pg': refreshLoad(
         peers.express,
         await signInAll(people, peers.express.signIn),
       ),

@@ -17,6 +17,15 @@ export const password = 'violet-Harbor-91-lantern'
 export const cost = 10
 const people = Array.from({ length: 32 }, (_, index) => `person-${index}`)
 
+/** Those of production, but for the stores. Its mail server is not there. */
+export const production = {
+  NODE_ENV: 'production',
+  PUBLIC_URL: 'https://localhost',
+  TRUST_PROXY: 'none',
+  SMTP_URL: 'smtp://127.0.0.1:1',
+  MAIL_FROM: 'Latchkey <no-reply@example.com>',
+}
+
 /** @type {(stores: { databaseUrl: string, redisUrl: string } | undefined, folder: string) => Record<string, string>} */
 export const settingsFor = (stores, folder) => ({
   HOST: '127.0.0.1',
@@ -36,14 +45,10 @@ export const settingsFor = (stores, folder) => ({
   LOG_LEVEL: 'info',
   ...(stores
     ? {
-        NODE_ENV: 'production',
-        PUBLIC_URL: 'https://localhost',
-        TRUST_PROXY: 'none',
+        ...production,
         DATABASE_URL: stores.databaseUrl,
         REDIS_URL: stores.redisUrl,
         REDIS_PREFIX: `latchkey-bench-${randomBytes(4).toString('hex')}:`,
-        SMTP_URL: 'smtp://127.0.0.1:1',
-        MAIL_FROM: 'Latchkey <no-reply@example.com>',
       }
     : { NODE_ENV: 'test' }),
 })

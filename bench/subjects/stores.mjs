@@ -25,14 +25,14 @@ const isThere = async (/** @type {string[]} */ ...names) => {
 /** @param {Record<string, string>} settings */
 const openPostgres = async (settings) => {
   const url = process.env.BENCH_DATABASE_URL
-  if (url) return { url, stop: async () => {} }
+  if (url) return { url, pid: undefined, stop: async () => {} }
   const part = /** @type {typeof import('../../test/support/servers/postgres.js')} */ (await testPart('postgres.ts'))
   return (await isThere('initdb')) ? part.startPostgres({ settings }) : undefined
 }
 
 const openRedis = async () => {
   const url = process.env.BENCH_REDIS_URL
-  if (url) return { url, stop: async () => {} }
+  if (url) return { url, pid: undefined, stop: async () => {} }
   const part = /** @type {typeof import('../../test/support/servers/redis.js')} */ (await testPart('redis.ts'))
   return (await isThere('redis-server', 'valkey-server')) ? part.startRedis() : undefined
 }
@@ -62,6 +62,8 @@ export const openStores = async (settings = {}) => {
   }
   return {
     redisUrl: redis.url,
+    /** The processes of both servers; undefined if one was named, which may be on another machine. */
+    pids: server.pid && redis.pid && [server.pid(), redis.pid()],
     database: async () => {
       const name = `latchkey_bench_${randomBytes(4).toString('hex')}`
       await sql.query(`create database ${name}`)

@@ -103,7 +103,7 @@ const flowsStandAlone = ({ path, imports }) =>
 const storesStayHome = ({ path, imports }) =>
   imports
     .filter(({ target }) => target.endsWith('.store.ts') && posix.dirname(target) !== posix.dirname(path))
-    // The tests of contracts run every statement on both databases.
+    // The tests of contracts run every statement.
     .filter(() => !path.startsWith('test/contracts/'))
     .map(({ target, line }) => ({ line, message: `a store is imported only from its own folder: ${target}` }))
 

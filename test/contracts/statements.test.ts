@@ -11,7 +11,7 @@ type StoreFunction = (sql: object, ...rest: unknown[]) => unknown
 
 const home = fileURLToPath(new URL('../../src', import.meta.url))
 
-/** Their arguments are names of tables. Sealed values have a test of their own on both databases, and backups on PostgreSQL. */
+/** Their arguments are names of tables. Sealed values and backups have tests of their own. */
 const takesTables = ['sealed-values.store.ts', 'expired-rows.store.ts', 'backups.store.ts']
 const deletions = expiringTables.map((each) => ({
   name: `deleteExpired ${each.table}`,

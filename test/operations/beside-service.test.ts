@@ -18,7 +18,7 @@ const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
 const password = 'a-Rather-1-long-phrase'
 const cost = 10
 
-// One service on the embedded database for all of them, as after `npm start`.
+// One service on a database of its own for all of them, as after `npm start`.
 let folder: string
 let elsewhere: string
 let address: string
