@@ -1,7 +1,7 @@
 // node bench/start.mjs [--rounds 5] [--minutes 0] [--program dist/main.js]
 //
 // How long a start takes until /health answers 200, how much processor time of the service it takes until then, and how much memory
-// all its processes need after five seconds without requests (Pss, PostgreSQL and Redis included): as in production, with PostgreSQL and
+// all its processes need after five seconds without requests (PostgreSQL and Redis included): as in production, with PostgreSQL and
 // Redis that are migrated already, and alone, as without any settings, with a database that is new (first) or exists (later). With
 // --minutes, mixed requests follow for that long, and the memory is printed each minute. --program measures another build. Needs Linux and a build (npm run
 // build). It starts its own PostgreSQL and Redis, like the tests, and stops and removes everything that it started.
