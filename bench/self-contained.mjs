@@ -84,7 +84,7 @@ const measure = async (subjects) => {
   await compare(`Access check: ${clients} connections`, 2, subjects, checks)
 
   const used = await memoryAtRest(subjects)
-  printTable('Memory of all processes, PostgreSQL and Redis included (Pss)', [
+  printTable('Memory of all processes, PostgreSQL and Redis included', [
     ['', 'started, unused', 'after the load'],
     ...subjects.map(({ name }, place) => [name, unused[place] ?? '', used[place] ?? '']),
   ])

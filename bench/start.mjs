@@ -1,9 +1,9 @@
 // node bench/start.mjs [--rounds 5] [--minutes 0] [--program dist/main.js]
 //
-// How long a start takes until /health answers 200, how much processor time it takes until then, and how much memory is
-// resident after five seconds without requests: as in production, with PostgreSQL and Redis that are migrated already, and
-// with the database that it brings along, as without any settings, which is new (first) or exists (later). With --minutes, mixed requests follow
-// for that long, and the memory is printed each minute. --program measures another build. Needs Linux and a build (npm run
+// How long a start takes until /health answers 200, how much processor time of the service it takes until then, and how much memory
+// all its processes need after five seconds without requests (PostgreSQL and Redis included): as in production, with PostgreSQL and
+// Redis that are migrated already, and alone, as without any settings, with a database that is new (first) or exists (later). With
+// --minutes, mixed requests follow for that long, and the memory is printed each minute. --program measures another build. Needs Linux and a build (npm run
 // build). It starts its own PostgreSQL and Redis, like the tests, and stops and removes everything that it started.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

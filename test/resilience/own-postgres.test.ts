@@ -1,24 +1,21 @@
 import { execFile, spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { chmod, chown, cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, chown, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openNouns } from '../../src/commands/open-nouns.js'
 import { loadConfig } from '../../src/config.js'
 import type { Database } from '../../src/platform/database/database.js'
-import { createPostgres } from '../../src/platform/database/open.js'
 import { usualAccount } from '../../src/platform/own-postgres/account.js'
-import { isThrownAway, requireSafeFolder } from '../../src/platform/own-postgres/folder-checks.js'
 import { DataDirectoryInUse, DataDirectoryOfAnotherUser } from '../../src/platform/own-postgres/folder-faults.js'
 import { lockDirectory } from '../../src/platform/own-postgres/folder-lock.js'
 import {
   clusterFolder,
   OtherVersionRuns,
-  type OwnConfig,
   type OwnPostgres,
   openForCommand,
   openForService,
@@ -26,8 +23,8 @@ import {
 import { findPrograms } from '../../src/platform/own-postgres/programs.js'
 import { addressOfRunning, placeFor, startServer } from '../../src/platform/own-postgres/server.js'
 import { inLongRun } from '../support/long-run.js'
+import { createTestLog, useOwnPostgres } from '../support/own-postgres.js'
 import { childrenOf, hasEnded, sendSignal } from '../support/servers/processes.js'
-import { findTestProgram } from '../support/servers/programs.js'
 import { until } from '../support/until.js'
 
 const run = promisify(execFile)
@@ -35,64 +32,18 @@ const writerFile = fileURLToPath(new URL('./own-postgres-writer.mjs', import.met
 const modules = fileURLToPath(new URL('../../dist/modules', import.meta.url))
 const isRoot = process.getuid?.() === 0
 
-let folder: string
-let dataDir: string
-const opened: { close(): Promise<void> }[] = []
+const { at, configFor, keep, closeAll, databaseAt, serve, asOwner, close } = useOwnPostgres()
 
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'latchkey-own-'))
-  dataDir = join(folder, 'data')
-})
-afterEach(async () => {
-  for (const each of opened.splice(0).reverse()) await each.close()
-  await rm(folder, { recursive: true, force: true })
-})
+const said = ({ lines }: ReturnType<typeof createTestLog>) =>
+  lines.filter(({ level }) => level !== 'debug').map(({ message }) => message)
 
-const configFor = (more: Partial<OwnConfig> = {}): OwnConfig => ({
-  dataDir,
-  production: false,
-  postgresBin: undefined,
-  jwtSecret: undefined,
-  sealingKey: undefined,
-  maxConnections: 20,
-  ...more,
-})
-
-type Line = { level: string; message: string; details: object }
-const createTestLog = () => {
-  const lines: Line[] = []
-  const at = (level: string) => (details: object, message: string) => void lines.push({ level, message, details })
-  return { lines, debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
-}
-type TestLog = ReturnType<typeof createTestLog>
-const said = ({ lines }: TestLog) => lines.filter(({ level }) => level !== 'debug').map(({ message }) => message)
-
-const keep = <Part extends { close(): Promise<void> }>(part: Part) => {
-  opened.push(part)
-  return part
-}
-
-const serve = async (more: Partial<OwnConfig> = {}, log = createTestLog(), settings = {}) =>
-  keep(await openForService({ config: configFor(more), log, settingsForCommands: settings }))
-
-const databaseAt = (url: string) =>
-  keep(createPostgres({ url, poolSize: 2, connectTimeoutMs: 10_000, statementTimeoutMs: 10_000 }))
-const asOwner = ({ settings }: OwnPostgres) => databaseAt(settings.databaseOwnerUrl)
-
-/** Closes what was opened last, in the reverse order, down to and with this one. */
-const close = async (part: { close(): Promise<void> }) => {
-  for (;;) {
-    const last = opened.pop()
-    await last?.close()
-    if (last === part || last === undefined) return
-  }
-}
-
-const processFile = () => join(clusterFolder(dataDir), 'postmaster.pid')
+const processFile = () => join(clusterFolder(at.dataDir), 'postmaster.pid')
 const serverPid = () => Number(readFileSync(processFile(), 'utf8').split('\n')[0])
 
 const startWriter = (kind: 'service' | 'command') => {
-  const child = spawn(process.execPath, [writerFile, modules, dataDir, kind], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [writerFile, modules, at.dataDir, kind], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   let output = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     output += text
@@ -131,7 +82,7 @@ describe('the database that the service brings along', () => {
   it('is made once, is closed to others, and has the roles of a real installation', async () => {
     const log = createTestLog()
     const own = await serve({}, log)
-    expect(said(log)).toEqual([`made a new database in ${dataDir}`])
+    expect(said(log)).toEqual([`made a new database in ${at.dataDir}`])
     const owner = asOwner(own)
     await owner.query('create table kept as select 42 as answer')
     await owner.query('grant select on kept to latchkey')
@@ -154,8 +105,8 @@ describe('the database that the service brings along', () => {
     )
     expect(text).toEqual({ lower: 'äé', sorted: false, encoding: 'UTF8' })
 
-    expect((await stat(clusterFolder(dataDir))).mode & 0o777).toBe(0o700)
-    expect((await stat(join(dataDir, 'secrets'))).mode & 0o777).toBe(0o700)
+    expect((await stat(clusterFolder(at.dataDir))).mode & 0o777).toBe(0o700)
+    expect((await stat(join(at.dataDir, 'secrets'))).mode & 0o777).toBe(0o700)
     const wrong = databaseAt(own.settings.databaseUrl.replace(/:[\da-f]+@/, ':wrong@'))
     await expect(wrong.query('select 1')).rejects.toThrow(/password authentication failed/)
     const superuser = databaseAt(own.settings.databaseUrl.replace('latchkey:', 'postgres:'))
@@ -166,8 +117,8 @@ describe('the database that the service brings along', () => {
     expect(again.settings).toEqual(own.settings)
     expect(await asOwner(again).query('select answer from kept')).toEqual([{ answer: 42 }])
     await close(again)
-    expect((await readdir(dataDir)).sort()).toEqual(
-      ['libraries', 'postgres', 'secrets'].filter((name) => existsSync(join(dataDir, name))),
+    expect((await readdir(at.dataDir)).sort()).toEqual(
+      ['libraries', 'postgres', 'secrets'].filter((name) => existsSync(join(at.dataDir, name))),
     )
   })
 
@@ -194,7 +145,7 @@ describe('the database that the service brings along', () => {
         expect(row?.last).toBeGreaterThanOrEqual(acknowledged)
         expect(row?.count).toBe(row?.last)
         expect(row?.whole).toBe(true)
-        for (const each of opened.splice(0).reverse()) await each.close()
+        await closeAll()
       }
     }
   })
@@ -204,14 +155,15 @@ describe('the database that the service brings along', () => {
       const writer = startWriter('service')
       await until(
         'it makes the cluster',
-        () => existsSync(dataDir) && readdirSync(dataDir).some((n) => n.includes('.new-')),
+        () => existsSync(at.dataDir) && readdirSync(at.dataDir).some((n) => n.includes('.new-')),
       )
       await Promise.race([wait(moment), writer.ended])
       await writer.kill()
-      if (existsSync(clusterFolder(dataDir))) expect(existsSync(join(clusterFolder(dataDir), 'PG_VERSION'))).toBe(true)
+      if (existsSync(clusterFolder(at.dataDir)))
+        expect(existsSync(join(clusterFolder(at.dataDir), 'PG_VERSION'))).toBe(true)
     }
     await asOwner(await serve()).query('select 1')
-    expect((await readdir(dataDir)).filter((name) => name.includes('.new-'))).toEqual([])
+    expect((await readdir(at.dataDir)).filter((name) => name.includes('.new-'))).toEqual([])
   })
 
   it('is started again when it ends by itself, and the service says so', async () => {
@@ -245,8 +197,8 @@ describe('the database that the service brings along', () => {
   })
 })
 
-describe('one folder has one owner', () => {
-  it('a second service is told which process has the folder, and changes nothing', async () => {
+describe('one at.folder has one owner', () => {
+  it('a second service is told which process has the at.folder, and changes nothing', async () => {
     await serve()
     await expect(openForService({ config: configFor(), log: createTestLog() })).rejects.toThrow(
       `in use by another running Latchkey, process ${process.pid}: stop that one first`,
@@ -297,7 +249,7 @@ describe('one folder has one owner', () => {
         process.execPath,
         writerFile,
         modules,
-        dataDir,
+        at.dataDir,
         'service',
       ]
       const container = spawn('unshare', parts, { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -306,8 +258,8 @@ describe('one folder has one owner', () => {
       try {
         await expect(openForService({ config: configFor(), log: createTestLog() })).rejects.toThrow(DataDirectoryInUse)
         // Without the lock, as if its file system held no sockets: the number in the file is someone else's here.
-        for (const name of (await readdir(dataDir)).filter((each) => each.includes('.lock-')))
-          await rm(join(dataDir, name))
+        for (const name of (await readdir(at.dataDir)).filter((each) => each.includes('.lock-')))
+          await rm(join(at.dataDir, name))
         await expect(openForService({ config: configFor(), log: createTestLog() })).rejects.toThrow(
           /Another PostgreSQL uses .*, which cannot be stopped from here: it runs in another container/,
         )
@@ -317,176 +269,42 @@ describe('one folder has one owner', () => {
       }
     })
 
-  it('works in a folder whose path is longer than that of a socket may be', async () => {
-    dataDir = join(folder, 'a-rather-long-name-of-a-folder'.repeat(3), 'b'.repeat(80), 'data')
-    await mkdir(dirname(dataDir), { recursive: true })
+  it('works in a at.folder whose path is longer than that of a socket may be', async () => {
+    at.dataDir = join(at.folder, 'a-rather-long-name-of-a-folder'.repeat(3), 'b'.repeat(80), 'data')
+    await mkdir(dirname(at.dataDir), { recursive: true })
     const own = await serve()
     expect(await asOwner(own).query('select 1 as one')).toEqual([{ one: 1 }])
     const beside = keep(await openForCommand({ config: configFor(), log: createTestLog() }))
     expect(await asOwner(beside).query('select 2 as two')).toEqual([{ two: 2 }])
   })
 
-  it('listens in a folder of its own where the file system holds no sockets, and commands find it', async () => {
+  it('listens in a at.folder of its own where the file system holds no sockets, and commands find it', async () => {
     await close(await serve())
     const account = await usualAccount()
     if (!account) throw new Error('This machine allows no user namespaces')
     const programs = await findPrograms({
       account,
       chosenFolder: undefined,
-      librariesFolder: join(dataDir, 'libraries'),
+      librariesFolder: join(at.dataDir, 'libraries'),
       clusterMajor: undefined,
     })
-    const place = await placeFor(clusterFolder(dataDir), false)
-    const parts = { programs, account, folder: clusterFolder(dataDir), place, maxConnections: 10 }
+    const place = await placeFor(clusterFolder(at.dataDir), false)
+    const parts = { programs, account, folder: clusterFolder(at.dataDir), place, maxConnections: 10 }
     const server = await startServer(parts)
-    expect(readdirSync(clusterFolder(dataDir))).not.toContain('.s.PGSQL.5432')
-    expect((await addressOfRunning(clusterFolder(dataDir)))?.address).toEqual(place.address)
+    expect(readdirSync(clusterFolder(at.dataDir))).not.toContain('.s.PGSQL.5432')
+    expect((await addressOfRunning(clusterFolder(at.dataDir)))?.address).toEqual(place.address)
     await chmod(place.address.host, 0o755)
-    expect(await addressOfRunning(clusterFolder(dataDir))).toBeUndefined()
+    expect(await addressOfRunning(clusterFolder(at.dataDir))).toBeUndefined()
     await server.stop()
     await place.remove()
   })
-})
-
-describe('a start that would lose or mix up something is refused with one sentence', () => {
-  const refusal = async (more: Partial<OwnConfig> = {}) => {
-    const error = await openForService({ config: configFor(more), log: createTestLog() }).then(
-      (own) => {
-        keep(own)
-        throw new Error('It was not refused')
-      },
-      (reason: Error) => reason,
-    )
-    expect(error.message).toMatch(/^[^\n]+$/)
-    return error.message
-  }
-
-  it('with other files where the cluster would be', async () => {
-    await mkdir(clusterFolder(dataDir), { recursive: true })
-    await writeFile(join(clusterFolder(dataDir), 'cat.jpg'), 'meow')
-    expect(await refusal()).toContain('holds files, but no database')
-    expect(await readdir(clusterFolder(dataDir))).toEqual(['cat.jpg'])
-  })
-
-  it('with a folder that cannot be written', async () => {
-    await writeFile(join(folder, 'file'), '')
-    dataDir = join(folder, 'file', 'data')
-    expect(await refusal()).toContain('cannot be written to')
-  })
-
-  it('with secrets that were lost beside the cluster, and never makes new ones', async () => {
-    await close(await serve())
-    for (const name of ['jwt_secret', 'sealing_key', 'postgres_owner', 'postgres_service']) {
-      const file = join(dataDir, 'secrets', name)
-      await rename(file, join(folder, 'kept'))
-      expect(await refusal()).toMatch(
-        new RegExp(`^The file ${name} is missing in .*secrets, and the database beside it needs it`),
-      )
-      expect(existsSync(file)).toBe(false)
-      await rename(join(folder, 'kept'), file)
-    }
-    await rm(join(dataDir, 'secrets', 'jwt_secret'))
-    const given = 'a'.repeat(64)
-    const own = await serve({ jwtSecret: [given] })
-    expect(own.settings.jwtSecret).toEqual([given])
-  })
-
-  it('with a cluster of another major version, or of none', async () => {
-    await close(await serve())
-    const file = join(clusterFolder(dataDir), 'PG_VERSION')
-    const version = await readFile(file, 'utf8')
-    await writeFile(file, '14\n')
-    expect(await refusal()).toMatch(/was made by PostgreSQL 14, and here is PostgreSQL 1\d.*: set POSTGRES_BIN/)
-    await writeFile(file, 'nonsense')
-    expect(await refusal()).toContain('is damaged')
-    await writeFile(file, version)
-    await rm(join(clusterFolder(dataDir), 'global/pg_control'))
-    expect(await refusal()).toMatch(/^PostgreSQL does not start in .*pg_control/)
-  })
-
-  it('with programs that do not run here', async () => {
-    const programs = join(folder, 'bin')
-    await mkdir(programs)
-    expect(await refusal({ postgresBin: programs })).toContain('where no PostgreSQL 15 or newer runs')
-    for (const name of ['postgres', 'initdb'])
-      await writeFile(join(programs, name), '\u007fELF of another machine', { mode: 0o755 })
-    expect(await refusal({ postgresBin: programs })).toContain('where no PostgreSQL 15 or newer runs')
-    for (const name of ['postgres', 'initdb'])
-      await writeFile(join(programs, name), '#!/bin/sh\necho "postgres (PostgreSQL) 14.9"\n', { mode: 0o755 })
-    expect(await refusal({ postgresBin: programs })).toContain('where no PostgreSQL 15 or newer runs')
-  })
-
-  it('takes the programs that POSTGRES_BIN names, of another major version too', async () => {
-    const initdb = findTestProgram('initdb')
-    if (!initdb) throw new Error('The tests need the PostgreSQL of the machine')
-    const { stdout } = await run('readlink', ['-f', initdb])
-    const own = await serve({ postgresBin: dirname(stdout.trim()) })
-    const [row] = await asOwner(own).query<{ text: string }>("select lower('ÄÉ') as text")
-    expect(row?.text).toBe('äé')
-  })
-
-  it('with a folder that is open to others, as some platforms leave it, is closed and used', async () => {
-    await close(await serve())
-    await chmod(clusterFolder(dataDir), 0o770)
-    await serve()
-    expect((await stat(clusterFolder(dataDir))).mode & 0o777).toBe(0o700)
-  })
-
-  it('in a container whose file system is thrown away, and on a network file system', () => {
-    const root = '20 1 0:30 / / rw,relatime - overlay overlay rw\n21 20 0:31 / /proc rw - proc proc rw\n'
-    expect(isThrownAway('/data', root, false)).toBe(true)
-    expect(isThrownAway('/data/deep', `${root}22 20 8:1 /v /data rw - ext4 /dev/sda rw\n`, false)).toBe(false)
-    expect(isThrownAway('/database', `${root}22 20 8:1 /v /data rw - ext4 /dev/sda rw\n`, false)).toBe(true)
-    const machine = '20 1 8:1 / / rw,relatime - ext4 /dev/sda rw\n'
-    expect(isThrownAway('/data', machine, false)).toBe(false)
-    expect(isThrownAway('/data', machine, true)).toBe(true)
-  })
-
-  if (isRoot)
-    it('as root in production', async () => {
-      await expect(requireSafeFolder(dataDir)).rejects.toThrow(
-        /^Latchkey does not run as root in production, .*: start it as a user/,
-      )
-    })
-
-  // A disk in memory needs root.
-  if (isRoot)
-    it('with a full disk, and comes back by itself when there is room', async () => {
-      await mkdir(dataDir)
-      await run('mount', ['-t', 'tmpfs', '-o', 'size=120m,mode=700', 'latchkey-test', dataDir])
-      try {
-        const log = createTestLog()
-        const own = await serve({}, log)
-        const database = asOwner(own)
-        await database.query('create table kept as select 1 as one')
-        const filling = join(dataDir, 'filling')
-        await run('dd', ['if=/dev/zero', `of=${filling}`, 'bs=64k']).catch(() => undefined)
-        const fill = () => database.query('insert into kept select n from generate_series(1, 2000000) as n')
-        await expect(fill()).rejects.toThrow()
-        await rm(filling)
-        await expect
-          .poll(async () => database.query('select count(*)::int as kept from kept').catch(() => undefined), {
-            timeout: 60_000,
-          })
-          .toEqual([{ kept: 1 }])
-        await close(own)
-        await run('dd', ['if=/dev/zero', `of=${filling}`, 'bs=64k']).catch(() => undefined)
-        await rm(clusterFolder(dataDir), { recursive: true })
-        await run('dd', ['if=/dev/zero', `of=${join(dataDir, 'more')}`, 'bs=64k']).catch(() => undefined)
-        expect(await refusal()).toContain('its disk is full')
-        expect((await readdir(dataDir)).filter((name) => name.includes('.new-'))).toEqual([])
-      } finally {
-        for (const each of opened.splice(0).reverse()) await each.close()
-        await run('umount', ['--lazy', dataDir])
-      }
-    })
 })
 
 describe('who runs it', () => {
   /** As a process of this user, with what its environment has. */
   const writerAs = (identity: { uid?: number; gid?: number; PATH?: string }) => {
     const { PATH = process.env.PATH, ...ids } = identity
-    const child = spawn(process.execPath, [writerFile, modules, dataDir, 'service'], {
+    const child = spawn(process.execPath, [writerFile, modules, at.dataDir, 'service'], {
       ...ids,
       env: { PATH },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -505,9 +323,9 @@ describe('who runs it', () => {
 
   if (isRoot)
     it('a user number without a name is told what to do, and can start on a cluster that exists', async () => {
-      await chmod(folder, 0o755)
-      await mkdir(dataDir)
-      await chown(dataDir, 54_321, 54_321)
+      await chmod(at.folder, 0o755)
+      await mkdir(at.dataDir)
+      await chown(at.dataDir, 54_321, 54_321)
       const nameless = writerAs({ uid: 54_321, gid: 54_321 })
       await nameless.writes()
       await nameless.end()
@@ -515,9 +333,9 @@ describe('who runs it', () => {
     })
 
   if (isRoot)
-    it('root without user namespaces uses another user, and a folder that this user can reach', async () => {
+    it('root without user namespaces uses another user, and a at.folder that this user can reach', async () => {
       // Without `unshare` on the PATH.
-      const bin = join(folder, 'bin')
+      const bin = join(at.folder, 'bin')
       await mkdir(bin)
       const rootWithout = writerAs({ PATH: bin })
       await rootWithout.writes()
@@ -562,8 +380,8 @@ describe('commands', () => {
   })
 
   it('refuse a service of another version', async () => {
-    await mkdir(dataDir)
-    const lock = await lockDirectory(clusterFolder(dataDir), 'service')
+    await mkdir(at.dataDir)
+    const lock = await lockDirectory(clusterFolder(at.dataDir), 'service')
     lock.admit((socket) => void socket.once('data', () => socket.end('{"version":"99.0.0"}\n')))
     const refused = openForCommand({ config: configFor(), log: createTestLog() })
     await expect(refused).rejects.toThrow(OtherVersionRuns)
@@ -571,12 +389,12 @@ describe('commands', () => {
     await lock.release()
   })
 
-  it('make no new database in a folder that has none, nor in one that was not named with DATA_DIR', async () => {
+  it('make no new database in a at.folder that has none, nor in one that was not named with DATA_DIR', async () => {
     await expect(openForCommand({ config: configFor(), log: createTestLog() })).rejects.toThrow(
-      `There is no database in ${dataDir}: set DATA_DIR`,
+      `There is no database in ${at.dataDir}: set DATA_DIR`,
     )
     const started = process.cwd()
-    process.chdir(folder)
+    process.chdir(at.folder)
     try {
       await expect(openNouns(loadConfig({ NODE_ENV: 'test' }), 'service role')).rejects.toThrow(
         'There is no database in',
@@ -584,16 +402,16 @@ describe('commands', () => {
     } finally {
       process.chdir(started)
     }
-    expect(await readdir(folder)).toEqual([])
+    expect(await readdir(at.folder)).toEqual([])
   })
 
   // Only root could be led by the service of another user: to all others its socket is closed.
   if (isRoot)
-    it('believe no service of another user, and no socket in a folder of another user', async () => {
-      await mkdir(dataDir)
-      const lock = await lockDirectory(clusterFolder(dataDir), 'service')
-      const [socket = ''] = await readdir(dataDir)
-      await chown(join(dataDir, socket), 12_345, 0)
+    it('believe no service of another user, and no socket in a at.folder of another user', async () => {
+      await mkdir(at.dataDir)
+      const lock = await lockDirectory(clusterFolder(at.dataDir), 'service')
+      const [socket = ''] = await readdir(at.dataDir)
+      await chown(join(at.dataDir, socket), 12_345, 0)
       await expect(openForCommand({ config: configFor(), log: createTestLog() })).rejects.toThrow(
         DataDirectoryOfAnotherUser,
       )
@@ -602,24 +420,24 @@ describe('commands', () => {
 
   // A process of its own, because it stays that other user.
   if (isRoot)
-    it('of root become the owner of the folder before they touch anything', async () => {
-      await chmod(folder, 0o755)
-      await mkdir(dataDir)
+    it('of root become the owner of the at.folder before they touch anything', async () => {
+      await chmod(at.folder, 0o755)
+      await mkdir(at.dataDir)
       const [uid = 0, gid = 0] = await Promise.all(
         ['-u', '-g'].map(async (flag) => Number((await run('id', [flag, 'nobody'])).stdout)),
       )
-      await chown(dataDir, uid, gid)
+      await chown(at.dataDir, uid, gid)
       const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
-      const env = { PATH: process.env.PATH, DATA_DIR: dataDir }
-      const { stdout } = await run(process.execPath, [main, 'group', 'add', 'staff'], { env, cwd: folder })
+      const env = { PATH: process.env.PATH, DATA_DIR: at.dataDir }
+      const { stdout } = await run(process.execPath, [main, 'group', 'add', 'staff'], { env, cwd: at.folder })
       expect(stdout).toBe('Made the group staff.\n')
-      const found = await run('find', [dataDir, '!', '-user', 'nobody'])
+      const found = await run('find', [at.dataDir, '!', '-user', 'nobody'])
       expect(found.stdout).toBe('')
     })
 
   if (isRoot)
-    it('say as whom to run them if the folder may not be read', async () => {
-      await mkdir(dataDir, { mode: 0o700 })
+    it('say as whom to run them if the at.folder may not be read', async () => {
+      await mkdir(at.dataDir, { mode: 0o700 })
       process.seteuid?.(12_345)
       try {
         await expect(openForCommand({ config: configFor(), log: createTestLog() })).rejects.toThrow(
@@ -631,12 +449,12 @@ describe('commands', () => {
     })
 })
 
-it('a copy of the stopped folder is a whole database', async () => {
+it('a copy of the stopped at.folder is a whole database', async () => {
   const own = await serve()
   await asOwner(own).query('create table kept as select 1 as one')
   await close(own)
-  const copy = join(folder, 'copy')
-  await cp(dataDir, copy, { recursive: true })
-  dataDir = copy
+  const copy = join(at.folder, 'copy')
+  await cp(at.dataDir, copy, { recursive: true })
+  at.dataDir = copy
   expect(await asOwner(await serve()).query('select one from kept')).toEqual([{ one: 1 }])
 })

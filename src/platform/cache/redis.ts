@@ -43,6 +43,13 @@ const defineScripts = (client: RedisClient) => {
   return client as RedisClient & Scripts
 }
 
+const reservationFrom = ([granted, remaining, resetsIn, ends]: Counted): Reservation => ({
+  granted: granted === 1,
+  remaining,
+  resetsIn,
+  window: { id: String(ends), countedBy: 'shared' },
+})
+
 /** Counters in Redis or Valkey: one server, a Cluster, or the master that the sentinels name. */
 export const createRedisCache = ({ address, prefix, clock, log, commandTimeout }: Dependencies): SharedCache => {
   const client = defineScripts(connectRedis(address, commandTimeout))
@@ -76,12 +83,7 @@ export const createRedisCache = ({ address, prefix, clock, log, commandTimeout }
   const askForAll = async (attempts: readonly Attempt[]): Promise<Reservation[]> => {
     const limits = attempts.flatMap(({ limit }) => [limit.maximum, limit.window])
     const counted = await client.reserveKeys(...withKeys(attempts), clock.offset(), ...limits)
-    return counted.map(([granted, remaining, resetsIn, ends]) => ({
-      granted: granted === 1,
-      remaining,
-      resetsIn,
-      window: { id: String(ends), countedBy: 'shared' },
-    }))
+    return counted.map(reservationFrom)
   }
 
   const giveBackAll = (taken: readonly Taken[]) =>

@@ -18,7 +18,7 @@ class NoPrograms extends OperatorError {
 const oldestMajor = 15
 
 // Of the whole environment, these programs get only this: they need no secret of ours. Messages are in English, because we read them.
-const plainEnvironment = { PATH: process.env.PATH ?? '', LC_ALL: 'C', TZ: 'UTC' }
+const plainEnvironment = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
 
 /** Where the packages of operating systems put the programs. Neither PATH nor the working folder is searched: others may write there. */
 const usualFolders = [

@@ -32,7 +32,7 @@ export type RunningServer = {
 }
 
 /** PostgreSQL does not start, for a reason that the operator must know. */
-export class ServerNotStarted extends OperatorError {
+class ServerNotStarted extends OperatorError {
   override name = 'ServerNotStarted'
 }
 
