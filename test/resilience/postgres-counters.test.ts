@@ -30,7 +30,8 @@ describe('counters in PostgreSQL', () => {
   beforeAll(async () => {
     fresh = await freshPostgres()
     url = fresh.url
-    database = testPostgres(url)
+    // The transaction of a test stays open for long on a busy machine.
+    database = testPostgres(url, { statementTimeoutMs: 120_000 })
   })
   const opened: Pick<Cache, 'close'>[] = []
   afterEach(async () => {

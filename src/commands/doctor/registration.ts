@@ -70,7 +70,9 @@ const mailFinding = async ({ mailSignIn, mailIsOff }: Config, sql: Sql) => {
 export const checkRegistration = async (config: Config, sql?: Sql): Promise<Finding> => {
   const emptyFinding =
     sql && config.registration !== 'open' && (await isEmpty(sql))
-      ? warning('there is no user yet and no invitation: add one with latchkey user add, or with latchkey invite')
+      ? warning(
+          'there is no user yet: `latchkey setup-link` prints the link with which the first administrator makes the account',
+        )
       : ok('')
   const mail = sql ? await mailFinding(config, sql) : ok('')
   return worstOf(whoMayRegister(config), [...settingFindings(config), emptyFinding, mail])

@@ -78,7 +78,9 @@ export const makeCluster = async (parts: ClusterParts) => {
 export const removeDrafts = async (folder: string) => {
   const parent = dirname(folder)
   const drafts = (await readdir(parent)).filter((name) => name.startsWith(`${basename(folder)}.new-`))
-  await Promise.all(drafts.map((name) => rm(join(parent, name), { recursive: true, force: true })))
+  await Promise.all(
+    drafts.map((name) => rm(join(parent, name), { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })),
+  )
 }
 
 /** PostgreSQL refuses a folder that others may enter, and some platforms open all folders of a volume to a group. */
