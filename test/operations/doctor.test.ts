@@ -135,7 +135,7 @@ describe('on a broken set-up', () => {
   it('warns where no user could get an account, and of domains that do not say what was meant', async () => {
     const registration = async (settings: Record<string, string>) =>
       (await examineOne(databaseChecks, 'registration', { ...healthy, ...settings })).join()
-    expect(await registration({ REGISTRATION: 'closed' })).toMatch(/^warning: there is no user yet and no invitation/)
+    expect(await registration({ REGISTRATION: 'closed' })).toMatch(/^warning: there is no user yet: `latchkey setup-link`/)
     const invited = await registration({ REGISTRATION: 'invited', REGISTRATION_DOMAINS: 'example.com', SMTP_URL: '' })
     expect(invited).toMatch(/^warning: REGISTRATION_DOMAINS has no effect.*SMTP_URL is not set.*no invitation/)
     expect(await registration({ REGISTRATION_DOMAINS: 'gmail.com' })).toMatch(/^warning: anyone can get an address/)
