@@ -137,7 +137,7 @@ describe('on a broken set-up', () => {
       (await examineOne(databaseChecks, 'registration', { ...healthy, ...settings })).join()
     expect(await registration({ REGISTRATION: 'closed' })).toMatch(/^warning: there is no user yet: `latchkey setup-link`/)
     const invited = await registration({ REGISTRATION: 'invited', REGISTRATION_DOMAINS: 'example.com', SMTP_URL: '' })
-    expect(invited).toMatch(/^warning: REGISTRATION_DOMAINS has no effect.*SMTP_URL is not set.*no invitation/)
+    expect(invited).toMatch(/^warning: REGISTRATION_DOMAINS has no effect.*SMTP_URL is not set.*setup-link/)
     expect(await registration({ REGISTRATION_DOMAINS: 'gmail.com' })).toMatch(/^warning: anyone can get an address/)
     expect(await registration({ REGISTRATION_DOMAINS: 'example.com' })).toBe(
       'ok: open for addresses of example.com, and by invitation',
