@@ -259,7 +259,11 @@ describe('the API of administrators', () => {
         return (await by.tab.send('POST', path, { reason: 'at once' }, { csrf: true })).status
       }),
     )
-    expect(disabled.sort()).toEqual([204, 404])
+    // The session of the slower one has ended, or its group is looked up first.
+    expect([
+      [204, 401],
+      [204, 404],
+    ]).toContainEqual(disabled.sort())
     const states = await Promise.all([one, other].map(({ id }) => latchkey.app.nouns.users.findById(id)))
     expect(states.map((user) => user?.disabled).sort()).toEqual([false, true])
   })

@@ -135,7 +135,9 @@ describe('on a broken set-up', () => {
   it('warns where no user could get an account, and of domains that do not say what was meant', async () => {
     const registration = async (settings: Record<string, string>) =>
       (await examineOne(databaseChecks, 'registration', { ...healthy, ...settings })).join()
-    expect(await registration({ REGISTRATION: 'closed' })).toMatch(/^warning: there is no user yet: `latchkey setup-link`/)
+    expect(await registration({ REGISTRATION: 'closed' })).toMatch(
+      /^warning: there is no user yet: `latchkey setup-link`/,
+    )
     const invited = await registration({ REGISTRATION: 'invited', REGISTRATION_DOMAINS: 'example.com', SMTP_URL: '' })
     expect(invited).toMatch(/^warning: REGISTRATION_DOMAINS has no effect.*SMTP_URL is not set.*setup-link/)
     expect(await registration({ REGISTRATION_DOMAINS: 'gmail.com' })).toMatch(/^warning: anyone can get an address/)
@@ -288,7 +290,14 @@ describe('on a broken set-up', () => {
     await silent.stop()
     expect([code, time() < 9_000]).toEqual([1, true])
     expect(about('database')).toEqual([expect.stringMatching(/^error: PostgreSQL at .* cannot be used/)])
-    expect(about('database owner')).toEqual([`error: PostgreSQL at 127.0.0.1:${silent.port} does not answer`])
+    // Two deadlines end at the same moment, and on a busy machine either may be first.
+    expect(about('database owner')).toEqual([
+      expect.stringMatching(
+        new RegExp(
+          `^error: PostgreSQL at 127.0.0.1:${silent.port} .*(does not answer|not accept the connection in time)$`,
+        ),
+      ),
+    ])
     expect(about('redis')).toEqual([expect.stringMatching(/^error: Redis cannot be used: .*ECONNREFUSED/)])
     expect(about('not checked')).toEqual([
       expect.stringMatching(/^warning: database encryption, .*, profile fields: the database cannot be used$/),

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
@@ -55,6 +55,23 @@ describe('a start that would lose or mix up something is refused with one senten
     const given = 'a'.repeat(64)
     const own = await serve({ jwtSecret: [given] })
     expect(own.settings.jwtSecret).toEqual([given])
+  })
+
+  it('with a folder that others may write to, and with secrets that another user has made', async () => {
+    await mkdir(at.dataDir)
+    await chmod(at.dataDir, 0o777)
+    expect(await refusal()).toMatch(/^Every user of this machine may write to .*: close it/)
+    expect(await readdir(at.dataDir)).toEqual([])
+    await chmod(at.dataDir, 0o700)
+    const own = await serve()
+    await close(own)
+    const secret = join(at.dataDir, 'secrets', 'jwt_secret')
+    await chmod(secret, 0o644)
+    await close(await serve())
+    expect((await stat(secret)).mode & 0o777).toBe(0o600)
+    if (!isRoot) return
+    await chown(secret, 12_345, 0)
+    expect(await refusal()).toMatch(/jwt_secret belongs to another user/)
   })
 
   it('with a cluster of another major version, or of none', async () => {

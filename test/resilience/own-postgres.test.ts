@@ -1,6 +1,7 @@
 import { execFile, spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { chmod, chown, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -181,6 +182,38 @@ describe('the database that the service brings along', () => {
       await expect.poll(async () => database.query('select one from kept').catch(() => undefined)).toEqual([{ one: 1 }])
     }
     expect(said(log).filter((each) => each === 'PostgreSQL has ended by itself, and is started again')).toHaveLength(2)
+  })
+
+  it('ends when it is closed while its PostgreSQL is being started again', async () => {
+    const own = await serve()
+    sendSignal(serverPid(), 'SIGKILL')
+    await wait(30)
+    await close(own)
+    expect(existsSync(processFile())).toBe(false)
+  })
+
+  it('gives its password to nobody who listens in its place', async () => {
+    const own = await serve()
+    const place = join(at.folder, 'elsewhere')
+    await mkdir(place)
+    const said: string[] = []
+    const ask = (kind: number) => Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, kind])
+    // Asks for the password as it is, and then for none at all.
+    for (const kind of [3, 0]) {
+      const impostor = createServer((socket) => {
+        socket
+          .on('error', () => undefined)
+          .once('data', () => {
+            socket.write(Buffer.concat([ask(kind), ...(kind === 0 ? [Buffer.from([0x5a, 0, 0, 0, 5, 0x49])] : [])]))
+            socket.on('data', (chunk) => said.push(chunk.toString('latin1')))
+          })
+      })
+      await new Promise<void>((resolve) => impostor.listen(join(place, '.s.PGSQL.5432'), resolve))
+      const url = own.settings.databaseUrl.replace(/@[^/]+/, `@${encodeURIComponent(place)}`)
+      await expect(databaseAt(url).query('select 1')).rejects.toThrow(/Something else than our own PostgreSQL answers/)
+      impostor.close()
+    }
+    expect(said.join('')).not.toMatch(/[\da-f]{96}|select/)
   })
 
   it('is stopped in time although a statement runs, and leaves no process', async () => {

@@ -47,7 +47,7 @@ const intoFile = async (name: string, write: Write) => {
       await file.close()
     }
   } catch (error) {
-    await rm(unfinished, { force: true })
+    await rm(unfinished, { force: true }).catch(() => undefined)
     const isOfFile = error instanceof Error && 'syscall' in error && whyUnwritable(error) !== undefined
     throw isOfFile
       ? new CommandFailure(`No backup was made: ${name} cannot be written: ${whyUnwritable(error)}.`)

@@ -33,12 +33,19 @@ type Dependencies = {
   client: ClientConfig
   /** After this time without an answer the server counts as hung. Its own timeouts are shorter. */
   deadlineMs: number
+  /** Only a server that proves that it knows the password gets a statement, and none gets the password. */
+  requiresScram: boolean
 }
 
 const endTimeoutMs = 5_000
 
-export const openConnection = async ({ client: config, deadlineMs }: Dependencies): Promise<Connection> => {
+export const openConnection = async ({
+  client: config,
+  deadlineMs,
+  requiresScram,
+}: Dependencies): Promise<Connection> => {
   const client = new Client({ ...config, types: columnTypes })
+  const proof = requiresScram ? watchForProof(client) : undefined
   const life = createLife(client, config, (isHung) => connection.onClosed(isHung))
   let prepared: Set<string> | undefined
   let lastStatement: Promise<unknown> = Promise.resolve()
@@ -88,12 +95,26 @@ export const openConnection = async ({ client: config, deadlineMs }: Dependencie
 
   try {
     await client.connect()
+    if (proof && !proof.isGiven()) throw new StoreUnavailable(impostorText)
     life.markOpened()
     return connection
   } catch (error) {
     client.connection.stream.destroy()
     throw error
   }
+}
+
+const impostorText = 'Something else than our own PostgreSQL answers at its place'
+
+/** The driver checks what the server says at the end of SCRAM. To another kind of question it would send the password. */
+const watchForProof = ({ connection }: Client) => {
+  let isGiven = false
+  connection.on('authenticationSASLFinal', () => {
+    isGiven = true
+  })
+  for (const question of ['authenticationCleartextPassword', 'authenticationMD5Password'])
+    connection.on(question, () => connection.stream.destroy(new StoreUnavailable(impostorText)))
+  return { isGiven: () => isGiven }
 }
 
 /** Knows whether a connection is open, and ends it. */

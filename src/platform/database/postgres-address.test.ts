@@ -12,6 +12,7 @@ describe('the address of a PostgreSQL server', () => {
       password: 'p@ss/word',
       database: 'latchkey',
       tls: { mode: 'disable' },
+      requiresScram: false,
       parameters: {},
     })
   })

@@ -24,6 +24,8 @@ export type PostgresAddress = {
   password: string
   database: string
   tls: Tls
+  /** `require_auth=scram-sha-256`: only a server that proves that it knows the password is believed. */
+  requiresScram: boolean
   /** The rest of the query string. These are settings of the connection, like libpq's `options`. */
   parameters: Record<string, string>
 }
@@ -75,6 +77,7 @@ const parse = (url: string): PostgresAddress => {
     password: secret,
     database: decode(database) || role,
     tls,
+    requiresScram: readRequiredAuth(take('require_auth')),
     parameters: Object.fromEntries(settings),
   }
 }
@@ -101,6 +104,12 @@ const readHost = (text: string, defaultPort: number) => {
   const number = /^\d{1,5}$/.test(port ?? '') ? Number(port) : port === undefined ? defaultPort : Number.NaN
   if (!(number >= 1 && number <= 65_535)) throw new Fault(wrongPort)
   return { host: bracketed || plain || 'localhost', port: number }
+}
+
+const readRequiredAuth = (methods: string | undefined) => {
+  if (methods !== undefined && methods !== 'scram-sha-256')
+    throw new Fault('has a require_auth that is not scram-sha-256')
+  return methods !== undefined
 }
 
 const readTls = (take: (name: string) => string | undefined): Tls => {

@@ -277,6 +277,7 @@ export const createConnect = ({ address, applicationName, ...timeouts }: Connect
           connectionTimeoutMillis: Math.max(1, Math.ceil(deadline - performance.now())),
         },
         deadlineMs: timeouts.statementTimeoutMs + slackMs,
+        requiresScram: address.requiresScram,
       })
     for (;;) {
       try {

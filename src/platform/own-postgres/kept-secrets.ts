@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { link, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { chmod, link, lstat, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { OperatorError } from '../../lib/operator-error.js'
 import { DataDirectoryUnwritable } from './folder-faults.js'
@@ -26,6 +26,21 @@ export const keptSecret = async (dataDir: string, name: KeptSecret) => {
 
 /** The same, where several stand in one file with commas between them: the first signs or seals, all of them open. */
 export const keptSecrets = async (dataDir: string, name: KeptSecret) => (await keptSecret(dataDir, name))?.split(',')
+
+/** Refuses secrets that another user has made, and closes those of this user to all others. */
+export const requireOwnSecrets = async (dataDir: string) => {
+  const folder = secretsFolder(dataDir)
+  const names = await readdir(folder).catch(() => undefined)
+  if (!names) return
+  for (const path of [folder, ...names.map((name) => join(folder, name))]) {
+    const { uid, mode } = await lstat(path)
+    if (uid !== process.getuid?.())
+      throw new OperatorError(
+        `${path} belongs to another user: make its owner the user of the service, if you know what is in it.`,
+      )
+    if ((mode & 0o077) !== 0) await chmod(path, mode & 0o700)
+  }
+}
 
 /** Writes names in a folder to disk, so that they survive a power cut. Not every platform supports this. */
 export const syncFolder = async (folder: string) => {

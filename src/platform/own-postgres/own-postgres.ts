@@ -27,7 +27,7 @@ import {
   NoDatabase,
 } from './folder-faults.js'
 import { connectToHolder, type DirectoryLock, lockDirectory } from './folder-lock.js'
-import { type KeptSecret, keptSecret, makeSecret, secretsFolder } from './kept-secrets.js'
+import { type KeptSecret, keptSecret, makeSecret, requireOwnSecrets, secretsFolder } from './kept-secrets.js'
 import { findPrograms, type Programs } from './programs.js'
 import {
   addressOfRunning,
@@ -75,8 +75,9 @@ export class OtherVersionRuns extends OperatorError {
   }
 }
 
+/** With SCRAM the server proves that it knows the password, too: whoever listens in its place gets nothing. */
 const urlOf = ({ host, port }: ServerAddress, role: string, password: string) =>
-  `postgres://${role}:${password}@${host.startsWith('/') ? encodeURIComponent(host) : `${host}:${port}`}/${databaseName}`
+  `postgres://${role}:${password}@${host.startsWith('/') ? encodeURIComponent(host) : `${host}:${port}`}/${databaseName}?require_auth=scram-sha-256`
 
 /**
  * The secrets of the service and its database. They are made before the database, so one without them has lost them. New ones would open
@@ -150,15 +151,27 @@ const reachablePrograms = async (
   return await findPrograms({ ...search, account, chosenFolder: join(copy, 'bin') })
 }
 
+/**
+ * What another user has made or may change is not believed: the secrets in it would be theirs. Some platforms give volumes to root and a
+ * group.
+ */
 const ownFolder = async (dataDir: string) => {
   try {
     await mkdir(dataDir, { recursive: true, mode: 0o700 })
   } catch (cause) {
     throw new DataDirectoryUnwritable(dataDir, { cause })
   }
-  const owner = await stat(clusterFolder(dataDir)).catch(() => undefined)
-  if (owner && process.getuid && owner.uid !== process.getuid() && !isRoot())
-    throw new DataDirectoryOfAnotherUser(dataDir)
+  const ownUid = process.getuid?.()
+  if (ownUid === undefined) return
+  const { uid, mode } = await stat(dataDir)
+  if (uid !== ownUid && uid !== 0) throw new DataDirectoryOfAnotherUser(dataDir)
+  if ((mode & 0o002) !== 0)
+    throw new OperatorError(
+      `Every user of this machine may write to ${dataDir}: close it (chmod o-w ${dataDir}), and look whether what is in it is yours.`,
+    )
+  const cluster = await stat(clusterFolder(dataDir)).catch(() => undefined)
+  if (cluster && cluster.uid !== ownUid && !isRoot()) throw new DataDirectoryOfAnotherUser(dataDir)
+  await requireOwnSecrets(dataDir)
 }
 
 /** Starts PostgreSQL, and starts it again whenever it ends by itself: at once, and then after growing pauses. */
@@ -179,6 +192,7 @@ const keepRunning = async (start: () => Promise<RunningServer>, log: Log) => {
         pause = Math.min(30 * seconds, Math.max(0.5 * seconds, 2 * pause))
         try {
           server = await start()
+          if (closing.signal.aborted) return await server.stop()
           isStarted = true
         } catch (error) {
           log.error(
@@ -196,8 +210,6 @@ const keepRunning = async (start: () => Promise<RunningServer>, log: Log) => {
       closing.abort()
       await server.stop()
       await following
-      // It may have been started while it was being stopped.
-      await server.stop()
     },
   }
 }

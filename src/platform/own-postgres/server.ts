@@ -84,9 +84,10 @@ export const placeFor = async (folder: string, holdsSockets: boolean): Promise<P
   return {
     address: { host: path, port },
     settings: ['listen_addresses=', `port=${port}`, `unix_socket_directories=${otherFolder ?? '.'}`],
+    // What a cleaner of temporary folders has replaced is no longer ours, and in nobody's way.
     remove: async () => {
-      await remove()
-      if (otherFolder !== undefined) await rm(otherFolder, { recursive: true, force: true })
+      await remove().catch(() => undefined)
+      if (otherFolder !== undefined) await rm(otherFolder, { recursive: true, force: true }).catch(() => undefined)
     },
   }
 }
