@@ -3,10 +3,10 @@ import { seconds } from '../../lib/durations.js'
 
 /**
  * `Hello` is the first message of a command, and `Welcome` is the answer of the service. Only a command of the same version gets the
- * settings. If no place for another command is free, the answer has `allPlaces`, the number of places.
+ * settings.
  */
 export type Hello = { version: string }
-export type Welcome = { version: string; settings?: Readonly<Record<string, string | undefined>>; allPlaces?: number }
+export type Welcome = { version: string; settings?: Readonly<Record<string, string | undefined>> }
 
 export const isGreeting = (value: unknown): value is Hello & Welcome =>
   typeof value === 'object' && value !== null && 'version' in value && typeof value.version === 'string'
