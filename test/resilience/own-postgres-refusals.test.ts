@@ -34,7 +34,7 @@ describe('a start that would lose or mix up something is refused with one senten
     expect(await readdir(clusterFolder(at.dataDir))).toEqual(['cat.jpg'])
   })
 
-  it('with a at.folder that cannot be written', async () => {
+  it('with a folder that cannot be written', async () => {
     await writeFile(join(at.folder, 'file'), '')
     at.dataDir = join(at.folder, 'file', 'data')
     expect(await refusal()).toContain('cannot be written to')
@@ -108,7 +108,7 @@ describe('a start that would lose or mix up something is refused with one senten
     expect(row?.text).toBe('äé')
   })
 
-  it('with a at.folder that is open to others, as some platforms leave it, is closed and used', async () => {
+  it('with a folder that is open to others, as some platforms leave it, is closed and used', async () => {
     await close(await serve())
     await chmod(clusterFolder(at.dataDir), 0o770)
     await serve()

@@ -31,6 +31,7 @@ import { until } from '../support/until.js'
 const run = promisify(execFile)
 const writerFile = fileURLToPath(new URL('./own-postgres-writer.mjs', import.meta.url))
 const modules = fileURLToPath(new URL('../../dist/modules', import.meta.url))
+const mainFile = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
 const isRoot = process.getuid?.() === 0
 
 const { at, configFor, keep, closeAll, databaseAt, serve, asOwner, close } = useOwnPostgres()
@@ -231,7 +232,7 @@ describe('the database that the service brings along', () => {
 })
 
 describe('one at.folder has one owner', () => {
-  it('a second service is told which process has the at.folder, and changes nothing', async () => {
+  it('a second service is told which process has the folder, and changes nothing', async () => {
     await serve()
     await expect(openForService({ config: configFor(), log: createTestLog() })).rejects.toThrow(
       `in use by another running Latchkey, process ${process.pid}: stop that one first`,
@@ -302,7 +303,7 @@ describe('one at.folder has one owner', () => {
       }
     })
 
-  it('works in a at.folder whose path is longer than that of a socket may be', async () => {
+  it('works in a folder whose path is longer than that of a socket may be', async () => {
     at.dataDir = join(at.folder, 'a-rather-long-name-of-a-folder'.repeat(3), 'b'.repeat(80), 'data')
     await mkdir(dirname(at.dataDir), { recursive: true })
     const own = await serve()
@@ -311,7 +312,7 @@ describe('one at.folder has one owner', () => {
     expect(await asOwner(beside).query('select 2 as two')).toEqual([{ two: 2 }])
   })
 
-  it('listens in a at.folder of its own where the file system holds no sockets, and commands find it', async () => {
+  it('listens in a folder of its own where the file system holds no sockets, and commands find it', async () => {
     await close(await serve())
     const account = await usualAccount()
     if (!account) throw new Error('This machine allows no user namespaces')
@@ -366,7 +367,7 @@ describe('who runs it', () => {
     })
 
   if (isRoot)
-    it('root without user namespaces uses another user, and a at.folder that this user can reach', async () => {
+    it('root without user namespaces uses another user, and a folder that this user can reach', async () => {
       // Without `unshare` on the PATH.
       const bin = join(at.folder, 'bin')
       await mkdir(bin)
@@ -378,6 +379,18 @@ describe('who runs it', () => {
       )
       const owner = await stat(`/var/lib/latchkey/${link}/postgres`)
       expect(owner.uid).not.toBe(0)
+      const processFile = `/var/lib/latchkey/${link}/postgres/postmaster.pid`
+      const pidNow = () => Number(readFileSync(processFile, 'utf8').split('\n')[0])
+      const killed = pidNow()
+      sendSignal(killed, 'SIGKILL')
+      await until(
+        'it runs again',
+        () => existsSync(processFile) && pidNow() !== killed && childrenOf(pidNow()).length > 0,
+      )
+      const env = { PATH: bin, DATA_DIR: at.dataDir }
+      const command = () => run(process.execPath, [mainFile, 'user', 'list'], { env, cwd: at.folder })
+      // It has reached the database, in which the writer has made a table.
+      await expect.poll(() => command().catch((error: Error) => error.message)).toMatch(/has the tables written/)
       await rootWithout.end()
       const [pid] = (await readFile(`/var/lib/latchkey/${link}/postgres/postmaster.pid`, 'utf8')).split('\n')
       sendSignal(Number(pid), 'SIGQUIT')
@@ -422,7 +435,7 @@ describe('commands', () => {
     await lock.release()
   })
 
-  it('make no new database in a at.folder that has none, nor in one that was not named with DATA_DIR', async () => {
+  it('make no new database in a folder that has none, nor in one that was not named with DATA_DIR', async () => {
     await expect(openForCommand({ config: configFor(), log: createTestLog() })).rejects.toThrow(
       `There is no database in ${at.dataDir}: set DATA_DIR`,
     )
@@ -440,7 +453,7 @@ describe('commands', () => {
 
   // Only root could be led by the service of another user: to all others its socket is closed.
   if (isRoot)
-    it('believe no service of another user, and no socket in a at.folder of another user', async () => {
+    it('believe no service of another user, and no socket in a folder of another user', async () => {
       await mkdir(at.dataDir)
       const lock = await lockDirectory(clusterFolder(at.dataDir), 'service')
       const [socket = ''] = await readdir(at.dataDir)
@@ -453,23 +466,22 @@ describe('commands', () => {
 
   // A process of its own, because it stays that other user.
   if (isRoot)
-    it('of root become the owner of the at.folder before they touch anything', async () => {
+    it('of root become the owner of the folder before they touch anything', async () => {
       await chmod(at.folder, 0o755)
       await mkdir(at.dataDir)
       const [uid = 0, gid = 0] = await Promise.all(
         ['-u', '-g'].map(async (flag) => Number((await run('id', [flag, 'nobody'])).stdout)),
       )
       await chown(at.dataDir, uid, gid)
-      const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
       const env = { PATH: process.env.PATH, DATA_DIR: at.dataDir }
-      const { stdout } = await run(process.execPath, [main, 'group', 'add', 'staff'], { env, cwd: at.folder })
+      const { stdout } = await run(process.execPath, [mainFile, 'group', 'add', 'staff'], { env, cwd: at.folder })
       expect(stdout).toBe('Made the group staff.\n')
       const found = await run('find', [at.dataDir, '!', '-user', 'nobody'])
       expect(found.stdout).toBe('')
     })
 
   if (isRoot)
-    it('say as whom to run them if the at.folder may not be read', async () => {
+    it('say as whom to run them if the folder may not be read', async () => {
       await mkdir(at.dataDir, { mode: 0o700 })
       process.seteuid?.(12_345)
       try {
@@ -482,7 +494,7 @@ describe('commands', () => {
     })
 })
 
-it('a copy of the stopped at.folder is a whole database', async () => {
+it('a copy of the stopped folder is a whole database', async () => {
   const own = await serve()
   await asOwner(own).query('create table kept as select 1 as one')
   await close(own)

@@ -60,7 +60,18 @@ export type OwnPostgres = {
 
 export const clusterFolder = (dataDir: string) => resolve(dataDir, 'postgres')
 
-export const hasCluster = async (dataDir: string) => (await clusterMajor(clusterFolder(dataDir))) !== undefined
+/** A folder that a user other than root can reach, for a root who can make no user namespace. */
+const reachableFolder = (dataDir: string) =>
+  join('/var/lib/latchkey', createHash('sha256').update(resolve(dataDir)).digest('hex').slice(0, 16))
+
+/** Where commands find the cluster: in DATA_DIR, unless root had to put it where another user can reach it (`accountAndFolder`). */
+const placeOfCluster = (dataDir: string) => {
+  const [usual, other] = [clusterFolder(dataDir), join(reachableFolder(dataDir), 'postgres')]
+  const isThere = (folder: string) => existsSync(join(folder, 'PG_VERSION'))
+  return isRoot() && !isThere(usual) && isThere(other) ? other : usual
+}
+
+export const hasCluster = async (dataDir: string) => (await clusterMajor(placeOfCluster(dataDir))) !== undefined
 
 class SecretsLost extends OperatorError {
   override name = 'SecretsLost'
@@ -109,10 +120,6 @@ const settingsWith = (address: ServerAddress, { passwords, jwtSecret, sealingKey
   jwtSecret,
   sealingKey,
 })
-
-/** A folder that a user other than root can reach, for a root who can make no user namespace. */
-const reachableFolder = (dataDir: string) =>
-  join('/var/lib/latchkey', createHash('sha256').update(resolve(dataDir)).digest('hex').slice(0, 16))
 
 /** Who runs PostgreSQL, and where its cluster is. */
 const accountAndFolder = async (dataDir: string, log: Log): Promise<{ account: Account; folder: string }> => {
@@ -375,7 +382,7 @@ const becomeOwner = (dataDir: string, owner: { uid: number; gid: number } | unde
 
 /** Uses the database beside the service that has it open. */
 const beside = async (config: OwnConfig): Promise<OwnPostgres | undefined> => {
-  const running = await addressOfRunning(clusterFolder(config.dataDir))
+  const running = await addressOfRunning(placeOfCluster(config.dataDir))
   if (!running) return undefined
   return { settings: settingsWith(running.address, await secretsFor(config, true)), close: running.remove }
 }

@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readFileSync, readlinkSync, statSync } from 'node:fs'
-import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { chown, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { seconds } from '../../lib/durations.js'
 import { OperatorError } from '../../lib/operator-error.js'
-import { type Account, asAccount } from './account.js'
+import { type Account, asAccount, isRoot } from './account.js'
 import { shortNameOf, temporaryFolderFor } from './folder-lock.js'
 import { type Programs, programIn } from './programs.js'
 
@@ -231,12 +231,15 @@ const isOwnAndClosed = (folder: string) => {
  * and the files are never removed.
  */
 const claimProcessFiles = async (folder: string) => {
+  const owner = await stat(folder)
   for (const name of ['postmaster.pid', `${socketName}.lock`]) {
     const file = join(folder, name)
     const text = await readFile(file, 'utf8').catch(() => undefined)
     if (text === undefined) continue
     const draft = `${file}.new`
     await writeFile(draft, text.replace(/^.*/, String(process.pid)), { mode: 0o600 })
+    // PostgreSQL may run as another user than root, and must be able to read it.
+    if (isRoot()) await chown(draft, owner.uid, owner.gid)
     await rename(draft, file)
   }
 }
