@@ -48,9 +48,9 @@ it('a printed invitation leads straight into the account, and a printed link to 
   await fillIn(page, { 'New password': otherPassword })
   await press(page, 'Set new password')
   await page.waitForURL('**/dashboard')
-    // Who is signed in is led on from there.
-    await page.goto('/invite')
-    await page.waitForURL('**/dashboard')
+  // Who is signed in is led on from there.
+  await page.goto('/invite')
+  await page.waitForURL('**/dashboard')
   await page.goto('/reset-password')
   await page.getByText('open the link that your administrator gave you').waitFor()
   expect(await faultsOf(page)).toEqual([])
