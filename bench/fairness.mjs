@@ -8,7 +8,7 @@ import { argv } from 'node:process'
 import { setTimeout as wait } from 'node:timers/promises'
 
 /** @type {(path: string) => Promise<any>} */
-const load = (path) => import(new URL(`../dist/modules/domain/passwords/${path}.js`, import.meta.url).href)
+const load = (path) => import(new URL(`../dist/modules/passwords/${path}.js`, import.meta.url).href)
 const { createWorkers } = await load('workers')
 
 const cost = 10

@@ -8,7 +8,7 @@ import { linesOf } from '../scripts/common-passwords.mjs'
 import { crafted, decorated, encoded, generated, keepsRules, mutations, walks } from './subjects/password-samples.mjs'
 
 /** @type {(path: string) => Promise<any>} */
-const load = (path) => import(new URL(`../dist/modules/domain/passwords/${path}.js`, import.meta.url).href)
+const load = (path) => import(new URL(`../dist/modules/passwords/${path}.js`, import.meta.url).href)
 const { createEstimator } = await load('estimator')
 const { personalInputs, strengthOf } = await load('strength')
 

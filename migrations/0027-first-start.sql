@@ -18,7 +18,7 @@ create table administrators_group (
 select set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true);
 
 -- Guards the first start: with the first user, whoever creates it, all its links end. A setup takes the lock alone (`lockSetup` in
--- src/domain/setup/setup.store.ts). It is taken before the insert: a setup that has the lock waits for no row of this transaction.
+-- src/registration/setup.store.ts). It is taken before the insert: a setup that has the lock waits for no row of this transaction.
 create function end_setup() returns trigger
 language plpgsql security definer set search_path from current as $$
 begin

@@ -37,6 +37,6 @@ again. The mail goes to the address that the account had before the change.
 |${'---|'.repeat(Object.keys(columns).length + 1)}
 ${rows.join('\n')}
 
-This page is generated from \`src/domain/accounts/account-change-table.ts\` by \`npm run docs\`.
+This page is generated from \`src/account-changes/account-change-table.ts\` by \`npm run docs\`.
 `
 }

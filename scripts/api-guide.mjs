@@ -1,7 +1,7 @@
 // Writes docs/api.md: every request of the API with its guard, its limiters and one sentence, and every limiter with what it counts.
 
-/** @typedef {import('../src/flows/api-document/api-document.routes.js').ListedRoute} ListedRoute */
-/** @typedef {import('../src/domain/limiters/limiters.js').LimiterRow} LimiterRow */
+/** @typedef {import('../src/pages/api-document.routes.js').ListedRoute} ListedRoute */
+/** @typedef {import('../src/http/limiters.js').LimiterRow} LimiterRow */
 
 /** @type {(text: string) => string} */
 const cell = (text) => text.replaceAll('|', '\\|')
@@ -67,6 +67,6 @@ How much is allowed, and of what. A request above the limit gets 429, unless its
 |---|---|---|
 ${rows.join('\n')}
 
-This page is generated from the routes and from \`src/domain/limiters/limiters.ts\` by \`npm run docs\`.
+This page is generated from the routes and from \`src/http/limiters.ts\` by \`npm run docs\`.
 `
 }

@@ -12,13 +12,13 @@ import { readmesWithExports } from './package-exports.mjs'
 await build()
 const root = new URL('..', import.meta.url)
 const load = (/** @type {string} */ path) => import(new URL(`dist/modules/${path}`, root).href)
-const { configurationGuide, environmentExample } = await load('config/guide.js')
+const { configurationGuide, environmentExample } = await load('settings/guide.js')
 const { loadConfig } = await load('config.js')
 const { startApp } = await load('app.js')
 const { languageName, languages } = await load('contract/languages.js')
-const { settings } = await load('config/settings.js')
-const { limiters } = await load('domain/limiters/limiters.js')
-const { accountChangeTable } = await load('domain/accounts/account-change-table.js')
+const { settings } = await load('settings/settings.js')
+const { limiters } = await load('http/limiters.js')
+const { accountChangeTable } = await load('account-changes/account-change-table.js')
 
 /** Starts the service with these settings, and reads its API document and its routes. */
 const readApi = async (/** @type {(folder: string) => Record<string, string>} */ settingsFor) => {

@@ -23,7 +23,7 @@ export const languageLists = async () => {
   const languages = ['en', ...found.filter((language) => language !== 'en')]
   return {
     'src/contract/language-codes.ts': codesFile(languages),
-    'src/domain/mails/words/words-in.ts': wordsFile(languages),
+    'src/messages/words/words-in.ts': wordsFile(languages),
     'web/words/words-in.ts': wordsFile(languages),
   }
 }

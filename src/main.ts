@@ -22,7 +22,7 @@ const run = async (args: string[]) => {
   process.setSourceMapsEnabled(true)
   const { stdin, stdout, stderr } = process
   const { runCommand } = await import('./commands/commands.js')
-  const { loadConfig, readEnvironment } = await import('./config.js')
+  const { loadConfig, readEnvironment } = await import('./settings/config.js')
   let cached: ReturnType<typeof readEnvironment> | undefined
   const read = () => {
     if (!cached) cached = readEnvironment()

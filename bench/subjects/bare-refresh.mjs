@@ -10,14 +10,14 @@ import { runnerImport } from 'vite'
 /** @type {(path: string) => Promise<any>} */
 const source = async (path) => (await runnerImport(fileURLToPath(new URL(`../../src/${path}`, import.meta.url)))).module
 
-const { createTokens } = /** @type {typeof import('../../src/domain/tokens/tokens.js')} */ (
-  await source('domain/tokens/tokens.ts')
+const { createTokens } = /** @type {typeof import('../../src/sessions/tokens.js')} */ (
+  await source('sessions/tokens.ts')
 )
 const { reserveScript } = /** @type {typeof import('../../src/platform/cache/counter-scripts.js')} */ (
   await source('platform/cache/counter-scripts.ts')
 )
-const { rotateRecord } = /** @type {typeof import('../../src/domain/sessions/sessions.store.js')} */ (
-  await source('domain/sessions/sessions.store.ts')
+const { rotateRecord } = /** @type {typeof import('../../src/sessions/sessions.store.js')} */ (
+  await source('sessions/sessions.store.ts')
 )
 
 const {

@@ -87,8 +87,8 @@ export const stride = 6_180_339
  * @type {(latchkey: Latchkey, sizes: Sizes, first?: number) => Promise<() => string>}
  */
 export const createRefreshes = async (latchkey, { users, sessions }, first = 0) => {
-  const { createTokens } = /** @type {typeof import('../../src/domain/tokens/tokens.js')} */ (
-    await source('domain/tokens/tokens.ts')
+  const { createTokens } = /** @type {typeof import('../../src/sessions/tokens.js')} */ (
+    await source('sessions/tokens.ts')
   )
   const clock = { now: () => new Date(), offset: () => 0 }
   const tokens = createTokens({ secrets: [latchkey.settings.JWT_SECRET ?? ''], clock, issuer: 'https://localhost' })
@@ -110,8 +110,8 @@ export const createRefreshes = async (latchkey, { users, sessions }, first = 0) 
 
 /** The statement with which the service rotates a session. */
 export const rotation = async () => {
-  const { rotateRecord } = /** @type {typeof import('../../src/domain/sessions/sessions.store.js')} */ (
-    await source('domain/sessions/sessions.store.ts')
+  const { rotateRecord } = /** @type {typeof import('../../src/sessions/sessions.store.js')} */ (
+    await source('sessions/sessions.store.ts')
   )
   return rotateRecord
 }

@@ -10,14 +10,24 @@ import { aliases } from './modules.mjs'
 
 // The rings from the outside to the inside. A file imports from its own ring and from the rings after it.
 const rings = [
-  ['main', 'testing', 'image-cluster'],
+  ['main', 'testing', 'image-cluster', 'temporary-folder'],
   ['commands'],
-  ['app'],
-  ['config'],
-  ['flows', 'dev-providers'],
-  ['http'],
-  ['domain'],
-  ['platform'],
+  [
+    ...[
+      'service',
+      'backups',
+      'pages',
+      'admin',
+      'programs',
+      'access-check',
+      'openid',
+      'accounts',
+      'sign-in',
+      'providers',
+    ],
+    ...['registration', 'factors', 'account-changes', 'applications', 'groups', 'messages', 'sessions', 'users'],
+    ...['keys', 'passwords', 'settings', 'http', 'platform'],
+  ],
   ['contract'],
   ['lib'],
 ]
@@ -77,7 +87,7 @@ const importsByAlias = ({ path, imports }) =>
 // A route sends refusals by its own list (http/route-refusals.ts), so that a refusal that is not in the list does not compile.
 /** @type {Rule} */
 const routesNameTheirRefusals = ({ path, imports }) =>
-  isSourceAndNoTest(path) && partOf(path) === 'flows'
+  isSourceAndNoTest(path) && path.endsWith('.routes.ts')
     ? imports
         .filter(({ target }) => target === 'src/http/errors.ts')
         .map(({ line }) => ({ line, message: 'a flow sends refusals by routeRefusals, not by http/errors.ts' }))
@@ -89,14 +99,6 @@ const importsWhatIsThere = ({ path, imports }, tree) =>
     ? imports
         .filter(({ target }) => isSource(target) && !tree.has(target))
         .map(({ target, line }) => ({ line, message: `imports ${target}, which is not there` }))
-    : []
-
-/** @type {Rule} */
-const flowsStandAlone = ({ path, imports }) =>
-  isSourceAndNoTest(path) && partOf(path) === 'flows'
-    ? imports
-        .filter(({ target }) => partOf(target) === 'flows' && flowOf(target) !== flowOf(path))
-        .map(({ target, line }) => ({ line, message: `a flow must not import a flow: ${target}` }))
     : []
 
 /** @type {Rule} */
@@ -112,7 +114,7 @@ const storesStayHome = ({ path, imports }) =>
 const nounsKeepTheirRows = ({ path, rowsGivenAway, imports }, tree) =>
   isSourceAndNoTest(path) && !path.endsWith('.store.ts')
     ? [
-        ...(partOf(path) === 'domain' ? rowsGivenAway : []).map((line) => ({
+        ...rowsGivenAway.map((line) => ({
           line,
           message: 'a noun returns objects of its own, not rows of its store',
         })),
@@ -126,11 +128,11 @@ const nounsKeepTheirRows = ({ path, rowsGivenAway, imports }, tree) =>
 // A production process must not even load the files of the development providers.
 /** @type {Rule} */
 const devProvidersAreOptional = ({ path, imports }) =>
-  isSourceAndNoTest(path) && partOf(path) !== 'dev-providers'
+  isSourceAndNoTest(path) && !path.startsWith('src/providers/dev/')
     ? imports
-        .filter(({ target }) => partOf(target) === 'dev-providers')
-        .filter(({ dynamic, typeOnly }) => partOf(path) !== 'app' || !(dynamic || typeOnly))
-        .map(({ target, line }) => ({ line, message: `only app.ts imports ${target}, and dynamically` }))
+        .filter(({ target }) => target.startsWith('src/providers/dev/'))
+        .filter(({ dynamic, typeOnly }) => !(dynamic || typeOnly))
+        .map(({ target, line }) => ({ line, message: `${target} is loaded late, and in development only` }))
     : []
 
 // One place knows how tokens are renewed, and what an answer means.
@@ -143,14 +145,14 @@ const pagesAskByTheClient = ({ path, requests }) =>
 // Which proofs are enough for a session is decided in one place.
 /** @type {Rule} */
 const oneWayIntoASession = ({ path, sessionBegins }) =>
-  isSourceAndNoTest(path) && !path.startsWith('src/domain/sign-in/')
-    ? sessionBegins.map((line) => ({ line, message: 'only src/domain/sign-in begins sessions' }))
+  isSourceAndNoTest(path) && !path.startsWith('src/sign-in/')
+    ? sessionBegins.map((line) => ({ line, message: 'only src/sign-in begins sessions' }))
     : []
 
 /** @type {Rule} */
 const configReadsTheEnvironment = ({ path, environmentReads }) =>
-  isSourceAndNoTest(path) && partOf(path) !== 'config'
-    ? environmentReads.map((line) => ({ line, message: 'process.env is read in config.ts only' }))
+  isSourceAndNoTest(path) && partOf(path) !== 'settings'
+    ? environmentReads.map((line) => ({ line, message: 'process.env is read in src/settings only' }))
     : []
 
 /** @type {Rule} */
@@ -207,7 +209,6 @@ const rules = {
   routesNameTheirRefusals,
   pagesAskByTheClient,
   importsWhatIsThere,
-  flowsStandAlone,
   storesStayHome,
   nounsKeepTheirRows,
   devProvidersAreOptional,
@@ -258,6 +259,3 @@ const packageOf = (path) => path.split('/').slice(0, 2).join('/')
 
 /** The package of a path, or otherwise its first folder. @type {(path: string) => string | undefined} */
 const homeOf = (path) => (path.startsWith('packages/') ? packageOf(path) : path.split('/')[0])
-
-/** @type {(path: string) => string | undefined} */
-const flowOf = (path) => path.split('/')[2]

@@ -1,5 +1,5 @@
-import { type Environment, loadSettings } from '../config.js'
 import { settingsOfService } from '../platform/own-postgres/own-postgres.js'
+import { type Environment, loadSettings } from '../settings/config.js'
 
 /**
  * A command beside a service with its own database gets the settings of that service. With another PUBLIC_URL the links of the command

@@ -1,4 +1,4 @@
-import { readDevice } from '../lib/device.js'
+import { readDevice } from './device.js'
 
 export type DeviceWords = { unknownDevice: string; device: string; onAppleDevice: string }
 type Device = { browser: string | null; system: string | null }

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { isAdminPath } from './admin-guard.js'
-import { isAddressForWindows, isProtocolRoute } from './protocol/protocol-routes.js'
+import { isAdminPath } from '../admin/admin-guard.js'
+import { isAddressForWindows, isProtocolRoute } from './protocol-routes.js'
 
 export type AllowedOrigins = ReturnType<typeof createAllowedOrigins>
 

@@ -2,8 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refuse } from '../contract/outcome.js'
 import type { AllowedOrigins } from './allowed-origins.js'
 import { sendRefusal } from './errors.js'
-import { formType } from './protocol/forms.js'
-import { passesFromOtherSites, takesForm } from './protocol/protocol-routes.js'
+import { formType } from './forms.js'
+import { passesFromOtherSites, takesForm } from './protocol-routes.js'
 
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS'])
 const jsonType = /^application\/json(?:; ?charset=utf-8)?$/i

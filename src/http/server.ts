@@ -2,20 +2,20 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, fastify, LogController } from 'fastify'
+import { requireAdminGuard } from '../admin/admin-guard.js'
 import { type Refused, refuse } from '../contract/outcome.js'
 import type { RefusalCode } from '../contract/refusals.js'
-import type { LimiterName } from '../domain/limiters/limiters.js'
-import type { UsedKey } from '../domain/service-keys/service-keys.js'
 import { isCleanText, parseStrictJson } from '../lib/strict-json.js'
 import type { Log } from '../platform/log.js'
-import { requireAdminGuard } from './admin-guard.js'
+import type { UsedKey } from '../programs/service-keys.js'
 import { type AllowedOrigins, noOtherOrigins } from './allowed-origins.js'
 import { refuseCrossSite } from './cross-site.js'
 import { handleError, sendRefusal } from './errors.js'
+import { acceptForms } from './forms.js'
 import { accessCheckHeaders, securityHeaders } from './headers.js'
 import { createDrain, createLimitedServer, type FastLane } from './limited-server.js'
+import type { LimiterName } from './limiters.js'
 import { createOwnHosts } from './own-hosts.js'
-import { acceptForms } from './protocol/forms.js'
 import { createProxyWatch } from './proxy-watch.js'
 import { answerOnSocket, refuseExpectations } from './raw-answers.js'
 import { createRequestIds, requestIdHeader } from './request-ids.js'
@@ -127,7 +127,7 @@ export const createServer = (options: ServerOptions) => {
   acceptForms(server)
   const answerUnknown = createUnknownAddresses(server)
   server.addHook('onRoute', requireAdminGuard)
-  // The fast lane (flows/access-check) skips these hooks. If a new hook is added, the lane must do the same or decline.
+  // The fast lane (access-check) skips these hooks. If a new hook is added, the lane must do the same or decline.
   server.addHook('onRequest', async (request, reply) => {
     reply.headers(request.routeOptions.config.isAccessCheck ? headersOfChecks : headers)
     // `quiet` routes are usually not logged, so a request id would lead nowhere: only their refusals have one.

@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { isAdminPath } from '../admin/admin-guard.js'
 import { refuse } from '../contract/outcome.js'
 import { refusals } from '../contract/refusals.js'
-import { isAdminPath } from './admin-guard.js'
 import { sendRefusal } from './errors.js'
-import { sendProtocolError } from './protocol/protocol-errors.js'
-import { isAddressForPrograms } from './protocol/protocol-routes.js'
+import { sendProtocolError } from './protocol-errors.js'
+import { isAddressForPrograms } from './protocol-routes.js'
 import { withoutQuery } from './request-log.js'
 
 /** A pattern for a path with parameters, to recognise a known path with another method (405 and not 404). */

@@ -1,6 +1,6 @@
 import type { Browser, Page, Route } from 'playwright-core'
 import { expect } from 'vitest'
-import { operatorClient } from '../../src/domain/sessions/client.js'
+import { operatorClient } from '../../src/http/request-origin.js'
 import { addApplication } from '../support/applications.js'
 import { parametersFor } from '../support/authorization-requests.js'
 import { faultsOf } from '../support/axe.js'

@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openNouns } from '../../src/commands/open-nouns.js'
-import { operatorClient } from '../../src/domain/sessions/client.js'
+import { operatorClient } from '../../src/http/request-origin.js'
 import { minutes } from '../../src/lib/durations.js'
 import { idOf, signedUpInGroup } from '../support/administrators.js'
 import { faultsOf } from '../support/axe.js'

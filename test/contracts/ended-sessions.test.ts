@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createEndedSessions } from '../../src/domain/sessions/ended-sessions.js'
-import * as sessions from '../../src/domain/sessions/sessions.store.js'
 import { later } from '../../src/lib/clock.js'
 import { hours, minutes } from '../../src/lib/durations.js'
 import { nilUuid, uuidv7 } from '../../src/lib/uuid.js'
 import type { Database } from '../../src/platform/database/database.js'
+import { createEndedSessions } from '../../src/sessions/ended-sessions.js'
+import * as sessions from '../../src/sessions/sessions.store.js'
 import { createMovableClock } from '../support/clock.js'
 import { openPostgresStore, type TestStore } from '../support/stores.js'
 

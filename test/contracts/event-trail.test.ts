@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createEvents } from '../../src/domain/events/events.js'
-import { createNameMarks } from '../../src/domain/users/name-marks.js'
 import { type Clock, systemClock } from '../../src/lib/clock.js'
 import { days, hours } from '../../src/lib/durations.js'
 import { uuidFloor, uuidv7 } from '../../src/lib/uuid.js'
+import { createEvents } from '../../src/messages/events.js'
+import { createNameMarks } from '../../src/users/name-marks.js'
 import { createWrongClock } from '../support/clock.js'
 import { openPostgresStore, type TestStore } from '../support/stores.js'
 

@@ -3,7 +3,6 @@ import { cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { readableTables, writableTables } from '../../src/domain/tables.js'
 import { uuidv7 } from '../../src/lib/uuid.js'
 import { type Database, StoreUnavailable } from '../../src/platform/database/database.js'
 import {
@@ -16,6 +15,7 @@ import {
   SchemaTooNew,
   schemaStatus,
 } from '../../src/platform/database/migrate.js'
+import { readableTables, writableTables } from '../../src/service/tables.js'
 import {
   emptyPostgres,
   type FreshDatabase,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import * as passkeys from '../../src/domain/passkeys/passkeys.store.js'
+import * as passkeys from '../../src/factors/passkeys.store.js'
 import { uuidv7 } from '../../src/lib/uuid.js'
 import { openPostgresStore, type TestStore } from '../support/stores.js'
 

@@ -3,12 +3,12 @@ import { cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createContent } from '../../src/domain/content/content.js'
-import { grantsFor, readableTables, writableTables } from '../../src/domain/tables.js'
 import { systemClock } from '../../src/lib/clock.js'
+import { createContent } from '../../src/pages/content.js'
 import { type Database, isUnusableTable } from '../../src/platform/database/database.js'
 import { checkSchema, migrate, SchemaOutdated } from '../../src/platform/database/migrate.js'
 import { migrateAsOwner, proveTables } from '../../src/platform/database/open.js'
+import { grantsFor, readableTables, writableTables } from '../../src/service/tables.js'
 import {
   emptyPostgres,
   type FreshDatabase,

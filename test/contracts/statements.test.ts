@@ -2,9 +2,9 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { expiringTables } from '../../src/domain/housekeeping/expired-rows.js'
-import { deleteExpired } from '../../src/domain/housekeeping/expired-rows.store.js'
 import type { Sql } from '../../src/platform/database/database.js'
+import { expiringTables } from '../../src/service/expired-rows.js'
+import { deleteExpired } from '../../src/service/expired-rows.store.js'
 import { openPostgresStore, type TestStore } from '../support/stores.js'
 
 type StoreFunction = (sql: object, ...rest: unknown[]) => unknown

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { identityHeaders } from '../../src/flows/access-check/identity-headers.js'
+import { identityHeaders } from '../../src/access-check/identity-headers.js'
 import { type BrowserName, browserNames } from '../support/browsers.js'
 import { freshPostgres } from '../support/databases.js'
 import { inLongRun, isLongRun } from '../support/long-run.js'

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { parseAllDocuments } from 'yaml'
-import { loadConfig } from '../../src/config.js'
+import { loadConfig } from '../../src/settings/config.js'
 import { read } from '../support/project.js'
 
 const run = promisify(execFile)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { identityHeaders } from '../../src/flows/access-check/identity-headers.js'
+import { identityHeaders } from '../../src/access-check/identity-headers.js'
 import { openChromium, signIn } from '../support/chromium.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { createVisitor, type FrontEnd } from '../support/site/https-client.js'

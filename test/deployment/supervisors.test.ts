@@ -6,9 +6,9 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
-import { shutdownBudget } from '../../src/app/serving.js'
-import { loadConfig } from '../../src/config.js'
 import { seconds } from '../../src/lib/durations.js'
+import { shutdownBudget } from '../../src/service/serving.js'
+import { loadConfig } from '../../src/settings/config.js'
 import { read } from '../support/project.js'
 
 const run = promisify(execFile)

@@ -7,8 +7,8 @@ import {
   adminPath,
 } from '#contract/admin/admin-bodies.js'
 import { openNouns } from '../../src/commands/open-nouns.js'
-import { operatorClient } from '../../src/domain/sessions/client.js'
-import { createUserSearch } from '../../src/domain/users/user-search.js'
+import { operatorClient } from '../../src/http/request-origin.js'
+import { createUserSearch } from '../../src/users/user-search.js'
 import { idOf, signedUpInGroup } from '../support/administrators.js'
 import { addApplication } from '../support/applications.js'
 import { addAuthenticator } from '../support/authenticator.js'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { operatorClient } from '../../src/domain/sessions/client.js'
+import { operatorClient } from '../../src/http/request-origin.js'
 import { minutes } from '../../src/lib/durations.js'
 import type { Transaction } from '../../src/platform/database/database.js'
 import type { Browser } from '../support/client.js'

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isRefused } from '#contract/outcome.js'
-import { startApp } from '../../src/app.js'
-import { operatorClient } from '../../src/domain/sessions/client.js'
-import { readEmail } from '../../src/domain/users/email.js'
+import { operatorClient } from '../../src/http/request-origin.js'
 import { days, hours } from '../../src/lib/durations.js'
+import { startApp } from '../../src/service/app.js'
+import { readEmail } from '../../src/users/email.js'
 import { type Answer, type Browser, createBrowser } from '../support/client.js'
 import { goodPassword, type Latchkey, sharedParts, startLatchkey } from '../support/latchkey.js'
 import {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { isRefused } from '#contract/outcome.js'
-import { operatorClient } from '../../src/domain/sessions/client.js'
-import { readEmail } from '../../src/domain/users/email.js'
+import { operatorClient } from '../../src/http/request-origin.js'
+import { readEmail } from '../../src/users/email.js'
 import { createEmailChanges } from '../support/email-changes.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createGuard } from '#verify/guard.js'
 import { createVerifier } from '#verify/verifier.js'
-import { createStats } from '../../src/domain/stats/stats.js'
+import { createStats } from '../../src/admin/stats.js'
 import { days, hours, minutes } from '../../src/lib/durations.js'
 import { type Browser, createBrowser } from '../support/client.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { operatorClient } from '../../src/domain/sessions/client.js'
+import { operatorClient } from '../../src/http/request-origin.js'
 import { hours, minutes } from '../../src/lib/durations.js'
 import { addApplication } from '../support/applications.js'
 import { parametersFor, redirectAddress } from '../support/authorization-requests.js'

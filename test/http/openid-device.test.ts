@@ -1,7 +1,7 @@
 import * as openid from 'openid-client'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { openNouns } from '../../src/commands/open-nouns.js'
-import { operatorClient } from '../../src/domain/sessions/client.js'
+import { operatorClient } from '../../src/http/request-origin.js'
 import { minutes, seconds } from '../../src/lib/durations.js'
 import { addApplication, applicationChangesOf } from '../support/applications.js'
 import { addAuthenticator } from '../support/authenticator.js'

@@ -1,6 +1,6 @@
 import { decodeJwt, SignJWT, UnsecuredJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { operatorClient } from '../../src/domain/sessions/client.js'
+import { operatorClient } from '../../src/http/request-origin.js'
 import { days } from '../../src/lib/durations.js'
 import type { Transaction } from '../../src/platform/database/database.js'
 import type { Browser } from '../support/client.js'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { limiterKey, limiters } from '../../src/domain/limiters/limiters.js'
+import { limiterKey, limiters } from '../../src/http/limiters.js'
 import { minutes, seconds } from '../../src/lib/durations.js'
 import { addApplication } from '../support/applications.js'
 import { basic, createProtocolClient, postForm } from '../support/authorizations.js'

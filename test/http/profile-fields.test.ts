@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openNouns } from '../../src/commands/open-nouns.js'
-import { newServiceKey } from '../../src/domain/service-keys/service-keys.js'
+import { newServiceKey } from '../../src/programs/service-keys.js'
 import { type Browser, createBrowser } from '../support/client.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { type OpenidApplication, openidApplication } from '../support/openid-application.js'

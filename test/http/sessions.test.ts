@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { RefreshClaims } from '../../src/domain/tokens/tokens.js'
 import { days, minutes, seconds } from '../../src/lib/durations.js'
+import type { RefreshClaims } from '../../src/sessions/tokens.js'
 import { addAuthenticator } from '../support/authenticator.js'
 import type { Answer, Browser } from '../support/client.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { backupTables } from '../../src/domain/backups/backup-tables.js'
-import { readableTables, writableTables } from '../../src/domain/tables.js'
+import { backupTables } from '../../src/backups/backup-tables.js'
 import { migrate } from '../../src/platform/database/migrate.js'
+import { readableTables, writableTables } from '../../src/service/tables.js'
 import { emptyPostgres, freshPostgres, migrationNames, migrationsDirectory, urlFor } from '../support/databases.js'
 import {
   backupSecret,

@@ -7,9 +7,9 @@ import { type CheckGroup, runCheck } from '../../src/commands/doctor/check.js'
 import { databaseChecks } from '../../src/commands/doctor/database.js'
 import { outsideChecks } from '../../src/commands/doctor/outside.js'
 import { redisChecks } from '../../src/commands/doctor/redis.js'
-import { type Config, loadConfig } from '../../src/config.js'
-import { grantsFor } from '../../src/domain/tables.js'
 import { migrateAsOwner } from '../../src/platform/database/open.js'
+import { grantsFor } from '../../src/service/tables.js'
+import { type Config, loadConfig } from '../../src/settings/config.js'
 import { makeCertificate } from '../support/certificate.js'
 import {
   emptyPostgres,

@@ -7,12 +7,12 @@ import { amrMethods } from '#contract/factors.js'
 import { fieldTypes } from '#contract/profile-fields.js'
 import { refusalCodes } from '#contract/refusals.js'
 import { accountChangesGuide } from '../../scripts/account-changes-guide.mjs'
+import { accountChangeTable } from '../../src/account-changes/account-change-table.js'
 import { programNames, programs } from '../../src/commands/applications/program-settings.js'
 import { commandNames } from '../../src/commands/commands.js'
-import { accountChangeTable } from '../../src/domain/accounts/account-change-table.js'
-import { readFieldDefinitions } from '../../src/domain/profile-fields/field-definitions.js'
-import { waitsAs, waysToSignIn } from '../../src/domain/sign-in/ways-to-sign-in.js'
+import { waitsAs, waysToSignIn } from '../../src/factors/ways-to-sign-in.js'
 import { roles } from '../../src/platform/own-postgres/cluster.js'
+import { readFieldDefinitions } from '../../src/users/field-definitions.js'
 import { anchorsIn, knownMetrics, metricsNamedIn, read } from '../support/project.js'
 import { openPostgresStore } from '../support/stores.js'
 
@@ -83,7 +83,7 @@ it('the plan of the house has the table of ways to sign in', async () => {
 })
 
 it('the plan of the house names modules and folders that are there', async () => {
-  // `domain/sign-in/sign-ins.byPassword` is a function of a module, and `src/domain/` a folder.
+  // `sign-in/sign-ins.byPassword` is a function of a module, and `src/domain/` a folder.
   const parts =
     /(?<=`)(?:src\/)?((?:app|commands|config|contract|domain|flows|http|lib|platform)\/[\w/-]*)(?:\.(?!test|tsx?)\w+)*(?=`)/g
   const named = [...new Set([...(await read('ARCHITECTURE.md')).matchAll(parts)].map(([, path = '']) => path))]
@@ -186,7 +186,7 @@ describe('the guide for trouble', () => {
 
 describe('the guides for applications', () => {
   it('say what to do about each error that an application is given', async () => {
-    const sources = ['domain/authorization-requests/request-steps', 'http/protocol/protocol-errors']
+    const sources = ['openid/authorize/request-steps', 'http/protocol-errors']
     const texts = await Promise.all(sources.map((name) => read(`src/${name}.ts`)))
     const errors = texts.flatMap((text) => [...text.matchAll(/^ {2}\| '([a-z_]+)'$/gm)].map(([, error = '']) => error))
     const [, section = ''] = /\n\| error \| cause \|\n(.*?)\n\n/s.exec(await read('docs/applications.md')) ?? []

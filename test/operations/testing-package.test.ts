@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import { expect, it, onTestFinished } from 'vitest'
 import { createVerifier } from '#verify/verifier.js'
 import { createTestKeys, type TestTokenOptions } from '../../packages/testing/src/keys.js'
-import { newServiceKey } from '../../src/domain/service-keys/service-keys.js'
+import { newServiceKey } from '../../src/programs/service-keys.js'
 
 const home = fileURLToPath(new URL('../..', import.meta.url))
 

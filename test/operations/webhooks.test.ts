@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { checkWebhooks } from '../../src/commands/doctor/webhooks.js'
-import { loadConfig } from '../../src/config.js'
+import { loadConfig } from '../../src/settings/config.js'
 import { type CommandStore, openCommandStore } from '../support/stores.js'
 import { latchkey } from '../support/terminal.js'
 import { newWebhookSecret, startWebhookReceiver } from '../support/webhook-receiver.js'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { operatorClient } from '../../src/domain/sessions/client.js'
+import { operatorClient } from '../../src/http/request-origin.js'
 import { addAuthenticator } from '../support/authenticator.js'
 import { createEmailChanges } from '../support/email-changes.js'
 import { goodPassword } from '../support/latchkey.js'

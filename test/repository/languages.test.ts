@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { languageLists } from '../../scripts/languages.mjs'
-import { wordsIn as mailWordsIn } from '../../src/domain/mails/words/words-in.js'
+import { wordsIn as mailWordsIn } from '../../src/messages/words/words-in.js'
 import { wordsIn } from '../../web/words/words-in.js'
 import { read } from '../support/project.js'
 

@@ -6,10 +6,10 @@ import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { pageNames } from '#contract/pages.js'
-import { settings } from '../../src/config/settings.js'
-import { identityHeaders } from '../../src/flows/access-check/identity-headers.js'
-import { cookieTable, isSessionCookie } from '../../src/http/cookies/cookie-table.js'
+import { identityHeaders } from '../../src/access-check/identity-headers.js'
+import { cookieTable, isSessionCookie } from '../../src/http/cookie-table.js'
 import { days, hours, minutes, seconds } from '../../src/lib/durations.js'
+import { settings } from '../../src/settings/settings.js'
 
 const home = fileURLToPath(new URL('../..', import.meta.url))
 const read = (path: string) => readFile(join(home, path), 'utf8')

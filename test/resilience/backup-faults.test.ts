@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { loadConfig } from '../../src/config.js'
+import { loadConfig } from '../../src/settings/config.js'
 import { emptyPostgres, type FreshDatabase, freshPostgres, testServerUrl } from '../support/databases.js'
 import {
   backupSettings,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { operatorClient } from '../../src/domain/sessions/client.js'
+import { operatorClient } from '../../src/http/request-origin.js'
 import { seconds } from '../../src/lib/durations.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { inLongRun } from '../support/long-run.js'

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { shutdownBudget } from '../../src/app/serving.js'
+import { shutdownBudget } from '../../src/service/serving.js'
 import { testPostgres } from '../support/databases.js'
 import { type PostgresServer, startPostgres } from '../support/servers/postgres.js'
 import { freePort } from '../support/servers/server.js'

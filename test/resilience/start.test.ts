@@ -2,9 +2,9 @@ import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createTokens } from '../../src/domain/tokens/tokens.js'
 import { systemClock } from '../../src/lib/clock.js'
 import { uuidv7 } from '../../src/lib/uuid.js'
+import { createTokens } from '../../src/sessions/tokens.js'
 import { createBrowser } from '../support/client.js'
 import { freshPostgres, whileAway } from '../support/databases.js'
 import { goodPassword } from '../support/latchkey.js'
@@ -160,7 +160,7 @@ describe('a database that cannot be reached at the start', () => {
       expect(program.output.stdout).not.toMatch(/listening at|ready at/)
       early = [status('/login'), status('/api/auth/me')]
     })
-    // They wait for the end of the start; on a busy machine it may be later than they wait (src/app/serving.test.ts).
+    // They wait for the end of the start; on a busy machine it may be later than they wait (src/service/serving.test.ts).
     expect([
       [200, 401],
       [503, 503],

@@ -1,7 +1,7 @@
-import type { Nouns } from '../../src/app/nouns.js'
-import { accountChangeTable, type ChangeKind, consequencesOf } from '../../src/domain/accounts/account-change-table.js'
-import type { ChangeDetails } from '../../src/domain/accounts/change-details.js'
+import { accountChangeTable, type ChangeKind, consequencesOf } from '../../src/account-changes/account-change-table.js'
+import type { ChangeDetails } from '../../src/account-changes/change-details.js'
 import type { Database } from '../../src/platform/database/database.js'
+import type { Nouns } from '../../src/service/nouns.js'
 
 const kinds = Object.keys(accountChangeTable) as ChangeKind[]
 export const kindsByInitiator = kinds.flatMap((kind) =>

@@ -1,4 +1,4 @@
-import { operatorClient } from '../../src/domain/sessions/client.js'
+import { operatorClient } from '../../src/http/request-origin.js'
 import { minutes } from '../../src/lib/durations.js'
 import { addAuthenticator, type createAuthenticator } from './authenticator.js'
 import type { Browser } from './client.js'

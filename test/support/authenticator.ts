@@ -1,4 +1,4 @@
-import { codeOf, stepAt } from '../../src/domain/factors/totp.js'
+import { codeOf, stepAt } from '../../src/factors/totp.js'
 import type { Browser } from './client.js'
 import type { Latchkey } from './latchkey.js'
 

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { createAuthorizations } from '../../src/domain/authorizations/authorizations.js'
-import { epochSeconds } from '../../src/domain/sessions/issue-tokens.js'
+import { createAuthorizations } from '../../src/openid/token/authorizations.js'
+import { epochSeconds } from '../../src/sessions/issue-tokens.js'
 import type { Latchkey } from './latchkey.js'
 
 type Issued = {

@@ -1,4 +1,4 @@
-import { cookieRowOf, hostPrefix, isSessionCookie, maxAgeOf } from '../../src/http/cookies/cookie-table.js'
+import { cookieRowOf, hostPrefix, isSessionCookie, maxAgeOf } from '../../src/http/cookie-table.js'
 
 /** Cookies of the applications in the tests, which pass our proxies and guards. */
 const applicationCookies = new Set(['theme'])

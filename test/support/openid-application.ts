@@ -1,6 +1,6 @@
 import type { Authorization } from '#contract/authorization.js'
 import type { EndSession } from '#contract/end-session.js'
-import type { NewApplication } from '../../src/domain/applications/application-rules.js'
+import type { NewApplication } from '../../src/applications/application-rules.js'
 import { addApplication } from './applications.js'
 import type { Browser } from './client.js'
 import type { Latchkey } from './latchkey.js'

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
-import { limiterNames } from '../../src/domain/limiters/limiters.js'
-import { signInLabels } from '../../src/domain/sign-in/ways-to-sign-in.js'
+import { signInLabels } from '../../src/factors/ways-to-sign-in.js'
+import { limiterNames } from '../../src/http/limiters.js'
 import { createMetrics } from '../../src/platform/metrics/metrics.js'
 
 /** A file of this project, by its path. */

@@ -15,7 +15,7 @@ const longest = [
   'test/contracts/',
   'test/operations/',
   'test/repository/',
-  'src/domain/passwords/',
+  'src/passwords/',
 ]
 
 /** Folders whose files wait for faults, restarts and timeouts most of their time. */

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { isRefused, type Refused } from '#contract/outcome.js'
-import type { App } from '../../src/app.js'
-import { readEmail } from '../../src/domain/users/email.js'
-import { readUsername } from '../../src/domain/users/username.js'
-import { cookieLine } from '../../src/http/cookies/cookie-line.js'
+import { cookieLine } from '../../src/http/cookie-line.js'
+import type { App } from '../../src/service/app.js'
+import { readEmail } from '../../src/users/email.js'
+import { readUsername } from '../../src/users/username.js'
 
 /** As the service sees `fetch` of this machine. */
 const client = { ip: '127.0.0.1', userAgent: 'node', language: 'en' as const }

@@ -1,7 +1,7 @@
 import type { CommandContext } from '../../src/commands/command.js'
 import { openNouns } from '../../src/commands/open-nouns.js'
-import { loadConfig } from '../../src/config.js'
 import type { Database } from '../../src/platform/database/database.js'
+import { loadConfig } from '../../src/settings/config.js'
 import { emptyPostgres, freshPostgres, testPostgres } from './databases.js'
 
 export type TestStore = {

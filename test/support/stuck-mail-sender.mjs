@@ -1,7 +1,7 @@
 // A sender whose mail server never answers: it claims the waiting mail, says so, and is killed by the test.
 // From dist/modules/, where a process of its own finds JavaScript.
 const built = (/** @type {string} */ path) => import(new URL(`../../dist/modules/${path}`, import.meta.url).href)
-const { createMails } = await built('domain/mails/mails.js')
+const { createMails } = await built('messages/mails.js')
 const { createSeal } = await built('lib/seal.js')
 const { createPostgres } = await built('platform/database/open.js')
 

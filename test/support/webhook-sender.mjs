@@ -1,7 +1,7 @@
 // A sender in a process of its own, which the test kills while it works.
 // From dist/modules/, where a process of its own finds JavaScript.
 const built = (/** @type {string} */ path) => import(new URL(`../../dist/modules/${path}`, import.meta.url).href)
-const { createWebhooks } = await built('domain/webhooks/webhooks.js')
+const { createWebhooks } = await built('messages/webhooks.js')
 const { createPostgres } = await built('platform/database/open.js')
 const { createOutbound } = await built('platform/outbound/outbound.js')
 

@@ -25,11 +25,11 @@ const measureStart = async (latchkey) => {
 
 /** The statement of every second, straight at PostgreSQL: what is new since a moment ago. @param {Pool} sql */
 const measureReadings = async (sql) => {
-  const { selectNewEntries } = /** @type {typeof import('../../../src/domain/sessions/ended-sessions.store.js')} */ (
-    await source('domain/sessions/ended-sessions.store.ts')
+  const { selectNewEntries } = /** @type {typeof import('../../../src/sessions/ended-sessions.store.js')} */ (
+    await source('sessions/ended-sessions.store.ts')
   )
-  const { cursorAfter } = /** @type {typeof import('../../../src/domain/sessions/snapshot-cursor.js')} */ (
-    await source('domain/sessions/snapshot-cursor.ts')
+  const { cursorAfter } = /** @type {typeof import('../../../src/sessions/snapshot-cursor.js')} */ (
+    await source('sessions/snapshot-cursor.ts')
   )
   const database = /** @type {any} */ ({
     query: async (/** @type {string} */ text, /** @type {unknown[]} */ values) => (await sql.query(text, values)).rows,

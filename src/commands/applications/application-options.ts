@@ -1,9 +1,9 @@
-import type { Application } from '../../domain/applications/application.js'
-import { defaultHome } from '../../domain/applications/application-addresses.js'
-import type { ApplicationChange, NewApplication } from '../../domain/applications/application-rules.js'
+import type { Application } from '../../applications/application.js'
+import { defaultHome } from '../../applications/application-addresses.js'
+import type { ApplicationChange, NewApplication } from '../../applications/application-rules.js'
 import { days, readDuration, seconds } from '../../lib/durations.js'
 import { UsageFault } from '../command.js'
-import { groupNameFrom } from '../groups/group-name.js'
+import { groupNameFrom } from '../group-name.js'
 import { type ProgramName, programNames, programs } from './program-settings.js'
 
 /** The options that `add` and `change` share. */

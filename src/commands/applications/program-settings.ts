@@ -1,4 +1,4 @@
-import type { NewApplication } from '../../domain/applications/application-rules.js'
+import type { NewApplication } from '../../applications/application-rules.js'
 
 /** The values that are filled into the settings of a program. */
 type SettingValues = { id: string; secret: string; issuer: string; name: string; home: string }

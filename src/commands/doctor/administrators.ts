@@ -1,6 +1,6 @@
-import type { Config } from '../../config.js'
 import { countText } from '../../lib/count-text.js'
 import type { Database, Sql } from '../../platform/database/database.js'
+import type { Config } from '../../settings/config.js'
 import { type Check, type Finding, ok, warning, worstOf } from './check.js'
 
 type Members = { exists: boolean; members: number; with_factor: number }

@@ -1,6 +1,4 @@
-import { backchannelMayReach } from '../../app/backchannel.js'
-import type { Config } from '../../config.js'
-import type { Application } from '../../domain/applications/application.js'
+import type { Application } from '../../applications/application.js'
 import {
   type AddressFault,
   addressFault,
@@ -8,11 +6,13 @@ import {
   backchannelFault,
   isOnOwnHost,
   ownHostWarning,
-} from '../../domain/applications/application-addresses.js'
-import { createApplications } from '../../domain/applications/applications.js'
+} from '../../applications/application-addresses.js'
+import { createApplications } from '../../applications/applications.js'
 import { countText } from '../../lib/count-text.js'
 import { isThisMachine } from '../../lib/loopback.js'
+import { backchannelMayReach } from '../../openid/backchannel.js'
 import type { Database } from '../../platform/database/database.js'
+import type { Config } from '../../settings/config.js'
 import { backchannelReach, privateBackchannel, resolveHost } from '../applications/backchannel-reach.js'
 import { type Finding, failure, ok, warning, worstOf } from './check.js'
 

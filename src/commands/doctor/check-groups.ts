@@ -1,6 +1,6 @@
-import { ownConfigOf, withStoresOf } from '../../app/own-database.js'
-import { type Config, type Environment, secretFilesIn } from '../../config.js'
 import { openBesideService } from '../../platform/own-postgres/own-postgres.js'
+import { ownConfigOf, withStoresOf } from '../../service/own-database.js'
+import { type Config, type Environment, secretFilesIn } from '../../settings/config.js'
 import type { CheckGroup } from './check.js'
 import { databaseChecks } from './database.js'
 import { machineChecks } from './machine.js'

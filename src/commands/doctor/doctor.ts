@@ -1,6 +1,13 @@
-import { warnOfOriginsWithoutCookies } from '../../config/sibling-hosts.js'
-import { type Config, ConfigurationFaults, type Environment, likelyTypos, loadConfig, secretsIn } from '../../config.js'
 import { countText } from '../../lib/count-text.js'
+import {
+  type Config,
+  ConfigurationFaults,
+  type Environment,
+  likelyTypos,
+  loadConfig,
+  secretsIn,
+} from '../../settings/config.js'
+import { warnOfOriginsWithoutCookies } from '../../settings/sibling-hosts.js'
 import { type Command, type CommandContext, OutputFailure, print, readArguments } from '../command.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { type Check, type Finding, failure, ok, runCheck, warning } from './check.js'

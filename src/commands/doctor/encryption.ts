@@ -1,8 +1,13 @@
-import { type Protection, protectionOfDatabase, protectionOfMail, protectionOfRedis } from '../../config/connections.js'
 import { isThisMachine } from '../../lib/loopback.js'
 import { type RedisAddress, redisHosts } from '../../platform/cache/redis-address.js'
 import { postgresAddress } from '../../platform/database/postgres-address.js'
 import type { SmtpServer } from '../../platform/mail/smtp-address.js'
+import {
+  type Protection,
+  protectionOfDatabase,
+  protectionOfMail,
+  protectionOfRedis,
+} from '../../settings/connections.js'
 import { type Finding, ok, warning } from './check.js'
 
 const judgeConnection = (server: string, hosts: readonly string[], protection: Protection, advice: string): Finding => {

@@ -1,7 +1,7 @@
-import { createLogoutNotices, type LogoutNoticeState } from '../../domain/logout-notices/logout-notices.js'
 import { systemClock } from '../../lib/clock.js'
 import { countText } from '../../lib/count-text.js'
 import { minutes, seconds } from '../../lib/durations.js'
+import { createLogoutNotices, type LogoutNoticeState } from '../../openid/logout/logout-notices.js'
 import type { Database } from '../../platform/database/database.js'
 import { printableText } from '../terminal/printable-json.js'
 import { type Finding, ok, warning } from './check.js'

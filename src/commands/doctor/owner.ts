@@ -1,8 +1,8 @@
-import { readableTables, writableTables } from '../../domain/tables.js'
 import { seconds } from '../../lib/durations.js'
 import type { Database, Sql } from '../../platform/database/database.js'
 import { rightsToMigrate } from '../../platform/database/grants.js'
 import { createPostgres } from '../../platform/database/open.js'
+import { readableTables, writableTables } from '../../service/tables.js'
 import { type CheckGroup, type Finding, failure, ok } from './check.js'
 
 /** Opens a database with few connections, and with short timeouts because a check has eight seconds. */

@@ -1,4 +1,4 @@
-import { countPasskeysByHost } from '../../domain/passkeys/passkey-records.js'
+import { countPasskeysByHost } from '../../factors/passkey-records.js'
 import { countText } from '../../lib/count-text.js'
 import type { Sql } from '../../platform/database/database.js'
 import { type Finding, ok, warning } from './check.js'

@@ -1,9 +1,9 @@
-import { readProfileFields } from '../../app/profile-fields-file.js'
-import type { Config } from '../../config.js'
-import { createProfileFields } from '../../domain/profile-fields/profile-fields.js'
 import { systemClock } from '../../lib/clock.js'
 import { countText } from '../../lib/count-text.js'
 import type { Database } from '../../platform/database/database.js'
+import { readProfileFields } from '../../service/profile-fields-file.js'
+import type { Config } from '../../settings/config.js'
+import { createProfileFields } from '../../users/profile-fields.js'
 import { type Finding, ok, warning, worstOf } from './check.js'
 
 /** Checks the file, and what users have: required fields that most users lack, and values of fields that are no longer in the file. */

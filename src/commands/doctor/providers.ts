@@ -1,10 +1,10 @@
-import { type ProviderConfig, redirectUrisOf } from '../../config/provider-settings.js'
-import type { Config } from '../../config.js'
 import { isRefused } from '../../contract/outcome.js'
 import { type ProviderId, providerSetting } from '../../contract/providers.js'
-import { createOpenIdConnect } from '../../domain/providers/openid-connect.js'
 import { systemClock } from '../../lib/clock.js'
 import type { Outbound } from '../../platform/outbound/outbound.js'
+import { createOpenIdConnect } from '../../providers/openid-connect.js'
+import type { Config } from '../../settings/config.js'
+import { type ProviderConfig, redirectUrisOf } from '../../settings/provider-settings.js'
 import { type Finding, failure, ok, warning, worstOf } from './check.js'
 
 const findingWithoutClient = ({ nodeEnv }: Config, id: ProviderId) => {

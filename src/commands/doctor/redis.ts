@@ -1,10 +1,10 @@
 import type { Redis } from 'ioredis'
-import type { Config } from '../../config.js'
 import { seconds } from '../../lib/durations.js'
 import { mastersOf, readyRedis } from '../../platform/cache/ready-redis.js'
 import { readRedisAddress } from '../../platform/cache/redis-address.js'
 import { connectRedis, type RedisClient } from '../../platform/cache/redis-client.js'
 import { validAddress } from '../../platform/invalid-address.js'
+import type { Config } from '../../settings/config.js'
 import { type CheckGroup, type Finding, failure, judgeClock, ok, skipped, warning, worstOf } from './check.js'
 import { checkRedisEncryption } from './encryption.js'
 

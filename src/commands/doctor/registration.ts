@@ -1,5 +1,5 @@
-import type { Config } from '../../config.js'
 import type { Sql } from '../../platform/database/database.js'
+import type { Config } from '../../settings/config.js'
 import { type Finding, ok, warning, worstOf } from './check.js'
 
 /** Domains at which anyone can get an address. */

@@ -1,5 +1,5 @@
-import { sealedColumns } from '../../domain/sealed-values/sealed-columns.js'
-import { createSealedValues, howToAddKey } from '../../domain/sealed-values/sealed-values.js'
+import { sealedColumns } from '../../keys/sealed-columns.js'
+import { createSealedValues, howToAddKey } from '../../keys/sealed-values.js'
 import { countText } from '../../lib/count-text.js'
 import type { Sql } from '../../platform/database/database.js'
 import { type Finding, failure, ok, warning } from './check.js'

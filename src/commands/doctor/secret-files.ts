@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { realpath, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import type { Environment } from '../../config.js'
 import { countText } from '../../lib/count-text.js'
+import type { Environment } from '../../settings/config.js'
 import { type Finding, ok, warning, worstOf } from './check.js'
 
 /** Secret files are not checked in a container: it has no other users, and the platform often chooses the rights of the files. */

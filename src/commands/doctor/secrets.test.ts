@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { secretsIn } from '../../config.js'
+import { secretsIn } from '../../settings/config.js'
 import { hideSecrets, plainWordsIn } from './secrets.js'
 
 const environment = {

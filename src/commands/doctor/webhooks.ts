@@ -1,13 +1,13 @@
-import { openWebhookReceiver } from '../../app/webhook-receiver.js'
-import type { Config } from '../../config.js'
-import { createWebhooks } from '../../domain/webhooks/webhooks.js'
 import { systemClock as clock } from '../../lib/clock.js'
 import { countText } from '../../lib/count-text.js'
 import { seconds } from '../../lib/durations.js'
+import { createWebhooks } from '../../messages/webhooks.js'
+import { commandLog } from '../../platform/command-log.js'
 import type { Database } from '../../platform/database/database.js'
 import { OutboundFailed } from '../../platform/outbound/outbound-failed.js'
+import { openWebhookReceiver } from '../../service/webhook-receiver.js'
+import type { Config } from '../../settings/config.js'
 import { sendingStoppedText } from '../operations/webhooks.js'
-import { commandLog } from '../terminal/command-log.js'
 import { type Finding, failure, ok, warning, worstOf } from './check.js'
 
 type Receiver = NonNullable<ReturnType<typeof openWebhookReceiver>>

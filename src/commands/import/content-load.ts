@@ -1,8 +1,8 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { NewContent } from '../../domain/content/content.js'
 import { countText } from '../../lib/count-text.js'
 import { isOneLine } from '../../lib/one-line.js'
+import type { NewContent } from '../../pages/content.js'
 import {
   type Command,
   type CommandContext,

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import { isLeakedFile } from '../../domain/passwords/leaked-file.js'
 import { countText } from '../../lib/count-text.js'
+import { isLeakedFile } from '../../passwords/leaked-file.js'
 import { CommandFailure } from '../command.js'
 
 export const listKinds = ['passwords', 'hashes'] as const

@@ -36,7 +36,7 @@ type Progress = ReturnType<typeof createProgress>
 const readList = async (input: Input, kindOption: ListKind | undefined, output: string, progress: Progress) => {
   const [{ createPasswordLines }, { createLeakedListBuilder }] = await Promise.all([
     import('./password-lines.js'),
-    import('../../domain/passwords/leaked-builder.js'),
+    import('../../passwords/leaked-builder.js'),
   ])
   const builder = await createLeakedListBuilder(output)
   try {

@@ -1,18 +1,18 @@
-import { loadConfig } from '../../config.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import { builtInProviderIds } from '../../contract/providers.js'
 import { builtInFieldNames } from '../../contract/schemas.js'
-import type { AdminRoles } from '../../domain/administrators/administrators.js'
-import { type HashForms, saltedHexForms } from '../../domain/passwords/hash-to-store.js'
-import { displayName } from '../../domain/users/display-name.js'
+import { countText } from '../../lib/count-text.js'
+import { type HashForms, saltedHexForms } from '../../passwords/hash-to-store.js'
+import type { AdminRoles } from '../../sessions/administrators.js'
+import { loadConfig } from '../../settings/config.js'
+import { displayName } from '../../users/display-name.js'
 import {
   type FindImportField,
   type ImportedUser,
   identityColumn,
   importFieldFinder,
   readImportedUser,
-} from '../../domain/users/imported-user.js'
-import { countText } from '../../lib/count-text.js'
+} from '../../users/imported-user.js'
 import {
   type Command,
   type CommandContext,

@@ -1,10 +1,5 @@
-import {
-  type FindImportField,
-  type ImportField,
-  type ImportRow,
-  isPasswordColumn,
-} from '../../domain/users/imported-user.js'
 import { countText } from '../../lib/count-text.js'
+import { type FindImportField, type ImportField, type ImportRow, isPasswordColumn } from '../../users/imported-user.js'
 import { CommandFailure } from '../command.js'
 import { type CsvRow, createCsvReader } from './csv.js'
 import { unguardFormula } from './csv-cells.js'

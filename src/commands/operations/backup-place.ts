@@ -1,12 +1,12 @@
-import { ownConfigOf } from '../../app/own-database.js'
-import { type Environment, loadSettings } from '../../config.js'
+import { commandLog } from '../../platform/command-log.js'
 import { roleToGrant } from '../../platform/database/open.js'
 import { type PostgresAddress, postgresAddress } from '../../platform/database/postgres-address.js'
 import { roles } from '../../platform/own-postgres/cluster.js'
 import { keptSecrets } from '../../platform/own-postgres/kept-secrets.js'
 import { hasCluster, openForCommand } from '../../platform/own-postgres/own-postgres.js'
+import { ownConfigOf } from '../../service/own-database.js'
+import { type Environment, loadSettings } from '../../settings/config.js'
 import { CommandFailure } from '../command.js'
-import { commandLog } from '../terminal/command-log.js'
 
 /** How to connect as the owner of the tables. */
 type OpenedPlace = { address: PostgresAddress; close(): Promise<void> }

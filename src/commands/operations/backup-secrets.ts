@@ -1,7 +1,7 @@
-import type { Header } from '../../domain/backups/backup-file.js'
-import { sealingKeyId } from '../../domain/sealed-values/sealed-values.js'
-import { signingKeyId } from '../../domain/tokens/tokens.js'
+import type { Header } from '../../backups/backup-file.js'
+import { sealingKeyId } from '../../keys/sealed-values.js'
 import { makeSecret, secretsFolder } from '../../platform/own-postgres/kept-secrets.js'
+import { signingKeyId } from '../../sessions/tokens.js'
 import { CommandFailure } from '../command.js'
 import type { readBackupPlace } from './backup-place.js'
 

@@ -102,9 +102,9 @@ The line at the end, on standard error, says how many rows it has, how many byte
     const { noDatabaseFailure, readBackupPlace } = await import('./backup-place.js')
     const { open: openPlace, isNew, signing, sealingKey } = await readBackupPlace(await context.settings())
     if (isNew) throw noDatabaseFailure()
-    const { writeBackup } = await import('../../domain/backups/write-backup.js')
+    const { writeBackup } = await import('../../backups/write-backup.js')
     const { readMigrations } = await import('../../platform/database/migrate.js')
-    const { migrationsDirectory } = await import('../../app/prepare-database.js')
+    const { migrationsDirectory } = await import('../../service/prepare-database.js')
     const place = await openPlace(false)
     const source = {
       address: place.address,

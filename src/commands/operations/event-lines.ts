@@ -1,5 +1,5 @@
-import type { StoredEvent } from '../../domain/events/events.js'
-import { commandLineIp } from '../../domain/sessions/client.js'
+import { commandLineIp } from '../../http/request-origin.js'
+import type { StoredEvent } from '../../messages/events.js'
 import { printableJson, printableText } from '../terminal/printable-json.js'
 import { asTable } from '../terminal/table.js'
 

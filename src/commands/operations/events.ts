@@ -1,8 +1,8 @@
-import { duration, InvalidValue } from '../../config/setting-values.js'
 import { eventKinds } from '../../contract/events.js'
-import type { EventQuery, StoredEvent } from '../../domain/events/events.js'
-import { readEventOrigin } from '../../http/event-place.js'
 import { parseDate } from '../../lib/parse-date.js'
+import { readEventOrigin } from '../../messages/event-place.js'
+import type { EventQuery, StoredEvent } from '../../messages/events.js'
+import { duration, InvalidValue } from '../../settings/setting-values.js'
 import {
   type Command,
   type CommandContext,
@@ -13,8 +13,8 @@ import {
   UsageFault,
   withNouns,
 } from '../command.js'
+import { findUser } from '../find-user.js'
 import { printList } from '../terminal/print-list.js'
-import { findUser } from '../users/find-user.js'
 import { eventAsJson, eventsAsTable, followedHeading, followedLine } from './event-lines.js'
 import { followEvents } from './follow-events.js'
 

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { EventQuery, StoredEvent } from '../../domain/events/events.js'
 import { days, seconds } from '../../lib/durations.js'
+import type { EventQuery, StoredEvent } from '../../messages/events.js'
 import { StoreUnavailable } from '../../platform/database/database.js'
 import { type CommandContext, print } from '../command.js'
 import { exitCodes, watchForInterruption } from '../terminal/interruption.js'

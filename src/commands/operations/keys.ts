@@ -1,8 +1,8 @@
-import { loadConfig } from '../../config.js'
-import type { ListedApplicationKey } from '../../domain/application-keys/list-keys.js'
-import type { ApplicationAlgorithm } from '../../domain/application-keys/signed-token.js'
-import type { ListedKey } from '../../domain/signing-keys/signing-keys.js'
+import type { ListedApplicationKey } from '../../keys/list-keys.js'
+import type { ApplicationAlgorithm } from '../../keys/signed-token.js'
+import type { ListedKey } from '../../keys/signing-keys.js'
 import { countText } from '../../lib/count-text.js'
+import { loadConfig } from '../../settings/config.js'
 import {
   type Command,
   type CommandContext,

@@ -1,5 +1,5 @@
-import { isLimiterName, limiterKey, limitersOf } from '../../domain/limiters/limiters.js'
 import { networkOf } from '../../http/client.js'
+import { isLimiterName, limiterKey, limitersOf } from '../../http/limiters.js'
 import { customerNetworkOf } from '../../lib/client-networks.js'
 
 export const keysOfNetwork = (network: string) => [

@@ -1,8 +1,8 @@
-import type { EventQuery } from '../../domain/events/events.js'
-import { userSubject } from '../../domain/limiters/limiters.js'
 import { networkOf } from '../../http/client.js'
+import { userSubject } from '../../http/limiters.js'
 import { countText } from '../../lib/count-text.js'
 import { hours, minutes } from '../../lib/durations.js'
+import type { EventQuery } from '../../messages/events.js'
 import type { Counter } from '../../platform/cache/shared-counters.js'
 import {
   type Command,
@@ -15,9 +15,9 @@ import {
   UsageFault,
   withNouns,
 } from '../command.js'
+import { requireUser, throwIfDeleted } from '../find-user.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { quoteCommandWith } from '../terminal/quote-command.js'
-import { requireUser, throwIfDeleted } from '../users/find-user.js'
 import { isLimitKey, keysOfNetwork, networksOf, readLimitKey } from './limit-keys.js'
 
 type ClearedLimit = { limit: string; subject: string; used?: number }

@@ -1,11 +1,11 @@
 import { mailEventKinds } from '../../contract/events.js'
-import type { EventQuery, StoredEvent } from '../../domain/events/events.js'
-import type { MailOwner, WaitingMail } from '../../domain/mails/waiting-mails.js'
 import { days } from '../../lib/durations.js'
+import type { EventQuery, StoredEvent } from '../../messages/events.js'
+import type { MailOwner, WaitingMail } from '../../messages/waiting-mails.js'
 import { type Command, type CommandNouns, limitFrom, print, readArguments, withNouns } from '../command.js'
+import { findUser } from '../find-user.js'
 import { printList } from '../terminal/print-list.js'
 import { asTable } from '../terminal/table.js'
-import { findUser } from '../users/find-user.js'
 
 const maxAtOnce = 10_000
 const shownPeriod = 7 * days

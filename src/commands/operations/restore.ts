@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
-import type { Header } from '../../domain/backups/backup-file.js'
-import type { Restored } from '../../domain/backups/restore-backup.js'
+import type { Header } from '../../backups/backup-file.js'
+import type { Restored } from '../../backups/restore-backup.js'
 import { countText } from '../../lib/count-text.js'
 import { whyUnreadable } from '../../lib/file-faults.js'
 import type { PostgresAddress } from '../../platform/database/postgres-address.js'
@@ -96,11 +96,11 @@ sign-ins, waiting codes and links, undo links and invitations of it end. docs/op
     const { createSecretsOfBackup } = await import('./backup-secrets.js')
     const place = await readBackupPlace(await context.settings())
     const secrets = createSecretsOfBackup(place, values['without-key'] ?? false)
-    const { restoreBackup } = await import('../../domain/backups/restore-backup.js')
-    const { grantsFor } = await import('../../domain/tables.js')
+    const { restoreBackup } = await import('../../backups/restore-backup.js')
+    const { grantsFor } = await import('../../service/tables.js')
     const { systemClock } = await import('../../lib/clock.js')
     const { readMigrations } = await import('../../platform/database/migrate.js')
-    const { migrationsDirectory } = await import('../../app/prepare-database.js')
+    const { migrationsDirectory } = await import('../../service/prepare-database.js')
     const migrations = await readMigrations(migrationsDirectory)
     const input = await openInput(name, context)
     const bytes = withReadingFault(input.bytes, name === '-' ? 'Standard input' : name)

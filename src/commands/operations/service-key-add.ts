@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs'
 import { open, readFile, rm } from 'node:fs/promises'
-import { serviceKeysIn } from '../../app/service-keys-file.js'
-import { loadSettings } from '../../config.js'
+import { systemClock } from '../../lib/clock.js'
+import { readDuration } from '../../lib/durations.js'
+import { whyUnwritable } from '../../lib/file-faults.js'
+import { OperatorError } from '../../lib/operator-error.js'
 import {
   defaultScopes,
   isKeyName,
@@ -10,11 +12,9 @@ import {
   readScopes,
   type ServiceScope,
   serviceScopes,
-} from '../../domain/service-keys/service-keys.js'
-import { systemClock } from '../../lib/clock.js'
-import { readDuration } from '../../lib/durations.js'
-import { whyUnwritable } from '../../lib/file-faults.js'
-import { OperatorError } from '../../lib/operator-error.js'
+} from '../../programs/service-keys.js'
+import { serviceKeysIn } from '../../programs/service-keys-file.js'
+import { loadSettings } from '../../settings/config.js'
 import {
   type Command,
   type CommandContext,

@@ -1,5 +1,5 @@
+import type { Stats } from '../../admin/stats.js'
 import { isProviderId, providerLabel } from '../../contract/providers.js'
-import type { Stats } from '../../domain/stats/stats.js'
 import { type Command, print, readArguments, withNouns } from '../command.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { asTable } from '../terminal/table.js'

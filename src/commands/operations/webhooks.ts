@@ -1,5 +1,5 @@
-import type { WaitingWebhook } from '../../domain/webhooks/webhooks.js'
 import { countText } from '../../lib/count-text.js'
+import type { WaitingWebhook } from '../../messages/webhooks.js'
 import { type Command, limitFrom, operator, print, readArguments, withNouns } from '../command.js'
 import { printList } from '../terminal/print-list.js'
 import { printableJson } from '../terminal/printable-json.js'

@@ -1,8 +1,4 @@
-import { ownConfigOf } from '../../app/own-database.js'
-import { migrationsDirectory as directory } from '../../app/prepare-database.js'
-import { settings } from '../../config/settings.js'
-import { type Environment, loadSettings } from '../../config.js'
-import { grantsFor, readableTables, writableTables } from '../../domain/tables.js'
+import { commandLog } from '../../platform/command-log.js'
 import type { Database } from '../../platform/database/database.js'
 import { requireRole } from '../../platform/database/grants.js'
 import {
@@ -17,7 +13,11 @@ import { postgresAddress } from '../../platform/database/postgres-address.js'
 import { hostName } from '../../platform/database/primary.js'
 import { roles } from '../../platform/own-postgres/cluster.js'
 import { hasCluster, type OwnConfig, openForCommand } from '../../platform/own-postgres/own-postgres.js'
-import { commandLog } from '../terminal/command-log.js'
+import { ownConfigOf } from '../../service/own-database.js'
+import { migrationsDirectory as directory } from '../../service/prepare-database.js'
+import { grantsFor, readableTables, writableTables } from '../../service/tables.js'
+import { type Environment, loadSettings } from '../../settings/config.js'
+import { settings } from '../../settings/settings.js'
 
 /** The role of the service gets rights; of a PostgreSQL of our own it is known. */
 export type MigrationTarget =

@@ -1,6 +1,6 @@
-import type { Environment } from '../../config.js'
 import { seconds } from '../../lib/durations.js'
 import { withTimeout } from '../../lib/with-timeout.js'
+import type { Environment } from '../../settings/config.js'
 
 /**
  * The messages between the supervisor and its processes. They are no signals, because Ctrl-C in a terminal already sends a signal to

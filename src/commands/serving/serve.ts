@@ -1,6 +1,6 @@
 import cluster from 'node:cluster'
-import { readConfig } from '../../config.js'
 import { OperatorError } from '../../lib/operator-error.js'
+import { readConfig } from '../../settings/config.js'
 import { type Command, readArguments } from '../command.js'
 import { settingsFromSupervisor, tellFailure } from './process-messages.js'
 import { endOnSignalsWhileLoading } from './signals.js'

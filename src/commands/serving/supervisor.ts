@@ -1,11 +1,11 @@
 import cluster, { type Worker } from 'node:cluster'
 import { fileURLToPath } from 'node:url'
-import { openStores, type StoreConfig, type Stores } from '../../app/own-database.js'
-import { secondsText, shutdownBudget } from '../../app/serving.js'
-import { type Config, type Environment, settingsElsewhere } from '../../config.js'
 import { minutes, seconds } from '../../lib/durations.js'
 import { builtFile } from '../../lib/home.js'
 import type { Log } from '../../platform/log.js'
+import { openStores, type StoreConfig, type Stores } from '../../service/own-database.js'
+import { secondsText, shutdownBudget } from '../../service/serving.js'
+import { type Config, type Environment, settingsElsewhere } from '../../settings/config.js'
 import {
   confirmFailure,
   isFailure,

@@ -1,10 +1,10 @@
+import { undoLifetime } from '../../account-changes/undos.js'
 import type { Language } from '../../contract/languages.js'
 import { isRefused, type Refused } from '../../contract/outcome.js'
 import { timeSpan } from '../../contract/time-spans.js'
-import type { Invitation, InvitationWishes } from '../../domain/invitations/invitations.js'
-import { longestAccessToken } from '../../domain/tokens/token-length.js'
-import { undoLifetime } from '../../domain/undos/undos.js'
 import { days, hours, seconds } from '../../lib/durations.js'
+import type { Invitation, InvitationWishes } from '../../registration/invitations.js'
+import { longestAccessToken } from '../../sessions/token-length.js'
 import {
   type Command,
   type CommandContext,
@@ -16,7 +16,7 @@ import {
   UsageFault,
   withNouns,
 } from '../command.js'
-import { groupNameFrom } from '../groups/group-name.js'
+import { groupNameFrom } from '../group-name.js'
 import { printList } from '../terminal/print-list.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { asTable } from '../terminal/table.js'

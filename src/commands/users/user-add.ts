@@ -1,10 +1,10 @@
+import { undoLifetime } from '../../account-changes/undos.js'
 import { longestName } from '../../contract/name-lengths.js'
 import { isRefused } from '../../contract/outcome.js'
-import { undoLifetime } from '../../domain/undos/undos.js'
-import { displayName } from '../../domain/users/display-name.js'
-import { readUsername } from '../../domain/users/username.js'
 import { days } from '../../lib/durations.js'
 import { isOneLine } from '../../lib/one-line.js'
+import { displayName } from '../../users/display-name.js'
+import { readUsername } from '../../users/username.js'
 import {
   type Command,
   CommandFailure,

@@ -1,8 +1,8 @@
 import { isRefused } from '../../contract/outcome.js'
 import type { FieldFaultId, ProfileFieldChanges, ProfileFieldDefinition } from '../../contract/profile-fields.js'
 import { type Command, CommandFailure, operator, print, readArguments, UsageFault, withNouns } from '../command.js'
+import { requireUser, throwIfDeleted } from '../find-user.js'
 import { printableJson, printableText } from '../terminal/printable-json.js'
-import { requireUser, throwIfDeleted } from './find-user.js'
 
 const sentences: Readonly<Record<FieldFaultId, string>> = {
   unknown: 'is not in PROFILE_FIELDS_FILE',

@@ -8,8 +8,8 @@ import {
   readArguments,
   withNouns,
 } from '../command.js'
+import { requireUser, throwIfDeleted } from '../find-user.js'
 import { printableJson } from '../terminal/printable-json.js'
-import { requireUser, throwIfDeleted } from './find-user.js'
 
 /** Resolves to the answer, or to undefined after Ctrl-C, Ctrl-D, or when the terminal is closed. */
 const ask = ({ stdin, stderr }: CommandContext, question: string) =>

@@ -1,10 +1,10 @@
 import type { FieldValues } from '../../contract/profile-fields.js'
 import { builtInProviderIds, isProviderId, type ProviderId } from '../../contract/providers.js'
 import { builtInFieldNames } from '../../contract/schemas.js'
-import { builtInFieldReaders } from '../../domain/users/built-in-fields.js'
-import type { BulkUsers, ListedUser } from '../../domain/users/bulk.js'
-import { fieldColumn, identityColumn } from '../../domain/users/imported-user.js'
 import { countText } from '../../lib/count-text.js'
+import { builtInFieldReaders } from '../../users/built-in-fields.js'
+import type { BulkUsers, ListedUser } from '../../users/bulk.js'
+import { fieldColumn, identityColumn } from '../../users/imported-user.js'
 import {
   type Command,
   type CommandContext,
@@ -16,9 +16,9 @@ import {
   withNouns,
   write,
 } from '../command.js'
+import { requireUser } from '../find-user.js'
 import { csvLine, guardFormula } from '../import/csv-cells.js'
 import { printableJson, unprintable } from '../terminal/printable-json.js'
-import { requireUser } from './find-user.js'
 
 type Value = string | boolean | Date | readonly string[] | FieldValues | null
 type Column = { name: string; of: (user: ListedUser) => Value }

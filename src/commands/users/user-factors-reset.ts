@@ -1,5 +1,5 @@
 import { isRefused } from '../../contract/outcome.js'
-import { formerTotpColumn, recoveryCodeColumn, totpColumn } from '../../domain/sealed-values/sealed-columns.js'
+import { formerTotpColumn, recoveryCodeColumn, totpColumn } from '../../keys/sealed-columns.js'
 import { countText } from '../../lib/count-text.js'
 import {
   type Command,
@@ -11,8 +11,8 @@ import {
   UsageFault,
   withNouns,
 } from '../command.js'
+import { requireUser, throwIfDeleted } from '../find-user.js'
 import { printableJson } from '../terminal/printable-json.js'
-import { requireUser, throwIfDeleted } from './find-user.js'
 
 type ResetOptions = { yes?: boolean | undefined; json?: boolean | undefined }
 

@@ -1,9 +1,9 @@
 import { builtInProviderIds, isProviderId, providerLabel } from '../../contract/providers.js'
 import { builtInFieldNames } from '../../contract/schemas.js'
-import { builtInValues, readBuiltInFields } from '../../domain/users/built-in-fields.js'
-import type { ListedUser } from '../../domain/users/bulk.js'
 import { days } from '../../lib/durations.js'
 import { isUuid } from '../../lib/uuid.js'
+import { builtInValues, readBuiltInFields } from '../../users/built-in-fields.js'
+import type { ListedUser } from '../../users/bulk.js'
 import {
   type Command,
   type CommandContext,
@@ -13,7 +13,7 @@ import {
   UsageFault,
   withNouns,
 } from '../command.js'
-import { groupNameFrom, requireGroups } from '../groups/group-name.js'
+import { groupNameFrom, requireGroups } from '../group-name.js'
 import { momentFrom } from '../operations/events.js'
 import { printList } from '../terminal/print-list.js'
 import { printableJson } from '../terminal/printable-json.js'

@@ -2,8 +2,8 @@ import { isRefused } from '../../contract/outcome.js'
 import { isProviderId } from '../../contract/providers.js'
 import { countText } from '../../lib/count-text.js'
 import { type Command, CommandFailure, operator, print, readArguments, withNouns } from '../command.js'
+import { requireUser, throwIfDeleted } from '../find-user.js'
 import { printableJson, printableText } from '../terminal/printable-json.js'
-import { requireUser, throwIfDeleted } from './find-user.js'
 
 export const userProvidersUnlink: Command = {
   summary: 'Remove the link between a user and an account at a provider',

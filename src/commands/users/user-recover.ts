@@ -1,11 +1,11 @@
+import { undoLifetime } from '../../account-changes/undos.js'
 import { isRefused } from '../../contract/outcome.js'
-import { undoLifetime } from '../../domain/undos/undos.js'
 import { countText } from '../../lib/count-text.js'
 import { days } from '../../lib/durations.js'
 import { type Command, CommandFailure, emailFrom, operator, print, readArguments, withNouns } from '../command.js'
+import { findUser } from '../find-user.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { quoteCommand } from '../terminal/quote-command.js'
-import { findUser } from './find-user.js'
 import { noSuchUser } from './user-show.js'
 
 export const userRecover: Command = {

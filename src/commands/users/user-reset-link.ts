@@ -1,7 +1,7 @@
 import { isRefused } from '../../contract/outcome.js'
 import { type Command, CommandFailure, operator, print, readArguments, withNouns } from '../command.js'
+import { requireUser, throwIfDeleted } from '../find-user.js'
 import { printableJson } from '../terminal/printable-json.js'
-import { requireUser, throwIfDeleted } from './find-user.js'
 
 const whyNotPrinted = {
   account_disabled: 'is disabled, and could not use the link. Enable the account first.',

@@ -1,11 +1,11 @@
+import { undoLifetime } from '../../account-changes/undos.js'
 import { isRefused } from '../../contract/outcome.js'
-import { longestAccessToken } from '../../domain/tokens/token-length.js'
-import { undoLifetime } from '../../domain/undos/undos.js'
 import { countText } from '../../lib/count-text.js'
 import { days } from '../../lib/durations.js'
+import { longestAccessToken } from '../../sessions/token-length.js'
 import { type Command, CommandFailure, emailFrom, operator, print, readArguments, withNouns } from '../command.js'
+import { requireUser } from '../find-user.js'
 import { printableJson } from '../terminal/printable-json.js'
-import { requireUser } from './find-user.js'
 
 export const userSetEmail: Command = {
   summary: 'Give a user another email address',

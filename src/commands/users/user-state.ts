@@ -1,6 +1,6 @@
 import { isRefused } from '../../contract/outcome.js'
-import type { User } from '../../domain/users/users.js'
 import { countText } from '../../lib/count-text.js'
+import type { User } from '../../users/users.js'
 import {
   type Command,
   CommandFailure,
@@ -10,9 +10,9 @@ import {
   readArguments,
   withNouns,
 } from '../command.js'
+import { requireUser, throwIfDeleted } from '../find-user.js'
 import { printableJson, printableText } from '../terminal/printable-json.js'
 import { quoteCommand } from '../terminal/quote-command.js'
-import { requireUser, throwIfDeleted } from './find-user.js'
 
 const jsonOption = { json: { type: 'boolean' } } as const
 type Named = { name: string }

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { accountName } from '../account-name.js'
 import {
   type InvalidAddress,
   invalidAddress,
@@ -8,6 +7,7 @@ import {
   wrongPercent,
   wrongPort,
 } from '../invalid-address.js'
+import { accountName } from './account-name.js'
 
 export type Tls = {
   mode: 'disable' | 'prefer' | 'require' | 'verify-ca' | 'verify-full'

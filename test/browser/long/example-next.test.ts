@@ -1,7 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { newServiceKey } from '../../../src/domain/service-keys/service-keys.js'
+import { newServiceKey } from '../../../src/programs/service-keys.js'
 import { openChromium, signIn } from '../../support/chromium.js'
 import { buildExample, installExample, startExample } from '../../support/example-app.js'
 import { type Latchkey, startLatchkey } from '../../support/latchkey.js'

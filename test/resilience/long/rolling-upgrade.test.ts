@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { codeOf, stepAt } from '../../../src/domain/factors/totp.js'
+import { codeOf, stepAt } from '../../../src/factors/totp.js'
 import { migrate } from '../../../src/platform/database/migrate.js'
 import { emptyPostgres, type FreshDatabase, migrationsDirectory, testPostgres } from '../../support/databases.js'
 import { type PostgresServer, startPostgres } from '../../support/servers/postgres.js'

@@ -1,7 +1,7 @@
-import { createTokens } from '../../../src/domain/tokens/tokens.js'
 import { systemClock } from '../../../src/lib/clock.js'
 import { uuidv7 } from '../../../src/lib/uuid.js'
 import type { Database } from '../../../src/platform/database/database.js'
+import { createTokens } from '../../../src/sessions/tokens.js'
 import { secretOf } from './instance.js'
 
 export type BegunSession = { sid: string; token: string }

@@ -1,0 +1,158 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { isRefused, refuse } from '../contract/outcome.js'
+import { Caller, NoContent } from '../contract/schemas.js'
+import type { Cookies } from '../http/cookies.js'
+import { routeRefusals } from '../http/route-refusals.js'
+import type { Server } from '../http/server.js'
+import type { Clock } from '../lib/clock.js'
+import type { Callers } from '../sessions/caller.js'
+import type { AccessClaims, RefusedToken, Tokens } from '../sessions/tokens.js'
+import { withHeaders } from '../sign-in/responses.js'
+import { type Conditions, readConditions, refusalFor } from './conditions.js'
+import { identityHeaders, identityOf } from './identity-headers.js'
+import type { NoteRefusedCheck } from './refused-checks.js'
+import type { Renewal } from './renewal.js'
+
+const meRefusals = routeRefusals('not_authenticated', 'unavailable')
+const verifyRefusals = routeRefusals(
+  'bad_request',
+  'not_authenticated',
+  'group_required',
+  'step_up_required',
+  'unavailable',
+)
+
+const meSchema = {
+  tags: ['who am I'],
+  summary: 'Who the caller is, from the access token alone',
+  response: { 200: Caller, ...meRefusals.responses },
+}
+const security: Record<string, string[]>[] = [{ accessToken: [] }, { refreshToken: [] }]
+const refreshMaxAge = 'X-Auth-Refresh-Max-Age'
+const renewedHeaders = {
+  'Set-Cookie': 'With renew=1, if the tokens were renewed: access_token and refresh_token',
+  [refreshMaxAge]:
+    'With Set-Cookie: Max-Age of the new refresh_token in seconds, for a proxy that sees only the values of cookies',
+}
+const verifySchema = {
+  tags: ['who am I'],
+  summary: 'The access check for a reverse proxy: 204 with X-Auth-… headers that name the user, or a refusal',
+  description:
+    'With `renew=1` an access token that is missing or has expired is renewed by the refresh cookie, and the answer sets both cookies. A 403 has X-Auth-Step-Up with the page that helps. Other parameters: 400.',
+  querystring: Type.Object({
+    renew: Type.Optional(Type.Literal('1')),
+    fresh: Type.Optional(Type.String({ description: 'The longest time since the last proof, such as 10m' })),
+    factors: Type.Optional(Type.Literal('2')),
+    group: Type.Optional(
+      Type.String({
+        description: 'Names of groups, with commas between them: the user must be a member of one of them',
+      }),
+    ),
+  }),
+  security,
+  response: {
+    ...verifyRefusals.responses,
+    204: withHeaders(NoContent, {
+      ...Object.fromEntries(identityHeaders.map((name) => [name, 'Who the user is; empty if it is not known'])),
+      ...renewedHeaders,
+    }),
+    403: withHeaders(verifyRefusals.responses[403], {
+      'X-Auth-Step-Up': 'The page where the user can prove it again, or sees that this account has no access',
+      ...renewedHeaders,
+    }),
+  },
+}
+
+type Dependencies = {
+  callers: Callers
+  cookies: Cookies
+  tokens: Pick<Tokens, 'readAccess'>
+  renewal: Renewal
+  noteRefusedCheck: NoteRefusedCheck
+  clock: Clock
+}
+
+type Judged = AccessClaims | RefusedToken | undefined
+
+/** Whether the proxy asks for a group, but the token is from a release that knew no groups. */
+const lacksGroups = (claims: AccessClaims, { groups }: Conditions) =>
+  groups !== undefined && claims.groups === undefined
+
+export const accessCheckRoutes = (server: Server, dependencies: Dependencies) => {
+  const { callers, cookies, tokens, renewal, noteRefusedCheck, clock } = dependencies
+  const checkConfig = { quiet: true, unlimited: 'Sent with each request of an application, and needs no store' }
+
+  server.get(
+    '/api/auth/me',
+    { schema: meSchema, onRequest: callers.required, config: checkConfig },
+    async (request) => {
+      const { userId, username, sessionId, expiresAt } = callers.of(request)
+      return { user: { id: userId, username }, sessionId, expiresAt: expiresAt.toISOString() }
+    },
+  )
+
+  /**
+   * The refresh token for a renewal; undefined if there is none. If a session cookie came twice, one was planted, and only the login
+   * page can clear it.
+   */
+  const renewableTokenOf = (request: FastifyRequest) =>
+    request.method === 'GET' && !cookies.hasDoubledSessionCookie(request) ? callers.refreshTokenOf(request) : undefined
+
+  /** Renews the tokens, sets them in the answer, and returns the new claims. */
+  const renewClaims = async (request: FastifyRequest, reply: FastifyReply) => {
+    const refreshToken = renewableTokenOf(request)
+    const issued = refreshToken ? await renewal(refreshToken, request) : refuse('not_authenticated')
+    if (isRefused(issued)) return issued
+    cookies.renewThroughProxy(reply, issued)
+    // nginx writes the line of the refresh cookie itself and knows only its value, so the age comes in a header.
+    reply.header(refreshMaxAge, String(issued.refreshTokenMaxAge))
+    return tokens.readAccess(issued.accessToken) ?? refuse('not_authenticated')
+  }
+
+  const claimsFor = async (request: FastifyRequest, reply: FastifyReply, judged: Judged, conditions: Conditions) => {
+    const claims = isRefused(judged) ? undefined : judged
+    if (claims && !(conditions.renew && lacksGroups(claims, conditions) && renewableTokenOf(request))) return claims
+    return conditions.renew ? renewClaims(request, reply) : refuse('not_authenticated')
+  }
+
+  /** Notes that the tokens of the request did not sign anyone in. A visitor without a token has tried nothing. */
+  const noteSignedOut = (request: FastifyRequest, judged: Judged, { renew }: Conditions) => {
+    if (cookies.hasDoubledSessionCookie(request)) return noteRefusedCheck(request, 'doubled')
+    const refreshToken = renew ? renewableTokenOf(request) : undefined
+    if (refreshToken) return noteRefusedCheck(request, 'not_renewed', refreshToken.claims)
+    if (isRefused(judged))
+      return noteRefusedCheck(request, judged.refused, 'claims' in judged ? judged.claims : undefined)
+    const isRefreshTried = renew && request.method === 'GET' && cookies.read(request, 'refresh_token') !== undefined
+    return isRefreshTried ? noteRefusedCheck(request, 'invalid') : undefined
+  }
+
+  // A request from another site is answered as one without cookies, so that the proxy sends the user to the login page.
+  const config = {
+    ...checkConfig,
+    isAccessCheck: true,
+    crossSite: refuse('not_authenticated'),
+    countsIn: ['session'] as const,
+  }
+  // `readConditions` takes the place of the schema, which would drop a parameter that it does not know.
+  const validatorCompiler = () => () => true
+
+  server.get('/api/auth/verify', { schema: verifySchema, config, validatorCompiler }, async (request, reply) => {
+    const conditions = readConditions(request.query)
+    if (isRefused(conditions)) return verifyRefusals.sendRefusal(reply, conditions)
+    const judged = callers.judge(request)
+    const claims = await claimsFor(request, reply, judged, conditions)
+    if (isRefused(claims)) {
+      if (claims.refused === 'not_authenticated') noteSignedOut(request, judged, conditions)
+      return verifyRefusals.sendRefusal(reply, claims)
+    }
+    const refusal = refusalFor(claims, conditions, clock.now())
+    if (refusal) {
+      noteRefusedCheck(request, refusal.refused, claims, conditions.groups)
+      return verifyRefusals.sendRefusal(reply.header('X-Auth-Step-Up', refusal.page), refusal)
+    }
+    const identity = identityOf(claims)
+    for (const [index, name] of identityHeaders.entries()) reply.header(name, identity[index])
+    return reply.status(204).send()
+  })
+}

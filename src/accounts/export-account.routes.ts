@@ -1,0 +1,40 @@
+import { AccountExport } from '../contract/account-export.js'
+import { isRefused } from '../contract/outcome.js'
+import { routeRefusals } from '../http/route-refusals.js'
+import type { Server } from '../http/server.js'
+import type { Callers } from '../sessions/caller.js'
+import type { Guards } from '../sessions/guards.js'
+import { withHeaders } from '../sign-in/responses.js'
+import type { createExportAccount } from './export-account.js'
+
+const { responses, sendRefusal } = routeRefusals(
+  'not_authenticated',
+  'cross_site',
+  'fresh_sign_in_required',
+  'too_many_requests',
+  'unavailable',
+)
+
+const schema = {
+  tags: ['account'],
+  summary: 'Everything that is stored about the caller; needs a fresh sign-in',
+  response: {
+    200: withHeaders(AccountExport, { 'Content-Disposition': 'A browser saves it as a file' }),
+    ...responses,
+  },
+}
+
+type Dependencies = {
+  guards: Guards
+  exportAccount: ReturnType<typeof createExportAccount>
+  callers: Callers
+}
+
+export const exportAccountRoutes = (server: Server, { guards, exportAccount, callers }: Dependencies) => {
+  const onRequest = guards.sensitiveRead
+  server.get('/api/auth/export', { schema, onRequest }, async (request, reply) => {
+    const collected = await exportAccount(callers.of(request).userId)
+    if (isRefused(collected)) return sendRefusal(reply, collected)
+    return reply.header('Content-Disposition', 'attachment; filename="account-data.json"').send(collected)
+  })
+}

@@ -1,0 +1,81 @@
+import type { AccountChanges } from '../account-changes/account-changes.js'
+import { isRefused, refuse } from '../contract/outcome.js'
+import type { Proofs } from '../factors/proofs.js'
+import type { Client } from '../http/request-origin.js'
+import type { Clock } from '../lib/clock.js'
+import { commitUnlessRefused, type Database } from '../platform/database/database.js'
+import type { InitialProof } from '../sessions/sessions.js'
+import type { Challenges } from '../sign-in/challenges.js'
+import { usernameKey } from '../users/username.js'
+import type { User, Users } from '../users/users.js'
+import type { AccountDeletion } from './account-deletion.js'
+
+type Dependencies = {
+  database: Database
+  users: Pick<Users, 'lockForDeletion' | 'findEnabled'>
+  challenges: Pick<Challenges, 'find' | 'lock'>
+  accountChanges: Pick<AccountChanges, 'bySignIn'>
+  deleteAccount: AccountDeletion
+  proofs: Pick<Proofs, 'methodsFor'>
+  clock: Clock
+  freshFor: number
+}
+
+export type Leaving = ReturnType<typeof createLeaving>
+
+/** Lets users who have given every proof, but do not agree to the terms, take their data and delete the account. */
+export const createLeaving = (deps: Dependencies) => {
+  const { database, users, challenges, accountChanges, deleteAccount, proofs, clock, freshFor } = deps
+
+  /**
+   * True if the sign-in is as fresh as a session would have to be. A trusted device, or an old sign-in at a provider, is not enough. An
+   * account that never had a session has nothing that a stranger could want.
+   */
+  const isFresh = ({ hasSignedIn }: User, { trustedDevice, provenAt = clock.now() }: InitialProof) =>
+    !hasSignedIn || (trustedDevice === undefined && clock.now().getTime() - provenAt.getTime() <= freshFor)
+
+  /**
+   * True if mail is the only method. A session of an account without other proofs would be asked for nothing but the mail that was answered
+   * a moment ago.
+   */
+  const isOnlyMail = (methods: readonly string[]) => methods.length > 0 && methods.every((method) => method === 'mail')
+
+  const find = async (token: string) => {
+    const challenge = await challenges.find(token)
+    if (challenge && !challenge.proof) return refuse('other_step')
+    const user = challenge && (await users.findEnabled(challenge.userId))
+    if (!user || !challenge.proof) return refuse('challenge_over')
+    if (isFresh(user, challenge.proof)) return { challenge, user }
+    const methods = await proofs.methodsFor(user)
+    if (isOnlyMail(challenge.proof.methods) && isOnlyMail(methods)) return { challenge, user }
+    return refuse('fresh_sign_in_required', { methods })
+  }
+
+  return {
+    userOf: async (token: string) => {
+      const signIn = await find(token)
+      return isRefused(signIn) ? signIn : signIn.user
+    },
+
+    /** The user must type the username, to show that they mean it. */
+    deleteAccount: async (token: string, username: string, client: Client) => {
+      const signIn = await find(token)
+      if (isRefused(signIn)) return signIn
+      const { challenge } = signIn
+      return commitUnlessRefused(database, async (sql) => {
+        const user = await users.lockForDeletion(sql, challenge.userId)
+        if (!user || user.disabled || !(await challenges.lock(sql, token))) return refuse('challenge_over')
+        if (usernameKey(username) !== usernameKey(user.username)) return refuse('other_username')
+        const mailValues = await deleteAccount(sql, user, 'account_deleted')
+        // The deletion counts as one by a session of the user, so that the event keeps no IP address.
+        const caller = { userId: user.id, sessionId: challenge.id, generation: 0 }
+        await accountChanges.bySignIn(
+          sql,
+          { user, client, caller },
+          { account_deleted: { mail: { byOperator: false, ...mailValues } } },
+        )
+        return undefined
+      })
+    },
+  }
+}

@@ -1,0 +1,123 @@
+import type { Undo } from '../account-changes/undos.js'
+import type { Application } from '../applications/application.js'
+import type {
+  AdminApplication,
+  AdminEvent,
+  AdminObstacle,
+  AdminRole,
+  AdminSession,
+  AdminUser,
+  AdminUserDetails,
+} from '../contract/admin/admin-bodies.js'
+import { describeDevice } from '../contract/device-names.js'
+import { seconds } from '../lib/durations.js'
+import type { StoredEvent } from '../messages/events.js'
+import type { Session } from '../sessions/session-lookups.js'
+import type { FoundUser } from '../users/user-search.js'
+import type { Obstacle } from './obstacles.js'
+
+export const userBody = ({ createdAt, lastSignInAt, groups, ...user }: FoundUser): AdminUser => ({
+  ...user,
+  createdAt: createdAt.toISOString(),
+  lastSignInAt: lastSignInAt?.toISOString() ?? null,
+  groups: [...groups],
+})
+
+export const obstacleBody = ({
+  code,
+  message,
+  subject,
+  until,
+  since,
+  count,
+  detail,
+  solvedBy,
+}: Obstacle): AdminObstacle => ({
+  code,
+  message,
+  subject: subject ?? null,
+  until: until?.toISOString() ?? null,
+  since: since?.toISOString() ?? null,
+  count: count ?? null,
+  detail: detail ?? null,
+  solvedBy: solvedBy ?? null,
+})
+
+export const undoBody = ({ kind, email, expiresAt, isVoid }: Undo): AdminUserDetails['undos'][number] => ({
+  kind,
+  email,
+  until: expiresAt.toISOString(),
+  works: !isVoid,
+})
+
+export const sessionBody = (session: Session): AdminSession => ({
+  id: session.id,
+  ip: session.ip,
+  userAgent: session.userAgent,
+  ...describeDevice(session.userAgent),
+  createdAt: session.createdAt.toISOString(),
+  lastUsedAt: session.lastUsedAt.toISOString(),
+  methods: session.methods,
+  provider: session.provider,
+  administers: session.administers,
+  application: session.application,
+})
+
+/** The body of an event. Support does not see the reason that an administrator gave. */
+export const eventBodyFor =
+  (role: AdminRole) =>
+  (event: StoredEvent): AdminEvent => ({
+    id: event.id,
+    kind: event.kind,
+    reason: event.reason,
+    userId: event.userId,
+    username: event.username,
+    actorId: event.actorId,
+    actor: event.actor,
+    actorKey: event.actorKey,
+    actorReason: role === 'admin' ? event.actorReason : null,
+    sessionId: event.sessionId,
+    requestId: event.requestId,
+    ip: event.ip,
+    userAgent: event.userAgent,
+    device: describeDevice(event.userAgent).device,
+    createdAt: event.createdAt.toISOString(),
+  })
+
+type SeenProblem = { kind: string; message: string; count: number; seenAt: Date }
+
+const problemBody = ({ kind, message, count, seenAt }: SeenProblem) => ({
+  kind,
+  message,
+  count,
+  seenAt: seenAt.toISOString(),
+})
+
+export const applicationBody = (
+  application: Application,
+  details: {
+    secrets: readonly { id: string; createdAt: Date }[]
+    errors: readonly SeenProblem[]
+    normalEnds: readonly SeenProblem[]
+  },
+): AdminApplication => ({
+  id: application.id,
+  name: application.name,
+  kind: application.kind,
+  home: application.home,
+  everyone: application.access === 'everyone',
+  groups: [...application.groups],
+  redirectAddresses: [...application.redirectAddresses],
+  logoutAddresses: [...application.logoutAddresses],
+  backchannelLogout: application.backchannelLogout ?? null,
+  factors: application.factors,
+  maxAge: application.maxAge === undefined ? null : Math.round(application.maxAge / seconds),
+  consent: application.consent,
+  pkce: application.pkce,
+  algorithm: application.algorithm,
+  deviceFlow: application.deviceFlow,
+  createdAt: application.createdAt.toISOString(),
+  secrets: details.secrets.map(({ id, createdAt }) => ({ id, createdAt: createdAt.toISOString() })),
+  errors: details.errors.map(problemBody),
+  normalEnds: details.normalEnds.map(problemBody),
+})

@@ -1,0 +1,51 @@
+import type { Server } from '../http/server.js'
+import type { HttpParts, Platform } from '../service/http-parts.js'
+import type { Nouns } from '../service/nouns.js'
+import { freeSpaceOf } from '../service/own-database.js'
+import type { Config } from '../settings/config.js'
+import { createUserSearch } from '../users/user-search.js'
+import { adminAccessRoutes } from './admin-access.routes.js'
+import { createAdminApplications } from './admin-applications.js'
+import { createAdminGuard } from './admin-guard.js'
+import { adminReportsRoutes } from './admin-reports.routes.js'
+import { createAdminSessions } from './admin-sessions.js'
+import { createActivity, createUserActions, createUserDetails } from './admin-users.js'
+import { adminUsersRoutes } from './admin-users.routes.js'
+import { createAttention } from './attention.js'
+import { createDailyCounts } from './daily-counts.js'
+import { createOperatorNouns } from './operator-nouns.js'
+import { createReadingTrail } from './reading-trail.js'
+import { createFindWithoutAccount } from './without-account.js'
+
+type Dependencies = Platform & Nouns & HttpParts
+
+/** The API of administrators. This file is not loaded if ADMIN_GROUP is empty. */
+export const registerAdminFlows = (server: Server, config: Config, dependencies: Dependencies) => {
+  const { clockWatch } = dependencies
+  const { publicUrl, freshFor } = config
+  const parts = {
+    ...createOperatorNouns(config, dependencies),
+    ...dependencies,
+  }
+  const settings = { publicUrl, freshFor }
+  const adminGuard = createAdminGuard({ ...parts, adminSessions: createAdminSessions(parts), settings })
+  const userSearch = createUserSearch(parts)
+  const readingTrail = createReadingTrail({ ...parts, adminGuard })
+  adminUsersRoutes(server, {
+    ...parts,
+    adminGuard,
+    userSearch,
+    userDetails: createUserDetails({ ...parts, userSearch, activity: createActivity(parts) }),
+    userActions: createUserActions(parts),
+    findWithoutAccount: createFindWithoutAccount(parts),
+    readingTrail,
+  })
+  adminAccessRoutes(server, { ...parts, adminGuard, adminApplications: createAdminApplications(parts) })
+  adminReportsRoutes(server, {
+    ...parts,
+    adminGuard,
+    readingTrail,
+    attention: createAttention({ ...parts, clockOffsetSeconds: clockWatch.offset, freeSpace: freeSpaceOf(config) }),
+    dailyCounts: createDailyCounts(parts),
+  })
+}

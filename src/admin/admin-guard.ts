@@ -1,0 +1,204 @@
+import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler, RouteOptions } from 'fastify'
+import { type AdminRole, adminPath } from '../contract/admin/admin-bodies.js'
+import { countFactors } from '../contract/factors.js'
+import { isRefused, refuse } from '../contract/outcome.js'
+import { reachingTwoFactors } from '../contract/proofs.js'
+import type { RefusalCode } from '../contract/refusals.js'
+import type { Proofs } from '../factors/proofs.js'
+import { clientOf } from '../http/client.js'
+import { limitHeaders, sendRefusal } from '../http/errors.js'
+import type { LimitHook } from '../http/limit-hooks.js'
+import type { Client } from '../http/request-origin.js'
+import type { Clock } from '../lib/clock.js'
+import { hours } from '../lib/durations.js'
+import { cleanReason } from '../programs/clean-reason.js'
+import type { Administrator, Administrators } from '../sessions/administrators.js'
+import type { Callers } from '../sessions/caller.js'
+import type { Csrf } from '../sessions/csrf.js'
+import type { AdminSessions } from './admin-sessions.js'
+
+/** How long the proof of a second factor lasts for administrators, also if they only read. */
+const proofLifetime = 8 * hours
+
+/** The refusals in front of every handler: those of the guard, of the schema, and of a store that is away. */
+export const adminReadRefusals = [
+  'not_found',
+  'cross_site',
+  'fresh_sign_in_required',
+  'too_many_requests',
+  'bad_request',
+  'unavailable',
+] as const satisfies RefusalCode[]
+export const adminSearchRefusals = [...adminReadRefusals, 'invalid_csrf_token'] as const satisfies RefusalCode[]
+export const adminChangeRefusals = [
+  ...adminReadRefusals,
+  'invalid_csrf_token',
+  'group_required',
+  'administrators_account',
+  'own_account',
+] as const satisfies RefusalCode[]
+
+type Hook = onRequestAsyncHookHandler
+/** The role that a hook asks for. The API document and the check at the start of the service read it. */
+const roleOfHook = new WeakMap<object, AdminRole>()
+
+/** The role that a route asks for; undefined if no guard of administrators is in front of it. */
+export const adminRoleOf = ({ onRequest = [] }: Pick<RouteOptions, 'onRequest'>) => {
+  const hooks: readonly object[] = Array.isArray(onRequest) ? onRequest : [onRequest]
+  return hooks.map((hook) => roleOfHook.get(hook)).find((role) => role !== undefined)
+}
+
+/** Works for the path of a registered route and for the path of a request. */
+export const isAdminPath = (url: string | undefined) => url === adminPath || url?.startsWith(`${adminPath}/`) === true
+
+/** A route of administrators without the guard stops the start of the service. */
+export const requireAdminGuard = (route: RouteOptions) => {
+  if (isAdminPath(route.url) && adminRoleOf(route) === undefined)
+    throw new Error(`${route.url} is a route of administrators, and has no guard`)
+}
+
+/** Sends the answer of a path that does not exist. */
+const sendNotFound = (reply: FastifyReply) => {
+  for (const name of limitHeaders) reply.removeHeader(name)
+  return sendRefusal(reply, refuse('not_found'))
+}
+
+type Dependencies = {
+  callers: Callers
+  csrf: Pick<Csrf, 'required'>
+  adminLimit: LimitHook
+  administrators: Pick<Administrators, 'find'>
+  adminSessions: AdminSessions
+  proofs: Pick<Proofs, 'methodsByUserId'>
+  clock: Clock
+  settings: { publicUrl: string; freshFor: number }
+}
+
+/** Refuses if the second factor was not proven in the last `maxAge` milliseconds; else undefined. */
+const createProofCheck = ({ proofs, clock, callers }: Pick<Dependencies, 'proofs' | 'clock' | 'callers'>) => {
+  const message = 'Administrators confirm with a second factor that it is them'
+  return async (request: FastifyRequest, { proof }: Administrator, maxAge: number) => {
+    const { methods, secondFactorAt } = proof
+    const age = clock.now().getTime() - (secondFactorAt?.getTime() ?? Number.NEGATIVE_INFINITY)
+    if (countFactors(methods) === 2 && age <= maxAge) return undefined
+    const userMethods = await proofs.methodsByUserId(callers.of(request).userId)
+    return refuse('fresh_sign_in_required', { message, methods: reachingTwoFactors(userMethods ?? [], methods) })
+  }
+}
+
+/**
+ * Whether a page of another origin sent the request. Pages of ALLOWED_ORIGINS and of sibling hosts count, too, because their requests
+ * carry the cookies.
+ */
+const isCrossOrigin = ({ headers }: FastifyRequest, publicUrl: string) => {
+  const site = headers['sec-fetch-site']
+  const isOtherSite = site !== undefined && site !== 'same-origin' && site !== 'none'
+  return isOtherSite || (headers.origin !== undefined && headers.origin !== publicUrl)
+}
+
+/** Checks that the caller is an administrator, and remembers them with the request. */
+const createAdmission = (deps: Dependencies) => {
+  const { callers, administrators, adminSessions, settings } = deps
+  const { publicUrl } = settings
+  const refuseWithoutProof = createProofCheck(deps)
+  const administratorOfRequest = new WeakMap<FastifyRequest, Administrator & { neededGroups: readonly string[] }>()
+  /** The groups of which one is enough for the role. */
+  const groupsFor = (role: AdminRole, { admin, support }: Administrator['groups']) =>
+    role === 'admin' || support === undefined ? [admin] : [admin, support]
+
+  /** Returns a refusal, or undefined. The first request that is admitted marks the session as one of an administrator. */
+  const admit = async (request: FastifyRequest, administrator: Administrator, neededRole: AdminRole) => {
+    if (isCrossOrigin(request, publicUrl)) return refuse('cross_site')
+    const refusal = await refuseWithoutProof(request, administrator, proofLifetime)
+    if (refusal) return refusal
+    if (neededRole === 'admin' && administrator.role !== 'admin') return refuse('group_required')
+    const beginning = administrator.isSessionMarked ? undefined : await adminSessions.begin(callers.contextOf(request))
+    return isRefused(beginning) ? beginning : undefined
+  }
+
+  return {
+    refuseWithoutProof,
+    requireRole: (neededRole: AdminRole) => {
+      const hook: Hook = async (request, reply) => {
+        const administrator = await administrators.find(callers.of(request))
+        if (!administrator) return sendNotFound(reply)
+        request.administratorId = callers.of(request).userId
+        const refusal = await admit(request, administrator, neededRole)
+        if (refusal) return sendRefusal(reply, refusal)
+        administratorOfRequest.set(request, {
+          ...administrator,
+          neededGroups: groupsFor(neededRole, administrator.groups),
+        })
+        return undefined
+      }
+      roleOfHook.set(hook, neededRole)
+      return hook
+    },
+    administratorOf: (request: FastifyRequest) => {
+      const administrator = administratorOfRequest.get(request)
+      if (!administrator) throw new Error('A handler asked for its administrator without the guard')
+      return administrator
+    },
+  }
+}
+
+export type AdminGuard = ReturnType<typeof createAdminGuard>
+
+/**
+ * The one way to register a route of administrators: `server.get(path, adminGuard.read({ schema }), handler)`. Callers who are neither
+ * administrators nor support get the answer of a path that does not exist.
+ */
+export const createAdminGuard = (deps: Dependencies) => {
+  const { callers, csrf, adminLimit, settings } = deps
+  const admission = createAdmission(deps)
+  const { administratorOf } = admission
+
+  const requireSession: Hook = async (request, reply) => (callers.find(request) ? undefined : sendNotFound(reply))
+
+  const requireFreshProof: Hook = async (request, reply) => {
+    const refusal = await admission.refuseWithoutProof(request, administratorOf(request), settings.freshFor)
+    return refusal && sendRefusal(reply, refusal)
+  }
+
+  const refuseOwnAccount: Hook = async (request, reply) => {
+    const { id } = request.params as { id?: string }
+    return id === callers.of(request).userId ? sendRefusal(reply, refuse('own_account')) : undefined
+  }
+
+  const withHooks =
+    (onRequest: readonly Hook[]) =>
+    <Options extends object>(options: Options) => ({
+      ...options,
+      onRequest: [...onRequest],
+      preValidation: [cleanReason],
+      config: { ownOriginOnly: true },
+    })
+  const readHooks = (neededRole: AdminRole) => [requireSession, adminLimit, admission.requireRole(neededRole)]
+  const changeHooks = (neededRole: AdminRole) => [
+    ...readHooks(neededRole),
+    csrf.required,
+    requireFreshProof,
+    refuseOwnAccount,
+  ]
+
+  return {
+    /** Administrators and support read everything. */
+    read: withHooks(readHooks('support')),
+    /** The same with a POST, so that names and addresses are in the body and not in a URL, which logs of proxies have. */
+    search: withHooks([...readHooks('support'), csrf.required]),
+    /** A change by which administrators and support help users. */
+    changeBySupport: withHooks(changeHooks('support')),
+    /** A change of what users may do, by administrators only. */
+    changeByAdmin: withHooks(changeHooks('admin')),
+    administratorOf,
+    /** The client with the administrator as its actor and the reason: every event of the change has both. */
+    actingClient: (request: FastifyRequest, reason?: string): Client => {
+      const { role, neededGroups, groups: byRole } = administratorOf(request)
+      const { userId, sessionId } = callers.of(request)
+      // An administrator who has become support meanwhile must not do what only administrators do.
+      const groups = role === 'admin' ? [byRole.admin] : neededGroups
+      const protectedGroups = role === 'support' ? [byRole.admin] : []
+      return { ...clientOf(request), actor: { userId, sessionId, role, groups, reason, protectedGroups } }
+    },
+  }
+}

@@ -1,0 +1,145 @@
+import type { FastifyRequest } from 'fastify'
+import type { Static } from 'typebox'
+import {
+  AdminEventQuery,
+  AdminEvents,
+  AdminOverview,
+  AdminSelf,
+  adminEventsPageSize,
+  adminPath,
+} from '../contract/admin/admin-bodies.js'
+import { eventKinds } from '../contract/events.js'
+import { isRefused, refuse } from '../contract/outcome.js'
+import { routeRefusals } from '../http/route-refusals.js'
+import type { Server } from '../http/server.js'
+import { type Clock, later } from '../lib/clock.js'
+import { days } from '../lib/durations.js'
+import { isUuid } from '../lib/uuid.js'
+import { readEventOrigin } from '../messages/event-place.js'
+import type { EventQuery, Events } from '../messages/events.js'
+import type { Callers } from '../sessions/caller.js'
+import type { Users } from '../users/users.js'
+import { eventBodyFor } from './admin-bodies.js'
+import { type AdminGuard, adminReadRefusals, adminSearchRefusals } from './admin-guard.js'
+import type { Attention } from './attention.js'
+import type { DailyCounts } from './daily-counts.js'
+import type { ReadingTrail } from './reading-trail.js'
+
+const { responses, answer } = routeRefusals(...adminReadRefusals)
+const searchRefusals = routeRefusals(...adminSearchRefusals)
+
+const tags = ['administrators']
+const selfSchema = { tags, summary: 'Who asks, and what they may do', response: { 200: AdminSelf, ...responses } }
+const overviewSchema = {
+  tags,
+  summary: 'What needs attention, and the number of sign-ins on each day',
+  response: { 200: AdminOverview, ...responses },
+}
+const eventsSchema = {
+  tags,
+  summary: 'The same as `POST …/events/search`; use that: logs of proxies have the URLs of requests',
+  querystring: AdminEventQuery,
+  response: { 200: AdminEvents, ...responses },
+}
+const eventSearchSchema = {
+  tags,
+  summary: 'Events, newest first. Changes nothing',
+  body: AdminEventQuery,
+  response: { 200: AdminEvents, ...searchRefusals.responses },
+}
+
+const eventLifetime = 90 * days
+/** Events of other machines may lie in the future, because their clocks may be ahead. */
+const clockTolerance = 1 * days
+
+type Filters = { kind?: string; ip?: string; since?: string; after?: string }
+
+const unknownKind = refuse('bad_request', { message: 'kind must name kinds of events, with commas between them' })
+const unknownOrigin = refuse('bad_request', { message: 'ip must be an address, a network or `command line`' })
+/** The schema accepts a leap second (`:60`), which a Date cannot hold. */
+const unknownTime = refuse('bad_request', { message: 'since must be a time such as 2026-11-15T10:00:00Z' })
+const unknownCursor = refuse('bad_request', { message: 'after must be `next` of a page' })
+
+/** The query asks for one event more than a page has, to know whether there is another page. */
+const queryFrom = ({ kind, ip, since, after }: Filters, now: Date) => {
+  const names = kind?.split(',') ?? []
+  const kinds = eventKinds.filter((each) => names.includes(each))
+  if (kinds.length < names.length) return unknownKind
+  const origin = ip === undefined ? {} : readEventOrigin(ip)
+  if (!origin) return unknownOrigin
+  if (after !== undefined && !isUuid(after)) return unknownCursor
+  const start = since === undefined ? later(now, -eventLifetime) : new Date(since)
+  if (Number.isNaN(start.getTime())) return unknownTime
+  const query: EventQuery = {
+    since: start,
+    until: later(now, clockTolerance),
+    ...(kinds.length > 0 && { kinds }),
+    ...origin,
+    ...(after !== undefined && { beforeId: after }),
+    limit: adminEventsPageSize + 1,
+  }
+  return query
+}
+
+type Dependencies = {
+  adminGuard: AdminGuard
+  callers: Callers
+  clock: Clock
+  events: Pick<Events, 'about' | 'between'>
+  users: Pick<Users, 'findNamed'>
+  readingTrail: ReadingTrail
+  attention: () => Promise<Attention[]>
+  dailyCounts: DailyCounts
+}
+
+const registerEvents = (server: Server, { adminGuard, clock, events, users, readingTrail }: Dependencies) => {
+  const findEvents = async (request: FastifyRequest, { user: name, ...filters }: Static<typeof AdminEventQuery>) => {
+    const query = queryFrom(filters, clock.now())
+    if (isRefused(query)) return query
+    const user = name === undefined ? undefined : await users.findNamed(name)
+    const foundEvents =
+      name === undefined
+        ? await events.between(query)
+        : await events.about({ name, ...(user && { userId: user.id }) }, query)
+    const page = foundEvents.slice(0, adminEventsPageSize)
+    const { after: _, since: __, ...namedFilters } = { user: name, ...filters }
+    await readingTrail(request, { kind: 'events_searched', userId: user?.id, filters: namedFilters })
+    const { role } = adminGuard.administratorOf(request)
+    return {
+      events: page.map(eventBodyFor(role)),
+      next: foundEvents.length > page.length ? (page.at(-1)?.id ?? null) : null,
+    }
+  }
+
+  server.get(`${adminPath}/events`, adminGuard.read({ schema: eventsSchema }), async (request, reply) =>
+    answer(reply, await findEvents(request, request.query)),
+  )
+  const searchOptions = adminGuard.search({ schema: eventSearchSchema })
+  server.post(`${adminPath}/events/search`, searchOptions, async (request, reply) =>
+    searchRefusals.answer(reply, await findEvents(request, request.body)),
+  )
+}
+
+/** Administrators read about the service, its events and themselves. */
+export const adminReportsRoutes = (server: Server, deps: Dependencies) => {
+  const { adminGuard, callers, attention, dailyCounts } = deps
+
+  server.get(`${adminPath}/self`, adminGuard.read({ schema: selfSchema }), async (request) => {
+    const { username, role, groups } = adminGuard.administratorOf(request)
+    const { admin: adminGroup, support: supportGroup = null } = groups
+    return { id: callers.of(request).userId, username, role, adminGroup, supportGroup }
+  })
+
+  server.get(`${adminPath}/overview`, adminGuard.read({ schema: overviewSchema }), async () => ({
+    attention: (await attention()).map(({ code, message, count, since, detail }) => ({
+      code,
+      message,
+      count: count ?? null,
+      since: since?.toISOString() ?? null,
+      detail: detail ?? null,
+    })),
+    days: await dailyCounts(),
+  }))
+
+  registerEvents(server, deps)
+}

@@ -1,0 +1,109 @@
+import { deviceKeyPrefixes, limiterKey } from '../http/limiters.js'
+import type { User } from '../users/users.js'
+
+/** A counter whose window has not ended: its key, how many attempts are used, and when its window ends. */
+export type Counter = { key: string; used: number; ends: Date }
+
+/** The counters of the service. Commands cannot read those in its memory. */
+export type Counters = {
+  read(keys: readonly string[]): Promise<Counter[]>
+  /** Removes counters, so that everything that they count is available again. */
+  remove(keys: readonly string[]): Promise<unknown>
+  /** Every key that begins with this text. */
+  keys(beginning: string): Promise<string[]>
+  close(): Promise<void>
+}
+
+/** The reason why the counters are not known: their store does not answer. */
+export type WhyUnknown = 'unreachable'
+
+/** The limits of a sign-in: their keys, and how much each allows. */
+export type SignInLimits = {
+  /** How many attempts a network has, by the name of the limiter. */
+  networkMaxima: Readonly<Record<'login' | 'confirm' | 'sensitive', number>>
+  /** How many attempts a known device has for itself. Undefined if it shares those of its network. */
+  deviceMaximum: number | undefined
+  /** How many attempts unknown devices have with one name. */
+  nameMaximum: number
+  /** The keys of the counters of a typed name. They cannot be computed without the signing secret. */
+  keysOfName: (name: string) => string[]
+  /** The keys of the counters of mails to sign in, by the address. */
+  keysOfMailbox: (email: string) => string[]
+  /** How many mails to sign in unknown devices can ask for. Undefined if the service sends no such mails. */
+  mailboxMaximum: number | undefined
+  /** The network by which an IP address is counted. Undefined for other texts. */
+  networkOf: (ip: string) => string | undefined
+  openCounters: () => Promise<Counters>
+}
+
+/** A limit that is used up, and refuses until `until`. `subject` is undefined for a browser, whose name is not known. */
+export type ReachedLimit = { limit: string; subject: string | undefined; until: Date }
+
+const maxNetworks = 20
+
+/**
+ * With LOGIN_LIMIT_KNOWN_DEVICES=own: browsers that have used up their own attempts. Only the cookies of the browsers have the names of the
+ * devices, so their counters are found by the beginning of their keys.
+ */
+const devicesAtLimit = async ({ deviceMaximum }: SignInLimits, counters: Counters, userId: string) => {
+  if (deviceMaximum === undefined) return []
+  const keys = (await Promise.all(deviceKeyPrefixes(userId).map(counters.keys))).flat()
+  const loginCounters = await counters.read(keys.filter((key) => key.startsWith(limiterKey('login', ''))))
+  return loginCounters
+    .filter(({ used }) => used >= deviceMaximum)
+    .map(({ ends }) => ({ limit: 'login', subject: undefined, until: ends }))
+}
+
+/** The names of the account that were typed too often with a wrong password. */
+const namesAtLimit = async ({ keysOfName, nameMaximum }: SignInLimits, counters: Counters, user: User) => {
+  const nameCounters = [user.username, user.email].map(async (subject) =>
+    (await counters.read(keysOfName(subject))).map((counter) => ({ ...counter, subject })),
+  )
+  return (await Promise.all(nameCounters))
+    .flat()
+    .filter(({ used }) => used >= nameMaximum)
+    .map(({ subject, ends }) => ({ limit: 'account', subject, until: ends }))
+}
+
+/** The mailbox of the account, if unknown devices have asked for too many mails to sign in. */
+const mailboxesAtLimit = async (limits: SignInLimits, counters: Counters, { email: subject }: User) => {
+  const { keysOfMailbox, mailboxMaximum } = limits
+  if (mailboxMaximum === undefined) return []
+  return (await counters.read(keysOfMailbox(subject)))
+    .filter(({ used }) => used >= mailboxMaximum)
+    .map(({ ends }) => ({ limit: 'mail_sign_ins', subject, until: ends }))
+}
+
+const networksAtLimit = async (limits: SignInLimits, counters: Counters, addresses: readonly string[]) => {
+  const allNetworks = addresses.map(limits.networkOf).filter((network) => network !== undefined)
+  const networks = [...new Set(allNetworks)].slice(0, maxNetworks)
+  const names = Object.keys(limits.networkMaxima) as (keyof SignInLimits['networkMaxima'])[]
+  const networksByLimit = names.map(async (limit) => {
+    const subjects = new Map(networks.map((network) => [limiterKey(limit, network), network]))
+    const networkCounters = await counters.read([...subjects.keys()])
+    return networkCounters
+      .filter(({ used }) => used >= limits.networkMaxima[limit])
+      .map(({ key, ends }) => ({ limit, subject: subjects.get(key), until: ends }))
+  })
+  return (await Promise.all(networksByLimit)).flat()
+}
+
+/** The limits that are used up for this account's names and known browsers, and for networks from which it was used. */
+export const reachedLimits = async (
+  limits: SignInLimits,
+  user: User,
+  addresses: readonly string[],
+): Promise<ReachedLimit[] | WhyUnknown> => {
+  const counters = await limits.openCounters().catch(() => 'unreachable' as const)
+  if (counters === 'unreachable') return counters
+  try {
+    return [
+      ...(await devicesAtLimit(limits, counters, user.id)),
+      ...(await namesAtLimit(limits, counters, user)),
+      ...(await mailboxesAtLimit(limits, counters, user)),
+      ...(await networksAtLimit(limits, counters, addresses)),
+    ]
+  } finally {
+    await counters.close()
+  }
+}

@@ -1,0 +1,94 @@
+import type { Sql } from '../platform/database/database.js'
+import { type LiveAt, liveSession, momentsOf } from '../sessions/live-sessions.js'
+
+export type StatsRow = {
+  users: number
+  disabled: number
+  without_password: number
+  with_totp: number
+  with_passkeys: number
+  new_users: number
+  registrations_waiting: number
+  sessions: number
+  users_with_sessions: number
+  mails_waiting: number
+  webhooks_waiting: number
+  webhooks_given_up: number
+  logout_notices_waiting: number
+  logout_notices_given_up: number
+}
+
+/** Numbers of rows. `since`: from when on users count as new. */
+export const selectStats = (sql: Sql, live: LiveAt, { now, since }: { now: Date; since: Date }) =>
+  sql.query<StatsRow>(
+    `select u.*, s.*,
+       (select count(*) from totp_secrets) as with_totp,
+       (select count(distinct user_id) from passkeys) as with_passkeys,
+       (select count(*) from pending_registrations where confirmed_at is null and expires_at > $1) as registrations_waiting,
+       (select count(*) from outgoing_mail where next_attempt_at is not null) as mails_waiting,
+       (select count(*) from outgoing_webhooks where next_attempt_at is not null) as webhooks_waiting,
+       (select count(*) from outgoing_webhooks where next_attempt_at is null) as webhooks_given_up,
+       (select count(*) from logout_notices where next_attempt_at is not null) as logout_notices_waiting,
+       (select count(*) from logout_notices where next_attempt_at is null) as logout_notices_given_up
+     from (
+       select count(*) as users,
+         count(*) filter (where disabled_at is not null) as disabled,
+         count(*) filter (where password_hash is null) as without_password,
+         count(*) filter (where created_at >= $2) as new_users
+       from users
+     ) as u, (
+       select count(*) as sessions, count(distinct user_id) as users_with_sessions
+       from refresh_token_records as r where ${liveSession('$3')}
+     ) as s`,
+    [now, since, momentsOf(live)],
+  )
+
+export const countIdentities = (sql: Sql) =>
+  sql.query<{ provider: string; users: number }>(
+    'select provider, count(*) as users from identities group by provider order by provider',
+  )
+
+/** The numbers of events by kind, and for refusals also by their reason. */
+export const countEvents = (sql: Sql, from: string) =>
+  sql.query<{ kind: string; reason: string | null; events: number }>(
+    `select kind, case when kind in ('sign_in_failed', 'rate_limited', 'second_factor_failed') then reason end as reason,
+       count(*) as events
+     from events where id >= $1 group by 1, 2 order by 3 desc, 1, 2`,
+    [from],
+  )
+
+/** Counts each user once, by the last use that is known. */
+export const countActiveUsers = (sql: Sql, since: { day: Date; week: Date; month: Date; firstEvent: string }) =>
+  sql.query<{ day: number; week: number; month: number }>(
+    `select count(*) filter (where used >= $1) as day, count(*) filter (where used >= $2) as week, count(*) as month
+     from (
+       select user_id, max(used) as used from (
+         select user_id, last_used_at as used from refresh_token_records where last_used_at >= $3
+         union all
+         select user_id, created_at from events where id >= $4 and user_id is not null and session_id is not null
+       ) as uses group by user_id
+     ) as users`,
+    [since.day, since.week, since.month, since.firstEvent],
+  )
+
+/** The counts between two ids, which begin with their time. A user counts on the day on which the account was created here. */
+export const countDay = (sql: Sql, from: string, before: string) =>
+  sql.query<{ sign_ins: number; failures: number; new_users: number }>(
+    `select count(*) filter (where kind = 'signed_in' or (kind = 'registered' and session_id is not null)) as sign_ins,
+       count(*) filter (where kind in ('sign_in_failed', 'second_factor_failed')) as failures,
+       (select count(*) from users where id >= $1 and id < $2) as new_users
+     from events where id >= $1 and id < $2`,
+    [from, before],
+  )
+
+/** The number of mails that wait since before a time, since when the oldest waits, and the error of the newest that has one. */
+export const countLateMails = (sql: Sql, waitingSince: Date) =>
+  sql.query<{ late_count: number; since: Date | null; last_error: string | null }>(
+    `select count(*) as late_count, min(created_at) as since,
+       (array_agg(last_error order by id desc) filter (where last_error is not null))[1] as last_error
+     from outgoing_mail where next_attempt_at is not null and created_at < $1`,
+    [waitingSince],
+  )
+
+export const countEventsOfKind = (sql: Sql, kind: string, from: string) =>
+  sql.query<{ events: number }>('select count(*) as events from events where id >= $1 and kind = $2', [from, kind])

@@ -1,0 +1,155 @@
+import { isRefused, type Refused, refuse } from '../contract/outcome.js'
+import type { Groups } from '../groups/groups.js'
+import type { Client } from '../http/request-origin.js'
+import type { Clock } from '../lib/clock.js'
+import { uuidv7 } from '../lib/uuid.js'
+import type { Events } from '../messages/events.js'
+import {
+  commitUnlessRefused,
+  type Database,
+  isUniqueViolation,
+  type Transaction,
+} from '../platform/database/database.js'
+import type { Application } from './application.js'
+import { defaultHome } from './application-addresses.js'
+import { applicationFrom, rowFrom } from './application-rows.js'
+import { type ApplicationChange, applicationFault, type NewApplication } from './application-rules.js'
+import type { ApplicationSecrets } from './application-secrets.js'
+import * as store from './applications.store.js'
+import type { UsedApplications } from './used-applications.js'
+
+type Dependencies = {
+  database: Database
+  clock: Clock
+  events: Pick<Events, 'checkActor' | 'recordInside'>
+  groups: Pick<Groups, 'hold'>
+  applicationSecrets: Pick<ApplicationSecrets, 'add' | 'remove'>
+  usedApplications: Pick<UsedApplications, 'countUsers' | 'endWithoutRight'>
+  production: boolean
+}
+
+/** The names of the columns that a change has changed, for its event. */
+const changedColumns = (before: Application, after: Application) => {
+  const old = rowFrom(before)
+  const columns = Object.entries(rowFrom(after)) as [keyof typeof old, unknown][]
+  return columns.flatMap(([column, value]) => (JSON.stringify(old[column]) === JSON.stringify(value) ? [] : [column]))
+}
+
+/** A home that is still the default follows the redirect addresses. */
+const applyChange = (before: Application, change: ApplicationChange): Application => {
+  const after = { ...before, ...change }
+  const isDefault = change.home === undefined && before.home === defaultHome(before.redirectAddresses)
+  return isDefault ? { ...after, home: defaultHome(after.redirectAddresses) } : after
+}
+
+/** Checks an application and its groups. The groups are held, so that none is deleted before the transaction ends. */
+const faultOf = async (sql: Transaction, application: Application, { groups, production }: Dependencies) => {
+  const fault = applicationFault(application, production)
+  if (fault) return fault
+  const existing = await groups.hold(sql, application.groups)
+  const unknown = application.groups.find((name) => !existing.includes(name))
+  return unknown === undefined ? undefined : refuse('no_group', { group: unknown })
+}
+
+/** `fixed`: an id and a secret that a seed file chooses. */
+const createAdd =
+  (parts: Dependencies) =>
+  (
+    newApplication: NewApplication,
+    client: Client,
+    fixed: { id?: string | undefined; secret?: string | undefined } = {},
+  ) =>
+    commitUnlessRefused(parts.database, async (sql) => {
+      const now = parts.clock.now()
+      const application: Application = { ...newApplication, id: fixed.id ?? uuidv7(now), createdAt: now }
+      const fault = await faultOf(sql, application, parts)
+      if (fault) return fault
+      if ((await store.insert(sql, rowFrom(application))).length === 0) return refuse('name_taken')
+      const { kind, id } = application
+      const newSecret = kind === 'web' ? await parts.applicationSecrets.add(sql, id, fixed.secret) : undefined
+      if (isRefused(newSecret)) return newSecret
+      await parts.events.recordInside(sql, { kind: 'application_added', reason: newApplication.name }, client)
+      return { application, secret: newSecret?.secret }
+    })
+
+/** Runs `work` while the application's row is held. `summary` is for the event. It is empty if nothing has changed. */
+const createChangeHeld =
+  ({ database, events }: Dependencies) =>
+  <Outcome extends { summary: string } | Refused>(
+    id: string,
+    client: Client,
+    work: (sql: Transaction, application: Application) => Promise<Outcome>,
+  ) =>
+    commitUnlessRefused(database, async (sql) => {
+      await events.checkActor(sql, client)
+      const [row] = await store.lockById(sql, id)
+      if (!row) return refuse('no_application')
+      const outcome = await work(sql, applicationFrom(row))
+      if ('summary' in outcome && outcome.summary !== '')
+        await events.recordInside(
+          sql,
+          { kind: 'application_changed', reason: `${row.name}: ${outcome.summary}` },
+          client,
+        )
+      return outcome
+    })
+
+export type ApplicationChanges = ReturnType<typeof createApplicationChanges>
+
+/** Changes of applications by operators. Each is one transaction, with its event. */
+export const createApplicationChanges = (parts: Dependencies) => {
+  const { database, events, applicationSecrets, usedApplications } = parts
+  const changeHeld = createChangeHeld(parts)
+
+  return {
+    add: createAdd(parts),
+
+    /** Users who may not use the application any more lose access at once, and the application is told. */
+    change: async (id: string, change: ApplicationChange, client: Client) => {
+      try {
+        return await changeHeld(id, client, async (sql, before) => {
+          const application = applyChange(before, change)
+          const fault = await faultOf(sql, application, parts)
+          if (fault) return fault
+          const summary = changedColumns(before, application).join(', ')
+          if (summary === '') return { application, summary }
+          await store.update(sql, rowFrom(application))
+          await usedApplications.endWithoutRight(sql, { applicationId: id }, client)
+          return { application, summary }
+        })
+      } catch (error) {
+        if (isUniqueViolation(error)) return refuse('name_taken')
+        throw error
+      }
+    },
+
+    addSecret: (id: string, client: Client) =>
+      changeHeld(id, client, async (sql, { kind }) => {
+        if (kind !== 'web') return refuse('has_no_secret')
+        const newSecret = await applicationSecrets.add(sql, id)
+        return isRefused(newSecret) ? newSecret : { ...newSecret, summary: 'secret added' }
+      }),
+
+    /** Removes the older secret if `secretId` is undefined. */
+    removeSecret: (id: string, secretId: string | undefined, client: Client) =>
+      changeHeld(id, client, async (sql) => {
+        const removed = await applicationSecrets.remove(sql, id, secretId)
+        return isRefused(removed) ? removed : { ...removed, summary: 'secret removed' }
+      }),
+
+    /**
+     * The sessions, codes and tokens of the application are deleted with it, and it gets no more logout notices. `evenIfUsed`: it is
+     * deleted even if users lose access.
+     */
+    delete: (id: string, client: Client, evenIfUsed = false) =>
+      database.transaction(async (sql) => {
+        const [row] = await store.lockById(sql, id)
+        if (!row) return refuse('no_application')
+        const userCount = await usedApplications.countUsers(sql, id)
+        if (userCount > 0 && !evenIfUsed) return refuse('application_in_use', { users: userCount })
+        await store.remove(sql, id)
+        await events.recordInside(sql, { kind: 'application_deleted', reason: row.name }, client)
+        return undefined
+      }),
+  }
+}

@@ -1,0 +1,142 @@
+import type { Client } from '../http/request-origin.js'
+import type { Clock } from '../lib/clock.js'
+import { minutes, seconds } from '../lib/durations.js'
+import type { Database } from '../platform/database/database.js'
+import { createRounds } from '../platform/delivery-rounds.js'
+import type { Log } from '../platform/log.js'
+import type { Application } from './application.js'
+import * as store from './application-errors.store.js'
+import { swappedSentence, unknownClientSentence } from './unknown-clients.js'
+import { createUnwrittenErrors, type NotedSentence } from './unwritten-errors.js'
+
+/**
+ * The kinds of errors, and how many different errors of each kind are kept for an application: 20 in all, besides `normal_end`. Anybody can
+ * cause errors of addresses, requests and clients, so each kind has its own number, and these kinds cannot crowd out the others.
+ */
+const maxErrors = {
+  redirect_address: 3,
+  request: 4,
+  client: 3,
+  grant: 5,
+  logout_address: 2,
+  logout_notice: 2,
+  /** A logout notice that the application has answered with 400. It is not sent again. */
+  logout_refused: 1,
+  /** No error, but a request that rightly ended without a code. It is only counted, by the error code that the application was sent. */
+  normal_end: 8,
+} as const
+export type ErrorKind = keyof typeof maxErrors
+const normalEnd: ErrorKind = 'normal_end'
+
+/** Kinds that are logged elsewhere, or that are no errors. */
+const unloggedKinds: readonly ErrorKind[] = ['logout_notice', 'logout_refused', normalEnd]
+
+const writeInterval = 1 * minutes
+/** How often the service looks for waiting errors that are due. */
+const checkInterval = 10 * seconds
+
+export type ApplicationErrors = ReturnType<typeof createApplicationErrors>
+
+type Dependencies = { database: Database; clock: Clock; log: Log }
+export type NamedApplication = Pick<Application, 'id' | 'name'>
+type ErrorQueue = { applicationId: string; kind: ErrorKind; errors: ReturnType<typeof createUnwrittenErrors> }
+
+/**
+ * Writes an error at once if the same error was not written in this minute. Otherwise it is written when the minute is over, or when the
+ * service stops.
+ */
+const createWriter = ({ database, clock, log }: Dependencies) => {
+  const queues = new Map<string, ErrorQueue>()
+  const writesUnderWay = new Set<Promise<void>>()
+
+  const queueOf = (applicationId: string, kind: ErrorKind) => {
+    const key = `${applicationId} ${kind}`
+    const knownQueue = queues.get(key)
+    if (knownQueue) return knownQueue
+    const errors = createUnwrittenErrors({ window: writeInterval, maxKept: maxErrors[kind] })
+    const queue = { applicationId, kind, errors }
+    queues.set(key, queue)
+    return queue
+  }
+
+  /** Never fails: an error that could not be written waits again. */
+  const write = async ({ applicationId, kind, errors }: ErrorQueue, dueErrors: readonly NotedSentence[]) => {
+    for (const error of dueErrors) {
+      const { sentence: message, count, seenAt } = error
+      await store.upsertError(database, { applicationId, kind, message, count, seenAt }).catch((err: unknown) => {
+        errors.add(error)
+        log.warn({ err }, 'an error of an application could not be written')
+      })
+    }
+    if (dueErrors.length > 0)
+      await store
+        .deleteOldErrors(database, applicationId, kind, maxErrors[kind])
+        .catch((err: unknown) => log.warn({ err }, 'old errors of an application could not be deleted'))
+  }
+
+  const writeDue = async () => {
+    for (const queue of queues.values()) await write(queue, queue.errors.takeDue(clock.now()))
+  }
+  const onFailure = (reason: string) => log.warn({ reason }, 'errors of applications could not be written')
+  const rounds = createRounds({ run: writeDue, interval: checkInterval, onFailure })
+
+  return {
+    start: rounds.start,
+    stop: async () => {
+      await rounds.stop([...writesUnderWay])
+      for (const queue of queues.values()) await write(queue, queue.errors.takeAll())
+    },
+    add: (applicationId: string, kind: ErrorKind, sentence: string) => {
+      const queue = queueOf(applicationId, kind)
+      queue.errors.add({ sentence, count: 1, seenAt: clock.now() })
+      const writing = write(queue, queue.errors.takeDue(clock.now())).finally(() => writesUnderWay.delete(writing))
+      writesUnderWay.add(writing)
+    },
+  }
+}
+
+/** The recent errors of applications in plain words, for the operator who asks why a sign-in does not work. */
+export const createApplicationErrors = (deps: Dependencies) => {
+  const { database, log } = deps
+  const writer = createWriter(deps)
+
+  /** Never delays or fails the caller. Values in the sentence come from `quoted`. */
+  const note = (
+    { id, name }: NamedApplication,
+    kind: ErrorKind,
+    sentence: string,
+    client?: Pick<Client, 'requestId'>,
+  ) => {
+    if (!unloggedKinds.includes(kind))
+      log.info({ requestId: client?.requestId, application: id, name, reason: sentence }, 'application refused')
+    writer.add(id, kind, sentence)
+  }
+
+  return {
+    start: writer.start,
+    stop: writer.stop,
+
+    note,
+
+    /**
+     * A client_id that is not known is only logged: there is no application whose list of errors could have it. But if it is the secret of
+     * one (`owner`), that application is told.
+     */
+    noteUnknown: (clientId: string, owner: NamedApplication | undefined, client: Pick<Client, 'requestId'>) =>
+      owner
+        ? note(owner, 'client', swappedSentence, client)
+        : log.info({ requestId: client.requestId, reason: unknownClientSentence(clientId) }, 'application refused'),
+
+    /** The errors, and how often requests ended without a code although nothing was wrong. Both lists begin with the latest. */
+    list: async (applicationId: string) => {
+      const rows = (await store.selectErrors(database, applicationId)).map(({ seen_at: seenAt, ...row }) => ({
+        ...row,
+        seenAt,
+      }))
+      return {
+        errors: rows.filter(({ kind }) => kind !== normalEnd),
+        normalEnds: rows.filter(({ kind }) => kind === normalEnd),
+      }
+    },
+  }
+}

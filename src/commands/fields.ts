@@ -1,0 +1,136 @@
+import { labelIn } from '../contract/field-labels.js'
+import { countText } from '../lib/count-text.js'
+import { readProfileFields } from '../service/profile-fields-file.js'
+import { loadSettings } from '../settings/config.js'
+import {
+  type Command,
+  type CommandContext,
+  CommandFailure,
+  type CommandNouns,
+  operator,
+  print,
+  readArguments,
+  withNouns,
+} from './command.js'
+import { typeScriptOfFields } from './field-types.js'
+import { printList } from './terminal/print-list.js'
+import { printableJson } from './terminal/printable-json.js'
+import { asTable } from './terminal/table.js'
+
+const noFieldsText = 'PROFILE_FIELDS_FILE is not set, and no user has a value.'
+
+const rowsOf = async ({ profileFields }: CommandNouns) => {
+  const counts = new Map((await profileFields.count()).map(({ key, users }) => [key, users]))
+  const rowsInFile = profileFields.definitions.map(({ key, type, labels, required, registration, editedBy }) => ({
+    key,
+    type: type as string,
+    label: labelIn(labels, 'en', key),
+    required,
+    registration,
+    editedBy: editedBy as string,
+    users: counts.get(key) ?? 0,
+    inFile: true,
+  }))
+  const keysInFile = new Set(rowsInFile.map(({ key }) => key))
+  const leftoverCounts = [...counts].filter(([key]) => !keysInFile.has(key))
+  const leftoverRow = { type: '', label: '', required: false, registration: false, editedBy: '', inFile: false }
+  return [...rowsInFile, ...leftoverCounts.map(([key, users]) => ({ key, users, ...leftoverRow }))]
+}
+
+type Row = Awaited<ReturnType<typeof rowsOf>>[number]
+
+const fieldTable = (rows: readonly Row[]) =>
+  asTable([
+    ['KEY', 'TYPE', 'LABEL', 'ASKED', 'EDITED BY', 'USERS WITH A VALUE'],
+    ...rows.map(({ key, type, label, required, registration, editedBy, users, inFile }) => [
+      key,
+      inFile ? type : 'not in the file',
+      label,
+      [...(registration ? ['at registration'] : []), ...(required ? ['required'] : [])].join(', '),
+      editedBy,
+      users.toLocaleString('en'),
+    ]),
+  ])
+
+export const fieldsList: Command = {
+  summary: 'List the profile fields, and how many users have a value',
+  help: `latchkey fields list [--json]
+
+Lists the fields of PROFILE_FIELDS_FILE, and those that have left the file while users still have values of them.
+
+  --json    one JSON object on each line, for programs`,
+
+  run: async (args, context) => {
+    const { values } = readArguments(args, { json: { type: 'boolean' } }, [])
+    return withNouns(context, 'service role', async (nouns) => {
+      const options = {
+        json: values.json,
+        asJson: (row: Row) => printableJson(row),
+        asTable: fieldTable,
+        none: noFieldsText,
+      }
+      await printList(context, await rowsOf(nouns), options)
+      return 0
+    })
+  },
+}
+
+export const fieldsTypes: Command = {
+  summary: 'Write the profile fields as TypeScript types',
+  help: `latchkey fields types > profile-fields.ts
+
+Writes the types of \`fields\` from PROFILE_FIELDS_FILE: \`ProfileFields\` is what an account, a webhook, the service API and
+the claim have, \`RegistrationFields\` what a registration takes, \`ProfileFieldChanges\` what a change of the account takes,
+and \`OperatorFieldChanges\` what the service API takes. It opens no database.`,
+
+  run: async (args, context) => {
+    readArguments(args, {}, [])
+    const { profileFieldsFile: path } = loadSettings(await context.settings(), ['PROFILE_FIELDS_FILE'])
+    if (path === undefined) throw new CommandFailure('PROFILE_FIELDS_FILE is not set.')
+    await print(context.stdout, typeScriptOfFields(await readProfileFields(path)))
+    return 0
+  },
+}
+
+const purge = async (nouns: CommandNouns, key: string, context: CommandContext) => {
+  const purgedUsers = await nouns.profileFields.purge(key)
+  if (purgedUsers > 0)
+    await nouns.events.record({ kind: 'field_purged', reason: `${key}, ${purgedUsers} users` }, operator(context))
+  return purgedUsers
+}
+
+export const fieldsPurge: Command = {
+  summary: 'Delete the values of a profile field that has left the file',
+  help: `latchkey fields purge KEY [--yes] [--json]
+
+Deletes what users have entered into the field KEY, for all of them. Take the field out of PROFILE_FIELDS_FILE and restart every
+instance first. This cannot be taken back.
+
+  --yes     needed: without it, says how many users have a value and changes nothing
+  --json    one JSON object, for programs`,
+
+  run: async (args, context) => {
+    const options = { yes: { type: 'boolean' }, json: { type: 'boolean' } } as const
+    const { values, positionals } = readArguments(args, options, ['KEY'])
+    const [key = ''] = positionals
+    return withNouns(context, 'service role', async (nouns) => {
+      if (nouns.profileFields.definitions.some((each) => each.key === key))
+        throw new CommandFailure(
+          `PROFILE_FIELDS_FILE still has the field ${key}. Take it out and restart every instance first.`,
+        )
+      const users = (await nouns.profileFields.count()).find((each) => each.key === key)?.users ?? 0
+      if (users === 0)
+        throw new CommandFailure(
+          `No user has a value of ${JSON.stringify(key)}. \`latchkey fields list\` names all fields. Nothing was deleted.`,
+        )
+      if (!values.yes)
+        throw new CommandFailure(
+          `${countText(users, 'user')} would lose the value of ${JSON.stringify(key)} for good. Add --yes to do it.`,
+        )
+      const purgedUsers = await purge(nouns, key, context)
+      const message = `Deleted the value of ${countText(purgedUsers, 'user')}.`
+      await print(context.stdout, values.json ? printableJson({ key, users: purgedUsers }) : message)
+      return 0
+    })
+  },
+}

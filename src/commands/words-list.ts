@@ -1,0 +1,25 @@
+import { isLanguage, languages } from '../contract/languages.js'
+import { replaceableTexts } from '../service/words-file.js'
+import { type Command, CommandFailure, print, readArguments } from './command.js'
+
+export const wordsList: Command = {
+  summary: 'Print every text of pages and mails, as a file for WORDS_FILE',
+  help: `latchkey words list [--language CODE] > words.json
+
+Prints every text of pages and mails with its key, in the form of the file that WORDS_FILE names. Keep the lines that you want to
+change. The places in braces, such as {productName}, must stay. It opens no database.
+
+  --language CODE    only this language: ${languages.join(', ')}`,
+
+  run: async (args, context) => {
+    const { values } = readArguments(args, { language: { type: 'string' } }, [])
+    const { language } = values
+    if (language !== undefined && !isLanguage(language))
+      throw new CommandFailure(`--language must be one of ${languages.join(', ')}.`)
+    const { pages, mails } = replaceableTexts()
+    const shownLanguages = languages.filter((each) => language === undefined || each === language)
+    const texts = shownLanguages.map((each) => [each, { pages: pages[each], mails: mails[each] }])
+    await print(context.stdout, JSON.stringify(Object.fromEntries(texts), null, 2))
+    return 0
+  },
+}

@@ -1,7 +1,0 @@
-import type { Transaction } from '../../platform/database/database.js'
-import * as store from './device-requests.store.js'
-
-/** Withdraws approvals that no device has used yet. The device is told that its user has denied it. */
-export const withdrawDeviceApprovals = async (sql: Transaction, userId: string) => {
-  await store.denyUnusedApprovals(sql, userId)
-}

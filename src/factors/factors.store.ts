@@ -1,0 +1,112 @@
+import type { Sql } from '../platform/database/database.js'
+import { databaseMoment, databaseNow, milliseconds, selectList } from '../platform/database/sql.js'
+
+export type TotpRow = { secret: string; created_at: Date; now_seconds: number }
+
+/** The time by the database's clock, in seconds since 1970. */
+const nowSeconds = (offset: string) => `extract(epoch from ${databaseNow(offset)})::float8 as now_seconds`
+
+export const selectTotp = (sql: Sql, userId: string, clockOffset: number) =>
+  sql.query<TotpRow>(`select secret, created_at, ${nowSeconds('$2')} from totp_secrets where user_id = $1`, [
+    userId,
+    clockOffset,
+  ])
+
+export const insertTotp = (sql: Sql, totp: { userId: string; secret: string; step: number; clockOffset: number }) =>
+  sql.query(
+    `insert into totp_secrets (user_id, secret, last_step, created_at) values ($1, $2, $3, ${databaseMoment('$4')})
+     on conflict do nothing returning user_id`,
+    [totp.userId, totp.secret, totp.step, totp.clockOffset],
+  )
+
+/** Each time step is accepted once, and no earlier step after it. */
+export const acceptStep = (sql: Sql, userId: string, step: number) =>
+  sql.query('update totp_secrets set last_step = $2 where user_id = $1 and last_step < $2 returning user_id', [
+    userId,
+    step,
+  ])
+
+/** A step is a moment in time. A step whose code was accepted stays used up, even if the code was made with another secret. */
+export const replaceTotp = (sql: Sql, totp: { userId: string; secret: string; step: number; clockOffset: number }) =>
+  sql.query(
+    `update totp_secrets
+     set secret = $2, last_step = greatest(last_step, $3), created_at = ${databaseMoment('$4')}
+     where user_id = $1 returning user_id`,
+    [totp.userId, totp.secret, totp.step, totp.clockOffset],
+  )
+
+export const deleteTotp = (sql: Sql, userId: string) =>
+  sql.query('delete from totp_secrets where user_id = $1 returning user_id', [userId])
+
+export const replacePending = (
+  sql: Sql,
+  pending: { userId: string; sessionId: string; secret: string; expiresAt: Date },
+) =>
+  sql.query(
+    `insert into pending_totp_secrets (user_id, session_id, secret, expires_at) values ($1, $2, $3, $4)
+     on conflict (user_id) do update
+     set session_id = excluded.session_id, secret = excluded.secret, expires_at = excluded.expires_at`,
+    [pending.userId, pending.sessionId, pending.secret, pending.expiresAt],
+  )
+
+export const selectPending = (
+  sql: Sql,
+  { userId, sessionId, now, clockOffset }: { userId: string; sessionId: string; now: Date; clockOffset: number },
+) =>
+  sql.query<{ secret: string; now_seconds: number }>(
+    `select secret, ${nowSeconds('$4')} from pending_totp_secrets
+     where user_id = $1 and session_id = $2 and expires_at > $3`,
+    [userId, sessionId, now, clockOffset],
+  )
+
+export const deletePending = (sql: Sql, userId: string) =>
+  sql.query('delete from pending_totp_secrets where user_id = $1', [userId])
+
+export const insertRecoveryCodes = (
+  sql: Sql,
+  userId: string,
+  codes: readonly { id: string; sealed: string }[],
+  clockOffset: number,
+) =>
+  sql.query(
+    `insert into recovery_codes (user_id, id, sealed, created_at)
+     select $1, code.id, code.sealed, ${databaseMoment('$4')} from unnest($2::uuid[], $3::text[]) as code (id, sealed)`,
+    [userId, codes.map(({ id }) => id), codes.map(({ sealed }) => sealed), clockOffset],
+  )
+
+export const deleteRecoveryCodes = (sql: Sql, userId: string) =>
+  sql.query('delete from recovery_codes where user_id = $1', [userId])
+
+/** Deletes the codes that are younger than `age`, in milliseconds. */
+export const deleteNewRecoveryCodes = (sql: Sql, userId: string, age: number, clockOffset: number) =>
+  sql.query(
+    `delete from recovery_codes
+     where user_id = $1 and created_at > ${databaseNow('$3')} - ${milliseconds('$2')} returning 1`,
+    [userId, age, clockOffset],
+  )
+
+export const countNewRecoveryCodes = (sql: Sql, userId: string, age: number, clockOffset: number) =>
+  sql.query<{ count: number }>(
+    `select count(*) as count from recovery_codes
+     where user_id = $1 and created_at > ${databaseNow('$3')} - ${milliseconds('$2')}`,
+    [userId, age, clockOffset],
+  )
+
+type SealedCodeRow = { id: string; sealed: string }
+export const selectSealedCodes = (sql: Sql, userId: string) =>
+  sql.query<SealedCodeRow>(
+    `select ${selectList<SealedCodeRow>({ id: true, sealed: true })} from recovery_codes
+     where user_id = $1 and sealed is not null`,
+    [userId],
+  )
+
+/** Using a code deletes its row, so of many requests at once only one succeeds. */
+export const takeRecoveryCode = (sql: Sql, id: string) =>
+  sql.query('delete from recovery_codes where id = $1 returning id', [id])
+
+/** Uses up a code of an earlier release, which has 24 characters and is stored as a plain hash. */
+export const takeEarlierCode = (sql: Sql, userId: string, hash: Uint8Array) =>
+  sql.query('delete from recovery_codes where user_id = $1 and hash = $2 returning user_id', [userId, hash])
+
+export const countRecoveryCodes = (sql: Sql, userId: string) =>
+  sql.query<{ left: number }>('select count(*) as left from recovery_codes where user_id = $1', [userId])

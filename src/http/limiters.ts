@@ -1,0 +1,320 @@
+import { hours, minutes } from '../lib/durations.js'
+
+/**
+ * What a counter counts by: a client network, all networks of a customer (`connection`), a session, a user, a typed name, a device, the key
+ * of a program, an application, an application in a session (`authorization`), or everybody together (`installation`).
+ */
+type CounterSubject =
+  | 'network'
+  | 'connection'
+  | 'session'
+  | 'user'
+  | 'name'
+  | 'device'
+  | 'key'
+  | 'application'
+  | 'authorization'
+  | 'installation'
+
+export type LimiterRow = {
+  countsBy: readonly CounterSubject[]
+  /** The name of the setting that has the limit, or the limit itself. */
+  limit: `${string}_LIMIT` | { readonly maximum: number; readonly window: number }
+  /**
+   * Whether a refusal is recorded as an event, because it can prevent a sign-in or a mail. Other refusals are only in the log and the
+   * metrics.
+   */
+  refusalIsEvent: boolean
+  /** A description of what is counted, for docs/api.md. */
+  about: string
+}
+
+/** Every limiter. The hooks of routes, the labels of metrics, `latchkey limits clear` and docs/api.md are made from this table. */
+export const limiters = {
+  login: {
+    countsBy: ['network', 'device'],
+    limit: 'LOGIN_LIMIT',
+    refusalIsEvent: true,
+    about:
+      'failed sign-ins, password changes, step-ups and email changes with a password, by client network; with `LOGIN_LIMIT_KNOWN_DEVICES=own` by each known device',
+  },
+  account: {
+    countsBy: ['name'],
+    limit: 'ACCOUNT_LIMIT',
+    refusalIsEvent: true,
+    about: 'the same, by the name that was typed, from unknown devices',
+  },
+  device: {
+    countsBy: ['device'],
+    limit: { maximum: 10, window: 1 * hours },
+    refusalIsEvent: false,
+    about: 'the same, by known device; above that the device counts as unknown',
+  },
+  known: {
+    countsBy: ['user'],
+    limit: { maximum: 50, window: 1 * hours },
+    refusalIsEvent: false,
+    about: 'the same, of all known devices of an account together; above that they count as unknown',
+  },
+  sign_ins: {
+    countsBy: ['user'],
+    limit: 'SIGN_IN_LIMIT',
+    refusalIsEvent: true,
+    about:
+      'sign-ins with the right password, by account, of all new devices together. A new password starts the count anew',
+  },
+  known_sign_ins: {
+    countsBy: ['device'],
+    limit: 'SIGN_IN_LIMIT',
+    refusalIsEvent: true,
+    about: 'the same, by known device',
+  },
+  network_sign_ins: {
+    countsBy: ['network'],
+    limit: 'NETWORK_SIGN_IN_LIMIT',
+    refusalIsEvent: true,
+    about: 'the same, by client network, of all accounts; with `LOGIN_LIMIT_KNOWN_DEVICES=own` not for known devices',
+  },
+  network_mails: {
+    countsBy: ['connection'],
+    limit: 'NETWORK_MAIL_LIMIT',
+    refusalIsEvent: true,
+    about:
+      'mails to addresses that the client has not proven, by IPv4 address or IPv6 /56. Above it no mail is sent, and the answers are the same',
+  },
+  general: {
+    countsBy: ['network', 'session'],
+    limit: 'GENERAL_LIMIT',
+    refusalIsEvent: false,
+    about: 'requests: by session where access is needed, else by client network',
+  },
+  session: {
+    countsBy: ['network', 'session'],
+    limit: 'GENERAL_LIMIT',
+    refusalIsEvent: false,
+    about: 'refreshes, and rotations by the access check, by session, else by client network',
+  },
+  logout: {
+    countsBy: ['network', 'session'],
+    limit: 'GENERAL_LIMIT',
+    refusalIsEvent: false,
+    about: 'logout and logout-all, by session, else by client network',
+  },
+  sensitive: {
+    countsBy: ['network'],
+    limit: 'SENSITIVE_LIMIT',
+    refusalIsEvent: true,
+    about: 'requests for a reset mail, by client network',
+  },
+  confirm: {
+    countsBy: ['network'],
+    limit: 'LOGIN_LIMIT',
+    refusalIsEvent: true,
+    about: 'failed tries to confirm a reset, to undo a change or to sign in by mail, by client network',
+  },
+  setup: {
+    countsBy: ['network'],
+    limit: { maximum: 10, window: 1 * hours },
+    refusalIsEvent: false,
+    about: 'wrong tokens of the setup, by client network. A right one always works',
+  },
+  device_codes: {
+    countsBy: ['user'],
+    limit: { maximum: 10, window: 1 * hours },
+    refusalIsEvent: false,
+    about:
+      'wrong codes of the second step, of all known devices of an account together; all other devices together have as many, counted in the database',
+  },
+  mailed_codes: {
+    countsBy: ['user'],
+    limit: { maximum: 5, window: 1 * hours },
+    refusalIsEvent: false,
+    about: 'mails with a code, by user; begins anew after a reset of the password',
+  },
+  mail_sign_ins: {
+    countsBy: ['name', 'device'],
+    limit: { maximum: 5, window: 1 * hours },
+    refusalIsEvent: true,
+    about:
+      'mails to sign in (`MAIL_SIGN_IN`), by mailbox, all spellings of its address together; by each known device. Above it no mail is sent, and the answers are the same',
+  },
+  network_mail_sign_ins: {
+    countsBy: ['connection'],
+    limit: { maximum: 10, window: 1 * hours },
+    refusalIsEvent: true,
+    about: 'the same, by IPv4 address or IPv6 /56, to all mailboxes together',
+  },
+  account_changes: {
+    countsBy: ['user'],
+    limit: { maximum: 30, window: 1 * hours },
+    refusalIsEvent: false,
+    about: 'changes by sessions of an account that send its owner a mail. Links in mails and operators are not counted',
+  },
+  email_changes: {
+    countsBy: ['user'],
+    limit: { maximum: 10, window: 1 * hours },
+    refusalIsEvent: false,
+    about: 'requests to change the email address, by user: each sends two mails',
+  },
+  administrators: {
+    countsBy: ['session'],
+    limit: { maximum: 1_000, window: 15 * minutes },
+    refusalIsEvent: false,
+    about: 'requests to the API of administrators, by session',
+  },
+  authorization_requests: {
+    countsBy: ['network', 'user'],
+    limit: { maximum: 300, window: 15 * minutes },
+    refusalIsEvent: false,
+    about: 'new authorization requests of applications: by user if the browser is signed in, else by client network',
+  },
+  posted_pages: {
+    countsBy: ['network'],
+    limit: { maximum: 300, window: 15 * minutes },
+    refusalIsEvent: false,
+    about:
+      'forms with which applications send users here, to sign in or out, by client network. Users that come by a link are not counted',
+  },
+  device_requests: {
+    countsBy: ['network'],
+    limit: { maximum: 100, window: 15 * minutes },
+    refusalIsEvent: false,
+    about: 'devices without a browser that ask to sign in, by client network',
+  },
+  user_codes: {
+    countsBy: ['user'],
+    limit: { maximum: 10, window: 15 * minutes },
+    refusalIsEvent: false,
+    about: 'wrong codes that are entered to let a device without a browser sign in, by user',
+  },
+  network_user_codes: {
+    countsBy: ['network'],
+    limit: { maximum: 30, window: 15 * minutes },
+    refusalIsEvent: false,
+    about: 'the same, by client network, of all users',
+  },
+  service: {
+    countsBy: ['key'],
+    limit: { maximum: 600, window: 1 * minutes },
+    refusalIsEvent: false,
+    about: 'requests with a service key, by key, except those that `service_revocations` and `service_tokens` count',
+  },
+  service_sign_outs: {
+    countsBy: ['user'],
+    limit: { maximum: 10, window: 1 * hours },
+    refusalIsEvent: false,
+    about:
+      'sign-outs of a user by programs with a service key, of all keys together: a stolen key must keep no one out',
+  },
+  service_revocations: {
+    countsBy: ['key'],
+    limit: { maximum: 600, window: 1 * minutes },
+    refusalIsEvent: false,
+    about: 'reads of the list of ended sessions, by key. Other requests of the program do not count here',
+  },
+  service_tokens: {
+    countsBy: ['key'],
+    limit: { maximum: 60_000, window: 1 * minutes },
+    refusalIsEvent: false,
+    about:
+      'checks of the tokens of applications, by key. The limit is high because anyone can make a program ask, by sending it random tokens',
+  },
+  client_failures: {
+    countsBy: ['network'],
+    limit: 'LOGIN_LIMIT',
+    refusalIsEvent: false,
+    about:
+      'requests of applications that do not authenticate rightly, by client network. A right secret works all the same, and passwords are not counted here',
+  },
+  application: {
+    countsBy: ['application'],
+    limit: { maximum: 600, window: 1 * minutes },
+    refusalIsEvent: false,
+    about:
+      'requests of an application for tokens, and to revoke them, by application; without a secret by application and client network',
+  },
+  userinfo_refusals: {
+    countsBy: ['network'],
+    limit: { maximum: 600, window: 1 * minutes },
+    refusalIsEvent: false,
+    about: 'requests about a user with a token that is not valid, by client network',
+  },
+  userinfo: {
+    countsBy: ['authorization'],
+    limit: { maximum: 60, window: 1 * minutes },
+    refusalIsEvent: false,
+    about: 'requests of an application about its user, by session and application',
+  },
+  ceiling_shares: {
+    countsBy: ['connection'],
+    limit: 'TOTAL_WAITING_LIMIT',
+    refusalIsEvent: false,
+    about:
+      'what one IPv4 address or IPv6 /48 may use of each limit of everybody together, so that nobody reaches it alone: a twentieth of it, but at least 100',
+  },
+  total_registrations: {
+    countsBy: ['installation'],
+    limit: 'TOTAL_REGISTRATION_LIMIT',
+    refusalIsEvent: true,
+    about: 'new accounts, of everybody together. With an invitation, by a command or by an import they are not counted',
+  },
+  total_mails: {
+    countsBy: ['installation'],
+    limit: 'TOTAL_MAIL_LIMIT',
+    refusalIsEvent: true,
+    about:
+      'mails that visitors cause, of everybody together: registrations, resets, sign-ins by mail in new browsers. Above it no mail is sent, and the answers are the same',
+  },
+  total_newcomer_mails: {
+    countsBy: ['installation'],
+    limit: 'TOTAL_MAIL_LIMIT',
+    refusalIsEvent: true,
+    about:
+      'of these, the mails of registrations: half of the limit, so that people who have an account still get theirs',
+  },
+  total_mail_sign_ins: {
+    countsBy: ['installation'],
+    limit: 'TOTAL_WAITING_LIMIT',
+    refusalIsEvent: true,
+    about:
+      'sign-ins by mail that wait, of everybody together. A browser in which the account was signed in before is not counted',
+  },
+  total_authorization_requests: {
+    countsBy: ['installation'],
+    limit: 'TOTAL_WAITING_LIMIT',
+    refusalIsEvent: true,
+    about: 'new authorization requests of visitors who are not signed in, of everybody together',
+  },
+  total_device_requests: {
+    countsBy: ['installation'],
+    limit: 'TOTAL_WAITING_LIMIT',
+    refusalIsEvent: true,
+    about: 'devices without a browser that ask to sign in, of everybody together',
+  },
+} as const satisfies Record<string, LimiterRow>
+
+export type LimiterName = keyof typeof limiters
+
+export const isLimiterName = (name: string): name is LimiterName => Object.hasOwn(limiters, name)
+
+export const limiterNames = Object.keys(limiters) as LimiterName[]
+
+/** The limiters that count by this subject. */
+export const limitersOf = (subject: CounterSubject) =>
+  limiterNames.filter((name) => (limiters[name].countsBy as readonly CounterSubject[]).includes(subject))
+
+/** The subject of a user in the keys of limiters. */
+export const userSubject = (userId: string) => `user:${userId}`
+
+/** The subject of a session in the keys of limiters. */
+export const sessionSubject = (sessionId: string) => `session:${sessionId}`
+
+/** The subject of a known device of a user. It begins with the user, so that a command finds all known devices of the user. */
+export const deviceSubject = (userId: string, device: string) => `device:${userId}:${device}`
+
+/** The beginnings of the keys that count by known device, for all known devices of a user. */
+export const deviceKeyPrefixes = (userId: string) =>
+  limitersOf('device').map((name) => limiterKey(name, deviceSubject(userId, '')))
+
+/** The key of a counter. */
+export const limiterKey = (name: LimiterName, subject: string) => `${name}:${subject}`

@@ -1,0 +1,109 @@
+import { createHash } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type Ceremony, expiryOfSealedChallenge } from '../factors/ceremonies.js'
+import type { Attempt, Attempts } from '../providers/attempt.js'
+import type { Cookies } from './cookies.js'
+
+type Prefix = 'attempt' | 'passkey'
+type Name = `${Prefix}_${string}`
+
+export const tabCookieName = (prefix: Prefix, secret: string): Name =>
+  `${prefix}_${createHash('sha256').update(`${prefix} ${secret}`).digest('base64url').slice(0, 12)}`
+
+type Options = {
+  cookies: Cookies
+  prefix: Prefix
+  /** The most cookies of other tabs that stay; fewer if the Cookie header would grow too long. */
+  maxOthers: number
+  maxBytesOfOthers: number
+  /** The time at which a value expires, in milliseconds; 0 if the value is invalid. */
+  expiryOf: (value: string) => number
+}
+
+/**
+ * Cookies of which every tab has its own, so that tabs do not disturb each other. The name is derived from a secret of the tab,
+ * so that the answer to the tab finds its cookie.
+ */
+const createTabCookies = ({ cookies, prefix, maxOthers, maxBytesOfOthers, expiryOf }: Options) => {
+  const namePattern = new RegExp(String.raw`^${prefix}_[\w-]{12}$`)
+  const isTabCookieName = (name: string): name is Name => namePattern.test(name)
+  const nameFor = (secret: string) => tabCookieName(prefix, secret)
+
+  /** An attacker may have planted hundreds: each answer clears a few of them, so that it stays small enough for any proxy. */
+  const othersOf = (request: FastifyRequest) =>
+    cookies
+      .ownNamesSent(request)
+      .filter(isTabCookieName)
+      .slice(0, 2 * maxOthers)
+      .map((name) => ({
+        name,
+        bytes: cookies.bytesFreedBy(request, name),
+        expiry: expiryOf(cookies.read(request, name) ?? ''),
+      }))
+      .sort((left, right) => left.expiry - right.expiry)
+
+  /** Clears what has expired, and the oldest if there are too many. */
+  const makeRoom = (request: FastifyRequest, reply: FastifyReply, left: number) => {
+    const others = othersOf(request)
+    const bytesOfOthers = others.reduce((sum, { bytes }) => sum + bytes, 0)
+    let bytesLeft = Math.min(left, maxBytesOfOthers - bytesOfOthers)
+    for (const [index, { name, bytes, expiry }] of others.entries()) {
+      if (expiry > 0 && others.length - index <= maxOthers && bytesLeft >= 0) continue
+      bytesLeft += bytes
+      cookies.clear(reply, name)
+    }
+  }
+
+  return {
+    keep: (request: FastifyRequest, reply: FastifyReply, secret: string, value: string) => {
+      const name = nameFor(secret)
+      makeRoom(request, reply, cookies.bytesLeftWith(request, name, value))
+      cookies.set(reply, name, value)
+    },
+    read: (request: FastifyRequest, secret: string) => cookies.read(request, nameFor(secret)),
+    clear: (reply: FastifyReply, secret: string) => cookies.clear(reply, nameFor(secret)),
+  }
+}
+
+export type AttemptCookies = ReturnType<typeof createAttemptCookies>
+
+/** One cookie for each attempt to sign in at a provider, named after its state. */
+export const createAttemptCookies = ({ cookies, attempts }: { cookies: Cookies; attempts: Attempts }) => {
+  const expiryOf = (sealed: string) => attempts.open(sealed)?.expiresAt.getTime() ?? 0
+  const tabs = createTabCookies({ cookies, prefix: 'attempt', maxOthers: 4, maxBytesOfOthers: 1_500, expiryOf })
+  return {
+    keep: (request: FastifyRequest, reply: FastifyReply, attempt: Attempt) =>
+      tabs.keep(request, reply, attempt.state, attempts.seal(attempt)),
+    /** The attempt that an answer with this state belongs to, if this browser began it and it is not too old. */
+    find: (request: FastifyRequest, state: string) => {
+      const sealed = tabs.read(request, state)
+      const attempt = sealed === undefined ? undefined : attempts.open(sealed)
+      return attempt?.state === state ? attempt : undefined
+    },
+    clear: (reply: FastifyReply, { state }: Attempt) => tabs.clear(reply, state),
+  }
+}
+
+export type CeremonyCookies = ReturnType<typeof createCeremonyCookies>
+
+/** One small cookie for each challenge that this browser got for a passkey: every tab of the sign-in page has one or two. */
+export const createCeremonyCookies = ({ cookies }: { cookies: Cookies }) => {
+  const tabs = createTabCookies({
+    cookies,
+    prefix: 'passkey',
+    maxOthers: 12,
+    maxBytesOfOthers: Number.POSITIVE_INFINITY,
+    expiryOf: expiryOfSealedChallenge,
+  })
+  return {
+    keep: (request: FastifyRequest, reply: FastifyReply, { challenge, sealedChallenge }: Ceremony) =>
+      tabs.keep(request, reply, challenge, sealedChallenge),
+    /** Takes the sealed challenge of this browser, and clears its cookie, because a challenge can be answered once. */
+    take: (request: FastifyRequest, reply: FastifyReply, challenge: string | undefined) => {
+      if (challenge === undefined) return undefined
+      const sealedChallenge = tabs.read(request, challenge)
+      if (sealedChallenge !== undefined) tabs.clear(reply, challenge)
+      return sealedChallenge
+    },
+  }
+}

@@ -1,0 +1,36 @@
+import { Type } from 'typebox'
+import { refuse } from '../contract/outcome.js'
+import { routeRefusals } from '../http/route-refusals.js'
+import type { Server } from '../http/server.js'
+import type { LoadedKeys } from './loaded-keys.js'
+
+const { responses, sendRefusal } = routeRefusals('unavailable')
+
+const PublishedKey = Type.Object({
+  kty: Type.Literal('EC'),
+  crv: Type.Literal('P-256'),
+  x: Type.String(),
+  y: Type.String(),
+  kid: Type.String(),
+  alg: Type.Literal('ES256'),
+  use: Type.Literal('sig'),
+})
+
+const schema = {
+  tags: ['who am I'],
+  summary: 'The public keys of access tokens, for programs that check tokens themselves',
+  description:
+    'With `ACCESS_TOKEN_ALGORITHM=ES256`. A key is here at least 20 minutes before it signs, and until its last token has expired.',
+  response: { 200: Type.Object({ keys: Type.Array(PublishedKey) }, { title: 'KeySet' }), ...responses },
+}
+
+/** The answer is made when the keys are read, so a request asks no store while there are keys. */
+export const jwksRoutes = (server: Server, { loadedKeys }: { loadedKeys: Pick<LoadedKeys, 'published'> }) => {
+  const config = { quiet: true, unlimited: 'Sent from memory' }
+  server.get('/.well-known/jwks.json', { schema, config }, async (_request, reply) => {
+    const published = await loadedKeys.published()
+    // Without keys the answer is a refusal, because caches would keep an empty set.
+    if (published === undefined) return sendRefusal(reply, refuse('unavailable'))
+    return reply.header('cache-control', 'public, max-age=300').send({ keys: published })
+  })
+}

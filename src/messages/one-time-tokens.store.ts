@@ -1,0 +1,35 @@
+import type { Sql } from '../platform/database/database.js'
+
+export type Purpose = 'reset_password' | 'printed_reset' | 'restore_account' | 'provider_attempt' | 'passkey_challenge'
+
+export const insertToken = (
+  sql: Sql,
+  token: {
+    hash: Uint8Array
+    purpose: Purpose
+    userId: string | null
+    expiresAt: Date
+    applicationId?: string | undefined
+  },
+) =>
+  sql.query(
+    `insert into one_time_tokens (hash, purpose, user_id, expires_at, application_id) values ($1, $2, $3, $4, $5)
+     on conflict do nothing returning hash`,
+    [token.hash, token.purpose, token.userId, token.expiresAt, token.applicationId ?? null],
+  )
+
+export const selectToken = (sql: Sql, hash: Uint8Array, purposes: readonly Purpose[], now: Date) =>
+  sql.query<{ user_id: string; application_id: string | null }>(
+    'select user_id, application_id from one_time_tokens where hash = $1 and purpose = any($2::text[]) and expires_at > $3',
+    [hash, purposes, now],
+  )
+
+/** Using a token deletes its row, so of several requests at once only one succeeds. */
+export const takeToken = (sql: Sql, hash: Uint8Array, purposes: readonly Purpose[], now: Date) =>
+  sql.query<{ user_id: string; purpose: Purpose }>(
+    'delete from one_time_tokens where hash = $1 and purpose = any($2::text[]) and expires_at > $3 returning user_id, purpose',
+    [hash, purposes, now],
+  )
+
+export const deleteOfUser = (sql: Sql, userId: string, purposes: readonly Purpose[]) =>
+  sql.query('delete from one_time_tokens where user_id = $1 and purpose = any($2::text[])', [userId, purposes])

@@ -1,0 +1,69 @@
+import { isLanguage, type Language } from '../contract/languages.js'
+import type { Client } from '../http/request-origin.js'
+import type { Clock } from '../lib/clock.js'
+import type { Seal } from '../lib/seal.js'
+import { asHtml, asText } from './layout.js'
+import { type Letterhead, letterSite } from './letterhead.js'
+import type { MailKind, MailValues } from './letters.js'
+import type { MailReader } from './mails.store.js'
+import { writeContent } from './sealed-mail.js'
+import { writeLetter } from './write-letter.js'
+
+type RequestOf<Kind extends MailKind> = {
+  to: string
+  /**
+   * The user whom the mail is about, or who caused it. If the user is deleted, the mail is not sent. Null for an address without an
+   * account.
+   */
+  userId: string | null
+  template: Kind
+  values: MailValues[Kind]
+  /** The client that caused the mail. Mails about an account name it, and mails to an address without an account are in its language. */
+  client: Client
+  /** When the event happened that the mail is about, if not just now. */
+  at?: Date
+  /** True if the client has caused too many mails to others. Everything is done but the sending, so that the client cannot see it. */
+  withheld?: boolean
+}
+export type MailRequest = { [Kind in MailKind]: RequestOf<Kind> }[MailKind]
+
+/**
+ * The language of the recipient's account, or of the account that the mail is about. A warning keeps the language from before a change as
+ * long as the change can be undone. A mail with a link or a code that the user asked for does not. An account that was never signed in to
+ * may have no language: then a warning is in English, because the client may be an attacker.
+ */
+const languageFor = (
+  reader: MailReader | undefined,
+  values: object,
+  { language: clientLanguage = 'en' }: Client,
+): Language => {
+  if (!reader) return clientLanguage
+  const isAskedFor = 'validFor' in values
+  const language = (isAskedFor ? null : reader.earlier_language) ?? reader.language
+  if (isLanguage(language)) return language
+  return isAskedFor ? clientLanguage : 'en'
+}
+
+type Dependencies = { clock: Clock; seal: Seal; letterhead: Letterhead }
+
+/** Writes the content of a mail, sealed as it waits in the outbox. */
+export const createWriteMail = ({ clock, seal, letterhead }: Dependencies) => {
+  const { from } = letterhead
+  const { brand, site } = letterSite(letterhead)
+
+  return <Kind extends MailKind>(request: RequestOf<Kind>, reader: MailReader | undefined) => {
+    const { to, template: kind, values, client, at = clock.now() } = request
+    const language = languageFor(reader, values, client)
+    const formerUsername = reader?.earlier_username ?? undefined
+    const letter = writeLetter({ kind, values, language, origin: { client, at }, formerUsername }, site)
+    const worthSendingFor = 'validFor' in values ? values.validFor : undefined
+    return writeContent(seal, {
+      to,
+      from,
+      subject: letter.subject,
+      text: asText(letter),
+      html: asHtml(letter, brand, language),
+      ...(worthSendingFor !== undefined && { worthSendingFor }),
+    })
+  }
+}

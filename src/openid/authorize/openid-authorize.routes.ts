@@ -1,0 +1,125 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Authorization, AuthorizationBody, AuthorizationDecisionBody } from '../../contract/authorization.js'
+import { refuse } from '../../contract/outcome.js'
+import { clientOf } from '../../http/client.js'
+import type { Cookies } from '../../http/cookies.js'
+import { guardRefusals, routeRefusals } from '../../http/route-refusals.js'
+import type { Server } from '../../http/server.js'
+import { randomToken } from '../../lib/random.js'
+import type { Callers } from '../../sessions/caller.js'
+import type { Guards } from '../../sessions/guards.js'
+import type { Limits } from '../../sessions/limits.js'
+import { withHeaders } from '../../sign-in/responses.js'
+import { addPageRoutes, type PageRouteParts } from '../page-routes.js'
+import type { AuthorizationLimit } from './authorization-limit.js'
+import type { createAuthorize } from './openid-authorize.js'
+import type { Visitor } from './visitor.js'
+
+const cookieName = 'attempt_browser'
+const cookieShape = /^[\w-]{43}$/
+
+const questionRefusals = routeRefusals(
+  'bad_request',
+  'unknown_application',
+  'redirect_not_registered',
+  'not_found',
+  'cross_site',
+  'too_many_requests',
+  'unavailable',
+)
+const answerRefusals = routeRefusals(...guardRefusals, 'not_found')
+
+/** The routes are hidden, because they are for our own page and no part of the public API. */
+const questionSchema = {
+  hide: true,
+  body: AuthorizationBody,
+  response: {
+    200: withHeaders(Authorization, { 'Set-Cookie': 'Ties the request to this browser' }),
+    ...questionRefusals.responses,
+  },
+}
+const answerSchema = {
+  hide: true,
+  body: AuthorizationDecisionBody,
+  response: { 200: Authorization, ...answerRefusals.responses },
+}
+
+type Dependencies = PageRouteParts & {
+  guards: Guards
+  callers: Callers
+  cookies: Cookies
+  limits: Pick<Limits, 'bySessionOrNetwork'>
+  authorizationLimit: AuthorizationLimit
+  /** Returns undefined while there is no application. */
+  openAuthorize: () => Promise<ReturnType<typeof createAuthorize> | undefined>
+}
+
+const createVisitorOf =
+  (callers: Callers) =>
+  (request: FastifyRequest, browser: string): Visitor => {
+    const couldNotRenew = callers.find(request) === undefined && callers.refreshableTokenOf(request) !== undefined
+    return { browser, caller: callers.holderOf(request), couldNotRenew, client: clientOf(request) }
+  }
+
+const createBrowserOf = (cookies: Cookies) => (request: FastifyRequest) => {
+  const value = cookies.read(request, cookieName) ?? ''
+  return cookieShape.test(value) ? value : undefined
+}
+
+/** The page that applications send their users to, and its own API. */
+export const openidAuthorizeRoutes = (server: Server, deps: Dependencies) => {
+  const { guards, callers, cookies, limits, authorizationLimit, openAuthorize } = deps
+
+  const visitorOf = createVisitorOf(callers)
+  const browserOf = createBrowserOf(cookies)
+
+  // A navigation from another site brings no Strict cookie. So the page comes first, and asks from our own origin.
+  addPageRoutes(server, '/api/auth/authorize', { ...deps, isOpen: async () => (await openAuthorize()) !== undefined })
+
+  const questionOptions = {
+    schema: questionSchema,
+    config: {
+      ownOriginOnly: true,
+      countsIn: ['authorization_requests', 'total_authorization_requests', 'general'] as const,
+    },
+    /** Counts only questions about stored requests. The handler counts new requests, and tells the application if there are too many. */
+    preHandler: async (request: FastifyRequest, reply: FastifyReply) => {
+      const { parameters } = request.body as { parameters?: string }
+      return parameters === undefined ? limits.bySessionOrNetwork(request, reply) : undefined
+    },
+  }
+  server.post('/api/auth/authorization', questionOptions, async (request, reply) => {
+    const { parameters, request: id } = request.body
+    const authorize = await openAuthorize()
+    if (!authorize) return questionRefusals.sendRefusal(reply, refuse('not_found'))
+    if ((parameters === undefined) === (id === undefined))
+      return questionRefusals.sendRefusal(reply, refuse('bad_request', { message: 'Send parameters or a request' }))
+    const browser = browserOf(request)
+    if (parameters === undefined) {
+      const found = await authorize.resume(id ?? '', visitorOf(request, browser ?? ''))
+      return reply.send(found)
+    }
+    const answerExcess = await authorizationLimit.countAndFindExcess(request, reply)
+    if (answerExcess) {
+      const busy = await authorize.answerBusy(parameters)
+      if (busy) return reply.send(busy)
+      answerExcess()
+      return reply
+    }
+    const browserToken = browser ?? randomToken()
+    const begun = await authorize.begin(parameters, visitorOf(request, browserToken))
+    if ('refused' in begun) return questionRefusals.sendRefusal(reply, begun)
+    if (begun.request !== undefined) cookies.set(reply, cookieName, browserToken)
+    return reply.send(begun)
+  })
+
+  server.post(
+    '/api/auth/authorization/answer',
+    { schema: answerSchema, onRequest: guards.change, config: { ownOriginOnly: true } },
+    async (request, reply) => {
+      const authorize = await openAuthorize()
+      if (!authorize) return answerRefusals.sendRefusal(reply, refuse('not_found'))
+      return reply.send(await authorize.answer(request.body, visitorOf(request, browserOf(request) ?? '')))
+    },
+  )
+}

@@ -1,0 +1,174 @@
+import { type Application, publicApplication } from '../../applications/application.js'
+import { isRedirectAddress } from '../../applications/application-addresses.js'
+import type { Applications } from '../../applications/applications.js'
+import type { Authorization, AuthorizationStep } from '../../contract/authorization.js'
+import { applicationIdOf } from '../../contract/authorization-request-id.js'
+import { isRefused } from '../../contract/outcome.js'
+import type { Database } from '../../platform/database/database.js'
+import { sharedScopes } from '../token/user-claims.js'
+import { type Answers, accessDenied, type RequestEnd } from './answers.js'
+import type { AuthorizationRequests } from './authorization-requests.js'
+import type { createBeginRequest } from './begin-request.js'
+import type { MakeCode } from './make-code.js'
+import {
+  hasProvenSince,
+  isNotNamedUser,
+  nextQuestion,
+  type SignedInUser,
+  silentError,
+  sufficientMethods,
+} from './next-question.js'
+import { createTake, keyOf, type PendingRequest } from './pending-request.js'
+import type { ReportNoAccess } from './report-no-access.js'
+import type { SignedInUsers } from './signed-in-users.js'
+import type { Visitor } from './visitor.js'
+
+type Dependencies = {
+  database: Database
+  applications: Pick<Applications, 'find'>
+  authorizationRequests: AuthorizationRequests
+  signedInUsers: SignedInUsers
+  beginRequest: ReturnType<typeof createBeginRequest>
+  answers: Answers
+  makeCode: MakeCode
+  reportNoAccess: ReportNoAccess
+}
+
+type Decision = { request: string; user: string; answer: 'continue' | 'deny' }
+
+const startAgain = (application: Application | undefined): Authorization => ({
+  next: 'start_again',
+  ...(application && { application: publicApplication(application) }),
+})
+
+const done = (application: Application, location: string): Authorization => ({
+  next: 'done',
+  application: publicApplication(application),
+  location,
+})
+
+/** For each refusal of `makeCode`, the question that is asked again: what the code needs was taken away in the meantime. */
+const questionAfterRefusal = {
+  not_authenticated: 'sign_in',
+  theft: 'sign_in',
+  no_access: 'no_access',
+  consent_withdrawn: 'consent',
+} as const
+
+/** Ends a request with an error or a code, or asks the next question. */
+const createFinish = (deps: Omit<Dependencies, 'applications' | 'signedInUsers' | 'beginRequest'>) => {
+  const { database, makeCode, answers, reportNoAccess } = deps
+  const take = createTake(deps.authorizationRequests)
+
+  const withError = async (pending: PendingRequest, end: RequestEnd, userId: string | undefined) => {
+    const { application, request } = pending
+    const isTaken = await take(database, pending, userId)
+    return isTaken ? done(application, answers.withError(application, request, end)) : startAgain(application)
+  }
+
+  /** Asks the question, or with `prompt=none` answers with the error that stands for it. */
+  const withQuestion = async (
+    pending: PendingRequest,
+    user: SignedInUser | undefined,
+    next: AuthorizationStep,
+  ): Promise<Authorization> => {
+    const { application, request, visitor } = pending
+    if (user && next === 'no_access') await reportNoAccess(pending, user)
+    if (request.prompts.includes('none')) {
+      const error = visitor.couldNotRenew ? 'temporarily_unavailable' : silentError(pending, next)
+      return withError(pending, error === 'access_denied' ? accessDenied(next) : { error }, user?.id)
+    }
+    return {
+      request: request.id,
+      next,
+      application: publicApplication(application),
+      ...(user && { user: { id: user.id, username: user.username } }),
+      ...(next === 'consent' && { scopes: sharedScopes(request) }),
+      ...(user && next === 'prove' && { methods: [...sufficientMethods({ ...pending, user })] }),
+    }
+  }
+
+  const withCode = async (pending: PendingRequest, user: SignedInUser, hasAgreed: boolean): Promise<Authorization> => {
+    const { application, request, visitor } = pending
+    const { caller } = visitor
+    if (!caller || isNotNamedUser({ ...pending, user })) return withError(pending, { error: 'login_required' }, user.id)
+    const made = await makeCode(pending, caller, user, hasAgreed)
+    if (!isRefused(made)) return done(application, answers.withCode(request, made.code))
+    if (made.refused === 'over') return startAgain(application)
+    return withQuestion(pending, user, questionAfterRefusal[made.refused])
+  }
+
+  return { withError, withQuestion, withCode }
+}
+
+type Finish = ReturnType<typeof createFinish>
+type ProceedDependencies = Pick<Dependencies, 'authorizationRequests' | 'signedInUsers'> & { finish: Finish }
+
+/** Finds out what a request still needs, and asks for it. */
+const createProceed = ({ authorizationRequests, signedInUsers, finish }: ProceedDependencies) => {
+  /** Assigns the request to the first user who has proven their identity since the request began. */
+  const withOwner = async (pending: PendingRequest, user: SignedInUser | undefined): Promise<PendingRequest> => {
+    const { request } = pending
+    if (!user || request.assignedUserId !== undefined || !hasProvenSince({ ...pending, user })) return pending
+    const isAssigned = await authorizationRequests.assignTo(keyOf(pending), user.id)
+    return isAssigned ? { ...pending, request: { ...request, assignedUserId: user.id } } : pending
+  }
+
+  /** The next question, or the answer. */
+  return async (found: PendingRequest): Promise<Authorization> => {
+    const user = await signedInUsers.find(found.visitor.caller, found.application.id)
+    const pending = await withOwner(found, user)
+    const next = nextQuestion(pending, user)
+    return user && next === 'done' ? finish.withCode(pending, user, false) : finish.withQuestion(pending, user, next)
+  }
+}
+
+/** The request of an application, from its parameters to its answer. */
+export const createAuthorize = (deps: Dependencies) => {
+  const { applications, authorizationRequests, signedInUsers, beginRequest } = deps
+  const finish = createFinish(deps)
+  const proceed = createProceed({ authorizationRequests, signedInUsers, finish })
+
+  /** Undefined if the request is over, or an operator has removed its redirect address since. */
+  const find = async (id: string, visitor: Visitor) => {
+    const request = await authorizationRequests.find({ id, browser: visitor.browser })
+    const application = request && (await applications.find(request.applicationId))
+    if (!application || !isRedirectAddress(application, request.redirectAddress)) return undefined
+    return { application, request, visitor }
+  }
+
+  const startAgainAt = async (id: string) => startAgain(await applications.find(applicationIdOf(id)))
+
+  return {
+    begin: async (parameters: string, visitor: Visitor) => {
+      const begun = await beginRequest.begin(parameters, visitor)
+      if ('refused' in begun) return begun
+      return 'request' in begun ? proceed({ ...begun, visitor }) : done(begun.application, begun.location)
+    },
+
+    /** Answers a request over the limit. Undefined if the application cannot be told. */
+    answerBusy: async (parameters: string) => {
+      const busy = await beginRequest.answerBusy(parameters)
+      return busy && done(busy.application, busy.location)
+    },
+
+    resume: async (id: string, visitor: Visitor) => {
+      const pending = await find(id, visitor)
+      return pending ? proceed(pending) : startAgainAt(id)
+    },
+
+    /** Takes the answer of the user. It counts for the question that is open, and only for the user who was shown on the page. */
+    answer: async ({ request: id, user: shownUserId, answer }: Decision, visitor: Visitor) => {
+      const pending = await find(id, visitor)
+      if (!pending) return startAgainAt(id)
+      const user = await signedInUsers.find(visitor.caller, pending.application.id)
+      if (!user || user.id !== shownUserId) return proceed(pending)
+      const next = nextQuestion(pending, user)
+      if (next === 'consent' && answer === 'continue') return finish.withCode(pending, user, true)
+      if (next !== 'choose' && answer === 'continue') return proceed(pending)
+      await authorizationRequests.handOver(keyOf(pending), user.id)
+      if (answer === 'deny') return finish.withError(pending, accessDenied(next), user.id)
+      return proceed({ ...pending, request: { ...pending.request, assignedUserId: user.id } })
+    },
+  }
+}

@@ -1,0 +1,170 @@
+import type { Application } from '../../applications/application.js'
+import { type OpenidPrompt, type OpenidScope, openidPrompts, openidScopes } from '../../contract/authorization.js'
+import { seconds } from '../../lib/durations.js'
+import { listOf, type Parameters } from './parameters.js'
+import { type AcrLevel, acrLevels, type RequestedClaims, readClaims } from './requested-claims.js'
+
+/** The errors of RFC 6749, 4.1.2.1; OpenID Connect Core 1.0, 3.1.2.6; OpenID Connect Core Error Code unmet_authentication_requirements. */
+export type AuthorizationError =
+  | 'invalid_request'
+  | 'unsupported_response_type'
+  | 'invalid_scope'
+  | 'access_denied'
+  | 'temporarily_unavailable'
+  | 'login_required'
+  | 'consent_required'
+  | 'interaction_required'
+  | 'unmet_authentication_requirements'
+  | 'request_not_supported'
+  | 'request_uri_not_supported'
+  | 'registration_not_supported'
+
+/** The description is for the developer of the application. RFC 6749 allows ASCII without quotes and backslashes. */
+export type StepError = { error: AuthorizationError; description: string }
+
+const isPrompt = (value: string): value is OpenidPrompt => openidPrompts.some((known) => known === value)
+
+/** A request that has passed every step. */
+export type CheckedRequest = {
+  state: string | undefined
+  nonce: string | undefined
+  scopes: OpenidScope[]
+  challenge: string | undefined
+  prompts: OpenidPrompt[]
+  /** In milliseconds. */
+  maxAge: number | undefined
+  hint: string | undefined
+  claims: RequestedClaims['claims']
+  /** The id of the only user who may be signed in. If undefined, every user may. Stored requests have this property, so its name stays. */
+  user: string | undefined
+  /** The level (number of factors) that the sign-in must have. If undefined, every level is enough. */
+  acr: AcrLevel | undefined
+  /** Two factors are preferred, and one is enough (`acr_values` is voluntary). */
+  prefersTwoFactors: boolean
+}
+
+type StepInput = {
+  application: Pick<Application, 'pkce'>
+  parameters: Parameters
+  get: (name: string) => string | undefined
+}
+type Step = { paragraph: string; check: (request: StepInput) => StepError | undefined }
+
+const invalid = (description: string): StepError => ({ error: 'invalid_request', description })
+
+const s256Challenge = /^[\w-]{43}$/
+
+const checkResponseType: Step['check'] = ({ get }) => {
+  if (get('response_type') === undefined) return invalid('response_type is missing')
+  return get('response_type') === 'code'
+    ? undefined
+    : { error: 'unsupported_response_type', description: 'response_type must be code' }
+}
+
+const checkChallenge: Step['check'] = ({ application, get }) => {
+  const value = get('code_challenge')
+  const method = get('code_challenge_method')
+  if (value === undefined && method !== undefined) return invalid('code_challenge is missing')
+  if (value === undefined) return application.pkce ? invalid('code_challenge is missing: PKCE is required') : undefined
+  if (method !== 'S256') return invalid('code_challenge_method must be S256')
+  return s256Challenge.test(value) ? undefined : invalid('code_challenge must have 43 characters of base64url')
+}
+
+const checkPrompt: Step['check'] = ({ get }) => {
+  const values = listOf(get('prompt'))
+  if (!values.every(isPrompt)) return invalid('prompt has a value that is not supported')
+  return values.includes('none') && values.length > 1 ? invalid('prompt none must stand alone') : undefined
+}
+
+/** Longer than any session lives. A session whose time of proof is not known is older than this, so its user is asked. */
+const anyAge = '999999999'
+
+const checkMaxAge: Step['check'] = ({ get }) =>
+  /^\d{1,9}$/.test(get('max_age') ?? '0') ? undefined : invalid('max_age must be a number of seconds')
+
+const notSupported = (name: 'request' | 'request_uri' | 'registration'): Step => ({
+  paragraph: 'OpenID Connect Core 1.0, 3.1.2.6',
+  check: ({ get, parameters }) =>
+    get(name) === undefined && !parameters.repeated.includes(name)
+      ? undefined
+      : { error: `${name}_not_supported`, description: `${name} is not supported` },
+})
+
+/**
+ * The checks, in their order. Client and redirect address were checked before: a fault of theirs is shown to the user, and sent to no
+ * address.
+ */
+const requestSteps: readonly Step[] = [
+  {
+    paragraph: 'RFC 6749, 3.1',
+    check: ({ parameters: { repeated } }) =>
+      repeated.length > 0 ? invalid('a parameter is there more than once') : undefined,
+  },
+  notSupported('request'),
+  notSupported('request_uri'),
+  notSupported('registration'),
+  { paragraph: 'RFC 6749, 3.1.1', check: checkResponseType },
+  {
+    paragraph: 'OAuth 2.0 Multiple Response Types, 2.1',
+    check: ({ get }) =>
+      (get('response_mode') ?? 'query') === 'query' ? undefined : invalid('response_mode must be query'),
+  },
+  {
+    paragraph: 'OpenID Connect Core 1.0, 3.1.2.1',
+    check: ({ get }) =>
+      listOf(get('scope')).includes('openid')
+        ? undefined
+        : { error: 'invalid_scope', description: 'scope must contain openid' },
+  },
+  { paragraph: 'RFC 7636, 4.4.1; RFC 9700, 2.1.1', check: checkChallenge },
+  { paragraph: 'OpenID Connect Core 1.0, 3.1.2.1', check: checkPrompt },
+  { paragraph: 'OpenID Connect Core 1.0, 3.1.2.1', check: checkMaxAge },
+  {
+    paragraph: 'OpenID Connect Core 1.0, 5.5',
+    check: ({ get }) => (readClaims(get('claims')) ? undefined : invalid('claims is not valid')),
+  },
+  {
+    paragraph: 'OpenID Connect Core 1.0, 5.5.1.1',
+    check: ({ get }) =>
+      readClaims(get('claims'))?.acr.length === 0
+        ? { error: 'unmet_authentication_requirements', description: 'acr must be 1 or 2, as a text' }
+        : undefined,
+  },
+]
+
+/** The first value that we know is the one that the application prefers. */
+const prefersTwo = (acrValues: readonly string[]) =>
+  acrValues.find((value) => acrLevels.some((level) => level === value)) === '2'
+
+/**
+ * Checks a request and reads its parameters. Every other parameter is ignored (OpenID Connect Core 1.0, 3.1.2.1), and so is
+ * `offline_access`, like any unknown scope.
+ */
+export const checkRequest = (
+  application: Pick<Application, 'pkce'>,
+  parameters: Parameters,
+): CheckedRequest | StepError => {
+  const get = (name: string) => parameters.values.get(name)
+  for (const { check } of requestSteps) {
+    const error = check({ application, parameters, get })
+    if (error) return error
+  }
+  const requestedScopes = listOf(get('scope'))
+  const { claims, user, acr = acrLevels, needsAuthTime = false } = readClaims(get('claims')) ?? {}
+  const maxAge = get('max_age') ?? (needsAuthTime ? anyAge : undefined)
+  return {
+    state: get('state'),
+    nonce: get('nonce'),
+    scopes: openidScopes.filter((scope) => requestedScopes.includes(scope)),
+    challenge: get('code_challenge'),
+    prompts: listOf(get('prompt')).filter(isPrompt),
+    maxAge: maxAge === undefined ? undefined : Number(maxAge) * seconds,
+    hint: get('id_token_hint'),
+    claims,
+    user,
+    acr: acr.length === 1 ? acr[0] : undefined,
+    prefersTwoFactors: prefersTwo(listOf(get('acr_values'))),
+  }
+}
+
+export const isStepError = (checked: CheckedRequest | StepError): checked is StepError => 'error' in checked

@@ -1,0 +1,85 @@
+import { type Static, Type } from 'typebox'
+import { grantTypes, openidPrompts } from '../contract/authorization.js'
+import { languages } from '../contract/languages.js'
+import { applicationAlgorithms } from '../keys/signed-token.js'
+import { acrLevels } from './authorize/requested-claims.js'
+import { supportedScopes, userClaims } from './token/user-claims.js'
+
+const Texts = Type.Array(Type.String())
+
+export const DiscoveryDocument = Type.Object(
+  {
+    issuer: Type.String(),
+    authorization_endpoint: Type.String(),
+    token_endpoint: Type.String(),
+    userinfo_endpoint: Type.String(),
+    jwks_uri: Type.String(),
+    revocation_endpoint: Type.String(),
+    device_authorization_endpoint: Type.String(),
+    end_session_endpoint: Type.String(),
+    scopes_supported: Texts,
+    response_types_supported: Texts,
+    response_modes_supported: Texts,
+    grant_types_supported: Texts,
+    subject_types_supported: Texts,
+    acr_values_supported: Texts,
+    id_token_signing_alg_values_supported: Texts,
+    token_endpoint_auth_methods_supported: Texts,
+    revocation_endpoint_auth_methods_supported: Texts,
+    code_challenge_methods_supported: Texts,
+    claim_types_supported: Texts,
+    claims_supported: Texts,
+    prompt_values_supported: Texts,
+    ui_locales_supported: Texts,
+    claims_parameter_supported: Type.Boolean(),
+    request_parameter_supported: Type.Boolean(),
+    request_uri_parameter_supported: Type.Boolean(),
+    authorization_response_iss_parameter_supported: Type.Boolean(),
+    backchannel_logout_supported: Type.Boolean(),
+    backchannel_logout_session_supported: Type.Boolean(),
+  },
+  { title: 'OpenIdConfiguration' },
+)
+
+const clientAuthentication = ['client_secret_basic', 'client_secret_post', 'none']
+const protocolClaims = ['iss', 'aud', 'sub', 'sid', 'iat', 'exp', 'auth_time', 'acr', 'amr', 'nonce', 'at_hash']
+
+/** `fields` is the name of a scope and of a claim. Without PROFILE_FIELDS_FILE both are empty, so they are not offered. */
+const isOffered = (hasFields: boolean) => (name: string) => hasFields || name !== 'fields'
+
+/**
+ * The document from which applications learn what they can ask for (OpenID Connect Discovery 1.0, 3; RFC 8414, 2). A missing property
+ * has a default in these standards, so the document also says what is not supported.
+ */
+export const discoveryDocument = (issuer: string, hasFields: boolean): Static<typeof DiscoveryDocument> => ({
+  issuer,
+  authorization_endpoint: `${issuer}/authorize`,
+  token_endpoint: `${issuer}/token`,
+  userinfo_endpoint: `${issuer}/userinfo`,
+  jwks_uri: `${issuer}/keys`,
+  revocation_endpoint: `${issuer}/revoke`,
+  device_authorization_endpoint: `${issuer}/device`,
+  end_session_endpoint: `${issuer}/end-session`,
+  scopes_supported: supportedScopes.filter(isOffered(hasFields)),
+  response_types_supported: ['code'],
+  response_modes_supported: ['query'],
+  grant_types_supported: [...grantTypes],
+  subject_types_supported: ['public'],
+  // The levels are one factor and two factors.
+  acr_values_supported: [...acrLevels],
+  id_token_signing_alg_values_supported: [...applicationAlgorithms],
+  token_endpoint_auth_methods_supported: clientAuthentication,
+  revocation_endpoint_auth_methods_supported: clientAuthentication,
+  code_challenge_methods_supported: ['S256'],
+  claim_types_supported: ['normal'],
+  claims_supported: [...protocolClaims, ...userClaims].filter(isOffered(hasFields)),
+  prompt_values_supported: [...openidPrompts],
+  ui_locales_supported: [...languages],
+  claims_parameter_supported: true,
+  request_parameter_supported: false,
+  request_uri_parameter_supported: false,
+  // RFC 9207: `iss` is in every answer of the authorization endpoint.
+  authorization_response_iss_parameter_supported: true,
+  backchannel_logout_supported: true,
+  backchannel_logout_session_supported: true,
+})

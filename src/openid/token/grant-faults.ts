@@ -1,0 +1,55 @@
+import type { ProtocolErrorCode } from '../../http/protocol-errors.js'
+import type { DeviceFault } from '../device/device-requests.js'
+import type { CodeFault, RefreshFault } from './authorizations.js'
+
+type FaultAnswer = { error: ProtocolErrorCode; description: string }
+
+/** The error that the application gets for each fault (RFC 6749, 5.2). Operators read the same words in the application's list of errors. */
+export const grantFaults: Readonly<Record<CodeFault | RefreshFault | DeviceFault, FaultAnswer>> = {
+  unknown_code: {
+    error: 'invalid_grant',
+    description: 'The code is not known, was not given to this client, or its session has ended',
+  },
+  reused_code: { error: 'invalid_grant', description: 'The code was used before, so its tokens have ended' },
+  retried_code: { error: 'invalid_grant', description: 'The code was used a moment ago' },
+  expired_code: { error: 'invalid_grant', description: 'The code has expired' },
+  other_redirect: { error: 'invalid_grant', description: 'redirect_uri is not the one of the authorization request' },
+  removed_redirect: { error: 'invalid_grant', description: 'redirect_uri is not registered any more' },
+  missing_verifier: {
+    error: 'invalid_grant',
+    description: 'code_verifier is missing: the request had a code_challenge',
+  },
+  unexpected_verifier: {
+    error: 'invalid_grant',
+    description: 'There is a code_verifier, and the authorization request had no code_challenge',
+  },
+  malformed_verifier: {
+    error: 'invalid_grant',
+    description: 'code_verifier must have 43 to 128 characters of A-Z a-z 0-9 - . _ ~',
+  },
+  wrong_verifier: { error: 'invalid_grant', description: 'code_verifier does not fit the code_challenge' },
+  missing_challenge: {
+    error: 'invalid_grant',
+    description: 'This client must use PKCE, and the request had no code_challenge',
+  },
+  unknown_token: {
+    error: 'invalid_grant',
+    description: 'The refresh token is not known, or was not given to this client',
+  },
+  reused_token: { error: 'invalid_grant', description: 'The refresh token was used before, so its tokens have ended' },
+  unknown_device: {
+    error: 'invalid_grant',
+    description: 'The device code is not known, or was not given to this client',
+  },
+  device_pending: { error: 'authorization_pending', description: 'The user has not answered yet' },
+  device_too_early: { error: 'slow_down', description: 'Wait five seconds longer between two requests from now on' },
+  device_denied: { error: 'access_denied', description: 'The user has declined' },
+  device_expired: { error: 'expired_token', description: 'The device code has expired: ask for a new one' },
+  retried_device: { error: 'invalid_grant', description: 'The device code was used a moment ago' },
+  reused_device: { error: 'invalid_grant', description: 'The device code was used before, so its tokens have ended' },
+  more_scopes: { error: 'invalid_scope', description: 'scope asks for more than the user was asked for' },
+  ended: {
+    error: 'invalid_grant',
+    description: 'The session has ended, or is not enough for this application any more: sign in again',
+  },
+}

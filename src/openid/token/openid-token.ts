@@ -1,0 +1,140 @@
+import { type Application, deviceFlowFault } from '../../applications/application.js'
+import type { ApplicationErrors } from '../../applications/application-errors.js'
+import { quoted } from '../../applications/quoted.js'
+import { type GrantType, grantTypes, openidScopes } from '../../contract/authorization.js'
+import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
+import type { Form } from '../../http/forms.js'
+import type { ProtocolError } from '../../http/protocol-errors.js'
+import type { Client } from '../../http/request-origin.js'
+import { seconds } from '../../lib/durations.js'
+import type { DeviceAuthorizations } from '../device/device-authorizations.js'
+import type { DeviceFault } from '../device/device-requests.js'
+import type { Authorizations, CodeFault, RefreshFault } from './authorizations.js'
+import { accessTokenLifetime, type Grant } from './grant.js'
+import { grantFaults } from './grant-faults.js'
+import type { IdTokens } from './id-tokens.js'
+
+/** The nouns that the flow needs. */
+export type TokenNouns = {
+  authorizations: Pick<Authorizations, 'redeem' | 'refresh'>
+  deviceAuthorizations: Pick<DeviceAuthorizations, 'redeem'>
+  applicationErrors: Pick<ApplicationErrors, 'note'>
+  idTokens: Pick<IdTokens, 'issue'>
+}
+
+type GrantFault = CodeFault | RefreshFault | DeviceFault
+type TokenOutcome = 'issued' | 'refused' | GrantFault
+
+type TokenRequest = { application: Application; form: Form; client: Client }
+type Faulty = Refused<'faulty'> & { fault: ProtocolError; outcome: TokenOutcome }
+type TokenAnswer = {
+  access_token: string
+  token_type: 'Bearer'
+  expires_in: number
+  refresh_token: string
+  scope: string
+  id_token?: string
+}
+
+const faulty = (fault: ProtocolError, outcome: TokenOutcome = 'refused'): Faulty => refuse('faulty', { fault, outcome })
+const missingParameter = (name: string) => faulty({ error: 'invalid_request', description: `${name} is missing` })
+
+/** RFC 6749, 5.1. */
+const answerOf = ({ accessToken, content }: Grant, refreshToken: string, idToken: string | undefined): TokenAnswer => ({
+  access_token: accessToken,
+  token_type: 'Bearer',
+  expires_in: accessTokenLifetime / seconds,
+  refresh_token: refreshToken,
+  scope: content.scopes.join(' '),
+  ...(idToken !== undefined && { id_token: idToken }),
+})
+
+/** Undefined without the scope `openid`, which is plain OAuth (OpenID Connect Core 3.1.2.1). */
+const issueIdToken = async (application: Application, grant: Grant, idTokens: TokenNouns['idTokens']) => {
+  const { sid, subject, content, accessToken } = grant
+  return content.scopes.includes('openid')
+    ? idTokens.issue({ application, subject, sid, content, accessToken })
+    : undefined
+}
+
+/** Faults that are no error of the application: an authorization or a device code may end. */
+const normalEnds: readonly GrantFault[] = ['ended', 'device_denied', 'device_expired']
+const kindOf = (fault: GrantFault) => (normalEnds.includes(fault) ? 'normal_end' : 'grant')
+
+/** OpenID Connect Core 3.1.3. */
+const redeemCode = async ({ application, form, client }: TokenRequest, nouns: TokenNouns) => {
+  const code = form.values.get('code')
+  if (code === undefined) return missingParameter('code')
+  const redirectAddress = form.values.get('redirect_uri')
+  const verifier = form.values.get('code_verifier')
+  const sign = (grant: Grant) => issueIdToken(application, grant, nouns.idTokens)
+  const redeemed = await nouns.authorizations.redeem({ application, code, redirectAddress, verifier, client, sign })
+  if (!isRefused(redeemed)) return answerOf(redeemed.grant, redeemed.refreshToken, redeemed.signed)
+  const { refused } = redeemed
+  const { error, description } = grantFaults[refused]
+  const sentence =
+    refused === 'other_redirect'
+      ? `redirect_uri ${quoted(redirectAddress ?? '')} is not the one of the authorization request`
+      : description
+  nouns.applicationErrors.note(application, kindOf(refused), sentence, client)
+  return faulty({ error, description }, refused)
+}
+
+/** Programs send the scopes of their authorization request again, so unknown scopes are ignored here as they were there (RFC 6749, 3.3). */
+const askedScopes = (text: string | undefined) => {
+  const asked = text?.split(' ').filter(Boolean)
+  const knownScopes = openidScopes.filter((scope) => asked?.includes(scope))
+  return knownScopes.length > 0 ? knownScopes : asked
+}
+
+/** OpenID Connect Core 12. */
+const refresh = async ({ application, form, client }: TokenRequest, nouns: TokenNouns) => {
+  const token = form.values.get('refresh_token')
+  if (token === undefined) return missingParameter('refresh_token')
+  const scopes = askedScopes(form.values.get('scope'))
+  const refreshed = await nouns.authorizations.refresh({ application, token, scopes, client })
+  if (!isRefused(refreshed))
+    return answerOf(
+      refreshed.grant,
+      refreshed.refreshToken,
+      await issueIdToken(application, refreshed.grant, nouns.idTokens),
+    )
+  const { error, description } = grantFaults[refreshed.refused]
+  nouns.applicationErrors.note(application, kindOf(refreshed.refused), description, client)
+  return faulty({ error, description }, refreshed.refused)
+}
+
+/** RFC 8628, 3.4. A device that waits is no error of its application. */
+const redeemDevice = async ({ application, form, client }: TokenRequest, nouns: TokenNouns) => {
+  const fault = deviceFlowFault(application)
+  if (fault !== undefined) return faulty({ error: 'unauthorized_client', description: fault })
+  const deviceCode = form.values.get('device_code')
+  if (deviceCode === undefined) return missingParameter('device_code')
+  const sign = (grant: Grant) => issueIdToken(application, grant, nouns.idTokens)
+  const redeemed = await nouns.deviceAuthorizations.redeem({ application, deviceCode, client, sign })
+  if (!isRefused(redeemed)) return answerOf(redeemed.grant, redeemed.refreshToken, redeemed.signed)
+  const { error, description } = grantFaults[redeemed.refused]
+  if (redeemed.refused !== 'device_pending')
+    nouns.applicationErrors.note(application, kindOf(redeemed.refused), description, client)
+  return faulty({ error, description }, redeemed.refused)
+}
+
+const grants: Readonly<Record<GrantType, typeof refresh>> = {
+  authorization_code: redeemCode,
+  refresh_token: refresh,
+  'urn:ietf:params:oauth:grant-type:device_code': redeemDevice,
+}
+export const isGrantType = (name: string | undefined): name is GrantType =>
+  name !== undefined && Object.hasOwn(grants, name)
+
+/** The token endpoint, for a client that has authenticated. */
+export const grantTokens = async (tokenRequest: TokenRequest, nouns: TokenNouns): Promise<TokenAnswer | Faulty> => {
+  const type = tokenRequest.form.values.get('grant_type')
+  if (type === undefined) return missingParameter('grant_type')
+  if (!isGrantType(type))
+    return faulty({
+      error: 'unsupported_grant_type',
+      description: `grant_type must be one of ${grantTypes.join(', ')}`,
+    })
+  return grants[type](tokenRequest, nouns)
+}

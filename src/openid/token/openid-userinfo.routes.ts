@@ -1,0 +1,125 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Applications } from '../../applications/applications.js'
+import { refuse } from '../../contract/outcome.js'
+import { clientNetwork } from '../../http/client.js'
+import type { CountedRequests } from '../../http/counted-requests.js'
+import { formOf } from '../../http/forms.js'
+import type { Limiter } from '../../http/limiter.js'
+import { limiters } from '../../http/limiters.js'
+import { sendProtocolError } from '../../http/protocol-errors.js'
+import { routeRefusals } from '../../http/route-refusals.js'
+import type { Server } from '../../http/server.js'
+import { fingerprint } from '../../lib/random.js'
+import { isSentByPage, type KnownClients } from '../known-clients.js'
+import type { ProtocolDoor } from '../protocol-door.js'
+import type { Authorizations } from './authorizations.js'
+import { userInfoOf } from './user-claims.js'
+
+const url = '/api/auth/userinfo'
+
+const { sendRefusal } = routeRefusals('cross_site')
+
+const authorizationLimiter: Limiter = { name: 'userinfo', limit: limiters.userinfo.limit, code: 'too_many_requests' }
+
+/** Each refusal needs a statement of the database. The limit is high because programs ask with tokens that have just expired. */
+const refusalsLimiter: Limiter = {
+  name: 'userinfo_refusals',
+  limit: limiters.userinfo_refusals.limit,
+  code: 'too_many_requests',
+  refundsSuccess: true,
+  silent: true,
+}
+
+const bearer = /^Bearer +([\w-]{43})$/i
+
+/**
+ * Reads the token from the header (RFC 6750, 2.1) or from the form of a POST (2.2). `twice`: sent in two ways, or more than once.
+ * `none`: not sent. `token` is undefined if the header does not hold a token of our form.
+ */
+const readToken = (request: FastifyRequest) => {
+  const { values, repeated } = formOf(request)
+  const inForm = values.get('access_token')
+  const [authorization, ...furtherHeaders] = request.raw.headersDistinct.authorization ?? []
+  if (furtherHeaders.length > 0 || repeated.length > 0 || (authorization !== undefined && inForm !== undefined))
+    return 'twice'
+  if (authorization === undefined && inForm === undefined) return 'none'
+  return { token: authorization === undefined ? inForm : bearer.exec(authorization)?.[1] }
+}
+
+const maxValidTokens = 10_000
+
+/**
+ * Tokens that were valid when they came last, the oldest first. Who checks the tokens of all its users here is one network, and a stranger
+ * can make it ask about random ones: those must not stop users who are known.
+ */
+const createValidTokens = () => {
+  const fingerprints = new Set<string>()
+  const fingerprintOf = (token: string) => fingerprint(token).toString('base64url')
+  return {
+    has: (token: string) => fingerprints.has(fingerprintOf(token)),
+    delete: (token: string) => fingerprints.delete(fingerprintOf(token)),
+    add: (token: string) => {
+      const [oldest] = fingerprints
+      if (fingerprints.size >= maxValidTokens && oldest !== undefined) fingerprints.delete(oldest)
+      fingerprints.add(fingerprintOf(token))
+    },
+  }
+}
+
+type Nouns = { applications: Pick<Applications, 'list'>; authorizations: Pick<Authorizations, 'grantOfAccessToken'> }
+
+type Dependencies = {
+  protocolDoor: ProtocolDoor<Nouns>
+  knownClients: Pick<KnownClients, 'mayRead'>
+  countedRequests: Pick<CountedRequests, 'count' | 'refundSuccess' | 'refundDespiteRefusal'>
+}
+
+/** Answers with the claims of the user of an access token, as they are now (OpenID Connect Core 5.3). */
+export const openidUserinfoRoutes = (server: Server, { protocolDoor, knownClients, countedRequests }: Dependencies) => {
+  protocolDoor.answerPreflights(server, url)
+  const validTokens = createValidTokens()
+
+  const answer = async (nouns: Nouns, request: FastifyRequest, reply: FastifyReply) => {
+    // A page that is none of an application could use up the limits of its visitors.
+    if (isSentByPage(request) && !(await knownClients.mayRead(nouns, request)))
+      return sendRefusal(reply, refuse('cross_site', { message: 'A page of no application has sent the request' }))
+    const sentToken = readToken(request)
+    if (sentToken === 'twice')
+      return sendProtocolError(
+        reply,
+        { error: 'invalid_request', description: 'The token was sent in two ways' },
+        'bearer',
+      )
+    const invalid = { error: 'invalid_token', description: 'An access token is needed', status: 401 } as const
+    if (sentToken === 'none') return sendProtocolError(reply, invalid, 'bearerWithoutError')
+    const { token } = sentToken
+    const wasValid = token !== undefined && validTokens.has(token)
+    if (!wasValid && (await countedRequests.count(refusalsLimiter, clientNetwork(request), request, reply)))
+      return reply
+    const grant = token === undefined ? undefined : await nouns.authorizations.grantOfAccessToken(token)
+    if (!grant) {
+      if (token !== undefined) validTokens.delete(token)
+      return sendProtocolError(reply, { ...invalid, description: 'The access token is not valid' }, 'bearer')
+    }
+    if (!wasValid) countedRequests.refundDespiteRefusal(request)
+    validTokens.add(token ?? '')
+    if (await countedRequests.count(authorizationLimiter, `authorization:${grant.authorizationId}`, request, reply))
+      return reply
+    if (!grant.content.scopes.includes('openid')) {
+      const fault = { error: 'insufficient_scope', description: 'The scope openid is needed', status: 403 } as const
+      return sendProtocolError(reply, fault, 'bearer')
+    }
+    return reply.send(userInfoOf(grant.subject, grant.content))
+  }
+
+  const { onSend, handler } = protocolDoor.through(answer)
+  for (const method of ['GET', 'POST'] as const)
+    server.route({
+      method,
+      url,
+      schema: { hide: true },
+      config: { countsIn: ['userinfo', 'userinfo_refusals'] },
+      onSend: [...onSend, countedRequests.refundSuccess],
+      handler,
+    })
+}

@@ -1,0 +1,353 @@
+import { authorizationTables, stillAuthorized } from '../../applications/still-authorized.js'
+import type { FieldValues } from '../../contract/profile-fields.js'
+import type { Sql } from '../../platform/database/database.js'
+import { databaseMoment, milliseconds, selectList } from '../../platform/database/sql.js'
+import { type LiveAt, momentsOf } from '../../sessions/live-sessions.js'
+import type { TokenContent } from './user-claims.js'
+
+/** The moments that a statement compares with. They come from the clock of the database, which tests move by the offset. */
+export type Moments = { live: LiveAt; clockOffset: number }
+
+/** The user and session of a token, as they are now. */
+export type HolderRow = {
+  authorization_id: string
+  sid: string
+  token_content: TokenContent
+  user_id: string
+  username: string
+  name: string | null
+  email: string
+  email_proven: boolean
+  groups: string[]
+  fields: FieldValues
+}
+/** `source` is the table that has the content of the token. */
+const holderColumns = (source: string) => ({
+  authorization_id: 's.id',
+  sid: 's.sid',
+  token_content: `${source}.token_content`,
+  user_id: 'u.id',
+  username: 'u.username',
+  name: 'u.name',
+  email: 'u.email',
+  email_proven: 'u.email_proven',
+  groups: 'u.groups',
+  fields: 'u.fields',
+})
+
+// ── Codes
+
+export type CodeRow = HolderRow & {
+  redirect_address: string
+  challenge: string | null
+  has_expired: boolean
+  is_used: boolean
+  is_just_used: boolean
+  is_authorized: boolean
+}
+
+const codeColumns = selectList<CodeRow>({
+  ...holderColumns('c'),
+  redirect_address: 'c.redirect_address',
+  challenge: 'c.challenge',
+  has_expired: `c.expires_at <= ${databaseMoment('$3')}`,
+  is_used: 'c.used_at is not null',
+  is_just_used: `coalesce(c.used_at > ${databaseMoment('$3')} - ${milliseconds('$4')}, false)`,
+  is_authorized: stillAuthorized('$5'),
+})
+
+/** `retryWindow`: for how long a second use counts as a retry of the first. */
+export const selectCode = (
+  sql: Sql,
+  { hash, applicationId, retryWindow }: { hash: Uint8Array; applicationId: string; retryWindow: number },
+  { live, clockOffset }: Moments,
+) =>
+  sql.query<CodeRow>(
+    `select ${codeColumns} from authorization_codes as c
+     join (${authorizationTables}) on s.id = c.application_session_id
+     where c.hash = $1 and s.application_id = $2`,
+    [hash, applicationId, clockOffset, retryWindow, momentsOf(live)],
+  )
+
+type NewTokens = {
+  id: string
+  authorizationId: string
+  codeHash: Uint8Array
+  refreshHash: Uint8Array
+  content: TokenContent
+  issuedAt: Date
+  accessToken: Pick<NewAccessToken, 'hash' | 'lifetime'>
+}
+
+/**
+ * Uses a code up and inserts its tokens. Of several uses at once, only one gets a row. The authorization is locked before its code, because
+ * everything that ends an authorization locks them in this order. The tokens expire when the session would end without a further use.
+ */
+export const redeemCode = (sql: Sql, tokens: NewTokens, now: Date, { live, clockOffset }: Moments) =>
+  sql.query<{ earlier_tokens: number }>(
+    `with held as (
+       update application_sessions as s set last_used_at = $8
+       from refresh_token_records as r, users as u, applications as a
+       where s.id = $2 and r.id = s.sid and u.id = s.user_id and a.id = s.application_id and ${stillAuthorized('$9')}
+       returning s.id, r.expires_at
+     ), used as (
+       update authorization_codes as c set used_at = ${databaseMoment('$7')} from held
+       where c.hash = $3 and c.application_session_id = held.id and c.used_at is null and c.expires_at > ${databaseMoment('$7')}
+       returning held.id, held.expires_at
+     ), made as (
+       insert into application_tokens
+         (id, application_session_id, code_hash, refresh_hash, token_content, issued_at, rotated_at, expires_at)
+       select $1, used.id, $3, $4, $5, $6, ${databaseMoment('$7')}, used.expires_at from used
+       returning id
+     ), issued as (
+       insert into application_access_tokens (hash, application_tokens_id, scopes, expires_at)
+       select $10, made.id, null, ${databaseMoment('$7')} + ${milliseconds('$11')} from made
+     )
+     select (select count(*) from application_tokens where application_session_id = $2)::int as earlier_tokens from made`,
+    [
+      tokens.id,
+      tokens.authorizationId,
+      tokens.codeHash,
+      tokens.refreshHash,
+      tokens.content,
+      tokens.issuedAt,
+      clockOffset,
+      now,
+      momentsOf(live),
+      tokens.accessToken.hash,
+      tokens.accessToken.lifetime,
+    ],
+  )
+
+/** The tokens of a device, whose authorization was made in the same transaction. */
+export const insertDeviceTokens = (
+  sql: Sql,
+  { id, authorizationId, refreshHash, content, issuedAt, accessToken }: Omit<NewTokens, 'codeHash'>,
+  { clockOffset }: Moments,
+) =>
+  sql.query(
+    `with made as (
+       insert into application_tokens (id, application_session_id, refresh_hash, token_content, issued_at, rotated_at, expires_at)
+       select $1, s.id, $3, $4, $5, ${databaseMoment('$6')}, r.expires_at
+       from application_sessions as s join refresh_token_records as r on r.id = s.sid where s.id = $2
+       returning id
+     )
+     insert into application_access_tokens (hash, application_tokens_id, scopes, expires_at)
+     select $7, made.id, null, ${databaseMoment('$6')} + ${milliseconds('$8')} from made`,
+    [id, authorizationId, refreshHash, content, issuedAt, clockOffset, accessToken.hash, accessToken.lifetime],
+  )
+
+// ── Refresh tokens
+
+/** Locks the authorization until the transaction ends. */
+export const holdAuthorization = (sql: Sql, id: string) =>
+  sql.query('select 1 from application_sessions where id = $1 for update', [id])
+
+/** Deletes the tokens that were used longest ago. An application that signs its user in at every page would otherwise fill the table. */
+export const deleteSurplus = (sql: Sql, authorizationId: string, maxTokens: number) =>
+  sql.query(
+    `delete from application_tokens where id in (
+       select id from application_tokens where application_session_id = $1 order by rotated_at desc, id desc offset $2
+     )`,
+    [authorizationId, maxTokens],
+  )
+
+export type NewAccessToken = { hash: Uint8Array; scopes: readonly string[] | null; lifetime: number }
+
+type Rotation = {
+  id: string
+  applicationId: string
+  presentedHash: Uint8Array
+  successorHash: Uint8Array
+  generation: number
+  accessToken: NewAccessToken
+  issuedAt: Date
+}
+
+const hasScopes = (tokens: string, scopes: string) =>
+  `(${scopes}::text[] is null or ${tokens}.token_content->'scopes' @> to_jsonb(${scopes}::text[]))`
+
+const rotatedColumns = selectList<HolderRow>(holderColumns('t'))
+
+/**
+ * Exchanges a refresh token for the next one, and adds an access token. A token that is newer than its row is accepted, as in sessions,
+ * because then the database has lost a write.
+ */
+export const rotateTokens = (sql: Sql, rotation: Rotation, { live, clockOffset }: Moments) =>
+  sql.query<HolderRow>(
+    `with rotated as (
+       update application_tokens as t
+       set refresh_hash = $3, previous_hash = $2, generation = $4::int, rotated_at = ${databaseMoment('$6')}, issued_at = $7,
+           expires_at = r.expires_at
+       from application_sessions as s, refresh_token_records as r, users as u, applications as a
+       where t.id = $1 and (t.refresh_hash = $2 or t.generation < $4::int - 1) and t.expires_at > ${databaseMoment('$6')}
+         and s.id = t.application_session_id and s.application_id = $5
+         and r.id = s.sid and u.id = s.user_id and a.id = s.application_id
+         and ${stillAuthorized('$8')} and ${hasScopes('t', '$10')}
+       returning t.id as tokens_id, ${rotatedColumns}
+     ), issued as (
+       insert into application_access_tokens (hash, application_tokens_id, scopes, expires_at)
+       select $9, tokens_id, $10, ${databaseMoment('$6')} + ${milliseconds('$11')} from rotated
+     )
+     select * from rotated`,
+    [
+      rotation.id,
+      rotation.presentedHash,
+      rotation.successorHash,
+      rotation.generation,
+      rotation.applicationId,
+      clockOffset,
+      rotation.issuedAt,
+      momentsOf(live),
+      rotation.accessToken.hash,
+      rotation.accessToken.scopes,
+      rotation.accessToken.lifetime,
+    ],
+  )
+
+/** The durations are in milliseconds. */
+type DeviceUse = { sid: string; now: Date; writeInterval: number; limits: { idle: number; age: number } }
+
+/** Extends the session of a device, and its tokens. The session of a browser is left alone. */
+export const noteDeviceUse = (sql: Sql, { sid, now, writeInterval, limits }: DeviceUse) =>
+  sql.query(
+    `with used as (
+       update refresh_token_records set last_used_at = $2, issued_at = $2,
+         expires_at = least($2::timestamptz + ${milliseconds('$4')}, created_at + ${milliseconds('$5')})
+       where id = $1 and application_id is not null and last_used_at < $2::timestamptz - ${milliseconds('$3')}
+       returning id, expires_at
+     )
+     update application_tokens as t set expires_at = used.expires_at
+     from used join application_sessions as s on s.sid = used.id where t.application_session_id = s.id`,
+    [sid, now, writeInterval, limits.idle, limits.age],
+  )
+
+export type TokensRow = HolderRow & {
+  refresh_hash: Uint8Array
+  previous_hash: Uint8Array | null
+  generation: number
+  issued_at: Date
+  is_just_rotated: boolean
+  is_authorized: boolean
+  has_scopes: boolean
+}
+
+const tokensColumns = selectList<TokensRow>({
+  ...holderColumns('t'),
+  refresh_hash: 't.refresh_hash',
+  previous_hash: 't.previous_hash',
+  generation: 't.generation',
+  issued_at: 't.issued_at',
+  is_just_rotated: `t.rotated_at > ${databaseMoment('$3')} - ${milliseconds('$4')}`,
+  is_authorized: `(t.expires_at > ${databaseMoment('$3')} and ${stillAuthorized('$5')})`,
+  has_scopes: hasScopes('t', '$6'),
+})
+
+/** `grace`: for how long after a rotation the previous token is exchanged for the newest one again. */
+export const selectTokens = (
+  sql: Sql,
+  tokens: { id: string; applicationId: string; grace: number; scopes: readonly string[] | null },
+  { live, clockOffset }: Moments,
+) =>
+  sql.query<TokensRow>(
+    `select ${tokensColumns} from application_tokens as t
+     join (${authorizationTables}) on s.id = t.application_session_id
+     where t.id = $1 and s.application_id = $2`,
+    [tokens.id, tokens.applicationId, clockOffset, tokens.grace, momentsOf(live), tokens.scopes],
+  )
+
+/** The tokens with this id, of any application. */
+export const selectById = (sql: Sql, id: string) => sql.query('select 1 from application_tokens where id = $1', [id])
+
+// ── Access tokens
+
+/** Adds an access token to existing tokens. No row if they have ended since. */
+export const insertAccessToken = (sql: Sql, tokensId: string, token: NewAccessToken, { clockOffset }: Moments) =>
+  sql.query(
+    `insert into application_access_tokens (hash, application_tokens_id, scopes, expires_at)
+     select $2, id, $3, ${databaseMoment('$4')} + ${milliseconds('$5')} from application_tokens where id = $1 returning 1`,
+    [tokensId, token.hash, token.scopes, clockOffset, token.lifetime],
+  )
+
+export type AccessTokenRow = HolderRow & { scopes: string[] | null }
+const accessTokenColumns = selectList<AccessTokenRow>({ ...holderColumns('t'), scopes: 'x.scopes' })
+
+export const selectByAccessToken = (sql: Sql, hash: Uint8Array, { live, clockOffset }: Moments) =>
+  sql.query<AccessTokenRow>(
+    `select ${accessTokenColumns} from application_access_tokens as x
+     join application_tokens as t on t.id = x.application_tokens_id
+     join (${authorizationTables}) on s.id = t.application_session_id
+     where x.hash = $1 and x.expires_at > ${databaseMoment('$2')} and ${stillAuthorized('$3')}`,
+    [hash, clockOffset, momentsOf(live)],
+  )
+
+export type IntrospectedRow = {
+  application_id: string
+  scopes: string[]
+  user_id: string
+  username: string
+  name: string | null
+  email: string
+  groups: string[]
+  sid: string
+  oldest_generation: number
+  methods: string[]
+  authenticated_at: Date
+  second_factor_at: Date | null
+  expires_at: Date
+}
+const introspectedColumns = selectList<IntrospectedRow>({
+  application_id: 's.application_id',
+  // A refresh may have asked for fewer than the code.
+  scopes: "coalesce(x.scopes, array(select jsonb_array_elements_text(t.token_content->'scopes')))",
+  user_id: 'u.id',
+  username: 'u.username',
+  name: 'u.name',
+  email: 'u.email',
+  groups: 'u.groups',
+  sid: 's.sid',
+  oldest_generation: 'r.oldest_generation',
+  methods: 'r.methods',
+  authenticated_at: 'r.authenticated_at',
+  second_factor_at: 'r.second_factor_at',
+  expires_at: 'x.expires_at',
+})
+
+/** The user and the session of an access token, for a program that an application calls. */
+export const selectHolder = (sql: Sql, hash: Uint8Array, { live, clockOffset }: Moments) =>
+  sql.query<IntrospectedRow>(
+    `select ${introspectedColumns} from application_access_tokens as x
+     join application_tokens as t on t.id = x.application_tokens_id
+     join (${authorizationTables}) on s.id = t.application_session_id
+     where x.hash = $1 and x.expires_at > ${databaseMoment('$2')} and ${stillAuthorized('$3')}`,
+    [hash, clockOffset, momentsOf(live)],
+  )
+
+// ── Revocation: an application can revoke its own tokens only. One statement for both, so that unknown tokens take as long as others.
+
+/** Deletes the tokens if they are of this application. No row if there are none with this id, of any application. */
+export const deleteTokens = (sql: Sql, id: string, applicationId: string) =>
+  sql.query<{ sid: string; is_own: boolean }>(
+    `with found as (
+       select t.id, s.sid, s.application_id = $2 as is_own
+       from application_tokens as t join application_sessions as s on s.id = t.application_session_id where t.id = $1
+     ), deleted as (
+       delete from application_tokens as t using found where t.id = found.id and found.is_own
+     )
+     select sid, is_own from found`,
+    [id, applicationId],
+  )
+
+/** Like `deleteTokens`, for a single access token. */
+export const deleteAccessToken = (sql: Sql, hash: Uint8Array, applicationId: string) =>
+  sql.query<{ is_own: boolean }>(
+    `with found as (
+       select x.hash, s.application_id = $2 as is_own from application_access_tokens as x
+       join application_tokens as t on t.id = x.application_tokens_id
+       join application_sessions as s on s.id = t.application_session_id where x.hash = $1
+     ), deleted as (
+       delete from application_access_tokens as x using found where x.hash = found.hash and found.is_own
+     )
+     select is_own from found`,
+    [hash, applicationId],
+  )

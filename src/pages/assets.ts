@@ -1,0 +1,86 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import type { Language } from '../contract/languages.js'
+import type { DrawFirstCard, PageName } from '../contract/pages.js'
+import type { SiteLink } from '../contract/site-links.js'
+import { builtFile } from '../lib/home.js'
+import type { Body } from './compressed.js'
+
+/** The words below every page. */
+export type FooterWords = Record<SiteLink | 'language', string>
+
+/** The texts of a page if scripts are switched off, or its script has not loaded. */
+export type WithoutScript = Record<'noscript' | 'notComplete' | 'reload', string>
+
+/** A page in the manifest of web/build.mjs: its files, and in each language its title and the texts for its script. */
+type BuiltPage = {
+  script: string
+  styles: string[]
+  words: Record<Language, PageWords>
+}
+type PageWords = {
+  title: string
+  withoutScript: WithoutScript
+  footer: FooterWords
+  sections: Record<string, unknown>
+}
+
+export type Page = BuiltPage & { drawFirstCard: (settings: Parameters<DrawFirstCard>[1]) => string }
+
+export type PlainPageName = 'not-found' | 'too-many-requests'
+
+/** A page that the server renders completely, because the browser may have no script. `action`: the text of a link to the start page. */
+export type PlainPage = {
+  styles: string[]
+  words: Record<Language, { title: string; heading: string; text: string; action?: string; footer: FooterWords }>
+}
+
+type Manifest<P> = { pages: Record<PageName, P>; plainPages: Record<PlainPageName, PlainPage> }
+export type BuiltManifest = Manifest<BuiltPage>
+
+type Asset = Body & { type: string }
+/** The client for pages that have no build. Its name never changes, so browsers ask by its tag whether the file has changed. */
+type ClientScript = Asset & { tag: string }
+export type Assets = Manifest<Page> & { files: ReadonlyMap<string, Asset>; client: ClientScript }
+
+const types: Record<string, string> = {
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+}
+
+/** The pages with their words, without their files. */
+export const readManifest = (folder = builtFile('web/')) =>
+  JSON.parse(readFileSync(new URL('manifest.json', folder), 'utf8')) as BuiltManifest
+
+/**
+ * Reads all built files into memory, with their compressed forms: they are small and never change. They are read synchronously, which
+ * takes a fraction of the time at the start, when nothing else waits.
+ */
+export const loadAssets = async (folder = builtFile('web/')): Promise<Assets> => {
+  const manifest = readManifest(folder)
+  const { drawFirstCard }: { drawFirstCard: DrawFirstCard } = await import(new URL('first-cards.js', folder).href)
+  const pages = Object.fromEntries(
+    Object.entries(manifest.pages).map(([name, page]) => [
+      name,
+      { ...page, drawFirstCard: (settings) => drawFirstCard(name as PageName, settings) } satisfies Page,
+    ]),
+  ) as Assets['pages']
+  const files = readdirSync(new URL('assets/', folder)).flatMap((name) => {
+    const type = types[name.slice(name.lastIndexOf('.') + 1)]
+    return type ? [[name, readAsset(new URL(`assets/${name}`, folder), type)] as const] : []
+  })
+  return { ...manifest, pages, files: new Map(files), client: readClient(new URL('client.js', folder)) }
+}
+
+const readClient = (file: URL): ClientScript => {
+  const asset = readAsset(file, types.js ?? '')
+  // The tag is weak, because it stands for every encoding.
+  return { ...asset, tag: `W/"${createHash('sha256').update(asset.plain).digest('base64url').slice(0, 22)}"` }
+}
+
+const readAsset = (file: URL, type: string): Asset => ({
+  type,
+  plain: readFileSync(file),
+  br: readFileSync(new URL(`${file.href}.br`)),
+  gzip: readFileSync(new URL(`${file.href}.gz`)),
+})

@@ -1,0 +1,70 @@
+import type { createGroupChanges } from '../accounts/group-changes.js'
+import { isRefused, refuse } from '../contract/outcome.js'
+import { NoContent } from '../contract/schemas.js'
+import { ServiceGroup, ServiceGroupName, ServiceGroups, servicePath } from '../contract/service-bodies.js'
+import type { Groups } from '../groups/groups.js'
+import { routeRefusals } from '../http/route-refusals.js'
+import type { Server } from '../http/server.js'
+import type { Administrators } from '../sessions/administrators.js'
+import type { Guards } from '../sessions/guards.js'
+import { groupBody } from './access-bodies.js'
+import { type ServiceCallers, serviceRefusals } from './service-callers.js'
+
+const readRefusals = routeRefusals(...serviceRefusals)
+const deletionRefusals = routeRefusals(...serviceRefusals, 'group_in_use', 'group_has_members')
+
+const tags = ['for other programs']
+const schemas = {
+  list: {
+    tags,
+    summary: 'Groups, and how many members each has',
+    response: { 200: ServiceGroups, ...readRefusals.responses },
+  },
+  add: {
+    tags,
+    summary: 'Make a group',
+    body: ServiceGroupName,
+    response: { 200: ServiceGroup, 201: ServiceGroup, ...readRefusals.responses },
+  },
+  deletion: {
+    tags,
+    summary: 'Delete a group that has no members',
+    body: ServiceGroupName,
+    response: { 204: NoContent, ...deletionRefusals.responses },
+  },
+}
+
+type Dependencies = {
+  guards: Guards
+  serviceCallers: ServiceCallers
+  groups: Pick<Groups, 'add' | 'list'>
+  groupChanges: Pick<ReturnType<typeof createGroupChanges>, 'deleteGroup'>
+  administrators: Pick<Administrators, 'roles'>
+}
+
+export const serviceGroupsRoutes = (server: Server, deps: Dependencies) => {
+  const { guards, serviceCallers, groups, groupChanges, administrators } = deps
+  const path = `${servicePath}/groups`
+  const onRequest = guards.service('groups')
+
+  server.get(path, { schema: schemas.list, onRequest }, async () => {
+    const roles = await administrators.roles()
+    return { groups: (await groups.list()).map((group) => groupBody(group, roles)) }
+  })
+
+  server.post(path, { schema: schemas.add, onRequest }, async (request, reply) => {
+    const { name } = request.body
+    const isNew = await groups.add(name, serviceCallers.actingClient(request))
+    const group = (await groups.list()).find((each) => each.name === name)
+    return group
+      ? reply.status(isNew ? 201 : 200).send(groupBody(group, await administrators.roles()))
+      : readRefusals.sendRefusal(reply, refuse('not_found'))
+  })
+
+  server.delete(path, { schema: schemas.deletion, onRequest }, async (request, reply) => {
+    const client = serviceCallers.actingClient(request)
+    const deleted = await groupChanges.deleteGroup(client, request.body.name, { alsoWithMembers: false })
+    if (!isRefused(deleted)) return reply.status(204).send()
+    return deletionRefusals.sendRefusal(reply, deleted.refused === 'no_group' ? refuse('not_found') : deleted)
+  })
+}

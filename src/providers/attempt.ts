@@ -1,0 +1,71 @@
+import { type Static, Type } from 'typebox'
+import type { ProviderId } from '../contract/providers.js'
+import { Provider } from '../contract/schemas.js'
+import { type Clock, later } from '../lib/clock.js'
+import { minutes } from '../lib/durations.js'
+import { randomToken } from '../lib/random.js'
+import type { Seal } from '../lib/seal.js'
+import { createSealedJson } from '../lib/sealed-json.js'
+
+export const attemptLifetime = 10 * minutes
+
+/** The purpose of an attempt: to sign in, or to link an identity to an account. The session that links must still be valid at the end. */
+const Purpose = Type.Union([
+  Type.Object({ kind: Type.Literal('sign_in') }),
+  Type.Object({ kind: Type.Literal('link'), userId: Type.String(), sessionId: Type.String() }),
+])
+
+/** The attempt in the form of its cookie. */
+const SealedAttempt = Type.Object({
+  provider: Provider,
+  state: Type.String(),
+  verifier: Type.String(),
+  nonce: Type.String(),
+  returnTo: Type.String(),
+  purpose: Purpose,
+  /** The cookies of known devices, which the browser does not send when the provider sends it back. Absent if it had none. */
+  knownDevices: Type.Optional(Type.Unsafe<readonly string[]>(Type.Array(Type.String()))),
+  /** The session that this browser had, whose cookie it does not send either when it comes back. */
+  earlierSession: Type.Optional(Type.Object({ userId: Type.String(), sessionId: Type.String() })),
+  expiresAt: Type.Integer(),
+})
+
+export type Purpose = Static<typeof Purpose>
+export type Attempt = Omit<Static<typeof SealedAttempt>, 'expiresAt'> & { expiresAt: Date }
+
+/** The cookies of the browser that begins an attempt. */
+type BrowserState = Pick<Attempt, 'knownDevices' | 'earlierSession'>
+
+/** Attempts to sign in at a provider. The server stores none: the browser has a sealed value. */
+export const createAttempts = ({ seal, clock }: { seal: Seal; clock: Clock }) => {
+  const sealedAttempts = createSealedJson(seal, SealedAttempt)
+  return {
+    begin: (
+      provider: ProviderId,
+      returnTo: string,
+      purpose: Purpose,
+      { knownDevices, earlierSession }: BrowserState = {},
+    ): Attempt => ({
+      provider,
+      returnTo,
+      purpose,
+      knownDevices,
+      earlierSession,
+      state: randomToken(),
+      verifier: randomToken(),
+      nonce: randomToken(),
+      expiresAt: later(clock.now(), attemptLifetime),
+    }),
+
+    seal: ({ expiresAt, ...attempt }: Attempt) => sealedAttempts.seal({ ...attempt, expiresAt: expiresAt.getTime() }),
+
+    /** The attempt, unless it was changed or has expired. */
+    open: (sealed: string): Attempt | undefined => {
+      const attempt = sealedAttempts.open(sealed)
+      if (!attempt || attempt.expiresAt <= clock.now().getTime()) return undefined
+      return { ...attempt, expiresAt: new Date(attempt.expiresAt) }
+    },
+  }
+}
+
+export type Attempts = ReturnType<typeof createAttempts>

@@ -1,0 +1,67 @@
+import type { AccountChanges } from '../account-changes/account-changes.js'
+import type { InvitationState } from '../contract/mailed-links.js'
+import { isRefused, refuse } from '../contract/outcome.js'
+import { type Groups, joinedByInvitation } from '../groups/groups.js'
+import type { Events } from '../messages/events.js'
+import type { CallerContext } from '../sessions/request-context.js'
+import type { SessionLookups } from '../sessions/session-lookups.js'
+import type { SessionCaller } from '../sessions/sessions.js'
+import type { UserChanges } from '../users/user-changes.js'
+import type { Users } from '../users/users.js'
+import { type FoundInvitation, type Invitations, isForAccount } from './invitations.js'
+
+type Dependencies = {
+  accountChanges: Pick<AccountChanges, 'byCaller'>
+  events: Pick<Events, 'recordInside'>
+  groups: Pick<Groups, 'change'>
+  invitations: Pick<Invitations, 'find' | 'takeFor'>
+  sessionLookups: Pick<SessionLookups, 'isLive'>
+  userChanges: Pick<UserChanges, 'proveEmail'>
+  users: Pick<Users, 'findByEmail' | 'findEnabled'>
+}
+
+/** An invitation for the person who opens its link: for a new account, or for an account that can join groups. */
+export const createAcceptInvitation = (deps: Dependencies) => {
+  const { accountChanges, events, groups, invitations, sessionLookups, userChanges, users } = deps
+
+  const nextFor = async (
+    invitation: FoundInvitation,
+    caller: SessionCaller | undefined,
+  ): Promise<InvitationState['next']> => {
+    const user = caller && (await sessionLookups.isLive(caller)) ? await users.findEnabled(caller.userId) : undefined
+    const hasGroups = invitation.groups.length > 0
+    if (user && isForAccount(invitation, user)) return hasGroups ? 'join' : 'nothing'
+    // Anyone may have got another link. The reader of the mail may know that its address has an account: a registration says it, too.
+    const mayKnowOfAccount = invitation.provesAddress && hasGroups
+    return mayKnowOfAccount && (await users.findByEmail(invitation.email)) ? 'sign_in' : 'register'
+  }
+
+  return {
+    /** What the page of the link shows. Changes nothing. */
+    describe: async (token: string, caller: SessionCaller | undefined) => {
+      const invitation = await invitations.find(token)
+      if (!invitation) return refuse('invalid_invitation')
+      const { email, provesAddress, isPrinted: printed, invitedBy, returnTo } = invitation
+      const next = await nextFor(invitation, caller)
+      return { email, provesAddress, printed, groups: [...invitation.groups], invitedBy, returnTo, next }
+    },
+
+    /** The signed-in user of the invited address joins its groups. */
+    accept: (context: CallerContext, token: string) =>
+      accountChanges.byCaller(context, 'group_joined', async (sql, user) => {
+        const taken = await invitations.takeFor(sql, user, token)
+        if (isRefused(taken)) return taken
+        const change = await groups.change(sql, user, { add: taken.groups })
+        if (isRefused(change)) return change.refused === 'no_group' ? refuse('invalid_invitation') : change
+        // The link of the mail may be what has proven the address.
+        await userChanges.proveEmail(sql, user.id)
+        const { userId, sessionId } = context.caller
+        await events.recordInside(sql, { kind: 'invitation_used', userId, sessionId }, context.client)
+        const reason = joinedByInvitation(change.joined, taken.madeBy)
+        return {
+          result: taken.groups,
+          changes: change.joined.length > 0 ? { group_joined: { event: { reason } } } : {},
+        }
+      }),
+  }
+}

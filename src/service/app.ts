@@ -1,0 +1,160 @@
+import { createFastLane } from '../access-check/fast-lane.js'
+import { createActiveUsers } from '../admin/active-users.js'
+import { createAllowedOrigins } from '../http/allowed-origins.js'
+import type { SchemaCompilers } from '../http/schema-compilers.js'
+import { createServer } from '../http/server.js'
+import { type Clock, systemClock } from '../lib/clock.js'
+import { createOpenidProvider } from '../openid/openid-provider.js'
+import { type Assets, loadAssets } from '../pages/assets.js'
+import { createHealth } from '../pages/health.js'
+import { healthRoutes } from '../pages/health.routes.js'
+import type { Workers } from '../passwords/workers.js'
+import type { Database } from '../platform/database/database.js'
+import { proveTables } from '../platform/database/open.js'
+import { createLog, type Log } from '../platform/log.js'
+import { reservePort } from '../platform/reserved-port.js'
+import { createServiceKeys } from '../programs/service-keys.js'
+import { readServiceKeys } from '../programs/service-keys-file.js'
+import { type Config, type Environment, settingsElsewhere } from '../settings/config.js'
+import { openMetrics, prepareMetrics } from './app-metrics.js'
+import { createBackground, createDatabaseLoading } from './background.js'
+import { createHttpParts } from './http-parts.js'
+import { createNouns } from './nouns.js'
+import { openPlatform, type StoreTimeouts } from './open-platform.js'
+import { freeSpaceOf } from './own-database.js'
+import { refuseUntilReady } from './prepare-database.js'
+import { registerFlows } from './register-flows.js'
+import { createSeeding } from './seeding.js'
+import { closeApp, createStartGate, type OpenedApp, type ServeOptions, serveApp } from './serving.js'
+import { writableTables } from './tables.js'
+
+type Options = ServeOptions & {
+  clock?: Clock
+  log?: Log
+  /** Threads for passwords that are shared with other services in this process, and stay open. */
+  workers?: Workers
+  /** The schemas that other services in this process have compiled, shared in the same way. */
+  schemaCompilers?: SchemaCompilers
+  /** The files of the pages that other services in this process have read, shared in the same way. */
+  assets?: Assets
+  /** Longer timeouts, for tests on a machine that is busy with other programs. */
+  storeTimeouts?: StoreTimeouts
+  /** A longer interval, for tests: a clean-up by a clock that a test has moved deletes rows that the test still asks for. */
+  housekeepingInterval?: number
+  /** The settings as they were given. With a database of its own, commands beside the service work with the same settings. */
+  givenSettings?: Environment
+}
+
+type HealthPlatform = { clock: Clock; log: Log; database: Pick<Database, 'ping' | 'query'>; cache: { ping: Ping } }
+type Ping = () => Promise<void>
+
+const createAppHealth = (
+  { healthTimeout: deadline }: Config,
+  { clock, log, database, cache }: HealthPlatform,
+  status: { isReady: boolean },
+  drainState: { isDraining: boolean },
+) =>
+  createHealth({
+    clock,
+    log,
+    deadline,
+    database: async () => {
+      await database.ping()
+      await proveTables(database, writableTables)
+    },
+    cache: cache.ping,
+    isStarting: () => !status.isReady,
+    isDraining: () => drainState.isDraining,
+  })
+
+/** Opens the platform and registers every route. No port is open yet, and the database may still be out of reach. */
+const openApp = async (given: Config, options: Options) => {
+  const { clock = systemClock, log: givenLog, workers, storeTimeouts, housekeepingInterval, schemaCompilers } = options
+  const log = givenLog ?? createLog({ level: given.logLevel })
+  const serviceKeys = createServiceKeys(await readServiceKeys(given.serviceKeysFile), clock)
+  const settingsForCommands = options.givenSettings && settingsElsewhere(options.givenSettings, given)
+  const context = { config: given, clock, log, sharedWorkers: workers, storeTimeouts, settingsForCommands }
+  const opened = await openPlatform(context)
+  const { config } = opened
+  const gate = createStartGate(() => status.isPrepared)
+  const status: OpenedApp['status'] = {
+    isPrepared: false,
+    isReady: false,
+    admit: gate.admit,
+    closing: new AbortController(),
+  }
+  const metrics = await openMetrics(config)
+  const ungatedDatabase = opened.database
+  const gatedDatabase = refuseUntilReady(ungatedDatabase, () => status.isPrepared)
+  const platform = {
+    ...opened,
+    clock,
+    log,
+    metrics,
+    serviceKeys,
+    ungatedDatabase,
+    database: gatedDatabase,
+    leavesEventsToService: false,
+  }
+  const nouns = createNouns(config, platform)
+  const openidProvider = createOpenidProvider(config, platform, nouns)
+  const httpParts = createHttpParts(config, platform, nouns)
+  const { production, publicUrl, trustProxy, developmentHosts } = config
+  const allowedOrigins = createAllowedOrigins(config.allowedOrigins)
+  const fastLane = createFastLane({ tokens: nouns.tokens, production, allowedOrigins, onAnswer: metrics?.countRequest })
+  const serverOptions = { log, production, publicUrl, allowedOrigins, trustProxy, developmentHosts, fastLane }
+  const { server, state: drainState, answerUnknown, drain } = createServer({ ...serverOptions, schemaCompilers })
+  server.addHook('onRequest', gate.waitForStart)
+  server.addHook('onRequest', httpParts.callers.learnKey)
+  const activeUsers = createActiveUsers({ database: gatedDatabase, clock })
+  const health = createAppHealth(config, platform, status, drainState)
+  const isReady = () => health.readiness() === 'ready'
+  const watched = { ...platform, ...nouns, openidProvider, activeUsers, isReady, freeSpace: freeSpaceOf(config) }
+  const startMetrics = prepareMetrics(config, metrics, watched, server)
+  const { pages, routes } = await registerFlows(server, config, platform, nouns, {
+    ...httpParts,
+    openidProvider,
+    assets: options.assets ?? (await loadAssets()),
+    isClosing: () => drainState.isClosing,
+  })
+  healthRoutes(server, { health })
+  answerUnknown(pages.plainPage('not-found'))
+  const background = createBackground(platform, nouns, openidProvider, housekeepingInterval)
+  return {
+    config,
+    log,
+    platform,
+    nouns,
+    database: ungatedDatabase,
+    seed: createSeeding(config, platform, nouns),
+    load: createDatabaseLoading(config, platform, nouns),
+    background,
+    server,
+    drainState,
+    drain,
+    startMetrics,
+    status,
+    routes,
+  }
+}
+
+export type App = Awaited<ReturnType<typeof startApp>>
+
+/** Opens and serves. What was opened is closed again when serving fails. */
+export const startApp = async (given: Config, options: Options) => {
+  const { config: withPort, release } = await reservePort(given)
+  try {
+    const app = await openApp(withPort, options)
+    const close = () => closeApp(app)
+    const { prepared } = await serveApp(app, { ...options, releasePort: release }).catch(async (error) => {
+      await close()
+      throw error
+    })
+    const { config, server, log, platform, nouns, status, routes } = app
+    /** Reads the service keys again, without a restart. With a fault in the file the earlier keys stay. */
+    const reload = async () => platform.serviceKeys.replace(await readServiceKeys(config.serviceKeysFile))
+    return { config, server, log, platform, nouns, prepared, isReady: () => status.isReady, routes, reload, close }
+  } finally {
+    await release()
+  }
+}

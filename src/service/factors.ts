@@ -1,0 +1,32 @@
+import type { Undos } from '../account-changes/undos.js'
+import { createAppReplacements } from '../factors/app-replacements.js'
+import { createCodeLimit } from '../factors/code-limit.js'
+import { createFactors } from '../factors/factors.js'
+import { createPendingSecrets } from '../factors/pending-secrets.js'
+import { createProveCode } from '../factors/prove-code.js'
+import { createRecoveryCodes } from '../factors/recovery-codes.js'
+import { createTotpSecrets } from '../factors/totp-secrets.js'
+import type { Metrics } from '../platform/metrics/metrics.js'
+
+type Dependencies = Parameters<typeof createPendingSecrets>[0] &
+  Parameters<typeof createCodeLimit>[0] &
+  Omit<Parameters<typeof createProveCode>[0], 'totpSecrets' | 'recoveryCodes' | 'codeLimit' | 'onProof'> & {
+    metrics: Metrics | undefined
+    undos: Undos
+  }
+
+/** Authenticator apps and recovery codes: their secrets, how a code is proven, and how many wrong ones are accepted. */
+export const createFactorNouns = (deps: Dependencies) => {
+  const { database, metrics, undos } = deps
+  const pendingSecrets = createPendingSecrets(deps)
+  const totpSecrets = createTotpSecrets({ ...deps, pendingSecrets })
+  const recoveryCodes = createRecoveryCodes(deps)
+  const codeLimit = createCodeLimit(deps)
+  const onProof: Parameters<typeof createProveCode>[0]['onProof'] = (method, outcome) =>
+    metrics?.countSecondFactor(method, outcome)
+  const proveCode = createProveCode({ ...deps, totpSecrets, recoveryCodes, codeLimit, onProof })
+  return {
+    factors: createFactors({ database, totpSecrets, recoveryCodes, codeLimit, undos, proveCode }),
+    appReplacements: createAppReplacements({ ...deps, pendingSecrets, codeLimit }),
+  }
+}

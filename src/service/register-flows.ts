@@ -1,0 +1,326 @@
+import { accessCheckRoutes } from '../access-check/access-check.routes.js'
+import { createNoteRefusedCheck } from '../access-check/refused-checks.js'
+import { createRenewal } from '../access-check/renewal.js'
+import { accountRoutes } from '../accounts/account.routes.js'
+import { createAppReplacement } from '../accounts/app-replacement.js'
+import { appReplacementRoutes } from '../accounts/app-replacement.routes.js'
+import { createChangeEmail } from '../accounts/change-email.js'
+import { changeEmailRoutes } from '../accounts/change-email.routes.js'
+import { createChangePassword } from '../accounts/change-password.js'
+import { changePasswordRoutes } from '../accounts/change-password.routes.js'
+import { composeAccountData } from '../accounts/compose-account-data.js'
+import { createConfirmationProofs, createConfirmEmail } from '../accounts/confirm-email.js'
+import { confirmEmailRoutes } from '../accounts/confirm-email.routes.js'
+import { createDeleteOwnAccount } from '../accounts/delete-account.js'
+import { deleteAccountRoutes } from '../accounts/delete-account.routes.js'
+import { createDeletedAccounts, type DeletedAccounts } from '../accounts/deleted-accounts.js'
+import { createExportAccount } from '../accounts/export-account.js'
+import { exportAccountRoutes } from '../accounts/export-account.routes.js'
+import { createOwnFactors, createTotpEnrolment } from '../accounts/factors.js'
+import { factorsRoutes } from '../accounts/factors.routes.js'
+import { leavingRoutes } from '../accounts/leaving.routes.js'
+import { createLink } from '../accounts/link.js'
+import { linkedProvidersRoutes } from '../accounts/linked-providers.routes.js'
+import { createEnrolmentPasskeys, createOwnPasskeys } from '../accounts/passkeys.js'
+import { passkeysRoutes } from '../accounts/passkeys.routes.js'
+import { createProfile } from '../accounts/profile.js'
+import { createUndo } from '../accounts/undo.js'
+import { undoRoutes } from '../accounts/undo.routes.js'
+import { createUnlink } from '../accounts/unlink.js'
+import { applicationIssuer } from '../applications/application-issuer.js'
+import { usedApplicationsRoutes } from '../applications/used-applications.routes.js'
+import type { UsernameSource } from '../contract/pages.js'
+import { signInPath } from '../contract/provider-paths.js'
+import type { TermsOfUse } from '../contract/schemas.js'
+import { createNeedsMail, type NeedsMail } from '../http/needs-mail.js'
+import type { Server } from '../http/server.js'
+import { jwksRoutes } from '../keys/jwks.routes.js'
+import { eventsRoutes } from '../messages/events.routes.js'
+import { letterheadOf, themeOf } from '../messages/theme.js'
+import { registerAuthorizePage } from '../openid/authorize/authorize-page.js'
+import { createClientAuthentication } from '../openid/client-authentication.js'
+import { deviceAuthorizationRoutes } from '../openid/device/device-authorization.routes.js'
+import { registerDevicePage } from '../openid/device/device-page.js'
+import { createKnownClients } from '../openid/known-clients.js'
+import { createEndSession } from '../openid/logout/openid-end-session.js'
+import { openidEndSessionRoutes } from '../openid/logout/openid-end-session.routes.js'
+import { openidDiscoveryRoutes } from '../openid/openid-discovery.routes.js'
+import type { OpenidProvider } from '../openid/openid-provider.js'
+import { createProtocolDoor } from '../openid/protocol-door.js'
+import { openidRevokeRoutes } from '../openid/token/openid-revoke.routes.js'
+import { openidTokenRoutes } from '../openid/token/openid-token.routes.js'
+import { openidUserinfoRoutes } from '../openid/token/openid-userinfo.routes.js'
+import { apiDocumentRoutes } from '../pages/api-document.routes.js'
+import type { Assets } from '../pages/assets.js'
+import { brandMark } from '../pages/brand.js'
+import { contentRoutes } from '../pages/content.routes.js'
+import { csrfExampleRoutes } from '../pages/csrf-example.routes.js'
+import { devMailboxRoutes } from '../pages/dev-mailbox.routes.js'
+import { withOwnTexts } from '../pages/own-page-words.js'
+import { pagesRoutes } from '../pages/pages.routes.js'
+import { passwordStrengthRoutes } from '../passwords/password-strength.routes.js'
+import { serviceUserChangesRoutes } from '../programs/change-users.routes.js'
+import { serviceGroupsRoutes } from '../programs/groups.routes.js'
+import { serviceInvitationsRoutes } from '../programs/invitations.routes.js'
+import { revocationsRoutes } from '../programs/revocations.routes.js'
+import { signOutUserRoutes } from '../programs/sign-out-user.routes.js'
+import { tokensRoutes } from '../programs/tokens.routes.js'
+import { serviceUsersRoutes } from '../programs/users.routes.js'
+import { createAcceptInvitation } from '../registration/accept-invitation.js'
+import { createEnterInvited } from '../registration/enter-invited.js'
+import { inviteRoutes } from '../registration/invite.routes.js'
+import { createRegister } from '../registration/register.js'
+import { registerRoutes } from '../registration/register.routes.js'
+import { setupRoutes } from '../registration/setup.routes.js'
+import { createVerifyEmail } from '../registration/verify-email.js'
+import { verifyEmailRoutes } from '../registration/verify-email.routes.js'
+import { csrfTokenRoutes } from '../sessions/csrf-token.routes.js'
+import { createLogout } from '../sessions/logout.js'
+import { logoutRoutes } from '../sessions/logout.routes.js'
+import { createOwnSessions } from '../sessions/own-sessions.js'
+import { refreshRoutes } from '../sessions/refresh.routes.js'
+import { sessionsRoutes } from '../sessions/sessions.routes.js'
+import type { Config } from '../settings/config.js'
+import { enrolmentCodeRoutes } from '../sign-in/enrolment-code.routes.js'
+import { enrolmentPasswordRoutes } from '../sign-in/enrolment-password.routes.js'
+import { createLogin } from '../sign-in/login.js'
+import { loginRoutes } from '../sign-in/login.routes.js'
+import { createMailLogin } from '../sign-in/mail-login.js'
+import { mailLoginRoutes } from '../sign-in/mail-login.routes.js'
+import { createMailRegistration } from '../sign-in/mail-registration.js'
+import { mailRegistrationRoutes } from '../sign-in/mail-registration.routes.js'
+import { createPasskeyLogin } from '../sign-in/passkey-login.js'
+import { passkeyLoginRoutes } from '../sign-in/passkey-login.routes.js'
+import { createProofHandlers } from '../sign-in/proof-handlers.js'
+import { createRecoveredAccounts, type RecoveredAccounts } from '../sign-in/recovered-accounts.js'
+import { createResetPassword } from '../sign-in/reset-password.js'
+import { resetPasswordRoutes } from '../sign-in/reset-password.routes.js'
+import { createReturnToNotes } from '../sign-in/return-to-notes.js'
+import { secondFactorRoutes } from '../sign-in/second-factor.routes.js'
+import { createSocialSignIn } from '../sign-in/social-sign-in.js'
+import { socialSignInRoutes } from '../sign-in/social-sign-in.routes.js'
+import { createStepUp } from '../sign-in/step-up.js'
+import { stepUpRoutes } from '../sign-in/step-up.routes.js'
+import { createUserSearch } from '../users/user-search.js'
+import type { HttpParts, Platform } from './http-parts.js'
+import type { Nouns } from './nouns.js'
+
+/** The terms of use with their version, if there are any. */
+const termsOf = ({ termsVersion: version, termsUrl: url }: Config): TermsOfUse | undefined =>
+  version === undefined || url === undefined ? undefined : { version, url }
+
+type Parts = HttpParts & { openidProvider: OpenidProvider; assets: Assets; isClosing: () => boolean }
+type Dependencies = Platform &
+  Nouns &
+  Parts & {
+    secondFactorRequired: boolean
+    usernameSource: UsernameSource
+    termsOfUse: TermsOfUse | undefined
+    recoveredAccounts: RecoveredAccounts
+    deletedAccounts: DeletedAccounts
+    needsMail: NeedsMail
+  }
+
+/** Flows of users for their own account. */
+const registerAccountFlows = (server: Server, dependencies: Dependencies) => {
+  changeEmailRoutes(server, { ...dependencies, changeEmail: createChangeEmail(dependencies) })
+  const confirmationProofs = createConfirmationProofs(dependencies)
+  const confirmEmail = createConfirmEmail({ ...dependencies, confirmationProofs })
+  confirmEmailRoutes(server, { ...dependencies, confirmEmail })
+  undoRoutes(server, { ...dependencies, undo: createUndo(dependencies) })
+  accountRoutes(server, { ...dependencies, profile: createProfile(dependencies) })
+  deleteAccountRoutes(server, { ...dependencies, deleteOwnAccount: createDeleteOwnAccount(dependencies) })
+  const accountData = composeAccountData(dependencies, dependencies.clock)
+  const exportAccount = createExportAccount({ ...dependencies, accountData })
+  exportAccountRoutes(server, { ...dependencies, exportAccount })
+  eventsRoutes(server, dependencies)
+  usedApplicationsRoutes(server, dependencies)
+}
+
+/** Second factors and passkeys: signing in with them, adding and removing them. */
+const registerFactorFlows = (server: Server, dependencies: Dependencies) => {
+  secondFactorRoutes(server, dependencies)
+  leavingRoutes(server, { ...dependencies, accountData: composeAccountData(dependencies, dependencies.clock) })
+  enrolmentCodeRoutes(server, dependencies)
+  const totpEnrolment = createTotpEnrolment(dependencies)
+  factorsRoutes(server, { ...dependencies, ownFactors: createOwnFactors(dependencies), totpEnrolment })
+  appReplacementRoutes(server, { ...dependencies, appReplacement: createAppReplacement(dependencies) })
+  passkeysRoutes(server, {
+    ...dependencies,
+    ownPasskeys: createOwnPasskeys(dependencies),
+    enrolmentPasskeys: createEnrolmentPasskeys(dependencies),
+  })
+  passkeyLoginRoutes(server, { ...dependencies, passkeyLogin: createPasskeyLogin(dependencies) })
+}
+
+/** Flows of a session that has begun. */
+const registerSessionFlows = (server: Server, dependencies: Dependencies) => {
+  refreshRoutes(server, dependencies)
+  logoutRoutes(server, { ...dependencies, logout: createLogout(dependencies) })
+  const proofHandlers = createProofHandlers(dependencies)
+  stepUpRoutes(server, { ...dependencies, stepUp: createStepUp({ ...dependencies, proofHandlers }) })
+  sessionsRoutes(server, { ...dependencies, ownSessions: createOwnSessions(dependencies) })
+  const noteRefusedCheck = createNoteRefusedCheck(dependencies)
+  accessCheckRoutes(server, { ...dependencies, renewal: createRenewal(dependencies), noteRefusedCheck })
+}
+
+/** Flows of other programs, which have a service key. */
+const registerServiceFlows = (server: Server, { publicUrl }: Config, dependencies: Dependencies) => {
+  serviceUsersRoutes(server, { ...dependencies, userSearch: createUserSearch(dependencies) })
+  serviceUserChangesRoutes(server, dependencies)
+  serviceInvitationsRoutes(server, dependencies)
+  serviceGroupsRoutes(server, dependencies)
+  signOutUserRoutes(server, dependencies)
+  revocationsRoutes(server, dependencies)
+  tokensRoutes(server, { ...dependencies, publicUrl })
+}
+
+/** The requests that applications send by themselves, without a browser. */
+const registerProtocolFlows = (server: Server, { production, publicUrl }: Config, dependencies: Dependencies) => {
+  const knownClients = createKnownClients({ clock: dependencies.clock, production })
+  const shared = { ...dependencies, knownClients }
+  const protocolDoor = createProtocolDoor(shared)
+  const parts = { ...shared, protocolDoor, clientAuthentication: createClientAuthentication(shared) }
+  openidTokenRoutes(server, parts)
+  deviceAuthorizationRoutes(server, { ...parts, publicUrl })
+  openidRevokeRoutes(server, parts)
+  openidUserinfoRoutes(server, parts)
+}
+
+/** A new account, from the form or the invitation to the proof of its address. */
+const registerRegistrationFlows = (server: Server, dependencies: Dependencies) => {
+  setupRoutes(server, dependencies)
+  const enterInvited = createEnterInvited(dependencies)
+  registerRoutes(server, { ...dependencies, register: createRegister({ ...dependencies, enterInvited }) })
+  inviteRoutes(server, { ...dependencies, acceptInvitation: createAcceptInvitation(dependencies) })
+  verifyEmailRoutes(server, { ...dependencies, verifyEmail: createVerifyEmail(dependencies) })
+}
+
+/** Signing in with a mailed code or link. Without MAIL_SIGN_IN these routes do not exist. */
+const registerMailLogin = (server: Server, dependencies: Dependencies) => {
+  const mailRegistration = createMailRegistration(dependencies)
+  mailLoginRoutes(server, { ...dependencies, mailLogin: createMailLogin(dependencies), mailRegistration })
+  mailRegistrationRoutes(server, { ...dependencies, mailRegistration })
+  enrolmentPasswordRoutes(server, dependencies)
+}
+
+type Pages = ReturnType<typeof pagesRoutes>
+
+/** Registers the page to which an application sends its user to sign out. */
+const registerEndSession = (server: Server, dependencies: Dependencies, pages: Pages) => {
+  const signOut = createLogout(dependencies).here
+  openidEndSessionRoutes(server, {
+    ...dependencies,
+    openEndSession: async () => {
+      const openid = await dependencies.openidProvider.open()
+      return openid && createEndSession({ ...dependencies, ...openid, signOut })
+    },
+    sendPage: pages.protocolPage('end-session'),
+    sendNotFound: pages.plainPage('not-found'),
+    sendTooMany: pages.plainPage('too-many-requests'),
+  })
+}
+
+/** The facts about this installation that the pages show. */
+const installationOf = (config: Config, platform: Platform, nouns: Nouns) => ({
+  theme: themeOf(config, platform.design),
+  providers: Object.values(nouns.providers).map(({ id, name }) => ({
+    id,
+    name,
+    path: signInPath(id),
+    logo: config.providers[id]?.logoUrl,
+  })),
+  registration: config.registration,
+  usernames: config.usernames,
+  secondFactor: config.secondFactor,
+  mailSignIn: config.mailSignIn === 'on',
+  mailIsOff: config.mailIsOff,
+  afterSignIn: config.afterSignIn,
+  allowedOrigins: config.allowedOrigins,
+  hasMailbox: platform.mailbox !== undefined,
+  hasAdminPage: config.adminGroup !== null,
+  registrationFields: nouns.profileFields.definitions.filter(({ registration }) => registration),
+  terms: termsOf(config),
+})
+
+/** Registers the preview: every page and mail with the configured design and texts. It is for developers, and never in production. */
+const registerPreview = async (server: Server, config: Config, { design, ownWords }: Platform, pages: Pages) => {
+  const [{ previewRoutes }, { createMailPreview }] = await Promise.all([
+    import('../pages/preview.routes.js'),
+    import('../messages/mail-preview.js'),
+  ])
+  const mailPreview = createMailPreview(letterheadOf(config, { design, ownWords }))
+  const brand = brandMark(themeOf(config, design))
+  const hasAdminPage = config.adminGroup !== null
+  previewRoutes(server, {
+    look: { design, brand },
+    mailPreview,
+    drawPage: pages.drawPage,
+    drawPlainPage: pages.drawPlainPage,
+    hasAdminPage,
+  })
+}
+
+/** Registers all flows. Each routes file names its addresses, and docs/openapi.json lists all of them. */
+export const registerFlows = async (server: Server, config: Config, platform: Platform, nouns: Nouns, parts: Parts) => {
+  const dependencies: Dependencies = {
+    ...platform,
+    ...nouns,
+    ...parts,
+    secondFactorRequired: config.secondFactor === 'required',
+    usernameSource: config.usernames,
+    termsOfUse: termsOf(config),
+    recoveredAccounts: createRecoveredAccounts({ ...nouns, ...parts }),
+    deletedAccounts: createDeletedAccounts({ ...nouns, ...parts }),
+    needsMail: createNeedsMail(config.mailIsOff),
+  }
+  const hasServiceKeys = config.serviceKeysFile !== undefined
+  const routes = apiDocumentRoutes(server, { guards: parts.guards, design: platform.design, hasServiceKeys })
+  loginRoutes(server, { ...dependencies, login: createLogin(dependencies) })
+  // Where mail is off, the request for a mail says so.
+  if (config.mailSignIn === 'on' || config.mailIsOff) registerMailLogin(server, dependencies)
+  registerRegistrationFlows(server, dependencies)
+  resetPasswordRoutes(server, { ...dependencies, resetPassword: createResetPassword(dependencies) })
+  changePasswordRoutes(server, { ...dependencies, changePassword: createChangePassword(dependencies) })
+  const noteReturnTo = createReturnToNotes(config.allowedOrigins)
+  socialSignInRoutes(server, {
+    ...dependencies,
+    noteReturnTo,
+    socialSignIn: createSocialSignIn(dependencies),
+    afterSignIn: config.afterSignIn,
+    allowedOrigins: config.allowedOrigins,
+  })
+  linkedProvidersRoutes(server, {
+    ...dependencies,
+    link: createLink(dependencies),
+    unlink: createUnlink(dependencies),
+  })
+  registerAccountFlows(server, dependencies)
+  registerFactorFlows(server, dependencies)
+  registerSessionFlows(server, dependencies)
+  jwksRoutes(server, dependencies)
+  openidDiscoveryRoutes(server, { ...dependencies, issuer: applicationIssuer(config.publicUrl) })
+  passwordStrengthRoutes(server, dependencies)
+  csrfTokenRoutes(server, dependencies)
+  csrfExampleRoutes(server, dependencies)
+  contentRoutes(server, dependencies)
+  registerServiceFlows(server, config, dependencies)
+  registerProtocolFlows(server, config, dependencies)
+  if (config.adminGroup !== null) {
+    const { registerAdminFlows } = await import('../admin/admin-flows.js')
+    registerAdminFlows(server, config, dependencies)
+  }
+  if (platform.mailbox) devMailboxRoutes(server, { mailbox: platform.mailbox, design: platform.design })
+  const pages = pagesRoutes(server, {
+    assets: withOwnTexts(parts.assets, platform.ownWords.pages),
+    noteReturnTo,
+    cookies: parts.cookies,
+    publicUrl: config.publicUrl,
+    ...installationOf(config, platform, nouns),
+  })
+  if (!config.production) await registerPreview(server, config, platform, pages)
+  registerEndSession(server, dependencies, pages)
+  registerAuthorizePage(server, config, dependencies, pages)
+  registerDevicePage(server, dependencies, pages)
+  return { pages, routes }
+}

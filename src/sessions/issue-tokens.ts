@@ -1,0 +1,83 @@
+import { refreshTokenLifetime, type SessionLife } from './live-sessions.js'
+import type { Proof } from './proof.js'
+import type { RefreshClaims, Tokens } from './tokens.js'
+
+export type SignedInUser = {
+  id: string
+  username: string
+  email: string
+  name: string | null
+  groups: readonly string[]
+  undoCount?: number
+}
+
+/** The tokens that a sign-in or a rotation gives. */
+export type IssuedTokens = {
+  user: SignedInUser
+  sessionId: string
+  accessToken: string
+  accessTokenExpiresAt: Date
+  refreshToken: string
+  /** How long each cookie is valid, in seconds. */
+  accessTokenMaxAge: number
+  refreshTokenMaxAge: number
+}
+
+/** Claims have whole seconds. Every stored time from which a token is signed again must have whole seconds too. */
+export const epochSeconds = (moment: Date) => Math.floor(moment.getTime() / 1000)
+export const fromEpochSeconds = (value: number) => new Date(value * 1000)
+
+type Dependencies = {
+  tokens: Pick<Tokens, 'signAccess'>
+  life: Pick<SessionLife, 'endOf'>
+  accessTokenLifetime: number
+}
+
+export type IssueTokens = ReturnType<typeof createIssueTokens>
+
+/**
+ * Issues an access token for a refresh token. The result also says how long both are valid. `acceptedFrom`: tokens of this user that were
+ * issued earlier are refused.
+ */
+export const createIssueTokens =
+  ({ tokens, life, accessTokenLifetime }: Dependencies) =>
+  (
+    { id, username, email, name, groups }: SignedInUser,
+    { methods, provenAt, secondFactorAt }: Proof,
+    claims: RefreshClaims,
+    refreshToken: string,
+    acceptedFrom: Date | null,
+    iat = claims.iat,
+  ): IssuedTokens => {
+    // A token that was signed before SESSION_MAX_AGE was lowered has a later expiry.
+    const end = Math.min(claims.exp, life.endOf(claims.auth_time))
+    const exp = Math.min(iat + accessTokenLifetime / 1000, end)
+    const { sid, gen } = claims
+    const issuedAt = Math.max(iat, acceptedFrom ? epochSeconds(acceptedFrom) : 0)
+    const proof = {
+      auth_time: epochSeconds(provenAt),
+      amr: methods,
+      ...(secondFactorAt && { mfa_time: epochSeconds(secondFactorAt) }),
+    }
+    return {
+      user: { id, username, email, name, groups },
+      sessionId: sid,
+      accessToken: tokens.signAccess({
+        userId: id,
+        username,
+        sid,
+        gen,
+        iat: issuedAt,
+        exp,
+        email,
+        name,
+        groups,
+        ...proof,
+      }),
+      accessTokenExpiresAt: fromEpochSeconds(exp),
+      refreshToken,
+      accessTokenMaxAge: exp - iat,
+      // The clock of the instance that signed the token may be ahead of ours.
+      refreshTokenMaxAge: Math.min(end - iat, refreshTokenLifetime / 1000),
+    }
+  }

@@ -1,0 +1,55 @@
+import { type Clock, later } from '../lib/clock.js'
+import { days } from '../lib/durations.js'
+
+/** A session ends if it is not used for this long. Every refresh begins this time again. */
+export const refreshTokenLifetime = 30 * days
+
+/** The lifetimes of tokens. They are shorter than the constants only in tests of applications. */
+export type Lifetimes = Readonly<Record<'session' | 'refreshToken' | 'accessToken', number>>
+export type SessionLimits = { lifetimes: Lifetimes }
+
+/** How long a session lasts from each of these columns. The limits also apply to a session that began while a setting was longer. */
+const limits = {
+  begun: { column: 'created_at', longest: ({ session }) => session },
+  refreshed: { column: 'issued_at', longest: ({ refreshToken }) => refreshToken },
+} as const satisfies Record<string, { column: string; longest: (lifetimes: Lifetimes) => number }>
+
+type Limit = keyof typeof limits
+const limitNames = Object.keys(limits) as Limit[]
+
+/** The moments that a session is compared with. A live session expires after `now`, and it began and was refreshed after the other two. */
+export type LiveAt = Readonly<Record<'now' | Limit, Date>>
+const momentNames = ['now', ...limitNames] as const
+
+/** The value of the parameter of `liveSession`. */
+export const momentsOf = (live: LiveAt) => momentNames.map((name) => live[name])
+
+/**
+ * The condition in SQL for a live session, for the table `refresh_token_records as r`. The value of the parameter comes from `momentsOf`.
+ */
+export const liveSession = (parameter: string) => {
+  const moment = (name: keyof LiveAt) => `(${parameter}::timestamptz[])[${momentNames.indexOf(name) + 1}]`
+  const conditions = limitNames.map((name) => `r.${limits[name].column} > ${moment(name)}`)
+  return `(${[`r.expires_at > ${moment('now')}`, ...conditions].join(' and ')})`
+}
+
+/** When sessions end. Claims have whole seconds, and so have the numbers here. */
+export type SessionLife = ReturnType<typeof createSessionLife>
+
+export const createSessionLife = ({ clock, lifetimes }: SessionLimits & { clock: Clock }) => {
+  const endBy = (name: Limit, from: number) => from + Math.floor(limits[name].longest(lifetimes) / 1000)
+  return {
+    liveNow: () => {
+      const now = clock.now()
+      const since = limitNames.map((name) => [name, later(now, -limits[name].longest(lifetimes))])
+      return { now, ...Object.fromEntries(since) } as LiveAt
+    },
+    /** The latest end of a session that began at this time. */
+    endOf: (begun: number) => endBy('begun', begun),
+    /** The expiry of a refresh token that is signed now, for a session that began at this time. */
+    expiryFor: (begun: number) => {
+      const from: Record<Limit, number> = { begun, refreshed: Math.floor(clock.now().getTime() / 1000) }
+      return Math.min(...limitNames.map((name) => endBy(name, from[name])))
+    },
+  }
+}

@@ -1,0 +1,81 @@
+import type { Clock } from '../lib/clock.js'
+import type { Database, Transaction } from '../platform/database/database.js'
+import { lastGeneration } from './claims.js'
+import * as listed from './listed-sessions.store.js'
+import { createSessionLife, type SessionLimits } from './live-sessions.js'
+import { type Proof, proofOf } from './proof.js'
+import type { SessionCaller } from './request-context.js'
+import * as store from './sessions.store.js'
+
+/** A session as its user and operators see it. `username`: the name that the user had when the session began. */
+export type Session = {
+  id: string
+  username: string
+  methods: string[]
+  provider: string | null
+  ip: string
+  userAgent: string
+  createdAt: Date
+  lastUsedAt: Date
+  expiresAt: Date
+  /** Whether the session was used as an administrator. */
+  administers: boolean
+  /** The application whose device has the session. Null for the session of a browser. */
+  application: string | null
+}
+
+export type SessionProof = Proof & { begunAt: Date }
+
+const fromRow = (row: listed.SessionRow): Session => ({
+  id: row.id,
+  username: row.signed_in_as,
+  methods: row.methods,
+  provider: row.provider,
+  ip: row.ip,
+  userAgent: row.user_agent,
+  createdAt: row.created_at,
+  lastUsedAt: row.last_used_at,
+  expiresAt: row.expires_at,
+  administers: row.administers_since !== null,
+  application: row.application,
+})
+
+export type SessionLookups = ReturnType<typeof createSessionLookups>
+
+/** Finds sessions that have not ended. For a caller, tokens that were replaced do not count. */
+export const createSessionLookups = ({ database, ...limits }: SessionLimits & { database: Database; clock: Clock }) => {
+  const { liveNow } = createSessionLife(limits)
+
+  /**
+   * How the user has proven who they are in this session, and when, by the database's clock. Undefined if the session has ended, or if the
+   * caller's token is older than the last step-up or change of the password in it.
+   */
+  const proofOfCaller = async (caller: SessionCaller) => {
+    const [row] = await store.selectProof(database, caller, liveNow())
+    return row && { ...proofOf(row), moment: row.moment }
+  }
+
+  return {
+    proofOfCaller,
+    isLive: async (caller: SessionCaller) => (await proofOfCaller(caller)) !== undefined,
+    /** Whether the session lives, whichever of its tokens the caller has. */
+    isLiveForAnyToken: async ({ sessionId, userId }: Pick<SessionCaller, 'sessionId' | 'userId'>) =>
+      (await store.selectLive(database, sessionId, userId, liveNow())).length > 0,
+    /**
+     * Undefined if the session has ended or the caller's token was replaced. Otherwise the session cannot end before the transaction does.
+     */
+    lockOfCaller: async (sql: Transaction, caller: SessionCaller): Promise<SessionProof | undefined> => {
+      const [row] = await store.lockRecord(sql, caller, liveNow())
+      return row && { ...proofOf(row), begunAt: row.created_at }
+    },
+    /** Like `lockOfCaller`, whichever of the session's tokens the caller has. */
+    lockLive: async (
+      sql: Transaction,
+      session: Omit<SessionCaller, 'generation'>,
+    ): Promise<SessionProof | undefined> => {
+      const [row] = await store.lockRecord(sql, { ...session, generation: lastGeneration }, liveNow())
+      return row && { ...proofOf(row), begunAt: row.created_at }
+    },
+    list: async (userId: string) => (await listed.selectOfUser(database, userId, liveNow())).map(fromRow),
+  }
+}

@@ -1,0 +1,87 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { siteNetwork } from '../http/client.js'
+import type { FindExcess, HandlerAttempt } from '../http/find-excess.js'
+import { sendLimited } from '../http/limiter-answers.js'
+import type { LimiterName } from '../http/limiters.js'
+import type { Limit, Reservation } from '../platform/cache/cache.js'
+import type { Invitations } from '../registration/invitations.js'
+import type { RegistrationGate } from '../registration/registration-gate.js'
+import type { Email } from '../users/email.js'
+
+export type Ceiling = Extract<LimiterName, `total_${string}`>
+
+/** The one subject of these counters. */
+const everybody = 'all'
+
+const smallestShare = 100
+
+/** What one network may use of a ceiling, so that nobody reaches it alone. A small installation may have all its users in one network. */
+const shareOf = ({ maximum, window }: Limit): Limit => ({
+  maximum: Math.min(maximum, Math.max(smallestShare, Math.ceil(maximum / 20))),
+  window,
+})
+
+type Dependencies = {
+  findExcess: FindExcess
+  registrationGate: Pick<RegistrationGate, 'refusalFor'>
+  invitations: Pick<Invitations, 'findByEmails'>
+  limits: { registrations: Limit; mails: Limit; waiting: Limit }
+}
+
+export type Ceilings = ReturnType<typeof createCeilings>
+
+/**
+ * Limits for the whole installation: each client has limits of its own, but a botnet has very many clients. When one is reached, what
+ * strangers ask for stops, and not what they cannot ask for (docs/scale.md has the order).
+ */
+export const createCeilings = (deps: Dependencies) => {
+  const { registrationGate: gate, invitations } = deps
+  const { registrations, mails, waiting } = deps.limits
+  const limits: Readonly<Record<Ceiling, Limit>> = {
+    total_registrations: registrations,
+    total_mails: mails,
+    // The other half is for people who have an account.
+    total_newcomer_mails: { ...mails, maximum: Math.ceil(mails.maximum / 2) },
+    total_mail_sign_ins: waiting,
+    total_authorization_requests: waiting,
+    total_device_requests: waiting,
+  }
+
+  /** One more, of the network of the client and of everybody. */
+  const attemptsAt = (ceiling: Ceiling, request: FastifyRequest): HandlerAttempt[] => {
+    const limit = limits[ceiling]
+    const share = `${ceiling}:${siteNetwork(request)}`
+    return [
+      { limiter: 'ceiling_shares', subject: share, limit: shareOf(limit) },
+      { limiter: ceiling, subject: everybody, limit },
+    ]
+  }
+
+  /** Counts one more. Returns the reservation if it is one too many, for everybody or for the network of the client. */
+  const findExcess = async (ceiling: Ceiling, request: FastifyRequest): Promise<Reservation | undefined> =>
+    (await deps.findExcess(attemptsAt(ceiling, request), request))?.reservation
+
+  const answerExcess = (reply: FastifyReply, ceiling: Ceiling, excess: Reservation) => {
+    sendLimited(reply, { name: ceiling, limit: limits[ceiling], code: 'too_many_requests' }, excess)
+    return reply
+  }
+
+  return {
+    findExcess,
+    /**
+     * As `findExcess` for the account of an address that is proven: only then may it show whether the address is invited. What the gate
+     * refuses is not counted.
+     */
+    findExcessOfProven: async (email: Email, request: FastifyRequest) => {
+      const isInvited = (await invitations.findByEmails([email.email])).length > 0
+      return isInvited || gate.refusalFor(email) ? undefined : findExcess('total_registrations', request)
+    },
+    answerExcess,
+    attemptsAt,
+    /** One more mail. Whether it is one too many must not show in the answer to the client. */
+    mailAttempts: (askedBy: 'newcomer' | 'visitor', request: FastifyRequest) => [
+      ...(askedBy === 'newcomer' ? attemptsAt('total_newcomer_mails', request) : []),
+      ...attemptsAt('total_mails', request),
+    ],
+  }
+}

@@ -1,0 +1,207 @@
+import {
+  type AmrMethod,
+  amrMethods,
+  type LastStep,
+  lastSteps,
+  type NextStep,
+  nextSteps,
+  type ProofStep,
+} from '../contract/factors.js'
+import { isProviderId } from '../contract/providers.js'
+import { readWay, type SignedInBy, type WaitingBy, waysToSignIn } from '../factors/ways-to-sign-in.js'
+import type { Client } from '../http/request-origin.js'
+import { type Clock, later } from '../lib/clock.js'
+import { minutes } from '../lib/durations.js'
+import { fingerprint, randomToken } from '../lib/random.js'
+import { acceptTransaction, type Database, type Sql } from '../platform/database/database.js'
+import type { InitialProof } from '../sessions/sessions.js'
+import type { Identity, User } from '../users/users.js'
+import * as store from './challenges.store.js'
+
+export const challengeLifetime = 10 * minutes
+
+/** The first proof of a sign-in, and the user as it was then. `link` is written together with the session. */
+type NewChallenge = {
+  user: Pick<User, 'id' | 'undoCount'>
+  kind: ProofStep
+  by: WaitingBy
+  passwordHash: string | undefined
+  link: Identity | undefined
+  /** Whether the first proof was given with a mail to the account's address. */
+  mailProven: boolean
+  client: Client
+}
+
+/** A sign-in whose proofs are complete. `token`: the token of its row, if it has waited before. */
+type CompleteSignIn = {
+  user: Pick<User, 'id' | 'undoCount'>
+  kind: LastStep
+  by: SignedInBy
+  proof: InitialProof
+  token: string | undefined
+  client: Client
+}
+
+/** A sign-in that waits. Codes and secrets of the sign-in are bound to `id`, which opens nothing. */
+export type Challenge = {
+  id: string
+  userId: string
+  kind: NextStep
+  by: SignedInBy
+  /** The proof that its session begins with. Undefined while a proof is missing. */
+  proof: InitialProof | undefined
+  link: Identity | undefined
+  /** Whether this enrolment was opened, by a mailed code, the password, or a first proof that came with a mail. */
+  isOpened: boolean
+  triesLeft: number
+  expiresAt: Date
+}
+
+/** A sign-in that expired without its second proof, and the client that had given the first. */
+export type AbandonedChallenge = { userId: string; client: Client; begunAt: Date }
+
+const wayOf = ({ way, provider }: Pick<store.ChallengeRow, 'way' | 'provider'>) =>
+  readWay(way, isProviderId(provider) ? provider : undefined)
+
+const isLastStep = (kind: string): kind is LastStep => lastSteps.some((each) => each === kind)
+const isMethod = (method: string): method is AmrMethod => Object.hasOwn(amrMethods, method)
+
+const proofIn = (row: store.ChallengeRow, { provider }: SignedInBy): InitialProof | undefined =>
+  row.methods === null
+    ? undefined
+    : {
+        methods: row.methods.filter(isMethod),
+        provider,
+        provenAt: row.proven_at ?? undefined,
+        ...(row.trusted_device !== null && { trustedDevice: row.trusted_device }),
+      }
+
+const abandonedIn = (rows: readonly store.ExpiredRow[]): AbandonedChallenge[] =>
+  rows.flatMap(({ user_id: userId, kind, way, provider, ip, user_agent: userAgent, begun_at: begunAt }) => {
+    const by = wayOf({ way, provider })
+    // A client that has given every proof is the owner, and no stranger of whom the owner must be told.
+    return by && !isLastStep(kind) && waysToSignIn[by.way].tellsOfUnfinished
+      ? [{ userId, client: { ip, userAgent }, begunAt }]
+      : []
+  })
+
+const fromRow = (row: store.ChallengeRow): Challenge | undefined => {
+  const by = wayOf(row)
+  const kind = nextSteps.find((each) => each === row.kind)
+  const proof = by && proofIn(row, by)
+  if (!by || !kind || isLastStep(kind) !== (proof !== undefined)) return undefined
+  return {
+    id: row.id,
+    userId: row.user_id,
+    kind,
+    by,
+    proof,
+    link: by.way === 'provider' && row.subject !== null ? { provider: by.provider, subject: row.subject } : undefined,
+    isOpened: row.mail_proven,
+    triesLeft: row.tries_left,
+    expiresAt: row.expires_at,
+  }
+}
+
+type Dependencies = { database: Database; clock: Clock }
+
+const createBeginnings = ({ clock }: Pick<Dependencies, 'clock'>) => ({
+  /**
+   * Begins a challenge and returns the token for the browser. Undefined if the password has changed since it was checked, or the account
+   * was disabled or taken back.
+   */
+  begin: async (sql: Sql, { user, kind, by, passwordHash, link, mailProven, client }: NewChallenge) => {
+    const token = randomToken()
+    const now = clock.now()
+    const insertedRows = await store.insert(sql, {
+      hash: fingerprint(token),
+      userId: user.id,
+      kind,
+      way: by.way,
+      provider: by.provider ?? null,
+      subject: link?.subject ?? null,
+      expiresAt: later(now, challengeLifetime),
+      passwordHash: passwordHash ?? null,
+      undoCount: user.undoCount,
+      client,
+      begunAt: now,
+      mailProvenAt: mailProven ? now : null,
+      proof: null,
+    })
+    return insertedRows.length > 0 ? token : undefined
+  },
+  /** Lets a sign-in whose proofs are complete wait for a last step. If it already has a row, the row gets a new token for the browser. */
+  waitFor: async (sql: Sql, { user, kind, by, proof, token: formerToken, client }: CompleteSignIn) => {
+    const token = randomToken()
+    const now = clock.now()
+    const row = {
+      hash: fingerprint(token),
+      kind,
+      way: by.way,
+      provider: by.provider ?? null,
+      expiresAt: later(now, challengeLifetime),
+      proof: {
+        methods: proof.methods,
+        provenAt: proof.provenAt ?? null,
+        trustedDevice: proof.trustedDevice ?? null,
+      },
+    }
+    const { id: userId, undoCount } = user
+    const rows =
+      formerToken === undefined
+        ? await store.insert(sql, {
+            ...row,
+            userId,
+            subject: null,
+            passwordHash: proof.passwordHash ?? null,
+            undoCount,
+            client,
+            begunAt: now,
+            mailProvenAt: null,
+          })
+        : await store.moveOn(sql, fingerprint(formerToken), row)
+    return rows.length > 0 ? token : undefined
+  },
+})
+
+export type Challenges = ReturnType<typeof createChallenges>
+
+/**
+ * Sign-ins that wait for the second proof, for an enrolment, or for the last steps. The table of account changes says which changes of the
+ * user end them.
+ */
+export const createChallenges = ({ database, clock }: Dependencies) => ({
+  ...createBeginnings({ clock }),
+  /** Undefined if the challenge has expired, was used, or has no tries left. */
+  find: acceptTransaction(database)(async (sql, token: string) => {
+    const [row] = await store.select(sql, fingerprint(token), clock.now())
+    return row && fromRow(row)
+  }),
+  /** Like `find`, and uses up a try. */
+  reserveTry: async (token: string) => {
+    const [row] = await store.reserveTry(database, fingerprint(token), clock.now())
+    return row && fromRow(row)
+  },
+  /** Opens an enrolment after a right mailed code or password. False if the challenge was used or voided meanwhile. */
+  open: async (sql: Sql, token: string) => (await store.markOpened(sql, fingerprint(token), clock.now())).length > 0,
+  giveBackTry: async (token: string) => {
+    await store.giveBackTry(database, fingerprint(token))
+  },
+  /** False if the challenge was used or voided meanwhile. */
+  lock: async (sql: Sql, token: string) => (await store.lock(sql, fingerprint(token))).length > 0,
+  remove: async (sql: Sql, token: string) => {
+    await store.remove(sql, fingerprint(token))
+  },
+  removeAll: async (sql: Sql, userId: string) => {
+    await store.removeAll(sql, userId)
+  },
+  /** Removes the sign-ins by a provider that is being unlinked. */
+  removeOfProvider: async (sql: Sql, userId: string, provider: Identity['provider']) => {
+    await store.removeOfProvider(sql, userId, provider)
+  },
+  /** Deletes expired challenges, and returns those whose owner must be told (`abandoned`). `count` is how many were deleted. */
+  takeExpired: async (sql: Sql, limit: number) => {
+    const rows = await store.takeExpired(sql, clock.now(), limit)
+    return { count: rows.length, abandoned: abandonedIn(rows) }
+  },
+})

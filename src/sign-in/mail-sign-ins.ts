@@ -1,0 +1,173 @@
+import { randomUUID } from 'node:crypto'
+import { isRefused, refuse } from '../contract/outcome.js'
+import type { Client } from '../http/request-origin.js'
+import type { Clock } from '../lib/clock.js'
+import { minutes } from '../lib/durations.js'
+import { fingerprint, randomToken } from '../lib/random.js'
+import type { MailedCodes } from '../messages/mailed-codes.js'
+import type { Mails } from '../messages/mails.js'
+import type { Database, Sql, Transaction } from '../platform/database/database.js'
+import type { Invitations } from '../registration/invitations.js'
+import { type Email, readEmail } from '../users/email.js'
+import { isAddressTrusted, type Users } from '../users/users.js'
+import * as store from './mail-sign-ins.store.js'
+
+export const mailSignInLifetime = 10 * minutes
+const tries = 5
+
+/** Deletes the sign-ins by mail of a user. Their codes and links stop working. */
+export const forgetMailSignIns = async (sql: Sql, userId: string) => {
+  await store.deleteOfUser(sql, userId)
+}
+
+type Dependencies = {
+  database: Database
+  clock: Clock
+  users: Pick<Users, 'holdByEmail' | 'reservedFor' | 'lockUsersOfAddress'>
+  invitations: Pick<Invitations, 'refusalForNew'>
+  mails: Pick<Mails, 'queue'>
+  mailedCodes: Pick<MailedCodes, 'codeOf' | 'isCodeOf'>
+}
+
+/** `formerBrowserToken`: the value that the browser's cookie had before. `withheld`: a limit is reached, so no mail is sent. */
+type SignInMailRequest = { email: Email; formerBrowserToken: string | undefined; withheld: boolean }
+
+/** The account or the registration that the mail opens. Both are null if it opens nothing. */
+type Target = { userId: string | null; email: Email | null }
+const noTarget: Target = { userId: null, email: null }
+
+/** What a right code or link opens, in the browser that asked for the mail: an account, or a registration. */
+export type ProvenMail = { id: string; userId: string } | { id: string; email: string }
+
+const provenMailOf = ({ id, user_id: userId, email }: store.MailSignInRow): ProvenMail | undefined => {
+  if (userId !== null) return { id, userId }
+  return email === null ? undefined : { id, email }
+}
+
+/** Chooses the mail for an address, and what the mail opens. Only the reader of the mail learns whether the address has an account. */
+const createMailFor = ({ users, invitations }: Dependencies) => {
+  type Secrets = { token: string; code: string; validFor: number }
+  return async (sql: Transaction, email: Email, secrets: Secrets) => {
+    const owner = await users.holdByEmail(sql, email.email)
+    const formerOwner = await users.reservedFor(sql, email.email)
+    const refusal = await invitations.refusalForNew(sql, email)
+    if (owner && !owner.disabled && isAddressTrusted(owner)) {
+      const values = { ...secrets, username: owner.username }
+      const letter = { to: owner.email, userId: owner.id, template: 'mail-sign-in', values } as const
+      return { letter, target: { ...noTarget, userId: owner.id } }
+    }
+    if (!owner && formerOwner === undefined && !refusal)
+      return {
+        letter: { to: email.email, userId: null, template: 'mail-sign-up', values: secrets } as const,
+        target: { ...noTarget, email },
+      }
+    const userId = owner?.id ?? formerOwner ?? null
+    const letter = { to: owner?.email ?? email.email, userId, template: 'no-mail-sign-in', values: {} } as const
+    return { letter, target: noTarget }
+  }
+}
+
+/** The hashes by which a row is found: of the browser's token, and of this token with the address. The second finds no other address. */
+const hashesOf = (browserToken: string, { key }: Email) => ({
+  browserHash: fingerprint(browserToken),
+  browserEmailHash: fingerprint(`${browserToken} ${key}`),
+})
+
+/**
+ * Mails a code and a link, both bound to the browser that asks, and returns the value of the browser's cookie. An earlier sign-in of the
+ * browser is replaced. If a limit is reached, the former code still works, provided that it was for the same address. Nothing that the
+ * browser can try afterwards shows whether the address has an account, or whether a mail was sent: a row that opens nothing counts tries
+ * like the others.
+ */
+const createBegin = (deps: Dependencies) => {
+  const { database, clock, users, mails, mailedCodes } = deps
+  const mailFor = createMailFor(deps)
+
+  return ({ email, formerBrowserToken, withheld }: SignInMailRequest, client: Client) =>
+    database.transaction(async (sql) => {
+      const browserToken = randomToken()
+      const hashes = hashesOf(browserToken, email)
+      const token = randomToken()
+      const id = randomUUID()
+      // Users are locked before the rows that refer to them. A deletion locks in the same order, so the two cannot deadlock.
+      await users.lockUsersOfAddress(sql, email.email)
+      const secrets = { token, code: mailedCodes.codeOf(id), validFor: mailSignInLifetime }
+      const { letter, target } = await mailFor(sql, email, secrets)
+      const isSent = !isRefused(await mails.queue(sql, { ...letter, client, withheld }))
+      const formerHashes = hashesOf(formerBrowserToken ?? browserToken, email)
+      const limits = { tries, lifetime: mailSignInLifetime, clockOffset: clock.offset() }
+      // This is done only for `withheld`, and not if `mails.queue` refuses: which mails it limits depends on the account, so the difference
+      // would show.
+      if (withheld && (await store.keepMail(sql, { from: formerHashes, to: hashes, ...limits })).length > 0)
+        return browserToken
+      await store.deleteOfBrowser(sql, formerHashes.browserHash)
+      const storedTarget = isSent ? target : noTarget
+      await store.insert(sql, {
+        ...hashes,
+        ...limits,
+        id,
+        tokenHash: fingerprint(token),
+        userId: storedTarget.userId,
+        email: storedTarget.email?.email ?? null,
+        emailKey: storedTarget.email?.key ?? null,
+      })
+      return browserToken
+    })
+}
+
+/** The registration that waits in a browser, after its address was proven. */
+const createProvenRegistrations = ({ database, clock }: Dependencies) => ({
+  /** Returns the new token of the browser. Undefined if the mail was used or has expired meanwhile. */
+  prove: async (id: string) => {
+    const token = randomToken()
+    const proof = { browserHash: fingerprint(token), lifetime: mailSignInLifetime, clockOffset: clock.offset() }
+    return (await store.markProven(database, id, proof)).length > 0 ? token : undefined
+  },
+  findProven: async (browserToken: string) => {
+    const [row] = await store.selectProven(database, fingerprint(browserToken), clock.offset())
+    const email = row && readEmail(row.email)
+    return email && !isRefused(email) ? email : undefined
+  },
+  /** False if the registration was used or has expired meanwhile. */
+  takeProven: async (sql: Sql, browserToken: string) =>
+    (await store.takeProven(sql, fingerprint(browserToken), clock.offset())).length > 0,
+})
+
+export type MailSignIns = ReturnType<typeof createMailSignIns>
+
+/** Sign-ins with a code or a link that was mailed (MAIL_SIGN_IN). */
+export const createMailSignIns = (deps: Dependencies) => {
+  const { database, clock, mailedCodes } = deps
+
+  /** Finds what a link opens in this browser. A link for another browser is not used up. */
+  const findByToken = async (token: string, browserToken: string | undefined) => {
+    const browserHash = browserToken === undefined ? null : fingerprint(browserToken)
+    const [row] = await store.selectByToken(database, fingerprint(token), browserHash, clock.offset())
+    const provenMail = row && provenMailOf(row)
+    if (!provenMail) return refuse('invalid_link')
+    return row.is_this_browser ? provenMail : refuse('other_browser')
+  }
+
+  /**
+   * Finds what a code opens in this browser. The try is counted before the code is compared. In a refusal, `userId` is the user whose
+   * sign-in has failed.
+   */
+  const findByCode = async (code: string, browserToken: string | undefined) => {
+    const browserHash = fingerprint(browserToken ?? '')
+    const [row] = await store.spendTry(database, browserHash, clock.offset())
+    if (!row) return refuse('mailed_code_void', { userId: undefined })
+    const provenMail = provenMailOf(row)
+    if (mailedCodes.isCodeOf(row.id, code) && row.code_works && provenMail) return provenMail
+    return refuse(row.tries_left > 0 ? 'wrong_mailed_code' : 'mailed_code_void', { userId: row.user_id ?? undefined })
+  }
+
+  return {
+    begin: createBegin(deps),
+    findByToken,
+    findByCode,
+    /** Uses a sign-in up. The transaction holds the user's row, as does every change that voids the sign-in. */
+    take: async (sql: Sql, { id, userId }: { id: string; userId: string }) =>
+      (await store.take(sql, id, userId, clock.offset())).length > 0,
+    ...createProvenRegistrations(deps),
+  }
+}

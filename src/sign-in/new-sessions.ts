@@ -1,0 +1,153 @@
+import type { AccountChanges, Changes } from '../account-changes/account-changes.js'
+import type { LastStep, NextStep, SecondFactorMethod } from '../contract/factors.js'
+import { completeWayOf, eventOf, type SignedInBy } from '../factors/ways-to-sign-in.js'
+import type { Events } from '../messages/events.js'
+import type { Transaction } from '../platform/database/database.js'
+import type { Identities } from '../providers/identities.js'
+import type { KnownDevices } from '../sessions/known-devices.js'
+import type { InitialProof, IssuedTokens, Sessions } from '../sessions/sessions.js'
+import type { UserChanges } from '../users/user-changes.js'
+import type { Identity, User } from '../users/users.js'
+import type { Challenges } from './challenges.js'
+import type { LastSteps } from './last-steps.js'
+import type { Visit } from './sign-ins.js'
+
+type Dependencies = {
+  sessions: Sessions
+  userChanges: Pick<UserChanges, 'noteSignIn'>
+  accountChanges: Pick<AccountChanges, 'bySignIn'>
+  knownDevices: KnownDevices
+  events: Pick<Events, 'record'>
+  identities: Pick<Identities, 'linkByAddress'>
+  challenges: Pick<Challenges, 'waitFor' | 'remove'>
+  lastSteps: Pick<LastSteps, 'nextFor' | 'hasAllProofs'>
+}
+
+/** The result of a proof: a session, or a challenge for what is still missing. */
+export type SignInOutcome =
+  | { issued: NewSession }
+  | { challenge: string; next: NextStep; methods: readonly SecondFactorMethod[] }
+
+/**
+ * A sign-in whose session may begin. `token`: the token of the challenge that it has waited with. `done`: the step of `last-steps` that the
+ * user has just answered.
+ */
+type SignInToFinish = { by: SignedInBy; proof: InitialProof; token?: string | undefined; done?: LastStep }
+
+/**
+ * A new session. `knownDevices` is the new value of the cookie that makes its browser known. It is undefined if another site has sent the
+ * browser here, because then the browser may have that cookie and not send it.
+ */
+export type NewSession = IssuedTokens & { knownDevices: readonly string[] | undefined }
+
+/**
+ * Begins a session, and tells the owner if the account was not used in this browser before. Both happen in one transaction, so no such
+ * session begins without its mail. The first sign-in of an account needs no mail.
+ */
+const createBegin =
+  ({ sessions, userChanges, accountChanges, knownDevices }: Dependencies) =>
+  async (
+    sql: Transaction,
+    user: User,
+    proof: InitialProof,
+    { client, knownDevices: values }: Visit,
+  ): Promise<NewSession | undefined> => {
+    const account = { id: user.id, undoCount: user.undoCount ?? 0 }
+    const newValues = values && knownDevices.remember(account, values)
+    const browser = knownDevices.browserKey(account, newValues ?? [])
+    const issued = await sessions.beginSession(sql, user, proof, { ...client, browser })
+    if (!issued) return undefined
+    const isFirst = await userChanges.noteSignIn(sql, user.id, client.language)
+    const isKnown = knownDevices.find(account, values ?? []) !== undefined
+    if (!isFirst && !isKnown) {
+      // The mail takes the names from the locked row, because a change of the email may have overtaken this sign-in.
+      await accountChanges.bySignIn(sql, { user: { ...user, ...issued.user }, client }, { new_device: {} })
+    }
+    return { ...issued, knownDevices: newValues }
+  }
+
+export const callerOf = ({ user, sessionId }: NewSession) => ({ userId: user.id, sessionId, generation: 0 })
+
+/** Begins the session, or lets the sign-in wait for the next open step of `last-steps`. */
+const createBeginOrWait = (deps: Dependencies) => {
+  const { challenges, lastSteps } = deps
+  const beginAndTell = createBegin(deps)
+  return async (
+    sql: Transaction,
+    user: User,
+    { by, proof, token, done }: SignInToFinish,
+    visit: Visit,
+  ): Promise<SignInOutcome | undefined> => {
+    const next = await lastSteps.nextFor(sql, user, done)
+    if (next === undefined) {
+      const issued = await beginAndTell(sql, user, proof, visit)
+      if (issued && token !== undefined) await challenges.remove(sql, token)
+      return issued && { issued }
+    }
+    if (!(await lastSteps.hasAllProofs(sql, user, proof))) return undefined
+    const completeSignIn = { user, kind: next, by: completeWayOf(by), proof, token, client: visit.client }
+    const challenge = await challenges.waitFor(sql, completeSignIn)
+    return challenge === undefined ? undefined : { challenge, next, methods: [] }
+  }
+}
+
+export type NewSessions = ReturnType<typeof createNewSessions>
+
+/** Begins sessions inside a transaction, and records each that began. */
+export const createNewSessions = (deps: Dependencies) => {
+  const { accountChanges, events, identities, sessions, lastSteps } = deps
+  const beginOrWait = createBeginOrWait(deps)
+
+  /**
+   * Begins the session or lets the sign-in wait, and links a provider if there is one to link. If a session began, the event of the link
+   * names it.
+   */
+  const begin = async (
+    sql: Transaction,
+    user: User,
+    signIn: SignInToFinish,
+    visit: Visit,
+    linkChanges?: Changes<'provider_linked'>,
+  ) => {
+    const outcome = await beginOrWait(sql, user, signIn, visit)
+    if (!outcome || !linkChanges) return outcome
+    const session = 'issued' in outcome && { caller: callerOf(outcome.issued) }
+    await accountChanges.bySignIn(sql, { user, client: visit.client, ...session }, linkChanges)
+    return outcome
+  }
+
+  /**
+   * Ends the session that this browser had before, so that no copy of its tokens works any more. It is ended after the commit, because it
+   * may belong to another user, whose deletion locks the rows in the opposite order.
+   */
+  const endEarlier = async ({ earlierSession, client }: Visit) => {
+    if (earlierSession && (await sessions.end('signed_in', earlierSession)))
+      await events.record({ kind: 'signed_out', ...earlierSession, reason: 'signed_in_again' }, client)
+  }
+
+  return {
+    begin,
+    /** Like `begin`, and writes a link that waited for the last proof. The user's row is locked, and both happen or neither. */
+    beginWithLink: async (
+      sql: Transaction,
+      user: User,
+      signIn: SignInToFinish,
+      link: Identity | undefined,
+      visit: Visit,
+    ) => {
+      const linkChanges = link && (await identities.linkByAddress(sql, user, link))
+      return link && !linkChanges ? undefined : begin(sql, user, signIn, visit, linkChanges)
+    },
+    /** Whether a session of this user would wait for a last step. */
+    hasLastStep: async (sql: Transaction, user: User) => (await lastSteps.nextFor(sql, user)) !== undefined,
+    /** Records a session after the commit. `createdWith`: the provider with which the sign-in has created the account. */
+    record: async (outcome: SignInOutcome, by: SignedInBy, visit: Visit, createdWith?: Identity['provider']) => {
+      if (!('issued' in outcome)) return
+      const { issued } = outcome
+      const about = { userId: issued.user.id, sessionId: issued.sessionId }
+      if (createdWith) await events.record({ kind: 'registered', provider: createdWith, ...about }, visit.client)
+      await endEarlier(visit)
+      await events.record({ ...eventOf(by), ...about }, visit.client)
+    },
+  }
+}

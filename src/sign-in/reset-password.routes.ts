@@ -1,0 +1,124 @@
+import { Type } from 'typebox'
+import { publicApplication } from '../applications/application.js'
+import type { Applications } from '../applications/applications.js'
+import { ResetLink } from '../contract/mailed-links.js'
+import { isRefused } from '../contract/outcome.js'
+import { LinkToken, SendingApplication, TypedLogin, TypedPassword } from '../contract/request-fields.js'
+import { Accepted, NoContent, SecondFactorNeeded, SignedIn } from '../contract/schemas.js'
+import { clientOf } from '../http/client.js'
+import type { Cookies } from '../http/cookies.js'
+import type { CountedRequests } from '../http/counted-requests.js'
+import type { NeedsMail } from '../http/needs-mail.js'
+import { routeRefusals } from '../http/route-refusals.js'
+import type { Server } from '../http/server.js'
+import { minResponseTime, takeAtLeast } from '../lib/at-least.js'
+import { undefinedIfUnavailable } from '../platform/database/database.js'
+import type { Limits } from '../sessions/limits.js'
+import type { SignInCookies } from '../sessions/sign-in-cookies.js'
+import type { MailLimits } from './mail-limits.js'
+import type { RecoveredAccounts } from './recovered-accounts.js'
+import type { createResetPassword } from './reset-password.js'
+import { sendSignInStep, withHeaders } from './responses.js'
+import type { SignIns } from './sign-ins.js'
+
+/** The body is the same in every case, so it does not show whether the email has an account. */
+const acceptedBody = { message: 'If this address has an account, a mail is on its way' }
+
+const requestRefusals = routeRefusals('bad_request', 'cross_site', 'mail_is_off', 'too_many_attempts', 'unavailable')
+const checkRefusals = routeRefusals('bad_request', 'invalid_link', 'cross_site', 'too_many_requests', 'unavailable')
+const confirmRefusals = routeRefusals(
+  'bad_request',
+  'invalid_link',
+  'cross_site',
+  'password_rejected',
+  'too_many_requests',
+  'busy',
+  'unavailable',
+)
+
+const requestSchema = {
+  tags: ['reset password'],
+  summary: 'Request a password reset mail',
+  description: 'Takes the email or the username of the account. The mail goes to the address of the account.',
+  body: Type.Object({ email: TypedLogin, application: Type.Optional(SendingApplication) }),
+  response: { 202: Accepted, ...requestRefusals.responses },
+}
+const checkSchema = {
+  tags: ['reset password'],
+  summary: 'Whether a link still works, and the username that it is for; changes nothing',
+  body: Type.Object({ token: LinkToken }),
+  response: { 200: ResetLink, ...checkRefusals.responses },
+}
+const confirmSchema = {
+  tags: ['reset password'],
+  summary: 'Choose a new password with the token from the mail; ends every session of the user',
+  description:
+    'With `signIn` the answer is that of a sign-in. Without it, or if the account has changed meanwhile, it is 204: nobody is signed in.',
+  body: Type.Object({
+    token: LinkToken,
+    password: TypedPassword,
+    signIn: Type.Optional(Type.Boolean()),
+  }),
+  response: {
+    200: withHeaders(SignedIn, { 'Set-Cookie': 'access_token, refresh_token and known_device' }),
+    202: withHeaders(SecondFactorNeeded, { 'Set-Cookie': 'challenge and known_device' }),
+    204: withHeaders(NoContent, { 'Set-Cookie': 'known_device' }),
+    ...confirmRefusals.responses,
+  },
+}
+
+type Dependencies = {
+  resetPassword: ReturnType<typeof createResetPassword>
+  recoveredAccounts: RecoveredAccounts
+  limits: Limits
+  needsMail: NeedsMail
+  mailLimits: MailLimits
+  countedRequests: CountedRequests
+  applications: Pick<Applications, 'find'>
+  signIns: Pick<SignIns, 'byReset'>
+  cookies: Cookies
+  signInCookies: SignInCookies
+}
+
+export const resetPasswordRoutes = (server: Server, deps: Dependencies) => {
+  const { resetPassword, recoveredAccounts, limits, needsMail, mailLimits, countedRequests, applications } = deps
+  const requestOptions = {
+    schema: requestSchema,
+    onRequest: [needsMail, limits.sensitive],
+    onSend: countedRequests.refundFailure,
+    config: { countsIn: ['network_mails', 'total_mails'] as const },
+  }
+  for (const path of ['/reset-password', '/api/auth/reset-password']) {
+    server.post(path, requestOptions, async (request, reply) => {
+      const withheld = !(await mailLimits.mayMailStranger(request, 'visitor'))
+      await takeAtLeast(minResponseTime, resetPassword.requestMail(request.body, clientOf(request), withheld))
+      return reply.status(202).send(acceptedBody)
+    })
+  }
+
+  const checkOptions = { schema: checkSchema, onRequest: limits.byNetwork }
+  server.post('/api/auth/reset-password/check', checkOptions, async (request, reply) => {
+    const resetLink = await resetPassword.describe(request.body.token)
+    if (isRefused(resetLink)) return checkRefusals.sendRefusal(reply, resetLink)
+    const { user, applicationId } = resetLink
+    const application = applicationId === undefined ? undefined : await applications.find(applicationId)
+    return { username: user.username, ...(application && { application: publicApplication(application) }) }
+  })
+
+  const { signIns, cookies, signInCookies } = deps
+  const onRequest = limits.beforeSignIn.reset
+  const confirmOptions = { schema: confirmSchema, onRequest, onSend: countedRequests.refundSuccess }
+  server.post('/api/auth/reset-password/confirm', confirmOptions, async (request, reply) => {
+    const { token, password, signIn = false } = request.body
+    const result = await resetPassword.confirm(token, password, clientOf(request))
+    if (isRefused(result)) return confirmRefusals.sendRefusal(reply, result)
+    const { user, passwordHash } = result
+    await recoveredAccounts.forgetLimits(user, request)
+    const visit = recoveredAccounts.visitOf(user, request)
+    // The password is changed and the link is used up. If the store cannot begin a session now, the owner signs in.
+    const outcome = signIn ? await signIns.byReset(user, passwordHash, visit).catch(undefinedIfUnavailable) : undefined
+    // A new session already makes its browser known.
+    if (!outcome || !('issued' in outcome)) recoveredAccounts.rememberBrowser(user, request, reply)
+    return outcome ? sendSignInStep(reply, { cookies, signInCookies }, outcome) : reply.status(204).send()
+  })
+}

@@ -1,0 +1,141 @@
+import type { Language } from '../contract/languages.js'
+import { isRefused, type Refused, refuse } from '../contract/outcome.js'
+import type { FieldValues } from '../contract/profile-fields.js'
+import type { Clock } from '../lib/clock.js'
+import { uuidv7 } from '../lib/uuid.js'
+import { type Database, isUniqueViolation, type Sql, type Transaction } from '../platform/database/database.js'
+import type { Email } from './email.js'
+import { type Username, usernameFrom, usernameFromEmail, withSuffix } from './username.js'
+import type { Usernames } from './usernames.js'
+import { firstUser, ownerOfReserved, type User } from './users.js'
+import * as store from './users.store.js'
+
+export type NewUser = {
+  email: Email
+  username: Username
+  name: string | null
+  passwordHash: string
+  /** Whether a link or a code in our mail has proven the address. */
+  emailProven?: boolean
+  /** Whether only the person who typed the address says that it is theirs. It opens nothing until it is proven. */
+  emailClaimed?: boolean
+  language?: Language | undefined
+  fields?: FieldValues
+}
+
+/** A user who signs in by mail has no password, so the hash may be null. */
+type UserToCreate = Omit<NewUser, 'passwordHash'> & { passwordHash: string | null }
+
+/** Decides whether an account may be created, in the transaction that inserts it. */
+type Admission<Refusal extends string> = (
+  sql: Transaction,
+  insert: () => Promise<User | undefined>,
+) => Promise<User | undefined | Refused<Refusal>>
+/** A new user from a provider, which has verified the address. `username` is the name that the user has at the provider. */
+type ProviderUser = {
+  email: Email
+  username: string
+  name: string | null
+  identity: store.Identity
+  language?: Language | undefined
+}
+
+const undefinedIfTaken = (error: unknown) => {
+  if (isUniqueViolation(error)) return undefined
+  throw error
+}
+
+type Dependencies = {
+  database: Database
+  clock: Clock
+  usernames: Pick<Usernames, 'reservedNamesWith' | 'isTaken' | 'release'>
+}
+
+/** The first free username that is made from a name or an address. It has a number if the plain username is taken. */
+const createFreeUsername =
+  ({ database, clock, usernames }: Dependencies) =>
+  async (from: string, id = uuidv7(clock.now())) => {
+    const firstChoice = usernameFrom(from)
+    const reserved = usernames.reservedNamesWith(firstChoice.key)
+    const [freeRow] = await store.selectFreeSuffix(database, firstChoice.key, reserved, clock.now())
+    return withSuffix(firstChoice, freeRow?.suffix ?? id.slice(-6))
+  }
+
+const maxTries = 20
+
+/**
+ * Runs `attempt` with a free username, for a new user who has chosen none. If another user takes the name first, the next name is tried.
+ */
+const createWithFreeUsername =
+  (freeUsername: ReturnType<typeof createFreeUsername>) =>
+  async <Outcome>(
+    email: Email,
+    attempt: (username: Username) => Promise<Outcome>,
+    isTaken: (outcome: Outcome) => boolean,
+  ): Promise<Outcome> => {
+    const next = async () => attempt(await freeUsername(usernameFromEmail(email).username))
+    let outcome = await next()
+    for (let tries = 1; tries < maxTries && isTaken(outcome); tries++) outcome = await next()
+    return outcome
+  }
+
+export type NewUsers = ReturnType<typeof createNewUsers>
+
+/** Creates accounts. */
+export const createNewUsers = (deps: Dependencies) => {
+  const { database, clock, usernames } = deps
+  const freeUsername = createFreeUsername(deps)
+
+  /** The refusal if the email or the username is taken. Undefined if both are free. */
+  const refusalIfTaken = async (sql: Sql, user: { email: Email; username: Username }) => {
+    if (await firstUser(store.selectByEmail(sql, user.email.key))) return refuse('email_taken')
+    if ((await ownerOfReserved(sql, user.email.email, clock.offset())) !== undefined) return refuse('email_taken')
+    return (await usernames.isTaken(sql, user.username.key)) ? refuse('username_taken') : undefined
+  }
+
+  /** Creates an account. Throws a unique violation if the name is reserved for its former owner at the same moment. */
+  const create = async (sql: Sql, user: UserToCreate) => {
+    const refusal = await refusalIfTaken(sql, user)
+    if (refusal) return refusal
+    const now = clock.now()
+    await usernames.release(sql, [user.username.key])
+    await store.releaseEmail(sql, user.email.key, clock.offset())
+    const insert = () =>
+      firstUser(store.insert(sql, { emailProven: false, emailClaimed: false, ...user, id: uuidv7(now), now }))
+    const created = (await insert()) ?? (await refusalIfTaken(sql, user)) ?? (await insert())
+    // Without a row, another transaction is deleting the expired reservation of the address. A later attempt succeeds.
+    return created ?? refuse('email_taken')
+  }
+
+  /**
+   * Creates an account for a provider's user, with the given username or the first free one with a number. `admit` decides in
+   * the same transaction whether the account may be created.
+   */
+  const createFromProvider = async <Refusal extends string = never>(
+    user: ProviderUser,
+    admit: Admission<Refusal> = (_sql, insert) => insert(),
+  ): Promise<User | Refused<'provider_taken' | 'email_taken' | Refusal>> => {
+    for (let tries = 0; tries < maxTries; tries++) {
+      const now = clock.now()
+      const id = uuidv7(now)
+      const username = await freeUsername(user.username, id)
+      await usernames.release(database, [username.key])
+      await store.releaseEmail(database, user.email.key, clock.offset())
+      const insertion = database.transaction((sql) =>
+        admit(sql, () =>
+          firstUser(store.insertFromProvider(sql, { ...user, username, id, now, clockOffset: clock.offset() })),
+        ),
+      )
+      const created = await insertion.catch(undefinedIfTaken)
+      if (created && !isRefused(created)) return created
+      if (await firstUser(store.selectByIdentity(database, user.identity))) return refuse('provider_taken')
+      if (await firstUser(store.selectByEmail(database, user.email.key))) return refuse('email_taken')
+      if (created) return created
+      if ((await ownerOfReserved(database, user.email.email, clock.offset())) !== undefined)
+        return refuse('email_taken')
+    }
+    throw new Error('No free username was found')
+  }
+
+  return { create, freeUsername, withFreeUsername: createWithFreeUsername(freeUsername), createFromProvider }
+}

@@ -1,0 +1,192 @@
+import type { FieldValues } from '../contract/profile-fields.js'
+import { builtInFieldNames } from '../contract/schemas.js'
+import { uuidFloor } from '../lib/uuid.js'
+import type { Sql } from '../platform/database/database.js'
+import { selectList } from '../platform/database/sql.js'
+import { builtInColumns, type StoredBuiltInFields } from './built-in-fields.js'
+import type { ImportedUser } from './imported-user.js'
+import type { Identity } from './users.store.js'
+
+export type ListedRow = StoredBuiltInFields & {
+  id: string
+  email: string
+  username: string
+  password_hash: string | null
+  provider: string | null
+  /** The user's subject at each provider. */
+  identities: Readonly<Record<string, string>>
+  groups: string[]
+  fields: FieldValues
+  created_at: Date
+  disabled: boolean
+}
+
+/** `value`: the SQL of the column's value, if it is not simply the given one. */
+type ImportColumn = {
+  name: string
+  type: 'uuid' | 'text' | 'timestamptz'
+  value?: string
+  of: (user: ImportedUser) => unknown
+}
+const importColumns: readonly ImportColumn[] = [
+  { name: 'id', type: 'uuid', of: ({ id }) => id },
+  { name: 'email', type: 'text', of: ({ email }) => email.email },
+  { name: 'email_key', type: 'text', of: ({ email }) => email.key },
+  { name: 'username', type: 'text', of: ({ username }) => username.username },
+  { name: 'username_key', type: 'text', of: ({ username }) => username.key },
+  { name: 'password_hash', type: 'text', of: ({ passwordHash }) => passwordHash },
+  { name: 'provider', type: 'text', of: ({ provider }) => provider },
+  { name: 'created_at', type: 'timestamptz', of: ({ createdAt }) => createdAt },
+  { name: 'disabled_at', type: 'timestamptz', of: ({ disabledAt }) => disabledAt },
+  // SQL cannot split an array of arrays into rows, so each list is one text.
+  { name: 'groups', type: 'text', value: `string_to_array(given.groups, ',')`, of: ({ groups }) => groups.join(',') },
+  { name: 'fields', type: 'text', value: 'given.fields::jsonb', of: ({ fields }) => JSON.stringify(fields) },
+  ...builtInFieldNames.map((name): ImportColumn => ({ name, type: 'text', of: (user) => user[name] })),
+]
+const importNames = importColumns.map(({ name }) => name).join(', ')
+
+/**
+ * Inserts the whole batch in one statement. No two of its users may share an id, email, username or identity. A user whose id, email or
+ * username is taken is skipped. An identity that is taken is a unique violation, and nothing of the batch is inserted.
+ */
+export const insertMany = (sql: Sql, users: readonly ImportedUser[]) => {
+  const identities = users.flatMap((user) => user.identities.map((identity) => ({ userId: user.id, ...identity })))
+  return sql.query<{ email_key: string }>(
+    `with added as (
+       insert into users (${importNames})
+       select ${importColumns.map(({ name, value }) => value ?? `given.${name}`).join(', ')}
+       from unnest(${importColumns.map(({ type }, index) => `$${index + 4}::${type}[]`).join(', ')}) as given (${importNames})
+       on conflict do nothing returning id, email_key, created_at, groups
+     ), linked as (
+       insert into identities (user_id, provider, subject, linked_at)
+       select added.id, given.provider, given.subject, least(added.created_at, now())
+       from unnest($1::uuid[], $2::text[], $3::text[]) as given (user_id, provider, subject)
+       join added on added.id = given.user_id
+     ), made as (
+       insert into groups (name, created_at) select distinct unnest(groups), now() from added order by 1
+       on conflict (name) do update set name = excluded.name
+     )
+     select email_key from added`,
+    [
+      identities.map((identity) => identity.userId),
+      identities.map((identity) => identity.provider),
+      identities.map((identity) => identity.subject),
+      ...importColumns.map(({ of }) => users.map(of)),
+    ],
+  )
+}
+
+/** The values of these users that belong to existing users. */
+export const selectTaken = (sql: Sql, users: readonly ImportedUser[]) =>
+  sql.query<{ id: string; email_key: string; username_key: string }>(
+    `select id, email_key, username_key from users where email_key = any($1::text[])
+     union select id, email_key, username_key from users where username_key = any($2::text[])
+     union select id, email_key, username_key from users where id = any($3::uuid[])`,
+    [users.map((user) => user.email.key), users.map((user) => user.username.key), users.map((user) => user.id)],
+  )
+
+/** The names among these that are reserved for their former owners. */
+export const selectReserved = (sql: Sql, keys: readonly string[]) =>
+  sql.query<{ username_key: string }>(
+    'select username_key from reserved_usernames where username_key = any($1::text[])',
+    [keys],
+  )
+
+/** Deletes reservations of these addresses that have expired, before the addresses are used. */
+export const releaseEmails = (sql: Sql, users: readonly ImportedUser[]) =>
+  sql.query(
+    `delete from undos where hash in
+       (select hash from undos where email_key = any($1::text[]) and expires_at <= now() for update skip locked)`,
+    [users.map((user) => user.email.key)],
+  )
+
+/** The addresses of these users that are reserved for users who had them until a short time ago. */
+export const selectReservedEmails = (sql: Sql, users: readonly ImportedUser[]) =>
+  sql.query<{ email_key: string }>('select email_key from undos where email_key = any($1::text[])', [
+    users.map((user) => user.email.key),
+  ])
+
+export const selectTakenIdentities = (sql: Sql, identities: readonly Identity[]) =>
+  sql.query<{ provider: string; subject: string }>(
+    `select provider, subject from identities
+     join unnest($1::text[], $2::text[]) as given (provider, subject) using (provider, subject)`,
+    [identities.map(({ provider }) => provider), identities.map(({ subject }) => subject)],
+  )
+
+const listedSelectList = selectList<ListedRow>({
+  id: true,
+  email: true,
+  username: true,
+  ...builtInColumns,
+  password_hash: true,
+  provider: true,
+  identities: `coalesce((select jsonb_object_agg(identities.provider, subject) from identities where user_id = users.id), '{}')`,
+  groups: true,
+  fields: true,
+  created_at: true,
+  disabled: 'disabled_at is not null',
+})
+
+/** Every provider at which a user has an identity. Reads one entry of the index for each provider. */
+export const selectProviders = (sql: Sql) =>
+  sql.query<{ provider: string }>(
+    `with recursive found as (
+       (select provider from identities order by provider limit 1)
+       union all
+       select (select min(i.provider) from identities as i where i.provider > found.provider) from found
+       where found.provider is not null
+     )
+     select provider from found where provider is not null order by provider`,
+  )
+
+/** The conditions of a list of users. */
+export type Filter = {
+  disabled?: boolean
+  noSecondFactor?: boolean
+  /** Members of this group. */
+  group?: string
+  /** Users who are older than this and had no session in use since then. */
+  unusedSince?: Date
+}
+
+const hasSecondFactor = `(exists (select 1 from totp_secrets where user_id = users.id)
+         or exists (select 1 from passkeys where user_id = users.id))`
+
+/** Pages go by id and not by offset, so every page takes the same time, and no user is listed twice or missed. */
+export const selectPage = (
+  sql: Sql,
+  after: string,
+  limit: number,
+  { disabled, noSecondFactor, group, unusedSince }: Filter,
+) =>
+  sql.query<ListedRow>(
+    `select ${listedSelectList} from users where id > $1
+       and (not $3::boolean or disabled_at is not null)
+       and (not $4::boolean or not ${hasSecondFactor})
+       and ($7::text is null or (groups @> array[$7] and groups <> '{}'))
+       and ($5::timestamptz is null or (created_at < $5
+         and not exists (select 1 from refresh_token_records where user_id = users.id and last_used_at >= $5)
+         and not exists (select 1 from events where user_id = users.id and id >= $6 and session_id is not null)))
+     order by id limit $2`,
+    [
+      after,
+      limit,
+      disabled ?? false,
+      noSecondFactor ?? false,
+      unusedSince ?? null,
+      uuidFloor(unusedSince ?? new Date(0)),
+      group ?? null,
+    ],
+  )
+
+export const countWithSecondFactor = (sql: Sql) =>
+  sql.query<{ users: number }>(`select count(*) as users from users where ${hasSecondFactor}`)
+
+/** Users with this text in the username, the email or the name. Whole matches come first. Reads the whole table. */
+export const selectMatching = (sql: Sql, part: { username: string; email: string; name: string }, limit: number) =>
+  sql.query<ListedRow>(
+    `select ${listedSelectList} from users
+     where strpos(username_key, nullif($1, '')) > 0 or strpos(email_key, nullif($2, '')) > 0 or strpos(lower(name), lower($3)) > 0
+     order by username_key <> $1 and email_key <> $2, id limit $4`,
+    [part.username, part.email, part.name, limit],
+  )
