@@ -38,18 +38,18 @@ const readContract = async () => {
     stdin: {
       contents: `import * as bodies from './src/contract/schemas.js'
         import * as refusalBodies from './src/contract/refusal-bodies.js'
-        import * as linkedAccounts from './src/contract/linked-accounts.js'
+        import * as linkedAccounts from './src/contract/account-export.js'
         import * as mailedLinks from './src/contract/mailed-links.js'
-        import * as mailLogin from './src/contract/mail-login.js'
+        import * as mailLogin from './src/contract/mailed-links.js'
         import * as passkeys from './src/contract/passkeys.js'
-        import * as serviceBodies from './src/contract/service-bodies.js'
-        import * as serviceToken from './src/contract/service-token.js'
+        import * as serviceBodies from './src/contract/service.js'
+        import * as serviceToken from './src/contract/service.js'
         import { webhookBody, webhookTypes } from './src/contract/webhooks.js'
         import { AccountExport } from './src/contract/account-export.js'
         import { InvalidFields, ProfileFieldDefinition } from './src/contract/profile-fields.js'
         export const schemas = { ...refusalBodies, ...bodies, ...linkedAccounts, ...mailedLinks, ...mailLogin, ...passkeys, ...serviceBodies, ...serviceToken, InvalidFields, ProfileFieldDefinition, AccountExport }
         export const webhooks = Object.keys(webhookTypes).map(webhookBody)
-        export { proofMethods } from './src/contract/proofs.js'
+        export { proofMethods } from './src/contract/factors.js'
         export { languages } from './src/contract/languages.js'
         export { refusalCodes } from './src/contract/refusals.js'`,
       resolveDir: home,

@@ -3,7 +3,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { isGroupName } from './contract/groups.js'
+import { isGroupName } from './contract/names.js'
 import { isRefused, type Refused } from './contract/outcome.js'
 import { days } from './lib/durations.js'
 import { createWaitingMails } from './messages/waiting-mails.js'

@@ -1,5 +1,6 @@
 import { countFactors } from '../contract/factors.js'
-import { readGroupList } from '../contract/groups.js'
+import { readGroupList } from '../contract/names.js'
+
 import { refuse } from '../contract/outcome.js'
 import { readDuration } from '../lib/durations.js'
 import type { AccessClaims } from '../sessions/tokens.js'

@@ -1,5 +1,6 @@
 import type { EventKind } from '../contract/events.js'
 import type { AmrMethod } from '../contract/factors.js'
+
 import type { WebhookType } from '../contract/webhooks.js'
 import type { MailKind } from '../messages/letters.js'
 import type { ChangedFactor } from './change-details.js'

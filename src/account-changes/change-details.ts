@@ -1,6 +1,7 @@
 import type { AmrMethod } from '../contract/factors.js'
 import type { Language } from '../contract/languages.js'
 import type { ProviderId } from '../contract/providers.js'
+
 import type { WebhookData } from '../contract/webhooks.js'
 import type { Event } from '../messages/events.js'
 import type { MailValues } from '../messages/letters.js'

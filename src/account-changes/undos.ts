@@ -1,6 +1,7 @@
 import { isLanguage, type Language } from '../contract/languages.js'
+import { type UndoLinkKind, undoTokenFor } from '../contract/pages.js'
 import { isProviderId } from '../contract/providers.js'
-import { type UndoLinkKind, undoTokenFor } from '../contract/undo-tokens.js'
+
 import type { Clock } from '../lib/clock.js'
 import { days } from '../lib/durations.js'
 import { fingerprint, randomToken } from '../lib/random.js'

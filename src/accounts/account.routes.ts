@@ -1,9 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { LinkedAccount } from '../contract/linked-accounts.js'
+import { LinkedAccount } from '../contract/account-export.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import { ProfileFieldDefinition } from '../contract/profile-fields.js'
 import { Account, AccountPatch, SignedIn } from '../contract/schemas.js'
+
 import type { Freshness } from '../factors/freshness.js'
 import type { Cookies } from '../http/cookies.js'
 import { guardRefusals, routeRefusals } from '../http/route-refusals.js'

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { isRefused } from '../contract/outcome.js'
-import { TypedPassword } from '../contract/request-fields.js'
-import { NoContent } from '../contract/schemas.js'
+import { NoContent, TypedPassword } from '../contract/schemas.js'
+
 import type { Freshness } from '../factors/freshness.js'
 import type { Proofs } from '../factors/proofs.js'
 import type { Cookies } from '../http/cookies.js'

@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import { AccountExport } from '../contract/account-export.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import { NoContent } from '../contract/schemas.js'
+
 import { clientOf } from '../http/client.js'
 import { routeRefusals } from '../http/route-refusals.js'
 import type { Server } from '../http/server.js'

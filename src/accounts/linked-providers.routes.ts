@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { isRefused } from '../contract/outcome.js'
-import { providerPath } from '../contract/provider-paths.js'
-import { byProvider, type ProviderId } from '../contract/providers.js'
+import { byProvider, type ProviderId, providerPath } from '../contract/providers.js'
 import { NoContent } from '../contract/schemas.js'
+
 import { guardRefusals, routeRefusals } from '../http/route-refusals.js'
 import type { Server } from '../http/server.js'
 import type { AttemptCookies } from '../http/tab-cookies.js'

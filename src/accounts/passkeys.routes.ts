@@ -1,9 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { longestPasskeyName } from '../contract/name-lengths.js'
+import { longestPasskeyName } from '../contract/names.js'
 import { isRefused } from '../contract/outcome.js'
 import { PasskeyCreationOptions, PasskeyCredential } from '../contract/passkeys.js'
 import { NoContent, Passkey, PasskeyAdded } from '../contract/schemas.js'
+
 import { clientDataOf } from '../factors/verification.js'
 import type { Cookies } from '../http/cookies.js'
 import { guardRefusals, routeRefusals } from '../http/route-refusals.js'

@@ -1,7 +1,7 @@
 import type { AccountChanges } from '../account-changes/account-changes.js'
 import { linkKindOf, type Undos } from '../account-changes/undos.js'
 import { isRefused, refuse } from '../contract/outcome.js'
-import type { UndoLinkKind } from '../contract/undo-tokens.js'
+import type { UndoLinkKind } from '../contract/pages.js'
 import type { Client } from '../http/request-origin.js'
 import type { Mails } from '../messages/mails.js'
 import type { Transaction } from '../platform/database/database.js'

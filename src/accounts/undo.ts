@@ -1,8 +1,9 @@
 import { linkKindOf } from '../account-changes/undos.js'
 import type { UndoState } from '../contract/mailed-links.js'
 import { isRefused, refuse } from '../contract/outcome.js'
+import type { UndoLinkKind } from '../contract/pages.js'
 import { type ProviderId, providerLabel } from '../contract/providers.js'
-import type { UndoLinkKind } from '../contract/undo-tokens.js'
+
 import type { Client } from '../http/request-origin.js'
 import type { Passwords } from '../passwords/passwords.js'
 import type { Providers } from '../providers/providers.js'

@@ -8,6 +8,7 @@ import {
   type ServiceUser,
   type UsedApplication as UsedApplicationBody,
 } from '../contract/schemas.js'
+
 import type { Passkey } from '../factors/passkey-records.js'
 import { builtInValues } from '../users/built-in-fields.js'
 import type { ProfileFields } from '../users/profile-fields.js'

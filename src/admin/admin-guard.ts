@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler, RouteOptions } from 'fastify'
 import { type AdminRole, adminPath } from '../contract/admin/admin-bodies.js'
-import { countFactors } from '../contract/factors.js'
+import { countFactors, reachingTwoFactors } from '../contract/factors.js'
 import { isRefused, refuse } from '../contract/outcome.js'
-import { reachingTwoFactors } from '../contract/proofs.js'
 import type { RefusalCode } from '../contract/refusals.js'
+
 import type { Proofs } from '../factors/proofs.js'
 import { clientOf } from '../http/client.js'
 import { limitHeaders, sendRefusal } from '../http/errors.js'

@@ -1,5 +1,4 @@
-import { labelIn } from '../contract/field-labels.js'
-import type { ProfileFieldDefinition } from '../contract/profile-fields.js'
+import { labelIn, type ProfileFieldDefinition } from '../contract/profile-fields.js'
 
 const typeScriptTypeOf = ({ type, options = [] }: ProfileFieldDefinition) => {
   if (type === 'boolean') return 'boolean'

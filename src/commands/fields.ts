@@ -1,4 +1,4 @@
-import { labelIn } from '../contract/field-labels.js'
+import { labelIn } from '../contract/profile-fields.js'
 import { countText } from '../lib/count-text.js'
 import { readProfileFields } from '../service/profile-fields-file.js'
 import { loadSettings } from '../settings/config.js'

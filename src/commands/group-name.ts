@@ -1,4 +1,4 @@
-import { isGroupName } from '../contract/groups.js'
+import { isGroupName } from '../contract/names.js'
 import { CommandFailure, type CommandNouns, UsageFault } from './command.js'
 
 export const groupNameFrom = (text: string) => {

@@ -1,4 +1,4 @@
-import { maxGroups } from '../contract/groups.js'
+import { maxGroups } from '../contract/names.js'
 import { isRefused } from '../contract/outcome.js'
 import { longestAccessToken } from '../sessions/token-length.js'
 import { type Command, CommandFailure, operator, print, readArguments, withNouns } from './command.js'

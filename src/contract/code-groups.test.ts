@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { inGroups, withoutGroups } from './code-groups.js'
+import { inGroups, withoutGroups } from './factors.js'
 
 it('shows a code in groups of four', () => {
   expect([inGroups('U68K3AC5'), inGroups('ABCDEFGHJKLM'), inGroups('ABCDE'), inGroups('')]).toEqual([

@@ -54,3 +54,32 @@ export const countFactors = (proven: readonly string[]): 1 | 2 => {
   const has = (part: string) => proven.some((method) => countsAs(method) === part)
   return has('both') || (has('first') && has('second')) ? 2 : 1
 }
+
+/** The ways in which an account can prove again who its user is, as the `methods` of a refusal name them. */
+export const proofMethods = ['passkey', 'totp', 'recovery_code', 'password', 'mail'] as const
+
+export type ProofMethod = (typeof proofMethods)[number]
+
+/** The name that each proof has in `amr`. */
+export const amrOfProof: Record<ProofMethod, AmrMethod> = {
+  passkey: 'passkey',
+  totp: 'otp',
+  recovery_code: 'rec',
+  password: 'pwd',
+  mail: 'mail',
+}
+
+export const secondFactorsAmong = (methods: readonly ProofMethod[]) =>
+  methods.filter((method) => isSecondFactor(amrOfProof[method]))
+
+/** The methods that lead to two factors, together with what was proven in the session before. */
+export const reachingTwoFactors = (methods: readonly ProofMethod[], proven: readonly string[]) =>
+  secondFactorsAmong(methods).filter((method) => countFactors([...proven, amrOfProof[method]]) === 2)
+
+const groupLength = 4
+
+/** A code as users read it: `U68K-3AC5`. Mails and pages show every code of letters and digits in this form. */
+export const inGroups = (code: string) => (code.match(new RegExp(`.{1,${groupLength}}`, 'g')) ?? []).join('-')
+
+/** A code as a user typed or pasted it: small letters, spaces and dashes make no difference. */
+export const withoutGroups = (typed: string) => typed.toUpperCase().replaceAll(/[^A-Z0-9]/g, '')

@@ -1,4 +1,34 @@
-import { providers } from './provider-table.js'
+type Entry = {
+  /** Its name in the guides and in the commands. */
+  label: string
+  /** The text of its button, unless a setting replaces it. */
+  name: string
+} & (
+  | { kind: 'openid_connect'; issuer: string }
+  /** GitHub, or a service with the same OAuth and REST interfaces. */
+  | { kind: 'github'; url: string; apiUrl: string }
+)
+
+/**
+ * The providers that have defaults. Further OpenID Connect providers are named in PROVIDERS and need no entry. The id is stored
+ * with each user who signs in there, so it must never change. It says `a` and `b` instead of a company, because settings can replace the
+ * URLs and the name here by those of another provider of the same kind.
+ */
+export const providers = {
+  provider_a: {
+    kind: 'openid_connect',
+    label: 'provider A',
+    name: 'Google',
+    issuer: 'https://accounts.google.com',
+  },
+  provider_b: {
+    kind: 'github',
+    label: 'provider B',
+    name: 'GitHub',
+    url: 'https://github.com',
+    apiUrl: 'https://api.github.com',
+  },
+} as const satisfies Record<string, Entry>
 
 /** `provider_` and a name. It is stored with each user who signs in there, so it must never change. */
 export type ProviderId = `provider_${string}`
@@ -25,3 +55,15 @@ export const providerSetting = (id: ProviderId, field: string) => `${id.toUpperC
 /** The entries of a table by provider. */
 export const byProvider = <Value>(table: Readonly<Record<ProviderId, Value>>) =>
   Object.entries(table) as [ProviderId, Value][]
+
+/**
+ * The word for a provider in addresses. It follows from the id, so that pages and clients need no table: the service may have a
+ * provider that was added after they were built.
+ */
+export const providerPath = (id: ProviderId) => id.replaceAll('_', '-')
+
+/** The path at which a sign-in with this provider begins. */
+export const signInPath = (id: ProviderId) => `/api/auth/${providerPath(id)}`
+
+/** The path to which the provider sends the browser back. */
+export const callbackPath = (id: ProviderId) => `${signInPath(id)}/callback`

@@ -1,7 +1,6 @@
 import { type Static, Type } from 'typebox'
-import { feedbackIds } from './password-feedback.js'
-import { passwordErrorIds } from './password-rules.js'
-import { type ProofMethod, proofMethods } from './proofs.js'
+import { type ProofMethod, proofMethods } from './factors.js'
+import { feedbackIds, passwordErrorIds } from './password-rules.js'
 import { type RefusalCode, refusalCodes, refusals } from './refusals.js'
 
 export const OneOf = <const Value extends string>(values: readonly Value[], options?: { description: string }) =>

@@ -1,9 +1,9 @@
-import { type Static, type TOptional, type TSchema, Type } from 'typebox'
+import { type Static, type TObject, type TOptional, type TSchema, Type } from 'typebox'
 import { accountEventKinds } from './events.js'
 import { nextSteps, type SecondFactorMethod, secondFactorMethods } from './factors.js'
-import { groupPattern } from './groups.js'
 import { languages } from './languages.js'
-import { longestName } from './name-lengths.js'
+import { groupPattern, longestName } from './names.js'
+import type { UsernameSource } from './pages.js'
 import { ProfileFieldChanges, ProfileFieldDefinition, ProfileFields } from './profile-fields.js'
 import { type ProviderId, providerIdPattern } from './providers.js'
 import { FreshSignInRequired, OneOf, PasswordFindings } from './refusal-bodies.js'
@@ -326,3 +326,27 @@ export type NamedApplication = Static<typeof NamedApplication>
 /** The answer to a request that sends a mail, the same whether or not there is an account. */
 export const Accepted = Type.Object({ message: Type.String() }, { title: 'Accepted' })
 export type Accepted = Static<typeof Accepted>
+
+/** Fields of several requests. Longer values are refused before anything looks at them. */
+export const TypedPassword = Type.String({ minLength: 1, maxLength: 1024 })
+export const TypedEmail = Type.String({ minLength: 3, maxLength: 254 })
+/** A username has no @, so one field takes a username or an email. */
+export const TypedLogin = Type.String({ minLength: 1, maxLength: 254, description: 'An email or a username' })
+/**
+ * The id of the application that sent the user. The page of the mailed link names the application, also in another browser. An
+ * unknown id is ignored.
+ */
+export const SendingApplication = Type.String({
+  minLength: 1,
+  maxLength: 128,
+  description: 'The id (`client_id`) of the application that has sent the user here',
+})
+/** The secret of a mailed link. */
+export const LinkToken = Type.String({ minLength: 1, maxLength: 128 })
+
+// The schema allows more than a username may have, so that the rules of usernames give the refusal.
+export const TypedUsername = Type.String({ maxLength: 1024, description: 'May be missing with `USERNAMES=from_email`' })
+
+/** The schema of a registration, which requires the username if users choose it. In the type the username stays optional. */
+export const withRequiredUsername = <Body extends TObject>(body: Body, source: UsernameSource): Body =>
+  source === 'chosen' ? { ...body, required: ['username', ...(body.required ?? [])] } : body

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { inGroups, withoutGroups } from '../contract/code-groups.js'
+import { inGroups, withoutGroups } from '../contract/factors.js'
 
 const codeCount = 10
 

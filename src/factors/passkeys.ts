@@ -1,4 +1,4 @@
-import { longestPasskeyName } from '../contract/name-lengths.js'
+import { longestPasskeyName } from '../contract/names.js'
 import { refuse } from '../contract/outcome.js'
 import type { Clock } from '../lib/clock.js'
 import { uuidv7 } from '../lib/uuid.js'

@@ -1,4 +1,4 @@
-import type { ProofMethod } from '../contract/proofs.js'
+import type { ProofMethod } from '../contract/factors.js'
 import type { Mails } from '../messages/mails.js'
 import { acceptTransaction, type Database } from '../platform/database/database.js'
 import type { User, Users } from '../users/users.js'

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { withoutGroups } from '../contract/code-groups.js'
+import { withoutGroups } from '../contract/factors.js'
 import { recoveryCodeColumn } from '../keys/sealed-columns.js'
 import type { SealedValues } from '../keys/sealed-values.js'
 import type { Clock } from '../lib/clock.js'

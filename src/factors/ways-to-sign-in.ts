@@ -1,5 +1,6 @@
 import type { AmrMethod, amrMethods } from '../contract/factors.js'
 import { builtInProviderIds, type ProviderId } from '../contract/providers.js'
+
 import type { LimiterName } from '../http/limiters.js'
 import { neverProven } from '../sessions/proof.js'
 

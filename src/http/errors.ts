@@ -3,6 +3,7 @@ import { type Refused, refuse } from '../contract/outcome.js'
 import type { InvalidFields } from '../contract/profile-fields.js'
 import type { FreshSignInRequired, PasswordRejected } from '../contract/refusal-bodies.js'
 import { type RefusalCode, refusals } from '../contract/refusals.js'
+
 import { ActorRefused } from '../platform/database/actor-refused.js'
 import { isForeignKeyViolation, isUnusableTable, StoreUnavailable } from '../platform/database/database.js'
 import { protocolBodyOf } from './protocol-errors.js'

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { LimitCode } from '../contract/limits.js'
+import type { LimitCode } from '../contract/refusals.js'
 import type { LimiterName } from './limiters.js'
 
 type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>

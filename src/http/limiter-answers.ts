@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
-import type { LimitCode } from '../contract/limits.js'
-import { refusals } from '../contract/refusals.js'
+import { type LimitCode, refusals } from '../contract/refusals.js'
+
 import type { Reservation } from '../platform/cache/cache.js'
 import type { Limiter } from './limiter.js'
 import { protocolBodyOf } from './protocol-errors.js'

@@ -1,4 +1,4 @@
-import type { LimitCode } from '../contract/limits.js'
+import type { LimitCode } from '../contract/refusals.js'
 import type { Limit } from '../platform/cache/cache.js'
 import { type LimiterName, limiters } from './limiters.js'
 

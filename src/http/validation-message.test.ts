@@ -1,8 +1,9 @@
 import { type FastifyRequest, fastify } from 'fastify'
 import { Type } from 'typebox'
 import { describe, expect, it } from 'vitest'
-import { groupPattern } from '../contract/groups.js'
+import { groupPattern } from '../contract/names.js'
 import { ProfileFieldChanges } from '../contract/profile-fields.js'
+
 import { uuidPattern } from '../lib/uuid.js'
 import { handleError } from './errors.js'
 import { compileSchemasWhenNeeded } from './schema-compilers.js'

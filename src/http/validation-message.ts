@@ -1,5 +1,5 @@
 import type { FastifyError } from 'fastify'
-import { groupPattern } from '../contract/groups.js'
+import { groupPattern } from '../contract/names.js'
 import { uuidPattern } from '../lib/uuid.js'
 
 type Fault = NonNullable<FastifyError['validation']>[number]

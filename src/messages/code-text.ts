@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { inGroups, withoutGroups } from '../contract/code-groups.js'
+import { inGroups, withoutGroups } from '../contract/factors.js'
 import { equalInConstantTime } from '../lib/random.js'
 
 /** The alphabet of codes, without letters and digits that look alike. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { eventReasons, mailNames } from '../contract/event-reasons.js'
+import { eventReasons, mailNames } from '../contract/events.js'
 import { waysToSignIn } from '../factors/ways-to-sign-in.js'
 import { limiterNames, limiters } from '../http/limiters.js'
 import { mailKinds } from './mail-examples.js'

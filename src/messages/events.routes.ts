@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { describeDevice } from '../contract/device-names.js'
 import { securityEventKinds } from '../contract/events.js'
 import { AccountEvent } from '../contract/schemas.js'
+
 import { routeRefusals } from '../http/route-refusals.js'
 import type { Server } from '../http/server.js'
 import type { Callers } from '../sessions/caller.js'

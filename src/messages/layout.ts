@@ -1,5 +1,5 @@
 import type { Language } from '../contract/languages.js'
-import { mailAddressIn, type SiteLinks } from '../contract/site-links.js'
+import { mailAddressIn, type SiteLinks } from '../contract/pages.js'
 import { firstLetter } from '../lib/brand-mark.js'
 import type { Design } from '../lib/design.js'
 import { fontSizes, lineHeight } from '../lib/design-tokens.js'

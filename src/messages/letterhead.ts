@@ -1,4 +1,4 @@
-import type { SiteLinks } from '../contract/site-links.js'
+import type { SiteLinks } from '../contract/pages.js'
 import { type Brand, brandForMails } from './layout.js'
 import { mailWordsWith, type OwnTexts } from './own-mail-words.js'
 import { createPageAddress } from './write-letter.js'

@@ -1,6 +1,7 @@
 import type { DeviceWords } from '../contract/device-names.js'
 import { type Language, languageName } from '../contract/languages.js'
-import type { SiteLink } from '../contract/site-links.js'
+import type { SiteLink } from '../contract/pages.js'
+
 import { timeSpan } from '../contract/time-spans.js'
 
 /** The undo link of a mail about a change, and how long it works in milliseconds. */

@@ -1,5 +1,5 @@
-import { readDevice } from '../contract/device.js'
-import { deviceName } from '../contract/device-names.js'
+import { deviceName, readDevice } from '../contract/device-names.js'
+
 import type { Language } from '../contract/languages.js'
 import { type Client, isAdministrator } from '../http/request-origin.js'
 import type { MailWords } from './letters.js'

@@ -1,4 +1,4 @@
-import type { SiteLinks } from '../contract/site-links.js'
+import type { SiteLinks } from '../contract/pages.js'
 import type { Design } from '../lib/design.js'
 import type { Logo } from '../lib/product-logo.js'
 import type { Config } from '../settings/config.js'

@@ -1,6 +1,6 @@
 import type { Language } from '../contract/languages.js'
-import { mailTokenName } from '../contract/pages.js'
-import { labelledLinks, type SiteLinks } from '../contract/site-links.js'
+import { labelledLinks, mailTokenName, type SiteLinks } from '../contract/pages.js'
+
 import { timeSpan } from '../contract/time-spans.js'
 import {
   type Footer,

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
-import { grantTypes, openidPrompts } from '../contract/authorization.js'
 import { languages } from '../contract/languages.js'
+import { grantTypes, openidPrompts } from '../contract/openid.js'
 import { applicationAlgorithms } from '../keys/signed-token.js'
 import { acrLevels } from './authorize/requested-claims.js'
 import { supportedScopes, userClaims } from './token/user-claims.js'

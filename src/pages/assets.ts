@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import type { Language } from '../contract/languages.js'
-import type { DrawFirstCard, PageName } from '../contract/pages.js'
-import type { SiteLink } from '../contract/site-links.js'
+import type { DrawFirstCard, PageName, SiteLink } from '../contract/pages.js'
+
 import { builtFile } from '../lib/home.js'
 import type { Body } from './compressed.js'
 

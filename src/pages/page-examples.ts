@@ -1,6 +1,4 @@
-import type { Authorization } from '../contract/authorization.js'
-import type { DeviceState } from '../contract/device-request.js'
-import type { EndSession } from '../contract/end-session.js'
+import type { Authorization, DeviceState, EndSession } from '../contract/openid.js'
 import type { PageName, PageSettings } from '../contract/pages.js'
 
 export type PageExample = {

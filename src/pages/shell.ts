@@ -1,12 +1,14 @@
 import { type Language, languages, ownNameOf } from '../contract/languages.js'
 import {
+  labelledLinks,
   languageSwitch,
   notCompleteElement,
   type PageName,
   type PageSettings,
+  type SiteLinks,
   settingsElement,
 } from '../contract/pages.js'
-import { labelledLinks, type SiteLinks } from '../contract/site-links.js'
+
 import { pagePolicy } from '../http/headers.js'
 import { designStyle } from '../lib/design-style.js'
 import { escapeHtml } from '../lib/escape-html.js'

@@ -6,6 +6,7 @@ import {
   rejectPassword,
 } from '../contract/password-rules.js'
 import type { Strength } from '../contract/schemas.js'
+
 import { condensed, costOf, createDecoy } from './hashes.js'
 import { readImportedHash } from './imported-hashes.js'
 import type { LeakedList } from './leaked-list.js'

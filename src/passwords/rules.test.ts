@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { FeedbackId } from '../contract/password-feedback.js'
-import { inSentences } from '../contract/password-rules.js'
+import { type FeedbackId, inSentences } from '../contract/password-rules.js'
+
 import { unusableReason, validate } from './rules.js'
 
 const strong = { score: 4, feedback: [], isStrong: true }

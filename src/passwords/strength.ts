@@ -1,4 +1,4 @@
-import type { FeedbackId } from '../contract/password-feedback.js'
+import type { FeedbackId } from '../contract/password-rules.js'
 import type { Estimate } from './estimator.js'
 
 export type PasswordStrength = { score: number; feedback: FeedbackId[]; isStrong: boolean }

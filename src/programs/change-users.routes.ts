@@ -12,7 +12,7 @@ import {
   ServiceUserGroups,
   ServiceUserState,
   servicePath,
-} from '../contract/service-bodies.js'
+} from '../contract/service.js'
 import { routeRefusals } from '../http/route-refusals.js'
 import type { Server } from '../http/server.js'
 import { isUuid } from '../lib/uuid.js'

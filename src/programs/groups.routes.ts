@@ -1,7 +1,8 @@
 import type { createGroupChanges } from '../accounts/group-changes.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import { NoContent } from '../contract/schemas.js'
-import { ServiceGroup, ServiceGroupName, ServiceGroups, servicePath } from '../contract/service-bodies.js'
+import { ServiceGroup, ServiceGroupName, ServiceGroups, servicePath } from '../contract/service.js'
+
 import type { Groups } from '../groups/groups.js'
 import { routeRefusals } from '../http/route-refusals.js'
 import type { Server } from '../http/server.js'

@@ -7,7 +7,8 @@ import {
   ServiceInvite,
   ServiceUninvite,
   servicePath,
-} from '../contract/service-bodies.js'
+} from '../contract/service.js'
+
 import { routeRefusals } from '../http/route-refusals.js'
 import type { Server } from '../http/server.js'
 import { type Invitations, makerOf } from '../registration/invitations.js'

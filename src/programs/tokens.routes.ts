@@ -1,4 +1,4 @@
-import { ServiceTokenBody, ServiceTokenState } from '../contract/service-token.js'
+import { ServiceTokenBody, ServiceTokenState } from '../contract/service.js'
 import { routeRefusals } from '../http/route-refusals.js'
 import type { Server } from '../http/server.js'
 import type { Authorizations } from '../openid/token/authorizations.js'

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import type { ProviderId } from '../contract/providers.js'
 import { Provider } from '../contract/schemas.js'
+
 import { type Clock, later } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
 import { randomToken } from '../lib/random.js'

@@ -13,7 +13,7 @@ export type Providers = Readonly<Record<ProviderId, Provider>>
 
 type Dependencies = { outbound: Outbound; clock: Clock }
 
-/** Another kind of provider needs a file like these two, and a kind in `contract/provider-table.ts`. */
+/** Another kind of provider needs a file like these two, and a kind in `contract/providers.ts`. */
 const openProvider = async (id: ProviderId, settings: SettingsOfOne, dependencies: Dependencies) => {
   if (settings.kind === 'github') {
     const { createGitHub } = await import('./github.js')

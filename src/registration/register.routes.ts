@@ -1,10 +1,18 @@
 import { Type } from 'typebox'
-import { longestName } from '../contract/name-lengths.js'
+import { longestName } from '../contract/names.js'
 import { isRefused } from '../contract/outcome.js'
 import type { UsernameSource } from '../contract/pages.js'
 import { ProfileFieldChanges } from '../contract/profile-fields.js'
-import { SendingApplication, TypedPassword, TypedUsername, withRequiredUsername } from '../contract/request-fields.js'
-import { Accepted, SecondFactorNeeded, SignedIn } from '../contract/schemas.js'
+import {
+  Accepted,
+  SecondFactorNeeded,
+  SendingApplication,
+  SignedIn,
+  TypedPassword,
+  TypedUsername,
+  withRequiredUsername,
+} from '../contract/schemas.js'
+
 import type { Cookies } from '../http/cookies.js'
 import { routeRefusals } from '../http/route-refusals.js'
 import type { Server } from '../http/server.js'

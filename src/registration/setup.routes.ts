@@ -1,9 +1,16 @@
 import { type Static, Type } from 'typebox'
-import { longestName } from '../contract/name-lengths.js'
+import { longestName } from '../contract/names.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import type { UsernameSource } from '../contract/pages.js'
-import { LinkToken, TypedPassword, TypedUsername, withRequiredUsername } from '../contract/request-fields.js'
-import { SecondFactorNeeded, SignedIn } from '../contract/schemas.js'
+import {
+  LinkToken,
+  SecondFactorNeeded,
+  SignedIn,
+  TypedPassword,
+  TypedUsername,
+  withRequiredUsername,
+} from '../contract/schemas.js'
+
 import { clientNetwork } from '../http/client.js'
 import type { Cookies } from '../http/cookies.js'
 import type { CountedRequests } from '../http/counted-requests.js'

@@ -5,10 +5,11 @@ import { createApplicationChanges } from '../applications/application-changes.js
 import { applicationRefusalSentence } from '../applications/application-refusal-sentences.js'
 import type { NewApplication } from '../applications/application-rules.js'
 import { createApplicationSecrets } from '../applications/application-secrets.js'
-import { groupPattern } from '../contract/groups.js'
+import { groupPattern } from '../contract/names.js'
 import { isRefused } from '../contract/outcome.js'
 import type { ProfileFieldChanges } from '../contract/profile-fields.js'
 import { refusals } from '../contract/refusals.js'
+
 import { operatorClient } from '../http/request-origin.js'
 import { OperatorError } from '../lib/operator-error.js'
 import { readEmail } from '../users/email.js'

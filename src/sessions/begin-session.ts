@@ -1,5 +1,6 @@
 import type { AmrMethod } from '../contract/factors.js'
 import type { ProviderId } from '../contract/providers.js'
+
 import type { Client } from '../http/request-origin.js'
 import type { Clock } from '../lib/clock.js'
 import { fingerprint } from '../lib/random.js'

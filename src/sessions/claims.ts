@@ -1,4 +1,4 @@
-import { isGroupList } from '../contract/groups.js'
+import { isGroupList } from '../contract/names.js'
 import { isCleanText } from '../lib/strict-json.js'
 import { isUuid } from '../lib/uuid.js'
 

@@ -1,8 +1,8 @@
 import type { RouteOptions } from 'fastify'
 import { adminRoleOf } from '../admin/admin-guard.js'
 import type { AdminRole } from '../contract/admin/admin-bodies.js'
-import type { LimitCode } from '../contract/limits.js'
-import type { RefusalCode } from '../contract/refusals.js'
+import type { LimitCode, RefusalCode } from '../contract/refusals.js'
+
 import type { Freshness } from '../factors/freshness.js'
 import { limitersOfHook } from '../http/limit-hooks.js'
 import type { LimiterName } from '../http/limiters.js'

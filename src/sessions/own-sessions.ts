@@ -2,6 +2,7 @@ import type { AccountChanges } from '../account-changes/account-changes.js'
 import { describeDevice } from '../contract/device-names.js'
 import { refuse } from '../contract/outcome.js'
 import type { Session } from '../contract/schemas.js'
+
 import type { CallerContext } from './request-context.js'
 import type { SessionLookups } from './session-lookups.js'
 import type { SessionCaller, Sessions } from './sessions.js'

@@ -1,13 +1,14 @@
-import { callbackPath } from '../contract/provider-paths.js'
-import { providers } from '../contract/provider-table.js'
 import {
   type BuiltInProviderId,
   builtInProviderIds,
   byProvider,
+  callbackPath,
   type ProviderId,
   providerLabel,
   providerSetting,
+  providers,
 } from '../contract/providers.js'
+
 import {
   furtherFields,
   furtherProviders,

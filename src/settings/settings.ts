@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { isGroupName } from '../contract/groups.js'
+import { isGroupName } from '../contract/names.js'
 import { safeReturnTo } from '../contract/return-to.js'
 import { days, hours, minutes, readDuration } from '../lib/durations.js'
 import { readRedisAddress } from '../platform/cache/redis-address.js'

@@ -8,6 +8,7 @@ import {
   type ProofStep,
 } from '../contract/factors.js'
 import { isProviderId } from '../contract/providers.js'
+
 import { readWay, type SignedInBy, type WaitingBy, waysToSignIn } from '../factors/ways-to-sign-in.js'
 import type { Client } from '../http/request-origin.js'
 import { type Clock, later } from '../lib/clock.js'

@@ -3,6 +3,7 @@ import type { FieldChanges } from '../account-changes/field-changes.js'
 import { countFactors, type LastStep, lastSteps } from '../contract/factors.js'
 import { type Refused, refuse } from '../contract/outcome.js'
 import type { ProfileFieldChanges, ProfileFieldDefinition } from '../contract/profile-fields.js'
+
 import type { NextSteps } from '../factors/next-steps.js'
 import type { Sql, Transaction } from '../platform/database/database.js'
 import type { InitialProof } from '../sessions/sessions.js'

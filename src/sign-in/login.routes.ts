@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { isRefused } from '../contract/outcome.js'
-import { TypedPassword } from '../contract/request-fields.js'
-import { SecondFactorNeeded, SignedIn } from '../contract/schemas.js'
+import { SecondFactorNeeded, SignedIn, TypedPassword } from '../contract/schemas.js'
+
 import type { Cookies } from '../http/cookies.js'
 import type { CountedRequests } from '../http/counted-requests.js'
 import { routeRefusals } from '../http/route-refusals.js'

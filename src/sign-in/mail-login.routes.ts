@@ -1,9 +1,9 @@
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
-import { MailLoginLink, MailLoginNext } from '../contract/mail-login.js'
+import { MailLoginLink, MailLoginNext } from '../contract/mailed-links.js'
 import { isRefused, refuse } from '../contract/outcome.js'
-import { LinkToken } from '../contract/request-fields.js'
-import { Accepted, SignedIn } from '../contract/schemas.js'
+import { Accepted, LinkToken, SignedIn } from '../contract/schemas.js'
+
 import { clientOf } from '../http/client.js'
 import type { Cookies } from '../http/cookies.js'
 import type { CountedRequests } from '../http/counted-requests.js'

@@ -1,7 +1,8 @@
-import type { MailRegistration } from '../contract/mail-login.js'
+import type { MailRegistration } from '../contract/mailed-links.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import type { ProfileFieldChanges } from '../contract/profile-fields.js'
 import type { TermsOfUse } from '../contract/schemas.js'
+
 import type { Events } from '../messages/events.js'
 import type { Reservation } from '../platform/cache/cache.js'
 import { displayName } from '../users/display-name.js'

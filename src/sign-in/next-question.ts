@@ -1,5 +1,6 @@
 import { enrolmentMethods, type NextStep } from '../contract/factors.js'
 import type { SecondFactorWaiting, TermsOfUse } from '../contract/schemas.js'
+
 import type { TrustedDevices } from '../factors/trusted-devices.js'
 import type { Challenge } from './challenges.js'
 import type { Enrolments } from './enrolments.js'

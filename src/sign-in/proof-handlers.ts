@@ -1,7 +1,7 @@
 import type { AccountChanges } from '../account-changes/account-changes.js'
+import { amrOfProof, type ProofMethod } from '../contract/factors.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import type { PasskeyCredential } from '../contract/passkeys.js'
-import { amrOfProof, type ProofMethod } from '../contract/proofs.js'
 import { sessionBinding } from '../factors/ceremonies.js'
 import type { CodeRefusal, Factors } from '../factors/factors.js'
 import type { PasskeyCeremonies } from '../factors/passkey-ceremonies.js'

@@ -7,8 +7,8 @@ import {
   publicReasons,
   signInFailed,
 } from '../contract/pages.js'
-import { providerPath } from '../contract/provider-paths.js'
-import type { ProviderId } from '../contract/providers.js'
+import { type ProviderId, providerPath } from '../contract/providers.js'
+
 import type { Attempt } from '../providers/attempt.js'
 import type { Outcome, SocialRefusal } from './social-sign-in.js'
 

@@ -3,8 +3,17 @@ import { publicApplication } from '../applications/application.js'
 import type { Applications } from '../applications/applications.js'
 import { ResetLink } from '../contract/mailed-links.js'
 import { isRefused } from '../contract/outcome.js'
-import { LinkToken, SendingApplication, TypedLogin, TypedPassword } from '../contract/request-fields.js'
-import { Accepted, NoContent, SecondFactorNeeded, SignedIn } from '../contract/schemas.js'
+import {
+  Accepted,
+  LinkToken,
+  NoContent,
+  SecondFactorNeeded,
+  SendingApplication,
+  SignedIn,
+  TypedLogin,
+  TypedPassword,
+} from '../contract/schemas.js'
+
 import { clientOf } from '../http/client.js'
 import type { Cookies } from '../http/cookies.js'
 import type { CountedRequests } from '../http/counted-requests.js'

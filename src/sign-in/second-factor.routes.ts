@@ -4,6 +4,7 @@ import { enrolmentMethods, type LastStep } from '../contract/factors.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import { ProfileFieldChanges } from '../contract/profile-fields.js'
 import { SecondFactorNeeded, SecondFactorWaiting, SignedIn, type TermsOfUse } from '../contract/schemas.js'
+
 import type { TrustedDevices } from '../factors/trusted-devices.js'
 import { clientOf } from '../http/client.js'
 import type { Cookies } from '../http/cookies.js'

@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { isRefused, refuse } from '../contract/outcome.js'
-import { signInPath } from '../contract/provider-paths.js'
-import { byProvider, type ProviderId } from '../contract/providers.js'
+import { byProvider, type ProviderId, signInPath } from '../contract/providers.js'
+
 import { safeReturnTo } from '../contract/return-to.js'
 import { clientOf } from '../http/client.js'
 import type { Cookies } from '../http/cookies.js'

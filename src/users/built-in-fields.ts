@@ -1,6 +1,7 @@
 import { isLanguage } from '../contract/languages.js'
-import { longestName } from '../contract/name-lengths.js'
+import { longestName } from '../contract/names.js'
 import { type BuiltInField, builtInFieldNames } from '../contract/schemas.js'
+
 import { displayName } from './display-name.js'
 
 /**

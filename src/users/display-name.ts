@@ -1,4 +1,4 @@
-import { longestName } from '../contract/name-lengths.js'
+import { longestName } from '../contract/names.js'
 
 /** Scripts whose letters change their shape next to a joiner. In other scripts a joiner would only hide in a name. */
 const scriptsWithJoiners = [

@@ -1,9 +1,10 @@
-import { isGroupList, maxGroups } from '../contract/groups.js'
+import { isGroupList, maxGroups } from '../contract/names.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import type { FieldType, FieldValues, ProfileFieldChanges } from '../contract/profile-fields.js'
 import type { ProviderId } from '../contract/providers.js'
 import { refusals } from '../contract/refusals.js'
 import { type BuiltInField, builtInFieldNames } from '../contract/schemas.js'
+
 import { isOneLine } from '../lib/one-line.js'
 import { parseDate } from '../lib/parse-date.js'
 import { isUuid, uuidv7 } from '../lib/uuid.js'

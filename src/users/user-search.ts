@@ -2,6 +2,7 @@ import { adminPageSize } from '../contract/admin/admin-bodies.js'
 import { refuse } from '../contract/outcome.js'
 import type { FieldValues } from '../contract/profile-fields.js'
 import { isProviderId, type ProviderId } from '../contract/providers.js'
+
 import { isUuid, nilUuid } from '../lib/uuid.js'
 import type { Database } from '../platform/database/database.js'
 import { emailKey } from './email.js'

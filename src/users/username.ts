@@ -1,4 +1,3 @@
-import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import {
   chosenUsernameRefusal,
   longestUsername,
@@ -6,7 +5,8 @@ import {
   type UsernameRefusal,
   usableInUsername,
   usernameRefusal,
-} from '../contract/username-rules.js'
+} from '../contract/names.js'
+import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import type { Email } from './email.js'
 
 /**

@@ -1,5 +1,6 @@
 import type { FieldValues } from '../contract/profile-fields.js'
 import { builtInFieldNames } from '../contract/schemas.js'
+
 import { uuidFloor } from '../lib/uuid.js'
 import type { Sql } from '../platform/database/database.js'
 import { selectList } from '../platform/database/sql.js'

@@ -2,6 +2,7 @@ import type { Language } from '../contract/languages.js'
 import type { FieldValues } from '../contract/profile-fields.js'
 import type { ProviderId } from '../contract/providers.js'
 import { type BuiltInField, builtInFieldNames } from '../contract/schemas.js'
+
 import type { Sql } from '../platform/database/database.js'
 import { databaseMoment, selectList } from '../platform/database/sql.js'
 import { builtInColumns, type StoredBuiltInFields } from './built-in-fields.js'

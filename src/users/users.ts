@@ -1,5 +1,6 @@
 import type { FieldValues } from '../contract/profile-fields.js'
 import { isProviderId, type ProviderId } from '../contract/providers.js'
+
 import type { Clock } from '../lib/clock.js'
 import { isUuid } from '../lib/uuid.js'
 import { acceptTransaction, type Database, type Sql, type Transaction } from '../platform/database/database.js'

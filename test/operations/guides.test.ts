@@ -6,6 +6,7 @@ import { eventKinds } from '#contract/events.js'
 import { amrMethods } from '#contract/factors.js'
 import { fieldTypes } from '#contract/profile-fields.js'
 import { refusalCodes } from '#contract/refusals.js'
+
 import { accountChangesGuide } from '../../scripts/account-changes-guide.mjs'
 import { accountChangeTable } from '../../src/account-changes/account-change-table.js'
 import { programNames, programs } from '../../src/commands/applications/program-settings.js'

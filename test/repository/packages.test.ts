@@ -202,7 +202,7 @@ describe('the types of the packages', () => {
     ]
     const same = `import type * as Published from '@latchkey/client'
       import type * as Program from '@latchkey/service'
-      import type * as Requests from '${home}src/contract/service-bodies.ts'
+      import type * as Requests from '${home}src/contract/service.ts'
       import type * as Links from '${home}src/contract/mailed-links.ts'
       import type * as Webhooks from '${home}src/contract/webhooks.ts'
       import type * as Source from '${home}src/contract/schemas.ts'

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 
 const home = fileURLToPath(new URL('../..', import.meta.url))
-const table = 'src/contract/provider-table.ts'
+const table = 'src/contract/providers.ts'
 
 const sourcesIn = async (folder: string) =>
   (await readdir(join(home, folder), { recursive: true }))

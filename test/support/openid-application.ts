@@ -1,5 +1,5 @@
-import type { Authorization } from '#contract/authorization.js'
-import type { EndSession } from '#contract/end-session.js'
+import type { Authorization, EndSession } from '#contract/openid.js'
+
 import type { NewApplication } from '../../src/applications/application-rules.js'
 import { addApplication } from './applications.js'
 import type { Browser } from './client.js'

@@ -1,6 +1,12 @@
 import type { AdminEvent } from '#contract/admin/admin-bodies.js'
-import type { EventReason, MailName } from '#contract/event-reasons.js'
-import { type AccountEventKind, accountEventKinds, mailEventKinds } from '#contract/events.js'
+import {
+  type AccountEventKind,
+  accountEventKinds,
+  type EventReason,
+  type MailName,
+  mailEventKinds,
+} from '#contract/events.js'
+
 import { useSettings, useWords } from '../hooks/settings.js'
 import { dateWithSeconds, dateWithSecondsAndZone } from '../words/dates.js'
 import { commandLineIp, isWarning, useEventTitle } from '../words/event-titles.js'

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { type UserAction, userActions } from '#contract/admin/admin-api.js'
 import type { AdminUserDetails } from '#contract/admin/admin-bodies.js'
-import { isSameUsername } from '#contract/username-rules.js'
+import { isSameUsername } from '#contract/names.js'
 import { Button } from '../components/button.js'
 import { Field } from '../components/field.js'
 import { Panel } from '../components/panel.js'

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { AdminObstacle, UserAction } from '#contract/admin/admin-bodies.js'
-import { labelIn } from '#contract/field-labels.js'
+import { labelIn } from '#contract/profile-fields.js'
 import { Button } from '../components/button.js'
 import { AlertIcon, CheckIcon } from '../components/icons.js'
 import { Panel } from '../components/panel.js'

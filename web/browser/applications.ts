@@ -1,4 +1,4 @@
-import { applicationIdOf } from '#contract/authorization-request-id.js'
+import { applicationIdOf } from '#contract/openid.js'
 import { siteStorage, tabStorage } from './storage.js'
 
 export const authorizePath = '/api/auth/authorize'

@@ -1,4 +1,4 @@
-import { mailAddressIn } from '#contract/site-links.js'
+import { mailAddressIn } from '#contract/pages.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 
 /** A link to SUPPORT_URL, below a sentence that sends the user to the administrator. Nothing is shown without the setting. */

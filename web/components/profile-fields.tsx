@@ -1,6 +1,11 @@
 import type { Refusal } from '#client/client.js'
-import { labelIn } from '#contract/field-labels.js'
-import type { FieldValues, ProfileFieldChanges, ProfileFieldDefinition } from '#contract/profile-fields.js'
+import {
+  type FieldValues,
+  labelIn,
+  type ProfileFieldChanges,
+  type ProfileFieldDefinition,
+} from '#contract/profile-fields.js'
+
 import { useSettings, useWords } from '../hooks/settings.js'
 import { Field, type FieldProps } from './field.js'
 import type { Problems, Values } from './form.js'

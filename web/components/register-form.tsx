@@ -1,6 +1,6 @@
-import { longestName } from '#contract/name-lengths.js'
+import { chosenUsernameRefusal, longestName, normalizedUsername } from '#contract/names.js'
 import type { Accepted, SecondFactorNeeded, SignedIn } from '#contract/schemas.js'
-import { chosenUsernameRefusal, normalizedUsername } from '#contract/username-rules.js'
+
 import { applicationIdIn } from '../browser/applications.js'
 import { client } from '../browser/client.js'
 import {

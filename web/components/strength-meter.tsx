@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { PersonalData } from '#client/client.js'
 import { passwordRuleIds, passwordRules } from '#contract/password-rules.js'
 import type { Strength } from '#contract/schemas.js'
+
 import { client } from '../browser/client.js'
 import { useWords } from '../hooks/settings.js'
 import { useStableCallback } from '../hooks/stable-callback.js'

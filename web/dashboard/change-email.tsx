@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { WaitingEmail } from '#contract/mailed-links.js'
 import type { Account } from '#contract/schemas.js'
+
 import { client } from '../browser/client.js'
 import { AddressField } from '../components/address-field.js'
 import { Button } from '../components/button.js'

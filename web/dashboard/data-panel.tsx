@@ -1,6 +1,7 @@
 import { useId } from 'preact/hooks'
+import { isSameUsername } from '#contract/names.js'
 import type { Account } from '#contract/schemas.js'
-import { isSameUsername } from '#contract/username-rules.js'
+
 import { client } from '../browser/client.js'
 import { saveFile } from '../browser/save-file.js'
 import { leaveSignedOut } from '../browser/sign-out.js'

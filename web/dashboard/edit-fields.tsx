@@ -1,6 +1,7 @@
 import type { Refusal } from '#client/client.js'
+import { chosenUsernameRefusal, normalizedUsername } from '#contract/names.js'
 import type { Account } from '#contract/schemas.js'
-import { chosenUsernameRefusal, normalizedUsername } from '#contract/username-rules.js'
+
 import { client } from '../browser/client.js'
 import { Button } from '../components/button.js'
 import { type FieldProblems, Form, type Problems, type Values } from '../components/form.js'

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact'
 import { isLanguage, languages, ownNameOf } from '#contract/languages.js'
-import { longestName } from '#contract/name-lengths.js'
+import { longestName } from '#contract/names.js'
 import type { Account, AccountPatch } from '#contract/schemas.js'
+
 import { Field } from '../components/field.js'
 import { SelectField } from '../components/select-field.js'
 import { useSettings, useWords } from '../hooks/settings.js'

@@ -1,6 +1,7 @@
 import { useRef } from 'preact/hooks'
 import { deviceName } from '#contract/device-names.js'
 import type { AccountEvent } from '#contract/schemas.js'
+
 import { useSettings, useWords } from '../hooks/settings.js'
 import { fullDate, timeAgo } from '../words/dates.js'
 import { commandLineIp, isWarning, useEventTitle } from '../words/event-titles.js'

@@ -1,5 +1,6 @@
 import type { ProfileFieldDefinition } from '#contract/profile-fields.js'
 import type { Account } from '#contract/schemas.js'
+
 import { client } from '../browser/client.js'
 import { Button } from '../components/button.js'
 import { Form, type Problems, type Values } from '../components/form.js'

@@ -1,6 +1,7 @@
 import { useId, useState } from 'preact/hooks'
-import { longestPasskeyName } from '#contract/name-lengths.js'
+import { longestPasskeyName } from '#contract/names.js'
 import type { Factors, Passkey } from '#contract/schemas.js'
+
 import { client } from '../browser/client.js'
 import { Button } from '../components/button.js'
 import { Field } from '../components/field.js'

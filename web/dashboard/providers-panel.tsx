@@ -1,7 +1,8 @@
 import type { AccountPage } from '#client/client.js'
-import type { LinkedAccount } from '#contract/linked-accounts.js'
+import type { LinkedAccount } from '#contract/account-export.js'
 import type { ProviderButton } from '#contract/pages.js'
 import type { Account } from '#contract/schemas.js'
+
 import { client } from '../browser/client.js'
 import { Button } from '../components/button.js'
 import { ProviderLogo } from '../components/provider-logo.js'

@@ -1,6 +1,7 @@
 import { useRef } from 'preact/hooks'
 import { deviceName } from '#contract/device-names.js'
 import type { Factors } from '#contract/schemas.js'
+
 import { client } from '../browser/client.js'
 import { Button } from '../components/button.js'
 import { DeviceIcon } from '../components/devices.js'

@@ -1,8 +1,9 @@
 import { useEffect, useState } from 'preact/hooks'
 import { type Answer, isTemporary, type Refusal } from '#client/client.js'
-import type { LinkedAccount } from '#contract/linked-accounts.js'
+import type { LinkedAccount } from '#contract/account-export.js'
 import type { ProfileFieldDefinition } from '#contract/profile-fields.js'
 import type { Account, AccountEvent, Factors, Session, UsedApplication } from '#contract/schemas.js'
+
 import { client } from '../browser/client.js'
 import { useStableCallback } from '../hooks/stable-callback.js'
 

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
-import type { MailLoginNext } from '#contract/mail-login.js'
+import type { MailLoginNext } from '#contract/mailed-links.js'
 import type { SignedIn } from '#contract/schemas.js'
+
 import { client } from '../browser/client.js'
 import { storeReturnTo } from '../browser/navigation.js'
 import { keepTypedLogin, typedBefore } from '../browser/typed-values.js'

@@ -1,4 +1,4 @@
-import type { MailRegistration } from '#contract/mail-login.js'
+import type { MailRegistration } from '#contract/mailed-links.js'
 import { tabStorage } from '../browser/storage.js'
 
 /** The stage of a sign-in by mail in this tab. */

@@ -1,4 +1,4 @@
-import type { MailLoginLink } from '#contract/mail-login.js'
+import type { MailLoginLink } from '#contract/mailed-links.js'
 import { client } from '../browser/client.js'
 import { forgetToken } from '../browser/navigation.js'
 import { Button } from '../components/button.js'

@@ -1,5 +1,6 @@
-import type { MailRegistration } from '#contract/mail-login.js'
-import { chosenUsernameRefusal, normalizedUsername } from '#contract/username-rules.js'
+import type { MailRegistration } from '#contract/mailed-links.js'
+import { chosenUsernameRefusal, normalizedUsername } from '#contract/names.js'
+
 import { client } from '../browser/client.js'
 import { Card } from '../components/card.js'
 import { ContinuesTo } from '../components/continues-to.js'

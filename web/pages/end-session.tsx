@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { createApplicationPageCalls } from '#client/application-page-calls.js'
 import { type Answer, isTemporary, type Refusal } from '#client/client.js'
-import type { EndSession } from '#contract/end-session.js'
+import type { EndSession } from '#contract/openid.js'
 import { client } from '../browser/client.js'
 import { mount } from '../browser/mount.js'
 import { readSettings } from '../browser/settings.js'

@@ -7,7 +7,8 @@ import {
   type PublicReason,
   providerParameter,
 } from '#contract/pages.js'
-import { providerPath } from '#contract/provider-paths.js'
+import { providerPath } from '#contract/providers.js'
+
 import { nameOfApplicationIn } from '../browser/applications.js'
 import { client } from '../browser/client.js'
 import { mount } from '../browser/mount.js'

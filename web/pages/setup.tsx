@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks'
 import type { Refusal } from '#client/client.js'
-import { longestName } from '#contract/name-lengths.js'
+import { longestName } from '#contract/names.js'
 import type { SecondFactorNeeded, SignedIn } from '#contract/schemas.js'
+
 import { calls } from '../admin/calls.js'
 import { fragmentOf } from '../admin/place.js'
 import { client } from '../browser/client.js'

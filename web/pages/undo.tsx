@@ -1,6 +1,7 @@
 import { type Language, languageName } from '#contract/languages.js'
 import type { UndoState } from '#contract/mailed-links.js'
-import { isUndoOfEmail } from '#contract/undo-tokens.js'
+import { isUndoOfEmail } from '#contract/pages.js'
+
 import { client } from '../browser/client.js'
 import { mount } from '../browser/mount.js'
 import { Card } from '../components/card.js'

@@ -3,6 +3,7 @@ import type { Refusal } from '#client/client.js'
 import type { LinkState } from '#contract/mailed-links.js'
 import type { RefusalCode } from '#contract/refusals.js'
 import type { NamedApplication, SecondFactorNeeded, SignedIn } from '#contract/schemas.js'
+
 import { nameOfApplicationIn } from '../browser/applications.js'
 import { client } from '../browser/client.js'
 import { mount } from '../browser/mount.js'

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import type { PasskeyCredential, Proof, Refusal } from '#client/client.js'
-import type { ProofMethod } from '#contract/proofs.js'
+import type { ProofMethod } from '#contract/factors.js'
 import { client } from '../browser/client.js'
 import { queryValue, returnToAfterStepUp, withReturnTo } from '../browser/navigation.js'
 import { CodeField } from '../components/code-field.js'

@@ -1,6 +1,6 @@
 import { useRef, useState } from 'preact/hooks'
 import type { Answer } from '#client/client.js'
-import type { ProofMethod } from '#contract/proofs.js'
+import type { ProofMethod } from '#contract/factors.js'
 import { Button } from '../components/button.js'
 import { Dialog } from '../components/dialog.js'
 import { useWords } from '../hooks/settings.js'

@@ -1,6 +1,7 @@
 import type { Language } from '#contract/languages.js'
-import { operatorRefusals } from '#contract/operator-refusals.js'
 import type { PageName } from '#contract/pages.js'
+import { operatorRefusals } from '#contract/refusals.js'
+
 import type { Words } from './en.js'
 import { wordsIn } from './words-in.js'
 

@@ -2,11 +2,15 @@ import { en as refusalWords } from '#client/words/en.js'
 import { englishDevices } from '#contract/device-names.js'
 import type { AccountEventKind } from '#contract/events.js'
 import type { AmrMethod } from '#contract/factors.js'
-import type { LoginNotice, PublicReason } from '#contract/pages.js'
-import { type FeedbackId, feedbackSentences } from '#contract/password-feedback.js'
-import type { PasswordErrorId, PasswordRuleId } from '#contract/password-rules.js'
+import type { LoginNotice, PublicReason, SiteLink } from '#contract/pages.js'
+import {
+  type FeedbackId,
+  feedbackSentences,
+  type PasswordErrorId,
+  type PasswordRuleId,
+} from '#contract/password-rules.js'
 import type { FieldFaultId } from '#contract/profile-fields.js'
-import type { SiteLink } from '#contract/site-links.js'
+
 import type { ToDo } from '../dashboard/to-do.js'
 import { admin } from './admin/en.js'
 

@@ -1,5 +1,6 @@
 import type { PasswordFindings } from '#contract/password-rules.js'
 import type { RefusalCode } from '#contract/refusals.js'
+
 import { useWords } from '../hooks/settings.js'
 import type { Words } from './catalogue.js'
 import { fill } from './format.js'

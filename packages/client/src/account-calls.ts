@@ -1,9 +1,8 @@
-import type { AccountExport } from '#contract/account-export.js'
-import type { LinkedAccount } from '#contract/linked-accounts.js'
+import type { AccountExport, LinkedAccount } from '#contract/account-export.js'
 import type { ProfileFieldDefinition } from '#contract/profile-fields.js'
-import { providerPath } from '#contract/provider-paths.js'
-import type { ProviderId } from '#contract/providers.js'
+import { type ProviderId, providerPath } from '#contract/providers.js'
 import type { Account, AccountPatch, SignedIn } from '#contract/schemas.js'
+
 import type { Sending } from './sending.js'
 
 /** Both addresses of the account page. */

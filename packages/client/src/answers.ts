@@ -1,9 +1,8 @@
-import { codeOfLimit } from '#contract/limits.js'
+import type { ProofMethod } from '#contract/factors.js'
 import type { Refused } from '#contract/outcome.js'
 import type { PasswordFindings } from '#contract/password-rules.js'
 import type { InvalidFields } from '#contract/profile-fields.js'
-import type { ProofMethod } from '#contract/proofs.js'
-import type { RefusalCode } from '#contract/refusals.js'
+import { codeOfLimit, type RefusalCode } from '#contract/refusals.js'
 
 /**
  * The reason why a call was refused: a code of the service, or one of two that the client adds. `no_answer`: the service could not be

@@ -1,6 +1,5 @@
-import type { Authorization } from '#contract/authorization.js'
-import type { DeviceDecisionBody, DeviceState } from '#contract/device-request.js'
-import type { EndSession } from '#contract/end-session.js'
+import type { Authorization, DeviceDecisionBody, DeviceState, EndSession } from '#contract/openid.js'
+
 import type { Answer } from './answers.js'
 import type { Client } from './client.js'
 import { createRequests } from './requests.js'

@@ -1,9 +1,11 @@
-import type { MailLoginLink, MailLoginNext, MailRegistration } from '#contract/mail-login.js'
 import type {
   EmailLink,
   InvitationState,
   JoinedGroups,
   LinkState,
+  MailLoginLink,
+  MailLoginNext,
+  MailRegistration,
   ResetLink,
   UndoState,
   WaitingEmail,
@@ -24,6 +26,7 @@ import type {
   TotpBegun,
   UsedApplication,
 } from '#contract/schemas.js'
+
 import { createAccountCalls } from './account-calls.js'
 import { createEnrolmentCalls } from './enrolment-calls.js'
 import { createPasskeyCalls } from './passkey-calls.js'

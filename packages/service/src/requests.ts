@@ -1,6 +1,6 @@
-import { codeOfLimit } from '#contract/limits.js'
 import type { InvalidFields } from '#contract/profile-fields.js'
-import type { RefusalCode } from '#contract/refusals.js'
+import { codeOfLimit, type RefusalCode } from '#contract/refusals.js'
+
 import { ServiceError } from './service-error.js'
 
 export type ServiceClientOptions = {

@@ -9,13 +9,14 @@ import type {
   ServiceInvitations,
   ServiceInvite,
   ServiceListedUser,
+  ServiceTokenState,
   ServiceUserFields,
   ServiceUserFound,
   ServiceUserGroups,
   ServiceUserState,
   ServiceUsers,
-} from '#contract/service-bodies.js'
-import type { ServiceTokenState } from '#contract/service-token.js'
+} from '#contract/service.js'
+
 import { createRequests, type Requests, type ServiceClientOptions } from './requests.js'
 
 export type { Revocations, ServiceUser } from '#contract/schemas.js'
@@ -27,9 +28,9 @@ export type {
   ServiceInvitation,
   ServiceInvite,
   ServiceListedUser,
+  ServiceTokenState,
   ServiceUsers,
-} from '#contract/service-bodies.js'
-export type { ServiceTokenState } from '#contract/service-token.js'
+} from '#contract/service.js'
 export type { WebhookBody } from '#contract/webhooks.js'
 export { ServiceError, type ServiceErrorCode } from './service-error.js'
 export { verifyWebhook, type WebhookHeaders } from './webhooks.js'

@@ -1,4 +1,4 @@
-import { isGroupList, maxGroups } from '#contract/groups.js'
+import { isGroupList, maxGroups } from '#contract/names.js'
 import { type NamesOf, refuseUnknown } from './option-names.js'
 
 const encode = (bytes: Uint8Array) =>

@@ -1,5 +1,5 @@
 import { undoLifetime } from '../../account-changes/undos.js'
-import { longestName } from '../../contract/name-lengths.js'
+import { longestName } from '../../contract/names.js'
 import { isRefused } from '../../contract/outcome.js'
 import { days } from '../../lib/durations.js'
 import { isOneLine } from '../../lib/one-line.js'

@@ -1,6 +1,7 @@
 import type { FieldValues } from '../../contract/profile-fields.js'
 import { builtInProviderIds, isProviderId, type ProviderId } from '../../contract/providers.js'
 import { builtInFieldNames } from '../../contract/schemas.js'
+
 import { countText } from '../../lib/count-text.js'
 import { builtInFieldReaders } from '../../users/built-in-fields.js'
 import type { BulkUsers, ListedUser } from '../../users/bulk.js'

@@ -1,7 +1,7 @@
 import { type Application, mayUse } from '../../applications/application.js'
-import type { AuthorizationStep } from '../../contract/authorization.js'
-import { countFactors } from '../../contract/factors.js'
-import { type ProofMethod, reachingTwoFactors, secondFactorsAmong } from '../../contract/proofs.js'
+import { countFactors, type ProofMethod, reachingTwoFactors, secondFactorsAmong } from '../../contract/factors.js'
+import type { AuthorizationStep } from '../../contract/openid.js'
+
 import type { Proof } from '../../sessions/proof.js'
 import { sharedScopes } from '../token/user-claims.js'
 import type { AuthorizationRequest } from './authorization-requests.js'

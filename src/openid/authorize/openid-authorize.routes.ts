@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Authorization, AuthorizationBody, AuthorizationDecisionBody } from '../../contract/authorization.js'
+import { Authorization, AuthorizationBody, AuthorizationDecisionBody } from '../../contract/openid.js'
 import { refuse } from '../../contract/outcome.js'
 import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies.js'

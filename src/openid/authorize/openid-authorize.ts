@@ -1,8 +1,8 @@
 import { type Application, publicApplication } from '../../applications/application.js'
 import { isRedirectAddress } from '../../applications/application-addresses.js'
 import type { Applications } from '../../applications/applications.js'
-import type { Authorization, AuthorizationStep } from '../../contract/authorization.js'
-import { applicationIdOf } from '../../contract/authorization-request-id.js'
+import { type Authorization, type AuthorizationStep, applicationIdOf } from '../../contract/openid.js'
+
 import { isRefused } from '../../contract/outcome.js'
 import type { Database } from '../../platform/database/database.js'
 import { sharedScopes } from '../token/user-claims.js'

@@ -1,5 +1,5 @@
 import type { Application } from '../../applications/application.js'
-import { type OpenidPrompt, type OpenidScope, openidPrompts, openidScopes } from '../../contract/authorization.js'
+import { type OpenidPrompt, type OpenidScope, openidPrompts, openidScopes } from '../../contract/openid.js'
 import { seconds } from '../../lib/durations.js'
 import { listOf, type Parameters } from './parameters.js'
 import { type AcrLevel, acrLevels, type RequestedClaims, readClaims } from './requested-claims.js'

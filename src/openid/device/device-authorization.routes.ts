@@ -1,5 +1,5 @@
 import { deviceFlowFault } from '../../applications/application.js'
-import { openidScopes } from '../../contract/authorization.js'
+import { openidScopes } from '../../contract/openid.js'
 import { clientNetwork, clientOf } from '../../http/client.js'
 import type { CountedRequests } from '../../http/counted-requests.js'
 import type { Limiter } from '../../http/limiter.js'

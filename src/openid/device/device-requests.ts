@@ -1,5 +1,5 @@
 import type { Application } from '../../applications/application.js'
-import type { OpenidScope } from '../../contract/authorization.js'
+import type { OpenidScope } from '../../contract/openid.js'
 import { type Refused, refuse } from '../../contract/outcome.js'
 import type { Client } from '../../http/request-origin.js'
 import type { Clock } from '../../lib/clock.js'

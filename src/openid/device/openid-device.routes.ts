@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { DeviceCodeBody, DeviceDecisionBody, DeviceState } from '../../contract/device-request.js'
+import { DeviceCodeBody, DeviceDecisionBody, DeviceState } from '../../contract/openid.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import type { Freshness } from '../../factors/freshness.js'
 import { clientOf } from '../../http/client.js'

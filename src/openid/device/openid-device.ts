@@ -2,7 +2,8 @@ import { type Application, publicApplication } from '../../applications/applicat
 import type { ApplicationErrors } from '../../applications/application-errors.js'
 import type { Applications } from '../../applications/applications.js'
 import { describeDevice } from '../../contract/device-names.js'
-import type { DeviceDecisionBody, DeviceState, DeviceStep } from '../../contract/device-request.js'
+import type { DeviceDecisionBody, DeviceState, DeviceStep } from '../../contract/openid.js'
+
 import { isRefused, refuse } from '../../contract/outcome.js'
 import type { Client } from '../../http/request-origin.js'
 import { customerNetworkOf } from '../../lib/client-networks.js'

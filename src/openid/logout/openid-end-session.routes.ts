@@ -1,4 +1,4 @@
-import { EndSession, EndSessionBody } from '../../contract/end-session.js'
+import { EndSession, EndSessionBody } from '../../contract/openid.js'
 import { refuse } from '../../contract/outcome.js'
 import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies.js'

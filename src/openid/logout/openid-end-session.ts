@@ -4,7 +4,7 @@ import type { ApplicationErrors } from '../../applications/application-errors.js
 import type { ApplicationSecrets } from '../../applications/application-secrets.js'
 import type { Applications } from '../../applications/applications.js'
 import { unregisteredSentence } from '../../applications/unregistered-sentence.js'
-import type { EndSession } from '../../contract/end-session.js'
+import type { EndSession } from '../../contract/openid.js'
 import type { Client } from '../../http/request-origin.js'
 import { isCleanText } from '../../lib/strict-json.js'
 import type { BrowserSession } from '../../sessions/browser-sessions.js'

@@ -1,7 +1,7 @@
 import { type Application, deviceFlowFault } from '../../applications/application.js'
 import type { ApplicationErrors } from '../../applications/application-errors.js'
 import { quoted } from '../../applications/quoted.js'
-import { type GrantType, grantTypes, openidScopes } from '../../contract/authorization.js'
+import { type GrantType, grantTypes, openidScopes } from '../../contract/openid.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { Form } from '../../http/forms.js'
 import type { ProtocolError } from '../../http/protocol-errors.js'

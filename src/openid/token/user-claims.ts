@@ -1,4 +1,4 @@
-import { type OpenidScope, openidScopes } from '../../contract/authorization.js'
+import { type OpenidScope, openidScopes } from '../../contract/openid.js'
 import type { FieldValues } from '../../contract/profile-fields.js'
 
 /** The facts about a user that an application can be told. */

@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { type CodeMethod, codeMethods } from '../../contract/factors.js'
 import type { RefusalCode } from '../../contract/refusals.js'
+
 import { programBuild } from '../version.js'
 import { createAttemptCounters } from './attempt-counters.js'
 import { createBoundedLabel } from './bounded-label.js'

@@ -5,8 +5,7 @@ import type {
   ObstacleCode,
   UserAction,
 } from '#contract/admin/admin-bodies.js'
-import type { EventReason, MailName } from '#contract/event-reasons.js'
-import type { AccountEventKind, EventKind } from '#contract/events.js'
+import type { AccountEventKind, EventKind, EventReason, MailName } from '#contract/events.js'
 
 /** The texts of a dialog about a change: what happens, what the user is told, and afterwards that it is done. */
 type ChangeWords = { action: string; about: string; title: string; lead: string; told: string; done: string }
