@@ -64,7 +64,7 @@ const createRefreshTokens = async (settings) => {
   const { createRefreshTokenTexts } = /** @type {typeof import('../../src/openid/token/refresh-token-texts.js')} */ (
     await source('openid/token/refresh-token-texts.ts')
   )
-  const { deriveKey } = /** @type {typeof import('../../src/lib/keys.js')} */ (await source('lib/keys.ts'))
+  const { deriveKey } = /** @type {typeof import('../../src/lib/random.js')} */ (await source('lib/random.ts'))
   const texts = createRefreshTokenTexts([deriveKey(settings.JWT_SECRET ?? '', 'refresh tokens of applications')])
   return (n, generation) => texts.sign({ tid: idOf('tokens', n), gen: generation, iat: Math.floor(Date.now() / 1000) })
 }

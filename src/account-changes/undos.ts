@@ -5,6 +5,7 @@ import { isProviderId } from '../contract/providers.js'
 import type { Clock } from '../lib/clock.js'
 import { days } from '../lib/durations.js'
 import { fingerprint, randomToken } from '../lib/random.js'
+
 import { acceptTransaction, type Database, type Sql } from '../platform/database/database.js'
 import { emailKey } from '../users/email.js'
 import type { Identity } from '../users/users.js'

@@ -2,6 +2,7 @@ import type { Client } from '../http/request-origin.js'
 import { type Clock, later } from '../lib/clock.js'
 import { hours } from '../lib/durations.js'
 import { fingerprint, randomToken } from '../lib/random.js'
+
 import type { MailedCodes } from '../messages/mailed-codes.js'
 import type { Mails } from '../messages/mails.js'
 import type { Sql, Transaction } from '../platform/database/database.js'

@@ -7,7 +7,7 @@ import { Accepted, NoContent, Nullable, TypedEmail } from '../contract/schemas.j
 import type { NeedsMail } from '../http/needs-mail.js'
 import { guardRefusals, routeRefusals } from '../http/route-refusals.js'
 import type { Server } from '../http/server.js'
-import { minResponseTime, takeAtLeast } from '../lib/at-least.js'
+import { minResponseTime, takeAtLeast } from '../lib/timing.js'
 import type { Callers } from '../sessions/caller.js'
 import type { Guards } from '../sessions/guards.js'
 import type { Limits } from '../sessions/limits.js'

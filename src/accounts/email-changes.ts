@@ -2,6 +2,7 @@ import type { Undos } from '../account-changes/undos.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import type { Clock } from '../lib/clock.js'
 import { fingerprint } from '../lib/random.js'
+
 import type { MailedCodes } from '../messages/mailed-codes.js'
 import type { Mails } from '../messages/mails.js'
 import {

@@ -1,4 +1,4 @@
-import { isLoopback } from '../lib/loopback.js'
+import { isLoopback } from '../lib/networks.js'
 import type { Application, ApplicationKind } from './application.js'
 
 /** The faults of an address, each as the end of a sentence that begins with the address. */

@@ -1,6 +1,7 @@
 import { refuse } from '../contract/outcome.js'
 import type { Clock } from '../lib/clock.js'
 import { equalInConstantTime, fingerprint, randomToken } from '../lib/random.js'
+
 import { uuidv7 } from '../lib/uuid.js'
 import type { Database, Transaction } from '../platform/database/database.js'
 import * as store from './application-secrets.store.js'

@@ -4,6 +4,7 @@ import type { Client } from '../http/request-origin.js'
 import type { Clock } from '../lib/clock.js'
 import { hours, minutes, seconds } from '../lib/durations.js'
 import { OperatorError } from '../lib/operator-error.js'
+
 import { uuidv7 } from '../lib/uuid.js'
 import { type Grants, grant, requireRole, rightsToMigrate } from '../platform/database/grants.js'
 import { applyInTransaction, hasOwnTables, type Migration, requireOneSchema } from '../platform/database/migrate.js'

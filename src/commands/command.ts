@@ -9,6 +9,7 @@ import { refusals } from '../contract/refusals.js'
 import { operatorClient } from '../http/request-origin.js'
 import type { Clock } from '../lib/clock.js'
 import { OperatorError } from '../lib/operator-error.js'
+
 import type { PageAddress } from '../messages/write-letter.js'
 import { accountName } from '../platform/database/account-name.js'
 import type { Database } from '../platform/database/database.js'

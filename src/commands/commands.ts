@@ -1,5 +1,5 @@
-import { whyUnwritable } from '../lib/file-faults.js'
-import { OperatorError } from '../lib/operator-error.js'
+import { OperatorError, whyUnwritable } from '../lib/operator-error.js'
+
 import { programVersion } from '../platform/version.js'
 import { applicationAdd } from './applications/application-add.js'
 import { applicationChange } from './applications/application-change.js'

@@ -1,5 +1,5 @@
 import { labelIn } from '../contract/profile-fields.js'
-import { countText } from '../lib/count-text.js'
+import { countText } from '../lib/text.js'
 import { readProfileFields } from '../service/profile-fields-file.js'
 import { loadSettings } from '../settings/config.js'
 import {

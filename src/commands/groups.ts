@@ -1,6 +1,6 @@
 import { isRefused, type Refused } from '../contract/outcome.js'
 import type { Group } from '../groups/groups.js'
-import { countText } from '../lib/count-text.js'
+import { countText } from '../lib/text.js'
 import { type Command, CommandFailure, operator, print, readArguments, withNouns } from './command.js'
 import { groupNameFrom } from './group-name.js'
 import { printList } from './terminal/print-list.js'

@@ -4,6 +4,7 @@ import { recoveryCodeColumn } from '../keys/sealed-columns.js'
 import type { SealedValues } from '../keys/sealed-values.js'
 import type { Clock } from '../lib/clock.js'
 import { equalInConstantTime, fingerprint } from '../lib/random.js'
+
 import { acceptTransaction, type Database, type Transaction } from '../platform/database/database.js'
 import { isEarlierCode, newRecoveryCodes } from './code-format.js'
 import * as store from './factors.store.js'

@@ -1,6 +1,7 @@
 import type { Client } from '../http/request-origin.js'
 import { type Clock, later } from '../lib/clock.js'
 import { equalInConstantTime, fingerprint, randomToken } from '../lib/random.js'
+
 import { uuidv7 } from '../lib/uuid.js'
 import type { Database, Sql } from '../platform/database/database.js'
 import * as store from './trusted-devices.store.js'

@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import type { FastifyRequest } from 'fastify'
 import ipaddr from 'ipaddr.js'
 import { languageFrom } from '../contract/languages.js'
-import { customerNetworkOf, networkOfBits, siteNetworkOf } from '../lib/client-networks.js'
+import { customerNetworkOf, networkOfBits, siteNetworkOf } from '../lib/networks.js'
 import type { Client } from './request-origin.js'
 
 const maxUserAgentLength = 256

@@ -7,7 +7,7 @@ import {
 } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
 import { seconds } from '../lib/durations.js'
-import { withTimeout } from '../lib/with-timeout.js'
+import { withTimeout } from '../lib/timing.js'
 import { closeStillConnections } from './still-connections.js'
 
 /** Answers a request in front of the framework and returns true, or leaves it to the framework. */

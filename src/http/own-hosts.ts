@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { isLoopback } from '../lib/loopback.js'
+import { isLoopback } from '../lib/networks.js'
 
 /** The host without its port, in lower case. An IPv6 address keeps its brackets. */
 const nameIn = (host: string) => host.replace(/:\d*$/, '').toLowerCase()

@@ -1,4 +1,4 @@
-import { escapeHtml } from '../lib/escape-html.js'
+import { escapeHtml } from '../lib/text.js'
 import { pagePolicy } from './headers.js'
 
 /** The head of a page without scripts, for developers. */

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { seconds } from '../lib/durations.js'
-import { withTimeout } from '../lib/with-timeout.js'
+import { withTimeout } from '../lib/timing.js'
 import { mayBeOurs } from './key-pair.js'
 import { headerOf } from './token-keys.js'
 

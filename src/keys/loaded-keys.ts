@@ -1,6 +1,7 @@
 import type { Clock } from '../lib/clock.js'
 import { minutes, seconds } from '../lib/durations.js'
 import { OperatorError } from '../lib/operator-error.js'
+
 import { StoreUnavailable } from '../platform/database/database.js'
 import { createDetachedContext } from '../platform/detached-context.js'
 import { createReadingRounds } from '../platform/reading-rounds.js'

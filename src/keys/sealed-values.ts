@@ -1,6 +1,7 @@
-import { deriveKey } from '../lib/keys.js'
 import { OperatorError } from '../lib/operator-error.js'
+import { deriveKey } from '../lib/random.js'
 import { createSeal } from '../lib/seal.js'
+
 import type { Database, Sql, Transaction } from '../platform/database/database.js'
 import type { SealedColumn } from './sealed-columns.js'
 import * as store from './sealed-values.store.js'

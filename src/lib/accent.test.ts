@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { contrastOfHex, isColour } from './contrast.js'
-import { designOf } from './design.js'
+import { contrastOfHex, designOf, isColour } from './design.js'
 
 const shadesOf = (accent: string) => designOf(accent).accent
 const anyColour = fc.integer({ min: 0, max: 0xffffff }).map((value) => `#${value.toString(16).padStart(6, '0')}`)

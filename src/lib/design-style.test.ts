@@ -3,9 +3,9 @@ import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { filesBelow } from '../../scripts/publish.mjs'
-import { contrastFaults } from './contrast-rules.js'
-import { designOf } from './design.js'
-import { designStyle } from './design-style.js'
+import { designStyle } from './brand.js'
+import { contrastFaults, designOf } from './design.js'
+
 import { colours } from './design-tokens.js'
 
 const read = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8')

@@ -1,6 +1,6 @@
 import { hkdfSync } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { deriveKey } from './keys.js'
+import { deriveKey } from './random.js'
 
 describe('a derived key', () => {
   it('has 32 bytes and is the same every time', () => {

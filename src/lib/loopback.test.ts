@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { isLoopback } from './loopback.js'
+import { isLoopback } from './networks.js'
 
 it('knows the names and addresses of this machine, and no others', () => {
   expect(['localhost', '127.0.0.1', '127.8.0.1', '::1', '[::1]'].every(isLoopback)).toBe(true)

@@ -2,3 +2,34 @@
 export class OperatorError extends Error {
   override name = 'OperatorError'
 }
+
+type Reasons = Readonly<Record<string, string>>
+
+const readingFaults: Reasons = {
+  ENOENT: 'there is no such file',
+  EACCES: 'this user may not read it',
+  EISDIR: 'it is a folder',
+}
+
+const writingFaults: Reasons = {
+  ENOENT: 'there is no such folder',
+  EACCES: 'this user may not do that',
+  EISDIR: 'it is a folder',
+  ENOTDIR: 'a part of its path is not a folder',
+  ENOSPC: 'no space is left there',
+  EDQUOT: 'the quota is used up',
+  EROFS: 'the disk is read-only',
+  EIO: 'an input or output error',
+  EPIPE: 'nothing reads it',
+}
+
+const reasonOf = (reasons: Reasons, error: unknown) => {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
+  return code === undefined ? undefined : (reasons[code] ?? code)
+}
+
+/** The reason why a file cannot be read, for an operator. */
+export const whyUnreadable = (error: unknown) => reasonOf(readingFaults, error) ?? 'unknown'
+
+/** The reason why something cannot be written, for an operator. It is undefined if the error does not come from the operating system. */
+export const whyUnwritable = (error: unknown) => reasonOf(writingFaults, error)

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { wordMarkSize } from './product-logo.js'
+import { wordMarkSize } from './brand.js'
 
 it.each([
   ['a usual one has the height of the mark', 500, 100, 160, 32],

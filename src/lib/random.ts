@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHash, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
 
 /** 256 random bits for anything that must not be guessed, in an alphabet that is safe in cookies and URLs. */
 export const randomToken = () => randomBytes(32).toString('base64url')
@@ -8,3 +8,9 @@ export const fingerprint = (value: string) => createHash('sha256').update(value)
 
 export const equalInConstantTime = (left: Uint8Array, right: Uint8Array) =>
   left.length === right.length && timingSafeEqual(left, right)
+
+/**
+ * One secret serves several purposes, each with a key of its own (HKDF, RFC 5869). Neither the secret nor the key for another purpose
+ * can be computed from a key.
+ */
+export const deriveKey = (secret: string, purpose: string) => Buffer.from(hkdfSync('sha256', secret, '', purpose, 32))

@@ -1,4 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import type { Static, TSchema } from 'typebox'
+import { Check } from 'typebox/schema'
 import { OperatorError } from './operator-error.js'
 
 export type Seal = {
@@ -31,7 +33,7 @@ const openWith = (key: Buffer, boundTo: string, bytes: Buffer) => {
 
 /**
  * Encrypts and authenticates text that others may see or change, such as a cookie or a stored row. The first key seals and every key
- * opens, so that a secret can be replaced while older sealed texts are still in use. Each purpose has its own keys (`lib/keys`), and
+ * opens, so that a secret can be replaced while older sealed texts are still in use. Each purpose has its own keys (`lib/random`), and
  * `boundTo` is authenticated together with the text.
  */
 export const createSeal = (keys: readonly Buffer[]): Seal => {
@@ -61,3 +63,24 @@ export const createSeal = (keys: readonly Buffer[]): Seal => {
 
   return { seal, open }
 }
+
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Values that are stored outside of the program as sealed JSON, such as cookies. The seal proves that we wrote them, but another
+ * release may have written another shape. A value that does not match the schema opens as undefined.
+ */
+export const createSealedJson = <Schema extends TSchema>(seal: Seal, schema: Schema) => ({
+  seal: (value: Static<Schema>) => seal.seal(JSON.stringify(value)),
+  open: (sealed: string): Static<Schema> | undefined => {
+    const text = seal.open(sealed)
+    const value = text === undefined ? undefined : parse(text)
+    return Check(schema, value) ? value : undefined
+  },
+})

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { withTimeout } from './with-timeout.js'
+import { withTimeout } from './timing.js'
 
 const never = new Promise<string>(() => undefined)
 

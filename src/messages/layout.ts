@@ -1,10 +1,10 @@
 import type { Language } from '../contract/languages.js'
 import { mailAddressIn, type SiteLinks } from '../contract/pages.js'
-import { firstLetter } from '../lib/brand-mark.js'
+import { firstLetter, type Logo, withDarkPicture, wordMarkSize } from '../lib/brand.js'
 import type { Design } from '../lib/design.js'
 import { fontSizes, lineHeight } from '../lib/design-tokens.js'
-import { escapeHtml } from '../lib/escape-html.js'
-import { type Logo, withDarkPicture, wordMarkSize } from '../lib/product-logo.js'
+import { escapeHtml } from '../lib/text.js'
+
 import type { Block, Letter } from './write-letter.js'
 
 const blockAsText = (block: Block) => {

@@ -10,6 +10,7 @@ import { isRefused } from '../contract/outcome.js'
 import { designOf } from '../lib/design.js'
 import { days, hours, minutes } from '../lib/durations.js'
 import { createSeal } from '../lib/seal.js'
+
 import type { Database } from '../platform/database/database.js'
 import { validAddress } from '../platform/invalid-address.js'
 import { createSmtpMailer, type SmtpDeadlines } from '../platform/mail/smtp.js'

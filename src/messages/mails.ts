@@ -3,6 +3,7 @@ import { type Refused, refuse } from '../contract/outcome.js'
 import { type Clock, later } from '../lib/clock.js'
 import { days } from '../lib/durations.js'
 import type { Seal } from '../lib/seal.js'
+
 import { uuidFloor, uuidv7 } from '../lib/uuid.js'
 import { afterCommit, type Database, type Sql, type Transaction } from '../platform/database/database.js'
 import type { Mailer } from '../platform/mail/mail.js'

@@ -1,6 +1,7 @@
 import { type Clock, later } from '../lib/clock.js'
 import { hours, minutes } from '../lib/durations.js'
 import { fingerprint } from '../lib/random.js'
+
 import type { Database, Sql } from '../platform/database/database.js'
 import * as store from './one-time-tokens.store.js'
 

@@ -1,5 +1,5 @@
 import { type Language, languages } from '../contract/languages.js'
-import { fillPlaceholders } from '../lib/text-placeholders.js'
+import { fillPlaceholders } from '../lib/text.js'
 import { type MailKind, type MailWords, mailForms, type PageInMails } from './letters.js'
 import { wordsIn } from './words/words-in.js'
 

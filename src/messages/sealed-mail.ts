@@ -1,6 +1,5 @@
 import { type Static, Type } from 'typebox'
-import type { Seal } from '../lib/seal.js'
-import { createSealedJson } from '../lib/sealed-json.js'
+import { createSealedJson, type Seal } from '../lib/seal.js'
 
 const Content = Type.Object({
   to: Type.String(),

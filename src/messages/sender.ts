@@ -2,6 +2,7 @@ import type { BaseLogger } from 'pino'
 import type { Clock } from '../lib/clock.js'
 import { days, hours, minutes } from '../lib/durations.js'
 import type { Seal } from '../lib/seal.js'
+
 import type { Database } from '../platform/database/database.js'
 import { createDeliveryRounds, lease, reasonOf, recordDelivery, scatterPause } from '../platform/delivery-rounds.js'
 import type { Mailer } from '../platform/mail/mail.js'

@@ -1,6 +1,7 @@
 import type { SiteLinks } from '../contract/pages.js'
+import type { Logo } from '../lib/brand.js'
 import type { Design } from '../lib/design.js'
-import type { Logo } from '../lib/product-logo.js'
+
 import type { Config } from '../settings/config.js'
 import type { Letterhead } from './letterhead.js'
 import type { OwnTexts } from './own-mail-words.js'

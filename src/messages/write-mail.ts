@@ -2,6 +2,7 @@ import { isLanguage, type Language } from '../contract/languages.js'
 import type { Client } from '../http/request-origin.js'
 import type { Clock } from '../lib/clock.js'
 import type { Seal } from '../lib/seal.js'
+
 import { asHtml, asText } from './layout.js'
 import { type Letterhead, letterSite } from './letterhead.js'
 import type { MailKind, MailValues } from './letters.js'

@@ -17,6 +17,7 @@ import { type ProtocolError, sendProtocolError } from '../http/protocol-errors.j
 import type { Clock } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
 import { isCleanText } from '../lib/strict-json.js'
+
 import type { Events } from '../messages/events.js'
 import { isSentByPage, type KnownClients } from './known-clients.js'
 

@@ -1,7 +1,6 @@
-import { letterIcon, markIcon, markSvg } from '../lib/brand-mark.js'
+import { type Logo, letterIcon, markIcon, markSvg, withDarkPicture, wordMarkSize } from '../lib/brand.js'
 import type { Design } from '../lib/design.js'
-import { escapeHtml } from '../lib/escape-html.js'
-import { type Logo, withDarkPicture, wordMarkSize } from '../lib/product-logo.js'
+import { escapeHtml } from '../lib/text.js'
 
 export type Brand = { name: string; design: Design; logo?: Logo; iconUrl?: string | undefined }
 

@@ -5,6 +5,7 @@ import { pageNames } from '../contract/pages.js'
 import { createServer, type Server } from '../http/server.js'
 import { systemClock } from '../lib/clock.js'
 import { designOf } from '../lib/design.js'
+
 import { mailKinds } from '../messages/mail-examples.js'
 import { createMailPreview } from '../messages/mail-preview.js'
 import { createDevelopmentMailbox, type DevelopmentMailbox } from '../platform/mail/development.js'

@@ -1,5 +1,5 @@
 import type { Clock } from '../lib/clock.js'
-import { withTimeout } from '../lib/with-timeout.js'
+import { withTimeout } from '../lib/timing.js'
 
 type CheckResult = 'ok' | 'error' | 'checking'
 export type Check = () => Promise<void>

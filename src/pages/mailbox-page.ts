@@ -1,8 +1,8 @@
 import { pageHead } from '../http/page-head.js'
-import { markSvg } from '../lib/brand-mark.js'
+import { designStyle, markSvg } from '../lib/brand.js'
 import type { Design } from '../lib/design.js'
-import { designStyle } from '../lib/design-style.js'
-import { escapeHtml } from '../lib/escape-html.js'
+import { escapeHtml } from '../lib/text.js'
+
 import type { DeliveredMail } from '../platform/mail/development.js'
 import { frameSandbox } from './dev-answers.js'
 import { mailboxStyle } from './mailbox-style.js'

@@ -1,7 +1,8 @@
 import { type Language, languages } from '../contract/languages.js'
 import { type PageName, pageNames, type protocolPageNames } from '../contract/pages.js'
 import type { Design } from '../lib/design.js'
-import { escapeHtml } from '../lib/escape-html.js'
+import { escapeHtml } from '../lib/text.js'
+
 import type { MailKind } from '../messages/letters.js'
 import { mailKinds } from '../messages/mail-examples.js'
 import type { PreviewedMail } from '../messages/mail-preview.js'

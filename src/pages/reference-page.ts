@@ -1,8 +1,9 @@
 import { refusals } from '../contract/refusals.js'
 import { pageHead } from '../http/page-head.js'
+import { designStyle } from '../lib/brand.js'
 import type { Design } from '../lib/design.js'
-import { designStyle } from '../lib/design-style.js'
-import { escapeHtml } from '../lib/escape-html.js'
+import { escapeHtml } from '../lib/text.js'
+
 import { referenceStyle } from './reference-style.js'
 import { codesIn } from './route-codes.js'
 

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import ipaddr from 'ipaddr.js'
 import type { Language } from '../contract/languages.js'
 import type { PageSettings } from '../contract/pages.js'
-import { escapeHtml } from '../lib/escape-html.js'
+import { escapeHtml } from '../lib/text.js'
 import type { Page } from './assets.js'
 import { renderContent, renderPage, type Theme } from './shell.js'
 

@@ -10,8 +10,9 @@ import {
 } from '../contract/pages.js'
 
 import { pagePolicy } from '../http/headers.js'
-import { designStyle } from '../lib/design-style.js'
-import { escapeHtml } from '../lib/escape-html.js'
+import { designStyle } from '../lib/brand.js'
+import { escapeHtml } from '../lib/text.js'
+
 import type { FooterWords, Page, PlainPage, PlainPageName, WithoutScript } from './assets.js'
 import { type Brand, brandMark, tabIcon } from './brand.js'
 

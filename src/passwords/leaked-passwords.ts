@@ -1,6 +1,6 @@
 import { isRefused } from '../contract/outcome.js'
-import { whyUnreadable } from '../lib/file-faults.js'
-import { OperatorError } from '../lib/operator-error.js'
+import { OperatorError, whyUnreadable } from '../lib/operator-error.js'
+
 import type { Log } from '../platform/log.js'
 import type { Config } from '../settings/config.js'
 import type { FileFault } from './leaked-file.js'

@@ -1,7 +1,7 @@
 import { availableParallelism, platform } from 'node:os'
-import { customerNetworkOf, siteNetworkOf } from '../lib/client-networks.js'
 import { seconds } from '../lib/durations.js'
 import { builtFile } from '../lib/home.js'
+import { customerNetworkOf, siteNetworkOf } from '../lib/networks.js'
 import { type BoundedQueue, type Busy, busy, createBoundedQueue } from '../platform/bounded-queue.js'
 import type { Place } from '../platform/fair-line.js'
 import { createThreads } from '../platform/threads.js'

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { seconds } from '../lib/durations.js'
-import { withTimeout } from '../lib/with-timeout.js'
+import { withTimeout } from '../lib/timing.js'
 import { createDetachedContext } from './detached-context.js'
 
 /** Longer than any delivery may take, so that no two attempts at one item overlap. */

@@ -1,5 +1,5 @@
 import { type DestinationStream, pino } from 'pino'
-import { escapeTerminalControls } from '../lib/terminal-controls.js'
+import { escapeTerminalControls } from '../lib/text.js'
 import { plainLine } from './plain-lines.js'
 
 export type Log = ReturnType<typeof createLog>

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { isRefused } from '../contract/outcome.js'
-import { whyUnreadable } from '../lib/file-faults.js'
-import { OperatorError } from '../lib/operator-error.js'
+import { OperatorError, whyUnreadable } from '../lib/operator-error.js'
+
 import { parseServiceKeys } from './service-keys.js'
 
 const faults = {

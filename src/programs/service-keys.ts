@@ -1,6 +1,5 @@
 import { type Refused, refuse } from '../contract/outcome.js'
-import type { Clock } from '../lib/clock.js'
-import { parseDate } from '../lib/parse-date.js'
+import { type Clock, parseDate } from '../lib/clock.js'
 import { equalInConstantTime, fingerprint, randomToken } from '../lib/random.js'
 
 /** The scopes of a key. Each route for other programs needs one of them. */

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { createMovableClock } from '../../test/support/clock.js'
 import { minutes } from '../lib/durations.js'
-import { deriveKey } from '../lib/keys.js'
+import { deriveKey } from '../lib/random.js'
 import { createSeal } from '../lib/seal.js'
+
 import { createAttempts } from './attempt.js'
 
 const setUp = () => {

@@ -5,8 +5,7 @@ import { Provider } from '../contract/schemas.js'
 import { type Clock, later } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
 import { randomToken } from '../lib/random.js'
-import type { Seal } from '../lib/seal.js'
-import { createSealedJson } from '../lib/sealed-json.js'
+import { createSealedJson, type Seal } from '../lib/seal.js'
 
 export const attemptLifetime = 10 * minutes
 

@@ -1,6 +1,6 @@
 import * as oidc from 'openid-client'
 import type { ProviderId } from '../contract/providers.js'
-import { isLoopback } from '../lib/loopback.js'
+import { isLoopback } from '../lib/networks.js'
 import type { Fetch, Outbound } from '../platform/outbound/outbound.js'
 import { displayName } from '../users/display-name.js'
 import { type ClientSettings, type Provider, providerRefusal, usableEmail } from './provider.js'

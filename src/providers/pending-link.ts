@@ -4,8 +4,8 @@ import { Provider } from '../contract/schemas.js'
 
 import { type Clock, later } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
-import type { Seal } from '../lib/seal.js'
-import { createSealedJson } from '../lib/sealed-json.js'
+import { createSealedJson, type Seal } from '../lib/seal.js'
+
 import type { Profile } from './provider.js'
 
 export const pendingLinkLifetime = 10 * minutes

@@ -5,6 +5,7 @@ import { type Client, commandLineIp } from '../http/request-origin.js'
 import { type Clock, later } from '../lib/clock.js'
 import { days } from '../lib/durations.js'
 import { fingerprint, randomToken } from '../lib/random.js'
+
 import type { Events } from '../messages/events.js'
 import type { MailRequest, Mails } from '../messages/mails.js'
 import { commitUnlessRefused, type Database, type Sql, type Transaction } from '../platform/database/database.js'

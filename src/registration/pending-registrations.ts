@@ -2,6 +2,7 @@ import { isLanguage } from '../contract/languages.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import type { Clock } from '../lib/clock.js'
 import { fingerprint } from '../lib/random.js'
+
 import type { MailedCodes } from '../messages/mailed-codes.js'
 import type { Database } from '../platform/database/database.js'
 import { readEmail } from '../users/email.js'

@@ -1,6 +1,6 @@
 import { isRefused, refuse } from '../contract/outcome.js'
 import type { ProfileFieldChanges } from '../contract/profile-fields.js'
-import { minResponseTime, takeAtLeast } from '../lib/at-least.js'
+import { minResponseTime, takeAtLeast } from '../lib/timing.js'
 import type { Mails } from '../messages/mails.js'
 import type { Passwords } from '../passwords/passwords.js'
 import type { Reservation } from '../platform/cache/cache.js'

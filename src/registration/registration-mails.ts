@@ -4,6 +4,7 @@ import type { Client } from '../http/request-origin.js'
 import type { Clock } from '../lib/clock.js'
 import { hours, minutes } from '../lib/durations.js'
 import { fingerprint, randomToken } from '../lib/random.js'
+
 import type { MailedCodes } from '../messages/mailed-codes.js'
 import type { Mails } from '../messages/mails.js'
 import type { Database, Transaction } from '../platform/database/database.js'

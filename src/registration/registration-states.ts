@@ -1,6 +1,7 @@
 import { refuse } from '../contract/outcome.js'
 import type { Clock } from '../lib/clock.js'
 import { equalInConstantTime, fingerprint } from '../lib/random.js'
+
 import type { Database } from '../platform/database/database.js'
 import * as store from './registrations.store.js'
 

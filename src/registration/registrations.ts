@@ -2,6 +2,7 @@ import { isRefused, refuse } from '../contract/outcome.js'
 import type { Client } from '../http/request-origin.js'
 import { type Clock, later } from '../lib/clock.js'
 import { fingerprint, randomToken } from '../lib/random.js'
+
 import { uuidv7 } from '../lib/uuid.js'
 import type { MailedCodes } from '../messages/mailed-codes.js'
 import type { Mails } from '../messages/mails.js'

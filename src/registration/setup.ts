@@ -4,6 +4,7 @@ import type { Client } from '../http/request-origin.js'
 import type { Clock } from '../lib/clock.js'
 import { hours } from '../lib/durations.js'
 import { fingerprint, randomToken } from '../lib/random.js'
+
 import type { Events } from '../messages/events.js'
 import {
   commitUnlessRefused,

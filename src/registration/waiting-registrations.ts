@@ -1,5 +1,6 @@
 import type { Clock } from '../lib/clock.js'
 import { fingerprint } from '../lib/random.js'
+
 import type { Database } from '../platform/database/database.js'
 import { emailKey } from '../users/email.js'
 import { usernameKey } from '../users/username.js'

@@ -1,8 +1,7 @@
 import { readFile, stat } from 'node:fs/promises'
-import { whyUnreadable } from '../lib/file-faults.js'
-import { FaultAtPlace } from '../lib/json-places.js'
-import { OperatorError } from '../lib/operator-error.js'
-import { parseStrictJson } from '../lib/strict-json.js'
+import { OperatorError, whyUnreadable } from '../lib/operator-error.js'
+import { FaultAtPlace, parseStrictJson } from '../lib/strict-json.js'
+
 import { jsonFault } from './json-faults.js'
 
 /** More than a file with all texts in all languages needs. */

@@ -22,6 +22,7 @@ import type { Groups } from '../groups/groups.js'
 import type { SealedValues } from '../keys/sealed-values.js'
 import type { Clock } from '../lib/clock.js'
 import type { Seal } from '../lib/seal.js'
+
 import type { Events } from '../messages/events.js'
 import type { MailedCodes } from '../messages/mailed-codes.js'
 import type { Mails } from '../messages/mails.js'

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { shadesOf } from '../lib/accent.js'
-import { contrastOfHex } from '../lib/contrast.js'
-import { designOf } from '../lib/design.js'
-import { designStyle } from '../lib/design-style.js'
+import { designStyle } from '../lib/brand.js'
+import { contrastOfHex, designOf, shadesOf } from '../lib/design.js'
+
 import { designIn } from './theme-file.js'
 
 const accent = '#1f6f5c'

@@ -1,8 +1,7 @@
-import { isColour } from '../lib/contrast.js'
-import { contrastFaults } from '../lib/contrast-rules.js'
-import { type Design, designOf, type Theme } from '../lib/design.js'
+import { contrastFaults, type Design, designOf, isColour, type Theme } from '../lib/design.js'
 import { colours, fonts, radii } from '../lib/design-tokens.js'
-import { faultAt, listAt, numberAt, objectAt } from '../lib/json-places.js'
+import { faultAt, listAt, numberAt, objectAt } from '../lib/strict-json.js'
+
 import { readOperatorFile } from './operator-file.js'
 
 const { shadow: _, ...plainColours } = colours.light

@@ -1,6 +1,7 @@
 import { isLanguage, type Language, languages } from '../contract/languages.js'
-import { faultAt, objectAt, textAt } from '../lib/json-places.js'
-import { placeholdersIn } from '../lib/text-placeholders.js'
+import { faultAt, objectAt, textAt } from '../lib/strict-json.js'
+import { placeholdersIn } from '../lib/text.js'
+
 import { mailTexts, type OwnTexts } from '../messages/own-mail-words.js'
 import { readManifest } from '../pages/assets.js'
 import { pageTexts } from '../pages/own-page-words.js'

@@ -4,6 +4,7 @@ import type { ProviderId } from '../contract/providers.js'
 import type { Client } from '../http/request-origin.js'
 import type { Clock } from '../lib/clock.js'
 import { fingerprint } from '../lib/random.js'
+
 import { uuidv7 } from '../lib/uuid.js'
 import type { Transaction } from '../platform/database/database.js'
 import {

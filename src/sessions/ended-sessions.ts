@@ -1,6 +1,7 @@
 import type { Clock } from '../lib/clock.js'
 import { seconds } from '../lib/durations.js'
-import { withTimeout } from '../lib/with-timeout.js'
+import { withTimeout } from '../lib/timing.js'
+
 import { type Database, type Sql, StoreUnavailable } from '../platform/database/database.js'
 import { createReadingRounds } from '../platform/reading-rounds.js'
 import type { AccessClaims } from './claims.js'

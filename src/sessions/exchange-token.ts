@@ -2,6 +2,7 @@ import { type Refused, refuse } from '../contract/outcome.js'
 import type { Client } from '../http/request-origin.js'
 import type { Clock } from '../lib/clock.js'
 import { equalInConstantTime, fingerprint } from '../lib/random.js'
+
 import type { Database } from '../platform/database/database.js'
 import type { Ended } from './ended-sessions.js'
 import { epochSeconds, fromEpochSeconds, type IssuedTokens, type IssueTokens } from './issue-tokens.js'

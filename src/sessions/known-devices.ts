@@ -2,6 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { type Clock, later } from '../lib/clock.js'
 import { days } from '../lib/durations.js'
 import { equalInConstantTime } from '../lib/random.js'
+
 import type { User } from '../users/users.js'
 
 export const knownDeviceLifetime = 365 * days

@@ -1,6 +1,7 @@
 import type { Client } from '../http/request-origin.js'
 import type { Clock } from '../lib/clock.js'
 import { fingerprint } from '../lib/random.js'
+
 import type { Transaction } from '../platform/database/database.js'
 import type { Ended } from './ended-sessions.js'
 import { epochSeconds, fromEpochSeconds, type IssueTokens, type SignedInUser } from './issue-tokens.js'

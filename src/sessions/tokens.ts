@@ -2,7 +2,8 @@ import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import { createTokenKey, headerOf, type TokenKey, type TokenKind } from '../keys/token-keys.js'
 import type { Clock } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
-import { deriveKey } from '../lib/keys.js'
+import { deriveKey } from '../lib/random.js'
+
 import {
   type AccessClaims,
   cutName,

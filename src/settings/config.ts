@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { whyUnreadable } from '../lib/file-faults.js'
-import { isThisMachine } from '../lib/loopback.js'
-import { OperatorError } from '../lib/operator-error.js'
+import { isThisMachine } from '../lib/networks.js'
+import { OperatorError, whyUnreadable } from '../lib/operator-error.js'
+
 import type { Lifetimes } from '../sessions/live-sessions.js'
 import { unprotectedFaults } from './connections.js'
 import { describeEnvFile, readEnvFile, takeFromEnvFile, withoutPrefixes } from './env-file.js'

@@ -1,4 +1,4 @@
-import { isThisMachine } from '../lib/loopback.js'
+import { isThisMachine } from '../lib/networks.js'
 import { type RedisAddress, readRedisAddress, redisHosts } from '../platform/cache/redis-address.js'
 import { type PostgresAddress, readPostgresAddress } from '../platform/database/postgres-address.js'
 import { validAddress } from '../platform/invalid-address.js'

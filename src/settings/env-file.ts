@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 import { parseEnv } from 'node:util'
-import { whyUnreadable } from '../lib/file-faults.js'
+import { whyUnreadable } from '../lib/operator-error.js'
 import type { Setting } from './setting-values.js'
 
 /** Before a name in a `.env` file it says that the line is for Latchkey. */

@@ -1,6 +1,6 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { whyUnreadable } from '../lib/file-faults.js'
+import { whyUnreadable } from '../lib/operator-error.js'
 
 type Environment = Readonly<Record<string, string | undefined>>
 

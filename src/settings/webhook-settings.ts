@@ -1,4 +1,4 @@
-import { isThisMachine } from '../lib/loopback.js'
+import { isThisMachine } from '../lib/networks.js'
 import { addressIn, isPublicAddress } from '../platform/outbound/public-addresses.js'
 import { InvalidValue, list, type Read } from './setting-values.js'
 

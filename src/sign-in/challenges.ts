@@ -14,6 +14,7 @@ import type { Client } from '../http/request-origin.js'
 import { type Clock, later } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
 import { fingerprint, randomToken } from '../lib/random.js'
+
 import { acceptTransaction, type Database, type Sql } from '../platform/database/database.js'
 import type { InitialProof } from '../sessions/sessions.js'
 import type { Identity, User } from '../users/users.js'

@@ -1,6 +1,6 @@
 import { isRefused, refuse } from '../contract/outcome.js'
 import type { Client } from '../http/request-origin.js'
-import { minResponseTime, takeAtLeast } from '../lib/at-least.js'
+import { minResponseTime, takeAtLeast } from '../lib/timing.js'
 import type { Events } from '../messages/events.js'
 import type { Passwords } from '../passwords/passwords.js'
 import type { Asker, Busy } from '../passwords/workers.js'

@@ -1,5 +1,5 @@
 import { isRefused, refuse } from '../contract/outcome.js'
-import { minResponseTime, takeAtLeast } from '../lib/at-least.js'
+import { minResponseTime, takeAtLeast } from '../lib/timing.js'
 import type { Events } from '../messages/events.js'
 import type { Transaction } from '../platform/database/database.js'
 import type { UserChanges } from '../users/user-changes.js'

@@ -1,7 +1,7 @@
 import { isRefused, refuse } from '../contract/outcome.js'
 import type { PasskeyCredential } from '../contract/passkeys.js'
 import type { PasskeyCeremonies } from '../factors/passkey-ceremonies.js'
-import { minResponseTime, takeAtLeast } from '../lib/at-least.js'
+import { minResponseTime, takeAtLeast } from '../lib/timing.js'
 import type { Events } from '../messages/events.js'
 import type { SignIns, Visit } from './sign-ins.js'
 

@@ -7,7 +7,7 @@ import {
   maxTotalLength,
   type ProfileFieldDefinition,
 } from '../contract/profile-fields.js'
-import { faultAt, type JsonObject, listAt, numberAt, objectAt, textAt } from '../lib/json-places.js'
+import { faultAt, type JsonObject, listAt, numberAt, objectAt, textAt } from '../lib/strict-json.js'
 import { isDateBound } from './field-values.js'
 
 const oneOfAt = <const Choice extends string>(value: unknown, place: string, choices: readonly Choice[]): Choice =>

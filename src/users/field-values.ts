@@ -1,5 +1,5 @@
 import type { FieldFaultId, FieldType, FieldValue, ProfileFieldDefinition } from '../contract/profile-fields.js'
-import { isOneLine } from '../lib/one-line.js'
+import { isOneLine } from '../lib/text.js'
 import { displayName } from './display-name.js'
 
 /** A value as it is stored, null if it was left empty, or what is wrong with it. */

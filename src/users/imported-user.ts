@@ -4,9 +4,9 @@ import type { FieldType, FieldValues, ProfileFieldChanges } from '../contract/pr
 import type { ProviderId } from '../contract/providers.js'
 import { refusals } from '../contract/refusals.js'
 import { type BuiltInField, builtInFieldNames } from '../contract/schemas.js'
+import { parseDate } from '../lib/clock.js'
+import { isOneLine } from '../lib/text.js'
 
-import { isOneLine } from '../lib/one-line.js'
-import { parseDate } from '../lib/parse-date.js'
 import { isUuid, uuidv7 } from '../lib/uuid.js'
 import { type HashForms, hashToStore } from '../passwords/hash-to-store.js'
 import { builtInFieldReaders, type Reader, type StoredBuiltInFields } from './built-in-fields.js'

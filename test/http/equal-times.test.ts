@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { minResponseTime } from '../../src/lib/at-least.js'
+import { minResponseTime } from '../../src/lib/timing.js'
 import { documentedOperations } from '../support/api-document.js'
 import type { Browser } from '../support/client.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'

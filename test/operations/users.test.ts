@@ -4,6 +4,7 @@ import { commandNames, runCommand } from '../../src/commands/commands.js'
 import { systemClock as clock } from '../../src/lib/clock.js'
 import { days } from '../../src/lib/durations.js'
 import { randomToken } from '../../src/lib/random.js'
+
 import { uuidv7 } from '../../src/lib/uuid.js'
 import { createSessions } from '../../src/sessions/sessions.js'
 import { createTokens } from '../../src/sessions/tokens.js'

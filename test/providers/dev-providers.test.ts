@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { systemClock } from '../../src/lib/clock.js'
 import { designOf } from '../../src/lib/design.js'
 import { randomToken } from '../../src/lib/random.js'
+
 import { createOutbound } from '../../src/platform/outbound/outbound.js'
 import { startDevProviders } from '../../src/providers/dev/dev-providers.js'
 import { createGitHub } from '../../src/providers/github.js'

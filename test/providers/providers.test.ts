@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Clock } from '../../src/lib/clock.js'
 import { minutes, seconds } from '../../src/lib/durations.js'
 import { randomToken } from '../../src/lib/random.js'
+
 import { createOutbound, type OutboundOptions } from '../../src/platform/outbound/outbound.js'
 import { createGitHub } from '../../src/providers/github.js'
 import { createOpenIdConnect } from '../../src/providers/openid-connect.js'

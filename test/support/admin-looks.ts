@@ -10,7 +10,7 @@ const wide = { width: 1280, height: 900 }
 export const desk = { width: 900, height: 400 }
 export const phone = { width: 390, height: 800 }
 
-/** `src/lib/design-style.test.ts` has the colours of both schemes in all pairs. */
+/** `src/lib/brand.test.ts` has the colours of both schemes in all pairs. */
 export const hasReadableColors = async (page: Page, name: string) => {
   for (const colorScheme of inLongRun(['light', 'dark'] as const, ['dark'] as const)) {
     await page.emulateMedia({ colorScheme })

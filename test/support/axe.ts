@@ -10,7 +10,7 @@ const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-prac
 const colorRules = ['color-contrast', 'link-in-text-block']
 
 /**
- * Colours come from the design tokens, and src/lib/design-style.test.ts compares each pair of them. So `all` is for the pages
+ * Colours come from the design tokens, and src/lib/brand.test.ts compares each pair of them. So `all` is for the pages
  * that together have every component, and `structure` for their other states.
  */
 const choices = {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { onTestFailed, TestRunner } from 'vitest'
-import { withTimeout } from '../../src/lib/with-timeout.js'
+import { withTimeout } from '../../src/lib/timing.js'
 import { stepTimeout } from './controls.js'
 import { goodPassword, type Latchkey } from './latchkey.js'
 

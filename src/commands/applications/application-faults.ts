@@ -2,7 +2,7 @@ import type { ApplicationChanges } from '../../applications/application-changes.
 import { applicationRefusalSentence } from '../../applications/application-refusal-sentences.js'
 import { maxSecrets } from '../../applications/application-secrets.js'
 import { isRefused } from '../../contract/outcome.js'
-import { countText } from '../../lib/count-text.js'
+import { countText } from '../../lib/text.js'
 import { CommandFailure } from '../command.js'
 import { printableText } from '../terminal/printable-json.js'
 import { quoteCommand } from '../terminal/quote-command.js'

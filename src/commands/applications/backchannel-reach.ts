@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises'
 import { seconds } from '../../lib/durations.js'
-import { withTimeout } from '../../lib/with-timeout.js'
+import { withTimeout } from '../../lib/timing.js'
 import { type CommandContext, type CommandNouns, print } from '../command.js'
 
 const dnsTimeout = 5 * seconds

@@ -8,8 +8,9 @@ import {
   ownHostWarning,
 } from '../../applications/application-addresses.js'
 import { createApplications } from '../../applications/applications.js'
-import { countText } from '../../lib/count-text.js'
-import { isThisMachine } from '../../lib/loopback.js'
+import { isThisMachine } from '../../lib/networks.js'
+import { countText } from '../../lib/text.js'
+
 import { backchannelMayReach } from '../../openid/backchannel.js'
 import type { Database } from '../../platform/database/database.js'
 import type { Config } from '../../settings/config.js'

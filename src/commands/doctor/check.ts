@@ -1,5 +1,5 @@
 import { seconds } from '../../lib/durations.js'
-import { withTimeout } from '../../lib/with-timeout.js'
+import { withTimeout } from '../../lib/timing.js'
 
 type Level = 'ok' | 'warning' | 'error'
 /** With `skippedBecause` nothing was checked. Checks that are skipped for the same reason share one line of the report. */

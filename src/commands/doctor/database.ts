@@ -1,4 +1,4 @@
-import { countText } from '../../lib/count-text.js'
+import { countText } from '../../lib/text.js'
 import type { Database, Sql } from '../../platform/database/database.js'
 import { schemaStatus } from '../../platform/database/migrate.js'
 import { clusterFolder } from '../../platform/own-postgres/own-postgres.js'

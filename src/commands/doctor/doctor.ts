@@ -1,4 +1,4 @@
-import { countText } from '../../lib/count-text.js'
+import { countText } from '../../lib/text.js'
 import {
   type Config,
   ConfigurationFaults,

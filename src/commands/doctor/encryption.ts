@@ -1,4 +1,4 @@
-import { isThisMachine } from '../../lib/loopback.js'
+import { isThisMachine } from '../../lib/networks.js'
 import { type RedisAddress, redisHosts } from '../../platform/cache/redis-address.js'
 import { postgresAddress } from '../../platform/database/postgres-address.js'
 import type { SmtpServer } from '../../platform/mail/smtp-address.js'

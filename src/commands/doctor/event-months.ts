@@ -1,4 +1,4 @@
-import { countText } from '../../lib/count-text.js'
+import { countText } from '../../lib/text.js'
 import type { Database } from '../../platform/database/database.js'
 import { type Finding, ok, warning, worstOf } from './check.js'
 

@@ -1,6 +1,6 @@
 import { systemClock } from '../../lib/clock.js'
-import { countText } from '../../lib/count-text.js'
 import { minutes, seconds } from '../../lib/durations.js'
+import { countText } from '../../lib/text.js'
 import { createLogoutNotices, type LogoutNoticeState } from '../../openid/logout/logout-notices.js'
 import type { Database } from '../../platform/database/database.js'
 import { printableText } from '../terminal/printable-json.js'

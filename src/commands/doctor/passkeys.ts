@@ -1,5 +1,5 @@
 import { countPasskeysByHost } from '../../factors/passkey-records.js'
-import { countText } from '../../lib/count-text.js'
+import { countText } from '../../lib/text.js'
 import type { Sql } from '../../platform/database/database.js'
 import { type Finding, ok, warning } from './check.js'
 

@@ -1,5 +1,6 @@
 import { systemClock } from '../../lib/clock.js'
-import { countText } from '../../lib/count-text.js'
+import { countText } from '../../lib/text.js'
+
 import type { Database } from '../../platform/database/database.js'
 import { readProfileFields } from '../../service/profile-fields-file.js'
 import type { Config } from '../../settings/config.js'

@@ -1,6 +1,6 @@
 import { sealedColumns } from '../../keys/sealed-columns.js'
 import { createSealedValues, howToAddKey } from '../../keys/sealed-values.js'
-import { countText } from '../../lib/count-text.js'
+import { countText } from '../../lib/text.js'
 import type { Sql } from '../../platform/database/database.js'
 import { type Finding, failure, ok, warning } from './check.js'
 import { type SealingSettings, sealingSecretsOf } from './keys.js'

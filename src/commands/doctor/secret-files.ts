@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { realpath, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { countText } from '../../lib/count-text.js'
+import { countText } from '../../lib/text.js'
 import type { Environment } from '../../settings/config.js'
 import { type Finding, ok, warning, worstOf } from './check.js'
 

@@ -1,4 +1,4 @@
-import { isThisMachine } from '../../lib/loopback.js'
+import { isThisMachine } from '../../lib/networks.js'
 import type { Database } from '../../platform/database/database.js'
 import { freeSpaceAt } from '../../platform/database/free-space.js'
 import { postgresAddress } from '../../platform/database/postgres-address.js'

@@ -1,4 +1,4 @@
-import { countText } from '../../lib/count-text.js'
+import { countText } from '../../lib/text.js'
 import type { Sql } from '../../platform/database/database.js'
 import { type Finding, ok, warning } from './check.js'
 

@@ -1,6 +1,6 @@
 import { systemClock as clock } from '../../lib/clock.js'
-import { countText } from '../../lib/count-text.js'
 import { seconds } from '../../lib/durations.js'
+import { countText } from '../../lib/text.js'
 import { createWebhooks } from '../../messages/webhooks.js'
 import { commandLog } from '../../platform/command-log.js'
 import type { Database } from '../../platform/database/database.js'

@@ -1,7 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { countText } from '../../lib/count-text.js'
-import { isOneLine } from '../../lib/one-line.js'
+import { countText, isOneLine } from '../../lib/text.js'
+
 import type { NewContent } from '../../pages/content.js'
 import {
   type Command,

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
-import { whyUnreadable } from '../../lib/file-faults.js'
+import { whyUnreadable } from '../../lib/operator-error.js'
 import { CommandFailure, type Terminal } from '../command.js'
 
 export type Input = {

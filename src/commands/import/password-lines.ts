@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { countText } from '../../lib/count-text.js'
+import { countText } from '../../lib/text.js'
 import { isLeakedFile } from '../../passwords/leaked-file.js'
 import { CommandFailure } from '../command.js'
 

@@ -1,6 +1,7 @@
 import { lstat, realpath, stat } from 'node:fs/promises'
-import { countText } from '../../lib/count-text.js'
-import { whyUnwritable } from '../../lib/file-faults.js'
+import { whyUnwritable } from '../../lib/operator-error.js'
+import { countText } from '../../lib/text.js'
+
 import { type Command, CommandFailure, print, readArguments, UsageFault } from '../command.js'
 import { exitCodes, watchForInterruption } from '../terminal/interruption.js'
 import { printableJson } from '../terminal/printable-json.js'

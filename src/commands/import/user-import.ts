@@ -2,7 +2,7 @@ import { isRefused, refuse } from '../../contract/outcome.js'
 import { builtInProviderIds } from '../../contract/providers.js'
 import { builtInFieldNames } from '../../contract/schemas.js'
 
-import { countText } from '../../lib/count-text.js'
+import { countText } from '../../lib/text.js'
 import { type HashForms, saltedHexForms } from '../../passwords/hash-to-store.js'
 import type { AdminRoles } from '../../sessions/administrators.js'
 import { loadConfig } from '../../settings/config.js'

@@ -1,4 +1,4 @@
-import { countText } from '../../lib/count-text.js'
+import { countText } from '../../lib/text.js'
 import { type FindImportField, type ImportField, type ImportRow, isPasswordColumn } from '../../users/imported-user.js'
 import { CommandFailure } from '../command.js'
 import { type CsvRow, createCsvReader } from './csv.js'

@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { Writable } from 'node:stream'
-import { countText } from '../../lib/count-text.js'
-import { whyUnwritable } from '../../lib/file-faults.js'
+import { whyUnwritable } from '../../lib/operator-error.js'
+import { countText } from '../../lib/text.js'
+
 import { type Command, type CommandContext, CommandFailure, OutputFailure, print, readArguments } from '../command.js'
 import { exitCodes, watchForInterruption } from '../terminal/interruption.js'
 

@@ -1,5 +1,5 @@
 import { eventKinds } from '../../contract/events.js'
-import { parseDate } from '../../lib/parse-date.js'
+import { parseDate } from '../../lib/clock.js'
 import { readEventOrigin } from '../../messages/event-place.js'
 import type { EventQuery, StoredEvent } from '../../messages/events.js'
 import { duration, InvalidValue } from '../../settings/setting-values.js'

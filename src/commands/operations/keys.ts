@@ -1,7 +1,7 @@
 import type { ListedApplicationKey } from '../../keys/list-keys.js'
 import type { ApplicationAlgorithm } from '../../keys/signed-token.js'
 import type { ListedKey } from '../../keys/signing-keys.js'
-import { countText } from '../../lib/count-text.js'
+import { countText } from '../../lib/text.js'
 import { loadConfig } from '../../settings/config.js'
 import {
   type Command,

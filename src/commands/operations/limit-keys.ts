@@ -1,6 +1,6 @@
 import { networkOf } from '../../http/client.js'
 import { isLimiterName, limiterKey, limitersOf } from '../../http/limiters.js'
-import { customerNetworkOf } from '../../lib/client-networks.js'
+import { customerNetworkOf } from '../../lib/networks.js'
 
 export const keysOfNetwork = (network: string) => [
   ...limitersOf('network').map((name) => limiterKey(name, network)),

@@ -1,7 +1,7 @@
 import { networkOf } from '../../http/client.js'
 import { userSubject } from '../../http/limiters.js'
-import { countText } from '../../lib/count-text.js'
 import { hours, minutes } from '../../lib/durations.js'
+import { countText } from '../../lib/text.js'
 import type { EventQuery } from '../../messages/events.js'
 import type { Counter } from '../../platform/cache/shared-counters.js'
 import {

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs'
 import { open, readFile, rm } from 'node:fs/promises'
 import { systemClock } from '../../lib/clock.js'
 import { readDuration } from '../../lib/durations.js'
-import { whyUnwritable } from '../../lib/file-faults.js'
-import { OperatorError } from '../../lib/operator-error.js'
+import { OperatorError, whyUnwritable } from '../../lib/operator-error.js'
+
 import {
   defaultScopes,
   isKeyName,

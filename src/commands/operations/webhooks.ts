@@ -1,4 +1,4 @@
-import { countText } from '../../lib/count-text.js'
+import { countText } from '../../lib/text.js'
 import type { WaitingWebhook } from '../../messages/webhooks.js'
 import { type Command, limitFrom, operator, print, readArguments, withNouns } from '../command.js'
 import { printList } from '../terminal/print-list.js'

@@ -1,5 +1,5 @@
 import { seconds } from '../../lib/durations.js'
-import { withTimeout } from '../../lib/with-timeout.js'
+import { withTimeout } from '../../lib/timing.js'
 import type { Environment } from '../../settings/config.js'
 
 /**

@@ -1,7 +1,7 @@
 import { describeDevice } from '../../contract/device-names.js'
 import { isProviderId, providerLabel } from '../../contract/providers.js'
 
-import { countText } from '../../lib/count-text.js'
+import { countText } from '../../lib/text.js'
 import type { Session } from '../../sessions/session-lookups.js'
 import { type Command, CommandFailure, operator, print, readArguments, UsageFault, withNouns } from '../command.js'
 import { requireUser, throwIfDeleted } from '../find-user.js'

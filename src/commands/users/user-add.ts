@@ -2,7 +2,7 @@ import { undoLifetime } from '../../account-changes/undos.js'
 import { longestName } from '../../contract/names.js'
 import { isRefused } from '../../contract/outcome.js'
 import { days } from '../../lib/durations.js'
-import { isOneLine } from '../../lib/one-line.js'
+import { isOneLine } from '../../lib/text.js'
 import { displayName } from '../../users/display-name.js'
 import { readUsername } from '../../users/username.js'
 import {

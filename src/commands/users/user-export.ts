@@ -2,7 +2,7 @@ import type { FieldValues } from '../../contract/profile-fields.js'
 import { builtInProviderIds, isProviderId, type ProviderId } from '../../contract/providers.js'
 import { builtInFieldNames } from '../../contract/schemas.js'
 
-import { countText } from '../../lib/count-text.js'
+import { countText } from '../../lib/text.js'
 import { builtInFieldReaders } from '../../users/built-in-fields.js'
 import type { BulkUsers, ListedUser } from '../../users/bulk.js'
 import { fieldColumn, identityColumn } from '../../users/imported-user.js'

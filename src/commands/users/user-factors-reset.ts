@@ -1,6 +1,6 @@
 import { isRefused } from '../../contract/outcome.js'
 import { formerTotpColumn, recoveryCodeColumn, totpColumn } from '../../keys/sealed-columns.js'
-import { countText } from '../../lib/count-text.js'
+import { countText } from '../../lib/text.js'
 import {
   type Command,
   type CommandContext,

@@ -1,6 +1,6 @@
 import { isRefused } from '../../contract/outcome.js'
 import { isProviderId } from '../../contract/providers.js'
-import { countText } from '../../lib/count-text.js'
+import { countText } from '../../lib/text.js'
 import { type Command, CommandFailure, operator, print, readArguments, withNouns } from '../command.js'
 import { requireUser, throwIfDeleted } from '../find-user.js'
 import { printableJson, printableText } from '../terminal/printable-json.js'

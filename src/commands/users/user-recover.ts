@@ -1,7 +1,7 @@
 import { undoLifetime } from '../../account-changes/undos.js'
 import { isRefused } from '../../contract/outcome.js'
-import { countText } from '../../lib/count-text.js'
 import { days } from '../../lib/durations.js'
+import { countText } from '../../lib/text.js'
 import { type Command, CommandFailure, emailFrom, operator, print, readArguments, withNouns } from '../command.js'
 import { findUser } from '../find-user.js'
 import { printableJson } from '../terminal/printable-json.js'

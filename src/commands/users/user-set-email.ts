@@ -1,7 +1,7 @@
 import { undoLifetime } from '../../account-changes/undos.js'
 import { isRefused } from '../../contract/outcome.js'
-import { countText } from '../../lib/count-text.js'
 import { days } from '../../lib/durations.js'
+import { countText } from '../../lib/text.js'
 import { longestAccessToken } from '../../sessions/token-length.js'
 import { type Command, CommandFailure, emailFrom, operator, print, readArguments, withNouns } from '../command.js'
 import { requireUser } from '../find-user.js'

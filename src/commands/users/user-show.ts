@@ -2,7 +2,7 @@ import type { ObstacleCode } from '../../contract/admin/admin-bodies.js'
 import { isProviderId, providerLabel } from '../../contract/providers.js'
 import { builtInFieldNames } from '../../contract/schemas.js'
 
-import { countText } from '../../lib/count-text.js'
+import { countText } from '../../lib/text.js'
 import type { StoredEvent } from '../../messages/events.js'
 import { builtInValues } from '../../users/built-in-fields.js'
 import type { User } from '../../users/users.js'

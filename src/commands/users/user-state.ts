@@ -1,5 +1,5 @@
 import { isRefused } from '../../contract/outcome.js'
-import { countText } from '../../lib/count-text.js'
+import { countText } from '../../lib/text.js'
 import type { User } from '../../users/users.js'
 import {
   type Command,

@@ -1,6 +1,7 @@
 import { authorizationRequestLifetime } from '../../http/lifetime.js'
 import type { Clock } from '../../lib/clock.js'
 import { fingerprint, randomToken } from '../../lib/random.js'
+
 import type { Database, Sql } from '../../platform/database/database.js'
 import * as store from './authorization-requests.store.js'
 import type { CheckedRequest } from './request-steps.js'

@@ -5,6 +5,7 @@ import type { Client } from '../../http/request-origin.js'
 import type { Clock } from '../../lib/clock.js'
 import { seconds } from '../../lib/durations.js'
 import { fingerprint, randomToken } from '../../lib/random.js'
+
 import { uuidv7 } from '../../lib/uuid.js'
 import type { Database, Sql } from '../../platform/database/database.js'
 import * as store from './device-requests.store.js'

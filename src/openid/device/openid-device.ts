@@ -6,7 +6,7 @@ import type { DeviceDecisionBody, DeviceState, DeviceStep } from '../../contract
 
 import { isRefused, refuse } from '../../contract/outcome.js'
 import type { Client } from '../../http/request-origin.js'
-import { customerNetworkOf } from '../../lib/client-networks.js'
+import { customerNetworkOf } from '../../lib/networks.js'
 import type { EndStolen } from '../../sessions/rotations.js'
 import type { TokenHolder } from '../../sessions/sessions.js'
 import { nextQuestion, type RequestDemands, type SignedInUser, sufficientMethods } from '../authorize/next-question.js'

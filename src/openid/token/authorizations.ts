@@ -4,6 +4,7 @@ import { isRefused, refuse } from '../../contract/outcome.js'
 import type { Client } from '../../http/request-origin.js'
 import type { Clock } from '../../lib/clock.js'
 import { fingerprint } from '../../lib/random.js'
+
 import type { Events } from '../../messages/events.js'
 import type { Database } from '../../platform/database/database.js'
 import type { SessionLimits } from '../../sessions/live-sessions.js'

@@ -6,6 +6,7 @@ import type { Client } from '../../http/request-origin.js'
 import type { Clock } from '../../lib/clock.js'
 import { seconds } from '../../lib/durations.js'
 import { fingerprint, randomToken } from '../../lib/random.js'
+
 import { uuidv7 } from '../../lib/uuid.js'
 import type { Events } from '../../messages/events.js'
 import type { Transaction } from '../../platform/database/database.js'

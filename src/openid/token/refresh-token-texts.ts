@@ -1,5 +1,5 @@
 import { createTokenKey, headerOf } from '../../keys/token-keys.js'
-import { deriveKey } from '../../lib/keys.js'
+import { deriveKey } from '../../lib/random.js'
 import { isUuid } from '../../lib/uuid.js'
 import { isMoment, lastGeneration } from '../../sessions/claims.js'
 

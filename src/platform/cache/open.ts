@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { Clock } from '../../lib/clock.js'
 import { seconds } from '../../lib/durations.js'
 import { OperatorError } from '../../lib/operator-error.js'
+
 import { validAddress } from '../invalid-address.js'
 import type { Cache } from './cache.js'
 import { createMemoryCache, type MemoryCache } from './memory.js'

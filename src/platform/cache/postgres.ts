@@ -1,7 +1,8 @@
 import type { Logger } from 'pino'
 import type { Clock } from '../../lib/clock.js'
 import { minutes, seconds } from '../../lib/durations.js'
-import { withTimeout } from '../../lib/with-timeout.js'
+import { withTimeout } from '../../lib/timing.js'
+
 import { type Database, StoreUnavailable, undefinedIfUnavailable } from '../database/database.js'
 import { createPostgres } from '../database/open.js'
 import { pingLimit, type SharedCache } from './cache.js'

@@ -1,7 +1,8 @@
 import { Cluster, type Redis } from 'ioredis'
 import { seconds } from '../../lib/durations.js'
 import { OperatorError } from '../../lib/operator-error.js'
-import { withTimeout } from '../../lib/with-timeout.js'
+import { withTimeout } from '../../lib/timing.js'
+
 import type { RedisAddress } from './redis-address.js'
 import { type RedisClient, requireDatabase } from './redis-client.js'
 import { redisReason } from './redis-failures.js'

@@ -1,7 +1,8 @@
 import { Cluster } from 'ioredis'
 import type { Logger } from 'pino'
 import type { Clock } from '../../lib/clock.js'
-import { withTimeout } from '../../lib/with-timeout.js'
+import { withTimeout } from '../../lib/timing.js'
+
 import { StoreUnavailable } from '../database/database.js'
 import { type Attempt, type MissedCounts, pingLimit, type Reservation, type SharedCache, type Taken } from './cache.js'
 import { carryScript, refundScript, reserveScript } from './counter-scripts.js'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { connect } from 'node:net'
 import { Client, type ClientConfig, DatabaseError, Query, type Submittable, types } from 'pg'
-import { withTimeout } from '../../lib/with-timeout.js'
+import { withTimeout } from '../../lib/timing.js'
 import { StoreUnavailable } from './database.js'
 
 /** One connection. Statements run one at a time. A connection that broke or hung is not used again. */

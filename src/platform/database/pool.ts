@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { type ClientBase, Pool as PgPool } from 'pg'
-import { withTimeout } from '../../lib/with-timeout.js'
+import { withTimeout } from '../../lib/timing.js'
 import type { Connection } from './connection.js'
 import { StoreUnavailable } from './database.js'
 import type { Primary } from './primary.js'

@@ -1,4 +1,4 @@
-import { isThisMachine } from '../../lib/loopback.js'
+import { isThisMachine } from '../../lib/networks.js'
 import { type InvalidAddress, invalidAddress } from '../invalid-address.js'
 
 export type SmtpServer = {

@@ -1,5 +1,5 @@
 import { minutes, seconds } from '../../lib/durations.js'
-import { withTimeout } from '../../lib/with-timeout.js'
+import { withTimeout } from '../../lib/timing.js'
 import type { Delivery, Mail, Mailer } from './mail.js'
 import type { SmtpServer } from './smtp-address.js'
 import { refusalIn, withoutSecrets } from './smtp-failures.js'

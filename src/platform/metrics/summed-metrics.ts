@@ -1,7 +1,7 @@
 import cluster from 'node:cluster'
 import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue, type Registry } from 'prom-client'
 import { seconds } from '../../lib/durations.js'
-import { withTimeout } from '../../lib/with-timeout.js'
+import { withTimeout } from '../../lib/timing.js'
 
 type Metric = MetricObjectWithValues<MetricValue<string>>
 type Answer = { metrics: Metric[] }

@@ -1,6 +1,6 @@
 import type { Gauge } from 'prom-client'
 import { seconds } from '../../lib/durations.js'
-import { withTimeout } from '../../lib/with-timeout.js'
+import { withTimeout } from '../../lib/timing.js'
 import type { Cache } from '../cache/cache.js'
 
 /** How many connections are open, how many of them are busy, and how many statements wait for one. */

@@ -1,6 +1,6 @@
 import { isRefused } from '../../contract/outcome.js'
 import { seconds } from '../../lib/durations.js'
-import { isLoopback } from '../../lib/loopback.js'
+import { isLoopback } from '../../lib/networks.js'
 import { type BoundedQueue, createBoundedQueue } from '../bounded-queue.js'
 import { type Bounds, exchange, type OutboundRequest } from './exchange.js'
 import { OutboundFailed, type OutboundFailure } from './outbound-failed.js'

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
-import { markSvg } from '../../lib/brand-mark.js'
+import { designStyle, markSvg } from '../../lib/brand.js'
 import type { Design } from '../../lib/design.js'
-import { designStyle } from '../../lib/design-style.js'
-import { escapeHtml } from '../../lib/escape-html.js'
+import { escapeHtml } from '../../lib/text.js'
+
 import { people } from './people.js'
 
 const chooserStyle = `

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Design } from '../../lib/design.js'
 import { minutes } from '../../lib/durations.js'
 import { randomToken } from '../../lib/random.js'
+
 import { type ChooserPage, createChooserPage } from './chooser-page.js'
 import { type Handler, readForm, sendJson, startLoopbackServer } from './loopback-server.js'
 import { type Person, personByKey } from './people.js'

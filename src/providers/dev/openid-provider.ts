@@ -4,6 +4,7 @@ import type { Provider } from 'oidc-provider/lib/provider.js'
 import type { Design } from '../../lib/design.js'
 import { days, hours, minutes, seconds } from '../../lib/durations.js'
 import { randomToken } from '../../lib/random.js'
+
 import { type ChooserPage, createChooserPage } from './chooser-page.js'
 import { createIssuerStorage } from './issuer-storage.js'
 import { type Handler, readForm, startLoopbackServer } from './loopback-server.js'
