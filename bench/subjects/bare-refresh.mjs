@@ -13,8 +13,8 @@ const source = async (path) => (await runnerImport(fileURLToPath(new URL(`../../
 const { createTokens } = /** @type {typeof import('../../src/sessions/tokens.js')} */ (
   await source('sessions/tokens.ts')
 )
-const { reserveScript } = /** @type {typeof import('../../src/platform/cache/counter-scripts.js')} */ (
-  await source('platform/cache/counter-scripts.ts')
+const { reserveScript } = /** @type {typeof import('../../src/platform/cache/redis.js')} */ (
+  await source('platform/cache/redis.ts')
 )
 const { rotateRecord } = /** @type {typeof import('../../src/sessions/sessions.store.js')} */ (
   await source('sessions/sessions.store.ts')

@@ -5,6 +5,7 @@ import type { Clock } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
 import type { Log } from '../platform/log.js'
 import type { Metrics, RefusedCheck } from '../platform/metrics/metrics.js'
+
 import type { AccessClaims } from '../sessions/tokens.js'
 
 /** Whom the token named, if it was ours: of a refresh token that could not be exchanged, the session is known, too. */

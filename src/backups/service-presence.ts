@@ -1,6 +1,7 @@
 import { seconds } from '../lib/durations.js'
 import type { Sql } from '../platform/database/database.js'
-import { createReadingRounds } from '../platform/reading-rounds.js'
+import { createReadingRounds } from '../platform/rounds.js'
+
 import * as store from './backups.store.js'
 
 /** A restore waits three times as long. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { accountName } from '../platform/database/account-name.js'
+import { accountName } from '../platform/database/postgres-address.js'
 import { operatorName, readArguments } from './command.js'
 
 describe('the name of the operator in events', () => {

@@ -11,8 +11,9 @@ import type { Clock } from '../lib/clock.js'
 import { OperatorError } from '../lib/operator-error.js'
 
 import type { PageAddress } from '../messages/write-letter.js'
-import { accountName } from '../platform/database/account-name.js'
 import type { Database } from '../platform/database/database.js'
+import { accountName } from '../platform/database/postgres-address.js'
+
 import type { Nouns } from '../service/nouns.js'
 import type { Environment } from '../settings/config.js'
 import type { BulkUsers } from '../users/bulk.js'

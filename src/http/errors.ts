@@ -4,8 +4,13 @@ import type { InvalidFields } from '../contract/profile-fields.js'
 import type { FreshSignInRequired, PasswordRejected } from '../contract/refusal-bodies.js'
 import { type RefusalCode, refusals } from '../contract/refusals.js'
 
-import { ActorRefused } from '../platform/database/actor-refused.js'
-import { isForeignKeyViolation, isUnusableTable, StoreUnavailable } from '../platform/database/database.js'
+import {
+  ActorRefused,
+  isForeignKeyViolation,
+  isUnusableTable,
+  StoreUnavailable,
+} from '../platform/database/database.js'
+
 import { protocolBodyOf } from './protocol-errors.js'
 import { isForPrograms } from './protocol-routes.js'
 import { requestIdHeader } from './request-ids.js'

@@ -3,8 +3,8 @@ import { minutes, seconds } from '../lib/durations.js'
 import { OperatorError } from '../lib/operator-error.js'
 
 import { StoreUnavailable } from '../platform/database/database.js'
-import { createDetachedContext } from '../platform/detached-context.js'
-import { createReadingRounds } from '../platform/reading-rounds.js'
+import { createDetachedContext, createReadingRounds } from '../platform/rounds.js'
+
 import { accessTokenSchedule } from './access-token-schedule.js'
 import { createEarlyLoad } from './early-load.js'
 import { mayBeOurs } from './key-pair.js'

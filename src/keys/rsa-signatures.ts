@@ -1,8 +1,8 @@
 import { type KeyObject, sign } from 'node:crypto'
 import { isRefused } from '../contract/outcome.js'
 import { seconds } from '../lib/durations.js'
-import { createBoundedQueue } from '../platform/bounded-queue.js'
 import { StoreUnavailable } from '../platform/database/database.js'
+import { createBoundedQueue } from '../platform/queues.js'
 
 /** A signature takes a few milliseconds, so a request behind 1000 others waits for a few seconds. */
 const maxWaiting = 1_000

@@ -14,6 +14,7 @@ import { createSeal } from '../lib/seal.js'
 import type { Database } from '../platform/database/database.js'
 import { validAddress } from '../platform/invalid-address.js'
 import { createSmtpMailer, type SmtpDeadlines } from '../platform/mail/smtp.js'
+
 import { readSmtpAddress } from '../platform/mail/smtp-address.js'
 import { createMails, type MailRequest, type Mails } from './mails.js'
 import { createWaitingMails } from './waiting-mails.js'

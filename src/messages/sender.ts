@@ -4,8 +4,9 @@ import { days, hours, minutes } from '../lib/durations.js'
 import type { Seal } from '../lib/seal.js'
 
 import type { Database } from '../platform/database/database.js'
-import { createDeliveryRounds, lease, reasonOf, recordDelivery, scatterPause } from '../platform/delivery-rounds.js'
 import type { Mailer } from '../platform/mail/mail.js'
+import { createDeliveryRounds, lease, reasonOf, recordDelivery, scatterPause } from '../platform/rounds.js'
+
 import type { Events } from './events.js'
 import * as store from './mails.store.js'
 import { readContent } from './sealed-mail.js'

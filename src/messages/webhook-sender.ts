@@ -3,9 +3,9 @@ import type { FieldValues } from '../contract/profile-fields.js'
 import type { Clock } from '../lib/clock.js'
 import { hours, minutes, seconds } from '../lib/durations.js'
 import type { Database } from '../platform/database/database.js'
-import { createDeliveryRounds, lease, reasonOf, recordDelivery, scatterPause } from '../platform/delivery-rounds.js'
-import type { Outbound } from '../platform/outbound/outbound.js'
-import { OutboundFailed } from '../platform/outbound/outbound-failed.js'
+import { type Outbound, OutboundFailed } from '../platform/outbound/outbound.js'
+import { createDeliveryRounds, lease, reasonOf, recordDelivery, scatterPause } from '../platform/rounds.js'
+
 import { keyOf, signedHeaders } from './signature.js'
 import * as store from './webhooks.store.js'
 

@@ -9,6 +9,7 @@ import { days, hours } from '../lib/durations.js'
 import { uuidv7 } from '../lib/uuid.js'
 import type { Database, Sql } from '../platform/database/database.js'
 import { createOutbound, type OutboundOptions } from '../platform/outbound/outbound.js'
+
 import { createExpiredRows } from '../service/expired-rows.js'
 import { pauses } from './webhook-sender.js'
 import { createWebhooks } from './webhooks.js'

@@ -4,7 +4,8 @@ import type { WebhookData, WebhookType } from '../contract/webhooks.js'
 import type { Clock } from '../lib/clock.js'
 import { days } from '../lib/durations.js'
 import type { Database, Sql } from '../platform/database/database.js'
-import { lease } from '../platform/delivery-rounds.js'
+import { lease } from '../platform/rounds.js'
+
 import { createWebhookSender, type Receiver, type WebhookOutcome } from './webhook-sender.js'
 import * as store from './webhooks.store.js'
 

@@ -4,7 +4,7 @@ import { createApplicationSecrets } from '../applications/application-secrets.js
 import { createConsents } from '../applications/consents.js'
 import { createApplicationKeys } from '../keys/application-keys.js'
 import { createLoadedApplicationKeys } from '../keys/loaded-application-keys.js'
-import type { Job } from '../platform/housekeeping.js'
+import type { Job } from '../platform/jobs.js'
 import type { NounPlatform, Nouns } from '../service/nouns.js'
 import type { Config } from '../settings/config.js'
 import { createDeviceSessions } from '../sign-in/device-sessions.js'

@@ -3,7 +3,7 @@ import { refuse } from '../contract/outcome.js'
 import { routeRefusals } from '../http/route-refusals.js'
 import type { Server } from '../http/server.js'
 import type { Design } from '../lib/design.js'
-import type { DevelopmentMailbox } from '../platform/mail/development.js'
+import type { DevelopmentMailbox } from '../platform/mail/mail.js'
 import { allowFrame, asPage, withFramedHeaders } from './dev-answers.js'
 import { linksIn, renderMail, renderMailbox, withLinksInTopWindow } from './mailbox-page.js'
 

@@ -8,7 +8,7 @@ import { designOf } from '../lib/design.js'
 
 import { mailKinds } from '../messages/mail-examples.js'
 import { createMailPreview } from '../messages/mail-preview.js'
-import { createDevelopmentMailbox, type DevelopmentMailbox } from '../platform/mail/development.js'
+import { createDevelopmentMailbox, type DevelopmentMailbox } from '../platform/mail/mail.js'
 import { readManifest } from './assets.js'
 import { devMailboxRoutes } from './dev-mailbox.routes.js'
 import { pageExamples } from './page-examples.js'

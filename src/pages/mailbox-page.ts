@@ -3,7 +3,7 @@ import { designStyle, markSvg } from '../lib/brand.js'
 import type { Design } from '../lib/design.js'
 import { escapeHtml } from '../lib/text.js'
 
-import type { DeliveredMail } from '../platform/mail/development.js'
+import type { DeliveredMail } from '../platform/mail/mail.js'
 import { frameSandbox } from './dev-answers.js'
 import { mailboxStyle } from './mailbox-style.js'
 

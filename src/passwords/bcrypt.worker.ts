@@ -1,5 +1,5 @@
 import bcrypt from 'bcrypt'
-import { yieldToOthers } from '../platform/priority.js'
+import { yieldToOthers } from '../platform/threads.js'
 import { importedMatches } from './imported-compare.js'
 import { readImportedHash } from './imported-hashes.js'
 

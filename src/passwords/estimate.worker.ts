@@ -1,4 +1,4 @@
-import { yieldToOthers } from '../platform/priority.js'
+import { yieldToOthers } from '../platform/threads.js'
 import type { createEstimator } from './estimator.js'
 
 let estimator: ReturnType<typeof createEstimator> | undefined

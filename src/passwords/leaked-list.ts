@@ -4,6 +4,7 @@ import { type FileHandle, open, stat } from 'node:fs/promises'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import { StoreUnavailable } from '../platform/database/database.js'
 import type { Log } from '../platform/log.js'
+
 import {
   entrySize,
   type FileFault,

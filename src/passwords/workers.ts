@@ -2,12 +2,12 @@ import { availableParallelism, platform } from 'node:os'
 import { seconds } from '../lib/durations.js'
 import { builtFile } from '../lib/home.js'
 import { customerNetworkOf, siteNetworkOf } from '../lib/networks.js'
-import { type BoundedQueue, type Busy, busy, createBoundedQueue } from '../platform/bounded-queue.js'
-import type { Place } from '../platform/fair-line.js'
+import { type BoundedQueue, type Busy, busy, createBoundedQueue, type Place } from '../platform/queues.js'
 import { createThreads } from '../platform/threads.js'
+
 import type { Estimate } from './estimator.js'
 
-export type { Busy } from '../platform/bounded-queue.js'
+export type { Busy } from '../platform/queues.js'
 
 /**
  * The client for which the work is done. The clients of one customer network share their turns, and so do the networks of one site. A

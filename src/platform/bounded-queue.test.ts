@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createBoundedQueue } from './bounded-queue.js'
+import { createBoundedQueue } from './queues.js'
 
 const task = () => {
   let finish = (_result: string) => {}

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { deliverInLanes } from './delivery-rounds.js'
+import { deliverInLanes } from './rounds.js'
 
 /** How often it was asked for an item, and how many were delivered at the same time. */
 const deliverAll = async (items: number) => {

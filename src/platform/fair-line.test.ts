@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createFairLine, type Place } from './fair-line.js'
+import { createFairLine, type Place } from './queues.js'
 
 type Entry = Place & { name: string }
 

@@ -1,5 +1,5 @@
 import * as oidc from 'openid-client'
-import { OutboundFailed } from '../platform/outbound/outbound-failed.js'
+import { OutboundFailed } from '../platform/outbound/outbound.js'
 import { type ProviderRefusal, providerRefusal } from './provider.js'
 
 /**

@@ -1,7 +1,7 @@
 import { createServicePresence, waitForRestore } from '../backups/service-presence.js'
 import { minutes } from '../lib/durations.js'
 import type { OpenidProvider } from '../openid/openid-provider.js'
-import { createHousekeeping } from '../platform/housekeeping.js'
+import { createHousekeeping } from '../platform/jobs.js'
 import type { Config } from '../settings/config.js'
 import { createExpiredRows } from './expired-rows.js'
 import type { NounPlatform, Nouns } from './nouns.js'

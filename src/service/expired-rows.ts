@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.js'
 import { days, minutes } from '../lib/durations.js'
-import type { Job } from '../platform/housekeeping.js'
+import type { Job } from '../platform/jobs.js'
 import { deleteExpired } from './expired-rows.store.js'
 
 type ExpiringTable = {

@@ -32,6 +32,7 @@ import type { Log } from '../platform/log.js'
 import type { Mailer } from '../platform/mail/mail.js'
 import type { Metrics } from '../platform/metrics/metrics.js'
 import type { Outbound } from '../platform/outbound/outbound.js'
+
 import { createAttempts } from '../providers/attempt.js'
 import { createIdentityLinks } from '../providers/identity-links.js'
 import { createPendingLinks } from '../providers/pending-link.js'

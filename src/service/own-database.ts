@@ -1,5 +1,6 @@
-import { freeSpaceAt } from '../platform/database/free-space.js'
+import { freeSpaceAt } from '../platform/database/space-watch.js'
 import type { Log } from '../platform/log.js'
+
 import { type OwnConfig, type OwnPostgres, openForService } from '../platform/own-postgres/own-postgres.js'
 import type { Config, Environment } from '../settings/config.js'
 

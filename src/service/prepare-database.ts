@@ -6,6 +6,7 @@ import { type Database, StoreUnavailable } from '../platform/database/database.j
 import { migrate, schemaStatus } from '../platform/database/migrate.js'
 import { migrateAsOwner } from '../platform/database/open.js'
 import type { Log } from '../platform/log.js'
+
 import type { Config } from '../settings/config.js'
 import { grantsFor } from './tables.js'
 

@@ -8,8 +8,9 @@ import { seconds } from '../lib/durations.js'
 import { withTimeout } from '../lib/timing.js'
 import { requireWorkerPackages } from '../passwords/worker-packages.js'
 import type { Database } from '../platform/database/database.js'
-import { listeningError } from '../platform/listening-error.js'
+import { listeningError } from '../platform/listening.js'
 import type { Log } from '../platform/log.js'
+
 import type { Config } from '../settings/config.js'
 import { prepareDatabase } from './prepare-database.js'
 

@@ -31,6 +31,7 @@ import type { Webhooks } from '../messages/webhooks.js'
 import type { Cache } from '../platform/cache/cache.js'
 import type { Database } from '../platform/database/database.js'
 import type { Metrics, RefreshOutcome } from '../platform/metrics/metrics.js'
+
 import { createIdentities } from '../providers/identities.js'
 import type { IdentityLinks } from '../providers/identity-links.js'
 import type { createProviders } from '../providers/providers.js'

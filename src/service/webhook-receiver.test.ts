@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { startWebhookReceiver } from '../../test/support/webhook-receiver.js'
-import { OutboundFailed } from '../platform/outbound/outbound-failed.js'
+import { OutboundFailed } from '../platform/outbound/outbound.js'
 import type { Resolve } from '../platform/outbound/public-addresses.js'
 import { loadConfig } from '../settings/config.js'
 import { openWebhookReceiver } from './webhook-receiver.js'

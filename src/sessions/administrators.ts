@@ -1,8 +1,8 @@
 import type { AdminRole } from '../contract/admin/admin-bodies.js'
 import type { Actor } from '../http/request-origin.js'
 import type { Clock } from '../lib/clock.js'
-import { ActorRefused } from '../platform/database/actor-refused.js'
-import type { Database, Sql, Transaction } from '../platform/database/database.js'
+import { ActorRefused, type Database, type Sql, type Transaction } from '../platform/database/database.js'
+
 import * as store from './administrators.store.js'
 import { createSessionLife, type SessionLimits } from './live-sessions.js'
 import { type Proof, proofOf } from './proof.js'

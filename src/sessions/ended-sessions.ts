@@ -3,7 +3,8 @@ import { seconds } from '../lib/durations.js'
 import { withTimeout } from '../lib/timing.js'
 
 import { type Database, type Sql, StoreUnavailable } from '../platform/database/database.js'
-import { createReadingRounds } from '../platform/reading-rounds.js'
+import { createReadingRounds } from '../platform/rounds.js'
+
 import type { AccessClaims } from './claims.js'
 import { asEntry, createEndedList, type Ended, endOf, everyUser, retention } from './ended-list.js'
 import * as store from './ended-sessions.store.js'

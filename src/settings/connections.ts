@@ -2,6 +2,7 @@ import { isThisMachine } from '../lib/networks.js'
 import { type RedisAddress, readRedisAddress, redisHosts } from '../platform/cache/redis-address.js'
 import { type PostgresAddress, readPostgresAddress } from '../platform/database/postgres-address.js'
 import { validAddress } from '../platform/invalid-address.js'
+
 import type { SmtpServer } from '../platform/mail/smtp-address.js'
 
 /** How a connection to a server of ours is protected, in the words of the log and of `doctor`. */

@@ -5,6 +5,7 @@ import { days, hours, minutes, readDuration } from '../lib/durations.js'
 import { readRedisAddress } from '../platform/cache/redis-address.js'
 import { readPostgresAddress } from '../platform/database/postgres-address.js'
 import { type InvalidAddress, isInvalidAddress } from '../platform/invalid-address.js'
+
 import { readSmtpAddress, type SmtpServer } from '../platform/mail/smtp-address.js'
 import { defaultScopes, serviceScopes } from '../programs/service-keys.js'
 import { longestIssuer } from '../sessions/tokens.js'

@@ -11,6 +11,7 @@ import { createPostgresCache } from '../../src/platform/cache/postgres.js'
 import { createRedisCache } from '../../src/platform/cache/redis.js'
 import { readRedisAddress } from '../../src/platform/cache/redis-address.js'
 import { validAddress } from '../../src/platform/invalid-address.js'
+
 import { createMovableClock } from '../support/clock.js'
 import { type FreshDatabase, freshPostgres, testPostgres } from '../support/databases.js'
 import { answersPing } from '../support/servers/redis-server.js'

@@ -13,6 +13,7 @@ import { createServer } from '../../src/http/server.js'
 import { minutes } from '../../src/lib/durations.js'
 import { StoreUnavailable } from '../../src/platform/database/database.js'
 import type { CountedRequest } from '../../src/platform/metrics/metrics.js'
+
 import { createCallers } from '../../src/sessions/caller.js'
 import { asEntry, createEndedList } from '../../src/sessions/ended-list.js'
 import { type AccessClaims, createTokens } from '../../src/sessions/tokens.js'

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { isRefused } from '#contract/outcome.js'
 import { systemClock } from '../../src/lib/clock.js'
 import { days } from '../../src/lib/durations.js'
-import { DataDirectoryInUse } from '../../src/platform/own-postgres/folder-faults.js'
+import { DataDirectoryInUse } from '../../src/platform/own-postgres/folder-lock.js'
 import { createServiceKeys, defaultScopes, parseServiceKeys } from '../../src/programs/service-keys.js'
 import { readServiceKeys } from '../../src/programs/service-keys-file.js'
 import { type CommandStore, openCommandStore } from '../support/stores.js'

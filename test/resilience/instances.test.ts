@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Database, type Sql, StoreUnavailable } from '../../src/platform/database/database.js'
-import { createHousekeeping } from '../../src/platform/housekeeping.js'
+import { createHousekeeping } from '../../src/platform/jobs.js'
+
 import { freshPostgres, testPostgres } from '../support/databases.js'
 import { inLongRun, isLongRun } from '../support/long-run.js'
 import type { Visitor } from '../support/site/https-client.js'

@@ -4,7 +4,7 @@ import { chmod, chown, mkdir, readdir, readFile, rename, rm, stat, writeFile } f
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { isThrownAway, requireSafeFolder } from '../../src/platform/own-postgres/folder-checks.js'
+import { isThrownAway, requireSafeFolder } from '../../src/platform/own-postgres/folder-lock.js'
 import { clusterFolder, type OwnConfig, openForService } from '../../src/platform/own-postgres/own-postgres.js'
 import { createTestLog, useOwnPostgres } from '../support/own-postgres.js'
 import { findTestProgram } from '../support/servers/programs.js'

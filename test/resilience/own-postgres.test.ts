@@ -10,9 +10,11 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openNouns } from '../../src/commands/open-nouns.js'
 import type { Database } from '../../src/platform/database/database.js'
-import { usualAccount } from '../../src/platform/own-postgres/account.js'
-import { DataDirectoryInUse, DataDirectoryOfAnotherUser } from '../../src/platform/own-postgres/folder-faults.js'
-import { lockDirectory } from '../../src/platform/own-postgres/folder-lock.js'
+import {
+  DataDirectoryInUse,
+  DataDirectoryOfAnotherUser,
+  lockDirectory,
+} from '../../src/platform/own-postgres/folder-lock.js'
 import {
   clusterFolder,
   OtherVersionRuns,
@@ -20,7 +22,8 @@ import {
   openForCommand,
   openForService,
 } from '../../src/platform/own-postgres/own-postgres.js'
-import { findPrograms } from '../../src/platform/own-postgres/programs.js'
+import { findPrograms, usualAccount } from '../../src/platform/own-postgres/programs.js'
+
 import { addressOfRunning, placeFor, startServer } from '../../src/platform/own-postgres/server.js'
 import { loadConfig } from '../../src/settings/config.js'
 import { inLongRun } from '../support/long-run.js'

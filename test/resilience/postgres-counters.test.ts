@@ -9,6 +9,7 @@ import { openCache } from '../../src/platform/cache/open.js'
 import { createPostgresCache } from '../../src/platform/cache/postgres.js'
 import { createResilientCache } from '../../src/platform/cache/resilient.js'
 import type { Database } from '../../src/platform/database/database.js'
+
 import { createMovableClock, type MovableClock } from '../support/clock.js'
 import { type FreshDatabase, freshPostgres, testPostgres } from '../support/databases.js'
 import { startLatchkey } from '../support/latchkey.js'

@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { StoreUnavailable } from '../../src/platform/database/database.js'
 import { createPostgres } from '../../src/platform/database/open.js'
 import { postgresAddress } from '../../src/platform/database/postgres-address.js'
+
 import { type PostgresServer, startPostgres } from '../support/servers/postgres.js'
 import { freePort } from '../support/servers/server.js'
 import { closeAll, openWithShortTimeouts as open, timed, untilItAnswers } from '../support/short-timeouts.js'

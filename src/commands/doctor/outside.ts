@@ -1,9 +1,10 @@
 import { byProvider, providerLabel } from '../../contract/providers.js'
 import { seconds } from '../../lib/durations.js'
+import { type TlsFault, tlsFaultWords } from '../../platform/invalid-address.js'
 import { createSmtpMailer } from '../../platform/mail/smtp.js'
 import type { SmtpServer } from '../../platform/mail/smtp-address.js'
 import { createOutbound } from '../../platform/outbound/outbound.js'
-import { type TlsFault, tlsFaultWords } from '../../platform/tls-faults.js'
+
 import type { Config } from '../../settings/config.js'
 import { type CheckGroup, type Finding, failure, ok, skipped, warning, worstOf } from './check.js'
 import { checkMailEncryption } from './encryption.js'

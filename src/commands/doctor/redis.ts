@@ -1,9 +1,9 @@
 import type { Redis } from 'ioredis'
 import { seconds } from '../../lib/durations.js'
-import { mastersOf, readyRedis } from '../../platform/cache/ready-redis.js'
+import { connectRedis, mastersOf, type RedisClient, readyRedis } from '../../platform/cache/redis.js'
 import { readRedisAddress } from '../../platform/cache/redis-address.js'
-import { connectRedis, type RedisClient } from '../../platform/cache/redis-client.js'
 import { validAddress } from '../../platform/invalid-address.js'
+
 import type { Config } from '../../settings/config.js'
 import { type CheckGroup, type Finding, failure, judgeClock, ok, skipped, warning, worstOf } from './check.js'
 import { checkRedisEncryption } from './encryption.js'

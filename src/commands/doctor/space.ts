@@ -1,8 +1,8 @@
 import { isThisMachine } from '../../lib/networks.js'
 import type { Database } from '../../platform/database/database.js'
-import { freeSpaceAt } from '../../platform/database/free-space.js'
 import { postgresAddress } from '../../platform/database/postgres-address.js'
-import { proveSpace } from '../../platform/database/space-watch.js'
+import { freeSpaceAt, proveSpace } from '../../platform/database/space-watch.js'
+
 import { type Finding, failure, ok, warning, worstOf } from './check.js'
 
 const megabyte = 1024 * 1024

@@ -1,6 +1,7 @@
-import { commandLog } from '../../platform/command-log.js'
 import { roleToGrant } from '../../platform/database/open.js'
 import { type PostgresAddress, postgresAddress } from '../../platform/database/postgres-address.js'
+import { commandLog } from '../../platform/log.js'
+
 import { roles } from '../../platform/own-postgres/cluster.js'
 import { keptSecrets } from '../../platform/own-postgres/kept-secrets.js'
 import { hasCluster, openForCommand } from '../../platform/own-postgres/own-postgres.js'

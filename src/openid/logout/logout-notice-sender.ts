@@ -2,16 +2,9 @@ import type { BaseLogger } from 'pino'
 import type { Clock } from '../../lib/clock.js'
 import { days, minutes, seconds } from '../../lib/durations.js'
 import type { Database } from '../../platform/database/database.js'
-import {
-  createRounds,
-  deliverInLanes,
-  lease,
-  reasonOf,
-  recordDelivery,
-  scatterPause,
-} from '../../platform/delivery-rounds.js'
-import type { Outbound } from '../../platform/outbound/outbound.js'
-import { OutboundFailed, type OutboundFailure } from '../../platform/outbound/outbound-failed.js'
+import { type Outbound, OutboundFailed, type OutboundFailure } from '../../platform/outbound/outbound.js'
+import { createRounds, deliverInLanes, lease, reasonOf, recordDelivery, scatterPause } from '../../platform/rounds.js'
+
 import { isRefusal } from './logout-notices.js'
 import * as store from './logout-notices.store.js'
 

@@ -8,6 +8,7 @@ import { openPostgresStore, type TestStore } from '../../../test/support/stores.
 import { days, hours, minutes, seconds } from '../../lib/durations.js'
 import type { Database } from '../../platform/database/database.js'
 import { createOutbound, type OutboundOptions } from '../../platform/outbound/outbound.js'
+
 import { isPublicOrLoopbackAddress } from '../../platform/outbound/public-addresses.js'
 import { createExpiredRows } from '../../service/expired-rows.js'
 import { createLogoutNoticeSender } from './logout-notice-sender.js'

@@ -1,14 +1,152 @@
-import { Cluster } from 'ioredis'
+import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import type { Logger } from 'pino'
 import type { Clock } from '../../lib/clock.js'
+import { seconds } from '../../lib/durations.js'
+import { OperatorError } from '../../lib/operator-error.js'
 import { withTimeout } from '../../lib/timing.js'
-
 import { StoreUnavailable } from '../database/database.js'
 import { type Attempt, type MissedCounts, pingLimit, type Reservation, type SharedCache, type Taken } from './cache.js'
-import { carryScript, refundScript, reserveScript } from './counter-scripts.js'
+import { redisReason } from './open.js'
 import type { RedisAddress } from './redis-address.js'
-import { connectRedis, type RedisClient, requireDatabase } from './redis-client.js'
-import { redisReason } from './redis-failures.js'
+
+/**
+ * A counter is a hash with the number of used reservations and the end of the window by Redis's own clock, so that instances with
+ * different clocks still share one window. The end is also the id of the window. The arguments are the offset that moves the clock, in
+ * tests, and the limit of each key: its maximum and its window. In a Cluster each call has one key.
+ */
+export const reserveScript = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
+local answers = {}
+for place, key in ipairs(KEYS) do
+  local maximum, window = tonumber(ARGV[2 * place]), tonumber(ARGV[2 * place + 1])
+  local counter = redis.call('HMGET', key, 'used', 'ends')
+  local used, ends = tonumber(counter[1]) or 0, tonumber(counter[2]) or 0
+  if ends <= now then
+    used, ends = 0, now + window
+  end
+  -- A clock that was set back, or is another one after a failover, must not make a window longer than it is meant to be.
+  ends = math.min(ends, now + window)
+  if used >= maximum then
+    answers[place] = {0, 0, ends - now, ends}
+    break
+  end
+  -- The expiry is set with every write, so that no key can ever be left without one.
+  redis.call('HSET', key, 'used', used + 1, 'ends', ends)
+  redis.call('PEXPIRE', key, ends - now)
+  answers[place] = {1, maximum - used - 1, ends - now, ends}
+end
+return answers
+`
+
+/** The arguments are the windows of the keys. */
+export const refundScript = `
+for place, key in ipairs(KEYS) do
+  local counter = redis.call('HMGET', key, 'used', 'ends')
+  if counter[2] == ARGV[place] and tonumber(counter[1]) > 0 then
+    redis.call('HINCRBY', key, 'used', -1)
+  end
+end
+return 0
+`
+
+/**
+ * After an outage, adds what a process has counted by itself. If the store has lost the window that the process knows, the window is
+ * restored from what the process knows. Several processes may do this one after another.
+ */
+export const carryScript = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[6]
+local maximum, known, counted, left = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local counter = redis.call('HMGET', KEYS[1], 'used', 'ends')
+local used, ends = tonumber(counter[1]) or 0, tonumber(counter[2]) or 0
+if ends <= now then
+  used, ends = 0, now + left
+end
+used = used + counted
+if counter[2] ~= ARGV[5] then
+  used = math.max(used, known)
+end
+redis.call('HSET', KEYS[1], 'used', math.min(used, maximum), 'ends', ends)
+redis.call('PEXPIRE', KEYS[1], ends - now)
+return 0
+`
+
+export type RedisClient = Redis | Cluster
+
+const longestPause = 1_000
+
+/** The pause before a new attempt to connect: short at first, then about a second. A server that returns is found within five seconds. */
+const reconnectPause = (times: number) => Math.min(longestPause, 50 * 2 ** Math.min(times, 6)) + Math.random() * 100
+
+/**
+ * After a failover behind one address, the old connection leads to a server that accepts no writes, and only a new connection reaches
+ * the new master. The client reconnects at most once a second, however many commands were refused.
+ */
+const createDemotionWatch = () => {
+  let reconnectedAt = Number.NEGATIVE_INFINITY
+  return ({ message }: Error) => {
+    if (!message.startsWith('READONLY') || performance.now() - reconnectedAt < longestPause) return false
+    reconnectedAt = performance.now()
+    return true
+  }
+}
+
+/**
+ * The client for an address. Without a connection nothing is queued, and nothing is sent twice: by then the request has been answered,
+ * and a late reservation would count against the next request. The type parameter `'legacy'` means the replies that ioredis makes by
+ * default; without it the compiler compares all commands of both clients, which takes seconds.
+ */
+export const connectRedis = (address: RedisAddress, commandTimeout: number): RedisClient => {
+  const options = {
+    username: address.username,
+    password: address.password,
+    ...(address.tls && { tls: {} }),
+    commandTimeout: 2 * commandTimeout,
+    connectTimeout: longestPause,
+    // Without this timeout, a server that disappears would hold the connection for minutes. The timer runs only while a command waits.
+    socketTimeout: 4 * commandTimeout,
+    maxRetriesPerRequest: 0,
+    autoResendUnfulfilledCommands: false,
+    reconnectOnError: createDemotionWatch(),
+    connectionName: 'latchkey',
+  } satisfies RedisOptions
+
+  if (address.kind === 'cluster') {
+    return new Cluster<'legacy'>(address.addresses, {
+      redisOptions: options,
+      enableAutoPipelining: true,
+      enableOfflineQueue: false,
+      clusterRetryStrategy: reconnectPause,
+      maxRedirections: 4,
+      slotsRefreshTimeout: 4 * commandTimeout,
+      slotsRefreshInterval: 3_000,
+      // The certificate is for the host name, so with TLS the name is kept until the connection is made.
+      ...(address.tls && { dnsLookup: (host, callback) => callback(null, host) }),
+    })
+  }
+  const serverOptions = {
+    ...options,
+    enableAutoPipelining: true,
+    enableOfflineQueue: false,
+    retryStrategy: reconnectPause,
+  }
+  if (address.kind === 'single') return new Redis<'legacy'>({ ...serverOptions, ...address.address, db: address.db })
+  return new Redis<'legacy'>({
+    ...serverOptions,
+    sentinels: address.addresses,
+    name: address.master,
+    sentinelPassword: address.sentinelPassword,
+    enableTLSForSentinelMode: address.tls,
+    sentinelRetryStrategy: reconnectPause,
+    sentinelCommandTimeout: 4 * commandTimeout,
+  })
+}
+
+/** Rejects if the server does not have the database that the address names. The client itself would go on in database 0. */
+export const requireDatabase = async (client: RedisClient, address: RedisAddress) => {
+  if (address.kind === 'single' && address.db > 0 && !(client instanceof Cluster)) await client.select(address.db)
+}
 
 type Dependencies = {
   address: RedisAddress
@@ -128,3 +266,25 @@ export const createRedisCache = ({ address, prefix, clock, log, commandTimeout }
     close: async () => client.disconnect(),
   }
 }
+
+const connectTimeout = 4 * seconds
+
+/** Waits for the connection, or rejects with the reason. Without this, the client would try for ever. */
+export const readyRedis = async (client: RedisClient, address: RedisAddress) => {
+  const unusableError = (reason: string) => new OperatorError(`Redis cannot be used: ${reason}`)
+  let reason = 'no answer'
+  client.on('error', (error: Error) => {
+    reason = redisReason(error, address)
+  })
+  const connection = new Promise<void>((resolve) => client.once('ready', () => resolve()))
+  await withTimeout(connection, connectTimeout, () => {
+    throw unusableError(reason)
+  })
+  await requireDatabase(client, address).catch((error: Error) => {
+    throw unusableError(redisReason(error, address))
+  })
+  return client
+}
+
+export const mastersOf = (client: RedisClient): Redis[] =>
+  client instanceof Cluster ? client.nodes('master') : [client]

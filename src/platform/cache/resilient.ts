@@ -2,9 +2,83 @@ import type { Logger } from 'pino'
 import { seconds } from '../../lib/durations.js'
 import { type Attempt, type Cache, type Reservation, reserveOne, type SharedCache } from './cache.js'
 import type { MemoryCache } from './memory.js'
-import { createReachability } from './reachability.js'
 
-type Dependencies = { shared: SharedCache; local: MemoryCache; log: Pick<Logger, 'info' | 'warn'>; probeEvery?: number }
+type ReachabilityDependencies = {
+  ping: () => Promise<void>
+  /** Reports to the store what it has missed, before the store is used again. */
+  catchUp: () => Promise<void>
+  log: Pick<Logger, 'info' | 'warn'>
+  probeEvery: number
+}
+
+const messageOf = (error: unknown) =>
+  error instanceof Error ? ((error.cause as Error | undefined) ?? error).message : ''
+
+/**
+ * Knows whether the shared store can be used. After a failure no request waits for the store until a probe has found that it works. So
+ * an outage costs the requests that are under way one timeout, and later requests nothing.
+ */
+export const createReachability = ({ ping, catchUp, log, probeEvery }: ReachabilityDependencies) => {
+  let isReachable = true
+  let isClosed = false
+  let timer: NodeJS.Timeout | undefined
+  let returning: Promise<void> | undefined
+
+  const returnToStore = async () => {
+    await catchUp()
+    isReachable = true
+    clearTimeout(timer)
+    log.info('the shared counters are back: limits are shared between instances again')
+  }
+
+  const onAnswer = async () => {
+    if (isReachable) return
+    returning ??= returnToStore().finally(() => {
+      returning = undefined
+    })
+    await returning
+  }
+
+  const onFailure = (error: unknown) => {
+    if (!isReachable || isClosed) return
+    isReachable = false
+    log.warn({ reason: messageOf(error) }, 'the shared counters cannot be used: limits are counted in this process')
+    probeSoon()
+  }
+
+  const probeSoon = () => {
+    clearTimeout(timer)
+    timer = setTimeout(() => void ping().then(onAnswer).catch(probeSoon), probeEvery)
+    timer.unref()
+    if (isClosed) clearTimeout(timer)
+  }
+
+  return {
+    /** Asks the shared store. The result is undefined if the store cannot be used. */
+    attempt: async <Result>(ask: () => Promise<Result>): Promise<Result | undefined> => {
+      if (!isReachable) return undefined
+      try {
+        return await ask()
+      } catch (error) {
+        onFailure(error)
+        return undefined
+      }
+    },
+    onAnswer,
+    onFailure,
+    stop: () => {
+      isClosed = true
+      clearTimeout(timer)
+    },
+  }
+}
+
+type ResilientCacheDependencies = {
+  shared: SharedCache
+  local: MemoryCache
+  log: Pick<Logger, 'info' | 'warn'>
+  probeEvery?: number
+}
 
 /** How many counters the store is asked about at once: it answers this many within the timeout of a command. */
 const carryBatch = 200
@@ -14,7 +88,12 @@ const carryBatch = 200
  * last answers of the shared store, so that an outage gives an attacker no new attempts. When the store is back, the process first
  * reports what it has counted.
  */
-export const createResilientCache = ({ shared, local, log, probeEvery = 1 * seconds }: Dependencies): Cache => {
+export const createResilientCache = ({
+  shared,
+  local,
+  log,
+  probeEvery = 1 * seconds,
+}: ResilientCacheDependencies): Cache => {
   const carry = async (keys: readonly string[]) => {
     const missed = keys.map(local.takeMissed).filter((counter) => counter !== undefined)
     if (missed.length === 0) return

@@ -3,6 +3,7 @@ import type { Grants } from './grants.js'
 import { type MigrateOptions, migrate } from './migrate.js'
 import { createPool } from './pool.js'
 import { type PostgresAddress, postgresAddress } from './postgres-address.js'
+
 import { createConnect, createPrimary, hostName } from './primary.js'
 import { createPooledDatabase } from './transactions.js'
 

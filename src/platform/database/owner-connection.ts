@@ -5,6 +5,7 @@ import { explainFailure } from './connection.js'
 import { StoreUnavailable } from './database.js'
 import type { NamedSql } from './migrate.js'
 import type { PostgresAddress } from './postgres-address.js'
+
 import { createConnect, findPrimary, hostName } from './primary.js'
 
 /**

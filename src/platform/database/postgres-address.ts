@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { userInfo } from 'node:os'
 import {
   type InvalidAddress,
   invalidAddress,
@@ -7,7 +8,15 @@ import {
   wrongPercent,
   wrongPort,
 } from '../invalid-address.js'
-import { accountName } from './account-name.js'
+
+/** The name of the account that this process runs as. It is undefined for a uid without an account, as in many containers. */
+export const accountName = (readAccount: () => { username: string } = userInfo) => {
+  try {
+    return readAccount().username
+  } catch {
+    return undefined
+  }
+}
 
 export type Tls = {
   mode: 'disable' | 'prefer' | 'require' | 'verify-ca' | 'verify-full'

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { ClientConfig } from 'pg'
 import { withTimeout } from '../../lib/timing.js'
-import { type TlsFault, tlsFaultOf, tlsFaultWords } from '../tls-faults.js'
+import { type TlsFault, tlsFaultOf, tlsFaultWords } from '../invalid-address.js'
 import { type Connection, openConnection, proveCommit, withoutValues } from './connection.js'
 import { StoreUnavailable } from './database.js'
 import type { PostgresAddress, Tls } from './postgres-address.js'

@@ -1,3 +1,4 @@
+import { statfs } from 'node:fs/promises'
 import { type Database, type Sql, StoreUnavailable } from './database.js'
 
 /** The SQLSTATE of a full disk, and of a limit for temporary files that an administrator has set. The limit says nothing about the disk. */
@@ -52,5 +53,15 @@ export const createSpaceWatch = (database: Pick<Database, 'transaction'>) => {
       await proveSpace(database)
       provenAt = now
     },
+  }
+}
+
+/** The bytes that are free for this user on the disk of `path`; undefined if the file system does not say. */
+export const freeSpaceAt = async (path: string) => {
+  try {
+    const { bavail, bsize, blocks } = await statfs(path)
+    return blocks > 0 ? bavail * bsize : undefined
+  } catch {
+    return undefined
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../lib/clock.js'
-import { createDevelopmentMailbox } from './development.js'
+import { createDevelopmentMailbox } from './mail.js'
 
 const mail = (id: number) => ({
   id: `mail-${id}`,

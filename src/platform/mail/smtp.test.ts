@@ -8,6 +8,7 @@ import { startOddServer, startSmtpInbox } from '../../../test/support/smtp-inbox
 import { validAddress } from '../invalid-address.js'
 import type { Mailer } from './mail.js'
 import { createSmtpMailer, type SmtpDeadlines } from './smtp.js'
+
 import { readSmtpAddress } from './smtp-address.js'
 
 const ends: (() => Promise<unknown>)[] = []

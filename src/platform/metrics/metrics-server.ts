@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { seconds } from '../../lib/durations.js'
-import { listeningError } from '../listening-error.js'
+import { listeningError } from '../listening.js'
 
 /** What is sent to Prometheus. */
 type MetricsSource = { contentType: string; text(): Promise<string> }

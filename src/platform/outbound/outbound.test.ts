@@ -3,8 +3,7 @@ import { type AddressInfo, createServer as createTcpServer, type Server } from '
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
 import { startStopwatch } from '../../../test/support/stopwatch.js'
-import { createOutbound, type OutboundOptions } from './outbound.js'
-import { OutboundFailed } from './outbound-failed.js'
+import { createOutbound, OutboundFailed, type OutboundOptions } from './outbound.js'
 
 const open: { close(): void }[] = []
 

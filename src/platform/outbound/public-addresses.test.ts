@@ -1,8 +1,8 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
-import { createOutbound, type OutboundOptions } from './outbound.js'
-import { OutboundFailed } from './outbound-failed.js'
+import { createOutbound, OutboundFailed, type OutboundOptions } from './outbound.js'
+
 import {
   isPublicAddress,
   isPublicOrLoopbackAddress,

@@ -6,10 +6,10 @@ import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
 import { home } from '../../lib/home.js'
 import { OperatorError } from '../../lib/operator-error.js'
-import type { Account } from './account.js'
-import { DataDirectoryUnreadable, DataDirectoryUnwritable } from './folder-faults.js'
+import { DataDirectoryUnreadable, DataDirectoryUnwritable } from './folder-lock.js'
 import { syncFolder } from './kept-secrets.js'
-import { type Programs, runProgram } from './programs.js'
+import { type Account, type Programs, runProgram } from './programs.js'
+
 import { placeFor, type ServerAddress, startServer } from './server.js'
 
 export const databaseName = 'latchkey'

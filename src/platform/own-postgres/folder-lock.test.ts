@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { DataDirectoryInUse } from './folder-faults.js'
-import { connectToHolder, lockDirectory } from './folder-lock.js'
+import { connectToHolder, DataDirectoryInUse, lockDirectory } from './folder-lock.js'
 
 let folder: string
 let directory: string

@@ -1,19 +1,132 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { chmod, lstat, mkdir, mkdtemp, readdir, realpath, rm, symlink } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, realpath, rm, statfs, symlink } from 'node:fs/promises'
 import { connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { seconds } from '../../lib/durations.js'
 import { OperatorError } from '../../lib/operator-error.js'
-import {
-  DataDirectoryInUse,
-  DataDirectoryOfAnotherUser,
-  DataDirectoryUnreadable,
-  DataDirectoryUnwritable,
-  type Holder,
-  type HolderKind,
-} from './folder-faults.js'
+import { isRoot } from './programs.js'
+
+class UnsafeFolder extends OperatorError {
+  override name = 'UnsafeFolder'
+}
+
+/** The numbers of network file systems (`statfs`), where locks and `fsync` promise too little for a database. */
+const networkFileSystems = new Map([
+  [0x6969, 'NFS'],
+  [0x517b, 'SMB'],
+  [0xff534d42, 'SMB'],
+  [0xfe534d42, 'SMB'],
+  [0x01021997, '9P'],
+  [0x5346414f, 'AFS'],
+  [0x00c36400, 'Ceph'],
+])
+
+const nearestExisting = async (folder: string): Promise<string> =>
+  existsSync(folder) ? await realpath(folder) : nearestExisting(dirname(folder))
+
+/** The lines of /proc/self/mountinfo have the place of the mount in the fifth field, and its type after the dash. */
+const mountsIn = (mountInfo: string) =>
+  mountInfo
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => ({ place: line.split(' ')[4] ?? '', type: / - (\S+)/.exec(line)?.[1] ?? '' }))
+
+/** Whether the folder is in the file system of the container itself, which is thrown away with it. */
+export const isThrownAway = (folder: string, mountInfo: string, hasMarker: boolean) => {
+  const mounts = mountsIn(mountInfo)
+  const root = mounts.findLast(({ place }) => place === '/')
+  const isContainer = hasMarker || /overlay/.test(root?.type ?? '')
+  const isBelow = (place: string) => folder === place || folder.startsWith(`${place}/`)
+  return isContainer && !mounts.some(({ place }) => place !== '/' && isBelow(place))
+}
+
+/** Refuses a production start that would lose the database or could damage it, with the way to do it right. */
+export const requireSafeFolder = async (dataDir: string) => {
+  if (isRoot())
+    throw new UnsafeFolder(
+      'Latchkey does not run as root in production, and neither does its PostgreSQL: start it as a user of its own (User= of systemd, --user of a container, or the image of Latchkey).',
+    )
+  const folder = await nearestExisting(dataDir)
+  const mountInfo = await readFile('/proc/self/mountinfo', 'utf8').catch(() => '')
+  const hasMarker = existsSync('/.dockerenv') || existsSync('/run/.containerenv')
+  if (isThrownAway(folder, mountInfo, hasMarker))
+    throw new UnsafeFolder(
+      `DATA_DIR (${dataDir}) is inside of the container, and would be lost with it: mount a volume there, such as -v latchkey:${dataDir}, or set DATABASE_URL.`,
+    )
+  const type = await statfs(folder).then(
+    (found) => networkFileSystems.get(found.type),
+    () => undefined,
+  )
+  if (type !== undefined)
+    throw new UnsafeFolder(
+      `DATA_DIR (${dataDir}) is on a network file system (${type}), which does not keep a database safe: choose a local disk, or set DATABASE_URL.`,
+    )
+}
+
+export type HolderKind = 'service' | 'command'
+
+/** The process that has the lock on a data directory. If `isSilent`, it does not answer. */
+export type Holder = { kind: HolderKind; pid: number; isSilent: boolean }
+
+const whatToDo = ({ kind, pid, isSilent }: Holder) => {
+  if (isSilent)
+    return `a ${kind} that does not answer, process ${pid}: if it is paused, continue it (kill -CONT ${pid}); else end it (kill -KILL ${pid}).`
+  if (kind === 'command')
+    return `another command, process ${pid}: wait until it has ended, or end it (kill ${pid}), or choose another DATA_DIR.`
+  return `another running Latchkey, process ${pid}: stop that one first (kill ${pid}), or choose another DATA_DIR.`
+}
+
+const unknownHolder = 'another running Latchkey: stop that one first, or choose another DATA_DIR.'
+
+export class DataDirectoryInUse extends OperatorError {
+  override name = 'DataDirectoryInUse'
+  /** Undefined on Windows, and if the holder is an older version that does not name itself. */
+  readonly holder: Holder | undefined
+  constructor(directory: string, holder?: Holder) {
+    super(`The data directory ${directory} is in use by ${holder ? whatToDo(holder) : unknownHolder}`)
+    this.holder = holder
+  }
+}
+
+export class DataDirectoryOfAnotherUser extends OperatorError {
+  override name = 'DataDirectoryOfAnotherUser'
+  constructor(directory: string) {
+    super(
+      `The data directory ${directory} is in use by a Latchkey that another user runs: run the command as that user.`,
+    )
+  }
+}
+
+export class DataDirectoryUnreadable extends OperatorError {
+  override name = 'DataDirectoryUnreadable'
+  constructor(directory: string, options?: ErrorOptions) {
+    super(`The data directory ${directory} cannot be read: run this as the user of the service.`, options)
+  }
+}
+
+const isDiskFull = (error: unknown) => error instanceof Error && 'code' in error && error.code === 'ENOSPC'
+
+export class DataDirectoryUnwritable extends OperatorError {
+  override name = 'DataDirectoryUnwritable'
+  constructor(directory: string, options?: ErrorOptions) {
+    const advice = isDiskFull(options?.cause)
+      ? 'its disk is full: free some space'
+      : 'give this user the right to, or choose another DATA_DIR'
+    super(`The data directory ${directory} cannot be written to: ${advice}.`, options)
+  }
+}
+
+export class NoDatabase extends OperatorError {
+  override name = 'NoDatabase'
+  constructor(directory: string) {
+    super(
+      `There is no database in ${directory}: set DATA_DIR to the folder of your service. (To make a new database there, run \`latchkey serve\`.)`,
+    )
+  }
+}
 
 export type DirectoryLock = {
   /** From now on, `serve` gets the connections of other processes of the same user that ask for the lock (`connectToHolder`). */

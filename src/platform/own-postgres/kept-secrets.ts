@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { chmod, link, lstat, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { OperatorError } from '../../lib/operator-error.js'
-import { DataDirectoryUnwritable } from './folder-faults.js'
+import { DataDirectoryUnwritable } from './folder-lock.js'
 
 /** The secrets that the service makes if nobody gives them, by the names of their files. */
 export type KeptSecret = 'jwt_secret' | 'sealing_key' | 'postgres_owner' | 'postgres_service'

@@ -7,7 +7,6 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { seconds } from '../../lib/durations.js'
 import { OperatorError } from '../../lib/operator-error.js'
 import { programVersion } from '../version.js'
-import { type Account, canEnter, isRoot, usualAccount } from './account.js'
 import {
   closeToOthers,
   clusterMajor,
@@ -18,17 +17,20 @@ import {
   roles,
 } from './cluster.js'
 import { isGreeting, readLine, type Welcome, writeLine } from './command-greeting.js'
-import { requireSafeFolder } from './folder-checks.js'
 import {
+  connectToHolder,
   DataDirectoryInUse,
   DataDirectoryOfAnotherUser,
   DataDirectoryUnwritable,
+  type DirectoryLock,
   type HolderKind,
+  lockDirectory,
   NoDatabase,
-} from './folder-faults.js'
-import { connectToHolder, type DirectoryLock, lockDirectory } from './folder-lock.js'
+  requireSafeFolder,
+} from './folder-lock.js'
 import { type KeptSecret, keptSecret, makeSecret, requireOwnSecrets, secretsFolder } from './kept-secrets.js'
-import { findPrograms, type Programs } from './programs.js'
+import { type Account, canEnter, findPrograms, isRoot, type Programs, usualAccount } from './programs.js'
+
 import {
   addressOfRunning,
   placeFor,

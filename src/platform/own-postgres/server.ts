@@ -6,9 +6,8 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { seconds } from '../../lib/durations.js'
 import { OperatorError } from '../../lib/operator-error.js'
-import { type Account, asAccount, isRoot } from './account.js'
 import { shortNameOf, temporaryFolderFor } from './folder-lock.js'
-import { type Programs, programIn } from './programs.js'
+import { type Account, asAccount, isRoot, type Programs, programIn } from './programs.js'
 
 type ServerParts = {
   programs: Programs

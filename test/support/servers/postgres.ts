@@ -7,11 +7,14 @@ import { promisify } from 'node:util'
 import { Client } from 'pg'
 import {
   type Account as BroughtAccount,
+  findPrograms,
   isRoot,
   asAccount as prefixed,
+  programIn,
+  runProgram,
   usualAccount,
-} from '../../../src/platform/own-postgres/account.js'
-import { findPrograms, programIn, runProgram } from '../../../src/platform/own-postgres/programs.js'
+} from '../../../src/platform/own-postgres/programs.js'
+
 import { childrenOf, hasEnded, sendSignal } from './processes.js'
 import { testProgram } from './programs.js'
 import { type Account, freePort, ownFolder, type RunningServer, startServer } from './server.js'
