@@ -1,8 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import { readGroupList } from '../contract/names.js'
-import { type AllowedOrigins, noOtherOrigins } from '../http/allowed-origins.js'
 import { accessCheckHeaders, securityHeaders } from '../http/headers.js'
 import type { FastLane } from '../http/limited-server.js'
+import { type AllowedOrigins, noOtherOrigins } from '../http/origins.js'
+
 import type { CountedRequest } from '../platform/metrics/metrics.js'
 import type { AccessClaims, Tokens } from '../sessions/tokens.js'
 import { isMember } from './conditions.js'
@@ -20,7 +21,7 @@ import { identityHeaders, identityOf } from './identity-headers.js'
  *   request id                a success has none; refusals, which have one, are declined
  *   no Host header            declined
  *   another Host, in development   `http/server` does not ask the lane then
- *   request of another site   declined; `http/cross-site` refuses a GET only if `Sec-Fetch-Site` is `cross-site`
+ *   request of another site   declined; `http/origins` refuses a GET only if `Sec-Fetch-Site` is `cross-site`
  *   allowed origins           declined if the request comes from one; if there are none, the framework does not look at `Origin`
  *   method, query, body       anything but a GET of exactly one of these addresses without a body is declined; the address may name
  *                             groups, and a token of a user who is in none of them is declined

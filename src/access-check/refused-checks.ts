@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
-import { clientNetwork, clientOf } from '../http/client.js'
-import { createOncePerWindow } from '../http/once-per-window.js'
+import { createOncePerWindow } from '../http/limits.js'
+import { clientNetwork, clientOf } from '../http/request-origin.js'
+
 import type { Clock } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
 import type { Log } from '../platform/log.js'

@@ -7,8 +7,9 @@ import { Account, AccountPatch, SignedIn } from '../contract/schemas.js'
 
 import type { Freshness } from '../factors/freshness.js'
 import type { Cookies } from '../http/cookies.js'
-import { guardRefusals, routeRefusals } from '../http/route-refusals.js'
+import { guardRefusals, routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
+
 import type { IdentityLinks } from '../providers/identity-links.js'
 import type { Callers } from '../sessions/caller.js'
 import type { Guards } from '../sessions/guards.js'

@@ -4,9 +4,10 @@ import { WaitingEmail } from '../contract/mailed-links.js'
 import { isRefused } from '../contract/outcome.js'
 import { Accepted, NoContent, Nullable, TypedEmail } from '../contract/schemas.js'
 
-import type { NeedsMail } from '../http/needs-mail.js'
-import { guardRefusals, routeRefusals } from '../http/route-refusals.js'
+import type { NeedsMail } from '../http/errors.js'
+import { guardRefusals, routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
+
 import { minResponseTime, takeAtLeast } from '../lib/timing.js'
 import type { Callers } from '../sessions/caller.js'
 import type { Guards } from '../sessions/guards.js'

@@ -1,7 +1,8 @@
 import { Type } from 'typebox'
 import { NoContent } from '../contract/schemas.js'
-import { guardRefusals, routeRefusals } from '../http/route-refusals.js'
+import { guardRefusals, routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
+
 import type { Callers } from '../sessions/caller.js'
 import type { Guards } from '../sessions/guards.js'
 import { withHeaders } from '../sign-in/responses.js'

@@ -1,7 +1,8 @@
 import { AccountExport } from '../contract/account-export.js'
 import { isRefused } from '../contract/outcome.js'
-import { routeRefusals } from '../http/route-refusals.js'
+import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
+
 import type { Callers } from '../sessions/caller.js'
 import type { Guards } from '../sessions/guards.js'
 import { withHeaders } from '../sign-in/responses.js'

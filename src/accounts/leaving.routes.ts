@@ -4,9 +4,10 @@ import { AccountExport } from '../contract/account-export.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import { NoContent } from '../contract/schemas.js'
 
-import { clientOf } from '../http/client.js'
-import { routeRefusals } from '../http/route-refusals.js'
+import { clientOf } from '../http/request-origin.js'
+import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
+
 import type { Limits } from '../sessions/limits.js'
 import type { SignInCookies } from '../sessions/sign-in-cookies.js'
 import { clearsChallenge, needsChallenge } from '../sign-in/challenge-document.js'

@@ -3,8 +3,9 @@ import { isRefused } from '../contract/outcome.js'
 import { byProvider, type ProviderId, providerPath } from '../contract/providers.js'
 import { NoContent } from '../contract/schemas.js'
 
-import { guardRefusals, routeRefusals } from '../http/route-refusals.js'
+import { guardRefusals, routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
+
 import type { AttemptCookies } from '../http/tab-cookies.js'
 import type { Callers } from '../sessions/caller.js'
 import type { Guards } from '../sessions/guards.js'

@@ -7,8 +7,9 @@ import { NoContent, Passkey, PasskeyAdded } from '../contract/schemas.js'
 
 import { clientDataOf } from '../factors/verification.js'
 import type { Cookies } from '../http/cookies.js'
-import { guardRefusals, routeRefusals } from '../http/route-refusals.js'
+import { guardRefusals, routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
+
 import type { CeremonyCookies } from '../http/tab-cookies.js'
 import { uuidPattern } from '../lib/uuid.js'
 import type { Callers } from '../sessions/caller.js'

@@ -17,8 +17,9 @@ import {
 import { isRefused, refuse } from '../contract/outcome.js'
 import { NoContent } from '../contract/schemas.js'
 import type { Groups } from '../groups/groups.js'
-import { routeRefusals } from '../http/route-refusals.js'
+import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
+
 import { groupBody, invitationBody } from '../programs/access-bodies.js'
 import type { Invitations } from '../registration/invitations.js'
 import type { Administrators } from '../sessions/administrators.js'

@@ -5,10 +5,10 @@ import { isRefused, refuse } from '../contract/outcome.js'
 import type { RefusalCode } from '../contract/refusals.js'
 
 import type { Proofs } from '../factors/proofs.js'
-import { clientOf } from '../http/client.js'
 import { limitHeaders, sendRefusal } from '../http/errors.js'
-import type { LimitHook } from '../http/limit-hooks.js'
-import type { Client } from '../http/request-origin.js'
+import type { LimitHook } from '../http/limits.js'
+import { type Client, clientOf } from '../http/request-origin.js'
+
 import type { Clock } from '../lib/clock.js'
 import { hours } from '../lib/durations.js'
 import { cleanReason } from '../programs/clean-reason.js'

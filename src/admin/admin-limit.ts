@@ -1,7 +1,6 @@
-import type { CountedRequests } from '../http/counted-requests.js'
-import { type LimitHook, limitHook } from '../http/limit-hooks.js'
-import type { RouteLimiters } from '../http/limiter.js'
-import { sessionSubject } from '../http/limiters.js'
+import { type RouteLimiters, sessionSubject } from '../http/limiters.js'
+import { type CountedRequests, type LimitHook, limitHook } from '../http/limits.js'
+
 import type { Callers } from '../sessions/caller.js'
 
 type Dependencies = {

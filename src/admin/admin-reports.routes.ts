@@ -10,8 +10,9 @@ import {
 } from '../contract/admin/admin-bodies.js'
 import { eventKinds } from '../contract/events.js'
 import { isRefused, refuse } from '../contract/outcome.js'
-import { routeRefusals } from '../http/route-refusals.js'
+import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
+
 import { type Clock, later } from '../lib/clock.js'
 import { days } from '../lib/durations.js'
 import { isUuid } from '../lib/uuid.js'

@@ -18,8 +18,9 @@ import {
 } from '../contract/admin/admin-bodies.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import { NoContent } from '../contract/schemas.js'
-import { routeRefusals } from '../http/route-refusals.js'
+import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
+
 import { isUuid } from '../lib/uuid.js'
 import type { Administrators } from '../sessions/administrators.js'
 import type { Callers } from '../sessions/caller.js'

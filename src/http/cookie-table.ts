@@ -1,6 +1,6 @@
 import { languages } from '../contract/languages.js'
 import { ceremonyLifetime } from '../factors/ceremonies.js'
-import { days, seconds } from '../lib/durations.js'
+import { days, hours, seconds } from '../lib/durations.js'
 import { attemptLifetime } from '../providers/attempt.js'
 import { pendingLinkLifetime } from '../providers/pending-link.js'
 import { registrationLifetime } from '../registration/registrations.js'
@@ -9,7 +9,9 @@ import { refreshTokenLifetime } from '../sessions/live-sessions.js'
 import { accessTokenLifetime } from '../sessions/tokens.js'
 import { challengeLifetime } from '../sign-in/challenges.js'
 import { mailSignInLifetime } from '../sign-in/mail-sign-ins.js'
-import { authorizationRequestLifetime } from './lifetime.js'
+
+/** The lifetime of a stored request, and of the cookie that ties it to its browser. */
+export const authorizationRequestLifetime = 1 * hours
 
 type CookieRow = {
   sameSite: 'Strict' | 'Lax'

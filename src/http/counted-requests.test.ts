@@ -6,8 +6,8 @@ import { until } from '../../test/support/until.js'
 import { systemClock } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
 import { createMemoryCache } from '../platform/cache/memory.js'
-import { createCountedRequests } from './counted-requests.js'
-import type { Limiter } from './limiter.js'
+import type { Limiter } from './limiters.js'
+import { createCountedRequests } from './limits.js'
 
 const limiter: Limiter = {
   name: 'login',

@@ -1,20 +1,194 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import ipaddr from 'ipaddr.js'
+import { Type } from 'typebox'
+import { groupPattern } from '../contract/names.js'
 import { type Refused, refuse } from '../contract/outcome.js'
 import type { InvalidFields } from '../contract/profile-fields.js'
 import type { FreshSignInRequired, PasswordRejected } from '../contract/refusal-bodies.js'
 import { type RefusalCode, refusals } from '../contract/refusals.js'
-
+import { uuidPattern } from '../lib/uuid.js'
 import {
   ActorRefused,
   isForeignKeyViolation,
   isUnusableTable,
   StoreUnavailable,
 } from '../platform/database/database.js'
+import { isForPrograms } from './exempt-routes.js'
 
-import { protocolBodyOf } from './protocol-errors.js'
-import { isForPrograms } from './protocol-routes.js'
-import { requestIdHeader } from './request-ids.js'
-import { type Schema, validationMessage } from './validation-message.js'
+export const requestIdHeader = 'x-request-id'
+
+/** Only UUIDs are accepted: events are stored with the id of their request, and any other text would end up in every log. */
+const wellFormed = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/
+
+type Range = ReturnType<typeof ipaddr.parseCIDR>
+
+const parseRange = (text: string): Range => {
+  if (text.includes('/')) return ipaddr.parseCIDR(text)
+  const address = ipaddr.parse(text)
+  return [address, address.kind() === 'ipv4' ? 32 : 128]
+}
+
+const isIn = (address: ipaddr.IPv4 | ipaddr.IPv6, [network, bits]: Range) =>
+  address.kind() === network.kind() && address.match(network, bits)
+
+/**
+ * Chooses the id of a request. If a trusted proxy sends an id, that id is used, so that the lines of its log and of ours belong together.
+ * An id from any other sender is ignored: a client could give its requests the ids of other requests.
+ */
+export const createRequestIds = (trustProxy: readonly string[] = []) => {
+  const trusted = trustProxy.map(parseRange)
+  const isProxy = (peer = '') => ipaddr.isValid(peer) && trusted.some((range) => isIn(ipaddr.process(peer), range))
+  return ({ headers, socket }: Pick<IncomingMessage, 'headers' | 'socket'>) => {
+    const sentId = headers[requestIdHeader]
+    const isUsable = typeof sentId === 'string' && wellFormed.test(sentId) && isProxy(socket.remoteAddress)
+    return isUsable ? sentId : randomUUID()
+  }
+}
+
+/** The error codes of RFC 6749 (5.2), RFC 6750 (3.1), RFC 7009 (2.2.1) and RFC 8628 (3.5). */
+export type ProtocolErrorCode =
+  | 'invalid_request'
+  | 'invalid_client'
+  | 'invalid_grant'
+  | 'invalid_scope'
+  | 'unauthorized_client'
+  | 'unsupported_grant_type'
+  | 'invalid_token'
+  | 'insufficient_scope'
+  | 'authorization_pending'
+  | 'slow_down'
+  | 'access_denied'
+  | 'expired_token'
+  | 'temporarily_unavailable'
+  | 'server_error'
+
+export const ProtocolErrorBody = Type.Object({ error: Type.String(), error_description: Type.String() })
+
+/** `description` is ASCII without quotes and backslashes (RFC 6749, 5.2), and says nothing that the sender does not know. */
+export type ProtocolError = {
+  error: ProtocolErrorCode
+  description: string
+  status?: 400 | 401 | 403 | 405 | 429 | 500 | 503
+}
+
+const challenges = {
+  basic: () => 'Basic realm="latchkey"',
+  bearer: ({ error, description }: ProtocolError) => `Bearer error="${error}", error_description="${description}"`,
+  /** For a request without a token, which is no error (RFC 6750, 3.1). A challenge has one parameter at least (section 3). */
+  bearerWithoutError: () => 'Bearer realm="latchkey"',
+}
+
+/** `scheme`: the entry of `challenges` for answers that have `WWW-Authenticate`. */
+export const sendProtocolError = (reply: FastifyReply, fault: ProtocolError, scheme?: keyof typeof challenges) => {
+  const { error, description, status = 400 } = fault
+  if (scheme) reply.header('WWW-Authenticate', challenges[scheme](fault))
+  return reply.status(status).send({ error, error_description: description })
+}
+
+/** The error of the protocol for each of our own refusals. */
+const protocolCodes: Partial<Record<RefusalCode, ProtocolErrorCode>> = {
+  unavailable: 'temporarily_unavailable',
+  internal: 'server_error',
+  too_many_requests: 'temporarily_unavailable',
+  too_many_logins: 'temporarily_unavailable',
+}
+
+const toPlainAscii = (text: string) => text.replaceAll(/["\\]|[^\x20-\x7e]/g, '')
+
+/** The body of a refusal that a hook or a failure causes on a route of the protocol. */
+export const protocolBodyOf = (refused: RefusalCode, message: string) => ({
+  error: protocolCodes[refused] ?? 'invalid_request',
+  error_description: toPlainAscii(message),
+})
+
+type Fault = NonNullable<FastifyError['validation']>[number]
+/** A JSON schema. */
+export type Schema = { readonly [key: string]: unknown }
+
+/** What a text must be, by the pattern of its schema. For any other pattern, the description of the schema says it. */
+const patternRules: Readonly<Record<string, string>> = {
+  [uuidPattern]: 'must be a UUID in small letters, as the service gives it',
+  [groupPattern]:
+    'must be the name of a group: 1 to 32 characters, small letters, digits, dots, underscores and hyphens, with a letter or a digit first',
+  '\\S': 'must not be empty',
+}
+
+const typeNames: Readonly<Record<string, string>> = {
+  string: 'a text',
+  number: 'a number',
+  integer: 'a whole number',
+  boolean: 'true or false',
+  object: 'an object',
+  array: 'a list',
+  null: 'null',
+}
+
+const typeName = (type: unknown) => typeNames[String(type)] ?? String(type)
+
+const oneOf = (values: readonly unknown[]) =>
+  [values.slice(0, -1).join(', '), ...values.slice(-1)].filter(Boolean).join(' or ')
+
+/** The parts of a JSON pointer, such as `#/properties/limit/pattern`. */
+const pointerParts = (pointer: string) =>
+  pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+
+/** The schema that has the keyword at this place. */
+const schemaWith = (keywordPlace: string, root: Schema) =>
+  pointerParts(keywordPlace)
+    .slice(0, -1)
+    .reduce((schema, part) => (schema[part] ?? {}) as Schema, root)
+
+const patternRule = (pattern: string, { description }: Schema) => {
+  const rule = patternRules[pattern]
+  if (rule !== undefined) return rule
+  return typeof description === 'string' ? `is not valid: ${description}` : 'has characters that are not allowed here'
+}
+
+const itemsName = (items: unknown) => ((items as Schema | undefined)?.pattern === groupPattern ? 'groups' : 'entries')
+
+type SentenceEnd = (fault: Fault, faultsAtSamePlace: readonly Fault[], schema: Schema) => string
+
+/** By the keyword of the schema: the sentence about a value, after its name. */
+const sentenceEnds: Readonly<Record<string, SentenceEnd>> = {
+  type: (_, faults) => `must be ${oneOf(faults.flatMap(({ params }) => params.type ?? []).map(typeName))}`,
+  const: (_, faults) => `must be ${oneOf(faults.flatMap(({ params }) => params.allowedValue ?? []))}`,
+  enum: ({ params }) => `must be ${oneOf([params.allowedValues].flat())}`,
+  minLength: ({ params }) =>
+    params.limit === 1 ? 'must not be empty' : `must have at least ${String(params.limit)} characters`,
+  maxLength: ({ params }) => `has more than ${String(params.limit)} characters`,
+  maxItems: ({ params }, _, { items }) => `has more than ${String(params.limit)} ${itemsName(items)}`,
+  maxProperties: ({ params }) => `has more than ${String(params.limit)} entries`,
+  pattern: ({ params }, _, schema) => patternRule(String(params.pattern), schema),
+}
+
+/**
+ * A sentence about a request that does not fit the schema of its route. It names the property and what it must be, never its value.
+ * Undefined if no property is at fault.
+ */
+export const validationMessage = (
+  { validation = [], validationContext }: Pick<FastifyError, 'validation' | 'validationContext'>,
+  schema: Schema = {},
+) => {
+  // Each alternative of a schema has reported a fault. That of an alternative with the right type says most.
+  const faults = validation.filter(({ keyword }) => keyword !== 'anyOf')
+  const fault = faults.find(({ keyword }) => keyword !== 'type') ?? faults[0]
+  if (!fault) return undefined
+  const { keyword, instancePath, schemaPath } = fault
+  const name = pointerParts(instancePath).join('.')
+  if (keyword === 'required')
+    return [name, `${String(fault.params.missingProperty)} is missing`].filter(Boolean).join('.')
+  if (name === '') return 'The body must be a JSON object'
+  // A parameter that is given twice is a list.
+  if (keyword === 'type' && validationContext === 'querystring') return `${name} is given more than once`
+  const atSamePlace = faults.filter((each) => each.instancePath === instancePath)
+  const end = sentenceEnds[keyword]?.(fault, atSamePlace, schemaWith(schemaPath, schema))
+  return end && `${name} ${end}`
+}
 
 /**
  * A refusal with what its body may add to the table: a more exact message, what is wrong with a password or with fields, the methods of
@@ -103,4 +277,41 @@ export const handleError = (error: FastifyError, request: FastifyRequest, reply:
   if (refusal.refused === 'internal') request.log.error(logFields, 'request failed')
   if (refusal.refused === 'unavailable') request.log.warn(logFields, 'a store is unavailable')
   return sendRefusal(reply, refusal)
+}
+
+export type NeedsMail = ReturnType<typeof createNeedsMail>
+
+/**
+ * The first hook of each request that causes a mail. Where mail is off it refuses before anything is counted or looked up, so the answer is
+ * the same for every account and for none.
+ */
+export const createNeedsMail = (mailIsOff: boolean) => async (_: FastifyRequest, reply: FastifyReply) =>
+  mailIsOff ? sendRefusal(reply, refuse('mail_is_off')) : undefined
+
+type RouteSchema = { readonly body?: unknown; readonly querystring?: unknown }
+
+/** The longest part of an unknown name that the message repeats. */
+const longestName = 64
+
+const knownNames = (schema: unknown) => Object.keys((schema as { properties?: object } | undefined)?.properties ?? {})
+
+/** The message about the first name that the schema does not have; undefined if it has all of them. */
+const unknownName = (place: 'body' | 'query', given: unknown, schema: unknown) => {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return undefined
+  const known = knownNames(schema)
+  const unknown = Object.keys(given).find((name) => !known.includes(name))
+  if (unknown === undefined) return undefined
+  const taken = known.length > 0 ? `it takes ${known.join(', ')}` : 'it takes nothing'
+  return `${unknown.slice(0, longestName)} is not known in the ${place} of this request: ${taken}`
+}
+
+/**
+ * Refuses what a request of a program with a service key does not take. A change that was misspelt and answered with success would be
+ * believed. Other requests come from pages, for which unknown properties are removed (docs/decisions.md).
+ */
+export const refuseUnknownProperties = async (request: FastifyRequest, reply: FastifyReply) => {
+  if (!request.serviceKey) return undefined
+  const { body, querystring }: RouteSchema = { ...request.routeOptions.schema }
+  const message = unknownName('query', request.query, querystring) ?? unknownName('body', request.body, body)
+  return message === undefined ? undefined : sendRefusal(reply, refuse('bad_request', { message }))
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { isCleanText } from '../lib/strict-json.js'
-import { takesForm } from './protocol-routes.js'
+import { takesForm } from './exempt-routes.js'
 
 /** The values of a form. A name that came twice, which RFC 6749 (3.1) forbids, is in `repeated`; `values` has its first value. */
 export type Form = { values: ReadonlyMap<string, string>; repeated: readonly string[] }

@@ -1,3 +1,5 @@
+import { escapeHtml } from '../lib/text.js'
+
 const contentSecurityPolicy = [
   "default-src 'self'",
   "script-src 'self' 'unsafe-inline'",
@@ -56,3 +58,15 @@ export const accessCheckHeaders = (production: boolean): Readonly<Record<string,
   const { 'strict-transport-security': _, ...others } = securityHeaders(production)
   return Object.freeze(others)
 }
+
+/** The head of a page without scripts, for developers. */
+export const pageHead = (title: string, style: string) => `<head>
+<meta charset="utf-8">
+${pagePolicy("'none'")}
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex">
+<title>${escapeHtml(title)}</title>
+<link rel="icon" href="data:,">
+<style>${style}</style>
+</head>`

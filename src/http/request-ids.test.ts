@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { expect, it } from 'vitest'
-import { createRequestIds } from './request-ids.js'
+import { createRequestIds } from './errors.js'
 
 const sentId = '5f0c3a52-7d1e-4b8a-9c36-e2f40d715a98'
 const requestFrom = (remoteAddress: string) =>

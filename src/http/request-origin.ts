@@ -1,5 +1,76 @@
+import { isIP } from 'node:net'
+import type { FastifyRequest } from 'fastify'
+import ipaddr from 'ipaddr.js'
 import type { AdminRole } from '../contract/admin/admin-bodies.js'
-import type { Language } from '../contract/languages.js'
+import { type Language, languageFrom } from '../contract/languages.js'
+import { customerNetworkOf, networkOfBits, siteNetworkOf } from '../lib/networks.js'
+
+const maxUserAgentLength = 256
+
+/** Some proxies append the port of the client to its IP address: `192.0.2.1:5000`, `[2001:db8::1]:5000`. */
+const withoutPort = (address: string) => {
+  const [, ipv4, ipv6] = /^(?:([\d.]+):\d+|\[([\da-f:.]+)\](?::\d+)?)$/i.exec(address) ?? []
+  return ipv4 ?? ipv6 ?? address
+}
+
+/** IPv4 inside IPv6 counts as IPv4, also behind a translator (`64:ff9b::192.0.2.1`, RFC 6052). */
+const canonical = (text: string) => {
+  const address = ipaddr.process(text)
+  return address.kind() === 'ipv6' && address.range() === 'rfc6052'
+    ? ipaddr.fromByteArray(address.toByteArray().slice(-4))
+    : address
+}
+
+/** The canonical form of a written IP address; undefined if it is none. */
+export const readAddress = (text: string) => {
+  const address = withoutPort(text)
+  return ipaddr.isValid(address) ? canonical(address).toString() : undefined
+}
+
+/** A network in the notation of CIDR, such as 192.0.2.0/24; undefined if it is none. */
+export const readRange = (text: string) => {
+  const [address = '', bits = '', ...rest] = text.split('/')
+  if (!/^\d{1,3}$/.test(bits) || rest.length > 0 || isIP(address) === 0) return undefined
+  const maxBits = isIP(address) === 4 ? 32 : 128
+  return Number(bits) <= maxBits ? `${address}/${Number(bits)}` : undefined
+}
+
+/** The client's IP address in its canonical form. If the address that a proxy names is invalid, the address of the socket counts. */
+const canonicalAddress = (request: FastifyRequest) => {
+  const forwarded = withoutPort(request.ip)
+  const address = ipaddr.isValid(forwarded) ? forwarded : (request.socket.remoteAddress ?? '')
+  return ipaddr.isValid(address) ? canonical(address) : undefined
+}
+
+const ipOf = (request: FastifyRequest) => canonicalAddress(request)?.toString() ?? 'unknown'
+
+/** The language of pages for this client, and of mails to it. */
+export const languageOf = (request: FastifyRequest) => languageFrom(request.headers['accept-language'])
+
+export const clientOf = (request: FastifyRequest): Client => ({
+  ip: ipOf(request),
+  userAgent: (request.headers['user-agent'] ?? '').slice(0, maxUserAgentLength),
+  requestId: request.id,
+  language: languageOf(request),
+})
+
+/** Most limits count by this network of the client: an IPv4 address, or an IPv6 /64. */
+export const clientNetwork = (request: FastifyRequest) => {
+  const address = canonicalAddress(request)
+  return address ? networkOfBits(address, 64) : 'unknown'
+}
+
+/** The whole network of one customer of an internet provider. Some limits count by it, because a home has many IPv6 networks. */
+export const customerNetwork = (request: FastifyRequest) => customerNetworkOf(ipOf(request))
+
+/** The network of an organisation. Shares of what belongs to everybody count by it, because it has very many of the networks above. */
+export const siteNetwork = (request: FastifyRequest) => siteNetworkOf(ipOf(request))
+
+/** The network by which limits count, for a written IP address or /64; undefined if the text is neither. */
+export const networkOf = (text: string) => {
+  const address = readAddress(text.replace(/\/64$/, ''))
+  return address === undefined ? undefined : networkOfBits(ipaddr.process(address), 64)
+}
 
 /**
  * An administrator who changes something of others, or a program with a service key. The event of the change names the actor and the

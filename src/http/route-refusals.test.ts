@@ -3,7 +3,7 @@ import { describe, expect, expectTypeOf, it } from 'vitest'
 import { refuse } from '../contract/outcome.js'
 import { rejectPassword } from '../contract/password-rules.js'
 import { ErrorBody, Limited, LoginLimited, PasswordRejected } from '../contract/refusal-bodies.js'
-import { routeRefusals } from './route-refusals.js'
+import { routeRefusals } from './route.js'
 
 const { responses, sendRefusal } = routeRefusals('bad_request', 'invalid_link', 'password_rejected', 'unavailable')
 

@@ -1,28 +1,167 @@
-import type { IncomingMessage } from 'node:http'
+import { type Server as HttpServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, fastify, LogController } from 'fastify'
-import { requireAdminGuard } from '../admin/admin-guard.js'
+import {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  fastify,
+  LogController,
+} from 'fastify'
+import ipaddr from 'ipaddr.js'
+import { isAdminPath, requireAdminGuard } from '../admin/admin-guard.js'
 import { type Refused, refuse } from '../contract/outcome.js'
-import type { RefusalCode } from '../contract/refusals.js'
+import { type RefusalCode, refusals } from '../contract/refusals.js'
+import { seconds } from '../lib/durations.js'
 import { isCleanText, parseStrictJson } from '../lib/strict-json.js'
 import type { Log } from '../platform/log.js'
+import type { Metrics } from '../platform/metrics/metrics.js'
 import type { UsedKey } from '../programs/service-keys.js'
-import { type AllowedOrigins, noOtherOrigins } from './allowed-origins.js'
-import { refuseCrossSite } from './cross-site.js'
-import { handleError, sendRefusal } from './errors.js'
+import {
+  bodyOf,
+  createRequestIds,
+  handleError,
+  refuseUnknownProperties,
+  requestIdHeader,
+  sendProtocolError,
+  sendRefusal,
+} from './errors.js'
+import { isAddressForPrograms } from './exempt-routes.js'
 import { acceptForms } from './forms.js'
 import { accessCheckHeaders, securityHeaders } from './headers.js'
 import { createDrain, createLimitedServer, type FastLane } from './limited-server.js'
 import type { LimiterName } from './limiters.js'
-import { createOwnHosts } from './own-hosts.js'
-import { createProxyWatch } from './proxy-watch.js'
-import { answerOnSocket, refuseExpectations } from './raw-answers.js'
-import { createRequestIds, requestIdHeader } from './request-ids.js'
-import { logRequests } from './request-log.js'
+import { type AllowedOrigins, createOwnHosts, noOtherOrigins, refuseCrossSite } from './origins.js'
 import { compileSchemasWhenNeeded, type SchemaCompilers } from './schema-compilers.js'
-import { createUnknownAddresses } from './unknown-addresses.js'
-import { refuseUnknownProperties } from './unknown-properties.js'
+
+export const withoutQuery = (url: string) => url.split('?', 1)[0] ?? ''
+
+/** Logs one line for each request. Routes that are called very often are logged at the debug level. */
+export const logRequests = (server: FastifyInstance, log: Log) => {
+  // These fields hold no secret, and looking for one in them would take longer than writing them (35 µs of 42).
+  const requestLog = log.child({}, { redact: { paths: [] } })
+  server.addHook('onResponse', async (request, reply) => {
+    const level = request.routeOptions.config.quiet ? 'debug' : 'info'
+    if (!log.isLevelEnabled(level)) return
+    const { id: requestId, method, ip, serviceKey, administratorId: actorId } = request
+    const milliseconds = Math.round(reply.elapsedTime * 10) / 10
+    requestLog[level](
+      {
+        requestId,
+        method,
+        path: withoutQuery(request.url),
+        status: reply.statusCode,
+        ...(reply.refused && { refused: reply.refused }),
+        milliseconds,
+        ip,
+        ...(serviceKey && { serviceKey: serviceKey.name }),
+        ...(actorId !== undefined && { actorId }),
+      },
+      'request',
+    )
+  })
+}
+
+/** A pattern for a path with parameters, to recognise a known path with another method (405 and not 404). */
+const asPattern = (url: string) =>
+  new RegExp(
+    `^${url
+      .replaceAll(/[.+]/g, '\\$&')
+      .replaceAll(/:[^/]+/g, '[^/]+')
+      .replaceAll('*', '.*')}$`,
+  )
+
+const wrongMethod = { error: 'invalid_request', description: refusals.method_not_allowed.message, status: 405 } as const
+
+/** Learns every route that is registered from now on, and answers what belongs to none of them. */
+export const createUnknownAddresses = (server: FastifyInstance) => {
+  const routes = new Map<string, { url: string; pattern: RegExp; methods: Set<string> }>()
+  server.addHook('onRoute', ({ url, method }) => {
+    const route = routes.get(url) ?? { url, pattern: asPattern(url), methods: new Set() }
+    for (const each of [method].flat()) route.methods.add(each)
+    routes.set(url, route)
+  })
+
+  /** 405 if the path is known with another method, and not for administrators only; otherwise a page for browsers and an error for programs. */
+  return (page: (request: FastifyRequest, reply: FastifyReply) => FastifyReply) =>
+    server.setNotFoundHandler((request, reply) => {
+      const path = withoutQuery(request.url)
+      const matchingRoutes = [...routes.values()].filter(({ pattern }) => pattern.test(path))
+      const methods = [...new Set(matchingRoutes.flatMap(({ methods }) => [...methods]))].sort()
+      const isHidden = matchingRoutes.some(({ url }) => isAdminPath(url))
+      if (methods.length > 0 && !methods.includes(request.method) && !isHidden) {
+        reply.header('Allow', methods.join(', '))
+        return matchingRoutes.some(({ url }) => isAddressForPrograms(url))
+          ? sendProtocolError(reply, wrongMethod)
+          : sendRefusal(reply, refuse('method_not_allowed'))
+      }
+      const isPageRequest = request.method === 'GET' && (request.headers.accept ?? '').includes('text/html')
+      return isPageRequest && !path.startsWith('/api/') ? page(request, reply) : sendRefusal(reply, refuse('not_found'))
+    })
+}
+
+/** Time for the client to read a refusal. A client that does not close its end would otherwise keep the connection for ever. */
+const lingerTime = 2 * seconds
+
+const wholeAnswer = (refusal: Refused<RefusalCode>, headers: Readonly<Record<string, string>>) => {
+  const body = JSON.stringify(bodyOf(refusal))
+  const length = Buffer.byteLength(body)
+  const type = 'application/json; charset=utf-8'
+  return { body, headers: { ...headers, 'content-type': type, 'content-length': length, connection: 'close' } }
+}
+
+/**
+ * Answers bytes that the HTTP parser refuses. They never become a request, so the answer is written to the socket, with the headers
+ * of every answer.
+ */
+export const answerOnSocket = (
+  socket: Socket,
+  refusal: Refused<RefusalCode>,
+  securityHeaders: Readonly<Record<string, string>>,
+) => {
+  const { headers, body } = wholeAnswer(refusal, securityHeaders)
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  const { status } = refusals[refusal.refused]
+  const statusLine = `HTTP/1.1 ${status} ${STATUS_CODES[status]}`
+  if (!socket.writable) return socket.destroy()
+  socket.end(`${[statusLine, ...lines].join('\r\n')}\r\n\r\n${body}`)
+  return setTimeout(() => socket.destroy(), lingerTime).unref()
+}
+
+/** Refuses any `Expect` but 100-continue. Node would answer without our headers and body. */
+export const refuseExpectations = (server: HttpServer, securityHeaders: Readonly<Record<string, string>>) =>
+  server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
+    const { headers, body } = wholeAnswer(refuse('expectation_failed'), securityHeaders)
+    response.writeHead(refusals.expectation_failed.status, headers).end(body)
+  })
+
+/** This many requests in a row are no coincidence. */
+const enoughRequests = 20
+
+const isPrivate = (ip: string) => ipaddr.isValid(ip) && ipaddr.process(ip).range() !== 'unicast'
+
+/**
+ * Warns once if the first 20 requests after the start all come from one private IP address with X-Forwarded-For: then there is a proxy
+ * that TRUST_PROXY does not name, and all clients share one limit. With any TRUST_PROXY it does not watch.
+ */
+export const createProxyWatch = ({ trustsProxy, warn }: { trustsProxy: boolean; warn: (proxy: string) => void }) => {
+  let requestCount = 0
+  let firstIp: string | undefined
+  let isWatching = !trustsProxy
+
+  const watch = (request: FastifyRequest) => {
+    // A health probe connects directly, even if users come through a proxy.
+    if (!isWatching || request.routeOptions.config.probe) return
+    const ip = request.socket.remoteAddress ?? ''
+    firstIp ??= ip
+    requestCount += 1
+    const isProxied = request.headers['x-forwarded-for'] && isPrivate(ip) && ip === firstIp
+    if (isProxied && requestCount === enoughRequests) warn(ipaddr.process(ip).toString())
+    isWatching = Boolean(isProxied) && requestCount < enoughRequests
+  }
+  return { watch, isWatching: () => isWatching }
+}
 
 export type Server = ReturnType<typeof createServer>['server']
 
@@ -180,4 +319,17 @@ declare module 'fastify' {
     /** The reason why the route has no limiter. */
     unlimited?: string
   }
+}
+
+/** Counts each answer by the pattern of its route, so that text of a client in the path never becomes a label. */
+export const countRequests = (server: Server, metrics: Metrics) => {
+  server.addHook('onResponse', async (request, reply) => {
+    metrics.countRequest({
+      route: request.is404 ? undefined : request.routeOptions.url,
+      method: request.method,
+      status: reply.statusCode,
+      refused: reply.refused,
+      milliseconds: reply.elapsedTime,
+    })
+  })
 }

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
-import { closeStillConnections } from './still-connections.js'
+import { closeStillConnections } from './limited-server.js'
 
 const limits = { idle: 500, unread: 500, interval: 50 }
 /** More than the buffers of two sockets hold. */

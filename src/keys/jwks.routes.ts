@@ -1,7 +1,8 @@
 import { Type } from 'typebox'
 import { refuse } from '../contract/outcome.js'
-import { routeRefusals } from '../http/route-refusals.js'
+import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
+
 import type { LoadedKeys } from './loaded-keys.js'
 
 const { responses, sendRefusal } = routeRefusals('unavailable')

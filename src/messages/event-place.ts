@@ -1,5 +1,5 @@
-import { readAddress, readRange } from '../http/client.js'
-import { commandLineIp } from '../http/request-origin.js'
+import { commandLineIp, readAddress, readRange } from '../http/request-origin.js'
+
 import type { EventQuery } from './events.js'
 
 /** Events without an IP address have one of these texts instead. */

@@ -3,8 +3,9 @@ import { describeDevice } from '../contract/device-names.js'
 import { securityEventKinds } from '../contract/events.js'
 import { AccountEvent } from '../contract/schemas.js'
 
-import { routeRefusals } from '../http/route-refusals.js'
+import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
+
 import type { Callers } from '../sessions/caller.js'
 import type { Guards } from '../sessions/guards.js'
 import type { Events } from './events.js'

@@ -3,6 +3,7 @@ import type { Application } from '../applications/application.js'
 import { type Form, formOf } from '../http/forms.js'
 import type { LimiterName } from '../http/limiters.js'
 import type { Server } from '../http/server.js'
+
 import type { ClientAuthentication, ClientNouns } from './client-authentication.js'
 import type { ProtocolDoor } from './protocol-door.js'
 

@@ -1,9 +1,10 @@
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { refuse } from '../contract/outcome.js'
-import { ProtocolErrorBody } from '../http/protocol-errors.js'
-import { routeRefusals } from '../http/route-refusals.js'
+import { ProtocolErrorBody } from '../http/errors.js'
+import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
+
 import type { PublishedKey } from '../keys/application-key-pair.js'
 import type { ProfileFields } from '../users/profile-fields.js'
 import { DiscoveryDocument, discoveryDocument } from './discovery-document.js'

@@ -1,10 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { clientNetwork } from '../http/client.js'
-import type { CountedRequests } from '../http/counted-requests.js'
 import { type Form, formOf } from '../http/forms.js'
-import type { Limiter } from '../http/limiter.js'
-import { setLimitHeaders } from '../http/limiter-answers.js'
-import { limiters } from '../http/limiters.js'
+import { type Limiter, limiters } from '../http/limiters.js'
+import { type CountedRequests, setLimitHeaders } from '../http/limits.js'
+import { clientNetwork } from '../http/request-origin.js'
 import type { Server } from '../http/server.js'
 
 type SendPage = (request: FastifyRequest, reply: FastifyReply) => FastifyReply

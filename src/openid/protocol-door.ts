@@ -3,6 +3,7 @@ import type { Applications } from '../applications/applications.js'
 import { refuse } from '../contract/outcome.js'
 import { sendRefusal } from '../http/errors.js'
 import type { Server } from '../http/server.js'
+
 import type { KnownClients } from './known-clients.js'
 
 /** The nouns of the provider; undefined while there is no application. */

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
-import { routeRefusals } from '../http/route-refusals.js'
+import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
+
 import type { Callers } from '../sessions/caller.js'
 import type { Csrf } from '../sessions/csrf.js'
 

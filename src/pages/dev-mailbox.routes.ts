@@ -1,7 +1,8 @@
 import { Type } from 'typebox'
 import { refuse } from '../contract/outcome.js'
-import { routeRefusals } from '../http/route-refusals.js'
+import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
+
 import type { Design } from '../lib/design.js'
 import type { DevelopmentMailbox } from '../platform/mail/mail.js'
 import { allowFrame, asPage, withFramedHeaders } from './dev-answers.js'

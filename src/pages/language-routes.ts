@@ -4,8 +4,9 @@ import { isLanguage } from '../contract/languages.js'
 import { refuse } from '../contract/outcome.js'
 import { languageSwitch, type PageName } from '../contract/pages.js'
 import type { Cookies } from '../http/cookies.js'
-import { routeRefusals } from '../http/route-refusals.js'
+import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
+
 import type { Assets } from './assets.js'
 
 const { sendRefusal } = routeRefusals('not_found')

@@ -1,4 +1,4 @@
-import { pageHead } from '../http/page-head.js'
+import { pageHead } from '../http/headers.js'
 import { designStyle, markSvg } from '../lib/brand.js'
 import type { Design } from '../lib/design.js'
 import { escapeHtml } from '../lib/text.js'

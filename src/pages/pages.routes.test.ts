@@ -6,6 +6,7 @@ import { languages } from '../contract/languages.js'
 import { pageNames } from '../contract/pages.js'
 import { createCookies } from '../http/cookies.js'
 import type { Server } from '../http/server.js'
+
 import { designOf } from '../lib/design.js'
 import { type Assets, loadAssets } from './assets.js'
 import { pagesRoutes } from './pages.routes.js'

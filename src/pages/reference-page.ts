@@ -1,5 +1,5 @@
 import { refusals } from '../contract/refusals.js'
-import { pageHead } from '../http/page-head.js'
+import { pageHead } from '../http/headers.js'
 import { designStyle } from '../lib/brand.js'
 import type { Design } from '../lib/design.js'
 import { escapeHtml } from '../lib/text.js'

@@ -1,5 +1,5 @@
 import { isRefusalCode, type RefusalCode, refusalCodes } from '../contract/refusals.js'
-import { routeRefusals } from '../http/route-refusals.js'
+import { routeRefusals } from '../http/route.js'
 import type { RouteFacts } from '../sessions/guards.js'
 
 const isSafe = ({ method }: RouteFacts) => method === 'GET' || method === 'HEAD'

@@ -1,8 +1,9 @@
 import { Type } from 'typebox'
 import { Strength } from '../contract/schemas.js'
-import { clientOf } from '../http/client.js'
-import { routeRefusals } from '../http/route-refusals.js'
+import { clientOf } from '../http/request-origin.js'
+import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
+
 import type { Limits } from '../sessions/limits.js'
 import type { Passwords } from './passwords.js'
 

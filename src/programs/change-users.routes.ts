@@ -13,8 +13,9 @@ import {
   ServiceUserState,
   servicePath,
 } from '../contract/service.js'
-import { routeRefusals } from '../http/route-refusals.js'
+import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
+
 import { isUuid } from '../lib/uuid.js'
 import type { Administrators } from '../sessions/administrators.js'
 import type { Guards } from '../sessions/guards.js'

@@ -4,8 +4,9 @@ import { NoContent } from '../contract/schemas.js'
 import { ServiceGroup, ServiceGroupName, ServiceGroups, servicePath } from '../contract/service.js'
 
 import type { Groups } from '../groups/groups.js'
-import { routeRefusals } from '../http/route-refusals.js'
+import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
+
 import type { Administrators } from '../sessions/administrators.js'
 import type { Guards } from '../sessions/guards.js'
 import { groupBody } from './access-bodies.js'

@@ -9,8 +9,9 @@ import {
   servicePath,
 } from '../contract/service.js'
 
-import { routeRefusals } from '../http/route-refusals.js'
+import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
+
 import { type Invitations, makerOf } from '../registration/invitations.js'
 import type { Guards } from '../sessions/guards.js'
 import { readEmail } from '../users/email.js'

@@ -1,7 +1,8 @@
 import { Type } from 'typebox'
 import { Revocations } from '../contract/schemas.js'
-import { routeRefusals } from '../http/route-refusals.js'
+import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
+
 import { seconds } from '../lib/durations.js'
 import type { EndedSessions } from '../sessions/ended-sessions.js'
 import type { EndedSince } from '../sessions/ended-since.js'

@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isRefused, refuse } from '../contract/outcome.js'
-import { clientOf, customerNetwork } from '../http/client.js'
 import { sendRefusal } from '../http/errors.js'
-import { createOncePerWindow } from '../http/once-per-window.js'
-import type { Actor, Client } from '../http/request-origin.js'
+import { createOncePerWindow } from '../http/limits.js'
+import { type Actor, type Client, clientOf, customerNetwork } from '../http/request-origin.js'
+
 import type { Clock } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
 import type { Events } from '../messages/events.js'

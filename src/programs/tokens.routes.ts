@@ -1,6 +1,7 @@
 import { ServiceTokenBody, ServiceTokenState } from '../contract/service.js'
-import { routeRefusals } from '../http/route-refusals.js'
+import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
+
 import type { Authorizations } from '../openid/token/authorizations.js'
 import type { Guards } from '../sessions/guards.js'
 import { serviceRefusals } from './service-callers.js'

@@ -9,8 +9,9 @@ import {
   ServiceUsers,
   servicePath,
 } from '../contract/service.js'
-import { routeRefusals } from '../http/route-refusals.js'
+import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
+
 import { isUuid } from '../lib/uuid.js'
 import type { Guards } from '../sessions/guards.js'
 import type { ProfileFields } from '../users/profile-fields.js'

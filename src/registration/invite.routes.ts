@@ -1,8 +1,9 @@
 import { Type } from 'typebox'
 import { InvitationState, JoinedGroups } from '../contract/mailed-links.js'
 import { isRefused } from '../contract/outcome.js'
-import { guardRefusals, routeRefusals } from '../http/route-refusals.js'
+import { guardRefusals, routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
+
 import type { Callers } from '../sessions/caller.js'
 import type { Guards } from '../sessions/guards.js'
 import type { Limits } from '../sessions/limits.js'

@@ -14,8 +14,9 @@ import {
 } from '../contract/schemas.js'
 
 import type { Cookies } from '../http/cookies.js'
-import { routeRefusals } from '../http/route-refusals.js'
+import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
+
 import type { Limits } from '../sessions/limits.js'
 import type { SignInCookies } from '../sessions/sign-in-cookies.js'
 import type { Ceilings } from '../sign-in/ceilings.js'

@@ -10,15 +10,13 @@ import {
   TypedUsername,
   withRequiredUsername,
 } from '../contract/schemas.js'
-
-import { clientNetwork } from '../http/client.js'
 import type { Cookies } from '../http/cookies.js'
-import type { CountedRequests } from '../http/counted-requests.js'
-import type { Limiter } from '../http/limiter.js'
-import { limiters } from '../http/limiters.js'
-import type { Client } from '../http/request-origin.js'
-import { routeRefusals } from '../http/route-refusals.js'
+import { type Limiter, limiters } from '../http/limiters.js'
+import type { CountedRequests } from '../http/limits.js'
+import { type Client, clientNetwork } from '../http/request-origin.js'
+import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
+
 import type { Passwords } from '../passwords/passwords.js'
 import type { Log } from '../platform/log.js'
 import type { SignInCookies } from '../sessions/sign-in-cookies.js'

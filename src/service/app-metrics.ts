@@ -1,8 +1,8 @@
 import { byProvider } from '../contract/providers.js'
 import { signInLabels } from '../factors/ways-to-sign-in.js'
 import { limiterNames } from '../http/limiters.js'
-import { countRequests } from '../http/metrics-hook.js'
-import type { Server } from '../http/server.js'
+import { countRequests, type Server } from '../http/server.js'
+
 import type { Metrics } from '../platform/metrics/metrics.js'
 import { startMetricsServer } from '../platform/metrics/metrics-server.js'
 import type { Config } from '../settings/config.js'

@@ -1,8 +1,9 @@
 import { createFastLane } from '../access-check/fast-lane.js'
 import { createActiveUsers } from '../admin/active-users.js'
-import { createAllowedOrigins } from '../http/allowed-origins.js'
+import { createAllowedOrigins } from '../http/origins.js'
 import type { SchemaCompilers } from '../http/schema-compilers.js'
 import { createServer } from '../http/server.js'
+
 import { type Clock, systemClock } from '../lib/clock.js'
 import { createOpenidProvider } from '../openid/openid-provider.js'
 import { type Assets, loadAssets } from '../pages/assets.js'

@@ -1,7 +1,7 @@
 import { createAdminLimit } from '../admin/admin-limit.js'
-import { createCountedRequests } from '../http/counted-requests.js'
-import { createFindExcess } from '../http/find-excess.js'
-import { routeLimitersFor } from '../http/limiter.js'
+import { routeLimitersFor } from '../http/limiters.js'
+import { createCountedRequests, createFindExcess } from '../http/limits.js'
+
 import { createAuthorizationLimit } from '../openid/authorize/authorization-limit.js'
 import { createUserCodeLimit } from '../openid/device/user-code-limit.js'
 import type { Callers } from '../sessions/caller.js'

@@ -33,8 +33,9 @@ import type { UsernameSource } from '../contract/pages.js'
 import { signInPath } from '../contract/providers.js'
 import type { TermsOfUse } from '../contract/schemas.js'
 
-import { createNeedsMail, type NeedsMail } from '../http/needs-mail.js'
+import { createNeedsMail, type NeedsMail } from '../http/errors.js'
 import type { Server } from '../http/server.js'
+
 import { jwksRoutes } from '../keys/jwks.routes.js'
 import { eventsRoutes } from '../messages/events.routes.js'
 import { letterheadOf, themeOf } from '../messages/theme.js'

@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refuse } from '../contract/outcome.js'
 import { sendRefusal } from '../http/errors.js'
 import type { DrainState, Server } from '../http/server.js'
+
 import { seconds } from '../lib/durations.js'
 import { withTimeout } from '../lib/timing.js'
 import { requireWorkerPackages } from '../passwords/worker-packages.js'

@@ -1,8 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refuse } from '../contract/outcome.js'
-import { clientOf } from '../http/client.js'
 import type { Cookies } from '../http/cookies.js'
 import { sendRefusal } from '../http/errors.js'
+import { clientOf } from '../http/request-origin.js'
+
 import type { LoadedKeys } from '../keys/loaded-keys.js'
 import type { RefreshToken, Tokens } from './tokens.js'
 

@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refuse } from '../contract/outcome.js'
 import type { Cookies } from '../http/cookies.js'
 import { sendRefusal } from '../http/errors.js'
+
 import { equalInConstantTime, randomToken } from '../lib/random.js'
 import type { Callers } from './caller.js'
 import type { SignInCookies } from './sign-in-cookies.js'

@@ -4,8 +4,9 @@ import type { AdminRole } from '../contract/admin/admin-bodies.js'
 import type { LimitCode, RefusalCode } from '../contract/refusals.js'
 
 import type { Freshness } from '../factors/freshness.js'
-import { limitersOfHook } from '../http/limit-hooks.js'
 import type { LimiterName } from '../http/limiters.js'
+import { limitersOfHook } from '../http/limits.js'
+
 import type { ServiceCallers } from '../programs/service-callers.js'
 import type { ServiceScope } from '../programs/service-keys.js'
 import type { Enrolling } from '../sign-in/enrolling.js'

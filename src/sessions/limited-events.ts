@@ -1,7 +1,8 @@
 import type { FastifyRequest } from 'fastify'
-import { clientOf } from '../http/client.js'
 import { type LimiterName, limiters } from '../http/limiters.js'
-import { createOncePerWindow } from '../http/once-per-window.js'
+import { createOncePerWindow } from '../http/limits.js'
+import { clientOf } from '../http/request-origin.js'
+
 import type { Clock } from '../lib/clock.js'
 import type { Events } from '../messages/events.js'
 

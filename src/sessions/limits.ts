@@ -1,10 +1,9 @@
 import type { FastifyRequest } from 'fastify'
 import { waysToSignIn } from '../factors/ways-to-sign-in.js'
-import { clientNetwork } from '../http/client.js'
-import type { CountedRequests } from '../http/counted-requests.js'
-import { type LimitHook, limitHook } from '../http/limit-hooks.js'
-import type { Limiter, RouteLimiters } from '../http/limiter.js'
-import { sessionSubject, userSubject } from '../http/limiters.js'
+import { type Limiter, type RouteLimiters, sessionSubject, userSubject } from '../http/limiters.js'
+import { type CountedRequests, type LimitHook, limitHook } from '../http/limits.js'
+import { clientNetwork } from '../http/request-origin.js'
+
 import type { PasswordGuesses } from '../sign-in/password-guesses.js'
 import type { Callers } from './caller.js'
 

@@ -1,9 +1,10 @@
 import { isRefused, refuse } from '../contract/outcome.js'
 import { NoContent } from '../contract/schemas.js'
-import { clientOf } from '../http/client.js'
 import type { Cookies } from '../http/cookies.js'
-import { guardRefusals, routeRefusals } from '../http/route-refusals.js'
+import { clientOf } from '../http/request-origin.js'
+import { guardRefusals, routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
+
 import { cacheHeader, forgetInBrowser, withCookies, withHeaders } from '../sign-in/responses.js'
 import type { BrowserSessionsOf } from './browser-sessions.js'
 import type { Callers } from './caller.js'

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import type { RouteLimiters } from '../http/limiter.js'
-import { limiterKey } from '../http/limiters.js'
+import { limiterKey, type RouteLimiters } from '../http/limiters.js'
+
 import type { Cache } from '../platform/cache/cache.js'
 import type { Callers } from './caller.js'
 import type { OnRejection } from './limited-events.js'

@@ -1,7 +1,8 @@
 import { isIP } from 'node:net'
 import type { FastifyReply } from 'fastify'
-import { cookieLine } from '../http/cookie-line.js'
 import { sessionCookies } from '../http/cookie-table.js'
+import { cookieLine } from '../http/cookies.js'
+
 import type { NewSession } from '../sign-in/new-sessions.js'
 import type { IssuedTokens } from './sessions.js'
 

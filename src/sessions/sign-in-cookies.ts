@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Refused } from '../contract/outcome.js'
-import { clientOf, languageOf } from '../http/client.js'
-import type { Cookies } from '../http/cookies.js'
-import { chosenLanguage } from '../http/language-cookie.js'
+import { type Cookies, chosenLanguage } from '../http/cookies.js'
+import { clientOf, languageOf } from '../http/request-origin.js'
+
 import { seconds } from '../lib/durations.js'
 import type { Visit } from '../sign-in/sign-ins.js'
 import type { Callers } from './caller.js'

@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { siteNetwork } from '../http/client.js'
-import type { FindExcess, HandlerAttempt } from '../http/find-excess.js'
-import { sendLimited } from '../http/limiter-answers.js'
 import type { LimiterName } from '../http/limiters.js'
+import { type FindExcess, type HandlerAttempt, sendLimited } from '../http/limits.js'
+import { siteNetwork } from '../http/request-origin.js'
+
 import type { Limit, Reservation } from '../platform/cache/cache.js'
 import type { Invitations } from '../registration/invitations.js'
 import type { RegistrationGate } from '../registration/registration-gate.js'

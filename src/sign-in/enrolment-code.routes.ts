@@ -1,9 +1,10 @@
 import { isRefused, refuse } from '../contract/outcome.js'
 import { Accepted } from '../contract/schemas.js'
-import { clientOf } from '../http/client.js'
-import type { NeedsMail } from '../http/needs-mail.js'
-import { routeRefusals } from '../http/route-refusals.js'
+import type { NeedsMail } from '../http/errors.js'
+import { clientOf } from '../http/request-origin.js'
+import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
+
 import type { Limits } from '../sessions/limits.js'
 import type { SignInCookies } from '../sessions/sign-in-cookies.js'
 import { clearsChallenge, needsChallenge } from './challenge-document.js'

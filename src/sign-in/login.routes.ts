@@ -3,9 +3,10 @@ import { isRefused } from '../contract/outcome.js'
 import { SecondFactorNeeded, SignedIn, TypedPassword } from '../contract/schemas.js'
 
 import type { Cookies } from '../http/cookies.js'
-import type { CountedRequests } from '../http/counted-requests.js'
-import { routeRefusals } from '../http/route-refusals.js'
+import type { CountedRequests } from '../http/limits.js'
+import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
+
 import type { Limits } from '../sessions/limits.js'
 import type { SignInCookies } from '../sessions/sign-in-cookies.js'
 import type { createLogin } from './login.js'

@@ -1,9 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { customerNetwork } from '../http/client.js'
-import type { CountedRequests } from '../http/counted-requests.js'
-import type { FindExcess } from '../http/find-excess.js'
-import type { RouteLimiters } from '../http/limiter.js'
-import { limiterKey, userSubject } from '../http/limiters.js'
+import { limiterKey, type RouteLimiters, userSubject } from '../http/limiters.js'
+import type { CountedRequests, FindExcess } from '../http/limits.js'
+import { customerNetwork } from '../http/request-origin.js'
+
 import type { Cache, Limit } from '../platform/cache/cache.js'
 import type { Ceilings } from './ceilings.js'
 

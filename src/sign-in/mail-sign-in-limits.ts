@@ -1,7 +1,8 @@
 import type { FastifyRequest } from 'fastify'
-import { customerNetwork } from '../http/client.js'
-import type { FindExcess } from '../http/find-excess.js'
 import { deviceSubject, limiters } from '../http/limiters.js'
+import type { FindExcess } from '../http/limits.js'
+import { customerNetwork } from '../http/request-origin.js'
+
 import { recipientKey } from '../messages/mail-limits.js'
 import type { Reservation } from '../platform/cache/cache.js'
 import type { NameMarks } from '../users/name-marks.js'

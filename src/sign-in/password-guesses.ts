@@ -1,9 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { clientNetwork } from '../http/client.js'
-import type { CountedRequests } from '../http/counted-requests.js'
-import { limitHook } from '../http/limit-hooks.js'
-import type { Limiter, RouteLimiters } from '../http/limiter.js'
-import { deviceSubject, limiters, userSubject } from '../http/limiters.js'
+import { deviceSubject, type Limiter, limiters, type RouteLimiters, userSubject } from '../http/limiters.js'
+import { type CountedRequests, limitHook } from '../http/limits.js'
+import { clientNetwork } from '../http/request-origin.js'
+
 import { nilUuid } from '../lib/uuid.js'
 import type { Limit } from '../platform/cache/cache.js'
 import type { Callers } from '../sessions/caller.js'

@@ -13,13 +13,13 @@ import {
   TypedLogin,
   TypedPassword,
 } from '../contract/schemas.js'
-
-import { clientOf } from '../http/client.js'
 import type { Cookies } from '../http/cookies.js'
-import type { CountedRequests } from '../http/counted-requests.js'
-import type { NeedsMail } from '../http/needs-mail.js'
-import { routeRefusals } from '../http/route-refusals.js'
+import type { NeedsMail } from '../http/errors.js'
+import type { CountedRequests } from '../http/limits.js'
+import { clientOf } from '../http/request-origin.js'
+import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
+
 import { minResponseTime, takeAtLeast } from '../lib/timing.js'
 import { undefinedIfUnavailable } from '../platform/database/database.js'
 import type { Limits } from '../sessions/limits.js'

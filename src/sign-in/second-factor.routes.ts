@@ -6,10 +6,11 @@ import { ProfileFieldChanges } from '../contract/profile-fields.js'
 import { SecondFactorNeeded, SecondFactorWaiting, SignedIn, type TermsOfUse } from '../contract/schemas.js'
 
 import type { TrustedDevices } from '../factors/trusted-devices.js'
-import { clientOf } from '../http/client.js'
 import type { Cookies } from '../http/cookies.js'
-import { routeRefusals } from '../http/route-refusals.js'
+import { clientOf } from '../http/request-origin.js'
+import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
+
 import type { Limits } from '../sessions/limits.js'
 import type { SignInCookies } from '../sessions/sign-in-cookies.js'
 import { clearsChallenge, needsChallenge } from './challenge-document.js'

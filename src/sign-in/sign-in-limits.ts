@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { clientNetwork } from '../http/client.js'
-import type { CountedRequests } from '../http/counted-requests.js'
-import type { Limiter } from '../http/limiter.js'
-import { deviceSubject, limiterKey, userSubject } from '../http/limiters.js'
+import { deviceSubject, type Limiter, limiterKey, userSubject } from '../http/limiters.js'
+import type { CountedRequests } from '../http/limits.js'
+import { clientNetwork } from '../http/request-origin.js'
+
 import type { Cache, Limit } from '../platform/cache/cache.js'
 import type { DeviceOwner } from '../sessions/known-devices.js'
 import type { User } from '../users/users.js'

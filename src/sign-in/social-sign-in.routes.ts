@@ -4,10 +4,11 @@ import { isRefused, refuse } from '../contract/outcome.js'
 import { byProvider, type ProviderId, signInPath } from '../contract/providers.js'
 
 import { safeReturnTo } from '../contract/return-to.js'
-import { clientOf } from '../http/client.js'
 import type { Cookies } from '../http/cookies.js'
-import { routeRefusals } from '../http/route-refusals.js'
+import { clientOf } from '../http/request-origin.js'
+import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
+
 import type { AttemptCookies } from '../http/tab-cookies.js'
 import { StoreUnavailable } from '../platform/database/database.js'
 import type { Attempts } from '../providers/attempt.js'

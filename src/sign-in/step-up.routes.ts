@@ -5,12 +5,13 @@ import { PasskeyCredential, PasskeyRequestOptions } from '../contract/passkeys.j
 import { Accepted, SignedIn, StepUpMethods, TypedPassword } from '../contract/schemas.js'
 
 import { clientDataOf } from '../factors/verification.js'
-import { clientOf } from '../http/client.js'
 import type { Cookies } from '../http/cookies.js'
-import type { CountedRequests } from '../http/counted-requests.js'
-import type { NeedsMail } from '../http/needs-mail.js'
-import { guardRefusals, routeRefusals } from '../http/route-refusals.js'
+import type { NeedsMail } from '../http/errors.js'
+import type { CountedRequests } from '../http/limits.js'
+import { clientOf } from '../http/request-origin.js'
+import { guardRefusals, routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
+
 import type { CeremonyCookies } from '../http/tab-cookies.js'
 import type { Callers } from '../sessions/caller.js'
 import type { Guards } from '../sessions/guards.js'

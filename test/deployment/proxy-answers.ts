@@ -5,6 +5,7 @@ import { expect } from 'vitest'
 import { refuse } from '#contract/outcome.js'
 import { bodyOf } from '../../src/http/errors.js'
 import { securityHeaders } from '../../src/http/headers.js'
+
 import type { Answer, FrontEnd, Visitor } from '../support/site/https-client.js'
 import type { Application } from './application.js'
 

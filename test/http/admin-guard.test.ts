@@ -7,6 +7,7 @@ import { forAdministrators, partOf } from '../../scripts/document-parts.mjs'
 import { limiters } from '../../src/http/limiters.js'
 import { operatorClient } from '../../src/http/request-origin.js'
 import { createServer } from '../../src/http/server.js'
+
 import { hours, minutes } from '../../src/lib/durations.js'
 import { createLog } from '../../src/platform/log.js'
 import { settings } from '../../src/settings/settings.js'

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { isRefused } from '#contract/outcome.js'
 import { limiterKey, limiterNames } from '../../src/http/limiters.js'
 import { operatorClient } from '../../src/http/request-origin.js'
+
 import { hours, minutes } from '../../src/lib/durations.js'
 import { readEmail } from '../../src/users/email.js'
 import { addApplication } from '../support/applications.js'

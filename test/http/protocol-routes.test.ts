@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { protocolRoutes } from '../../src/http/protocol-routes.js'
+import { protocolRoutes } from '../../src/http/exempt-routes.js'
 import { addApplication } from '../support/applications.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { openidApplication } from '../support/openid-application.js'

@@ -187,7 +187,7 @@ describe('the guide for trouble', () => {
 
 describe('the guides for applications', () => {
   it('say what to do about each error that an application is given', async () => {
-    const sources = ['openid/authorize/request-steps', 'http/protocol-errors']
+    const sources = ['openid/authorize/request-steps', 'http/errors']
     const texts = await Promise.all(sources.map((name) => read(`src/${name}.ts`)))
     const errors = texts.flatMap((text) => [...text.matchAll(/^ {2}\| '([a-z_]+)'$/gm)].map(([, error = '']) => error))
     const [, section = ''] = /\n\| error \| cause \|\n(.*?)\n\n/s.exec(await read('docs/applications.md')) ?? []

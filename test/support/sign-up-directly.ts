@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { isRefused, type Refused } from '#contract/outcome.js'
-import { cookieLine } from '../../src/http/cookie-line.js'
+import { cookieLine } from '../../src/http/cookies.js'
 import type { App } from '../../src/service/app.js'
 import { readEmail } from '../../src/users/email.js'
 import { readUsername } from '../../src/users/username.js'

@@ -1,5 +1,6 @@
-import { networkOf } from '../../http/client.js'
 import { isLimiterName, limiterKey, limitersOf } from '../../http/limiters.js'
+import { networkOf } from '../../http/request-origin.js'
+
 import { customerNetworkOf } from '../../lib/networks.js'
 
 export const keysOfNetwork = (network: string) => [

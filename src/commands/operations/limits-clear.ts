@@ -1,5 +1,6 @@
-import { networkOf } from '../../http/client.js'
 import { userSubject } from '../../http/limiters.js'
+import { networkOf } from '../../http/request-origin.js'
+
 import { hours, minutes } from '../../lib/durations.js'
 import { countText } from '../../lib/text.js'
 import type { EventQuery } from '../../messages/events.js'

@@ -1,9 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { clientNetwork } from '../../http/client.js'
-import type { CountedRequests } from '../../http/counted-requests.js'
-import type { RouteLimiters } from '../../http/limiter.js'
-import { sendLimited } from '../../http/limiter-answers.js'
-import { userSubject } from '../../http/limiters.js'
+import { type RouteLimiters, userSubject } from '../../http/limiters.js'
+import { type CountedRequests, sendLimited } from '../../http/limits.js'
+import { clientNetwork } from '../../http/request-origin.js'
+
 import type { Callers } from '../../sessions/caller.js'
 import type { Ceilings } from '../../sign-in/ceilings.js'
 

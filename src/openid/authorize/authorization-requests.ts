@@ -1,4 +1,4 @@
-import { authorizationRequestLifetime } from '../../http/lifetime.js'
+import { authorizationRequestLifetime } from '../../http/cookie-table.js'
 import type { Clock } from '../../lib/clock.js'
 import { fingerprint, randomToken } from '../../lib/random.js'
 

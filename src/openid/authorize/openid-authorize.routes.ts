@@ -1,10 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Authorization, AuthorizationBody, AuthorizationDecisionBody } from '../../contract/openid.js'
 import { refuse } from '../../contract/outcome.js'
-import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies.js'
-import { guardRefusals, routeRefusals } from '../../http/route-refusals.js'
+import { clientOf } from '../../http/request-origin.js'
+import { guardRefusals, routeRefusals } from '../../http/route.js'
 import type { Server } from '../../http/server.js'
+
 import { randomToken } from '../../lib/random.js'
 import type { Callers } from '../../sessions/caller.js'
 import type { Guards } from '../../sessions/guards.js'

@@ -1,5 +1,5 @@
 import { noAccessReason } from '../../applications/no-access.js'
-import { createOncePerWindow } from '../../http/once-per-window.js'
+import { createOncePerWindow } from '../../http/limits.js'
 import type { Clock } from '../../lib/clock.js'
 import { minutes } from '../../lib/durations.js'
 import type { Events } from '../../messages/events.js'

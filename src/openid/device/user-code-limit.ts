@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { clientNetwork } from '../../http/client.js'
-import type { CountedRequests } from '../../http/counted-requests.js'
-import type { Limiter } from '../../http/limiter.js'
-import { limiters, userSubject } from '../../http/limiters.js'
+import { type Limiter, limiters, userSubject } from '../../http/limiters.js'
+import type { CountedRequests } from '../../http/limits.js'
+import { clientNetwork } from '../../http/request-origin.js'
+
 import type { Callers } from '../../sessions/caller.js'
 
 const networkLimiter: Limiter = {

@@ -1,9 +1,10 @@
 import { EndSession, EndSessionBody } from '../../contract/openid.js'
 import { refuse } from '../../contract/outcome.js'
-import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies.js'
-import { routeRefusals } from '../../http/route-refusals.js'
+import { clientOf } from '../../http/request-origin.js'
+import { routeRefusals } from '../../http/route.js'
 import type { Server } from '../../http/server.js'
+
 import type { BrowserSessionsOf } from '../../sessions/browser-sessions.js'
 import type { Csrf } from '../../sessions/csrf.js'
 import type { Limits } from '../../sessions/limits.js'

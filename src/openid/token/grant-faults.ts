@@ -1,4 +1,4 @@
-import type { ProtocolErrorCode } from '../../http/protocol-errors.js'
+import type { ProtocolErrorCode } from '../../http/errors.js'
 import type { DeviceFault } from '../device/device-requests.js'
 import type { CodeFault, RefreshFault } from './authorizations.js'
 

@@ -1,6 +1,7 @@
-import { clientOf } from '../../http/client.js'
-import { sendProtocolError } from '../../http/protocol-errors.js'
+import { sendProtocolError } from '../../http/errors.js'
+import { clientOf } from '../../http/request-origin.js'
 import type { Server } from '../../http/server.js'
+
 import type { ClientNouns } from '../client-authentication.js'
 import { addClientRoute, type ClientRouteParts } from '../client-routes.js'
 import type { Authorizations } from './authorizations.js'

@@ -1,8 +1,9 @@
 import { isRefused } from '../../contract/outcome.js'
-import { clientOf } from '../../http/client.js'
+import { sendProtocolError } from '../../http/errors.js'
 import type { Form } from '../../http/forms.js'
-import { sendProtocolError } from '../../http/protocol-errors.js'
+import { clientOf } from '../../http/request-origin.js'
 import type { Server } from '../../http/server.js'
+
 import type { Metrics } from '../../platform/metrics/metrics.js'
 import type { ClientNouns } from '../client-authentication.js'
 import { addClientRoute, type ClientRouteParts } from '../client-routes.js'

@@ -3,9 +3,10 @@ import type { ApplicationErrors } from '../../applications/application-errors.js
 import { quoted } from '../../applications/quoted.js'
 import { type GrantType, grantTypes, openidScopes } from '../../contract/openid.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
+import type { ProtocolError } from '../../http/errors.js'
 import type { Form } from '../../http/forms.js'
-import type { ProtocolError } from '../../http/protocol-errors.js'
 import type { Client } from '../../http/request-origin.js'
+
 import { seconds } from '../../lib/durations.js'
 import type { DeviceAuthorizations } from '../device/device-authorizations.js'
 import type { DeviceFault } from '../device/device-requests.js'

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createOwnHosts } from '../../http/own-hosts.js'
+import { createOwnHosts } from '../../http/origins.js'
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>
 

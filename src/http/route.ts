@@ -13,7 +13,6 @@ import {
   TooManyUsernames,
 } from '../contract/refusal-bodies.js'
 import { type RefusalCode, refusals } from '../contract/refusals.js'
-
 import { sendRefusal } from './errors.js'
 
 /** The refusals whose bodies have another shape than the usual one. */
