@@ -5,21 +5,29 @@ import { OperatorError, whyUnreadable } from '../lib/operator-error.js'
 
 import type { Lifetimes } from '../sessions/live-sessions.js'
 import { unprotectedFaults } from './connections.js'
-import { describeEnvFile, readEnvFile, takeFromEnvFile, withoutPrefixes } from './env-file.js'
-import { furtherProviders } from './further-providers.js'
+import { siblingFaults } from './hosts.js'
 import { findTypos } from './likely-typos.js'
 import {
   furtherProviderSettings,
+  furtherProviders,
   isProviderSetting,
   type ProviderConfigs,
   providerAddressSettings,
   providerConfigs,
   providerFaults,
 } from './provider-settings.js'
-import { readSecretsFolders, secretsFoldersOf } from './secrets-folder.js'
+import {
+  describeEnvFile,
+  readEnvFile,
+  readSecretsFolders,
+  secretsFoldersOf,
+  takeFromEnvFile,
+  withoutPrefixes,
+} from './secrets.js'
+
 import { filePath, InvalidValue, list, type Setting, text } from './setting-values.js'
 import { settings } from './settings.js'
-import { siblingFaults } from './sibling-hosts.js'
+
 import { webhookFaults } from './webhook-settings.js'
 
 type Settings = typeof settings

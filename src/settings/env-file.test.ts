@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Environment, likelyTypos, readEnvironment } from './config.js'
-import { readEnvFile } from './env-file.js'
+import { readEnvFile } from './secrets.js'
 
 let folder: string
 beforeAll(async () => {

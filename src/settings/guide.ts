@@ -1,5 +1,6 @@
-import { envFilePrefix } from './env-file.js'
-import { furtherFields } from './further-providers.js'
+import { furtherFields } from './provider-settings.js'
+import { envFilePrefix } from './secrets.js'
+
 import type { Setting } from './setting-values.js'
 import { settings } from './settings.js'
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { registrationDomains } from './registration-domains.js'
+import { registrationDomains } from './word-lists.js'
 
 it('takes domains as people write them, and keeps them as they are in addresses', () => {
   expect(registrationDomains('example.com, Example.ORG ,exämple.net,XN--EXMPLE-CUA.com')).toEqual([

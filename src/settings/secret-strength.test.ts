@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { loadConfig } from './config.js'
-import { weaknessOfSecret } from './secret-strength.js'
+import { weaknessOfSecret } from './secrets.js'
 
 const secret = 'f3a1c9e07b5d482693ae10cf7d86b24e5908d1f7a63bc4e2971d05f8ab36c7e4'
 const other = [...secret].reverse().join('')

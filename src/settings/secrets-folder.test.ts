@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type ConfigurationFaults, likelyTypos, loadConfig, readEnvironment } from './config.js'
-import { readSecretsFolders } from './secrets-folder.js'
+import { readSecretsFolders } from './secrets.js'
 
 const signing = 'f3a1c9e07b5d482693ae10cf7d86b24e5908d1f7a63bc4e2971d05f8ab36c7e4'
 const sealing = '07b5d482693ae10cf7d86b24e5908d1f7a63bc4e2971d05f8ab36c7e4f3a1c9e'

@@ -9,12 +9,9 @@ import { type InvalidAddress, isInvalidAddress } from '../platform/invalid-addre
 import { readSmtpAddress, type SmtpServer } from '../platform/mail/smtp-address.js'
 import { defaultScopes, serviceScopes } from '../programs/service-keys.js'
 import { longestIssuer } from '../sessions/tokens.js'
-import { mailSender } from './mail-sender.js'
-import { passwordWords } from './password-words.js'
+import { trustedProxies } from './hosts.js'
 import { providerSettings } from './provider-settings.js'
-import { registrationDomains } from './registration-domains.js'
-import { commonlyReserved, reservedUsernames } from './reserved-usernames.js'
-import { weaknessOfSecret } from './secret-strength.js'
+import { weaknessOfSecret } from './secrets.js'
 import {
   addressOrPath,
   duration,
@@ -32,8 +29,8 @@ import {
   siteAddress,
   text,
 } from './setting-values.js'
-import { trustedProxies } from './trusted-proxies.js'
 import { webhookAddress, webhookSecrets } from './webhook-settings.js'
+import { commonlyReserved, mailSender, passwordWords, registrationDomains, reservedUsernames } from './word-lists.js'
 
 const signingSecret: Read<string> = (value) => {
   const weakness = weaknessOfSecret(value)

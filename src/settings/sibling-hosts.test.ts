@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { siblingFaults, warnOfOriginsWithoutCookies } from './hosts.js'
 import { settings } from './settings.js'
-import { siblingFaults, warnOfOriginsWithoutCookies } from './sibling-hosts.js'
 
 const given = { nodeEnv: 'production', publicUrl: 'https://app.example.com', allowedOrigins: [] }
 

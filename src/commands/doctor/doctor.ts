@@ -7,7 +7,7 @@ import {
   loadConfig,
   secretsIn,
 } from '../../settings/config.js'
-import { warnOfOriginsWithoutCookies } from '../../settings/sibling-hosts.js'
+import { warnOfOriginsWithoutCookies } from '../../settings/hosts.js'
 import { type Command, type CommandContext, OutputFailure, print, readArguments } from '../command.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { type Check, type Finding, failure, ok, runCheck, warning } from './check.js'

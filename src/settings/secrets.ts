@@ -1,4 +1,5 @@
-import { readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { whyUnreadable } from '../lib/operator-error.js'
 import type { Setting } from './setting-values.js'
@@ -108,4 +109,93 @@ export const describeEnvFile = (
         ]
       : []),
   ]
+}
+
+/** `CREDENTIALS_DIRECTORY` is what systemd sets for a unit with `LoadCredential=`. */
+const folderSettings = ['SECRETS_DIR', 'CREDENTIALS_DIRECTORY'] as const
+
+/**
+ * Whether a file name is in small letters, or in capitals as environment variables are. Files with other names are ignored, such as
+ * `..data` of Kubernetes or `jwt_secret~` of an editor.
+ */
+export const isSpelledLikeSetting = (name: string) => /^(?:[a-z][a-z0-9_]*|[A-Z][A-Z0-9_]*)$/.test(name)
+
+const isFile = (path: string) => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false
+
+const allFilesIn = (folder: string) =>
+  readdirSync(folder)
+    .map((name) => ({ name, path: join(folder, name) }))
+    .filter(({ path }) => isFile(path))
+
+const settingFilesIn = (folder: string) =>
+  allFilesIn(folder)
+    .filter(({ name }) => isSpelledLikeSetting(name))
+    .map(({ name, path }) => ({ setting: name.toUpperCase(), path }))
+
+/** The folders from which secrets are read. */
+export const secretsFoldersOf = (env: Environment) => folderSettings.flatMap((name) => env[name]?.trim() || [])
+
+/** All files of these folders, whatever their names. A folder that cannot be read has none: `readSecretsFolders` reports it. */
+export const filesInSecretsFolders = (env: Environment) =>
+  secretsFoldersOf(env).flatMap((folder) => {
+    try {
+      return allFilesIn(folder)
+    } catch {
+      return []
+    }
+  })
+
+/** The settings that have two files: `jwt_secret` and `JWT_SECRET`. */
+const repeatedSettingsIn = (files: ReturnType<typeof settingFilesIn>) =>
+  files.map(({ setting }) => setting).filter((setting, at, all) => all.indexOf(setting) !== at)
+
+/**
+ * Makes a setting of each file in a folder of secrets: the path of `jwt_secret` becomes `JWT_SECRET_FILE`. A setting that has a value
+ * from elsewhere keeps it.
+ */
+export const readSecretsFolders = (env: Environment): { values: Record<string, string>; faults: string[] } => {
+  const values: Record<string, string> = {}
+  const faults: string[] = []
+  for (const name of folderSettings) {
+    const folder = env[name]?.trim()
+    if (!folder) continue
+    try {
+      const files = settingFilesIn(folder)
+      for (const setting of repeatedSettingsIn(files)) faults.push(`${name}: the folder has two files for ${setting}`)
+      for (const { setting, path } of files)
+        if (!env[setting]?.trim() && !env[`${setting}_FILE`]) values[`${setting}_FILE`] = path
+    } catch (error) {
+      faults.push(`${name}: the folder cannot be read: ${folder} (${whyUnreadable(error)})`)
+    }
+  }
+  return { values, faults }
+}
+
+const placeholders = /secret|password|change|example|your|replace|sample|default|latchkey|qwerty|0123456789|abcdefgh/gi
+
+const minLength = 64
+
+/**
+ * Whether the value is several generated secrets with a semicolon or white space between them instead of a comma. They would be used
+ * as one long secret, and tokens signed with one of them would be refused. A secret of words with spaces is still allowed.
+ */
+const isSeveralInOne = (secret: string) => {
+  const parts = secret.split(/[;\s]+/).filter((part) => part !== '')
+  return parts.length > 1 && parts.every((part) => part.length >= minLength && /^[\w+/=-]+$/.test(part))
+}
+
+/** Why a signing secret must not be used, or undefined. */
+export const weaknessOfSecret = (secret: string) => {
+  if (secret.length < minLength) return `must have at least ${minLength} characters`
+  if (isSeveralInOne(secret)) return 'must have a comma between secrets, and not a semicolon, a space or a line break'
+  const rest = secret.replaceAll(placeholders, '')
+  const repeatsItself = [2, 3, 4, 5, 6, 8].some((parts) =>
+    secret
+      .slice(0, Math.floor(secret.length / parts))
+      .repeat(parts + 1)
+      .startsWith(secret),
+  )
+  if (rest.length < 40 || repeatsItself || new Set(rest).size < 12)
+    return 'must be random: make one with `openssl rand -hex 48`'
+  return undefined
 }
