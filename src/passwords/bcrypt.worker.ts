@@ -1,7 +1,29 @@
+import { createCipheriv, scryptSync } from 'node:crypto'
 import bcrypt from 'bcrypt'
+import { argon2id } from 'hash-wasm'
+import { equalInConstantTime } from '../lib/random.js'
 import { yieldToOthers } from '../platform/threads.js'
-import { importedMatches } from './imported-compare.js'
-import { readImportedHash } from './imported-hashes.js'
+import { type Argon2Hash, type ImportedHash, readImportedHash, type ScryptHash } from './hashes.js'
+
+/** See https://github.com/firebase/scrypt. The derived key encrypts the project's signer key, and the result is the hash. */
+const firebaseKey = (derivedKey: Buffer, signerKey: Buffer) => {
+  const cipher = createCipheriv('aes-256-ctr', derivedKey, Buffer.alloc(16))
+  return Buffer.concat([cipher.update(signerKey), cipher.final()])
+}
+
+const scryptMatches = (password: string, { N, r, p, salt, key, isNormalised, signerKey }: ScryptHash) => {
+  const text = isNormalised ? password.normalize('NFKC') : password
+  // The default limit of Node is 32 MiB. Stored hashes were checked against our own limit.
+  const maxmem = 128 * r * (N + p + 2) + 1024
+  const derivedKey = scryptSync(text, salt, signerKey ? 32 : key.length, { N, r, p, maxmem })
+  return equalInConstantTime(signerKey ? firebaseKey(derivedKey, signerKey) : derivedKey, key)
+}
+
+export const importedMatches = async (password: string, hash: ImportedHash) => {
+  if (hash.algorithm === 'scrypt') return scryptMatches(password, hash)
+  const { argon2Matches } = await import('./bcrypt.worker.js')
+  return argon2Matches(password, hash)
+}
 
 yieldToOthers()
 
@@ -45,4 +67,12 @@ export const compareImported = async ({ password, hash: stored, cost }: Comparis
   if (importedHash && (await importedMatches(password, importedHash))) return true
   padTime(password, cost, beganAt)
   return false
+}
+
+/** Argon2 has its own file, which is loaded with the first such hash, because few threads ever need it. */
+export const argon2Matches = async (password: string, { memory, passes, lanes, salt, key }: Argon2Hash) => {
+  // The library throws for an empty password, which no system accepts anyway.
+  if (password === '') return false
+  const parameters = { memorySize: memory, iterations: passes, parallelism: lanes, hashLength: key.length }
+  return equalInConstantTime(await argon2id({ password, salt, ...parameters, outputType: 'binary' }), key)
 }

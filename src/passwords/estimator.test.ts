@@ -11,7 +11,7 @@ import {
 import { linesOf } from '../../scripts/common-passwords.mjs'
 import { inSentences } from '../contract/password-rules.js'
 import { createEstimator } from './estimator.js'
-import { strengthOf } from './strength.js'
+import { strengthOf } from './passwords.js'
 
 const estimate = createEstimator()
 const strength = (password: string) => {

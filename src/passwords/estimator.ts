@@ -2,11 +2,513 @@ import { readFileSync } from 'node:fs'
 import { type MatchExtended, ZxcvbnFactory } from '@zxcvbn-ts/core'
 import { adjacencyGraphs, dictionary as passwords } from '@zxcvbn-ts/language-common'
 import { translations, dictionary as words } from '@zxcvbn-ts/language-en'
+import { languages } from '../contract/languages.js'
 import { type FeedbackId, isFeedbackId } from '../contract/password-rules.js'
 import { builtFile } from '../lib/home.js'
-import { type Reading, readPassword } from './guesses.js'
-import { createHashedWords } from './hashed-words.js'
-import { createKnownWords } from './known-words.js'
+
+/** Rows of keys, and the same keys with shift. */
+type Layout = { rows: readonly string[]; shifted: readonly string[] }
+
+const layouts: readonly Layout[] = [
+  {
+    rows: ['`1234567890-=', ' qwertyuiop[]\\', " asdfghjkl;'", ' zxcvbnm,./'],
+    shifted: ['~!@#$%^&*()_+', ' QWERTYUIOP{}|', ' ASDFGHJKL:"', ' ZXCVBNM<>?'],
+  },
+  {
+    rows: ['^1234567890ß´', ' qwertzuiopü+', ' asdfghjklöä#', '<yxcvbnm,.-'],
+    shifted: ['°!"§$%&/()=?`', ' QWERTZUIOPÜ*', " ASDFGHJKLÖÄ'", '>YXCVBNM;:_'],
+  },
+  {
+    rows: ['²&é"\'(-è_çà)=', ' azertyuiop^$', ' qsdfghjklmù*', '<wxcvbn,;:!'],
+    shifted: [' 1234567890°+', ' AZERTYUIOP¨£', ' QSDFGHJKLM%µ', '>WXCVBN?./§'],
+  },
+]
+
+type Key = { row: number; column: number; isShifted: boolean }
+
+const keysOf = ({ rows, shifted }: Layout) => {
+  const keys = new Map<string, Key>()
+  const add = (list: readonly string[], isShifted: boolean) => {
+    for (const [row, characters] of list.entries())
+      for (const [column, character] of [...characters].entries())
+        if (character !== ' ' && !keys.has(character.toLowerCase()))
+          keys.set(character.toLowerCase(), { row, column, isShifted })
+  }
+  add(rows, false)
+  add(shifted, true)
+  return keys
+}
+
+const keyboards = layouts.map(keysOf)
+
+/** Costs as powers of ten. A move that repeats one of the last four moves, as in `1q2w3e` or `1qaz2wsx`, is no new choice. */
+const costs = { cornerStart: 1, start: 1.7, repeated: 0.1, neighbour: 0.7, jump: 1.7, shift: 0.4 }
+const rememberedMoves = 4
+const shortestWalk = 3
+const corners = new Set(['1', 'q', 'a', 'z', '0', 'p', 'm', 'y', '7'])
+
+type Move = { down: number; right: number }
+
+const isNeighbour = ({ down, right }: Move) => Math.abs(down) <= 1 && Math.abs(right) <= 1
+
+const costOfMove = (move: Move, earlierMoves: readonly Move[]) => {
+  const isRepeated = earlierMoves
+    .slice(-rememberedMoves)
+    .some(({ down, right }) => down === move.down && right === move.right)
+  if (isRepeated) return costs.repeated
+  return isNeighbour(move) ? costs.neighbour : costs.jump
+}
+
+const walksOn = (keys: ReadonlyMap<string, Key>, text: string, start: number) => {
+  const walks: { end: number; cost: number }[] = []
+  const moves: Move[] = []
+  let last = keys.get(text.charAt(start))
+  if (!last) return walks
+  let isShifted = last.isShifted
+  let cost = corners.has(text.charAt(start)) ? costs.cornerStart : costs.start
+  for (let at = start + 1; at < text.length; at += 1) {
+    const key = keys.get(text.charAt(at))
+    if (!key) break
+    const move = { down: key.row - last.row, right: key.column - last.column }
+    cost += costOfMove(move, moves)
+    moves.push(move)
+    isShifted ||= key.isShifted
+    last = key
+    if (moves.length + 1 >= shortestWalk) walks.push({ end: at + 1, cost: cost + (isShifted ? costs.shift : 0) })
+  }
+  return walks
+}
+
+/** The walks over the keyboard that begin at this index of a text in lower case, with or without shift: `1qaz@wsx`, `3e4r%t`. */
+export const walksAt = (text: string, start: number) => keyboards.flatMap((keys) => walksOn(keys, text, start))
+
+/** British English abbreviates September in another way than American English. */
+const locales = [...languages, 'en-GB']
+
+/** "März" is also typed as "Marz" and "Maerz". */
+const spellings = (word: string) => [
+  word,
+  word.normalize('NFD').replaceAll(/\p{M}/gu, ''),
+  word.replaceAll(/[äöü]/g, (letter) => `${letter.normalize('NFD').charAt(0)}e`),
+]
+
+/**
+ * The names of months in every language of the pages, in full and abbreviated. The longest come first, because a name may begin with
+ * another one.
+ */
+const months = () => {
+  const names = locales.flatMap((locale) =>
+    (['long', 'short'] as const).flatMap((form) => {
+      const format = new Intl.DateTimeFormat(locale, { month: form, timeZone: 'UTC' })
+      return Array.from({ length: 12 }, (_, index) => format.format(Date.UTC(2026, index, 15)))
+    }),
+  )
+  const words = names.flatMap((name) => spellings(name.toLowerCase().replace(/\.$/, '')))
+  return [...new Set(words)].sort((left, right) => right.length - left.length)
+}
+
+/** The words between day, month and year, as in "3 de marzo de 1990". */
+const joiningWords = () =>
+  locales
+    .flatMap((locale) => new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' }).formatToParts(0))
+    .flatMap(({ type, value }) => (type === 'literal' && /\p{L}/u.test(value) ? value.trim() : []))
+
+const month = `(?:${months().join('|')})`
+const day = '(?:3[01]|[12][0-9]|0?[1-9])(?:st|nd|rd|th|er)?'
+const year = '(?:(?:19|20)[0-9]{2}|[0-9]{2})'
+const separators = '[ .,/_-]{0,2}'
+const joiner = `${separators}(?:(?:${[...new Set(joiningWords())].join('|')})${separators})?`
+const numbers = '[0-9]{1,2}'
+
+/** A cost is the log10 of the guesses that are needed: 4.5 for a day within a lifetime, 3 for a month within a lifetime, 1.5 for a year. */
+const shapes: readonly (readonly [shape: string, cost: number])[] = [
+  [`${month}${joiner}${day}${joiner}${year}`, 4.5],
+  [`${day}${joiner}${month}${joiner}${year}`, 4.5],
+  [`${year}${joiner}${month}${joiner}${day}`, 4.5],
+  [`${numbers}[ ./_-]${numbers}[ ./_-]${year}`, 4.5],
+  [`${year}[ ./_-]${numbers}[ ./_-]${numbers}`, 4.5],
+  ['(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])', 4.5],
+  ['(?:[0-3][0-9]){2}(?:19|20)[0-9]{2}', 4.5],
+  [`${month}${joiner}${year}`, 3],
+  ['(?:19|20)[0-9]{2}', 1.5],
+]
+
+const patterns = shapes.map(([shape, cost]) => ({ pattern: new RegExp(shape, 'y'), cost }))
+
+/** The dates that begin at this index of a text in lower case. */
+export const datesAt = (text: string, start: number) =>
+  patterns.flatMap(({ pattern, cost }) => {
+    pattern.lastIndex = start
+    const match = pattern.exec(text)
+    return match === null ? [] : [{ end: start + match[0].length, cost }]
+  })
+
+/**
+ * The letter that each of these characters is typed for. `l`, `i` and `1` become the same letter, because `1` stands for both letters, and
+ * so do `b`, `g` and `6`.
+ */
+const lookAlikes: Record<string, string> = {
+  '@': 'a',
+  '4': 'a',
+  b: 'g',
+  '8': 'g',
+  '(': 'c',
+  '3': 'e',
+  '6': 'g',
+  '9': 'g',
+  '0': 'o',
+  $: 's',
+  '5': 's',
+  '7': 't',
+  '+': 't',
+  '2': 'z',
+  '1': 'i',
+  '!': 'i',
+  '|': 'i',
+  l: 'i',
+}
+
+const disguisePattern = new RegExp(`[${Object.keys(lookAlikes).join('')}]`, 'g')
+
+/** The text with plain letters for `ü`, `ñ` and `ç`: attackers try both spellings of a word. */
+export const withoutMarks = (text: string) =>
+  text
+    .normalize('NFKD')
+    .replace(/\p{Mn}/gu, '')
+    .normalize('NFKC')
+    .toLowerCase()
+    .replaceAll('ß', 'ss')
+    .replaceAll('ł', 'l')
+
+export const withoutDisguise = (text: string) => text.replace(disguisePattern, (sign) => lookAlikes[sign] ?? sign)
+
+/** The text is reversed by code units, so that an index in it can be converted to one in the reversed text. */
+const reversed = (text: string) => text.split('').reverse().join('')
+
+/** How much each replaced letter adds for an attacker, as a power of ten. Replacing every letter is one rule, so the sum has a limit. */
+const costOfASubstitution = 0.3
+const maxForSubstitutions = 1
+const costOfReversing = 0.5
+
+export type Lists = {
+  /** Lists with the most common words first. The index in the list is the number of guesses. */
+  ranked: readonly (readonly string[])[]
+  /** Lists without an order. Every entry takes as many guesses as the list has entries. */
+  unordered?: readonly (readonly string[])[]
+  /** A long list of which only hashes are known. */
+  hashed?: HashedWords | undefined
+}
+
+/** Longer words are not looked up in the hashed list. */
+const longestHashed = 40
+
+const keepSmallerCost = (words: Map<string, number>, word: string, cost: number) => {
+  if (cost < (words.get(word) ?? Number.POSITIVE_INFINITY)) words.set(word, cost)
+}
+
+/** The first test is much faster, and decides for nearly every word of the lists. */
+const hasOnlyLetters = (text: string) => !/[^a-z]/.test(text) || /^\p{L}*$/u.test(text)
+
+/**
+ * How many guesses a word takes, as a power of ten. A word is also found with `@` for `a`, and backwards. All forms of a word are one
+ * entry, so that a look-up takes the same time however many letters are replaced.
+ */
+export const createKnownWords = ({ ranked, unordered = [], hashed }: Lists) => {
+  const words = new Map<string, number>()
+  // Entries with digits or special characters, such as `abc123`, which is no word with replaced letters.
+  const exactEntries = new Map<string, number>()
+  let longest = hashed ? longestHashed : 0
+  const add = (listed: string, cost: number) => {
+    const word = withoutMarks(listed)
+    if (word.length < 2) return
+    longest = Math.max(longest, word.length)
+    keepSmallerCost(words, withoutDisguise(word), cost)
+    if (!hasOnlyLetters(word)) keepSmallerCost(exactEntries, word, cost)
+  }
+  for (const list of ranked) for (const [place, word] of list.entries()) add(word, Math.log10(place + 1))
+  for (const list of unordered) for (const word of list) add(word, Math.log10(list.length))
+
+  const notFound = Number.POSITIVE_INFINITY
+  const costOfWord = (text: string) => Math.min(words.get(text) ?? notFound, hashed?.word(text) ?? notFound)
+  const costOfExact = (text: string) => Math.min(exactEntries.get(text) ?? notFound, hashed?.entry(text) ?? notFound)
+
+  /** Prepares a text once. The result is a function that rates a part of it. */
+  const costsIn = (text: string) => {
+    const undisguised = withoutDisguise(text)
+    const reversedText = reversed(text)
+    const undisguisedBackwards = reversed(undisguised)
+    // How many special characters and digits are before each index.
+    const nonLettersBefore = [0]
+    for (const character of text.split(''))
+      nonLettersBefore.push((nonLettersBefore.at(-1) ?? 0) + (hasOnlyLetters(character) ? 0 : 1))
+    return (start: number, end: number) => {
+      const reversedStart = text.length - end
+      const reversedEnd = text.length - start
+      const substitutions = (nonLettersBefore[end] ?? 0) - (nonLettersBefore[start] ?? 0)
+      const word = Math.min(
+        costOfWord(undisguised.slice(start, end)),
+        costOfWord(undisguisedBackwards.slice(reversedStart, reversedEnd)) + costOfReversing,
+      )
+      if (substitutions === 0) return word
+      return Math.min(
+        word + Math.min(substitutions * costOfASubstitution, maxForSubstitutions),
+        costOfExact(text.slice(start, end)),
+        costOfExact(reversedText.slice(reversedStart, reversedEnd)) + costOfReversing,
+      )
+    }
+  }
+
+  return { longest, costsIn }
+}
+
+export type KnownWords = ReturnType<typeof createKnownWords>
+
+type Kind = 'word' | 'personal' | 'pattern' | 'character'
+type FoundPart = { end: number; cost: number }
+type Part = { start: number; end: number; kind: Kind }
+
+/** How many guesses a password takes (`cost` is their log10), and which parts it has. */
+export type Reading = { cost: number; parts: Part[] }
+
+const shiftedKeys = '!@#$%^&*()_+{}|:"<>?~'
+const plainKeys = "1234567890-=[]\\;',./`"
+
+/** The same keys without shift, on the most common keyboard: it finds the listed word `1qaz2wsx` in `1qaz@WSX`. */
+const unshifted = (text: string) =>
+  text
+    .toLowerCase()
+    .split('')
+    .map((character) => plainKeys[shiftedKeys.indexOf(character)] ?? character)
+    .join('')
+
+/** A cost is the log10 of a number of guesses, so costs are added where guesses would be multiplied. */
+const costOfAWord = 0.5
+const costOfShifting = 0.4
+const costOfARepetition = 0.3
+const shortestSequence = 3
+const shortestDistantRepetition = 3
+
+const characterCosts: readonly (readonly [RegExp, cost: number])[] = [
+  [/[!]/, 0.5],
+  [/[@#$.*?&_ -]/, 0.8],
+  [/[0-9]/, 1],
+  [/[\u0021-\u007e]/, 1.4],
+]
+const costOfACharacter = (character: string) =>
+  characterCosts.find(([characters]) => characters.test(character))?.[1] ?? 2
+
+/** The sequences, such as `123` or `cba`, that begin at this index. */
+const sequencesAt = (text: string, start: number) => {
+  const step = text.charCodeAt(start + 1) - text.charCodeAt(start)
+  if (Math.abs(step) !== 1) return []
+  let end = start + 2
+  while (end < text.length && text.charCodeAt(end) - text.charCodeAt(end - 1) === step) end += 1
+  // Most sequences begin at an end of the alphabet or of the digits.
+  const startCost = /[01a9z]/.test(text.charAt(start)) ? 0.3 : 1
+  return Array.from({ length: Math.max(0, end - start - shortestSequence + 1) }, (_, n) => ({
+    end: start + shortestSequence + n,
+    cost: startCost + Math.log10(shortestSequence + n),
+  }))
+}
+
+/** The repetitions at this index: of the text directly before it, or of any earlier text if they are long enough. */
+const repetitionsAt = (text: string, start: number) => {
+  const before = text.slice(0, start)
+  const foundParts: FoundPart[] = []
+  for (let end = start + 1; end <= text.length; end += 1) {
+    const part = text.slice(start, end)
+    if (before.endsWith(part)) foundParts.push({ end, cost: costOfARepetition })
+    else if (part.length >= shortestDistantRepetition && !before.includes(part)) break
+    else if (part.length >= shortestDistantRepetition) foundParts.push({ end, cost: 2 * costOfARepetition })
+  }
+  return foundParts
+}
+
+const wordFinder = (words: KnownWords, text: string) => {
+  const keys = unshifted(text)
+  const asTyped = words.costsIn(text)
+  const byKeys = keys === text ? undefined : words.costsIn(keys)
+  return (start: number) => {
+    const foundParts: FoundPart[] = []
+    for (let end = start + 2; end <= Math.min(text.length, start + words.longest); end += 1) {
+      const shiftedCost = byKeys === undefined ? Number.POSITIVE_INFINITY : byKeys(start, end) + costOfShifting
+      const cost = Math.min(asTyped(start, end), shiftedCost)
+      if (cost < Number.POSITIVE_INFINITY) foundParts.push({ end, cost: cost + costOfAWord })
+    }
+    return foundParts
+  }
+}
+
+/** The cheapest way to build a text from known parts. `best` has for each index the best part that ends there. */
+const cheapestReading = (text: string, known: KnownWords, personal: KnownWords): Reading => {
+  const finders: [Kind, (start: number) => FoundPart[]][] = [
+    ['character', (start) => [{ end: start + 1, cost: costOfACharacter(text.charAt(start)) }]],
+    ['personal', wordFinder(personal, text)],
+    ['word', wordFinder(known, text)],
+    ['pattern', (start) => datesAt(text, start)],
+    ['pattern', (start) => sequencesAt(text, start)],
+    ['pattern', (start) => walksAt(text, start)],
+    ['pattern', (start) => repetitionsAt(text, start)],
+  ]
+  const best: { cost: number; part: Part | undefined }[] = [{ cost: 0, part: undefined }]
+  for (let start = 0; start < text.length; start += 1) {
+    for (const [kind, find] of finders) {
+      for (const { end, cost } of find(start)) {
+        const total = (best[start]?.cost ?? 0) + cost
+        if (total < (best[end]?.cost ?? Number.POSITIVE_INFINITY))
+          best[end] = { cost: total, part: { start, end, kind } }
+      }
+    }
+  }
+  const parts: Part[] = []
+  for (let part = best.at(-1)?.part; part !== undefined; part = best[part.start]?.part) parts.unshift(part)
+  return { cost: best.at(-1)?.cost ?? 0, parts }
+}
+
+/** One special character between all letters, as in `P-a-s-s-w-o-r-d`. */
+const spreadOut = /([\p{L}\p{N}])([^\p{L}\p{N}])(?:[\p{L}\p{N}]\2){2,}[\p{L}\p{N}]/gu
+const costOfSpreading = 1
+
+/** Base64 of a text, with an ending that makes the password meet the rules. */
+const base64Shape = /^([A-Za-z0-9+/]{6,}={0,2})[^A-Za-z0-9]{0,2}$/
+const costOfEncoding = 1
+
+/** The plain text of a password that is base64, as `cGFzc3dvcmQ=` is `password`. */
+const decodeBase64 = (password: string) => {
+  const [, text] = base64Shape.exec(password) ?? []
+  const plain = text === undefined ? '' : Buffer.from(text, 'base64').toString('latin1').replace(/\n$/, '')
+  return /^[\x20-\x7e]{4,}$/.test(plain) ? plain : undefined
+}
+
+/** How an attacker who knows these words would guess a password, with the usual replacements and additions. */
+export const readPassword = (password: string, known: KnownWords, personal: KnownWords): Reading => {
+  const reading = readPlain(password, known, personal)
+  const plain = decodeBase64(password)
+  if (plain === undefined) return reading
+  const { cost, parts } = readPlain(plain, known, personal)
+  return cost + costOfEncoding < reading.cost ? { cost: cost + costOfEncoding, parts } : reading
+}
+
+const readPlain = (password: string, known: KnownWords, personal: KnownWords): Reading => {
+  const text = withoutMarks(password)
+  const reading = cheapestReading(text, known, personal)
+  const joined = text.replace(spreadOut, (spread, _first: string, sign: string) => spread.replaceAll(sign, ''))
+  if (joined === text) return reading
+  const { cost, parts } = cheapestReading(joined, known, personal)
+  return cost + costOfSpreading < reading.cost ? { cost: cost + costOfSpreading, parts } : reading
+}
+
+/**
+ * A part of a word list of hundreds of thousands of entries, which are stored as short hashes. The list takes 5 bytes for each entry, loads
+ * quickly, and contains no password in plain text. `scripts/common-passwords.mjs` makes it from the public lists of leaked passwords.
+ */
+export type Section = {
+  /** `word`: letters only, with `@` read as `a`. `entry`: a whole password as it stands in a list, in lower case. */
+  kind: 'word' | 'entry'
+  /** How many guesses a text of this section takes, as a power of ten. */
+  cost: number
+  texts: readonly string[]
+}
+
+const kinds = ['word', 'entry'] as const satisfies readonly Section['kind'][]
+const magic = 0x4c4b5731
+const headerSize = 4
+const sectionHeaderSize = 12
+
+export const shortestHashed = { word: 5, entry: 8 } as const satisfies Record<Section['kind'], number>
+
+/** FNV-1a over the code units, from two different starts. The hashes are not secret, they only make the list small. */
+const fnv = (text: string, basis: number) => {
+  let hash = basis
+  for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
+  // The last bits of FNV are weak, because they depend mostly on the last character.
+  hash ^= hash >>> 15
+  return Math.imul(hash, 0x2c1b3c6d) >>> 0
+}
+const keyOf = (text: string) => fnv(text, 0x811c9dc5)
+const checkOf = (text: string) => fnv(text, 0x9e3779b9) & 0xff
+
+/**
+ * 40 bits are compared, so that of a million random texts about one is mistaken for one of 400,000 words. Key and check are one number
+ * while they are sorted, because numbers are sorted faster than pairs.
+ */
+const hashesOf = (texts: readonly string[]) => {
+  const numbers = Float64Array.from(texts, (text) => keyOf(text) * 256 + checkOf(text)).sort()
+  const distinct = numbers.filter((number, at) => number !== numbers[at - 1])
+  return { keys: distinct.map((number) => Math.floor(number / 256)), checks: distinct.map((number) => number % 256) }
+}
+
+export const encodeHashedWords = (sections: readonly Section[]): Uint8Array => {
+  const hashedSections = sections.map((section) => ({ ...section, hashes: hashesOf(section.texts) }))
+  const size = hashedSections.reduce((sum, { hashes }) => sum + sectionHeaderSize + 5 * hashes.keys.length, headerSize)
+  const view = new DataView(new ArrayBuffer(size))
+  view.setUint32(0, magic)
+  let at = headerSize
+  for (const { kind, cost, hashes } of hashedSections) {
+    view.setUint32(at, kinds.indexOf(kind))
+    view.setFloat32(at + 4, cost)
+    view.setUint32(at + 8, hashes.keys.length)
+    at += sectionHeaderSize
+    for (const key of hashes.keys) {
+      view.setUint32(at, key)
+      at += 4
+    }
+    for (const check of hashes.checks) {
+      view.setUint8(at, check)
+      at += 1
+    }
+  }
+  return new Uint8Array(view.buffer)
+}
+
+type LoadedSection = { kind: Section['kind']; cost: number; keys: Uint32Array; checks: Uint8Array }
+
+const load = (bytes: Uint8Array): LoadedSection[] => {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  if (bytes.byteLength < headerSize || view.getUint32(0) !== magic) throw new Error('This is no list of common words')
+  const sections: LoadedSection[] = []
+  for (let at = headerSize; at < bytes.byteLength; ) {
+    const kind = kinds[view.getUint32(at)]
+    const count = view.getUint32(at + 8)
+    if (kind === undefined) throw new Error('A list of common words has an unknown part')
+    const keys = new Uint32Array(count)
+    for (let index = 0; index < count; index += 1) keys[index] = view.getUint32(at + sectionHeaderSize + 4 * index)
+    const checksAt = at + sectionHeaderSize + 4 * count
+    sections.push({ kind, cost: view.getFloat32(at + 4), keys, checks: bytes.slice(checksAt, checksAt + count) })
+    at = checksAt + count
+  }
+  return sections
+}
+
+/** Whether one of the entries has the hash of this text. Several entries may have the same key. */
+const has = ({ keys, checks }: LoadedSection, text: string) => {
+  const key = keyOf(text)
+  let low = 0
+  let high = keys.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((keys[middle] ?? 0) < key) low = middle + 1
+    else high = middle
+  }
+  for (let at = low; keys[at] === key; at += 1) if (checks[at] === checkOf(text)) return true
+  return false
+}
+
+export type HashedWords = ReturnType<typeof createHashedWords>
+
+export const createHashedWords = (bytes: Uint8Array) => {
+  const sections = load(bytes)
+  /** The cost in the cheapest section that has the text. Infinite if no section has it. */
+  const costOf = (kind: Section['kind'], text: string) => {
+    if (text.length < shortestHashed[kind]) return Number.POSITIVE_INFINITY
+    const costs = sections.filter((section) => section.kind === kind && has(section, text)).map(({ cost }) => cost)
+    return Math.min(...costs)
+  }
+  return {
+    word: (text: string) => costOf('word', text),
+    entry: (text: string) => costOf('entry', text),
+  }
+}
 
 export type Estimate = {
   score: 0 | 1 | 2 | 3 | 4

@@ -1,7 +1,7 @@
 import { scryptSync } from 'node:crypto'
 import { afterAll, describe, expect, it } from 'vitest'
 import { readFirebaseParameters } from '../commands/import/firebase-parameters.js'
-import { type HashForms, hashToStore } from './hash-to-store.js'
+import { type HashForms, hashToStore } from './hashes.js'
 import { createPasswords } from './passwords.js'
 import { createWorkers } from './workers.js'
 

@@ -1,18 +1,77 @@
 import { isRefused } from '../contract/outcome.js'
 import {
+  type FeedbackId,
   inSentences,
+  longestPassword,
+  type PasswordErrorId,
   type PasswordFindings,
   type PasswordRejection,
+  passwordRuleIds,
+  passwordRules,
   rejectPassword,
 } from '../contract/password-rules.js'
 import type { Strength } from '../contract/schemas.js'
-
-import { condensed, costOf, createDecoy } from './hashes.js'
-import { readImportedHash } from './imported-hashes.js'
+import type { Estimate } from './estimator.js'
+import { condensed, costOf, createDecoy, readImportedHash } from './hashes.js'
 import type { LeakedList } from './leaked-list.js'
-import { unusableReason, validate } from './rules.js'
-import { noStrength, type PasswordStrength, type Person, personalInputs, strengthOf } from './strength.js'
 import type { Asker, Busy, Workers } from './workers.js'
+
+/**
+ * The reason why a text cannot be a password at all. bcrypt would cut it at a NUL. Lone surrogates would all become the same replacement
+ * character, so that two different texts would match.
+ */
+export const unusableReason = (password: string): PasswordErrorId | undefined => {
+  if (password.includes('\0') || /\p{Surrogate}/u.test(password)) return 'unusable_characters'
+  return [...password].length > longestPassword ? 'too_long' : undefined
+}
+
+/** Every rule that a password breaks, in the order of docs/specification.md, 5.4, and the feedback of the estimate. */
+export const validate = (password: string, { isStrong, feedback }: PasswordStrength): PasswordFindings => {
+  const brokenRules: PasswordErrorId[] = passwordRuleIds.filter((id) => !passwordRules[id].test(password))
+  return { errors: isStrong ? brokenRules : [...brokenRules, 'too_weak'], feedback }
+}
+
+export type PasswordStrength = { score: number; feedback: FeedbackId[]; isStrong: boolean }
+
+/** What is known about the user who chooses the password. */
+export type Person = { username?: string | undefined; email?: string | undefined; name?: string | null | undefined }
+
+const minStrong = 3
+const maxPersonalWords = 20
+
+const warnings = {
+  common: 'similar_to_common',
+  words: 'common_words',
+  personal: 'personal',
+  pattern: 'patterns',
+} as const satisfies Record<NonNullable<Estimate['weakness']>, FeedbackId>
+
+/** Each text, and the words in it. */
+const wholeAndParts = (texts: readonly string[]) => {
+  const whole = texts.map((text) => text.normalize('NFKC').toLowerCase())
+  const parts = whole.flatMap((text) => text.split(/[^\p{L}\p{M}\p{N}]+/u)).filter((part) => part.length >= 3)
+  return [...new Set([...whole, ...parts])].filter((text) => text !== '')
+}
+
+/**
+ * The words that an attacker who knows the user and the service would try first. Only the words of the user are limited, so a long name
+ * leaves out no word of the service.
+ */
+export const personalInputs = ({ username, email, name }: Person, words: readonly string[]): string[] => {
+  const personalWords = [username, email, email?.split('@')[0], name].filter((text) => typeof text === 'string')
+  return [...new Set([...wholeAndParts(words), ...wholeAndParts(personalWords).slice(0, maxPersonalWords)])]
+}
+
+/** The strength as in docs/specification.md, 2.4. A weakness, such as a common word with replaced letters, keeps the score below strong. */
+export const strengthOf = ({ score: estimatedScore, suggestions, warning, weakness }: Estimate): PasswordStrength => {
+  const score = weakness === undefined ? estimatedScore : Math.min(estimatedScore, minStrong - 1)
+  const isStrong = score >= minStrong
+  const shownWarning = warning ?? (weakness && warnings[weakness])
+  const advice: FeedbackId[] = suggestions.length === 0 && !isStrong ? ['add_words'] : suggestions
+  return { score, feedback: shownWarning === undefined ? advice : [...advice, shownWarning], isStrong }
+}
+
+export const noStrength: PasswordStrength = { score: 0, feedback: [], isStrong: false }
 
 type VerificationResult = {
   matches: boolean

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type FeedbackId, inSentences } from '../contract/password-rules.js'
 
-import { unusableReason, validate } from './rules.js'
+import { unusableReason, validate } from './passwords.js'
 
 const strong = { score: 4, feedback: [], isStrong: true }
 const weak = { score: 1, feedback: ['add_words', 'dates'] satisfies FeedbackId[], isStrong: false }

@@ -25,6 +25,7 @@ import { createContent } from '../pages/content.js'
 import type { LeakedList } from '../passwords/leaked-list.js'
 import { createPasswords } from '../passwords/passwords.js'
 import type { Workers } from '../passwords/workers.js'
+
 import type { Cache } from '../platform/cache/cache.js'
 import { createClockWatch } from '../platform/database/clock-watch.js'
 import type { Database } from '../platform/database/database.js'

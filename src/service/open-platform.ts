@@ -1,7 +1,8 @@
 import type { Clock } from '../lib/clock.js'
 import { minutes, seconds } from '../lib/durations.js'
-import { openLeakedPasswords } from '../passwords/leaked-passwords.js'
+import { openLeakedPasswords } from '../passwords/leaked-list.js'
 import { createWorkers, type Workers } from '../passwords/workers.js'
+
 import { openCache, usualCommandTimeout } from '../platform/cache/open.js'
 import { createPostgres } from '../platform/database/open.js'
 import type { Log } from '../platform/log.js'

@@ -7,7 +7,7 @@ import type { DrainState, Server } from '../http/server.js'
 
 import { seconds } from '../lib/durations.js'
 import { withTimeout } from '../lib/timing.js'
-import { requireWorkerPackages } from '../passwords/worker-packages.js'
+import { requireWorkerPackages } from '../passwords/workers.js'
 import type { Database } from '../platform/database/database.js'
 import { listeningError } from '../platform/listening.js'
 import type { Log } from '../platform/log.js'

@@ -4,6 +4,7 @@ import { minResponseTime, takeAtLeast } from '../lib/timing.js'
 import type { Events } from '../messages/events.js'
 import type { Passwords } from '../passwords/passwords.js'
 import type { Asker, Busy } from '../passwords/workers.js'
+
 import type { Registrations } from '../registration/registrations.js'
 import type { KnownDevices } from '../sessions/known-devices.js'
 import type { UserChanges } from '../users/user-changes.js'

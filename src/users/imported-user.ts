@@ -8,7 +8,7 @@ import { parseDate } from '../lib/clock.js'
 import { isOneLine } from '../lib/text.js'
 
 import { isUuid, uuidv7 } from '../lib/uuid.js'
-import { type HashForms, hashToStore } from '../passwords/hash-to-store.js'
+import { type HashForms, hashToStore } from '../passwords/hashes.js'
 import { builtInFieldReaders, type Reader, type StoredBuiltInFields } from './built-in-fields.js'
 import { type Email, readEmail } from './email.js'
 import type { ProfileFields } from './profile-fields.js'

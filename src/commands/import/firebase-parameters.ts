@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import type { FirebaseParameters } from '../../passwords/hash-to-store.js'
+import type { FirebaseParameters } from '../../passwords/hashes.js'
 import { CommandFailure } from '../command.js'
 import { cannotRead, type Input } from './input.js'
 

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { countText } from '../../lib/text.js'
-import { isLeakedFile } from '../../passwords/leaked-file.js'
+import { isLeakedFile } from '../../passwords/leaked-list.js'
 import { CommandFailure } from '../command.js'
 
 export const listKinds = ['passwords', 'hashes'] as const

@@ -37,7 +37,7 @@ type Progress = ReturnType<typeof createProgress>
 const readList = async (input: Input, kindOption: ListKind | undefined, output: string, progress: Progress) => {
   const [{ createPasswordLines }, { createLeakedListBuilder }] = await Promise.all([
     import('./password-lines.js'),
-    import('../../passwords/leaked-builder.js'),
+    import('../../passwords/leaked-list.js'),
   ])
   const builder = await createLeakedListBuilder(output)
   try {

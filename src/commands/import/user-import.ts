@@ -3,7 +3,7 @@ import { builtInProviderIds } from '../../contract/providers.js'
 import { builtInFieldNames } from '../../contract/schemas.js'
 
 import { countText } from '../../lib/text.js'
-import { type HashForms, saltedHexForms } from '../../passwords/hash-to-store.js'
+import { type HashForms, saltedHexForms } from '../../passwords/hashes.js'
 import type { AdminRoles } from '../../sessions/administrators.js'
 import { loadConfig } from '../../settings/config.js'
 import { displayName } from '../../users/display-name.js'
