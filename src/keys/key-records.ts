@@ -1,8 +1,8 @@
 import type { Clock } from '../lib/clock.js'
 import { acceptTransaction, type Database, type Sql } from '../platform/database/database.js'
-import { accessTokenSchedule } from './access-token-schedule.js'
 import { type KeyPair, readKeyPair } from './key-pair.js'
-import type { KeyState } from './schedule.js'
+import { accessTokenSchedule, type KeyState } from './schedule.js'
+
 import { signingKeyColumn } from './sealed-columns.js'
 import type { SealedValues } from './sealed-values.js'
 import * as store from './signing-keys.store.js'

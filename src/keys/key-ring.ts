@@ -1,8 +1,8 @@
 import type { Clock } from '../lib/clock.js'
 import { seconds } from '../lib/durations.js'
-import { accessTokenSchedule } from './access-token-schedule.js'
 import type { KeySet, SigningKey } from './key-records.js'
-import { signerAt } from './schedule.js'
+import { accessTokenSchedule, signerAt } from './schedule.js'
+
 import { createTokenKey, type TokenKey } from './token-keys.js'
 
 export type Log = {

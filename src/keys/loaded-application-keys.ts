@@ -8,10 +8,10 @@ import type { KeyPair } from './application-key-pair.js'
 import { type ApplicationKeySet, isUnopened, isUnreadable, keysFor, publishedKeys } from './application-key-records.js'
 import { type ApplicationKeys, dueAlgorithms } from './application-keys.js'
 import type { Log } from './key-ring.js'
-import { createRsaSignatures } from './rsa-signatures.js'
 import { signerAt } from './schedule.js'
 import {
   type ApplicationAlgorithm,
+  createRsaSignatures,
   headerFor,
   type SignToken,
   tokenParts,

@@ -4,11 +4,10 @@ import { OperatorError } from '../lib/operator-error.js'
 
 import { StoreUnavailable } from '../platform/database/database.js'
 import { createDetachedContext, createReadingRounds } from '../platform/rounds.js'
-
-import { accessTokenSchedule } from './access-token-schedule.js'
 import { createEarlyLoad } from './early-load.js'
 import { mayBeOurs } from './key-pair.js'
 import { createKeyRing, type Log, type Reading } from './key-ring.js'
+import { accessTokenSchedule } from './schedule.js'
 import type { KeySet, SigningKeys } from './signing-keys.js'
 
 /** How often the keys are read. A withdrawn key is refused within this time. */

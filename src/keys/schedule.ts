@@ -1,4 +1,5 @@
-import { days } from '../lib/durations.js'
+import { days, minutes } from '../lib/durations.js'
+import { accessTokenLifetime } from '../sessions/tokens.js'
 
 /*
  * When a key does what, by the clock of the database. A key is published as soon as it exists, signs from its time until that of
@@ -60,3 +61,12 @@ export const createSchedule = ({ announcedFor, trustedAfterwards }: Durations) =
       keys.find((key) => key.signsFrom > now && key !== signerAt(keys, now)),
   }
 }
+
+/** How much the clocks of instances may differ. Expiry is written and checked by their clocks. */
+const clockMargin = 5 * minutes
+
+export const accessTokenSchedule = createSchedule({
+  // Programs that check tokens know a key for 20 minutes before it signs, because every instance publishes it within a minute.
+  announcedFor: 20 * minutes + 1 * minutes,
+  trustedAfterwards: accessTokenLifetime + clockMargin,
+})

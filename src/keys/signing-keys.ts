@@ -1,8 +1,8 @@
 import type { Clock } from '../lib/clock.js'
 import type { Database, Sql, Transaction } from '../platform/database/database.js'
-import { accessTokenSchedule } from './access-token-schedule.js'
 import { newKeyPair } from './key-pair.js'
 import { createAddKey, createListKeys, createReadKeys, type KeySet } from './key-records.js'
+import { accessTokenSchedule } from './schedule.js'
 import type { SealedValues } from './sealed-values.js'
 import * as store from './signing-keys.store.js'
 

@@ -5,6 +5,7 @@ import { isOverdue, signingPeriod } from '../../keys/schedule.js'
 import { sealedColumns } from '../../keys/sealed-columns.js'
 import { createSealedValues } from '../../keys/sealed-values.js'
 import type { ApplicationAlgorithm } from '../../keys/signed-token.js'
+
 import { createSigningKeys } from '../../keys/signing-keys.js'
 import { systemClock } from '../../lib/clock.js'
 import { countText } from '../../lib/text.js'
