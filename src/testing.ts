@@ -11,9 +11,7 @@ import { newServiceKey, serviceScopes } from './programs/service-keys.js'
 import { type App, startApp } from './service/app.js'
 import { type Environment, likelyTypos, loadConfig, unknownSettings } from './settings/config.js'
 import { makeTemporaryFolder } from './temporary-folder.js'
-import { displayName } from './users/display-name.js'
-import { readEmail } from './users/email.js'
-import { readUsername } from './users/username.js'
+import { displayName, readEmail, readUsername } from './users/names.js'
 
 /** With these, no limit stops a test, and the service closes at once. A setting that the test gives replaces the one here. */
 const usualSettings = {

@@ -76,8 +76,8 @@ export const measureUserSearch = async (stores, { users }) => {
   const sql = new Pool({ connectionString: databaseUrl, max: 1 })
   try {
     await fillNames(sql, users)
-    const { createUserSearch } = /** @type {typeof import('../../src/users/user-search.js')} */ (
-      await source('users/user-search.ts')
+    const { createUserSearch } = /** @type {typeof import('../../src/users/search.js')} */ (
+      await source('users/search.ts')
     )
     const used = new Set()
     let isExplained = false

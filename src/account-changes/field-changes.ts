@@ -3,6 +3,7 @@ import type { ProfileFieldChanges } from '../contract/profile-fields.js'
 import type { Transaction } from '../platform/database/database.js'
 import type { FieldEditor, ProfileFields } from '../users/profile-fields.js'
 import type { User } from '../users/users.js'
+
 import type { AccountChanges, OperatorContext } from './account-changes.js'
 
 type Dependencies = {

@@ -7,8 +7,9 @@ import { days } from '../lib/durations.js'
 import { fingerprint, randomToken } from '../lib/random.js'
 
 import { acceptTransaction, type Database, type Sql } from '../platform/database/database.js'
-import { emailKey } from '../users/email.js'
+import { emailKey } from '../users/names.js'
 import type { Identity } from '../users/users.js'
+
 import * as store from './undos.store.js'
 
 export const undoLifetime = 7 * days

@@ -6,10 +6,9 @@ import type { Factors } from '../factors/factors.js'
 import type { PasskeyRecords } from '../factors/passkey-records.js'
 import type { Transaction } from '../platform/database/database.js'
 import type { IdentityLinks } from '../providers/identity-links.js'
-import type { UserChanges } from '../users/user-changes.js'
-import { usernameKey } from '../users/username.js'
+import { usernameKey } from '../users/names.js'
 import type { Usernames } from '../users/usernames.js'
-import type { Identity, User } from '../users/users.js'
+import type { Identity, User, UserChanges } from '../users/users.js'
 
 type Dependencies = {
   userChanges: Pick<UserChanges, 'takeBack' | 'setField'>

@@ -15,9 +15,9 @@ import type { Invitations } from '../registration/invitations.js'
 import type { Registrations } from '../registration/registrations.js'
 import type { SessionLookups } from '../sessions/session-lookups.js'
 import type { Terms } from '../users/terms.js'
-import type { UserChanges } from '../users/user-changes.js'
 import type { Usernames } from '../users/usernames.js'
-import type { User } from '../users/users.js'
+import type { User, UserChanges } from '../users/users.js'
+
 import type { EmailChanges } from './email-changes.js'
 import { accountBody, passkeyBody, usedApplicationBody } from './user-bodies.js'
 

@@ -2,9 +2,9 @@ import type { Undos } from '../account-changes/undos.js'
 import type { Events } from '../messages/events.js'
 import type { Transaction } from '../platform/database/database.js'
 import type { Sessions } from '../sessions/sessions.js'
-import type { UserChanges } from '../users/user-changes.js'
 import type { Usernames } from '../users/usernames.js'
-import type { User } from '../users/users.js'
+import type { User, UserChanges } from '../users/users.js'
+
 import { clearingOf } from './recent-changes.js'
 
 type Dependencies = {

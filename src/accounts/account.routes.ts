@@ -16,6 +16,7 @@ import type { Guards } from '../sessions/guards.js'
 import { sendRenewed, withHeaders } from '../sign-in/responses.js'
 import type { ProfileFields } from '../users/profile-fields.js'
 import type { Users } from '../users/users.js'
+
 import type { createProfile } from './profile.js'
 import { accountBody } from './user-bodies.js'
 

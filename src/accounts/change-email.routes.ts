@@ -13,7 +13,7 @@ import type { Callers } from '../sessions/caller.js'
 import type { Guards } from '../sessions/guards.js'
 import type { Limits } from '../sessions/limits.js'
 import type { MailLimits } from '../sign-in/mail-limits.js'
-import { readEmail } from '../users/email.js'
+import { readEmail } from '../users/names.js'
 import type { createChangeEmail } from './change-email.js'
 
 /** The body is the same in every case, so it does not show whether the address has an account. */

@@ -2,7 +2,7 @@ import type { AccountChanges } from '../account-changes/account-changes.js'
 import { isRefused } from '../contract/outcome.js'
 import type { CallerContext } from '../sessions/request-context.js'
 import type { SessionCaller } from '../sessions/sessions.js'
-import { emailKey, readEmail } from '../users/email.js'
+import { emailKey, readEmail } from '../users/names.js'
 import type { EmailChanges } from './email-changes.js'
 
 /** `withheld`: no mail goes to the new address. */

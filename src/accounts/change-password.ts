@@ -4,8 +4,7 @@ import type { Events } from '../messages/events.js'
 import type { Passwords } from '../passwords/passwords.js'
 import type { CallerContext } from '../sessions/request-context.js'
 import type { SessionLookups } from '../sessions/session-lookups.js'
-import type { UserChanges } from '../users/user-changes.js'
-import type { Users } from '../users/users.js'
+import type { UserChanges, Users } from '../users/users.js'
 
 type Dependencies = {
   accountChanges: AccountChanges

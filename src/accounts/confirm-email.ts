@@ -10,8 +10,8 @@ import type { Invitations } from '../registration/invitations.js'
 import type { CallerContext } from '../sessions/request-context.js'
 import type { SessionLookups } from '../sessions/session-lookups.js'
 import type { SessionCaller } from '../sessions/sessions.js'
-import type { UserChanges } from '../users/user-changes.js'
-import type { User, Users } from '../users/users.js'
+import type { User, UserChanges, Users } from '../users/users.js'
+
 import type { EmailChange, EmailChanges } from './email-changes.js'
 
 type ProofDependencies = {

@@ -1,7 +1,7 @@
 import type { AccountChanges } from '../account-changes/account-changes.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import type { CallerContext } from '../sessions/request-context.js'
-import { usernameKey } from '../users/username.js'
+import { usernameKey } from '../users/names.js'
 import type { AccountDeletion } from './account-deletion.js'
 
 type Dependencies = { accountChanges: Pick<AccountChanges, 'byCaller'>; deleteAccount: AccountDeletion }

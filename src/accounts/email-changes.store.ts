@@ -1,6 +1,6 @@
 import type { Sql } from '../platform/database/database.js'
 import { databaseMoment, selectList } from '../platform/database/sql.js'
-import type { Email } from '../users/email.js'
+import type { Email } from '../users/names.js'
 
 export type EmailChangeRow = { user_id: string; email: string; asked_at: Date }
 

@@ -12,9 +12,9 @@ import {
   type Sql,
   type Transaction,
 } from '../platform/database/database.js'
-import { type Email, readEmail } from '../users/email.js'
-import type { UserChanges } from '../users/user-changes.js'
-import type { User, Users } from '../users/users.js'
+import { type Email, readEmail } from '../users/names.js'
+import type { User, UserChanges, Users } from '../users/users.js'
+
 import { createAskEmailChange } from './ask-email-change.js'
 import { createCheckEmailCode } from './email-change-codes.js'
 import * as store from './email-changes.store.js'

@@ -6,8 +6,9 @@ import type { Clock } from '../lib/clock.js'
 import { commitUnlessRefused, type Database } from '../platform/database/database.js'
 import type { InitialProof } from '../sessions/sessions.js'
 import type { Challenges } from '../sign-in/challenges.js'
-import { usernameKey } from '../users/username.js'
+import { usernameKey } from '../users/names.js'
 import type { User, Users } from '../users/users.js'
+
 import type { AccountDeletion } from './account-deletion.js'
 
 type Dependencies = {

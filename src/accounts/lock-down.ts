@@ -3,8 +3,7 @@ import type { Undos } from '../account-changes/undos.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import type { Transaction } from '../platform/database/database.js'
 import type { ResetLinks } from '../sign-in/reset-links.js'
-import type { UserChanges } from '../users/user-changes.js'
-import { isOwnerInDoubt, type User } from '../users/users.js'
+import { isOwnerInDoubt, type User, type UserChanges } from '../users/users.js'
 
 type Dependencies = {
   accountChanges: Pick<AccountChanges, 'byOperator'>

@@ -1,8 +1,9 @@
 import type { OperatorContext } from '../account-changes/account-changes.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import type { Sessions } from '../sessions/sessions.js'
-import type { Email } from '../users/email.js'
-import type { UserChanges } from '../users/user-changes.js'
+import type { Email } from '../users/names.js'
+import type { UserChanges } from '../users/users.js'
+
 import type { AccountDeletion } from './account-deletion.js'
 import type { EmailChanges } from './email-changes.js'
 import { type LockDown, mailUnlessByCommand } from './lock-down.js'

@@ -5,7 +5,7 @@ import type { ProviderId } from '../contract/providers.js'
 import type { Factors } from '../factors/factors.js'
 import type { PasskeyRecords } from '../factors/passkey-records.js'
 import type { IdentityLinks } from '../providers/identity-links.js'
-import type { UserChanges } from '../users/user-changes.js'
+import type { UserChanges } from '../users/users.js'
 
 type Dependencies = {
   accountChanges: Pick<AccountChanges, 'byOperator'>

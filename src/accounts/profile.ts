@@ -6,11 +6,10 @@ import { type AccountPatch, type BuiltInField, builtInFieldNames } from '../cont
 import { isUniqueViolation, type Transaction } from '../platform/database/database.js'
 import type { CallerContext } from '../sessions/request-context.js'
 import { builtInFieldReaders } from '../users/built-in-fields.js'
+import { readChosenUsername, readUsername } from '../users/names.js'
 import type { InvalidFieldsRefusal } from '../users/profile-fields.js'
-import type { UserChanges } from '../users/user-changes.js'
-import { readChosenUsername, readUsername } from '../users/username.js'
 import { type RenameRefusal, type Usernames, usernameReservedFor } from '../users/usernames.js'
-import type { User } from '../users/users.js'
+import type { User, UserChanges } from '../users/users.js'
 
 type Dependencies = {
   accountChanges: AccountChanges

@@ -23,7 +23,7 @@ import type { Server } from '../http/server.js'
 import { groupBody, invitationBody } from '../programs/access-bodies.js'
 import type { Invitations } from '../registration/invitations.js'
 import type { Administrators } from '../sessions/administrators.js'
-import { readEmail } from '../users/email.js'
+import { readEmail } from '../users/names.js'
 import type { AdminApplicationsFlow } from './admin-applications.js'
 import { type AdminGuard, adminChangeRefusals, adminReadRefusals } from './admin-guard.js'
 

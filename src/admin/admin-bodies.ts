@@ -13,7 +13,7 @@ import { describeDevice } from '../contract/device-names.js'
 import { seconds } from '../lib/durations.js'
 import type { StoredEvent } from '../messages/events.js'
 import type { Session } from '../sessions/session-lookups.js'
-import type { FoundUser } from '../users/user-search.js'
+import type { FoundUser } from '../users/search.js'
 import type { Obstacle } from './obstacles.js'
 
 export const userBody = ({ createdAt, lastSignInAt, groups, ...user }: FoundUser): AdminUser => ({

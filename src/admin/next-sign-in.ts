@@ -2,6 +2,7 @@ import type { Database } from '../platform/database/database.js'
 import type { ProfileFields } from '../users/profile-fields.js'
 import type { Terms } from '../users/terms.js'
 import type { User } from '../users/users.js'
+
 import type { Obstacle } from './obstacles.js'
 
 type Dependencies = {

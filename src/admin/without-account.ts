@@ -4,7 +4,7 @@ import { later } from '../lib/clock.js'
 import type { Invitations } from '../registration/invitations.js'
 import { registrationLifetime } from '../registration/registrations.js'
 import type { createWaitingRegistrations } from '../registration/waiting-registrations.js'
-import { readEmail } from '../users/email.js'
+import { readEmail } from '../users/names.js'
 
 type Dependencies = {
   invitations: Pick<Invitations, 'findByEmails'>

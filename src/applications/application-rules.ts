@@ -1,5 +1,5 @@
 import { type Refused, refuse } from '../contract/outcome.js'
-import { displayName } from '../users/display-name.js'
+import { displayName } from '../users/names.js'
 import type { Application } from './application.js'
 import { type AddressFault, addressFault, backchannelFault } from './application-addresses.js'
 

@@ -17,7 +17,7 @@ import { accountName } from '../platform/database/postgres-address.js'
 import type { Nouns } from '../service/nouns.js'
 import type { Environment } from '../settings/config.js'
 import type { BulkUsers } from '../users/bulk.js'
-import { type EmailRefusal, readEmail } from '../users/email.js'
+import { type EmailRefusal, readEmail } from '../users/names.js'
 
 /** The password functions that commands need: the rules, and the hash. */
 export type CommandPasswords = {

@@ -8,7 +8,7 @@ import { days } from '../lib/durations.js'
 import { uuidFloor, uuidv7 } from '../lib/uuid.js'
 import type { Database, Sql, Transaction } from '../platform/database/database.js'
 import type { Administrators } from '../sessions/administrators.js'
-import type { NameMarks } from '../users/name-marks.js'
+import type { NameMarks } from '../users/usernames.js'
 import * as store from './events.store.js'
 
 type BaseEvent = {

@@ -1,5 +1,5 @@
 import { days, hours } from '../lib/durations.js'
-import { emailKey } from '../users/email.js'
+import { emailKey } from '../users/names.js'
 import type { MailKind } from './letters.js'
 import { resetLifetime } from './one-time-tokens.js'
 

@@ -8,7 +8,7 @@ import { uuidFloor, uuidv7 } from '../lib/uuid.js'
 import { afterCommit, type Database, type Sql, type Transaction } from '../platform/database/database.js'
 import type { Mailer } from '../platform/mail/mail.js'
 
-import { emailKey } from '../users/email.js'
+import { emailKey } from '../users/names.js'
 import type { Events } from './events.js'
 import type { Letterhead } from './letterhead.js'
 import { ceilingOf, recipientKey } from './mail-limits.js'

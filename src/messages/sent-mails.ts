@@ -1,5 +1,5 @@
 import type { Database } from '../platform/database/database.js'
-import { emailKey } from '../users/email.js'
+import { emailKey } from '../users/names.js'
 import type { MailKind } from './letters.js'
 import * as store from './mails.store.js'
 

@@ -21,6 +21,7 @@ import type { Administrators } from '../sessions/administrators.js'
 import type { Guards } from '../sessions/guards.js'
 import type { ProfileFields } from '../users/profile-fields.js'
 import type { User } from '../users/users.js'
+
 import { cleanReason } from './clean-reason.js'
 import { type ServiceCallers, serviceChangeRefusals } from './service-callers.js'
 

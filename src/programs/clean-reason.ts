@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { displayName } from '../users/display-name.js'
+import { displayName } from '../users/names.js'
 
 /**
  * A hook that cleans the `reason` of a body before the schema checks it, so that it is as safe to show as a name: invisible characters

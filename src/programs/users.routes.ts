@@ -15,8 +15,9 @@ import type { Server } from '../http/server.js'
 import { isUuid } from '../lib/uuid.js'
 import type { Guards } from '../sessions/guards.js'
 import type { ProfileFields } from '../users/profile-fields.js'
-import type { FoundUser, UserSearch } from '../users/user-search.js'
+import type { FoundUser, UserSearch } from '../users/search.js'
 import type { User, Users } from '../users/users.js'
+
 import { serviceRefusals } from './service-callers.js'
 
 const { responses, answer } = routeRefusals(...serviceRefusals)

@@ -2,7 +2,7 @@ import * as oidc from 'openid-client'
 import type { ProviderId } from '../contract/providers.js'
 import { isLoopback } from '../lib/networks.js'
 import type { Fetch, Outbound } from '../platform/outbound/outbound.js'
-import { displayName } from '../users/display-name.js'
+import { displayName } from '../users/names.js'
 import { type ClientSettings, type Provider, providerRefusal, usableEmail } from './provider.js'
 import { refusalFrom } from './provider-errors.js'
 

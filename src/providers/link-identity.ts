@@ -3,8 +3,8 @@ import { isRefused, refuse } from '../contract/outcome.js'
 import type { ProviderId } from '../contract/providers.js'
 import type { Database, Transaction } from '../platform/database/database.js'
 import type { CallerContext } from '../sessions/request-context.js'
-import type { UserChanges } from '../users/user-changes.js'
-import type { Identity, User, Users } from '../users/users.js'
+import type { Identity, User, UserChanges, Users } from '../users/users.js'
+
 import type { ProvenIdentity, ResolvedAccount } from './identities.js'
 import type { IdentityLinks } from './identity-links.js'
 

@@ -6,7 +6,7 @@ import { days, minutes, seconds } from '../lib/durations.js'
 import { isLoopback } from '../lib/networks.js'
 
 import type { Fetch, Outbound } from '../platform/outbound/outbound.js'
-import { displayName } from '../users/display-name.js'
+import { displayName } from '../users/names.js'
 import { createDiscovery } from './discovery.js'
 import {
   type ClientSettings,

@@ -1,6 +1,6 @@
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import type { ProviderId } from '../contract/providers.js'
-import { readEmail } from '../users/email.js'
+import { readEmail } from '../users/names.js'
 
 /** The profile of a user at the provider. The provider has verified the email, or an operator trusts its emails (`TRUST_EMAIL`). */
 export type Profile = {

@@ -6,8 +6,8 @@ import type { Events } from '../messages/events.js'
 import type { CallerContext } from '../sessions/request-context.js'
 import type { SessionLookups } from '../sessions/session-lookups.js'
 import type { SessionCaller } from '../sessions/sessions.js'
-import type { UserChanges } from '../users/user-changes.js'
-import type { Users } from '../users/users.js'
+import type { UserChanges, Users } from '../users/users.js'
+
 import { type FoundInvitation, type Invitations, isForAccount } from './invitations.js'
 
 type Dependencies = {

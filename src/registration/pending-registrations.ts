@@ -5,9 +5,9 @@ import { fingerprint } from '../lib/random.js'
 
 import type { MailedCodes } from '../messages/mailed-codes.js'
 import type { Database } from '../platform/database/database.js'
-import { readEmail } from '../users/email.js'
+import { readEmail, readUsername } from '../users/names.js'
 import type { NewUser } from '../users/new-users.js'
-import { readUsername } from '../users/username.js'
+
 import type { RegistrationRows } from './registration-states.js'
 import * as store from './registrations.store.js'
 import { findOwnRow } from './waiting-registrations.js'

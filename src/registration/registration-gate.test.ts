@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { isRefused } from '../contract/outcome.js'
-import { readEmail } from '../users/email.js'
+import { readEmail } from '../users/names.js'
 import { createRegistrationGate } from './registration-gate.js'
 
 const domains = ['example.com', 'example.org', 'xn--exmple-cua.net']

@@ -1,6 +1,6 @@
 import { type Refused, refuse } from '../contract/outcome.js'
 import type { RegistrationMode } from '../contract/pages.js'
-import type { Email } from '../users/email.js'
+import type { Email } from '../users/names.js'
 
 export type AddressRefusal = 'email_domain_not_allowed'
 export type GateRefusal = 'registration_closed' | 'invitation_required' | AddressRefusal

@@ -22,11 +22,10 @@ import type { Log } from '../platform/log.js'
 import type { SignInCookies } from '../sessions/sign-in-cookies.js'
 import { sendSignInStep, withHeaders } from '../sign-in/responses.js'
 import type { SignIns } from '../sign-in/sign-ins.js'
-import { displayName } from '../users/display-name.js'
-import { readEmail } from '../users/email.js'
+import { displayName, readChosenUsername, readEmail, usernameFromEmail } from '../users/names.js'
 import type { NewUsers } from '../users/new-users.js'
-import { readChosenUsername, usernameFromEmail } from '../users/username.js'
 import type { Usernames } from '../users/usernames.js'
+
 import type { Setup } from './setup.js'
 
 const { responses, sendRefusal } = routeRefusals(

@@ -15,8 +15,8 @@ import {
 } from '../platform/database/database.js'
 import type { Administrators } from '../sessions/administrators.js'
 import type { NewUser, NewUsers } from '../users/new-users.js'
-import type { UserChanges } from '../users/user-changes.js'
-import type { User } from '../users/users.js'
+import type { User, UserChanges } from '../users/users.js'
+
 import * as store from './setup.store.js'
 
 const linkLifetime = 1 * hours

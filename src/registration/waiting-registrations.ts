@@ -2,8 +2,8 @@ import type { Clock } from '../lib/clock.js'
 import { fingerprint } from '../lib/random.js'
 
 import type { Database } from '../platform/database/database.js'
-import { emailKey } from '../users/email.js'
-import { usernameKey } from '../users/username.js'
+import { emailKey, usernameKey } from '../users/names.js'
+
 import * as store from './registrations.store.js'
 
 type Dependencies = { database: Database; clock: Clock }

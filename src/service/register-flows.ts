@@ -103,7 +103,7 @@ import { createSocialSignIn } from '../sign-in/social-sign-in.js'
 import { socialSignInRoutes } from '../sign-in/social-sign-in.routes.js'
 import { createStepUp } from '../sign-in/step-up.js'
 import { stepUpRoutes } from '../sign-in/step-up.routes.js'
-import { createUserSearch } from '../users/user-search.js'
+import { createUserSearch } from '../users/search.js'
 import type { HttpParts, Platform } from './http-parts.js'
 import type { Nouns } from './nouns.js'
 

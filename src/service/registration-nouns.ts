@@ -17,8 +17,7 @@ import { createMailSignIns } from '../sign-in/mail-sign-ins.js'
 import type { NewUsers } from '../users/new-users.js'
 import type { ProfileFields } from '../users/profile-fields.js'
 import type { Terms } from '../users/terms.js'
-import type { UserChanges } from '../users/user-changes.js'
-import type { Users } from '../users/users.js'
+import type { UserChanges, Users } from '../users/users.js'
 
 type Dependencies = {
   database: Database

@@ -12,8 +12,8 @@ import { refusals } from '../contract/refusals.js'
 
 import { operatorClient } from '../http/request-origin.js'
 import { OperatorError } from '../lib/operator-error.js'
-import { readEmail } from '../users/email.js'
-import { readUsername } from '../users/username.js'
+import { readEmail, readUsername } from '../users/names.js'
+
 import type { NounPlatform, Nouns } from './nouns.js'
 import { readOperatorFile } from './operator-file.js'
 

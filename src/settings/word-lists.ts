@@ -1,6 +1,6 @@
 import { domainToASCII } from 'node:url'
 import { isRefused } from '../contract/outcome.js'
-import { readUsername } from '../users/username.js'
+import { readUsername } from '../users/names.js'
 import { InvalidValue, list, type Read } from './setting-values.js'
 
 const address = String.raw`[^\s@<>()[\]",;:\\]+@[^\s@<>()[\]",;:\\]+`

@@ -6,7 +6,7 @@ import { siteNetwork } from '../http/request-origin.js'
 import type { Limit, Reservation } from '../platform/cache/cache.js'
 import type { Invitations } from '../registration/invitations.js'
 import type { RegistrationGate } from '../registration/registration-gate.js'
-import type { Email } from '../users/email.js'
+import type { Email } from '../users/names.js'
 
 export type Ceiling = Extract<LimiterName, `total_${string}`>
 

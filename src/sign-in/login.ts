@@ -7,8 +7,8 @@ import type { Asker, Busy } from '../passwords/workers.js'
 
 import type { Registrations } from '../registration/registrations.js'
 import type { KnownDevices } from '../sessions/known-devices.js'
-import type { UserChanges } from '../users/user-changes.js'
-import type { User, Users } from '../users/users.js'
+import type { User, UserChanges, Users } from '../users/users.js'
+
 import type { SignIns, Visit } from './sign-ins.js'
 
 /** The part of a visit that a guess of a password needs. */

@@ -2,8 +2,8 @@ import { isRefused, refuse } from '../contract/outcome.js'
 import { minResponseTime, takeAtLeast } from '../lib/timing.js'
 import type { Events } from '../messages/events.js'
 import type { Transaction } from '../platform/database/database.js'
-import type { UserChanges } from '../users/user-changes.js'
-import type { Users } from '../users/users.js'
+import type { UserChanges, Users } from '../users/users.js'
+
 import type { MailSignIns, ProvenMail } from './mail-sign-ins.js'
 import type { SignIns, Visit } from './sign-ins.js'
 

@@ -12,7 +12,7 @@ import type { Server } from '../http/server.js'
 
 import type { Limits } from '../sessions/limits.js'
 import type { SignInCookies } from '../sessions/sign-in-cookies.js'
-import type { Email } from '../users/email.js'
+import type { Email } from '../users/names.js'
 import type { Ceilings } from './ceilings.js'
 import type { createMailRegistration } from './mail-registration.js'
 import { sendSignInStep, withHeaders } from './responses.js'

@@ -5,8 +5,9 @@ import { customerNetwork } from '../http/request-origin.js'
 
 import { recipientKey } from '../messages/mail-limits.js'
 import type { Reservation } from '../platform/cache/cache.js'
-import type { NameMarks } from '../users/name-marks.js'
+import type { NameMarks } from '../users/usernames.js'
 import type { Users } from '../users/users.js'
+
 import type { Ceilings } from './ceilings.js'
 import type { KnownBrowsers } from './known-browsers.js'
 

@@ -9,8 +9,9 @@ import type { MailedCodes } from '../messages/mailed-codes.js'
 import type { Mails } from '../messages/mails.js'
 import type { Database, Sql, Transaction } from '../platform/database/database.js'
 import type { Invitations } from '../registration/invitations.js'
-import { type Email, readEmail } from '../users/email.js'
+import { type Email, readEmail } from '../users/names.js'
 import { isAddressTrusted, type Users } from '../users/users.js'
+
 import * as store from './mail-sign-ins.store.js'
 
 export const mailSignInLifetime = 10 * minutes

@@ -8,8 +8,9 @@ import type { Limit } from '../platform/cache/cache.js'
 import type { Callers } from '../sessions/caller.js'
 import type { DeviceOwner } from '../sessions/known-devices.js'
 import type { FindAttemptedUser } from '../sessions/limited-events.js'
-import type { NameMarks } from '../users/name-marks.js'
+import type { NameMarks } from '../users/usernames.js'
 import type { Users } from '../users/users.js'
+
 import type { KnownBrowsers } from './known-browsers.js'
 
 const deviceLimiter: Limiter = {

@@ -5,8 +5,8 @@ import type { Events } from '../messages/events.js'
 import type { OneTimeTokens } from '../messages/one-time-tokens.js'
 import type { Passwords } from '../passwords/passwords.js'
 import type { Registrations } from '../registration/registrations.js'
-import type { UserChanges } from '../users/user-changes.js'
-import type { Users } from '../users/users.js'
+import type { UserChanges, Users } from '../users/users.js'
+
 import type { ResetLinks } from './reset-links.js'
 
 type Dependencies = {

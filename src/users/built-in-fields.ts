@@ -2,7 +2,7 @@ import { isLanguage } from '../contract/languages.js'
 import { longestName } from '../contract/names.js'
 import { type BuiltInField, builtInFieldNames } from '../contract/schemas.js'
 
-import { displayName } from './display-name.js'
+import { displayName } from './names.js'
 
 /**
  * The columns `name` and `language` of the table `users`. They are in every installation, unlike the fields that an operator defines

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { displayName } from './display-name.js'
+import { displayName } from './names.js'
 
 it.each([
   ['Ada Lovelace', 'Ada Lovelace'],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readEmail } from './email.js'
+import { readEmail } from './names.js'
 
 describe('email addresses', () => {
   it.each(['ada@example.com', 'Ada.Lovelace+news@sub.example.co.uk', "o'brien@example.org", 'a@b.xn--p1ai'])(

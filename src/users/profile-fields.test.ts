@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ProfileFieldDefinition } from '../contract/profile-fields.js'
-import { readFieldDefinitions } from './field-definitions.js'
-import { createFieldLookups } from './field-rules.js'
-import { readFieldValue } from './field-values.js'
+import { readFieldDefinitions, readFieldValue } from './field-definitions.js'
+import { createFieldLookups } from './profile-fields.js'
 
 const labels = { en: 'Label' }
 const field = (more: object) => ({ key: 'team', type: 'text', labels, ...more })

@@ -1,10 +1,107 @@
-import type { ProfileFieldDefinition } from '../contract/profile-fields.js'
+import { type Refused, refuse } from '../contract/outcome.js'
+import type {
+  FieldFaultId,
+  FieldValues,
+  ProfileFieldChanges,
+  ProfileFieldDefinition,
+} from '../contract/profile-fields.js'
 import type { Clock } from '../lib/clock.js'
+import { hours } from '../lib/durations.js'
 import type { Database, Sql } from '../platform/database/database.js'
-import { createFieldEdits, createFieldLookups, type StoredFields } from './field-rules.js'
-import * as store from './profile-fields.store.js'
+import { readFieldValue, type Today } from './field-definitions.js'
+import * as store from './users.store.js'
 
-export type { FieldEditor, InvalidFieldsRefusal } from './field-rules.js'
+/** Everything that is stored for a user, including fields that the file does not define any more. */
+export type StoredFields = FieldValues
+export type FieldEditor = ProfileFieldDefinition['editedBy']
+export type InvalidFieldsRefusal = Refused<'invalid_fields'> & { fields: { key: string; fault: FieldFaultId }[] }
+/** The values that are stored after a change, and the keys of the values that it has changed. */
+type FieldChangeResult = { fields: StoredFields; changed: readonly string[] }
+
+/** The days that can be today for the user, because time zones are from 12 hours behind UTC to 14 hours ahead. */
+const todayOf = (clock: Clock): Today => {
+  const dayAfter = (difference: number) => new Date(clock.now().getTime() + difference).toISOString().slice(0, 10)
+  return { first: dayAfter(-12 * hours), last: dayAfter(14 * hours) }
+}
+
+const ownValue = (values: StoredFields, key: string) => (Object.hasOwn(values, key) ? values[key] : undefined)
+
+type Dependencies = { clock: Clock; definitions: readonly ProfileFieldDefinition[] }
+
+/** Reads stored values by the definitions of the present file. */
+export const createFieldLookups = ({ definitions }: Pick<Dependencies, 'definitions'>) => {
+  /**
+   * The values that the present file accepts. Any other value counts as missing, but stays in the export of the user. If a field has got
+   * another type, its value is in the form of the new type. The bound `today` is not checked again, because it is about the day on which a
+   * value was given.
+   */
+  const knownValues = (stored: StoredFields): FieldValues => {
+    if (definitions.length === 0) return {}
+    return Object.fromEntries(
+      definitions.flatMap((definition) => {
+        const result = readFieldValue(definition, ownValue(stored, definition.key) ?? null, undefined)
+        return 'value' in result && result.value !== null ? [[definition.key, result.value]] : []
+      }),
+    )
+  }
+
+  return {
+    knownValues,
+    /** The fields that users must fill in before they get a session. */
+    missing: (stored: StoredFields) => {
+      const values = knownValues(stored)
+      return definitions.filter(({ key, required }) => required && ownValue(values, key) === undefined)
+    },
+  }
+}
+
+/** Checks new values, whether a user or an operator gives them. */
+export const createFieldEdits = ({ clock, definitions }: Dependencies) => {
+  /** The value to store, or the fault. */
+  const judge = (key: string, given: unknown, editor: FieldEditor) => {
+    const definition = definitions.find((each) => each.key === key)
+    if (!definition) return 'unknown'
+    if (editor === 'user' && definition.editedBy === 'administrators') return 'administrators_only'
+    // Values that operators enter or import may be from another day, so `today` is not checked.
+    const result = readFieldValue(definition, given, editor === 'user' ? todayOf(clock) : undefined)
+    if ('fault' in result) return result.fault
+    return result.value === null && definition.required && editor === 'user' ? 'required' : result
+  }
+
+  /** Puts the new values among the stored ones. A refusal changes nothing. */
+  const change = (
+    stored: StoredFields,
+    given: ProfileFieldChanges,
+    editor: FieldEditor,
+  ): FieldChangeResult | InvalidFieldsRefusal => {
+    const fields = new Map(Object.entries(stored))
+    const changed: string[] = []
+    const faults: InvalidFieldsRefusal['fields'] = []
+    for (const [key, each] of Object.entries(given)) {
+      const valueOrFault = judge(key, each, editor)
+      if (typeof valueOrFault === 'string') faults.push({ key, fault: valueOrFault })
+      else if ((fields.get(key) ?? null) !== valueOrFault.value) {
+        if (valueOrFault.value === null) fields.delete(key)
+        else fields.set(key, valueOrFault.value)
+        changed.push(key)
+      }
+    }
+    return faults.length > 0
+      ? refuse('invalid_fields', { fields: faults })
+      : { fields: Object.fromEntries(fields), changed }
+  }
+
+  return {
+    change,
+    /** The fields of a new account. Required fields that the registration form asks for must be there. */
+    initialValues: (given: ProfileFieldChanges = {}): StoredFields | InvalidFieldsRefusal => {
+      const requiredFields = definitions.filter(({ registration, required }) => registration && required)
+      const missingFields = requiredFields.filter(({ key }) => !Object.hasOwn(given, key)).map(({ key }) => [key, null])
+      const result = change({}, { ...given, ...Object.fromEntries(missingFields) }, 'user')
+      return 'refused' in result ? result : result.fields
+    },
+  }
+}
 
 const purgeBatch = 500
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.js'
 import type { Database, Sql } from '../platform/database/database.js'
-import * as store from './terms.store.js'
+import * as store from './users.store.js'
 
 export type Terms = ReturnType<typeof createTerms>
 

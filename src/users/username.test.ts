@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isRefused } from '../contract/outcome.js'
-import { imitatedKey, readChosenUsername, readUsername, usernameFrom, usernameKey, withSuffix } from './username.js'
+import { imitatedKey, readChosenUsername, readUsername, usernameFrom, usernameKey, withSuffix } from './names.js'
 
 const anyLetter = fc.nat(0x10_ffff).map((codePoint) => String.fromCodePoint(codePoint))
 

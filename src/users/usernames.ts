@@ -1,9 +1,11 @@
+import { createHmac } from 'node:crypto'
 import { type Refused, refuse } from '../contract/outcome.js'
 import { type Clock, later } from '../lib/clock.js'
 import { days } from '../lib/durations.js'
 import { acceptTransaction, type Database, type Sql, type Transaction } from '../platform/database/database.js'
-import { imitatedKey, type Username, usernameKey } from './username.js'
-import * as store from './usernames.store.js'
+import { imitatedKey, type Username, usernameKey } from './names.js'
+import { loginKey } from './users.js'
+import * as store from './users.store.js'
 
 /** How long a former username stays with its owner. Links, mentions and programs that know users by name still use it. */
 export const usernameReservedFor = 30 * days
@@ -93,5 +95,22 @@ export const createUsernames = ({ database, clock, reserved = [] }: Dependencies
       return row?.user_id
     },
     formerNamesOf: optionalTransaction((sql, userId: string) => formerNames(sql, userId, clock.now())),
+  }
+}
+
+export type NameMarks = ReturnType<typeof createNameMarks>
+
+/**
+ * A mark that is kept and counted instead of a typed name. People type passwords into the name field, so the name itself must not be
+ * stored. A mark is a short keyed hash. Spellings that the sign-in takes for the same name have the same mark. So marks show whether two
+ * attempts used the same name, and an operator who knows the name can find its attempts.
+ */
+export const createNameMarks = (keys: readonly Buffer[]) => {
+  const markWith = (key: Buffer, name: string) =>
+    createHmac('sha256', key).update(loginKey(name)).digest('hex').slice(0, 12)
+  return {
+    of: (name: string) => (keys[0] ? markWith(keys[0], name) : undefined),
+    /** The marks with every secret that is still configured, for a search. */
+    all: (name: string) => keys.map((key) => markWith(key, name)),
   }
 }

@@ -2,12 +2,10 @@ import type { Language } from '../contract/languages.js'
 import type { FieldValues } from '../contract/profile-fields.js'
 import type { ProviderId } from '../contract/providers.js'
 import { type BuiltInField, builtInFieldNames } from '../contract/schemas.js'
-
 import type { Sql } from '../platform/database/database.js'
 import { databaseMoment, selectList } from '../platform/database/sql.js'
 import { builtInColumns, type StoredBuiltInFields } from './built-in-fields.js'
-import type { Email } from './email.js'
-import type { Username } from './username.js'
+import type { Email, Username } from './names.js'
 
 export type UserRow = StoredBuiltInFields & {
   id: string
@@ -349,3 +347,87 @@ export const enable = (sql: Sql, userId: string, isOwnerInDoubt: boolean) =>
 
 export const disable = (sql: Sql, userId: string, now: Date) =>
   sql.query('update users set disabled_at = $2 where id = $1', [userId, now])
+
+/** Whether another user has the name, or had it a short time ago. */
+export const selectHolder = (sql: Sql, key: string, userId: string | null, now: Date) =>
+  sql.query(
+    `select 1 from users where username_key = $1 and id is distinct from $2
+     union all
+     select 1 from reserved_usernames
+     where username_key = $1 and user_id is distinct from $2 and reserved_until > $3 limit 1`,
+    [key, userId, now],
+  )
+
+/** Deletes expired reservations before a name is used, because a trigger refuses every name that is in the table. */
+export const deleteExpired = (sql: Sql, keys: readonly string[], now: Date) =>
+  sql.query('delete from reserved_usernames where username_key = any($1::text[]) and reserved_until <= $2', [keys, now])
+
+/** The user who had this name until a short time ago. */
+export const selectFormerOwner = (sql: Sql, key: string, now: Date) =>
+  sql.query<{ user_id: string }>(
+    'select user_id from reserved_usernames where username_key = $1 and reserved_until > $2',
+    [key, now],
+  )
+
+export type ReservedRow = { username_key: string; username: string; reserved_until: Date; counts: boolean }
+
+export const selectOfUser = (sql: Sql, userId: string, now: Date) =>
+  sql.query<ReservedRow>(
+    `select username_key, username, reserved_until, counts from reserved_usernames
+     where user_id = $1 and reserved_until > $2 order by reserved_until`,
+    [userId, now],
+  )
+
+export const updateUsername = (sql: Sql, userId: string, { username, key }: Username) =>
+  sql.query('update users set username = $2, username_key = $3 where id = $1', [userId, username, key])
+
+export const reserve = (sql: Sql, userId: string, { username, key }: Username, until: Date) =>
+  sql.query(
+    `insert into reserved_usernames (username_key, user_id, reserved_until, username) values ($1, $2, $3, $4)
+     on conflict (username_key) do update set user_id = excluded.user_id, reserved_until = excluded.reserved_until,
+       username = excluded.username, counts = true`,
+    [key, userId, until, username],
+  )
+
+export const deleteReservation = (sql: Sql, userId: string, key: string) =>
+  sql.query('delete from reserved_usernames where user_id = $1 and username_key = $2', [userId, key])
+
+export const stopCounting = (sql: Sql, userId: string, from: Date) =>
+  sql.query('update reserved_usernames set counts = false where user_id = $1 and reserved_until >= $2', [userId, from])
+
+export const updateFields = (sql: Sql, userId: string, fields: FieldValues) =>
+  sql.query('update users set fields = $2::jsonb where id = $1', [userId, fields])
+
+/** Reads the whole table. */
+export const countByKey = (sql: Sql) =>
+  sql.query<{ key: string; users: number }>(
+    `select key, count(*)::int as users from users, jsonb_object_keys(users.fields) as key
+     where users.fields <> '{}' group by key order by key`,
+  )
+
+export const removeKey = (sql: Sql, key: string, limit: number) =>
+  sql.query<{ id: string }>(
+    `update users set fields = fields - $1::text where id in (
+       select id from users where jsonb_exists(fields, $1::text) order by id limit $2 for no key update
+     ) returning id`,
+    [key, limit],
+  )
+
+type AgreedRow = { version: string; agreed_at: Date }
+
+export const selectAgreed = (sql: Sql, userId: string, version: string) =>
+  sql.query('select 1 from agreed_terms where user_id = $1 and version = $2', [userId, version])
+
+/** An agreement that exists keeps its time. */
+export const insertAgreed = (sql: Sql, userId: string, version: string, at: Date) =>
+  sql.query(
+    'insert into agreed_terms (user_id, version, agreed_at) values ($1, $2, $3) on conflict (user_id, version) do nothing',
+    [userId, version, at],
+  )
+
+export const selectAllOfUser = (sql: Sql, userId: string) =>
+  sql.query<AgreedRow>(
+    `select ${selectList<AgreedRow>({ version: true, agreed_at: true })} from agreed_terms
+     where user_id = $1 order by agreed_at, version`,
+    [userId],
+  )

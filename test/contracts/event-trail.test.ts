@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '../../src/lib/clock.js'
 import { days, hours } from '../../src/lib/durations.js'
 import { uuidFloor, uuidv7 } from '../../src/lib/uuid.js'
 import { createEvents } from '../../src/messages/events.js'
-import { createNameMarks } from '../../src/users/name-marks.js'
+import { createNameMarks } from '../../src/users/usernames.js'
 import { createWrongClock } from '../support/clock.js'
 import { openPostgresStore, type TestStore } from '../support/stores.js'
 

@@ -15,6 +15,7 @@ import { loadConfig } from '../../src/settings/config.js'
 import type { StoredBuiltInFields } from '../../src/users/built-in-fields.js'
 import * as users from '../../src/users/users.store.js'
 import * as bulk from '../../src/users/users-bulk.store.js'
+
 import { openPostgresStore, type TestStore } from '../support/stores.js'
 
 const now = new Date('2026-03-01T12:00:00Z')

@@ -8,7 +8,7 @@ import {
 } from '#contract/admin/admin-bodies.js'
 import { openNouns } from '../../src/commands/open-nouns.js'
 import { operatorClient } from '../../src/http/request-origin.js'
-import { createUserSearch } from '../../src/users/user-search.js'
+import { createUserSearch } from '../../src/users/search.js'
 import { idOf, signedUpInGroup } from '../support/administrators.js'
 import { addApplication } from '../support/applications.js'
 import { addAuthenticator } from '../support/authenticator.js'

@@ -4,7 +4,7 @@ import { limiterKey, limiterNames } from '../../src/http/limiters.js'
 import { operatorClient } from '../../src/http/request-origin.js'
 
 import { hours, minutes } from '../../src/lib/durations.js'
-import { readEmail } from '../../src/users/email.js'
+import { readEmail } from '../../src/users/names.js'
 import { addApplication } from '../support/applications.js'
 import { parametersFor } from '../support/authorization-requests.js'
 import { postForm } from '../support/authorizations.js'

@@ -3,7 +3,7 @@ import { isRefused } from '#contract/outcome.js'
 import { operatorClient } from '../../src/http/request-origin.js'
 import { days, hours } from '../../src/lib/durations.js'
 import { startApp } from '../../src/service/app.js'
-import { readEmail } from '../../src/users/email.js'
+import { readEmail } from '../../src/users/names.js'
 import { type Answer, type Browser, createBrowser } from '../support/client.js'
 import { goodPassword, type Latchkey, sharedParts, startLatchkey } from '../support/latchkey.js'
 import {

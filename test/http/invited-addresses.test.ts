@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { isRefused } from '#contract/outcome.js'
 import { operatorClient } from '../../src/http/request-origin.js'
-import { readEmail } from '../../src/users/email.js'
+import { readEmail } from '../../src/users/names.js'
 import { createEmailChanges } from '../support/email-changes.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 

@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { isRefused, type Refused } from '#contract/outcome.js'
 import { cookieLine } from '../../src/http/cookies.js'
 import type { App } from '../../src/service/app.js'
-import { readEmail } from '../../src/users/email.js'
-import { readUsername } from '../../src/users/username.js'
+import { readEmail, readUsername } from '../../src/users/names.js'
 
 /** As the service sees `fetch` of this machine. */
 const client = { ip: '127.0.0.1', userAgent: 'node', language: 'en' as const }

@@ -6,14 +6,15 @@ import { countText } from '../../lib/text.js'
 import { type HashForms, saltedHexForms } from '../../passwords/hashes.js'
 import type { AdminRoles } from '../../sessions/administrators.js'
 import { loadConfig } from '../../settings/config.js'
-import { displayName } from '../../users/display-name.js'
 import {
   type FindImportField,
   type ImportedUser,
   identityColumn,
   importFieldFinder,
   readImportedUser,
-} from '../../users/imported-user.js'
+} from '../../users/bulk.js'
+import { displayName } from '../../users/names.js'
+
 import {
   type Command,
   type CommandContext,

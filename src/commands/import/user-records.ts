@@ -1,5 +1,5 @@
 import { countText } from '../../lib/text.js'
-import { type FindImportField, type ImportField, type ImportRow, isPasswordColumn } from '../../users/imported-user.js'
+import { type FindImportField, type ImportField, type ImportRow, isPasswordColumn } from '../../users/bulk.js'
 import { CommandFailure } from '../command.js'
 import { type CsvRow, createCsvReader } from './csv.js'
 import { unguardFormula } from './csv-cells.js'

@@ -3,8 +3,8 @@ import { longestName } from '../../contract/names.js'
 import { isRefused } from '../../contract/outcome.js'
 import { days } from '../../lib/durations.js'
 import { isOneLine } from '../../lib/text.js'
-import { displayName } from '../../users/display-name.js'
-import { readUsername } from '../../users/username.js'
+import { displayName, readUsername } from '../../users/names.js'
+
 import {
   type Command,
   CommandFailure,

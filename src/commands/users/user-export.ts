@@ -4,8 +4,8 @@ import { builtInFieldNames } from '../../contract/schemas.js'
 
 import { countText } from '../../lib/text.js'
 import { builtInFieldReaders } from '../../users/built-in-fields.js'
-import type { BulkUsers, ListedUser } from '../../users/bulk.js'
-import { fieldColumn, identityColumn } from '../../users/imported-user.js'
+import { type BulkUsers, fieldColumn, identityColumn, type ListedUser } from '../../users/bulk.js'
+
 import {
   type Command,
   type CommandContext,

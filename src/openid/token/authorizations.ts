@@ -11,6 +11,7 @@ import type { SessionLimits } from '../../sessions/live-sessions.js'
 import type { Sessions, TokenHolder } from '../../sessions/sessions.js'
 import type { ProfileFields } from '../../users/profile-fields.js'
 import type { Users } from '../../users/users.js'
+
 import { createNoteDeviceUse } from '../device/device-use.js'
 import { createExchangeRefreshToken } from './exchange-refresh-token.js'
 import { type CodeRequest, createIssueCode } from './issue-code.js'

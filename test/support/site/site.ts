@@ -1,6 +1,6 @@
 import bcrypt from 'bcrypt'
 import { uuidv7 } from '../../../src/lib/uuid.js'
-import { usernameKey } from '../../../src/users/username.js'
+import { usernameKey } from '../../../src/users/names.js'
 import { freshPostgres, testPostgres } from '../databases.js'
 import { freePort } from '../servers/server.js'
 import { startSmtpInbox } from '../smtp-inbox.js'

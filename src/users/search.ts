@@ -2,12 +2,10 @@ import { adminPageSize } from '../contract/admin/admin-bodies.js'
 import { refuse } from '../contract/outcome.js'
 import type { FieldValues } from '../contract/profile-fields.js'
 import { isProviderId, type ProviderId } from '../contract/providers.js'
-
 import { isUuid, nilUuid } from '../lib/uuid.js'
 import type { Database } from '../platform/database/database.js'
-import { emailKey } from './email.js'
-import * as store from './user-search.store.js'
-import { usernameKey } from './username.js'
+import { emailKey, usernameKey } from './names.js'
+import * as store from './users-bulk.store.js'
 
 export type FoundUser = {
   id: string

@@ -1,5 +1,6 @@
 import {
   chosenUsernameRefusal,
+  longestName,
   longestUsername,
   normalizedUsername,
   type UsernameRefusal,
@@ -7,7 +8,6 @@ import {
   usernameRefusal,
 } from '../contract/names.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
-import type { Email } from './email.js'
 
 /**
  * Letters that look like a Latin one. They are replaced in keys, so that names that look alike have the same key. A capital i, a small L
@@ -74,3 +74,66 @@ export const usernameFromEmail = ({ email }: Email) => usernameFrom(email.slice(
 
 export const withSuffix = ({ username, key }: Username, suffix: number | string): Username =>
   suffix === 1 ? { username, key } : { username: `${username}-${suffix}`, key: `${key}-${suffix}` }
+
+/** Scripts whose letters change their shape next to a joiner. In other scripts a joiner would only hide in a name. */
+const scriptsWithJoiners = [
+  'Arabic',
+  'Syriac',
+  'Mongolian',
+  'Devanagari',
+  'Bengali',
+  'Gurmukhi',
+  'Gujarati',
+  'Oriya',
+  'Tamil',
+  'Telugu',
+  'Kannada',
+  'Malayalam',
+  'Sinhala',
+  'Myanmar',
+  'Khmer',
+  'Tibetan',
+]
+const letter = `[${scriptsWithJoiners.map((script) => `\\p{Script=${script}}`).join('')}]`
+const emoji = '\\p{Extended_Pictographic}'
+
+/** A joiner between two letters of these scripts, as in Persian names, or between two emoji that are drawn as one. */
+const usefulJoiner = `(?<=${letter}\\p{M}*)[\\u200c\\u200d](?=${letter})|(?<=${emoji}[\\p{Emoji_Modifier}\\ufe0f]*)\\u200d(?=${emoji})`
+const invisible = new RegExp(`(?!${usefulJoiner})\\p{C}`, 'gu')
+
+/**
+ * A name that is safe to show: one line, without control characters, escape sequences or invisible characters that change
+ * the text direction, and of limited length. Null if nothing is left.
+ */
+export const displayName = (name: unknown, longest = longestName): string | null => {
+  if (typeof name !== 'string') return null
+  const visibleName = name.toWellFormed().replaceAll(/\s+/g, ' ').replaceAll(invisible, '').trim()
+  // Invisible letters alone, such as the Hangul filler, are no name.
+  if (/^\p{Default_Ignorable_Code_Point}*$/u.test(visibleName)) return null
+  const shortName = Array.from(visibleName).slice(0, longest).join('')
+  // The cut may have separated a joiner from its second letter.
+  return shortName.replace(/[\s\u200c\u200d]+$/, '')
+}
+
+/**
+ * Addresses are ASCII: Unicode case rules would make two addresses equal (`ı` and `I`, the Kelvin sign and `k`),
+ * and a domain with other letters has an ASCII form.
+ */
+const shape =
+  /^[a-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i
+const maximumLength = 254
+
+export type EmailRefusal = 'email_shape'
+
+export type Email = { email: string; key: string }
+
+export const emailKey = (text: string) => text.trim().toLowerCase()
+
+/** Reads an address. Spaces around it come from pasting and are removed. */
+export const readEmail = (typedEmail: string): Email | Refused<EmailRefusal> => {
+  const text = typedEmail.trim()
+  const [local = ''] = text.split('@')
+  const hasMisplacedDot = local.startsWith('.') || local.endsWith('.') || local.includes('..')
+  if (text.length > maximumLength || hasMisplacedDot || !shape.test(text)) return refuse('email_shape')
+  return { email: text, key: emailKey(text) }
+}
