@@ -7,8 +7,9 @@ import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
 
 import type { Clock } from '../lib/clock.js'
-import type { Callers } from '../sessions/caller.js'
+import type { Callers } from '../sessions/callers.js'
 import type { AccessClaims, RefusedToken, Tokens } from '../sessions/tokens.js'
+
 import { withHeaders } from '../sign-in/responses.js'
 import { type Conditions, readConditions, refusalFor } from './conditions.js'
 import { identityHeaders, identityOf } from './identity-headers.js'

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import { clientOf } from '../http/request-origin.js'
-import type { ReserveRotation } from '../sessions/rotation-limit.js'
-import type { Rotations } from '../sessions/rotations.js'
+import type { ReserveRotation } from '../sessions/guards.js'
+import type { Rotations } from '../sessions/rotation.js'
 import type { IssuedTokens } from '../sessions/sessions.js'
 import type { RefreshToken } from '../sessions/tokens.js'
 

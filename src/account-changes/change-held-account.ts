@@ -3,6 +3,7 @@ import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import type { Transaction } from '../platform/database/database.js'
 import type { IssuedTokens, Sessions } from '../sessions/sessions.js'
 import type { Tokens } from '../sessions/tokens.js'
+
 import type { User, Users } from '../users/users.js'
 import { type ChangeKind, consequencesOf } from './account-change-table.js'
 import type { AccountConsequences, HeldAccount } from './account-consequences.js'

@@ -11,8 +11,9 @@ import { guardRefusals, routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
 
 import type { IdentityLinks } from '../providers/identity-links.js'
-import type { Callers } from '../sessions/caller.js'
+import type { Callers } from '../sessions/callers.js'
 import type { Guards } from '../sessions/guards.js'
+
 import { sendRenewed, withHeaders } from '../sign-in/responses.js'
 import type { ProfileFields } from '../users/profile-fields.js'
 import type { Users } from '../users/users.js'

@@ -5,8 +5,9 @@ import { NoContent, TotpBegun } from '../contract/schemas.js'
 import { guardRefusals, routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
 
-import type { Callers } from '../sessions/caller.js'
+import type { Callers } from '../sessions/callers.js'
 import type { Guards } from '../sessions/guards.js'
+
 import type { createAppReplacement } from './app-replacement.js'
 
 const replaceRefusals = [...guardRefusals, 'fresh_sign_in_required', 'totp_is_off'] as const

@@ -2,9 +2,10 @@ import type { AccountChanges } from '../account-changes/account-changes.js'
 import type { Undos } from '../account-changes/undos.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import type { AppReplacements } from '../factors/app-replacements.js'
-import type { CallerContext } from '../sessions/request-context.js'
+import type { CallerContext } from '../sessions/session-facts.js'
 import type { SessionLookups } from '../sessions/session-lookups.js'
 import type { SessionCaller } from '../sessions/sessions.js'
+
 import type { Users } from '../users/users.js'
 import { totpBefore } from './recent-changes.js'
 

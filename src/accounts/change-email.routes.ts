@@ -9,9 +9,9 @@ import { guardRefusals, routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
 
 import { minResponseTime, takeAtLeast } from '../lib/timing.js'
-import type { Callers } from '../sessions/caller.js'
-import type { Guards } from '../sessions/guards.js'
-import type { Limits } from '../sessions/limits.js'
+import type { Callers } from '../sessions/callers.js'
+import type { Guards, Limits } from '../sessions/guards.js'
+
 import type { MailLimits } from '../sign-in/mail-limits.js'
 import { readEmail } from '../users/names.js'
 import type { createChangeEmail } from './change-email.js'

@@ -1,7 +1,8 @@
 import type { AccountChanges } from '../account-changes/account-changes.js'
 import { isRefused } from '../contract/outcome.js'
-import type { CallerContext } from '../sessions/request-context.js'
+import type { CallerContext } from '../sessions/session-facts.js'
 import type { SessionCaller } from '../sessions/sessions.js'
+
 import { emailKey, readEmail } from '../users/names.js'
 import type { EmailChanges } from './email-changes.js'
 

@@ -9,8 +9,9 @@ import type { CountedRequests } from '../http/limits.js'
 import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
 
-import type { Callers } from '../sessions/caller.js'
+import type { Callers } from '../sessions/callers.js'
 import type { Guards } from '../sessions/guards.js'
+
 import type { PasswordGuesses } from '../sign-in/password-guesses.js'
 import { sendTokensOnly, withHeaders } from '../sign-in/responses.js'
 import type { SignInLimits } from '../sign-in/sign-in-limits.js'

@@ -2,7 +2,7 @@ import type { AccountChanges } from '../account-changes/account-changes.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import type { Events } from '../messages/events.js'
 import type { Passwords } from '../passwords/passwords.js'
-import type { CallerContext } from '../sessions/request-context.js'
+import type { CallerContext } from '../sessions/session-facts.js'
 import type { SessionLookups } from '../sessions/session-lookups.js'
 import type { UserChanges, Users } from '../users/users.js'
 

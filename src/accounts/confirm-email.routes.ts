@@ -9,9 +9,9 @@ import { clientOf } from '../http/request-origin.js'
 import { guardRefusals, routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
 
-import type { Callers } from '../sessions/caller.js'
-import type { Guards } from '../sessions/guards.js'
-import type { Limits } from '../sessions/limits.js'
+import type { Callers } from '../sessions/callers.js'
+import type { Guards, Limits } from '../sessions/guards.js'
+
 import type { PasswordGuesses } from '../sign-in/password-guesses.js'
 import { withHeaders } from '../sign-in/responses.js'
 import type { createConfirmEmail } from './confirm-email.js'

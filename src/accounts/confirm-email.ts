@@ -7,9 +7,10 @@ import type { Events } from '../messages/events.js'
 import type { Passwords } from '../passwords/passwords.js'
 import type { Transaction } from '../platform/database/database.js'
 import type { Invitations } from '../registration/invitations.js'
-import type { CallerContext } from '../sessions/request-context.js'
+import type { CallerContext } from '../sessions/session-facts.js'
 import type { SessionLookups } from '../sessions/session-lookups.js'
 import type { SessionCaller } from '../sessions/sessions.js'
+
 import type { User, UserChanges, Users } from '../users/users.js'
 
 import type { EmailChange, EmailChanges } from './email-changes.js'

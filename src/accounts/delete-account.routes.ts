@@ -3,8 +3,9 @@ import { NoContent } from '../contract/schemas.js'
 import { guardRefusals, routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
 
-import type { Callers } from '../sessions/caller.js'
+import type { Callers } from '../sessions/callers.js'
 import type { Guards } from '../sessions/guards.js'
+
 import { withHeaders } from '../sign-in/responses.js'
 import type { createDeleteOwnAccount } from './delete-account.js'
 import type { DeletedAccounts } from './deleted-accounts.js'

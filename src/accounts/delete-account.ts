@@ -1,6 +1,6 @@
 import type { AccountChanges } from '../account-changes/account-changes.js'
 import { isRefused, refuse } from '../contract/outcome.js'
-import type { CallerContext } from '../sessions/request-context.js'
+import type { CallerContext } from '../sessions/session-facts.js'
 import { usernameKey } from '../users/names.js'
 import type { AccountDeletion } from './account-deletion.js'
 

@@ -2,9 +2,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Refused } from '../contract/outcome.js'
 import type { TrustedDevices } from '../factors/trusted-devices.js'
 import type { Cookies } from '../http/cookies.js'
-import type { Callers } from '../sessions/caller.js'
+import type { Callers } from '../sessions/callers.js'
 import type { KnownDevices } from '../sessions/known-devices.js'
-import type { SignInCookies } from '../sessions/sign-in-cookies.js'
+import type { SignInCookies } from '../sessions/session-cookies.js'
+
 import type { PendingLinkCookie } from '../sign-in/pending-link-cookie.js'
 import type { Users } from '../users/users.js'
 

@@ -2,7 +2,7 @@ import { refuse } from '../contract/outcome.js'
 import type { Clock } from '../lib/clock.js'
 import type { MailedCodes } from '../messages/mailed-codes.js'
 import type { Database } from '../platform/database/database.js'
-import type { SessionCaller } from '../sessions/request-context.js'
+import type { SessionCaller } from '../sessions/session-facts.js'
 import * as store from './email-changes.store.js'
 
 /** How many codes a user can try for each change. */

@@ -3,8 +3,9 @@ import { isRefused } from '../contract/outcome.js'
 import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
 
-import type { Callers } from '../sessions/caller.js'
+import type { Callers } from '../sessions/callers.js'
 import type { Guards } from '../sessions/guards.js'
+
 import { withHeaders } from '../sign-in/responses.js'
 import type { createExportAccount } from './export-account.js'
 

@@ -8,9 +8,10 @@ import { guardRefusals, routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
 
 import { uuidPattern } from '../lib/uuid.js'
-import type { Callers } from '../sessions/caller.js'
+import type { Callers } from '../sessions/callers.js'
 import type { Guards } from '../sessions/guards.js'
-import type { SignInCookies } from '../sessions/sign-in-cookies.js'
+import type { SignInCookies } from '../sessions/session-cookies.js'
+
 import { type Enrolling, enrollerSecurity } from '../sign-in/enrolling.js'
 import { sendContinuedSignIn, sendTokensOnly, withCookies, withHeaders } from '../sign-in/responses.js'
 import type { createOwnFactors, createTotpEnrolment } from './factors.js'

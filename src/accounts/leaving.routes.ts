@@ -8,8 +8,9 @@ import { clientOf } from '../http/request-origin.js'
 import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
 
-import type { Limits } from '../sessions/limits.js'
-import type { SignInCookies } from '../sessions/sign-in-cookies.js'
+import type { Limits } from '../sessions/guards.js'
+import type { SignInCookies } from '../sessions/session-cookies.js'
+
 import { clearsChallenge, needsChallenge } from '../sign-in/challenge-document.js'
 import { withCookies, withHeaders } from '../sign-in/responses.js'
 import type { User } from '../users/users.js'

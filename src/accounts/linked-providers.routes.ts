@@ -7,8 +7,9 @@ import { guardRefusals, routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
 
 import type { AttemptCookies } from '../http/tab-cookies.js'
-import type { Callers } from '../sessions/caller.js'
+import type { Callers } from '../sessions/callers.js'
 import type { Guards } from '../sessions/guards.js'
+
 import type { PendingLinkCookie } from '../sign-in/pending-link-cookie.js'
 import { withCookies, withHeaders } from '../sign-in/responses.js'
 import type { createLink } from './link.js'

@@ -12,9 +12,10 @@ import type { Server } from '../http/server.js'
 
 import type { CeremonyCookies } from '../http/tab-cookies.js'
 import { uuidPattern } from '../lib/uuid.js'
-import type { Callers } from '../sessions/caller.js'
+import type { Callers } from '../sessions/callers.js'
 import type { Guards } from '../sessions/guards.js'
-import type { SignInCookies } from '../sessions/sign-in-cookies.js'
+import type { SignInCookies } from '../sessions/session-cookies.js'
+
 import { type Enrolling, enrollerSecurity } from '../sign-in/enrolling.js'
 import { sendContinuedSignIn, sendTokensOnly, withCookies, withHeaders } from '../sign-in/responses.js'
 import type { createEnrolmentPasskeys, createOwnPasskeys } from './passkeys.js'

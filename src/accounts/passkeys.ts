@@ -8,9 +8,10 @@ import { type NewPasskey, type Passkeys, passkeyName } from '../factors/passkeys
 import type { Client } from '../http/request-origin.js'
 import { deviceIn } from '../messages/origin.js'
 import type { Transaction } from '../platform/database/database.js'
-import type { CallerContext } from '../sessions/request-context.js'
+import type { CallerContext } from '../sessions/session-facts.js'
 import type { SessionLookups } from '../sessions/session-lookups.js'
 import type { SessionCaller } from '../sessions/sessions.js'
+
 import type { Enrolments } from '../sign-in/enrolments.js'
 import type { SignIns, Visit } from '../sign-in/sign-ins.js'
 import type { User, Users } from '../users/users.js'

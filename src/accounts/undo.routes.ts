@@ -9,7 +9,7 @@ import { clientOf } from '../http/request-origin.js'
 import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
 
-import type { Limits } from '../sessions/limits.js'
+import type { Limits } from '../sessions/guards.js'
 import type { RecoveredAccounts } from '../sign-in/recovered-accounts.js'
 import type { createUndo } from './undo.js'
 

@@ -4,7 +4,7 @@ import type { ProviderId } from '../contract/providers.js'
 import type { Passkeys } from '../factors/passkeys.js'
 import type { IdentityLinks } from '../providers/identity-links.js'
 import type { Providers } from '../providers/providers.js'
-import type { CallerContext } from '../sessions/request-context.js'
+import type { CallerContext } from '../sessions/session-facts.js'
 
 type Dependencies = {
   accountChanges: AccountChanges

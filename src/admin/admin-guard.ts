@@ -13,7 +13,7 @@ import type { Clock } from '../lib/clock.js'
 import { hours } from '../lib/durations.js'
 import { cleanReason } from '../programs/clean-reason.js'
 import type { Administrator, Administrators } from '../sessions/administrators.js'
-import type { Callers } from '../sessions/caller.js'
+import type { Callers } from '../sessions/callers.js'
 import type { Csrf } from '../sessions/csrf.js'
 import type { AdminSessions } from './admin-sessions.js'
 

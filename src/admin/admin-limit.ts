@@ -1,7 +1,7 @@
 import { type RouteLimiters, sessionSubject } from '../http/limiters.js'
 import { type CountedRequests, type LimitHook, limitHook } from '../http/limits.js'
 
-import type { Callers } from '../sessions/caller.js'
+import type { Callers } from '../sessions/callers.js'
 
 type Dependencies = {
   countedRequests: Pick<CountedRequests, 'count'>

@@ -1,6 +1,6 @@
 import type { AccountChanges } from '../account-changes/account-changes.js'
 import type { Administrators } from '../sessions/administrators.js'
-import type { CallerContext } from '../sessions/request-context.js'
+import type { CallerContext } from '../sessions/session-facts.js'
 
 type Dependencies = {
   administrators: Pick<Administrators, 'markSession'>

@@ -23,7 +23,7 @@ import type { Server } from '../http/server.js'
 
 import { isUuid } from '../lib/uuid.js'
 import type { Administrators } from '../sessions/administrators.js'
-import type { Callers } from '../sessions/caller.js'
+import type { Callers } from '../sessions/callers.js'
 import type { ProfileFields } from '../users/profile-fields.js'
 import type { UserSearch } from '../users/search.js'
 

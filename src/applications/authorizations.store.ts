@@ -3,7 +3,7 @@ import type { TokenContent } from '../openid/token/user-claims.js'
 import type { Sql } from '../platform/database/database.js'
 import { databaseMoment, milliseconds, selectList } from '../platform/database/sql.js'
 import { type LiveAt, liveSession, momentsOf } from '../sessions/live-sessions.js'
-import type { ProofRow } from '../sessions/proof.js'
+import type { ProofRow } from '../sessions/session-facts.js'
 import type { Application } from './application.js'
 import { authorizationTables, hasRight, stillAuthorized } from './still-authorized.js'
 

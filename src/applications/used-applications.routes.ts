@@ -5,8 +5,9 @@ import { NoContent, UsedApplication } from '../contract/schemas.js'
 import { guardRefusals, routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
 
-import type { Callers } from '../sessions/caller.js'
+import type { Callers } from '../sessions/callers.js'
 import type { Guards } from '../sessions/guards.js'
+
 import type { UsedApplications } from './used-applications.js'
 
 const listRefusals = routeRefusals('not_authenticated', 'too_many_requests', 'unavailable')

@@ -10,7 +10,7 @@ import { type Grants, grant, requireRole, rightsToMigrate } from '../platform/da
 import { applyInTransaction, hasOwnTables, type Migration, requireOneSchema } from '../platform/database/migrate.js'
 import { beginAsOwner, copyFailure, type OwnerTransaction } from '../platform/database/owner-connection.js'
 import type { PostgresAddress } from '../platform/database/postgres-address.js'
-import { everyUser } from '../sessions/ended-list.js'
+import { everyUser } from '../sessions/ended-sessions.js'
 import { BackupFault, brokenText, type Header, openBackup, type TableSection } from './backup-file.js'
 import { backupTables, columnsLeftOut, endingTables, isInBackup } from './backup-tables.js'
 import * as store from './backups.store.js'

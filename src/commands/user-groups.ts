@@ -1,6 +1,6 @@
 import { maxGroups } from '../contract/names.js'
 import { isRefused } from '../contract/outcome.js'
-import { longestAccessToken } from '../sessions/token-length.js'
+import { longestAccessToken } from '../sessions/tokens.js'
 import { type Command, CommandFailure, operator, print, readArguments, withNouns } from './command.js'
 import { requireUser, throwIfDeleted } from './find-user.js'
 import { groupNameFrom, requireGroups } from './group-name.js'

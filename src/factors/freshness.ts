@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refuse } from '../contract/outcome.js'
 import { sendRefusal } from '../http/errors.js'
 import type { Clock } from '../lib/clock.js'
-import type { Callers } from '../sessions/caller.js'
+import type { Callers } from '../sessions/callers.js'
 import type { SessionLookups } from '../sessions/session-lookups.js'
 import type { Proofs } from './proofs.js'
 

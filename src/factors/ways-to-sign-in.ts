@@ -2,7 +2,7 @@ import type { AmrMethod, amrMethods } from '../contract/factors.js'
 import { builtInProviderIds, type ProviderId } from '../contract/providers.js'
 
 import type { LimiterName } from '../http/limiters.js'
-import { neverProven } from '../sessions/proof.js'
+import { neverProven } from '../sessions/session-facts.js'
 
 /** The means by which an account can sign in, as this service is configured. */
 type Means = { hasPassword: boolean; hasProvider: boolean; hasPasskey: boolean }

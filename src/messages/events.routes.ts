@@ -6,8 +6,9 @@ import { AccountEvent } from '../contract/schemas.js'
 import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
 
-import type { Callers } from '../sessions/caller.js'
+import type { Callers } from '../sessions/callers.js'
 import type { Guards } from '../sessions/guards.js'
+
 import type { Events } from './events.js'
 
 const { responses } = routeRefusals('bad_request', 'not_authenticated', 'too_many_requests', 'unavailable')

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
 
-import type { Callers } from '../sessions/caller.js'
+import type { Callers } from '../sessions/callers.js'
 import type { Csrf } from '../sessions/csrf.js'
 
 const { responses } = routeRefusals('not_authenticated', 'invalid_csrf_token', 'cross_site', 'unavailable')

@@ -4,7 +4,7 @@ import { clientOf } from '../http/request-origin.js'
 import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
 
-import type { Limits } from '../sessions/limits.js'
+import type { Limits } from '../sessions/guards.js'
 import type { Passwords } from './passwords.js'
 
 const { responses, answer } = routeRefusals('bad_request', 'cross_site', 'too_many_requests', 'busy', 'unavailable')

@@ -4,9 +4,9 @@ import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
 
 import { seconds } from '../lib/durations.js'
-import type { EndedSessions } from '../sessions/ended-sessions.js'
-import type { EndedSince } from '../sessions/ended-since.js'
+import type { EndedSessions, EndedSince } from '../sessions/ended-sessions.js'
 import type { Guards } from '../sessions/guards.js'
+
 import { serviceRefusals } from './service-callers.js'
 
 const { responses } = routeRefusals(...serviceRefusals)

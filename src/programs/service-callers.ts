@@ -7,7 +7,7 @@ import { type Actor, type Client, clientOf, customerNetwork } from '../http/requ
 import type { Clock } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
 import type { Events } from '../messages/events.js'
-import type { Limits } from '../sessions/limits.js'
+import type { Limits } from '../sessions/guards.js'
 import { type ServiceKeys, type ServiceScope, serviceScopes } from './service-keys.js'
 
 export type ServiceCallers = ReturnType<typeof createServiceCallers>

@@ -2,7 +2,7 @@ import type { AccountChanges, Changes } from '../account-changes/account-changes
 import { isRefused, refuse } from '../contract/outcome.js'
 import type { ProviderId } from '../contract/providers.js'
 import type { Database, Transaction } from '../platform/database/database.js'
-import type { CallerContext } from '../sessions/request-context.js'
+import type { CallerContext } from '../sessions/session-facts.js'
 import type { Identity, User, UserChanges, Users } from '../users/users.js'
 
 import type { ProvenIdentity, ResolvedAccount } from './identities.js'

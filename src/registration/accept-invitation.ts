@@ -3,9 +3,10 @@ import type { InvitationState } from '../contract/mailed-links.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import { type Groups, joinedByInvitation } from '../groups/groups.js'
 import type { Events } from '../messages/events.js'
-import type { CallerContext } from '../sessions/request-context.js'
+import type { CallerContext } from '../sessions/session-facts.js'
 import type { SessionLookups } from '../sessions/session-lookups.js'
 import type { SessionCaller } from '../sessions/sessions.js'
+
 import type { UserChanges, Users } from '../users/users.js'
 
 import { type FoundInvitation, type Invitations, isForAccount } from './invitations.js'

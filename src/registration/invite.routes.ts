@@ -4,9 +4,9 @@ import { isRefused } from '../contract/outcome.js'
 import { guardRefusals, routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
 
-import type { Callers } from '../sessions/caller.js'
-import type { Guards } from '../sessions/guards.js'
-import type { Limits } from '../sessions/limits.js'
+import type { Callers } from '../sessions/callers.js'
+import type { Guards, Limits } from '../sessions/guards.js'
+
 import type { createAcceptInvitation } from './accept-invitation.js'
 
 const checkRefusals = routeRefusals(

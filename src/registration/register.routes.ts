@@ -17,8 +17,9 @@ import type { Cookies } from '../http/cookies.js'
 import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
 
-import type { Limits } from '../sessions/limits.js'
-import type { SignInCookies } from '../sessions/sign-in-cookies.js'
+import type { Limits } from '../sessions/guards.js'
+import type { SignInCookies } from '../sessions/session-cookies.js'
+
 import type { Ceilings } from '../sign-in/ceilings.js'
 import type { MailLimits } from '../sign-in/mail-limits.js'
 import { sendSignInStep, withHeaders } from '../sign-in/responses.js'

@@ -19,7 +19,7 @@ import type { Server } from '../http/server.js'
 
 import type { Passwords } from '../passwords/passwords.js'
 import type { Log } from '../platform/log.js'
-import type { SignInCookies } from '../sessions/sign-in-cookies.js'
+import type { SignInCookies } from '../sessions/session-cookies.js'
 import { sendSignInStep, withHeaders } from '../sign-in/responses.js'
 import type { SignIns } from '../sign-in/sign-ins.js'
 import { displayName, readChosenUsername, readEmail, usernameFromEmail } from '../users/names.js'

@@ -11,8 +11,9 @@ import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
 
 import { minResponseTime, takeAtLeast } from '../lib/timing.js'
-import type { Limits } from '../sessions/limits.js'
-import type { SignInCookies } from '../sessions/sign-in-cookies.js'
+import type { Limits } from '../sessions/guards.js'
+import type { SignInCookies } from '../sessions/session-cookies.js'
+
 import type { MailLimits } from '../sign-in/mail-limits.js'
 import { sendSignInStep, withHeaders } from '../sign-in/responses.js'
 import type { Registrations } from './registrations.js'

@@ -43,6 +43,7 @@ import { createEndedSessions } from '../sessions/ended-sessions.js'
 import { createSessionLookups } from '../sessions/session-lookups.js'
 import { createSessions } from '../sessions/sessions.js'
 import { createTokens } from '../sessions/tokens.js'
+
 import type { Config } from '../settings/config.js'
 import { createNewUsers } from '../users/new-users.js'
 import { createProfileFields } from '../users/profile-fields.js'

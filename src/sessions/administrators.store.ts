@@ -1,7 +1,6 @@
 import type { Sql } from '../platform/database/database.js'
 import { type LiveAt, liveSession, momentsOf } from './live-sessions.js'
-import type { ProofRow } from './proof.js'
-import type { SessionCaller } from './request-context.js'
+import type { ProofRow, SessionCaller } from './session-facts.js'
 
 type AdministratorRow = ProofRow & { username: string; groups: string[]; administers_since: Date | null }
 

@@ -5,8 +5,7 @@ import { ActorRefused, type Database, type Sql, type Transaction } from '../plat
 
 import * as store from './administrators.store.js'
 import { createSessionLife, type SessionLimits } from './live-sessions.js'
-import { type Proof, proofOf } from './proof.js'
-import type { SessionCaller } from './request-context.js'
+import { type Proof, proofOf, type SessionCaller } from './session-facts.js'
 
 /** An administrator or member of support in a session, and what they have proven in it. */
 export type Administrator = {

@@ -5,8 +5,8 @@ import type { Cookies } from '../http/cookies.js'
 import { sendRefusal } from '../http/errors.js'
 
 import { equalInConstantTime, randomToken } from '../lib/random.js'
-import type { Callers } from './caller.js'
-import type { SignInCookies } from './sign-in-cookies.js'
+import type { Callers } from './callers.js'
+import type { SignInCookies } from './session-cookies.js'
 
 const cookieName = 'csrf_secret'
 const secretShape = /^[\w-]{43}$/

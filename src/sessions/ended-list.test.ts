@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { minutes } from '../lib/durations.js'
 import { uuidv7 } from '../lib/uuid.js'
-import { createEndedList } from './ended-list.js'
+import { createEndedList } from './ended-sessions.js'
 
 const start = new Date('2026-03-01T12:00:00Z').getTime()
 

@@ -1,6 +1,6 @@
 import type { Sql } from '../platform/database/database.js'
 import { databaseNow, milliseconds } from '../platform/database/sql.js'
-import type { SnapshotCursor } from './snapshot-cursor.js'
+import type { SnapshotCursor } from './ended-sessions.js'
 
 export type NewEntries = {
   /** The snapshot of this statement. */

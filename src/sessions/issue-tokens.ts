@@ -1,5 +1,5 @@
 import { refreshTokenLifetime, type SessionLife } from './live-sessions.js'
-import type { Proof } from './proof.js'
+import type { Proof } from './session-facts.js'
 import type { RefreshClaims, Tokens } from './tokens.js'
 
 export type SignedInUser = {

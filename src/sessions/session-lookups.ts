@@ -1,11 +1,10 @@
 import type { Clock } from '../lib/clock.js'
 import type { Database, Transaction } from '../platform/database/database.js'
-import { lastGeneration } from './claims.js'
-import * as listed from './listed-sessions.store.js'
 import { createSessionLife, type SessionLimits } from './live-sessions.js'
-import { type Proof, proofOf } from './proof.js'
-import type { SessionCaller } from './request-context.js'
+import { type Proof, proofOf, type SessionCaller } from './session-facts.js'
+import * as listed from './sessions.store.js'
 import * as store from './sessions.store.js'
+import { lastGeneration } from './tokens.js'
 
 /** A session as its user and operators see it. `username`: the name that the user had when the session began. */
 export type Session = {

@@ -2,9 +2,9 @@ import type { EventKind } from '../contract/events.js'
 import type { Client } from '../http/request-origin.js'
 import type { Sql } from '../platform/database/database.js'
 import { databaseMoment, databaseNow, milliseconds, selectList } from '../platform/database/sql.js'
-import { everyUser } from './ended-list.js'
+import { everyUser } from './ended-sessions.js'
 import { type LiveAt, liveSession, momentsOf } from './live-sessions.js'
-import type { Proof, ProofRow } from './proof.js'
+import type { Proof, ProofRow } from './session-facts.js'
 
 export type Rotation = {
   id: string
@@ -406,5 +406,43 @@ export const updateGroups = (sql: Sql, userId: string, live: LiveAt) =>
        oldest_generation = case when r.application_id is null then r.generation else r.oldest_generation end + 1
      from users as u where r.user_id = $1 and u.id = r.user_id and ${liveSession('$2')}
      returning r.id, r.oldest_generation`,
+    [userId, momentsOf(live)],
+  )
+
+export const setApplication = (sql: Sql, id: string, applicationId: string) =>
+  sql.query('update refresh_token_records set application_id = $2 where id = $1', [id, applicationId])
+
+export type SessionRow = {
+  id: string
+  ip: string
+  user_agent: string
+  created_at: Date
+  last_used_at: Date
+  expires_at: Date
+  methods: string[]
+  provider: string | null
+  signed_in_as: string
+  administers_since: Date | null
+  application: string | null
+}
+
+const sessionSelectList = selectList<SessionRow>({
+  id: true,
+  ip: true,
+  user_agent: true,
+  created_at: true,
+  last_used_at: true,
+  expires_at: true,
+  methods: true,
+  provider: true,
+  signed_in_as: true,
+  administers_since: true,
+  application: '(select name from applications as a where a.id = r.application_id)',
+})
+
+export const selectOfUser = (sql: Sql, userId: string, live: LiveAt) =>
+  sql.query<SessionRow>(
+    `select ${sessionSelectList} from refresh_token_records as r
+     where r.user_id = $1 and ${liveSession('$2')} order by last_used_at desc, id desc limit 200`,
     [userId, momentsOf(live)],
   )

@@ -1,22 +1,283 @@
-import type { Clock } from '../lib/clock.js'
-import type { Database, Transaction } from '../platform/database/database.js'
-import { createBeginSession } from './begin-session.js'
+import type { AmrMethod } from '../contract/factors.js'
+import { type Refused, refuse } from '../contract/outcome.js'
+import type { ProviderId } from '../contract/providers.js'
+import type { Client } from '../http/request-origin.js'
+import { type Clock, later } from '../lib/clock.js'
+import { hours } from '../lib/durations.js'
+import { fingerprint } from '../lib/random.js'
+import { nilUuid, uuidv7 } from '../lib/uuid.js'
+import {
+  acceptTransaction,
+  afterCommit,
+  type Database,
+  type Sql,
+  type Transaction,
+} from '../platform/database/database.js'
 import type { Ended } from './ended-sessions.js'
-import { createEndings } from './endings.js'
-import { createExchangeToken } from './exchange-token.js'
-import { createIssueTokens } from './issue-tokens.js'
-import { createSessionLife, type SessionLimits } from './live-sessions.js'
-import { createLockOfHolder } from './lock-of-holder.js'
-import { createPurge } from './purge.js'
-import { createReplaceTokens } from './replace-tokens.js'
+import {
+  createIssueTokens,
+  epochSeconds,
+  fromEpochSeconds,
+  type IssuedTokens,
+  type IssueTokens,
+  type SignedInUser,
+} from './issue-tokens.js'
+import { createSessionLife, type LiveAt, type SessionLife, type SessionLimits } from './live-sessions.js'
+import { createExchangeToken, standingOf } from './rotation.js'
+import {
+  changedProof,
+  initialProof,
+  neverProven,
+  type Proof,
+  type ProofChange,
+  proofOf,
+  type SessionCaller,
+} from './session-facts.js'
+import type { SessionProof } from './session-lookups.js'
 import * as store from './sessions.store.js'
-import type { AccessClaims, Tokens } from './tokens.js'
+import { type EndReason, purgeAfter } from './sessions.store.js'
+import type { AccessClaims, RefreshToken, Tokens } from './tokens.js'
 
-export type { InitialProof } from './begin-session.js'
-export type { RotatedBy } from './exchange-token.js'
 export type { IssuedTokens } from './issue-tokens.js'
-export type { TokenHolder } from './lock-of-holder.js'
-export type { SessionCaller } from './request-context.js'
+export type { RotatedBy } from './rotation.js'
+export type { SessionCaller } from './session-facts.js'
+
+/**
+ * The proof with which a session begins, by one factor or by two. `passwordHash`: the hash of the password that was checked.
+ * `trustedDevice`: the device that needs no second factor. `provenAt`: when the user gave the proof, if not now.
+ */
+export type InitialProof = {
+  methods: readonly AmrMethod[]
+  passwordHash?: string | undefined
+  trustedDevice?: string
+  provider?: ProviderId | undefined
+  provenAt?: Date | undefined
+  /** The proof of the session from which this session begins, with its own times. */
+  inherited?: Proof
+}
+
+type BeginSessionDependencies = {
+  tokens: Tokens
+  clock: Clock
+  life: SessionLife
+  issue: IssueTokens
+  endSurplus: (sql: Transaction, userId: string, newSession: string) => Promise<void>
+  secondFactorRequired: boolean
+}
+
+/**
+ * Begins a session. Undefined if the user is disabled, if the password has changed since it was checked (a reset or an undo during a
+ * sign-in wins), or if a second factor is needed. The tokens have the names and the email of the locked row, which may have changed since
+ * the user was found.
+ */
+export const createBeginSession =
+  ({ tokens, clock, life, issue, endSurplus, secondFactorRequired }: BeginSessionDependencies) =>
+  async (
+    sql: Transaction,
+    { id: userId, undoCount }: Pick<SignedInUser, 'id' | 'undoCount'>,
+    proof: InitialProof,
+    client: Client,
+    sessionId?: string,
+  ): Promise<IssuedTokens | undefined> => {
+    const { passwordHash, trustedDevice, provider } = proof
+    const checkedUser = { userId, passwordHash: passwordHash ?? null, undoCount: undoCount ?? null }
+    const [names] = await store.lockUser(sql, checkedUser)
+    if (!names) return undefined
+    const now = clock.now()
+    const iat = epochSeconds(now)
+    const sid = sessionId ?? uuidv7(now)
+    const { username } = names
+    const claims = { userId, username, sid, gen: 0, auth_time: iat, iat, exp: life.expiryFor(iat) }
+    const refreshToken = tokens.signRefresh(claims)
+    // A trusted device replaces the code at the sign-in only. It does not make the session fresh.
+    const provenAt = trustedDevice === undefined ? proof.provenAt : neverProven
+    const sessionProof = proof.inherited ?? initialProof(proof.methods, now, provenAt)
+    // Applications are told that the user signed in just now (`auth_time`), although a sign-in by mail does not make the session fresh here.
+    const isByMail = proof.inherited === undefined && proof.methods.includes('mail')
+    const proofAge = isByMail ? 0 : now.getTime() - sessionProof.provenAt.getTime()
+    const [insertedRow] = await store.insertRecord(sql, {
+      id: sid,
+      userId,
+      username,
+      tokenHash: fingerprint(refreshToken),
+      issuedAt: fromEpochSeconds(iat),
+      expiresAt: fromEpochSeconds(claims.exp),
+      clockOffset: clock.offset(),
+      client,
+      proof: sessionProof,
+      proofAge,
+      trustedDevice: trustedDevice ?? null,
+      provider: provider ?? null,
+      secondFactorRequired,
+    })
+    if (!insertedRow) return undefined
+    await endSurplus(sql, userId, sid)
+    const { accepted_from: acceptedFrom, groups } = insertedRow
+    return issue({ id: userId, ...names, groups }, sessionProof, claims, refreshToken, acceptedFrom)
+  }
+
+type SessionOwner = { sessionId: string; userId: string }
+
+type EndingsDependencies = {
+  database: Database
+  clock: Clock
+  onEnded: (ended: Ended) => void
+}
+
+/** The most sessions of a user, and more than any user needs. A program that signs in again and again must not fill the table. */
+const maxSessions = 100
+
+/** Ends sessions, and calls `onEnded` as soon as the end is committed. */
+export const createEndings = ({ database, clock, onEnded }: EndingsDependencies) => {
+  const optionalTransaction = acceptTransaction(database)
+
+  const announce = (sql: Sql, endedRows: readonly { id: string }[]) =>
+    afterCommit(sql, () => {
+      for (const { id } of endedRows) onEnded({ sid: id, minGeneration: null })
+    })
+
+  return {
+    end: optionalTransaction(async (sql, because: EndReason, { sessionId, userId }: SessionOwner) => {
+      const ended = await store.deleteRecordOfUser(sql, because, sessionId, userId)
+      announce(sql, ended)
+      return ended.length > 0
+    }),
+    /** Ends surplus sessions after a new one has begun, in its transaction. */
+    endSurplus: async (sql: Transaction, userId: string, newSessionId: string) => {
+      const ended = await store.deleteSurplus(sql, 'signed_in', userId, newSessionId, maxSessions)
+      announce(sql, ended)
+    },
+    /**
+     * Ends the sessions that began with a provider, because it is being unlinked. The session of the caller stays, and is not fresh any
+     * more.
+     */
+    endOfProvider: async (
+      sql: Transaction,
+      because: EndReason,
+      { userId, provider, ownSessionId }: { userId: string; provider: ProviderId; ownSessionId: string | undefined },
+    ) => {
+      const ended = await store.deleteOfProvider(sql, because, userId, provider, ownSessionId ?? null)
+      if (ownSessionId !== undefined) await store.setNeverProven(sql, ownSessionId, provider, neverProven)
+      announce(sql, ended)
+      return ended.length
+    },
+    /** Ends at most `limit` of all sessions. Returns how many have ended. */
+    endSome: async (because: EndReason, limit: number) => {
+      const ended = await store.deleteSome(database, because, limit)
+      announce(database, ended)
+      return ended.length
+    },
+    /** Ends all sessions of a user, also those that the database does not know since it was restored to an earlier state. */
+    endAll: optionalTransaction(async (sql, because: EndReason, userId: string) => {
+      const [row] = await store.deleteAllOfUser(sql, because, userId, clock.offset())
+      if (!row) throw new Error('A statement that always has a row had none')
+      announce(
+        sql,
+        row.ended.map((id) => ({ id })),
+      )
+      afterCommit(sql, () => onEnded({ userId, before: epochSeconds(row.accepted_from) }))
+      return row.ended.length
+    }),
+    endOthers: optionalTransaction(async (sql, because: EndReason, userId: string, exceptSessionId: string) => {
+      const ended = await store.deleteOthersOfUser(sql, because, userId, exceptSessionId)
+      announce(sql, ended)
+      return ended.length
+    }),
+  }
+}
+
+/** A caller with the refresh token of the same session. */
+export type TokenHolder = SessionCaller & { refreshToken: RefreshToken }
+
+type LockOfHolderDependencies = { clock: Clock; life: SessionLife; graces: store.Graces }
+
+/**
+ * Locks the session of a caller, for something that lasts as long as the session. The refresh token must be one that a refresh would
+ * accept, and the same rule decides. So no browser is signed out here that could still refresh. The session cannot end before the
+ * transaction does.
+ */
+export const createLockOfHolder =
+  ({ clock, life, graces }: LockOfHolderDependencies) =>
+  async (
+    sql: Transaction,
+    { refreshToken, ...caller }: TokenHolder,
+  ): Promise<SessionProof | Refused<'not_authenticated' | 'theft'>> => {
+    const moments = { live: life.liveNow(), clockOffset: clock.offset(), graces }
+    const [row] = await store.lockWholeRecord(sql, caller, moments)
+    if (!row?.usable) return refuse('not_authenticated')
+    const standing = standingOf(row, refreshToken)
+    if (standing === 'valid') return { ...proofOf(row), begunAt: row.created_at }
+    return refuse(standing === 'theft' ? 'theft' : 'not_authenticated')
+  }
+
+type ReplaceTokensDependencies = {
+  tokens: Tokens
+  clock: Clock
+  life: SessionLife
+  issue: IssueTokens
+  onEnded: (ended: Ended) => void
+}
+
+/**
+ * Gives new tokens to a session whose user has just proven who they are, or whose proof or user has changed. Its former tokens are refused
+ * from now on. Within the grace time a former token does not end the session, because another tab may be sending it right now. Undefined if
+ * the session has ended, or another request has already replaced the caller's token.
+ */
+export const createReplaceTokens =
+  ({ tokens, clock, life, issue, onEnded }: ReplaceTokensDependencies) =>
+  async (sql: Transaction, caller: SessionCaller, user: SignedInUser, client: Client, change: ProofChange = {}) => {
+    const now = clock.now()
+    const { sessionId: sid } = caller
+    const [record] = await store.lockRecord(sql, caller, life.liveNow())
+    if (!record) return undefined
+    const iat = epochSeconds(now)
+    const authTime = epochSeconds(record.created_at)
+    const claims = {
+      userId: user.id,
+      username: record.signed_in_as,
+      sid,
+      gen: record.generation + 1,
+      auth_time: authTime,
+      iat,
+      exp: life.expiryFor(authTime),
+    }
+    const refreshToken = tokens.signRefresh(claims)
+    const proof = changedProof(proofOf(record), change, now)
+    await store.replaceToken(sql, {
+      id: sid,
+      generation: claims.gen,
+      successorHash: fingerprint(refreshToken),
+      issuedAt: fromEpochSeconds(iat),
+      expiresAt: fromEpochSeconds(claims.exp),
+      usedAt: now,
+      clockOffset: clock.offset(),
+      client,
+      proof,
+      proofAge: now.getTime() - proof.provenAt.getTime(),
+    })
+    sql.afterCommit(() => onEnded({ sid, minGeneration: claims.gen }))
+    return issue(user, proof, claims, refreshToken, record.accepted_from)
+  }
+
+const pauseAfterRound = 1 * hours
+
+/**
+ * Deletes the sessions that are over among the next records. Most records are still needed, so a step reads more records than it may
+ * delete, and returns a full batch while there are more to read. At the end of the table it pauses and starts again.
+ */
+export const createPurge = ({ clock, liveNow }: { clock: Clock; liveNow: () => LiveAt }) => {
+  let cursor = nilUuid
+  let pausedUntil = new Date(0)
+
+  return async (sql: Sql, limit: number) => {
+    if (clock.now() < pausedUntil) return 0
+    const [step] = await purgeAfter(sql, cursor, liveNow(), limit * 10)
+    cursor = step?.cursor ?? nilUuid
+    if (step?.cursor) return limit
+    pausedUntil = later(clock.now(), pauseAfterRound)
+    return 0
+  }
+}
 
 export type Sessions = ReturnType<typeof createSessions>
 
@@ -68,4 +329,9 @@ export const createSessions = (options: Options) => {
     },
     purge: createPurge({ clock, liveNow }),
   }
+}
+
+/** Assigns a session to an application, in the transaction in which the session begins. */
+export const assignToApplication = async (sql: Transaction, sessionId: string, applicationId: string) => {
+  await store.setApplication(sql, sessionId, applicationId)
 }

@@ -1,24 +1,211 @@
+import { amrMethods } from '../contract/factors.js'
+import { isGroupList } from '../contract/names.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import { createTokenKey, headerOf, type TokenKey, type TokenKind } from '../keys/token-keys.js'
 import type { Clock } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
 import { deriveKey } from '../lib/random.js'
+import { isCleanText } from '../lib/strict-json.js'
+import { isUuid, nilUuid } from '../lib/uuid.js'
 
-import {
-  type AccessClaims,
-  cutName,
-  isAccessClaims,
-  isMoment,
-  isRefreshClaims,
-  type NewAccessClaims,
-  type RefreshClaims,
-} from './claims.js'
-import { createFits, longestAccessToken } from './token-length.js'
-import { createVerifiedTokens } from './verified-tokens.js'
+/*
+ * Claims are a stored format: browsers keep an access token for 15 minutes and a refresh token for 30 days, also across an upgrade or a
+ * return to the old release. So a claim that a release adds is optional when it is read. `stored-tokens.test.ts` has a token of each
+ * release: add one there when you change what is signed.
+ */
+
+/**
+ * `gen` counts the rotations of a session. `auth_time` is when the user last proved who they are, and `amr` how. `mfa_time` is when they
+ * last used a second factor. It is missing if they never did. A token without `groups` comes from a release that had none.
+ */
+export type AccessClaims = {
+  userId: string
+  username: string
+  sid: string
+  gen: number
+  iat: number
+  exp: number
+  sub: string
+  iss: string
+  aud: string
+  email: string
+  name?: string
+  auth_time: number
+  amr: readonly string[]
+  mfa_time?: number
+  groups?: readonly string[]
+}
+
+/** The claims that a session signs. `sub`, `iss` and `aud` are added to them, and a long name is cut. */
+export type NewAccessClaims = Omit<AccessClaims, 'sub' | 'iss' | 'aud' | 'name' | 'groups'> & {
+  name: string | null
+  groups: readonly string[]
+}
+
+/** `auth_time` is when the session began. */
+export type RefreshClaims = {
+  userId: string
+  username: string
+  sid: string
+  gen: number
+  auth_time: number
+  iat: number
+  exp: number
+}
+
+type Payload = Readonly<Record<string, unknown>>
+
+const isWholeUpTo = (value: unknown, most: number): value is number =>
+  Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= most
+
+/** The end of the year 9999, in seconds. Every database and every format of a date can write it. */
+export const lastMoment = 253_402_300_799
+export const isMoment = (value: unknown): value is number => isWholeUpTo(value, lastMoment)
+
+/** The highest generation. The column is a 32-bit integer, and the number of the successor must fit too. */
+export const lastGeneration = 2 ** 31 - 2
+const isGeneration = (value: unknown): value is number => isWholeUpTo(value, lastGeneration)
+
+const isId = (value: unknown): value is string => typeof value === 'string' && isUuid(value)
+
+const longestNameInToken = 64
+const longestEmail = 254
+const isText = (value: unknown, longest: number): value is string =>
+  typeof value === 'string' && isCleanText(value) && value.length > 0 && Array.from(value).length <= longest
+
+/** Cuts a display name, which may be longer than a token has room for. */
+export const cutName = (name: string) => Array.from(name).slice(0, longestNameInToken).join('').trim()
+
+/** A later release may know more methods, so any short word is read. */
+const isMethods = (value: unknown): value is string[] =>
+  Array.isArray(value) &&
+  value.length <= 16 &&
+  value.every((method) => typeof method === 'string' && /^[a-z]{1,16}$/.test(method))
+
+const isAbsentOr = (value: unknown, isValid: (value: unknown) => boolean) => value === undefined || isValid(value)
+
+/** Whether this service has issued the token for itself, about the user whom it names. */
+const isOwn = (claims: Payload, issuer: string) =>
+  claims.iss === issuer && claims.aud === issuer && claims.sub === claims.userId
+
+/** Checks every claim although the token is signed, because another program may share the secret. */
+export const isAccessClaims = (claims: Payload, issuer: string): claims is AccessClaims =>
+  isId(claims.userId) &&
+  isText(claims.username, longestNameInToken) &&
+  isId(claims.sid) &&
+  isGeneration(claims.gen) &&
+  isMoment(claims.iat) &&
+  isMoment(claims.exp) &&
+  isOwn(claims, issuer) &&
+  isText(claims.email, longestEmail) &&
+  isAbsentOr(claims.name, (name) => isText(name, longestNameInToken)) &&
+  isMoment(claims.auth_time) &&
+  isMethods(claims.amr) &&
+  isAbsentOr(claims.mfa_time, isMoment) &&
+  isAbsentOr(claims.groups, isGroupList)
+
+export const isRefreshClaims = (claims: Payload): claims is RefreshClaims =>
+  isId(claims.userId) &&
+  isText(claims.username, longestNameInToken) &&
+  isId(claims.sid) &&
+  isGeneration(claims.gen) &&
+  isMoment(claims.auth_time) &&
+  isMoment(claims.iat) &&
+  isMoment(claims.exp)
+
+/** With tokens of this length the cookies of a browser stay under 4 KB, the most that many proxies accept. */
+export const longestAccessToken = 1800
+
+/** The length of an ES256 signature in base64url. */
+const lengthOfLongerSignature = 86
+
+const longestClaims = {
+  userId: nilUuid,
+  sid: nilUuid,
+  gen: lastGeneration,
+  iat: lastMoment,
+  exp: lastMoment,
+  auth_time: lastMoment,
+  amr: Object.keys(amrMethods),
+  mfa_time: lastMoment,
+}
+
+const base64Length = (text: string) => Math.ceil((Buffer.byteLength(text) * 4) / 3)
+
+/** The id of a key has at most 16 characters. */
+const longestHeader = base64Length(JSON.stringify({ alg: 'ES256', typ: 'at+jwt', kid: 'x'.repeat(16) }))
+
+type TokenOwner = Pick<NewAccessClaims, 'username' | 'email' | 'groups'>
+
+/**
+ * Whether the access tokens of a user stay short enough, with the longest values of all other claims, without a name, and with the longer
+ * signature. Nothing is signed, because a command has no key.
+ */
+export const createFits =
+  (issuer: string) =>
+  ({ username, email, groups }: TokenOwner) => {
+    const claims = { ...longestClaims, username, email, groups, sub: nilUuid, iss: issuer, aud: issuer }
+    const parts = [longestHeader, base64Length(JSON.stringify(claims)), lengthOfLongerSignature]
+    const dots = parts.length - 1
+    return parts.reduce((sum, length) => sum + length, dots) <= longestAccessToken
+  }
+
+/** Bounds that are enough for the users of a busy instance, because an access token lasts 15 minutes. */
+const usualBounds = { maxTokens: 32_768, maxBytes: 32 * 1024 * 1024 }
+
+/**
+ * The size of an entry: the text, about as much again for its claims, the entry in the map, and the answers that are kept with the claims.
+ */
+const sizeOf = (token: string) => 2 * token.length + 640
+
+/** Copies a text. A part of a longer text would keep all of it in memory, here a whole header with cookies. */
+const ownText = (token: string) => Buffer.from(token, 'latin1').toString('latin1')
+
+/**
+ * Access tokens whose signature and claims were checked, so that the next request with the same text needs no second check.
+ * Only the whole text is compared, and only `remember` adds one: a token that fails its check leaves nothing here.
+ * Whether a token is valid *now* (expiry, not-before) is no part of this, and is asked at every request.
+ *
+ * There are two halves. When the newer half is full it becomes the older one, and what was in the older one is forgotten.
+ * A token that is found in the older half moves to the newer one, so those in use stay.
+ */
+export const createVerifiedTokens = ({ maxTokens, maxBytes } = usualBounds) => {
+  let newer = new Map<string, AccessClaims>()
+  let older = new Map<string, AccessClaims>()
+  let newerBytes = 0
+  let olderBytes = 0
+
+  const remember = (token: string, claims: AccessClaims) => {
+    const size = sizeOf(token)
+    if (newer.size + 1 > maxTokens / 2 || newerBytes + size > maxBytes / 2) {
+      older = newer
+      olderBytes = newerBytes
+      newer = new Map()
+      newerBytes = 0
+    }
+    // The claims are frozen, because many requests share them from now on.
+    newer.set(ownText(token), Object.freeze(claims))
+    newerBytes += size
+  }
+
+  /** Keeps a token that is still in use. */
+  const renew = (token: string) => {
+    const claims = older.get(token)
+    if (!claims) return undefined
+    older.delete(token)
+    olderBytes -= sizeOf(token)
+    remember(token, claims)
+    return claims
+  }
+
+  return {
+    find: (token: string) => newer.get(token) ?? renew(token),
+    remember,
+    size: () => ({ tokens: newer.size + older.size, bytes: newerBytes + olderBytes }),
+  }
+}
 
 export const accessTokenLifetime = 15 * minutes
-
-export type { AccessClaims, RefreshClaims } from './claims.js'
 
 /**
  * A refresh token of ours. `readRefresh` has checked its signature, or this service has just signed the text again, so no other part checks

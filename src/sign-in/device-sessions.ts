@@ -3,9 +3,9 @@ import type { AmrMethod } from '../contract/factors.js'
 import type { Client } from '../http/request-origin.js'
 import type { Events } from '../messages/events.js'
 import type { Transaction } from '../platform/database/database.js'
-import { assignToApplication } from '../sessions/assign-to-application.js'
-import type { Proof } from '../sessions/proof.js'
-import type { Sessions } from '../sessions/sessions.js'
+import type { Proof } from '../sessions/session-facts.js'
+import { assignToApplication, type Sessions } from '../sessions/sessions.js'
+
 import type { User } from '../users/users.js'
 
 type Dependencies = {

@@ -2,9 +2,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refuse } from '../contract/outcome.js'
 import type { Freshness } from '../factors/freshness.js'
 import { sendRefusal } from '../http/errors.js'
-import type { Caller, Callers } from '../sessions/caller.js'
+import type { Caller, Callers } from '../sessions/callers.js'
 import type { Csrf } from '../sessions/csrf.js'
-import type { SignInCookies } from '../sessions/sign-in-cookies.js'
+import type { SignInCookies } from '../sessions/session-cookies.js'
 
 /** The party that adds a factor: a signed-in user, or a sign-in that cannot go on without a factor. */
 export type Enroller = { caller: Caller } | { challenge: string }

@@ -9,8 +9,9 @@ import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
 
 import type { Passwords } from '../passwords/passwords.js'
-import type { Limits } from '../sessions/limits.js'
-import type { SignInCookies } from '../sessions/sign-in-cookies.js'
+import type { Limits } from '../sessions/guards.js'
+import type { SignInCookies } from '../sessions/session-cookies.js'
+
 import type { Users } from '../users/users.js'
 import { clearsChallenge, needsChallenge } from './challenge-document.js'
 import type { Enrolments } from './enrolments.js'

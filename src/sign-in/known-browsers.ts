@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { DeviceOwner, KnownDevices } from '../sessions/known-devices.js'
-import type { SignInCookies } from '../sessions/sign-in-cookies.js'
+import type { SignInCookies } from '../sessions/session-cookies.js'
 
 type Dependencies = {
   knownDevices: Pick<KnownDevices, 'find' | 'browserKey'>

@@ -7,8 +7,9 @@ import type { CountedRequests } from '../http/limits.js'
 import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
 
-import type { Limits } from '../sessions/limits.js'
-import type { SignInCookies } from '../sessions/sign-in-cookies.js'
+import type { Limits } from '../sessions/guards.js'
+import type { SignInCookies } from '../sessions/session-cookies.js'
+
 import type { createLogin } from './login.js'
 import type { PasswordGuesses } from './password-guesses.js'
 import { sendSignInStep, withHeaders } from './responses.js'

@@ -10,8 +10,9 @@ import type { Cookies } from '../http/cookies.js'
 import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
 
-import type { Limits } from '../sessions/limits.js'
-import type { SignInCookies } from '../sessions/sign-in-cookies.js'
+import type { Limits } from '../sessions/guards.js'
+import type { SignInCookies } from '../sessions/session-cookies.js'
+
 import type { Email } from '../users/names.js'
 import type { Ceilings } from './ceilings.js'
 import type { createMailRegistration } from './mail-registration.js'

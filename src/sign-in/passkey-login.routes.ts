@@ -9,8 +9,9 @@ import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
 
 import type { CeremonyCookies } from '../http/tab-cookies.js'
-import type { Limits } from '../sessions/limits.js'
-import type { SignInCookies } from '../sessions/sign-in-cookies.js'
+import type { Limits } from '../sessions/guards.js'
+import type { SignInCookies } from '../sessions/session-cookies.js'
+
 import type { createPasskeyLogin } from './passkey-login.js'
 import { sendContinuedSignIn, sendSignInStep, withCookies, withHeaders } from './responses.js'
 

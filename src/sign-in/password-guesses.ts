@@ -5,9 +5,10 @@ import { clientNetwork } from '../http/request-origin.js'
 
 import { nilUuid } from '../lib/uuid.js'
 import type { Limit } from '../platform/cache/cache.js'
-import type { Callers } from '../sessions/caller.js'
+import type { Callers } from '../sessions/callers.js'
+import type { FindAttemptedUser } from '../sessions/guards.js'
 import type { DeviceOwner } from '../sessions/known-devices.js'
-import type { FindAttemptedUser } from '../sessions/limited-events.js'
+
 import type { NameMarks } from '../users/usernames.js'
 import type { Users } from '../users/users.js'
 

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Cookies } from '../http/cookies.js'
 import type { DeviceOwner, KnownDevices } from '../sessions/known-devices.js'
-import type { SignInCookies } from '../sessions/sign-in-cookies.js'
+import type { SignInCookies } from '../sessions/session-cookies.js'
 import type { MailLimits } from './mail-limits.js'
 import type { SignInLimits } from './sign-in-limits.js'
 import type { Visit } from './sign-ins.js'

@@ -22,8 +22,9 @@ import type { Server } from '../http/server.js'
 
 import { minResponseTime, takeAtLeast } from '../lib/timing.js'
 import { undefinedIfUnavailable } from '../platform/database/database.js'
-import type { Limits } from '../sessions/limits.js'
-import type { SignInCookies } from '../sessions/sign-in-cookies.js'
+import type { Limits } from '../sessions/guards.js'
+import type { SignInCookies } from '../sessions/session-cookies.js'
+
 import type { MailLimits } from './mail-limits.js'
 import type { RecoveredAccounts } from './recovered-accounts.js'
 import type { createResetPassword } from './reset-password.js'

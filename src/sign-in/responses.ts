@@ -1,7 +1,8 @@
 import type { FastifyReply } from 'fastify'
 import type { Cookies } from '../http/cookies.js'
+import type { SignInCookies } from '../sessions/session-cookies.js'
 import type { IssuedTokens } from '../sessions/sessions.js'
-import type { SignInCookies } from '../sessions/sign-in-cookies.js'
+
 import type { NewSession } from './new-sessions.js'
 import type { SignInOutcome } from './sign-ins.js'
 

@@ -11,8 +11,9 @@ import { clientOf } from '../http/request-origin.js'
 import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
 
-import type { Limits } from '../sessions/limits.js'
-import type { SignInCookies } from '../sessions/sign-in-cookies.js'
+import type { Limits } from '../sessions/guards.js'
+import type { SignInCookies } from '../sessions/session-cookies.js'
+
 import { clearsChallenge, needsChallenge } from './challenge-document.js'
 import type { Enrolments } from './enrolments.js'
 import type { LastAnswers } from './last-answers.js'

@@ -5,6 +5,7 @@ import { nilUuid, uuidv7 } from '../../src/lib/uuid.js'
 import type { Database } from '../../src/platform/database/database.js'
 import { createEndedSessions } from '../../src/sessions/ended-sessions.js'
 import * as sessions from '../../src/sessions/sessions.store.js'
+
 import { createMovableClock } from '../support/clock.js'
 import { openPostgresStore, type TestStore } from '../support/stores.js'
 

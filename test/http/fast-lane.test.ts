@@ -15,9 +15,10 @@ import { minutes } from '../../src/lib/durations.js'
 import { StoreUnavailable } from '../../src/platform/database/database.js'
 import type { CountedRequest } from '../../src/platform/metrics/metrics.js'
 
-import { createCallers } from '../../src/sessions/caller.js'
-import { asEntry, createEndedList } from '../../src/sessions/ended-list.js'
+import { createCallers } from '../../src/sessions/callers.js'
+import { asEntry, createEndedList } from '../../src/sessions/ended-sessions.js'
 import { type AccessClaims, createTokens } from '../../src/sessions/tokens.js'
+
 import { createMovableClock } from '../support/clock.js'
 import { inLongRun } from '../support/long-run.js'
 import { openRawConnection, type RawConnection } from '../support/raw-connection.js'

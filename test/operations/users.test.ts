@@ -8,6 +8,7 @@ import { randomToken } from '../../src/lib/random.js'
 import { uuidv7 } from '../../src/lib/uuid.js'
 import { createSessions } from '../../src/sessions/sessions.js'
 import { createTokens } from '../../src/sessions/tokens.js'
+
 import { loadConfig } from '../../src/settings/config.js'
 import { goodPassword } from '../support/latchkey.js'
 import { builtVersion } from '../support/project.js'

@@ -28,8 +28,8 @@ const measureReadings = async (sql) => {
   const { selectNewEntries } = /** @type {typeof import('../../../src/sessions/ended-sessions.store.js')} */ (
     await source('sessions/ended-sessions.store.ts')
   )
-  const { cursorAfter } = /** @type {typeof import('../../../src/sessions/snapshot-cursor.js')} */ (
-    await source('sessions/snapshot-cursor.ts')
+  const { cursorAfter } = /** @type {typeof import('../../../src/sessions/ended-sessions.js')} */ (
+    await source('sessions/ended-sessions.ts')
   )
   const database = /** @type {any} */ ({
     query: async (/** @type {string} */ text, /** @type {unknown[]} */ values) => (await sql.query(text, values)).rows,

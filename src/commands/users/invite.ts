@@ -4,7 +4,7 @@ import { isRefused, type Refused } from '../../contract/outcome.js'
 import { timeSpan } from '../../contract/time-spans.js'
 import { days, hours, seconds } from '../../lib/durations.js'
 import type { Invitation, InvitationWishes } from '../../registration/invitations.js'
-import { longestAccessToken } from '../../sessions/token-length.js'
+import { longestAccessToken } from '../../sessions/tokens.js'
 import {
   type Command,
   type CommandContext,

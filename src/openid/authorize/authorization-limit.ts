@@ -3,7 +3,7 @@ import { type RouteLimiters, userSubject } from '../../http/limiters.js'
 import { type CountedRequests, sendLimited } from '../../http/limits.js'
 import { clientNetwork } from '../../http/request-origin.js'
 
-import type { Callers } from '../../sessions/caller.js'
+import type { Callers } from '../../sessions/callers.js'
 import type { Ceilings } from '../../sign-in/ceilings.js'
 
 type Dependencies = {

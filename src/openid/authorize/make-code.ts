@@ -1,8 +1,9 @@
 import type { Consents } from '../../applications/consents.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import { commitUnlessRefused, type Database, type Transaction } from '../../platform/database/database.js'
-import type { EndStolen } from '../../sessions/rotations.js'
+import type { EndStolen } from '../../sessions/rotation.js'
 import type { TokenHolder } from '../../sessions/sessions.js'
+
 import type { Authorizations } from '../token/authorizations.js'
 import { sharedScopes } from '../token/user-claims.js'
 import type { AuthorizationRequests } from './authorization-requests.js'

@@ -2,7 +2,7 @@ import { type Application, mayUse } from '../../applications/application.js'
 import { countFactors, type ProofMethod, reachingTwoFactors, secondFactorsAmong } from '../../contract/factors.js'
 import type { AuthorizationStep } from '../../contract/openid.js'
 
-import type { Proof } from '../../sessions/proof.js'
+import type { Proof } from '../../sessions/session-facts.js'
 import { sharedScopes } from '../token/user-claims.js'
 import type { AuthorizationRequest } from './authorization-requests.js'
 import type { AuthorizationError } from './request-steps.js'

@@ -7,9 +7,9 @@ import { guardRefusals, routeRefusals } from '../../http/route.js'
 import type { Server } from '../../http/server.js'
 
 import { randomToken } from '../../lib/random.js'
-import type { Callers } from '../../sessions/caller.js'
-import type { Guards } from '../../sessions/guards.js'
-import type { Limits } from '../../sessions/limits.js'
+import type { Callers } from '../../sessions/callers.js'
+import type { Guards, Limits } from '../../sessions/guards.js'
+
 import { withHeaders } from '../../sign-in/responses.js'
 import { addPageRoutes, type PageRouteParts } from '../page-routes.js'
 import type { AuthorizationLimit } from './authorization-limit.js'

@@ -7,8 +7,9 @@ import { clientOf } from '../../http/request-origin.js'
 import { guardRefusals, routeRefusals } from '../../http/route.js'
 import type { Server } from '../../http/server.js'
 
-import type { Callers } from '../../sessions/caller.js'
+import type { Callers } from '../../sessions/callers.js'
 import type { Guards } from '../../sessions/guards.js'
+
 import type { Approver, createDeviceApproval } from './openid-device.js'
 import type { UserCodeLimit } from './user-code-limit.js'
 

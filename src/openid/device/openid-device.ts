@@ -7,8 +7,9 @@ import type { DeviceDecisionBody, DeviceState, DeviceStep } from '../../contract
 import { isRefused, refuse } from '../../contract/outcome.js'
 import type { Client } from '../../http/request-origin.js'
 import { customerNetworkOf } from '../../lib/networks.js'
-import type { EndStolen } from '../../sessions/rotations.js'
+import type { EndStolen } from '../../sessions/rotation.js'
 import type { TokenHolder } from '../../sessions/sessions.js'
+
 import { nextQuestion, type RequestDemands, type SignedInUser, sufficientMethods } from '../authorize/next-question.js'
 import type { SignedInUsers } from '../authorize/signed-in-users.js'
 import type { DeviceAuthorizations } from './device-authorizations.js'

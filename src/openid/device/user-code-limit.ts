@@ -3,7 +3,7 @@ import { type Limiter, limiters, userSubject } from '../../http/limiters.js'
 import type { CountedRequests } from '../../http/limits.js'
 import { clientNetwork } from '../../http/request-origin.js'
 
-import type { Callers } from '../../sessions/caller.js'
+import type { Callers } from '../../sessions/callers.js'
 
 const networkLimiter: Limiter = {
   name: 'network_user_codes',

@@ -5,9 +5,10 @@ import { clientOf } from '../../http/request-origin.js'
 import { routeRefusals } from '../../http/route.js'
 import type { Server } from '../../http/server.js'
 
-import type { BrowserSessionsOf } from '../../sessions/browser-sessions.js'
+import type { BrowserSessionsOf } from '../../sessions/callers.js'
 import type { Csrf } from '../../sessions/csrf.js'
-import type { Limits } from '../../sessions/limits.js'
+import type { Limits } from '../../sessions/guards.js'
+
 import { cacheHeader, forgetInBrowser, withHeaders } from '../../sign-in/responses.js'
 import { addPageRoutes, type PageRouteParts } from '../page-routes.js'
 import type { createEndSession } from './openid-end-session.js'

@@ -7,7 +7,7 @@ import { unregisteredSentence } from '../../applications/unregistered-sentence.j
 import type { EndSession } from '../../contract/openid.js'
 import type { Client } from '../../http/request-origin.js'
 import { isCleanText } from '../../lib/strict-json.js'
-import type { BrowserSession } from '../../sessions/browser-sessions.js'
+import type { BrowserSession } from '../../sessions/callers.js'
 import type { SessionLookups } from '../../sessions/session-lookups.js'
 import type { IdTokens } from '../token/id-tokens.js'
 

@@ -11,9 +11,10 @@ import { uuidv7 } from '../../lib/uuid.js'
 import type { Events } from '../../messages/events.js'
 import type { Transaction } from '../../platform/database/database.js'
 import { epochSeconds } from '../../sessions/issue-tokens.js'
-import { neverProven } from '../../sessions/proof.js'
+import { neverProven } from '../../sessions/session-facts.js'
 import type { SessionProof } from '../../sessions/session-lookups.js'
 import type { Sessions, TokenHolder } from '../../sessions/sessions.js'
+
 import type { Users } from '../../users/users.js'
 import { sharedScopes, type TokenContent } from './user-claims.js'
 

@@ -1,17 +1,57 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { isRefused } from '../contract/outcome.js'
+import type { AccountChanges } from '../account-changes/account-changes.js'
+import { describeDevice } from '../contract/device-names.js'
+import { isRefused, refuse } from '../contract/outcome.js'
 import { NoContent, Session } from '../contract/schemas.js'
 import type { Freshness } from '../factors/freshness.js'
 import type { Cookies } from '../http/cookies.js'
 import { guardRefusals, routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
-
 import { uuidPattern } from '../lib/uuid.js'
 import { cacheHeader, forgetInBrowser, withHeaders } from '../sign-in/responses.js'
-import type { Callers } from './caller.js'
+import type { Callers } from './callers.js'
 import type { Guards } from './guards.js'
-import type { createOwnSessions } from './own-sessions.js'
+import type { CallerContext } from './session-facts.js'
+import type { SessionLookups } from './session-lookups.js'
+import type { SessionCaller, Sessions } from './sessions.js'
+
+type OwnSessionsDependencies = {
+  accountChanges: AccountChanges
+  sessions: Pick<Sessions, 'end'>
+  sessionLookups: Pick<SessionLookups, 'list'>
+}
+
+/** The sessions of the caller. Those of another user are not found. */
+export const createOwnSessions = ({ accountChanges, sessions, sessionLookups }: OwnSessionsDependencies) => {
+  return {
+    list: async ({ userId, sessionId }: SessionCaller): Promise<Session[]> => {
+      const ownSessions = await sessionLookups.list(userId)
+      return ownSessions.map(
+        ({ id, ip, userAgent, createdAt, lastUsedAt, methods, provider, administers, application }) => ({
+          id,
+          ip,
+          userAgent,
+          ...describeDevice(userAgent),
+          createdAt: createdAt.toISOString(),
+          lastUsedAt: lastUsedAt.toISOString(),
+          current: id === sessionId,
+          methods,
+          provider,
+          administers,
+          application,
+        }),
+      )
+    },
+    /** Ends a session of the caller. A caller whose own session has just ended at another instance is refused. */
+    end: (context: CallerContext, id: string) =>
+      accountChanges.byCaller(context, 'session_ended', async (sql, user) =>
+        (await sessions.end(sql, 'session_ended', { sessionId: id, userId: user.id }))
+          ? { changes: { session_ended: { event: { sessionId: id } } } }
+          : refuse('not_found'),
+      ),
+  }
+}
 
 const listRefusals = routeRefusals('not_authenticated', 'too_many_requests', 'unavailable')
 const endRefusals = routeRefusals(...guardRefusals, 'fresh_sign_in_required', 'not_found')
@@ -34,7 +74,7 @@ const endSchema = {
   },
 }
 
-type Dependencies = {
+type SessionsRouteDependencies = {
   guards: Guards
   ownSessions: ReturnType<typeof createOwnSessions>
   cookies: Cookies
@@ -42,7 +82,7 @@ type Dependencies = {
   freshness: Freshness
 }
 
-export const sessionsRoutes = (server: Server, deps: Dependencies) => {
+export const sessionsRoutes = (server: Server, deps: SessionsRouteDependencies) => {
   const { guards, ownSessions, cookies, callers, freshness } = deps
   const path = '/api/auth/sessions'
 

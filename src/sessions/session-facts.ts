@@ -1,4 +1,5 @@
 import { type AmrMethod, isSecondFactor } from '../contract/factors.js'
+import type { Client } from '../http/request-origin.js'
 
 /** How the user of a session has proven who they are, the time of the last proof, and the time of the last proof by a second factor. */
 export type Proof = { methods: readonly string[]; provenAt: Date; secondFactorAt: Date | null }
@@ -41,3 +42,12 @@ export const changedProof = (proof: Proof, { proven, withdrawn = [] }: ProofChan
   const remaining = withoutMethods(proof, withdrawn)
   return proven === undefined ? remaining : withProven(remaining, proven, now)
 }
+
+/** The session of a signed-in caller, and the generation of the token that was used. */
+export type SessionCaller = { sessionId: string; userId: string; generation: number }
+
+/** Where a request comes from: the client, and the session if the user is signed in. */
+export type RequestContext = { client: Client; caller?: SessionCaller | undefined }
+
+/** The context of a request that needs a session. */
+export type CallerContext = RequestContext & { caller: SessionCaller }

@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { everyValueOf } from '../contract/cookie-header.js'
 import { refuse } from '../contract/outcome.js'
 import type { Cookies } from '../http/cookies.js'
 import { sendRefusal } from '../http/errors.js'
 import { clientOf } from '../http/request-origin.js'
-
 import type { LoadedKeys } from '../keys/loaded-keys.js'
 import type { RefreshToken, Tokens } from './tokens.js'
 
@@ -128,3 +128,31 @@ export const createCallers = ({ cookies, tokens, loadedKeys }: Dependencies) => 
     contextOf: (request: FastifyRequest) => ({ caller: of(request), client: clientOf(request) }),
   }
 }
+
+/** `username` comes from an access token; a refresh token does not have it. */
+export type BrowserSession = { userId: string; sessionId: string; username?: string }
+
+/** Bounds the work for planted cookies. Browsers send cookies with a longer path first; ours have `Path=/`, so the last values are read. */
+const maxValuesPerName = 8
+const tokenShape = /^[\w-]+\.[\w-]+\.[\w-]+$/
+
+export type BrowserSessionsOf = ReturnType<typeof createBrowserSessions>
+
+/**
+ * The sessions of all tokens in the cookies of a request, also of a cookie that came twice: one of the two was planted, and we cannot
+ * know which. Use it for sign-outs only, which may end both.
+ */
+export const createBrowserSessions =
+  ({ tokens }: { tokens: Pick<Tokens, 'readAccess' | 'readRefresh'> }) =>
+  ({ headers: { cookie = '' } }: FastifyRequest): readonly BrowserSession[] => {
+    const valuesOf = (name: string) =>
+      everyValueOf(cookie, name)
+        .filter((value) => tokenShape.test(value))
+        .slice(-maxValuesPerName)
+    const access = valuesOf('access_token').flatMap((text) => tokens.readAccess(text) ?? [])
+    const refresh = valuesOf('refresh_token').flatMap((text) => tokens.readRefresh(text)?.claims ?? [])
+    const sessions = new Map<string, BrowserSession>()
+    for (const { userId, sid, username } of access) sessions.set(sid, { userId, sessionId: sid, username })
+    for (const { userId, sid } of refresh) if (!sessions.has(sid)) sessions.set(sid, { userId, sessionId: sid })
+    return [...sessions.values()]
+  }

@@ -1,0 +1,194 @@
+import type { AccountChanges } from '../account-changes/account-changes.js'
+import { isRefused, type Refused, refuse } from '../contract/outcome.js'
+import type { Client } from '../http/request-origin.js'
+import type { Clock } from '../lib/clock.js'
+import { equalInConstantTime, fingerprint } from '../lib/random.js'
+import type { Database } from '../platform/database/database.js'
+import type { Ended, EndedSessions } from './ended-sessions.js'
+import { epochSeconds, fromEpochSeconds, type IssuedTokens, type IssueTokens } from './issue-tokens.js'
+import type { SessionLife } from './live-sessions.js'
+import { proofOf } from './session-facts.js'
+import type { Sessions } from './sessions.js'
+import type { RecordRow } from './sessions.store.js'
+import * as store from './sessions.store.js'
+import type { RefreshClaims, RefreshToken, Tokens } from './tokens.js'
+
+/**
+ * How a refresh token compares with the row of its session. `valid`: it is the newest token, or newer than the row, or another request has
+ * rotated it a moment ago. `replaced`: a step-up or a change, such as that of the password, has just replaced it.
+ */
+export type TokenStanding = 'valid' | 'replaced' | 'theft'
+
+/**
+ * Compares a token with the row of its session. An old token that is neither valid nor replaced counts as stolen, and the caller ends the
+ * session.
+ */
+export const standingOf = (row: RecordRow, { text, claims }: RefreshToken): TokenStanding => {
+  const presentedHash = fingerprint(text)
+  const isPresented = (hash: Uint8Array | null) => hash !== null && equalInConstantTime(hash, presentedHash)
+  // A token is newer than its row if the last write was lost in a failover.
+  if (isPresented(row.token_hash) || claims.gen > row.generation) return 'valid'
+  if (row.just_voided && isPresented(row.voided_hash)) return 'replaced'
+  // This is usually 1. After T5 → T6, a change of the groups and T6 → T7 at once, T5 is 2 rotations old, and gets T7 too.
+  const ageInRotations = [row.previous_hash, ...(row.earlier_hashes ?? []).toReversed()].findIndex(isPresented) + 1
+  if (!row.just_rotated || ageInRotations === 0) return 'theft'
+  // If the numbers differ, a successor of the token was replaced since, and the newest token does not descend from it.
+  return claims.gen + ageInRotations === row.generation ? 'valid' : 'replaced'
+}
+
+/** `raced`: another request had just rotated the token, and this request got the same successor. */
+export type RotationOutcome =
+  | { issued: IssuedTokens; raced: boolean }
+  | (Refused<'ended' | 'theft' | 'replaced'> & { userId: string; sessionId: string })
+
+/**
+ * Who asked for the rotation. A browser that refreshes gets its tokens at once. Through a proxy, they travel with the answer of the
+ * application.
+ */
+export type RotatedBy = 'browser' | 'proxy'
+
+type ExchangeTokenDependencies = {
+  database: Database
+  tokens: Tokens
+  clock: Clock
+  life: SessionLife
+  issue: IssueTokens
+  graces: store.Graces
+  onEnded: (ended: Ended) => void
+}
+
+/** The claims of the newest token of a session. Signed again, they give the same bytes. */
+const newestClaims = (
+  claims: RefreshClaims,
+  { generation, issued_at, expires_at }: { generation: number; issued_at: Date; expires_at: Date },
+): RefreshClaims => ({ ...claims, gen: generation, iat: epochSeconds(issued_at), exp: epochSeconds(expires_at) })
+
+/** Exchanges a refresh token for the next one of its session. */
+export const createExchangeToken = ({
+  database,
+  tokens,
+  clock,
+  life,
+  issue,
+  graces,
+  onEnded,
+}: ExchangeTokenDependencies) => {
+  /**
+   * Answers a token that is not the newest of its session. If another request has rotated it a moment ago, it gets the same successor. The
+   * session may also have ended.
+   */
+  const answerOldToken = async (
+    presentedToken: RefreshToken,
+    exchangeNewest: (newest: RefreshToken) => Promise<RotationOutcome>,
+  ): Promise<RotationOutcome> => {
+    const { claims } = presentedToken
+    const { userId, sid: sessionId } = claims
+    const owner = { userId, sessionId }
+    const ended = refuse('ended', owner)
+    const [row] = await store.selectRecord(database, sessionId, {
+      live: life.liveNow(),
+      clockOffset: clock.offset(),
+      graces,
+    })
+    if (!row) onEnded({ sid: sessionId, minGeneration: null })
+    if (!row?.usable) return ended
+    const standing = standingOf(row, presentedToken)
+    if (standing !== 'valid') return refuse(standing, owner)
+    const successor = newestClaims(claims, row)
+    const text = tokens
+      .signRefreshWithEach(successor)
+      .find((each) => equalInConstantTime(fingerprint(each), row.token_hash))
+    if (!text) return ended
+    // The groups have changed since the successor was made, so its access token would be refused. The successor is exchanged once more.
+    if (row.oldest_generation > row.generation) return exchangeNewest({ text, claims: successor })
+    const now = epochSeconds(clock.now())
+    const issued = issue({ id: userId, ...row }, proofOf(row), successor, text, row.accepted_from, now)
+    return { issued, raced: true }
+  }
+
+  const exchange = async (refreshToken: RefreshToken, client: Client, by: RotatedBy): Promise<RotationOutcome> => {
+    const { text, claims } = refreshToken
+    const now = clock.now()
+    const iat = epochSeconds(now)
+    const successor = { ...claims, gen: claims.gen + 1, iat, exp: life.expiryFor(claims.auth_time) }
+    const token = tokens.signRefresh(successor)
+    const [holder] = await store.rotateRecord(database, {
+      id: claims.sid,
+      generation: successor.gen,
+      presentedHash: fingerprint(text),
+      successorHash: fingerprint(token),
+      issuedAt: fromEpochSeconds(iat),
+      expiresAt: fromEpochSeconds(successor.exp),
+      usedAt: now,
+      live: life.liveNow(),
+      clockOffset: clock.offset(),
+      client,
+      atProxy: by === 'proxy',
+      graces,
+    })
+    if (!holder) return answerOldToken(refreshToken, (newest) => exchange(newest, client, by))
+    const issued = issue({ id: claims.userId, ...holder }, proofOf(holder), successor, token, holder.accepted_from)
+    return { issued, raced: false }
+  }
+
+  return exchange
+}
+
+type OnRotation = (outcome: 'rotated' | 'raced' | 'replaced' | 'ended' | 'theft') => void
+
+type TheftDependencies = {
+  sessions: Pick<Sessions, 'end'>
+  accountChanges: Pick<AccountChanges, 'byOldToken'>
+  onRotation: OnRotation
+}
+
+export type EndStolen = ReturnType<typeof createEndStolen>
+
+/** Ends a stolen session. If several old tokens are used at once, the first use ends it and tells the owner. */
+export const createEndStolen =
+  ({ sessions, accountChanges, onRotation }: TheftDependencies) =>
+  async ({ claims: { userId, sid: sessionId, gen: generation } }: RefreshToken, client: Client) => {
+    onRotation('theft')
+    const caller = { userId, sessionId, generation }
+    await accountChanges.byOldToken({ caller, client }, 'session_stolen', async (sql) =>
+      (await sessions.end(sql, 'refresh_theft', caller))
+        ? { changes: { session_stolen: { event: { reason: 'old_token' } } } }
+        : refuse('ended'),
+    )
+  }
+
+type RotationsDependencies = {
+  sessions: Pick<Sessions, 'rotate'>
+  endedSessions: Pick<EndedSessions, 'hasEnded' | 'wasJustReplaced'>
+  endStolen: EndStolen
+  onRotation: OnRotation
+}
+
+export type Rotations = ReturnType<typeof createRotations>
+
+/**
+ * Every exchange of a refresh token for new tokens, by a page or by the access check. It is counted, and a theft ends the session. A
+ * session that is known to have ended is refused without a query, because behind a proxy a browser may send its token with each part of a
+ * page.
+ */
+export const createRotations = ({ sessions, endedSessions, endStolen, onRotation }: RotationsDependencies) => {
+  const exchange = async (refreshToken: RefreshToken, client: Client, by: RotatedBy) => {
+    const { userId, sid: sessionId } = refreshToken.claims
+    const owner = { userId, sessionId }
+    const outcome = endedSessions.hasEnded(sessionId)
+      ? refuse('ended', owner)
+      : await sessions.rotate(refreshToken, client, by)
+    const hasEnded = isRefused(outcome) && outcome.refused === 'ended'
+    return hasEnded && by === 'browser' && (await endedSessions.wasJustReplaced(sessionId))
+      ? refuse('replaced', owner)
+      : outcome
+  }
+
+  return async (refreshToken: RefreshToken, client: Client, by: RotatedBy) => {
+    const outcome = await exchange(refreshToken, client, by)
+    if (!isRefused(outcome)) onRotation(outcome.raced ? 'raced' : 'rotated')
+    else if (outcome.refused === 'theft') await endStolen(refreshToken, client)
+    else onRotation(outcome.refused)
+    return outcome
+  }
+}
