@@ -3,6 +3,7 @@ import type { Client } from '../http/request-origin.js'
 import type { Events } from '../messages/events.js'
 import type { MailRequest, Mails } from '../messages/mails.js'
 import type { Webhooks } from '../messages/webhooks.js'
+
 import type { Transaction } from '../platform/database/database.js'
 import type { SessionCaller, Sessions } from '../sessions/sessions.js'
 import type { User } from '../users/users.js'

@@ -5,6 +5,7 @@ import type { ProviderId } from '../contract/providers.js'
 import type { WebhookData } from '../contract/webhooks.js'
 import type { Event } from '../messages/events.js'
 import type { MailValues } from '../messages/letters.js'
+
 import type { accountChangeTable, ChangeKind, KindBy } from './account-change-table.js'
 import type { Undoable } from './undos.js'
 

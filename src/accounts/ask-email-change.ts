@@ -5,6 +5,7 @@ import { fingerprint, randomToken } from '../lib/random.js'
 
 import type { MailedCodes } from '../messages/mailed-codes.js'
 import type { Mails } from '../messages/mails.js'
+
 import type { Sql, Transaction } from '../platform/database/database.js'
 import type { Email } from '../users/names.js'
 import type { User, Users } from '../users/users.js'

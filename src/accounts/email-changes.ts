@@ -5,6 +5,7 @@ import { fingerprint } from '../lib/random.js'
 
 import type { MailedCodes } from '../messages/mailed-codes.js'
 import type { Mails } from '../messages/mails.js'
+
 import {
   acceptTransaction,
   type Database,

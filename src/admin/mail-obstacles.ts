@@ -1,6 +1,7 @@
 import { mailEventKinds } from '../contract/events.js'
 import type { StoredEvent } from '../messages/events.js'
-import type { createWaitingMails } from '../messages/waiting-mails.js'
+import type { createWaitingMails } from '../messages/mails.js'
+
 import type { User } from '../users/users.js'
 import type { Obstacle } from './obstacles.js'
 

@@ -10,7 +10,7 @@ import { operatorClient } from '../http/request-origin.js'
 import type { Clock } from '../lib/clock.js'
 import { OperatorError } from '../lib/operator-error.js'
 
-import type { PageAddress } from '../messages/write-letter.js'
+import type { PageAddress } from '../messages/letters.js'
 import type { Database } from '../platform/database/database.js'
 import { accountName } from '../platform/database/postgres-address.js'
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { eventReasons, mailNames } from '../contract/events.js'
 import { waysToSignIn } from '../factors/ways-to-sign-in.js'
 import { limiterNames, limiters } from '../http/limiters.js'
-import { mailKinds } from './mail-examples.js'
+import { mailKinds } from './mail-preview.js'
 
 it('pages have words for every limit, every way to sign in and every mail that an event can name', () => {
   const limits = limiterNames.filter((name) => limiters[name].refusalIsEvent)

@@ -1,8 +1,7 @@
 import { type AccountEventKind, accountEventKinds, type EventKind } from '../contract/events.js'
 import type { ProviderId } from '../contract/providers.js'
-
 import type { SignInLabel } from '../factors/ways-to-sign-in.js'
-import { type Client, commandLineIp } from '../http/request-origin.js'
+import { type Client, commandLineIp, readAddress, readRange } from '../http/request-origin.js'
 import { type Clock, later } from '../lib/clock.js'
 import { days } from '../lib/durations.js'
 import { uuidFloor, uuidv7 } from '../lib/uuid.js'
@@ -288,4 +287,15 @@ export const createEvents = (options: Options) => {
     },
     ...createRetention(clock),
   }
+}
+
+/** Events without an IP address have one of these texts instead. */
+const namedOrigins = [commandLineIp, 'unknown']
+
+/** Reads an IP address, a network such as 192.0.2.0/24, or one of the texts above; undefined for any other text. */
+export const readEventOrigin = (text: string): Pick<EventQuery, 'ip' | 'network'> | undefined => {
+  if (namedOrigins.includes(text)) return { ip: text }
+  const [ip, network] = text.includes('/') ? [undefined, readRange(text)] : [readAddress(text), undefined]
+  if (ip !== undefined) return { ip }
+  return network === undefined ? undefined : { network }
 }

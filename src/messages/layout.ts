@@ -4,8 +4,9 @@ import { firstLetter, type Logo, withDarkPicture, wordMarkSize } from '../lib/br
 import type { Design } from '../lib/design.js'
 import { fontSizes, lineHeight } from '../lib/design-tokens.js'
 import { escapeHtml } from '../lib/text.js'
-
-import type { Block, Letter } from './write-letter.js'
+import type { Config } from '../settings/config.js'
+import { type Block, createPageAddress, type Letter } from './letters.js'
+import { mailWordsWith, type OwnTexts } from './own-mail-words.js'
 
 const blockAsText = (block: Block) => {
   if ('text' in block) return block.text
@@ -146,3 +147,57 @@ ${letter.blocks.map((block) => blockAsHtml(block, styles)).join('\n')}
 </html>
 `
 }
+
+/** What every mail says about the service. */
+export type Letterhead = { publicUrl: string; brand: Brand; from: string; ownTexts?: OwnTexts }
+
+/** The links with full URLs, because a path alone leads nowhere from a mail. */
+const fullLinks = ({ links = {} }: Brand, publicUrl: string): SiteLinks =>
+  Object.fromEntries(Object.entries(links).map(([name, address]) => [name, new URL(address, publicUrl).href]))
+
+/** The letterhead in the form that letters are written with. */
+export const letterSite = ({ brand: configuredBrand, publicUrl, ownTexts = {} }: Letterhead) => {
+  const brand = brandForMails(configuredBrand, publicUrl)
+  const links = fullLinks(brand, publicUrl)
+  const words = mailWordsWith(ownTexts)
+  return { brand, site: { productName: brand.name, pageAddress: createPageAddress(publicUrl), links, words } }
+}
+
+/** How pages and mails look: their design, name, logo, icon and links. */
+export const themeOf = (config: Config, design: Design) => {
+  const { productName: name, faviconUrl: iconUrl } = config
+  const { termsUrl: terms, privacyUrl: privacy, imprintUrl: imprint, supportUrl: support } = config
+  const links: SiteLinks = {
+    ...(terms !== undefined && { terms }),
+    ...(privacy !== undefined && { privacy }),
+    ...(imprint !== undefined && { imprint }),
+    ...(support !== undefined && { support }),
+  }
+  const logo = logoOf(config)
+  const home = config.homeUrl ?? applicationAt(config.afterSignIn)
+  return { name, design, iconUrl, links, home, ...(logo && { logo }) }
+}
+
+/** The name, logo and links that stand in every mail. */
+export const letterheadOf = (
+  config: Config,
+  { design, ownWords }: { design: Design; ownWords: { mails: OwnTexts } },
+): Letterhead => ({
+  publicUrl: config.publicUrl,
+  brand: themeOf(config, design),
+  from: config.mailFrom,
+  ownTexts: ownWords.mails,
+})
+
+/** The application to which a sign-in leads; undefined if it leads to the account page. */
+const applicationAt = (afterSignIn: string) =>
+  /^\/(dashboard|api\/auth\/account-page)(?![^/?#])/.test(afterSignIn) ? undefined : afterSignIn
+
+const logoOf = ({ productLogoUrl, productLogoDarkUrl, productLogoSize }: Config): Logo | undefined =>
+  productLogoUrl === undefined
+    ? undefined
+    : {
+        address: productLogoUrl,
+        ...(productLogoDarkUrl !== undefined && { darkAddress: productLogoDarkUrl }),
+        ...(productLogoSize && { size: productLogoSize }),
+      }

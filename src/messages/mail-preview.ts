@@ -1,9 +1,66 @@
 import type { Language } from '../contract/languages.js'
-import { asHtml, asText } from './layout.js'
-import { type Letterhead, letterSite } from './letterhead.js'
-import type { MailKind } from './letters.js'
-import { mailExamples } from './mail-examples.js'
-import { writeLetter } from './write-letter.js'
+import { days, hours, minutes } from '../lib/durations.js'
+import { asHtml, asText, type Letterhead, letterSite } from './layout.js'
+import { type MailKind, type MailValues, mailForms, writeLetter } from './letters.js'
+
+const code = 'K7QP-2MXW'
+const username = 'ada'
+const undo = { undoToken: 'factor-TOKEN', undoFor: 7 * days }
+
+/** Example values of every mail, for the preview in development and for tests. */
+export const mailExamples: MailValues = {
+  'verify-email': { token: 'TOKEN', code, validFor: 24 * hours },
+  'already-registered': {},
+  invitation: { token: 'TOKEN', invitedBy: 'Ada of Acme', validFor: 7 * days },
+  'group-invitation': { token: 'TOKEN', invitedBy: 'Ada of Acme', groups: 'acme, acme-admins', validFor: 7 * days },
+  'reset-password': { token: 'TOKEN', validFor: 30 * minutes, hasPassword: true },
+  'password-changed': { username, ...undo },
+  'password-reset': { username },
+  'enrolment-code': { username, code, validFor: 10 * minutes },
+  'mail-sign-in': { username, code, token: 'the-token', validFor: 10 * minutes },
+  'mail-sign-up': { code, token: 'the-token', validFor: 10 * minutes },
+  'no-mail-sign-in': {},
+  'step-up-code': { username, code, validFor: 10 * minutes },
+  'provider-unlinked': { username, providerName: 'Google' },
+  'new-device': { username },
+  'device-trusted': { username },
+  'session-stolen': { username },
+  'sign-in-unfinished': { username },
+  'language-changed': { username, newLanguage: 'fr', ...undo },
+  'provider-linked': { username, providerName: 'GitHub', ...undo },
+  'totp-added': { username, ...undo },
+  'totp-replaced': { username, ...undo },
+  'totp-removed': { username },
+  'recovery-codes-renewed': { username },
+  'recovery-code-used': { username, left: 9 },
+  'wrong-codes': { username },
+  'passkey-added': { username, passkeyName: 'Phone', ...undo },
+  'passkey-removed': { username, passkeyName: 'Phone' },
+  'username-changed': {
+    username: 'lovelace',
+    formerUsername: 'ada',
+    reservedFor: 30 * days,
+    undoToken: 'TOKEN',
+    undoFor: 7 * days,
+  },
+  'account-deleted': { username, byOperator: false },
+  'factors-reset': { username },
+  'account-disabled': { username },
+  'account-enabled': { username },
+  'account-locked-down': { username },
+  'admin-session-began': { username },
+  'password-expired': { username },
+  'confirm-email': { token: 'TOKEN', code, validFor: 24 * hours },
+  'email-taken': {},
+  'address-reserved': { reservedFor: 7 * days },
+  'email-change-asked': { username, newEmail: 'ada@example.org', ...undo },
+  'email-changed': { username, newEmail: 'ada@example.org', ...undo },
+  'account-restored': { username, byOperator: false, token: 'TOKEN', validFor: 30 * minutes },
+  'email-withdrawn': { username },
+}
+
+export const mailKinds = Object.keys(mailForms) as MailKind[]
+export const isMailKind = (name: string): name is MailKind => mailKinds.some((kind) => kind === name)
 
 export type PreviewedMail = { subject: string; text: string; html: string }
 

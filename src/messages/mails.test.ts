@@ -16,8 +16,7 @@ import { validAddress } from '../platform/invalid-address.js'
 import { createSmtpMailer, type SmtpDeadlines } from '../platform/mail/smtp.js'
 
 import { readSmtpAddress } from '../platform/mail/smtp-address.js'
-import { createMails, type MailRequest, type Mails } from './mails.js'
-import { createWaitingMails } from './waiting-mails.js'
+import { createMails, createWaitingMails, type MailRequest, type Mails } from './mails.js'
 
 const client = { ip: '192.0.2.1', userAgent: '' }
 const reset = (to: string, token = 'TOKEN'): MailRequest => ({

@@ -3,21 +3,43 @@ import { type Refused, refuse } from '../contract/outcome.js'
 import { type Clock, later } from '../lib/clock.js'
 import { days } from '../lib/durations.js'
 import type { Seal } from '../lib/seal.js'
-
 import { uuidFloor, uuidv7 } from '../lib/uuid.js'
 import { afterCommit, type Database, type Sql, type Transaction } from '../platform/database/database.js'
 import type { Mailer } from '../platform/mail/mail.js'
-
 import { emailKey } from '../users/names.js'
 import type { Events } from './events.js'
-import type { Letterhead } from './letterhead.js'
+import type { Letterhead } from './layout.js'
+import type { MailKind } from './letters.js'
 import { ceilingOf, recipientKey } from './mail-limits.js'
+import { createSender, type MailOutcome } from './mail-sender.js'
 import * as store from './mails.store.js'
-import { createSender, type MailOutcome } from './sender.js'
-import { createSentMails } from './sent-mails.js'
 import { createWriteMail, type MailRequest } from './write-mail.js'
 
 export type { MailRequest } from './write-mail.js'
+
+/** Mails to the new address that a user has asked for. Which of the two was sent shows whether another account has that address. */
+export const kindsHiddenFromUsers: readonly MailKind[] = ['confirm-email', 'email-taken']
+
+/** `to` is null if the address was forgotten. `sentAt` is null if the mail waits. */
+type SentMail = { to: string | null; kind: string; createdAt: Date; sentAt: Date | null }
+
+/** Stored mails to a user, for parts that send none. */
+export const createSentMails = ({ database }: { database: Database }) => ({
+  /**
+   * The mails of the last day, and those that wait to be sent, to a user or to one of these addresses. Mails to a new address that the
+   * user has asked for are left out, because their kind shows whether another account has that address.
+   */
+  sentTo: async (userId: string, emails: readonly string[]): Promise<SentMail[]> => {
+    const filter = { recipients: emails.map(emailKey), hidden: kindsHiddenFromUsers }
+    const rows = await store.selectOfUser(database, userId, filter)
+    return rows.map(({ recipient, kind, created_at, sent_at }) => ({
+      to: recipient,
+      kind,
+      createdAt: created_at,
+      sentAt: sent_at,
+    }))
+  },
+})
 
 type QueueRefusal = Refused<'mail_is_off' | 'ceiling_reached' | 'no_user' | 'withheld'>
 
@@ -131,3 +153,40 @@ export const createMails = (deps: Dependencies) => {
     nudge: sender.nudge,
   }
 }
+
+/** The owner of mails: an account, or an address that has none. */
+export type MailOwner = { userId?: string; email: string }
+
+/** `failure`: why the last attempt failed. Null before the first attempt. */
+export type WaitingMail = {
+  id: string
+  kind: string
+  userId: string | null
+  username: string | null
+  createdAt: Date
+  attempts: number
+  nextAttemptAt: Date
+  failure: string | null
+}
+
+const fromRow = (row: store.WaitingRow): WaitingMail => ({
+  id: row.id,
+  kind: row.kind,
+  userId: row.user_id,
+  username: row.username,
+  createdAt: row.created_at,
+  attempts: row.attempts,
+  nextAttemptAt: row.next_attempt_at,
+  failure: row.last_error,
+})
+
+/** Mails that the mail server has not accepted yet, for operators. */
+export const createWaitingMails = ({ database }: { database: Database }) => ({
+  /** Oldest first. */
+  list: async (limit: number, owner?: MailOwner) => {
+    const rows = owner
+      ? await store.selectWaitingOf(database, owner.userId ?? null, emailKey(owner.email), limit)
+      : await store.selectWaiting(database, limit)
+    return rows.map(fromRow)
+  },
+})

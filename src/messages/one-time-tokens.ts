@@ -3,7 +3,7 @@ import { hours, minutes } from '../lib/durations.js'
 import { fingerprint } from '../lib/random.js'
 
 import type { Database, Sql } from '../platform/database/database.js'
-import * as store from './one-time-tokens.store.js'
+import * as store from './links-and-codes.store.js'
 
 export const resetLifetime = 30 * minutes
 /** An operator hands a printed link over, which takes longer than a mail. */

@@ -11,8 +11,7 @@ import type { Database, Sql } from '../platform/database/database.js'
 import { createOutbound, type OutboundOptions } from '../platform/outbound/outbound.js'
 
 import { createExpiredRows } from '../service/expired-rows.js'
-import { pauses } from './webhook-sender.js'
-import { createWebhooks } from './webhooks.js'
+import { createWebhooks, pauses } from './webhooks.js'
 
 // Nothing here is about speed, and the machine may be busy.
 vi.setConfig({ testTimeout: 60_000 })

@@ -1,14 +1,29 @@
+import { type Static, Type } from 'typebox'
 import { isLanguage, type Language } from '../contract/languages.js'
 import type { Client } from '../http/request-origin.js'
 import type { Clock } from '../lib/clock.js'
-import type { Seal } from '../lib/seal.js'
-
-import { asHtml, asText } from './layout.js'
-import { type Letterhead, letterSite } from './letterhead.js'
-import type { MailKind, MailValues } from './letters.js'
+import { createSealedJson, type Seal } from '../lib/seal.js'
+import { asHtml, asText, type Letterhead, letterSite } from './layout.js'
+import { type MailKind, type MailValues, writeLetter } from './letters.js'
 import type { MailReader } from './mails.store.js'
-import { writeContent } from './sealed-mail.js'
-import { writeLetter } from './write-letter.js'
+
+const Content = Type.Object({
+  to: Type.String(),
+  from: Type.String(),
+  subject: Type.String(),
+  text: Type.String(),
+  html: Type.String(),
+  /** The milliseconds after which the link of the mail has expired and the mail is useless. */
+  worthSendingFor: Type.Optional(Type.Number()),
+})
+
+/** The content of a waiting mail. It is stored encrypted, because its links can sign a user in. */
+export type Content = Static<typeof Content>
+
+export const writeContent = (seal: Seal, content: Content) => createSealedJson(seal, Content).seal(content)
+
+export const readContent = (seal: Seal, sealed: string | null) =>
+  sealed === null ? undefined : createSealedJson(seal, Content).open(sealed)
 
 type RequestOf<Kind extends MailKind> = {
   to: string

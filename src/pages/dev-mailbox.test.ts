@@ -6,8 +6,8 @@ import { createServer, type Server } from '../http/server.js'
 import { systemClock } from '../lib/clock.js'
 import { designOf } from '../lib/design.js'
 
-import { mailKinds } from '../messages/mail-examples.js'
-import { createMailPreview } from '../messages/mail-preview.js'
+import { createMailPreview, mailKinds } from '../messages/mail-preview.js'
+
 import { createDevelopmentMailbox, type DevelopmentMailbox } from '../platform/mail/mail.js'
 import { readManifest } from './assets.js'
 import { devMailboxRoutes } from './dev-mailbox.routes.js'

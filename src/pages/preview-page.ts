@@ -4,8 +4,8 @@ import type { Design } from '../lib/design.js'
 import { escapeHtml } from '../lib/text.js'
 
 import type { MailKind } from '../messages/letters.js'
-import { mailKinds } from '../messages/mail-examples.js'
-import type { PreviewedMail } from '../messages/mail-preview.js'
+import { mailKinds, type PreviewedMail } from '../messages/mail-preview.js'
+
 import { devPage, mailFrame } from './mailbox-page.js'
 import { type ExampleName, exampleScriptPath } from './page-examples.js'
 

@@ -6,8 +6,8 @@ import { OneOf } from '../contract/refusal-bodies.js'
 import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
 
-import { isMailKind } from '../messages/mail-examples.js'
-import type { MailPreview } from '../messages/mail-preview.js'
+import { isMailKind, type MailPreview } from '../messages/mail-preview.js'
+
 import { allowFrame, asPage, withFramedHeaders } from './dev-answers.js'
 import { withLinksInTopWindow } from './mailbox-page.js'
 import { exampleScript, exampleScriptPath, isExampleName, type PageExample, pageExamples } from './page-examples.js'

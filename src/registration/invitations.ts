@@ -8,6 +8,7 @@ import { fingerprint, randomToken } from '../lib/random.js'
 
 import type { Events } from '../messages/events.js'
 import type { MailRequest, Mails } from '../messages/mails.js'
+
 import { commitUnlessRefused, type Database, type Sql, type Transaction } from '../platform/database/database.js'
 import { displayName, type Email, emailKey } from '../users/names.js'
 import type { User, Users } from '../users/users.js'

@@ -7,6 +7,7 @@ import { fingerprint, randomToken } from '../lib/random.js'
 
 import type { MailedCodes } from '../messages/mailed-codes.js'
 import type { Mails } from '../messages/mails.js'
+
 import type { Database, Transaction } from '../platform/database/database.js'
 import type { User, Users } from '../users/users.js'
 import { isForgotten } from './pending-registrations.js'

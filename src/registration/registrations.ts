@@ -6,6 +6,7 @@ import { fingerprint, randomToken } from '../lib/random.js'
 import { uuidv7 } from '../lib/uuid.js'
 import type { MailedCodes } from '../messages/mailed-codes.js'
 import type { Mails } from '../messages/mails.js'
+
 import type { Database, Transaction } from '../platform/database/database.js'
 import { emailKey } from '../users/names.js'
 import type { NewUser, NewUsers } from '../users/new-users.js'

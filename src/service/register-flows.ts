@@ -38,7 +38,7 @@ import type { Server } from '../http/server.js'
 
 import { jwksRoutes } from '../keys/jwks.routes.js'
 import { eventsRoutes } from '../messages/events.routes.js'
-import { letterheadOf, themeOf } from '../messages/theme.js'
+import { letterheadOf, themeOf } from '../messages/layout.js'
 import { registerAuthorizePage } from '../openid/authorize/authorize-page.js'
 import { createClientAuthentication } from '../openid/client-authentication.js'
 import { deviceAuthorizationRoutes } from '../openid/device/device-authorization.routes.js'

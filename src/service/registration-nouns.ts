@@ -4,6 +4,7 @@ import type { Clock } from '../lib/clock.js'
 import type { Events } from '../messages/events.js'
 import type { MailedCodes } from '../messages/mailed-codes.js'
 import type { Mails } from '../messages/mails.js'
+
 import type { Database } from '../platform/database/database.js'
 import { createCompleteRegistration } from '../registration/complete-registration.js'
 import { createInvitations } from '../registration/invitations.js'

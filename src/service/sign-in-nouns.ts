@@ -28,6 +28,7 @@ import type { MailedCodes } from '../messages/mailed-codes.js'
 import type { Mails } from '../messages/mails.js'
 import type { OneTimeTokens } from '../messages/one-time-tokens.js'
 import type { Webhooks } from '../messages/webhooks.js'
+
 import type { Cache } from '../platform/cache/cache.js'
 import type { Database } from '../platform/database/database.js'
 import type { Metrics, RefreshOutcome } from '../platform/metrics/metrics.js'

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { designOf } from '../lib/design.js'
-import { themeOf } from '../messages/theme.js'
+import { themeOf } from '../messages/layout.js'
 import { type ConfigurationFaults, type Environment, likelyTypos, loadConfig, readConfig } from './config.js'
 import { configurationGuide, environmentExample } from './guide.js'
 

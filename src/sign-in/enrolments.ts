@@ -5,6 +5,7 @@ import type { Clock } from '../lib/clock.js'
 import type { Events } from '../messages/events.js'
 import type { MailedCodes } from '../messages/mailed-codes.js'
 import type { Mails } from '../messages/mails.js'
+
 import { commitUnlessRefused, type Database } from '../platform/database/database.js'
 import type { User, Users } from '../users/users.js'
 import type { Challenge, Challenges } from './challenges.js'

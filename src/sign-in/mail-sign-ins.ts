@@ -7,6 +7,7 @@ import { fingerprint, randomToken } from '../lib/random.js'
 
 import type { MailedCodes } from '../messages/mailed-codes.js'
 import type { Mails } from '../messages/mails.js'
+
 import type { Database, Sql, Transaction } from '../platform/database/database.js'
 import type { Invitations } from '../registration/invitations.js'
 import { type Email, readEmail } from '../users/names.js'

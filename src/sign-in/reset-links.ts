@@ -4,6 +4,7 @@ import type { Client } from '../http/request-origin.js'
 import { randomToken } from '../lib/random.js'
 import type { Events } from '../messages/events.js'
 import type { Mails } from '../messages/mails.js'
+
 import { type OneTimeTokens, resetLifetime } from '../messages/one-time-tokens.js'
 import { commitUnlessRefused, type Database, type Transaction } from '../platform/database/database.js'
 import { isAddressTrusted, isOwnerInDoubt, type User, type Users } from '../users/users.js'

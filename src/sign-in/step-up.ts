@@ -5,6 +5,7 @@ import type { Proofs } from '../factors/proofs.js'
 import type { Client } from '../http/request-origin.js'
 import type { Events } from '../messages/events.js'
 import type { MailedCodes } from '../messages/mailed-codes.js'
+
 import type { SessionLookups } from '../sessions/session-lookups.js'
 import type { SessionCaller } from '../sessions/sessions.js'
 import type { Users } from '../users/users.js'

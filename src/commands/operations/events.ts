@@ -1,7 +1,7 @@
 import { eventKinds } from '../../contract/events.js'
 import { parseDate } from '../../lib/clock.js'
-import { readEventOrigin } from '../../messages/event-place.js'
-import type { EventQuery, StoredEvent } from '../../messages/events.js'
+import { type EventQuery, readEventOrigin, type StoredEvent } from '../../messages/events.js'
+
 import { duration, InvalidValue } from '../../settings/setting-values.js'
 import {
   type Command,

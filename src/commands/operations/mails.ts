@@ -1,7 +1,8 @@
 import { mailEventKinds } from '../../contract/events.js'
 import { days } from '../../lib/durations.js'
 import type { EventQuery, StoredEvent } from '../../messages/events.js'
-import type { MailOwner, WaitingMail } from '../../messages/waiting-mails.js'
+import type { MailOwner, WaitingMail } from '../../messages/mails.js'
+
 import { type Command, type CommandNouns, limitFrom, print, readArguments, withNouns } from '../command.js'
 import { findUser } from '../find-user.js'
 import { printList } from '../terminal/print-list.js'

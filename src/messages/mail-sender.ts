@@ -2,14 +2,12 @@ import type { BaseLogger } from 'pino'
 import type { Clock } from '../lib/clock.js'
 import { days, hours, minutes } from '../lib/durations.js'
 import type { Seal } from '../lib/seal.js'
-
 import type { Database } from '../platform/database/database.js'
 import type { Mailer } from '../platform/mail/mail.js'
 import { createDeliveryRounds, lease, reasonOf, recordDelivery, scatterPause } from '../platform/rounds.js'
-
 import type { Events } from './events.js'
 import * as store from './mails.store.js'
-import { readContent } from './sealed-mail.js'
+import { readContent } from './write-mail.js'
 
 const retryPeriod = 2 * days
 
