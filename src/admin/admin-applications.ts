@@ -1,8 +1,8 @@
-import type { Application } from '../applications/application.js'
 import type { ApplicationChanges } from '../applications/application-changes.js'
 import type { ApplicationErrors } from '../applications/application-errors.js'
 import type { ApplicationSecrets } from '../applications/application-secrets.js'
-import type { Applications } from '../applications/applications.js'
+import type { Application, Applications } from '../applications/applications.js'
+
 import type { AdminApplication } from '../contract/admin/admin-bodies.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import type { Client } from '../http/request-origin.js'

@@ -1,5 +1,5 @@
 import type { Undo } from '../account-changes/undos.js'
-import type { Application } from '../applications/application.js'
+import type { Application } from '../applications/applications.js'
 import type {
   AdminApplication,
   AdminEvent,

@@ -1,6 +1,5 @@
-import { mayUse } from '../applications/application.js'
-import type { Applications } from '../applications/applications.js'
-import { applicationWithoutAccess } from '../applications/no-access.js'
+import { type Applications, applicationWithoutAccess, mayUse } from '../applications/applications.js'
+
 import { type Clock, later } from '../lib/clock.js'
 import { days } from '../lib/durations.js'
 import type { StoredEvent } from '../messages/events.js'

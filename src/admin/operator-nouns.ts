@@ -1,10 +1,10 @@
 import type { Undos } from '../account-changes/undos.js'
 import { createApplicationChanges } from '../applications/application-changes.js'
 import { createApplicationErrors } from '../applications/application-errors.js'
-import { applicationIssuer } from '../applications/application-issuer.js'
 import { createApplicationSecrets } from '../applications/application-secrets.js'
-import type { Applications } from '../applications/applications.js'
+import { type Applications, applicationIssuer } from '../applications/applications.js'
 import type { UsedApplications } from '../applications/used-applications.js'
+
 import { byProvider } from '../contract/providers.js'
 import { createCodeWaits } from '../factors/code-waits.js'
 import type { Factors } from '../factors/factors.js'

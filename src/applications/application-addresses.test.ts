@@ -1,11 +1,5 @@
 import { expect, it } from 'vitest'
-import {
-  addressFault,
-  backchannelFault,
-  defaultHome,
-  isLogoutAddress,
-  isRedirectAddress,
-} from './application-addresses.js'
+import { addressFault, backchannelFault, defaultHome, isLogoutAddress, isRedirectAddress } from './application-rules.js'
 
 const live = true
 const development = false

@@ -10,11 +10,17 @@ import {
   isUniqueViolation,
   type Transaction,
 } from '../platform/database/database.js'
-import type { Application } from './application.js'
-import { defaultHome } from './application-addresses.js'
-import { applicationFrom, rowFrom } from './application-rows.js'
-import { type ApplicationChange, applicationFault, type NewApplication } from './application-rules.js'
+import {
+  type ApplicationChange,
+  type ApplicationRefusal,
+  addressFaults,
+  applicationFault,
+  defaultHome,
+  longestApplicationName,
+  type NewApplication,
+} from './application-rules.js'
 import type { ApplicationSecrets } from './application-secrets.js'
+import { type Application, applicationFrom, rowFrom } from './applications.js'
 import * as store from './applications.store.js'
 import type { UsedApplications } from './used-applications.js'
 
@@ -153,3 +159,20 @@ export const createApplicationChanges = (parts: Dependencies) => {
       }),
   }
 }
+
+/** Sentences for operators whose command or file describes an application that is refused. */
+const sentences: {
+  [Code in ApplicationRefusal['refused']]: (refusal: Extract<ApplicationRefusal, { refused: Code }>) => string
+} = {
+  bad_name: () =>
+    `A name has 1 to ${longestApplicationName} characters in one line, without spaces at its ends or characters that cannot be seen.`,
+  no_redirect_address: () => 'An application needs at least one redirect address.',
+  bad_address: ({ address, fault }) => `${address} ${addressFaults[fault]}.`,
+  pkce_needed: () => 'An application without a secret always needs PKCE.',
+  consent_needed: () =>
+    'A native application always asks its user for consent, because any program on the same machine can pose as it.',
+  device_flow_needs_native: () => 'Only an application of the kind native can have the device flow.',
+}
+
+export const applicationRefusalSentence = (refusal: ApplicationRefusal) =>
+  (sentences[refusal.refused] as (refusal: ApplicationRefusal) => string)(refusal)

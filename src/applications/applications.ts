@@ -1,7 +1,88 @@
+import { seconds } from '../lib/durations.js'
 import type { Database } from '../platform/database/database.js'
-import type { Application } from './application.js'
-import { applicationFrom } from './application-rows.js'
+import type { ApplicationRow } from './applications.store.js'
 import * as store from './applications.store.js'
+
+/** `web` keeps a secret on its server; `browser` and `native` run where no secret can be kept. */
+export type ApplicationKind = 'web' | 'browser' | 'native'
+
+/** A program that signs its users in here. Its `id` is the `client_id` of the protocol. */
+export type Application = {
+  id: string
+  name: string
+  /** The URL to which our pages lead users back, for example when a request has expired. */
+  home: string
+  kind: ApplicationKind
+  redirectAddresses: readonly string[]
+  logoutAddresses: readonly string[]
+  backchannelLogout: string | undefined
+  /** `groups`: only members of one of the groups get in. If the list is empty, no user does. */
+  access: 'everyone' | 'groups'
+  groups: readonly string[]
+  factors: 1 | 2
+  /** How old the user's last proof may be, in milliseconds. Undefined: a sign-in of any age is enough. */
+  maxAge: number | undefined
+  consent: 'none' | 'ask'
+  pkce: boolean
+  algorithm: 'RS256' | 'ES256'
+  /** Whether devices without a browser may sign in with it (RFC 8628). Only for `native`. */
+  deviceFlow: boolean
+  createdAt: Date
+}
+
+/** The part of an application that users see. */
+export const publicApplication = ({ name, home }: Application) => ({ name, home })
+
+/** Why devices without a browser may not sign in with the application. The developer of the program reads it, so it is ASCII. */
+export const deviceFlowFault = ({ kind, deviceFlow }: Pick<Application, 'kind' | 'deviceFlow'>) => {
+  if (deviceFlow) return undefined
+  return kind === 'native'
+    ? 'The device flow is off for this client. An operator switches it on: latchkey application change NAME --device'
+    : 'Only a client of the kind native can have the device flow'
+}
+
+/** Whether a user who is in these groups may use the application. */
+export const mayUse = ({ access, groups }: Pick<Application, 'access' | 'groups'>, userGroups: readonly string[]) =>
+  access === 'everyone' || groups.some((group) => userGroups.includes(group))
+
+export const applicationFrom = (row: ApplicationRow): Application => ({
+  id: row.id,
+  name: row.name,
+  home: row.home,
+  kind: row.kind,
+  redirectAddresses: row.redirect_addresses,
+  logoutAddresses: row.logout_addresses,
+  backchannelLogout: row.backchannel_logout ?? undefined,
+  access: row.access,
+  groups: row.groups,
+  factors: row.factors,
+  maxAge: row.max_age === null ? undefined : row.max_age * seconds,
+  consent: row.consent,
+  pkce: row.pkce,
+  algorithm: row.algorithm,
+  // The column is true in rows of other kinds that were made before the flow had to be asked for.
+  deviceFlow: row.kind === 'native' && row.device_flow,
+  createdAt: row.created_at,
+})
+
+export const rowFrom = (application: Application): ApplicationRow => ({
+  id: application.id,
+  name: application.name,
+  home: application.home,
+  kind: application.kind,
+  redirect_addresses: [...application.redirectAddresses],
+  logout_addresses: [...application.logoutAddresses],
+  backchannel_logout: application.backchannelLogout ?? null,
+  access: application.access,
+  groups: [...application.groups],
+  factors: application.factors,
+  max_age: application.maxAge === undefined ? null : Math.floor(application.maxAge / seconds),
+  consent: application.consent,
+  pkce: application.pkce,
+  algorithm: application.algorithm,
+  device_flow: application.deviceFlow,
+  created_at: application.createdAt,
+})
 
 export type Applications = ReturnType<typeof createApplications>
 
@@ -22,3 +103,35 @@ export const createApplications = ({ database }: { database: Database }) => ({
 
   list: async (): Promise<Application[]> => (await store.selectAll(database)).map(applicationFrom),
 })
+
+/** The issuer of ID tokens and logout tokens. Access tokens have another issuer, so that neither kind passes for the other. */
+export const applicationIssuer = (publicUrl: string) => `${publicUrl}/api/auth`
+
+const maxLength = 200
+
+/**
+ * Quotes a value of a request in a sentence for operators. It is shortened, and in printable ASCII, so that it cannot control a terminal or
+ * a page.
+ */
+export const quoted = (value: string) => {
+  const printable = value.slice(0, maxLength).replaceAll(/[^\x20-\x7e]|`/g, '?')
+  return `\`${printable}${value.length > maxLength ? '…' : ''}\``
+}
+
+const reasonEnd = ': no_access, the user is in none of its groups'
+
+/** The reason of the event `application_refused` if the user has no access. */
+export const noAccessReason = (applicationName: string) => `${applicationName}${reasonEnd}`
+
+/** The name of the application that such a reason is about. Undefined for another reason. */
+export const applicationWithoutAccess = (reason: string | null) =>
+  reason?.endsWith(reasonEnd) ? reason.slice(0, -reasonEnd.length) : undefined
+
+const maxShown = 3
+
+/** A sentence for operators only, because it says which addresses are registered. */
+export const unregisteredSentence = (parameter: string, address: string, registered: readonly string[]) => {
+  const firstAddresses = registered.slice(0, maxShown).map(quoted).join(', ')
+  if (registered.length === 0) return `${parameter} ${quoted(address)} is not registered, and no other is`
+  return `${parameter} ${quoted(address)} is not registered, ${firstAddresses} ${registered.length === 1 ? 'is' : 'are'}`
+}

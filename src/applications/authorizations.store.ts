@@ -1,11 +1,41 @@
+import { methodsCountingAs } from '../contract/factors.js'
 import type { HolderRow } from '../openid/token/tokens.store.js'
 import type { TokenContent } from '../openid/token/user-claims.js'
 import type { Sql } from '../platform/database/database.js'
 import { databaseMoment, milliseconds, selectList } from '../platform/database/sql.js'
 import { type LiveAt, liveSession, momentsOf } from '../sessions/live-sessions.js'
 import type { ProofRow } from '../sessions/session-facts.js'
-import type { Application } from './application.js'
-import { authorizationTables, hasRight, stillAuthorized } from './still-authorized.js'
+import type { Application } from './applications.js'
+
+/** Whether the user may use the application, as `mayUse` decides it, for the tables `applications as a` and `users as u`. */
+const mayUseNow = `(a.access = 'everyone' or a.groups && u.groups)`
+
+const hasOneOf = (counts: 'first' | 'second' | 'both') => `r.methods && '{${methodsCountingAs(counts).join()}}'::text[]`
+
+/** Whether the session `refresh_token_records as r` has two factors, counted as by `countFactors`. */
+const hasTwoFactors = `coalesce(${hasOneOf('both')} or (${hasOneOf('first')} and ${hasOneOf('second')}), false)`
+
+/** Whether the user has agreed to everything that the application got last. */
+const hasAgreed = `exists (
+  select 1 from consents as k where k.user_id = s.user_id and k.application_id = s.application_id and k.scopes @> s.scopes)`
+
+/** Whether the session meets what the application demands now, which may be more than when the authorization was made. */
+const meetsDemands = `((a.factors = 1 or ${hasTwoFactors}) and (a.consent = 'none' or ${hasAgreed}))`
+
+/** Whether the user is enabled, may use the application, and has a session that meets its demands. */
+export const hasRight = `(u.disabled_at is null and ${mayUseNow} and ${meetsDemands})`
+
+/** The tables that `stillAuthorized` reads, for a statement that names `application_sessions as s`. */
+export const authorizationTables = `application_sessions as s
+     join refresh_token_records as r on r.id = s.sid
+     join users as u on u.id = s.user_id
+     join applications as a on a.id = s.application_id`
+
+/**
+ * Whether the user has the right to use the application, in a session that has not ended. Every statement that issues or accepts a token
+ * checks this again. `live` is the parameter of the statement that `liveSession` reads.
+ */
+export const stillAuthorized = (live: string) => `(${hasRight} and ${liveSession(live)})`
 
 /** Reads who may use the application now. An operator who changes it waits until the transaction ends. */
 export const holdApplication = (sql: Sql, id: string) =>
@@ -187,3 +217,21 @@ export const selectOfDevice = (sql: Sql, sid: string) =>
 
 export const selectOwner = (sql: Sql, id: string) =>
   sql.query<{ user_id: string }>('select user_id from application_sessions where id = $1', [id])
+
+export const selectScopes = (sql: Sql, userId: string, applicationId: string) =>
+  sql.query<{ scopes: string[] }>('select scopes from consents where user_id = $1 and application_id = $2', [
+    userId,
+    applicationId,
+  ])
+
+export const addScopes = (
+  sql: Sql,
+  consent: { userId: string; applicationId: string; scopes: readonly string[]; now: Date },
+) =>
+  sql.query(
+    `insert into consents (user_id, application_id, scopes, given_at) values ($1, $2, $3, $4)
+     on conflict (user_id, application_id) do update
+     set given_at = excluded.given_at,
+         scopes = array(select distinct unnest(consents.scopes || excluded.scopes) order by 1)`,
+    [consent.userId, consent.applicationId, consent.scopes, consent.now],
+  )

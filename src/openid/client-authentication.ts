@@ -1,9 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Application } from '../applications/application.js'
-import type { ApplicationErrors, NamedApplication } from '../applications/application-errors.js'
+import {
+  type ApplicationErrors,
+  type NamedApplication,
+  swappedSentence,
+  unknownClientSentence,
+} from '../applications/application-errors.js'
 import type { ApplicationSecrets } from '../applications/application-secrets.js'
-import type { Applications } from '../applications/applications.js'
-import { swappedSentence, unknownClientSentence } from '../applications/unknown-clients.js'
+import type { Application, Applications } from '../applications/applications.js'
+
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import { type ProtocolError, sendProtocolError, sendRefusal } from '../http/errors.js'
 import type { Form } from '../http/forms.js'

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Application } from '../applications/application.js'
+import type { Application } from '../applications/applications.js'
 import { type Form, formOf } from '../http/forms.js'
 import type { LimiterName } from '../http/limiters.js'
 import type { Server } from '../http/server.js'

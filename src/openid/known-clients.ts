@@ -1,8 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Application } from '../applications/application.js'
-import type { ApplicationSecrets } from '../applications/application-secrets.js'
-import type { Applications } from '../applications/applications.js'
-import { ownersAmong } from '../applications/secret-owners.js'
+import { type ApplicationSecrets, ownersAmong } from '../applications/application-secrets.js'
+import type { Application, Applications } from '../applications/applications.js'
+
 import type { Clock } from '../lib/clock.js'
 import { seconds } from '../lib/durations.js'
 

@@ -1,7 +1,8 @@
 import { createApplicationErrors } from '../applications/application-errors.js'
-import { applicationIssuer } from '../applications/application-issuer.js'
 import { createApplicationSecrets } from '../applications/application-secrets.js'
-import { createConsents } from '../applications/consents.js'
+import { applicationIssuer } from '../applications/applications.js'
+import { createConsents } from '../applications/used-applications.js'
+
 import { createApplicationKeys } from '../keys/application-keys.js'
 import { createLoadedApplicationKeys } from '../keys/loaded-application-keys.js'
 import type { Job } from '../platform/jobs.js'

@@ -25,7 +25,7 @@ it('the service loads none of the nouns of the provider at its start', async () 
   const nouns = (await importsOf('openid/openid-nouns.js')).filter((path) => path.startsWith('domain/'))
   expect(nouns).toContain('applications/application-secrets.js')
   // A function without state, which addresses are made with.
-  const pure = 'applications/application-issuer.js'
+  const pure = 'applications/applications.js'
   expect(nouns.filter((path) => loaded.has(path) && path !== pure)).toEqual([])
   expect(loaded).not.toContain('openid/openid-nouns.js')
 })

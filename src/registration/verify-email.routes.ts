@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { publicApplication } from '../applications/application.js'
-import type { Applications } from '../applications/applications.js'
+import { type Applications, publicApplication } from '../applications/applications.js'
+
 import { LinkState } from '../contract/mailed-links.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import { Accepted, LinkToken, SecondFactorNeeded, SignedIn, TypedPassword } from '../contract/schemas.js'

@@ -2,6 +2,7 @@ import { createUndos } from '../account-changes/undos.js'
 import { createEmailChanges } from '../accounts/email-changes.js'
 import { createApplications } from '../applications/applications.js'
 import { createUsedApplications } from '../applications/used-applications.js'
+
 import type { ProfileFieldDefinition } from '../contract/profile-fields.js'
 import { createGroups } from '../groups/groups.js'
 import { createLoadedKeys } from '../keys/loaded-keys.js'

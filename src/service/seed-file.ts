@@ -1,10 +1,9 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { Check } from 'typebox/schema'
-import { defaultHome } from '../applications/application-addresses.js'
-import { createApplicationChanges } from '../applications/application-changes.js'
-import { applicationRefusalSentence } from '../applications/application-refusal-sentences.js'
-import type { NewApplication } from '../applications/application-rules.js'
+import { applicationRefusalSentence, createApplicationChanges } from '../applications/application-changes.js'
+import { defaultHome, type NewApplication } from '../applications/application-rules.js'
 import { createApplicationSecrets } from '../applications/application-secrets.js'
+
 import { groupPattern } from '../contract/names.js'
 import { isRefused } from '../contract/outcome.js'
 import type { ProfileFieldChanges } from '../contract/profile-fields.js'

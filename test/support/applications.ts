@@ -1,6 +1,7 @@
 import { createApplicationChanges } from '../../src/applications/application-changes.js'
 import type { NewApplication } from '../../src/applications/application-rules.js'
 import { createApplicationSecrets } from '../../src/applications/application-secrets.js'
+
 import type { Latchkey } from './latchkey.js'
 
 /** Changes of applications by operators, in the process of the service. */

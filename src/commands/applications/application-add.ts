@@ -1,4 +1,4 @@
-import { isOnOwnHost, ownHostWarning } from '../../applications/application-addresses.js'
+import { isOnOwnHost, ownHostWarning } from '../../applications/application-rules.js'
 import { type Command, operator, print, readArguments, withNouns } from '../command.js'
 import { printableJson, printableText } from '../terminal/printable-json.js'
 import { throwIfRefused } from './application-faults.js'

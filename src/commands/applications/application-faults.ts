@@ -1,6 +1,6 @@
-import type { ApplicationChanges } from '../../applications/application-changes.js'
-import { applicationRefusalSentence } from '../../applications/application-refusal-sentences.js'
+import { type ApplicationChanges, applicationRefusalSentence } from '../../applications/application-changes.js'
 import { maxSecrets } from '../../applications/application-secrets.js'
+
 import { isRefused } from '../../contract/outcome.js'
 import { countText } from '../../lib/text.js'
 import { CommandFailure } from '../command.js'

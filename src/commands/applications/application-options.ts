@@ -1,6 +1,6 @@
-import type { Application } from '../../applications/application.js'
-import { defaultHome } from '../../applications/application-addresses.js'
-import type { ApplicationChange, NewApplication } from '../../applications/application-rules.js'
+import { type ApplicationChange, defaultHome, type NewApplication } from '../../applications/application-rules.js'
+import type { Application } from '../../applications/applications.js'
+
 import { days, readDuration, seconds } from '../../lib/durations.js'
 import { UsageFault } from '../command.js'
 import { groupNameFrom } from '../group-name.js'

@@ -1,4 +1,4 @@
-import type { Application } from '../../applications/application.js'
+import type { Application } from '../../applications/applications.js'
 import { seconds } from '../../lib/durations.js'
 import { type Command, type CommandNouns, operator, print, readArguments, withNouns } from '../command.js'
 import { printList } from '../terminal/print-list.js'

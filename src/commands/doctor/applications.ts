@@ -1,4 +1,3 @@
-import type { Application } from '../../applications/application.js'
 import {
   type AddressFault,
   addressFault,
@@ -6,8 +5,9 @@ import {
   backchannelFault,
   isOnOwnHost,
   ownHostWarning,
-} from '../../applications/application-addresses.js'
-import { createApplications } from '../../applications/applications.js'
+} from '../../applications/application-rules.js'
+import { type Application, createApplications } from '../../applications/applications.js'
+
 import { isThisMachine } from '../../lib/networks.js'
 import { countText } from '../../lib/text.js'
 

@@ -1,5 +1,6 @@
-import type { Application } from '../../applications/application.js'
 import type { ApplicationErrors } from '../../applications/application-errors.js'
+import type { Application } from '../../applications/applications.js'
+
 import type { AuthorizationStep } from '../../contract/openid.js'
 import { type AnswerAddress, answerLocation } from './begin-request.js'
 import type { AuthorizationError } from './request-steps.js'

@@ -1,4 +1,4 @@
-import { applicationIssuer } from '../../applications/application-issuer.js'
+import { applicationIssuer } from '../../applications/applications.js'
 import type { Server } from '../../http/server.js'
 import type { pagesRoutes } from '../../pages/pages.routes.js'
 import type { HttpParts, Platform } from '../../service/http-parts.js'

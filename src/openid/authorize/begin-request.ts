@@ -1,9 +1,8 @@
-import type { Application } from '../../applications/application.js'
-import { isRedirectAddress } from '../../applications/application-addresses.js'
 import type { ApplicationErrors } from '../../applications/application-errors.js'
+import { isRedirectAddress } from '../../applications/application-rules.js'
 import type { ApplicationSecrets } from '../../applications/application-secrets.js'
-import type { Applications } from '../../applications/applications.js'
-import { unregisteredSentence } from '../../applications/unregistered-sentence.js'
+import { type Application, type Applications, unregisteredSentence } from '../../applications/applications.js'
+
 import { refuse } from '../../contract/outcome.js'
 import { StoreUnavailable } from '../../platform/database/database.js'
 import type { IdTokens } from '../token/id-tokens.js'

@@ -1,4 +1,4 @@
-import type { Consents } from '../../applications/consents.js'
+import type { Consents } from '../../applications/used-applications.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import { commitUnlessRefused, type Database, type Transaction } from '../../platform/database/database.js'
 import type { EndStolen } from '../../sessions/rotation.js'

@@ -1,4 +1,4 @@
-import { type Application, mayUse } from '../../applications/application.js'
+import { type Application, mayUse } from '../../applications/applications.js'
 import { countFactors, type ProofMethod, reachingTwoFactors, secondFactorsAmong } from '../../contract/factors.js'
 import type { AuthorizationStep } from '../../contract/openid.js'
 

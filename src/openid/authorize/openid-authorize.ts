@@ -1,6 +1,6 @@
-import { type Application, publicApplication } from '../../applications/application.js'
-import { isRedirectAddress } from '../../applications/application-addresses.js'
-import type { Applications } from '../../applications/applications.js'
+import { isRedirectAddress } from '../../applications/application-rules.js'
+import { type Application, type Applications, publicApplication } from '../../applications/applications.js'
+
 import { type Authorization, type AuthorizationStep, applicationIdOf } from '../../contract/openid.js'
 
 import { isRefused } from '../../contract/outcome.js'

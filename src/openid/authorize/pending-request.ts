@@ -1,4 +1,4 @@
-import type { Application } from '../../applications/application.js'
+import type { Application } from '../../applications/applications.js'
 import type { Sql } from '../../platform/database/database.js'
 import type { AuthorizationRequest, AuthorizationRequests } from './authorization-requests.js'
 import type { Visitor } from './visitor.js'

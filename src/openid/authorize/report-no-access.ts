@@ -1,4 +1,4 @@
-import { noAccessReason } from '../../applications/no-access.js'
+import { noAccessReason } from '../../applications/applications.js'
 import { createOncePerWindow } from '../../http/limits.js'
 import type { Clock } from '../../lib/clock.js'
 import { minutes } from '../../lib/durations.js'

@@ -1,4 +1,4 @@
-import type { Application } from '../../applications/application.js'
+import type { Application } from '../../applications/applications.js'
 import { type OpenidPrompt, type OpenidScope, openidPrompts, openidScopes } from '../../contract/openid.js'
 import { seconds } from '../../lib/durations.js'
 import { listOf, type Parameters } from './parameters.js'

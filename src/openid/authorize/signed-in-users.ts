@@ -1,4 +1,4 @@
-import type { Consents } from '../../applications/consents.js'
+import type { Consents } from '../../applications/used-applications.js'
 import type { Proofs } from '../../factors/proofs.js'
 import type { SessionLookups } from '../../sessions/session-lookups.js'
 import type { SessionCaller } from '../../sessions/sessions.js'

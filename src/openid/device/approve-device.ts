@@ -1,6 +1,7 @@
-import { mayUse } from '../../applications/application.js'
+import { mayUse } from '../../applications/applications.js'
 import * as store from '../../applications/authorizations.store.js'
-import type { Consents } from '../../applications/consents.js'
+import type { Consents } from '../../applications/used-applications.js'
+
 import { isRefused, refuse } from '../../contract/outcome.js'
 import { commitUnlessRefused } from '../../platform/database/database.js'
 import type { Sessions, TokenHolder } from '../../sessions/sessions.js'

@@ -1,4 +1,4 @@
-import { deviceFlowFault } from '../../applications/application.js'
+import { deviceFlowFault } from '../../applications/applications.js'
 import { openidScopes } from '../../contract/openid.js'
 import { sendProtocolError } from '../../http/errors.js'
 import { type Limiter, limiters } from '../../http/limiters.js'

@@ -1,6 +1,6 @@
-import { type Application, publicApplication } from '../../applications/application.js'
 import type { ApplicationErrors } from '../../applications/application-errors.js'
-import type { Applications } from '../../applications/applications.js'
+import { type Application, type Applications, publicApplication } from '../../applications/applications.js'
+
 import { describeDevice } from '../../contract/device-names.js'
 import type { DeviceDecisionBody, DeviceState, DeviceStep } from '../../contract/openid.js'
 

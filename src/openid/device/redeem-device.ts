@@ -1,5 +1,6 @@
-import type { Application } from '../../applications/application.js'
+import type { Application } from '../../applications/applications.js'
 import * as store from '../../applications/authorizations.store.js'
+
 import { countFactors } from '../../contract/factors.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { Client } from '../../http/request-origin.js'

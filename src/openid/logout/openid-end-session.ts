@@ -1,9 +1,8 @@
-import type { Application } from '../../applications/application.js'
-import { isLogoutAddress } from '../../applications/application-addresses.js'
 import type { ApplicationErrors } from '../../applications/application-errors.js'
+import { isLogoutAddress } from '../../applications/application-rules.js'
 import type { ApplicationSecrets } from '../../applications/application-secrets.js'
-import type { Applications } from '../../applications/applications.js'
-import { unregisteredSentence } from '../../applications/unregistered-sentence.js'
+import { type Application, type Applications, unregisteredSentence } from '../../applications/applications.js'
+
 import type { EndSession } from '../../contract/openid.js'
 import type { Client } from '../../http/request-origin.js'
 import { isCleanText } from '../../lib/strict-json.js'

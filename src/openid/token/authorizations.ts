@@ -1,5 +1,6 @@
-import type { Application } from '../../applications/application.js'
-import { createEndAuthorizations } from '../../applications/end-authorizations.js'
+import type { Application } from '../../applications/applications.js'
+import { createEndAuthorizations } from '../../applications/used-applications.js'
+
 import { isRefused, refuse } from '../../contract/outcome.js'
 import type { Client } from '../../http/request-origin.js'
 import type { Clock } from '../../lib/clock.js'

@@ -1,5 +1,6 @@
-import { type Application, mayUse } from '../../applications/application.js'
+import { type Application, mayUse } from '../../applications/applications.js'
 import * as store from '../../applications/authorizations.store.js'
+
 import { countFactors } from '../../contract/factors.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import type { Client } from '../../http/request-origin.js'

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
-import type { Application } from '../../applications/application.js'
-import { isRedirectAddress } from '../../applications/application-addresses.js'
+import { isRedirectAddress } from '../../applications/application-rules.js'
+import type { Application } from '../../applications/applications.js'
+
 import { type Refused, refuse } from '../../contract/outcome.js'
 import { equalInConstantTime } from '../../lib/random.js'
 import type { CodeRow } from './tokens.store.js'

@@ -1,6 +1,6 @@
-import { type Application, deviceFlowFault } from '../../applications/application.js'
 import type { ApplicationErrors } from '../../applications/application-errors.js'
-import { quoted } from '../../applications/quoted.js'
+import { type Application, deviceFlowFault, quoted } from '../../applications/applications.js'
+
 import { type GrantType, grantTypes, openidScopes } from '../../contract/openid.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { ProtocolError } from '../../http/errors.js'

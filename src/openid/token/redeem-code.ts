@@ -1,4 +1,4 @@
-import type { Application } from '../../applications/application.js'
+import type { Application } from '../../applications/applications.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { Client } from '../../http/request-origin.js'
 import { seconds } from '../../lib/durations.js'

@@ -1,4 +1,4 @@
-import { createEndAuthorizations } from '../../applications/end-authorizations.js'
+import { createEndAuthorizations } from '../../applications/used-applications.js'
 import type { Clock } from '../../lib/clock.js'
 import { seconds } from '../../lib/durations.js'
 import type { Events } from '../../messages/events.js'

@@ -1,4 +1,4 @@
-import { authorizationTables, stillAuthorized } from '../../applications/still-authorized.js'
+import { authorizationTables, stillAuthorized } from '../../applications/authorizations.store.js'
 import type { FieldValues } from '../../contract/profile-fields.js'
 import type { Sql } from '../../platform/database/database.js'
 import { databaseMoment, milliseconds, selectList } from '../../platform/database/sql.js'
