@@ -1,6 +1,206 @@
-import type { Consequences, Initiator } from './account-change-columns.js'
-import { accountNotices } from './account-notices.js'
-import { operatorChangeRows } from './operator-change-rows.js'
+import type { EventKind } from '../contract/events.js'
+import type { AmrMethod } from '../contract/factors.js'
+import type { WebhookType } from '../contract/webhooks.js'
+import type { MailKind } from '../messages/letters.js'
+import type { ChangedFactor } from './account-changes.js'
+import type { UndoKind } from './undos.js'
+
+/** Changes of an account that only operators, and programs with a key, make. */
+export const operatorChangeRows = {
+  user_deleted: {
+    by: ['operator'],
+    mail: 'account-deleted',
+    undo: null,
+    webhook: 'user.deleted',
+    otherSessions: 'end',
+    thisSession: 'ends',
+    withdrawsProofs: [],
+    voids: [],
+    event: 'user_deleted',
+  },
+  // `voids` has no restore links because the new link in the mail replaces an earlier one.
+  account_recovered: {
+    by: ['operator'],
+    mail: 'account-restored',
+    undo: null,
+    webhook: 'factor.changed each',
+    otherSessions: 'end',
+    thisSession: 'ends',
+    withdrawsProofs: [],
+    voids: ['resets', 'email change', 'trusted devices', 'waiting sign-ins'],
+    event: 'account_recovered',
+  },
+  email_set: {
+    by: ['operator'],
+    mail: 'email-changed',
+    undo: 'email',
+    webhook: 'user.updated',
+    otherSessions: 'end',
+    thisSession: 'ends',
+    withdrawsProofs: [],
+    voids: ['resets', 'restore links', 'email change', 'trusted devices', 'waiting sign-ins'],
+    event: 'email_set',
+  },
+  user_disabled: {
+    by: ['operator'],
+    mail: 'account-disabled',
+    undo: null,
+    webhook: 'user.updated',
+    otherSessions: 'end',
+    thisSession: 'ends',
+    withdrawsProofs: [],
+    voids: ['resets', 'trusted devices', 'waiting sign-ins'],
+    event: 'user_disabled',
+  },
+  user_enabled: {
+    by: ['operator'],
+    mail: 'account-enabled',
+    undo: null,
+    webhook: 'user.updated',
+    otherSessions: 'stay',
+    thisSession: 'stays',
+    withdrawsProofs: [],
+    voids: [],
+    event: 'user_enabled',
+  },
+  // Shuts out everyone who is in the account or about to get in. Undo links of the owner still work, but do not enable the account.
+  user_locked_down: {
+    by: ['operator'],
+    mail: 'account-locked-down',
+    undo: null,
+    webhook: 'user.updated',
+    otherSessions: 'end',
+    thisSession: 'ends',
+    withdrawsProofs: [],
+    voids: [
+      'resets',
+      'restore links',
+      'undo links to later addresses',
+      'email change',
+      'trusted devices',
+      'waiting sign-ins',
+    ],
+    event: 'user_locked_down',
+  },
+  password_expired: {
+    by: ['operator'],
+    mail: 'password-expired',
+    undo: null,
+    webhook: 'factor.changed password',
+    otherSessions: 'end',
+    thisSession: 'ends',
+    withdrawsProofs: [],
+    voids: ['trusted devices', 'waiting sign-ins'],
+    event: 'password_expired',
+  },
+  factors_reset: {
+    by: ['operator'],
+    mail: 'factors-reset',
+    undo: null,
+    webhook: 'factor.changed each',
+    otherSessions: 'end',
+    thisSession: 'ends',
+    withdrawsProofs: [],
+    voids: ['trusted devices', 'waiting sign-ins'],
+    event: 'factors_reset',
+  },
+  sessions_ended: {
+    by: ['operator'],
+    mail: null,
+    undo: null,
+    webhook: null,
+    otherSessions: 'end',
+    thisSession: 'ends',
+    withdrawsProofs: [],
+    voids: [],
+    event: 'sessions_ended',
+  },
+  // As `group_joined`.
+  group_left: {
+    by: ['operator'],
+    mail: null,
+    undo: null,
+    webhook: 'user.updated',
+    otherSessions: 'stay with new groups',
+    thisSession: 'stays',
+    withdrawsProofs: [],
+    voids: [],
+    event: 'group_left',
+  },
+} as const satisfies Record<string, Consequences>
+
+/** Rows of the table of account changes that only send the owner a notice. Nothing of the account changes. */
+export const accountNotices = {
+  // A sign-in in a browser in which the account was not used before.
+  new_device: {
+    by: ['sign-in'],
+    mail: 'new-device',
+    undo: null,
+    webhook: null,
+    otherSessions: 'stay',
+    thisSession: 'stays',
+    withdrawsProofs: [],
+    voids: [],
+    event: null,
+  },
+  // The first request of an administrator in a session.
+  admin_session_began: {
+    by: ['caller'],
+    mail: 'admin-session-began',
+    undo: null,
+    webhook: null,
+    otherSessions: 'stay',
+    thisSession: 'stays',
+    withdrawsProofs: [],
+    voids: [],
+    event: 'admin_session_began',
+  },
+  device_trusted: {
+    by: ['sign-in'],
+    mail: 'device-trusted',
+    undo: null,
+    webhook: null,
+    otherSessions: 'stay',
+    thisSession: 'stays',
+    withdrawsProofs: [],
+    voids: [],
+    event: null,
+  },
+  recovery_code_used: {
+    by: ['sign-in'],
+    mail: 'recovery-code-used',
+    undo: null,
+    webhook: null,
+    otherSessions: 'stay',
+    thisSession: 'stays',
+    withdrawsProofs: [],
+    voids: [],
+    event: 'recovery_code_used',
+  },
+  wrong_codes: {
+    by: ['sign-in'],
+    mail: 'wrong-codes',
+    undo: null,
+    webhook: null,
+    otherSessions: 'stay',
+    thisSession: 'stays',
+    withdrawsProofs: [],
+    voids: [],
+    event: null,
+  },
+  // The right password was entered, and the second step was not finished.
+  sign_in_unfinished: {
+    by: ['sign-in'],
+    mail: 'sign-in-unfinished',
+    undo: null,
+    webhook: null,
+    otherSessions: 'stay',
+    thisSession: 'stays',
+    withdrawsProofs: [],
+    voids: [],
+    event: null,
+  },
+} as const satisfies Record<string, Consequences>
 
 /** Everything that can happen to an account. A kind with a column left out does not compile. */
 export const accountChangeTable = {
@@ -370,3 +570,48 @@ export const consequencesOf = (kind: ChangeKind): Consequences => accountChangeT
 
 /** True if the change deletes the account. Then only the last mail and an event are left of it. */
 export const isDeletion = ({ webhook }: Consequences) => webhook === 'user.deleted'
+
+/** Who or what can cause a change. A sign-in can add a factor or link a provider. An old token of a session may be in a thief's hands. */
+export type Initiator = 'caller' | 'link' | 'operator' | 'sign-in' | 'old token'
+
+/**
+ * Things that stop working with a change, besides those that the change itself removes. `undo links to later addresses`: all undo links
+ * but those to the earliest address. `waiting sign-ins` includes mailed codes, and devices that were approved and have no tokens yet.
+ */
+export type Voided =
+  | 'resets'
+  | 'restore links'
+  | 'undo links to later addresses'
+  | 'email change'
+  | 'trusted devices'
+  | 'waiting sign-ins'
+  | 'waiting sign-ins by provider'
+
+export type ChangeEventKind = Exclude<EventKind, 'sign_in_failed'>
+/**
+ * A change that ends sessions needs an event, which is stored as the reason of their end. `stay with new groups`: the sessions go on, but
+ * tokens that were issued before the change are refused.
+ */
+type SessionConsequences =
+  | { otherSessions: 'end' | 'of the provider end'; event: ChangeEventKind }
+  | { otherSessions: 'stay'; event: ChangeEventKind | null }
+  | { otherSessions: 'stay with new groups'; event: ChangeEventKind }
+
+/** The consequences of a change of an account, in the transaction of the change. */
+export type Consequences = SessionConsequences & {
+  by: readonly Initiator[]
+  /** The mail to the owner, at the address that the account had before the change. */
+  mail: MailKind | null
+  /** The change that the link in the mail takes back. */
+  undo: UndoKind | null
+  /** The webhook about the change. Those about users are queued by triggers. `each`: one webhook for every factor that was removed. */
+  webhook:
+    | `factor.changed ${ChangedFactor | 'each'}`
+    | Extract<WebhookType, 'user.updated' | 'user.deleted' | 'session.theft_suspected'>
+    | null
+  /** What happens to the caller's session, if there is a caller. `new tokens`: its earlier tokens are refused from now on. */
+  thisSession: 'stays' | 'new tokens' | 'no longer fresh' | 'ends'
+  /** The methods that do not count as proven in this session any more. */
+  withdrawsProofs: readonly AmrMethod[]
+  voids: readonly Voided[]
+}

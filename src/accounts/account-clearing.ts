@@ -1,4 +1,4 @@
-import type { ChangedFactor } from '../account-changes/change-details.js'
+import type { ChangedFactor } from '../account-changes/account-changes.js'
 import { type FormerSecret, undoLifetime } from '../account-changes/undos.js'
 import type { Language } from '../contract/languages.js'
 import type { AppReplacements } from '../factors/app-replacements.js'

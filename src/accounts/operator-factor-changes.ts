@@ -1,5 +1,5 @@
-import type { AccountChanges, OperatorContext } from '../account-changes/account-changes.js'
-import type { ChangedFactor } from '../account-changes/change-details.js'
+import type { AccountChanges, ChangedFactor, OperatorContext } from '../account-changes/account-changes.js'
+
 import { refuse } from '../contract/outcome.js'
 import type { ProviderId } from '../contract/providers.js'
 import type { Factors } from '../factors/factors.js'

@@ -1,6 +1,5 @@
-import type { AccountChanges, Changes } from '../account-changes/account-changes.js'
-import type { ChangeDetails } from '../account-changes/change-details.js'
-import type { FieldChanges } from '../account-changes/field-changes.js'
+import type { AccountChanges, ChangeDetails, Changes, FieldChanges } from '../account-changes/account-changes.js'
+
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import { type AccountPatch, type BuiltInField, builtInFieldNames } from '../contract/schemas.js'
 import { isUniqueViolation, type Transaction } from '../platform/database/database.js'

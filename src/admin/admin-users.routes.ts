@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
-import type { FieldChanges } from '../account-changes/field-changes.js'
+import type { FieldChanges } from '../account-changes/account-changes.js'
 import type { createGroupChanges } from '../accounts/group-changes.js'
 import {
   AdminAction,

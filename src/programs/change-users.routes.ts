@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import type { FieldChanges } from '../account-changes/field-changes.js'
+import type { FieldChanges } from '../account-changes/account-changes.js'
 import type { createGroupChanges } from '../accounts/group-changes.js'
 import type { OperatorChanges } from '../accounts/operator-changes.js'
 import { userActions } from '../contract/admin/admin-api.js'

@@ -1,8 +1,6 @@
-import { createAccountChanges } from '../account-changes/account-changes.js'
-import { createAccountConsequences } from '../account-changes/account-consequences.js'
-import { createAccountVoiding } from '../account-changes/account-voiding.js'
-import { createChangeHeldAccount } from '../account-changes/change-held-account.js'
-import { createChangeLimit } from '../account-changes/change-limit.js'
+import { createAccountChanges, createChangeHeldAccount, createChangeLimit } from '../account-changes/account-changes.js'
+import { createAccountConsequences, createAccountVoiding } from '../account-changes/consequences.js'
+
 import type { Cache } from '../platform/cache/cache.js'
 import type { Metrics } from '../platform/metrics/metrics.js'
 

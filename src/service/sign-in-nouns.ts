@@ -1,4 +1,4 @@
-import { createFieldChanges } from '../account-changes/field-changes.js'
+import { createFieldChanges } from '../account-changes/account-changes.js'
 import type { Undos } from '../account-changes/undos.js'
 import { createAccountClearing } from '../accounts/account-clearing.js'
 import { createAccountDeletion } from '../accounts/account-deletion.js'

@@ -1,5 +1,5 @@
-import type { Changes } from '../account-changes/account-changes.js'
-import type { FieldChanges } from '../account-changes/field-changes.js'
+import type { Changes, FieldChanges } from '../account-changes/account-changes.js'
+
 import { countFactors, type LastStep, lastSteps } from '../contract/factors.js'
 import { type Refused, refuse } from '../contract/outcome.js'
 import type { ProfileFieldChanges, ProfileFieldDefinition } from '../contract/profile-fields.js'

@@ -1,8 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { refuse } from '#contract/outcome.js'
-import type { Consequences, Initiator, Voided } from '../../src/account-changes/account-change-columns.js'
-import { accountChangeTable, type ChangeKind, consequencesOf } from '../../src/account-changes/account-change-table.js'
-import type { ChangeDetails } from '../../src/account-changes/change-details.js'
+import {
+  accountChangeTable,
+  type ChangeKind,
+  type Consequences,
+  consequencesOf,
+  type Initiator,
+  type Voided,
+} from '../../src/account-changes/account-change-table.js'
+import type { ChangeDetails } from '../../src/account-changes/account-changes.js'
+
 import { fingerprint } from '../../src/lib/random.js'
 import type { Transaction } from '../../src/platform/database/database.js'
 import {

@@ -3,8 +3,13 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Consequences, Initiator } from '../../src/account-changes/account-change-columns.js'
-import { consequencesOf, isDeletion } from '../../src/account-changes/account-change-table.js'
+import {
+  type Consequences,
+  consequencesOf,
+  type Initiator,
+  isDeletion,
+} from '../../src/account-changes/account-change-table.js'
+
 import { openNouns } from '../../src/commands/open-nouns.js'
 import type { Database } from '../../src/platform/database/database.js'
 import { writableTables } from '../../src/service/tables.js'

@@ -1,5 +1,6 @@
 import { accountChangeTable, type ChangeKind, consequencesOf } from '../../src/account-changes/account-change-table.js'
-import type { ChangeDetails } from '../../src/account-changes/change-details.js'
+import type { ChangeDetails } from '../../src/account-changes/account-changes.js'
+
 import type { Database } from '../../src/platform/database/database.js'
 import type { Nouns } from '../../src/service/nouns.js'
 

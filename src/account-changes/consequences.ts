@@ -1,19 +1,31 @@
+import type { EmailChanges } from '../accounts/email-changes.js'
 import type { UsedApplications } from '../applications/used-applications.js'
+import type { ProviderId } from '../contract/providers.js'
+import type { TrustedDevices } from '../factors/trusted-devices.js'
 import type { Client } from '../http/request-origin.js'
 import type { Events } from '../messages/events.js'
+import { forgetMailedCodes } from '../messages/mailed-codes.js'
 import type { MailRequest, Mails } from '../messages/mails.js'
+import type { OneTimeTokens } from '../messages/one-time-tokens.js'
 import type { Webhooks } from '../messages/webhooks.js'
-
 import type { Transaction } from '../platform/database/database.js'
 import type { SessionCaller, Sessions } from '../sessions/sessions.js'
+import type { Challenges } from '../sign-in/challenges.js'
+import { forgetMailSignIns } from '../sign-in/mail-sign-ins.js'
 import type { User } from '../users/users.js'
-import type { ChangeEventKind, Consequences } from './account-change-columns.js'
-import { type ChangeKind, consequencesOf, isDeletion } from './account-change-table.js'
-import type { Voiding } from './account-voiding.js'
-import type { AnyDetails, ChangedFactor } from './change-details.js'
+import {
+  type ChangeEventKind,
+  type ChangeKind,
+  type Consequences,
+  consequencesOf,
+  isDeletion,
+  type Voided,
+} from './account-change-table.js'
+import type { AnyDetails, ChangedFactor } from './account-changes.js'
 import { type Undoable, type Undos, undoLifetime } from './undos.js'
+import { withdrawDeviceApprovals } from './voiding.store.js'
 
-type Dependencies = {
+type AccountConsequencesDependencies = {
   sessions: Pick<Sessions, 'endAll' | 'endOthers' | 'endOfProvider' | 'giveGroups'>
   undos: Pick<Undos, 'add'>
   mails: Pick<Mails, 'queue' | 'isOff'>
@@ -44,7 +56,7 @@ const anonymousClient: Client = { ip: '', userAgent: '' }
 const isTold = ({ isOff }: Pick<Mails, 'isOff'>, { emailClaimed }: Owner) => !isOff && !emailClaimed
 
 /** The mail to the owner, with the link that takes the change back. */
-const createOwnerNotices = ({ undos, mails }: Pick<Dependencies, 'undos' | 'mails'>) => {
+const createOwnerNotices = ({ undos, mails }: Pick<AccountConsequencesDependencies, 'undos' | 'mails'>) => {
   const addUndoLink = async (sql: Transaction, user: Owner, { undo: kind }: Consequences, details: AnyDetails) => {
     if (kind === null) return undefined
     // The cast is safe: the type `ChangeDetails` has checked the details against the table.
@@ -73,7 +85,7 @@ const createOwnerNotices = ({ undos, mails }: Pick<Dependencies, 'undos' | 'mail
 }
 
 /** Queues the webhook, unless a trigger does. A value of the column `webhook` without a case does not compile. */
-const createProgramNotices = ({ webhooks }: Pick<Dependencies, 'webhooks'>) => {
+const createProgramNotices = ({ webhooks }: Pick<AccountConsequencesDependencies, 'webhooks'>) => {
   const queueFactorWebhooks = async (
     sql: Transaction,
     { user: { id } }: HeldAccount,
@@ -112,7 +124,7 @@ const createProgramNotices = ({ webhooks }: Pick<Dependencies, 'webhooks'>) => {
 export type AccountConsequences = ReturnType<typeof createAccountConsequences>
 
 /** Applies a row of the table, in the transaction of the change. */
-export const createAccountConsequences = (deps: Dependencies) => {
+export const createAccountConsequences = (deps: AccountConsequencesDependencies) => {
   const { sessions, events, usedApplications, voiding, mails } = deps
   const tellOwner = createOwnerNotices(deps)
   const tellPrograms = createProgramNotices(deps)
@@ -163,3 +175,40 @@ export const createAccountConsequences = (deps: Dependencies) => {
     return endedSessions
   }
 }
+
+type AccountVoidingDependencies = {
+  oneTimeTokens: Pick<OneTimeTokens, 'forgetResets' | 'forgetRestoreLinks'>
+  undos: Pick<Undos, 'voidOfLaterEmails'>
+  emailChanges: Pick<EmailChanges, 'forget'>
+  trustedDevices: Pick<TrustedDevices, 'removeAll'>
+  challenges: Pick<Challenges, 'removeAll' | 'removeOfProvider'>
+}
+
+export type Voiding = Record<Voided, (sql: Transaction, userId: string, provider?: ProviderId) => Promise<unknown>>
+
+/** Says how each of the things that a change voids is removed. */
+export const createAccountVoiding = ({
+  oneTimeTokens,
+  undos,
+  emailChanges,
+  trustedDevices,
+  challenges,
+}: AccountVoidingDependencies): Voiding => ({
+  resets: oneTimeTokens.forgetResets,
+  'restore links': oneTimeTokens.forgetRestoreLinks,
+  'undo links to later addresses': undos.voidOfLaterEmails,
+  'email change': emailChanges.forget,
+  'trusted devices': trustedDevices.removeAll,
+  // Mailed codes are forgotten whatever their purpose: they were mailed when less proof was asked for, or to a former address.
+  'waiting sign-ins': async (sql, userId) => {
+    await forgetMailedCodes(sql, userId)
+    await forgetMailSignIns(sql, userId)
+    await withdrawDeviceApprovals(sql, userId)
+    await challenges.removeAll(sql, userId)
+  },
+  // A device may have been approved in a session that the provider has proven, so all approvals are withdrawn.
+  'waiting sign-ins by provider': async (sql, userId, provider) => {
+    await withdrawDeviceApprovals(sql, userId)
+    if (provider) await challenges.removeOfProvider(sql, userId, provider)
+  },
+})
