@@ -1,9 +1,10 @@
 import type { ChangedFactor } from '../account-changes/account-changes.js'
 import { type FormerSecret, undoLifetime } from '../account-changes/undos.js'
 import type { Language } from '../contract/languages.js'
-import type { AppReplacements } from '../factors/app-replacements.js'
-import type { Factors } from '../factors/factors.js'
-import type { PasskeyRecords } from '../factors/passkey-records.js'
+import type { PasskeyRecords } from '../factors/passkeys.js'
+import type { Factors } from '../factors/second-factors.js'
+import type { AppReplacements } from '../factors/totp.js'
+
 import type { Transaction } from '../platform/database/database.js'
 import type { IdentityLinks } from '../providers/identity-links.js'
 import { usernameKey } from '../users/names.js'

@@ -2,9 +2,9 @@ import type { Undos } from '../account-changes/undos.js'
 import type { UsedApplications } from '../applications/used-applications.js'
 import type { AccountExport } from '../contract/account-export.js'
 import { mailEventKinds } from '../contract/events.js'
-
-import type { Factors } from '../factors/factors.js'
 import type { Passkeys } from '../factors/passkeys.js'
+import type { Factors } from '../factors/second-factors.js'
+
 import type { TrustedDevices } from '../factors/trusted-devices.js'
 import type { Clock } from '../lib/clock.js'
 import type { Events, StoredEvent } from '../messages/events.js'

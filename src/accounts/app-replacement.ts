@@ -1,7 +1,7 @@
 import type { AccountChanges } from '../account-changes/account-changes.js'
 import type { Undos } from '../account-changes/undos.js'
 import { isRefused, refuse } from '../contract/outcome.js'
-import type { AppReplacements } from '../factors/app-replacements.js'
+import type { AppReplacements } from '../factors/totp.js'
 import type { CallerContext } from '../sessions/session-facts.js'
 import type { SessionLookups } from '../sessions/session-lookups.js'
 import type { SessionCaller } from '../sessions/sessions.js'

@@ -3,7 +3,7 @@ import { isRefused } from '../contract/outcome.js'
 import { NoContent, TypedPassword } from '../contract/schemas.js'
 
 import type { Freshness } from '../factors/freshness.js'
-import type { Proofs } from '../factors/proofs.js'
+import type { Proofs } from '../factors/second-factors.js'
 import type { Cookies } from '../http/cookies.js'
 import type { CountedRequests } from '../http/limits.js'
 import { routeRefusals } from '../http/route.js'

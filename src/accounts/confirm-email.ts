@@ -1,6 +1,6 @@
 import type { AccountChanges } from '../account-changes/account-changes.js'
 import { isRefused, refuse } from '../contract/outcome.js'
-import type { NextSteps } from '../factors/next-steps.js'
+import type { NextSteps } from '../factors/second-factors.js'
 import type { Client } from '../http/request-origin.js'
 import { fingerprint } from '../lib/random.js'
 import type { Events } from '../messages/events.js'

@@ -1,8 +1,9 @@
 import type { AccountChanges } from '../account-changes/account-changes.js'
 import { describeDevice } from '../contract/device-names.js'
 import { isRefused, refuse } from '../contract/outcome.js'
-import type { Factors } from '../factors/factors.js'
 import type { Passkeys } from '../factors/passkeys.js'
+import type { Factors } from '../factors/second-factors.js'
+
 import type { TrustedDevice, TrustedDevices } from '../factors/trusted-devices.js'
 import type { Transaction } from '../platform/database/database.js'
 import type { CallerContext } from '../sessions/session-facts.js'

@@ -1,6 +1,6 @@
 import type { AccountChanges } from '../account-changes/account-changes.js'
 import { isRefused, refuse } from '../contract/outcome.js'
-import type { Proofs } from '../factors/proofs.js'
+import type { Proofs } from '../factors/second-factors.js'
 import type { Client } from '../http/request-origin.js'
 import type { Clock } from '../lib/clock.js'
 import { commitUnlessRefused, type Database } from '../platform/database/database.js'

@@ -2,8 +2,9 @@ import type { AccountChanges, ChangedFactor, OperatorContext } from '../account-
 
 import { refuse } from '../contract/outcome.js'
 import type { ProviderId } from '../contract/providers.js'
-import type { Factors } from '../factors/factors.js'
-import type { PasskeyRecords } from '../factors/passkey-records.js'
+import type { PasskeyRecords } from '../factors/passkeys.js'
+import type { Factors } from '../factors/second-factors.js'
+
 import type { IdentityLinks } from '../providers/identity-links.js'
 import type { UserChanges } from '../users/users.js'
 

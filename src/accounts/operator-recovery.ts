@@ -1,6 +1,6 @@
 import type { AccountChanges } from '../account-changes/account-changes.js'
 import type { Undos } from '../account-changes/undos.js'
-import type { PasskeyRecords } from '../factors/passkey-records.js'
+import type { PasskeyRecords } from '../factors/passkeys.js'
 import type { Client } from '../http/request-origin.js'
 import type { IdentityLinks } from '../providers/identity-links.js'
 import type { Email } from '../users/names.js'

@@ -5,7 +5,7 @@ import { isRefused } from '../contract/outcome.js'
 import { PasskeyCreationOptions, PasskeyCredential } from '../contract/passkeys.js'
 import { NoContent, Passkey, PasskeyAdded } from '../contract/schemas.js'
 
-import { clientDataOf } from '../factors/verification.js'
+import { clientDataOf } from '../factors/passkey-ceremonies.js'
 import type { Cookies } from '../http/cookies.js'
 import { guardRefusals, routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'

@@ -1,10 +1,10 @@
 import type { AccountChanges } from '../account-changes/account-changes.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import type { PasskeyCredential } from '../contract/passkeys.js'
-import { sessionBinding } from '../factors/ceremonies.js'
-import type { Factors } from '../factors/factors.js'
-import type { PasskeyCeremonies } from '../factors/passkey-ceremonies.js'
+import { type PasskeyCeremonies, sessionBinding } from '../factors/passkey-ceremonies.js'
 import { type NewPasskey, type Passkeys, passkeyName } from '../factors/passkeys.js'
+import type { Factors } from '../factors/second-factors.js'
+
 import type { Client } from '../http/request-origin.js'
 import { deviceIn } from '../messages/origin.js'
 import type { Transaction } from '../platform/database/database.js'

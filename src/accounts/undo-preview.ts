@@ -1,7 +1,8 @@
 import { type Undos, undoLifetime } from '../account-changes/undos.js'
 import { refuse } from '../contract/outcome.js'
-import type { Factors } from '../factors/factors.js'
-import type { PasskeyRecords } from '../factors/passkey-records.js'
+import type { PasskeyRecords } from '../factors/passkeys.js'
+import type { Factors } from '../factors/second-factors.js'
+
 import type { IdentityLinks } from '../providers/identity-links.js'
 import type { Identity, Users } from '../users/users.js'
 import { clearingOf } from './recent-changes.js'

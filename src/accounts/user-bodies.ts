@@ -9,7 +9,7 @@ import {
   type UsedApplication as UsedApplicationBody,
 } from '../contract/schemas.js'
 
-import type { Passkey } from '../factors/passkey-records.js'
+import type { Passkey } from '../factors/passkeys.js'
 import { builtInValues } from '../users/built-in-fields.js'
 import type { ProfileFields } from '../users/profile-fields.js'
 import type { User } from '../users/users.js'

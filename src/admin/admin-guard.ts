@@ -4,7 +4,7 @@ import { countFactors, reachingTwoFactors } from '../contract/factors.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import type { RefusalCode } from '../contract/refusals.js'
 
-import type { Proofs } from '../factors/proofs.js'
+import type { Proofs } from '../factors/second-factors.js'
 import { limitHeaders, sendRefusal } from '../http/errors.js'
 import type { LimitHook } from '../http/limits.js'
 import { type Client, clientOf } from '../http/request-origin.js'

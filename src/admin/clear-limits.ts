@@ -1,6 +1,6 @@
 import type { OperatorContext } from '../account-changes/account-changes.js'
 import { refuse } from '../contract/outcome.js'
-import type { createCodeWaits } from '../factors/code-waits.js'
+import type { createCodeWaits } from '../factors/prove-code.js'
 import { deviceKeyPrefixes, limiterKey, limitersOf, sessionSubject, userSubject } from '../http/limiters.js'
 import type { Events } from '../messages/events.js'
 import type { Database } from '../platform/database/database.js'

@@ -1,9 +1,10 @@
 import type { Undos } from '../account-changes/undos.js'
 import type { AdminObstacle, ObstacleCode } from '../contract/admin/admin-bodies.js'
 import type { ProviderId } from '../contract/providers.js'
-import type { createCodeWaits } from '../factors/code-waits.js'
-import type { Factors } from '../factors/factors.js'
 import type { Passkeys } from '../factors/passkeys.js'
+import type { createCodeWaits } from '../factors/prove-code.js'
+import type { Factors } from '../factors/second-factors.js'
+
 import { canSignIn } from '../factors/ways-to-sign-in.js'
 import { type Clock, later } from '../lib/clock.js'
 import { days, seconds } from '../lib/durations.js'

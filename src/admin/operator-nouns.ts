@@ -6,9 +6,10 @@ import { type Applications, applicationIssuer } from '../applications/applicatio
 import type { UsedApplications } from '../applications/used-applications.js'
 
 import { byProvider } from '../contract/providers.js'
-import { createCodeWaits } from '../factors/code-waits.js'
-import type { Factors } from '../factors/factors.js'
 import type { Passkeys } from '../factors/passkeys.js'
+import { createCodeWaits } from '../factors/prove-code.js'
+import type { Factors } from '../factors/second-factors.js'
+
 import type { Groups } from '../groups/groups.js'
 import { limiterKey, limiters } from '../http/limiters.js'
 import { networkOf } from '../http/request-origin.js'

@@ -4,7 +4,7 @@ import { sendRefusal } from '../http/errors.js'
 import type { Clock } from '../lib/clock.js'
 import type { Callers } from '../sessions/callers.js'
 import type { SessionLookups } from '../sessions/session-lookups.js'
-import type { Proofs } from './proofs.js'
+import type { Proofs } from './second-factors.js'
 
 export type Freshness = ReturnType<typeof createFreshness>
 

@@ -6,21 +6,74 @@ import { acceptTransaction, type Database, type Sql, type Transaction } from '..
 import type { Providers } from '../providers/providers.js'
 import { displayName } from '../users/names.js'
 import type { User } from '../users/users.js'
-
-import { type NewPasskey, type ProvenPasskey, reject } from './passkey-answers.js'
-import { createPasskeyRecords, fromRow } from './passkey-records.js'
+import { type NewPasskey, type ProvenPasskey, type RelyingParty, reject } from './passkey-ceremonies.js'
 import * as store from './passkeys.store.js'
-import { createRemovePasskey } from './remove-passkey.js'
-import type { RelyingParty } from './verification.js'
+import { canSignIn } from './ways-to-sign-in.js'
 
-export type { NewPasskey, ProvenPasskey } from './passkey-answers.js'
+export type { NewPasskey, ProvenPasskey } from './passkey-ceremonies.js'
+
+/** A passkey as its owner sees it. */
+export type Passkey = { id: string; name: string; createdAt: Date; lastUsedAt: Date | null; synced: boolean }
+
+export const fromRow = (row: store.PasskeyRow): Passkey => ({
+  id: row.id,
+  name: row.name,
+  createdAt: row.created_at,
+  lastUsedAt: row.last_used_at,
+  synced: row.synced,
+})
+
+export type PasskeyRecords = ReturnType<typeof createPasskeyRecords>
+
+/** Stored passkeys, for parts that begin no ceremony with them. */
+export const createPasskeyRecords = ({ database }: { database: Database }) => ({
+  list: acceptTransaction(database)(async (sql, userId: string) =>
+    (await store.selectOfUser(sql, userId)).map(fromRow),
+  ),
+  /**
+   * Removes passkeys, even if they are the last way to sign in: the caller gives the user another way, and tells the user. Returns how many
+   * were removed.
+   */
+  removeSome: async (sql: Transaction, userId: string, ids: readonly string[]) =>
+    (await store.removeSome(sql, userId, ids)).length,
+  /** Returns how many passkeys were removed. The caller tells the user. */
+  removeAll: async (sql: Transaction, userId: string) => (await store.removeAll(sql, userId)).length,
+})
+
+/** Counts all passkeys, and those that no browser offers any more, because they were made for another host. */
+export const countPasskeysByHost = async (sql: Sql, host: string) => {
+  const [row] = await store.countByHost(sql, host)
+  return { all: row?.all ?? 0, forOtherHosts: row?.for_other_hosts ?? 0 }
+}
+
+type RemovePasskeyDependencies = { relyingParty: RelyingParty; providers: Providers }
+
+/**
+ * Removes a passkey. The last way to sign in stays, and with `mustKeepPasskey` also the last usable passkey. The caller holds a lock on the
+ * user's row, so that of two removals at once the second sees the first.
+ */
+export const createRemovePasskey =
+  ({ relyingParty, providers }: RemovePasskeyDependencies) =>
+  async (sql: Transaction, user: User, id: string, { mustKeepPasskey }: { mustKeepPasskey: boolean }) => {
+    const rows = await store.selectOfUser(sql, user.id)
+    const passkeyRow = rows.find((row) => row.id === id)
+    if (!passkeyRow) return refuse('not_found')
+    const isOtherUsable = (row: store.PasskeyRow) => row.id !== id && row.relying_party === relyingParty.id
+    const hasPasskey = rows.some(isOtherUsable)
+    if (mustKeepPasskey && !hasPasskey && passkeyRow.relying_party === relyingParty.id) return refuse('last_factor')
+    const hasProvider = user.providers.some((provider) => providers[provider] !== undefined)
+    if (!canSignIn({ hasPassword: user.passwordHash !== undefined, hasProvider, hasPasskey }))
+      return refuse('last_way_in')
+    await store.remove(sql, id)
+    return fromRow(passkeyRow)
+  }
 
 const maxPasskeys = 25
 
 /** The name without characters that cannot be shown. Null if nothing is left. */
 export const passkeyName = (text: string) => displayName(text, longestPasskeyName)
 
-type Dependencies = {
+type PasskeysDependencies = {
   database: Database
   clock: Clock
   relyingParty: RelyingParty
@@ -31,7 +84,7 @@ type Dependencies = {
 export type Passkeys = ReturnType<typeof createPasskeys>
 
 /** The passkeys of accounts. How a browser makes and uses them is in `passkey-ceremonies`. */
-export const createPasskeys = (deps: Dependencies) => {
+export const createPasskeys = (deps: PasskeysDependencies) => {
   const { database, clock, relyingParty } = deps
 
   /** Stores a new passkey. The caller holds a lock on the user's row. */

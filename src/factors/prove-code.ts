@@ -1,14 +1,22 @@
 import type { AccountChanges } from '../account-changes/account-changes.js'
 import type { CodeMethod } from '../contract/factors.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
+import { limiterKey, limiters, userSubject } from '../http/limiters.js'
 import type { Client } from '../http/request-origin.js'
+import type { Clock } from '../lib/clock.js'
 import type { Events } from '../messages/events.js'
-import { commitUnlessRefused, type Database, type Transaction } from '../platform/database/database.js'
+import type { Cache, CounterWindow } from '../platform/cache/cache.js'
+import {
+  commitUnlessRefused,
+  type Database,
+  type Sql,
+  type Transaction,
+  undefinedIfUnavailable,
+} from '../platform/database/database.js'
 import type { User, Users } from '../users/users.js'
-import { readCode } from './code-format.js'
-import type { CodeLimit } from './code-limit.js'
+import * as store from './factors.store.js'
 import type { RecoveryCodes } from './recovery-codes.js'
-import type { TotpSecrets } from './totp-secrets.js'
+import { readCode, type TotpSecrets } from './totp.js'
 
 type ProofOutcome = 'accepted' | 'wrong' | 'limited'
 
@@ -122,3 +130,56 @@ export const createProveCode = (deps: Dependencies) => {
     return prove({ ...attempt, code: typedCode.code }, work)
   }
 }
+
+/** After this many wrong codes in a day the owner gets a mail, and no second mail on that day. */
+const wrongBeforeMail = 3
+
+/** The counter in which a code was counted. */
+type CodeReservation = { at: 'account' } | { at: 'device'; key: string; window: CounterWindow }
+
+export type CodeLimit = ReturnType<typeof createCodeLimit>
+
+/**
+ * Limits the wrong codes of an account, from all clients together. The known devices of an account share a limit of their own, so that
+ * guesses of others do not make their user wait. When it is used up, they count as unknown. Passwords are counted elsewhere.
+ */
+export const createCodeLimit = ({ database, cache, clock }: { database: Database; cache: Cache; clock: Clock }) => ({
+  /** Counts the code as wrong until `giveBack`, so that parallel requests can try no more codes than requests one after another. */
+  reserve: async (userId: string, device: string | undefined) => {
+    if (device !== undefined) {
+      const key = limiterKey('device_codes', userSubject(userId))
+      const { granted, window } = await cache.reserve(key, limiters.device_codes.limit)
+      if (granted) return { at: 'device', key, window } satisfies CodeReservation
+    }
+    const [countedRow] = await store.reserve(database, userId, clock.offset())
+    if (countedRow) return { at: 'account' } satisfies CodeReservation
+    const [row] = await store.selectWait(database, userId, clock.offset())
+    return refuse('too_many_codes', { retryAfter: Math.max(1, Math.ceil(row?.seconds ?? 1)) })
+  },
+  /** If the store cannot do it, the code stays counted. A sign-in that has just been made must not fail because of that. */
+  giveBack: async (userId: string, reservation: CodeReservation) => {
+    if (reservation.at === 'device') await cache.refund([reservation])
+    else await store.giveBack(database, userId).catch(undefinedIfUnavailable)
+  },
+  /** Counts a wrong code of the day. Returns whether the owner has to be told, and whether the account must wait from now on. */
+  noteWrong: async (userId: string, isTotp: boolean) => {
+    const [row] = await store.noteWrong(database, userId, clock.offset(), isTotp)
+    return { shouldTellOwner: row?.wrong === wrongBeforeMail, mustWait: isTotp && row?.waits === true }
+  },
+  forget: async (sql: Sql, userId: string) => {
+    await store.forget(sql, userId)
+  },
+})
+
+/** The waits of accounts after wrong codes, for an operator. */
+export const createCodeWaits = ({ database, clock }: { database: Database; clock: Clock }) => ({
+  /** How many seconds the account still waits. 0 if it does not wait. */
+  secondsLeft: async (userId: string) => {
+    const [row] = await store.selectWait(database, userId, clock.offset())
+    return Math.max(0, Math.ceil(row?.seconds ?? 0))
+  },
+  /** Returns whether the account had wrong codes. */
+  forget: async (sql: Sql, userId: string) => (await store.forget(sql, userId)).length > 0,
+  /** Returns how many accounts had wrong codes. */
+  forgetAll: async () => (await store.forgetAll(database)).length,
+})

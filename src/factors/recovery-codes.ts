@@ -6,8 +6,8 @@ import type { Clock } from '../lib/clock.js'
 import { equalInConstantTime, fingerprint } from '../lib/random.js'
 
 import { acceptTransaction, type Database, type Transaction } from '../platform/database/database.js'
-import { isEarlierCode, newRecoveryCodes } from './code-format.js'
 import * as store from './factors.store.js'
+import { isEarlierCode, newRecoveryCodes } from './totp.js'
 
 export type RecoveryCodes = ReturnType<typeof createRecoveryCodes>
 

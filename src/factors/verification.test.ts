@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { createPasskey, type KeyKind } from '../../test/support/passkey.js'
-import { verifyRegistration } from './verification.js'
+import { verifyRegistration } from './passkey-ceremonies.js'
 
 const party = { id: 'localhost', origin: 'http://localhost:3000', name: 'Latchkey' }
 const registered = (kind: KeyKind) => {

@@ -1,5 +1,5 @@
 import { languages } from '../contract/languages.js'
-import { ceremonyLifetime } from '../factors/ceremonies.js'
+import { ceremonyLifetime } from '../factors/passkey-ceremonies.js'
 import { days, hours, seconds } from '../lib/durations.js'
 import { attemptLifetime } from '../providers/attempt.js'
 import { pendingLinkLifetime } from '../providers/pending-link.js'

@@ -1,7 +1,7 @@
 import { fastify } from 'fastify'
 import { describe, expect, it } from 'vitest'
 import { createCookieJar } from '../../test/support/cookie-jar.js'
-import { createCeremonies } from '../factors/ceremonies.js'
+import { createCeremonies } from '../factors/passkey-ceremonies.js'
 import { systemClock } from '../lib/clock.js'
 import { deriveKey } from '../lib/random.js'
 import { createSeal } from '../lib/seal.js'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type Ceremony, expiryOfSealedChallenge } from '../factors/ceremonies.js'
+import { type Ceremony, expiryOfSealedChallenge } from '../factors/passkey-ceremonies.js'
 import type { Attempt, Attempts } from '../providers/attempt.js'
 import type { Cookies } from './cookies.js'
 

@@ -1,11 +1,9 @@
 import type { Undos } from '../account-changes/undos.js'
-import { createAppReplacements } from '../factors/app-replacements.js'
-import { createCodeLimit } from '../factors/code-limit.js'
-import { createFactors } from '../factors/factors.js'
-import { createPendingSecrets } from '../factors/pending-secrets.js'
-import { createProveCode } from '../factors/prove-code.js'
+import { createCodeLimit, createProveCode } from '../factors/prove-code.js'
 import { createRecoveryCodes } from '../factors/recovery-codes.js'
-import { createTotpSecrets } from '../factors/totp-secrets.js'
+import { createFactors } from '../factors/second-factors.js'
+import { createAppReplacements, createPendingSecrets, createTotpSecrets } from '../factors/totp.js'
+
 import type { Metrics } from '../platform/metrics/metrics.js'
 
 type Dependencies = Parameters<typeof createPendingSecrets>[0] &

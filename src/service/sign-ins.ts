@@ -1,4 +1,4 @@
-import { createNextSteps } from '../factors/next-steps.js'
+import { createNextSteps } from '../factors/second-factors.js'
 import { createFirstSteps } from '../sign-in/first-steps.js'
 import { createLastAnswers } from '../sign-in/last-answers.js'
 import { createLastSteps } from '../sign-in/last-steps.js'

@@ -1,6 +1,6 @@
 import type { ProofStep } from '../contract/factors.js'
 import { isRefused, refuse } from '../contract/outcome.js'
-import type { NextSteps } from '../factors/next-steps.js'
+import type { NextSteps } from '../factors/second-factors.js'
 import type { TrustedDevices } from '../factors/trusted-devices.js'
 import {
   type FirstBy,

@@ -4,7 +4,7 @@ import { countFactors, type LastStep, lastSteps } from '../contract/factors.js'
 import { type Refused, refuse } from '../contract/outcome.js'
 import type { ProfileFieldChanges, ProfileFieldDefinition } from '../contract/profile-fields.js'
 
-import type { NextSteps } from '../factors/next-steps.js'
+import type { NextSteps } from '../factors/second-factors.js'
 import type { Sql, Transaction } from '../platform/database/database.js'
 import type { InitialProof } from '../sessions/sessions.js'
 import type { InvalidFieldsRefusal, ProfileFields } from '../users/profile-fields.js'

@@ -1,9 +1,9 @@
 import type { AccountChanges, Changes } from '../account-changes/account-changes.js'
 import type { AmrMethod } from '../contract/factors.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
-import type { Factors } from '../factors/factors.js'
-import type { NextSteps } from '../factors/next-steps.js'
 import type { Passkeys, ProvenPasskey } from '../factors/passkeys.js'
+import type { Factors, NextSteps } from '../factors/second-factors.js'
+
 import type { TrustedDevices } from '../factors/trusted-devices.js'
 import { waysToSignIn } from '../factors/ways-to-sign-in.js'
 import { commitUnlessRefused, type Database, type Transaction } from '../platform/database/database.js'

@@ -1,4 +1,4 @@
-import type { NextSteps } from '../factors/next-steps.js'
+import type { NextSteps } from '../factors/second-factors.js'
 import type { Client } from '../http/request-origin.js'
 import type { Events } from '../messages/events.js'
 import type { Transaction } from '../platform/database/database.js'

@@ -4,7 +4,7 @@ import { isRefused, refuse } from '../contract/outcome.js'
 import { PasskeyCredential, PasskeyRequestOptions } from '../contract/passkeys.js'
 import { Accepted, SignedIn, StepUpMethods, TypedPassword } from '../contract/schemas.js'
 
-import { clientDataOf } from '../factors/verification.js'
+import { clientDataOf } from '../factors/passkey-ceremonies.js'
 import type { Cookies } from '../http/cookies.js'
 import type { NeedsMail } from '../http/errors.js'
 import type { CountedRequests } from '../http/limits.js'

@@ -1,7 +1,7 @@
 import { isRefused, refuse } from '../contract/outcome.js'
-import { sessionBinding } from '../factors/ceremonies.js'
-import type { PasskeyCeremonies } from '../factors/passkey-ceremonies.js'
-import type { Proofs } from '../factors/proofs.js'
+import { type PasskeyCeremonies, sessionBinding } from '../factors/passkey-ceremonies.js'
+import type { Proofs } from '../factors/second-factors.js'
+
 import type { Client } from '../http/request-origin.js'
 import type { Events } from '../messages/events.js'
 import type { MailedCodes } from '../messages/mailed-codes.js'

@@ -1,4 +1,4 @@
-import { countPasskeysByHost } from '../../factors/passkey-records.js'
+import { countPasskeysByHost } from '../../factors/passkeys.js'
 import { countText } from '../../lib/text.js'
 import type { Sql } from '../../platform/database/database.js'
 import { type Finding, ok, warning } from './check.js'

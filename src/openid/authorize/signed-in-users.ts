@@ -1,5 +1,5 @@
 import type { Consents } from '../../applications/used-applications.js'
-import type { Proofs } from '../../factors/proofs.js'
+import type { Proofs } from '../../factors/second-factors.js'
 import type { SessionLookups } from '../../sessions/session-lookups.js'
 import type { SessionCaller } from '../../sessions/sessions.js'
 import type { Users } from '../../users/users.js'
