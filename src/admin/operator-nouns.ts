@@ -25,7 +25,7 @@ import { createStoredCounters } from '../platform/cache/shared-counters.js'
 import type { Database } from '../platform/database/database.js'
 import type { Log } from '../platform/log.js'
 
-import { createWaitingRegistrations } from '../registration/waiting-registrations.js'
+import { createWaitingRegistrations } from '../registration/pending-registrations.js'
 import type { SessionLookups } from '../sessions/session-lookups.js'
 import type { Config } from '../settings/config.js'
 import type { ProfileFields } from '../users/profile-fields.js'

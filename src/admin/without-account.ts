@@ -2,8 +2,9 @@ import type { AdminUsers } from '../contract/admin/admin-bodies.js'
 import { isRefused } from '../contract/outcome.js'
 import { later } from '../lib/clock.js'
 import type { Invitations } from '../registration/invitations.js'
+import type { createWaitingRegistrations } from '../registration/pending-registrations.js'
 import { registrationLifetime } from '../registration/registrations.js'
-import type { createWaitingRegistrations } from '../registration/waiting-registrations.js'
+
 import { readEmail } from '../users/names.js'
 
 type Dependencies = {

@@ -1,6 +1,6 @@
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
-import type { Invitations } from '../registration/invitations.js'
-import type { GateRefusal } from '../registration/registration-gate.js'
+import type { GateRefusal, Invitations } from '../registration/invitations.js'
+
 import { readEmail } from '../users/names.js'
 import type { NewUsers } from '../users/new-users.js'
 import type { ProvenIdentity, ResolvedAccount } from './identities.js'

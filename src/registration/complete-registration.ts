@@ -9,9 +9,9 @@ import type { ProfileFields } from '../users/profile-fields.js'
 import type { Terms } from '../users/terms.js'
 import type { User, UserChanges, Users } from '../users/users.js'
 
-import type { Invitations } from './invitations.js'
+import type { GateRefusal, Invitations } from './invitations.js'
 import type { PendingRegistration } from './pending-registrations.js'
-import type { GateRefusal } from './registration-gate.js'
+
 import * as store from './registrations.store.js'
 
 export const registrationLifetime = 24 * hours

@@ -1,20 +1,17 @@
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
+import type { RegistrationMode } from '../contract/pages.js'
 import { safeReturnTo } from '../contract/return-to.js'
 import type { Groups } from '../groups/groups.js'
 import { type Client, commandLineIp } from '../http/request-origin.js'
 import { type Clock, later } from '../lib/clock.js'
 import { days } from '../lib/durations.js'
 import { fingerprint, randomToken } from '../lib/random.js'
-
 import type { Events } from '../messages/events.js'
 import type { MailRequest, Mails } from '../messages/mails.js'
-
 import { commitUnlessRefused, type Database, type Sql, type Transaction } from '../platform/database/database.js'
 import { displayName, type Email, emailKey } from '../users/names.js'
 import type { User, Users } from '../users/users.js'
-
 import * as store from './invitations.store.js'
-import type { GateRefusal, RegistrationGate } from './registration-gate.js'
 import { registrationLifetime } from './registrations.js'
 
 const lifetime = 7 * days
@@ -363,5 +360,38 @@ export const createInvitations = (deps: Dependencies) => {
 
     purge: async (sql: Sql, limit: number) =>
       (await store.purge(sql, later(clock.now(), -retentionAfterExpiry), limit)).length,
+  }
+}
+
+export type AddressRefusal = 'email_domain_not_allowed'
+export type GateRefusal = 'registration_closed' | 'invitation_required' | AddressRefusal
+
+export type RegistrationGate = ReturnType<typeof createRegistrationGate>
+
+/**
+ * Decides who may have an account here, by REGISTRATION and REGISTRATION_DOMAINS. It looks at the text of an address and at nothing
+ * else, so a refusal says nothing about accounts. Users who have an account sign in whatever the gate says.
+ */
+export const createRegistrationGate = (options: { mode: RegistrationMode; domains: readonly string[] }) => {
+  const { mode } = options
+  const domains = new Set(options.domains)
+
+  /** The refusal if no account may have this address, neither a new account nor one that changes its address. */
+  const refusalForAddress = ({ key }: Email): Refused<AddressRefusal> | undefined => {
+    const domain = key.slice(key.lastIndexOf('@') + 1)
+    return domains.size === 0 || domains.has(domain) ? undefined : refuse('email_domain_not_allowed')
+  }
+
+  /** The refusal if every new account needs an invitation, whatever its address. */
+  const refusalForAll = (): Refused<GateRefusal> | undefined => {
+    if (mode === 'closed') return refuse('registration_closed')
+    return mode === 'invited' ? refuse('invitation_required') : undefined
+  }
+
+  return {
+    refusalForAddress,
+    refusalForAll,
+    /** The refusal if a new account with this address needs an invitation. */
+    refusalFor: (email: Email): Refused<GateRefusal> | undefined => refusalForAll() ?? refusalForAddress(email),
   }
 }

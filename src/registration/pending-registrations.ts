@@ -1,16 +1,46 @@
 import { isLanguage } from '../contract/languages.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import type { Clock } from '../lib/clock.js'
-import { fingerprint } from '../lib/random.js'
-
+import { equalInConstantTime, fingerprint } from '../lib/random.js'
 import type { MailedCodes } from '../messages/mailed-codes.js'
 import type { Database } from '../platform/database/database.js'
-import { readEmail, readUsername } from '../users/names.js'
+import { emailKey, readEmail, readUsername, usernameKey } from '../users/names.js'
 import type { NewUser } from '../users/new-users.js'
-
-import type { RegistrationRows } from './registration-states.js'
 import * as store from './registrations.store.js'
-import { findOwnRow } from './waiting-registrations.js'
+
+type WaitingRegistrationsDependencies = { database: Database; clock: Clock }
+
+/** The waiting registration that this browser began with this email or name, as typed into the sign-in form. */
+export const findOwnRow = async (
+  { database, clock }: WaitingRegistrationsDependencies,
+  login: string,
+  browserToken: string,
+) => {
+  const browserHash = fingerprint(browserToken)
+  const [row] = login.includes('@')
+    ? await store.selectOwnByEmail(database, emailKey(login), browserHash, clock.now())
+    : await store.selectOwnByUsername(database, usernameKey(login), browserHash, clock.now())
+  return row
+}
+
+/** A registration without username and name, because anyone may have typed them. */
+type StoredRegistration = { email: string; confirmedAt: Date | null; expiresAt: Date }
+
+/** Stored registrations, for parts that neither begin nor confirm them. */
+export const createWaitingRegistrations = ({ database, clock }: WaitingRegistrationsDependencies) => ({
+  /** Whether a registration waits under an email or a name. */
+  has: async (login: string) => {
+    const rows = login.includes('@')
+      ? await store.selectNewestByEmail(database, emailKey(login), clock.now())
+      : await store.selectNewestByUsername(database, usernameKey(login), clock.now())
+    return rows.length > 0
+  },
+  /** All registrations with these addresses, even confirmed ones. */
+  findByEmails: async (emails: readonly string[]): Promise<StoredRegistration[]> => {
+    const rows = await store.selectOfEmails(database, emails.map(emailKey), clock.now())
+    return rows.map((row) => ({ email: row.email, confirmedAt: row.confirmed_at, expiresAt: row.expires_at }))
+  },
+})
 
 export type PendingRegistration = {
   id: string
@@ -36,11 +66,11 @@ const toPending = (row: store.PendingRow): PendingRegistration => {
   return { id, passwordHash, user: { email, username, name, passwordHash, language, fields }, agreedTerms }
 }
 
-type Dependencies = { database: Database; clock: Clock; mailedCodes: Pick<MailedCodes, 'isCodeOf'> }
+type PendingRegistrationsDependencies = { database: Database; clock: Clock; mailedCodes: Pick<MailedCodes, 'isCodeOf'> }
 
 /** Finds registrations that wait for the proof of their address, by what a browser or a mail has. */
 export const createPendingRegistrations = (
-  { database, clock, mailedCodes }: Dependencies,
+  { database, clock, mailedCodes }: PendingRegistrationsDependencies,
   registrationRows: RegistrationRows,
 ) => {
   return {
@@ -77,3 +107,57 @@ export const createPendingRegistrations = (
     },
   }
 }
+
+/** The state of a registration, found by its link or by the browser that registered. */
+type RegistrationState = 'waiting' | 'confirmed' | 'replaced' | 'unknown'
+type BrowserRegistration = { state: RegistrationState; codeUsable: boolean; applicationId?: string | undefined }
+
+const linkStates = { invalid_link: 'unknown', already_confirmed: 'confirmed', link_replaced: 'replaced' } as const
+
+const applicationOf = ({ application_id: id }: store.PendingRow) => id ?? undefined
+
+type RegistrationRowsDependencies = { database: Database; clock: Clock }
+
+export type RegistrationRows = ReturnType<typeof createRegistrationRows>
+
+/** Finds the row of a registration by the link in its mail, or by the browser that began it. */
+export const createRegistrationRows = ({ database, clock }: RegistrationRowsDependencies) => ({
+  /** The row of a link, and the refusal if the link does not work. A link that does not work any more may still have its row. */
+  byLink: async (token: string, browserToken: string | undefined) => {
+    const hash = fingerprint(token)
+    const browserHash = browserToken === undefined ? null : fingerprint(browserToken)
+    const [row] = await store.selectByToken(database, hash, browserHash, clock.now())
+    if (!row) return { refusal: refuse('invalid_link') }
+    if (row.confirmed) return { row, refusal: refuse('already_confirmed') }
+    return equalInConstantTime(row.token_hash, hash) ? { row } : { row, refusal: refuse('link_replaced') }
+  },
+  /** The newest registration of this browser, even if it is confirmed. */
+  byBrowser: async (browserToken: string | undefined) => {
+    const [row] = browserToken ? await store.selectByBrowser(database, fingerprint(browserToken), clock.now()) : []
+    return row
+  },
+})
+
+/** Describes a registration for its pages. Changes nothing. */
+export const createRegistrationStates = (
+  { database, clock }: RegistrationRowsDependencies,
+  rows: RegistrationRows,
+) => ({
+  /** Whether a link still works, and what it needs. */
+  describeLink: async (token: string, browserToken: string | undefined) => {
+    const { row, refusal } = await rows.byLink(token, browserToken)
+    const otherFields = { passwordRequired: false, newerMail: false, codeUsable: false }
+    if (refusal) return { state: linkStates[refusal.refused], applicationId: row && applicationOf(row), ...otherFields }
+    const newerMail = (await store.selectNewer(database, row.id, clock.now())).length > 0
+    const link = { state: 'waiting' as const, passwordRequired: !row.is_this_browser, newerMail, codeUsable: false }
+    return { ...link, applicationId: applicationOf(row) }
+  },
+
+  /** The state of the registration that this browser began. */
+  stateForBrowser: async (browserToken: string | undefined): Promise<BrowserRegistration> => {
+    const row = await rows.byBrowser(browserToken)
+    if (!row) return { state: 'unknown', codeUsable: false }
+    const codeUsable = !row.confirmed && row.code_tries_left > 0
+    return { state: row.confirmed ? 'confirmed' : 'waiting', codeUsable, applicationId: applicationOf(row) }
+  },
+})

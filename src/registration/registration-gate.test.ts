@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { isRefused } from '../contract/outcome.js'
 import { readEmail } from '../users/names.js'
-import { createRegistrationGate } from './registration-gate.js'
+import { createRegistrationGate } from './invitations.js'
 
 const domains = ['example.com', 'example.org', 'xn--exmple-cua.net']
 

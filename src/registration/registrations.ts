@@ -14,11 +14,17 @@ import type { Users } from '../users/users.js'
 
 import { registrationLifetime } from './complete-registration.js'
 import type { Invitations } from './invitations.js'
-import { createPendingRegistrations, type PendingRegistration } from './pending-registrations.js'
+import {
+  createPendingRegistrations,
+  createRegistrationRows,
+  createRegistrationStates,
+  createWaitingRegistrations,
+  type PendingRegistration,
+} from './pending-registrations.js'
+
 import { createRegistrationMails, type RegistrationMails, type SendAgainResult } from './registration-mails.js'
-import { createRegistrationRows, createRegistrationStates } from './registration-states.js'
+
 import * as store from './registrations.store.js'
-import { createWaitingRegistrations } from './waiting-registrations.js'
 
 export { registrationLifetime } from './complete-registration.js'
 

@@ -7,8 +7,8 @@ import type { Mails } from '../messages/mails.js'
 
 import type { Database } from '../platform/database/database.js'
 import { createCompleteRegistration } from '../registration/complete-registration.js'
-import { createInvitations } from '../registration/invitations.js'
-import { createRegistrationGate } from '../registration/registration-gate.js'
+import { createInvitations, createRegistrationGate } from '../registration/invitations.js'
+
 import { createRegistrations } from '../registration/registrations.js'
 import { createSetup } from '../registration/setup.js'
 import type { Administrators } from '../sessions/administrators.js'

@@ -4,8 +4,8 @@ import { type FindExcess, type HandlerAttempt, sendLimited } from '../http/limit
 import { siteNetwork } from '../http/request-origin.js'
 
 import type { Limit, Reservation } from '../platform/cache/cache.js'
-import type { Invitations } from '../registration/invitations.js'
-import type { RegistrationGate } from '../registration/registration-gate.js'
+import type { Invitations, RegistrationGate } from '../registration/invitations.js'
+
 import type { Email } from '../users/names.js'
 
 export type Ceiling = Extract<LimiterName, `total_${string}`>

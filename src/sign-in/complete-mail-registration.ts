@@ -1,7 +1,7 @@
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import { commitUnlessRefused, type Database, isUniqueViolation } from '../platform/database/database.js'
-import type { Invitations } from '../registration/invitations.js'
-import type { GateRefusal } from '../registration/registration-gate.js'
+import type { GateRefusal, Invitations } from '../registration/invitations.js'
+
 import type { NewUser, NewUsers } from '../users/new-users.js'
 import type { Terms } from '../users/terms.js'
 import type { User, Users } from '../users/users.js'
