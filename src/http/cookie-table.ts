@@ -1,8 +1,8 @@
 import { languages } from '../contract/languages.js'
 import { ceremonyLifetime } from '../factors/passkey-ceremonies.js'
 import { days, hours, seconds } from '../lib/durations.js'
-import { attemptLifetime } from '../providers/attempt.js'
-import { pendingLinkLifetime } from '../providers/pending-link.js'
+import { attemptLifetime, pendingLinkLifetime } from '../providers/attempts.js'
+
 import { registrationLifetime } from '../registration/registrations.js'
 import { knownDeviceLifetime, maxAccounts } from '../sessions/known-devices.js'
 import { refreshTokenLifetime } from '../sessions/live-sessions.js'

@@ -6,7 +6,7 @@ import { systemClock } from '../lib/clock.js'
 import { deriveKey } from '../lib/random.js'
 import { createSeal } from '../lib/seal.js'
 
-import { createAttempts } from '../providers/attempt.js'
+import { createAttempts } from '../providers/attempts.js'
 import { createCookies } from './cookies.js'
 import { createAttemptCookies, createCeremonyCookies, tabCookieName } from './tab-cookies.js'
 

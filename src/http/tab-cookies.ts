@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Ceremony, expiryOfSealedChallenge } from '../factors/passkey-ceremonies.js'
-import type { Attempt, Attempts } from '../providers/attempt.js'
+import type { Attempt, Attempts } from '../providers/attempts.js'
 import type { Cookies } from './cookies.js'
 
 type Prefix = 'attempt' | 'passkey'

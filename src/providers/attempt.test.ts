@@ -4,7 +4,7 @@ import { minutes } from '../lib/durations.js'
 import { deriveKey } from '../lib/random.js'
 import { createSeal } from '../lib/seal.js'
 
-import { createAttempts } from './attempt.js'
+import { createAttempts } from './attempts.js'
 
 const setUp = () => {
   const clock = createMovableClock()

@@ -2,22 +2,143 @@ import * as oidc from 'openid-client'
 import { isRefused } from '../contract/outcome.js'
 import type { ProviderId } from '../contract/providers.js'
 import type { Clock } from '../lib/clock.js'
-import { days, minutes, seconds } from '../lib/durations.js'
+import { days, hours, minutes, seconds } from '../lib/durations.js'
 import { isLoopback } from '../lib/networks.js'
-
 import type { Fetch, Outbound } from '../platform/outbound/outbound.js'
 import { displayName } from '../users/names.js'
-import { createDiscovery } from './discovery.js'
 import {
   type ClientSettings,
   type Profile,
   type Provider,
   type ProviderRefusal,
   providerRefusal,
+  refusalFrom,
   usableEmail,
-} from './provider.js'
-import { refusalFrom } from './provider-errors.js'
-import { createProviderKeys } from './signing-keys.js'
+} from './providers.js'
+
+const documentLifetime = 1 * hours
+const failureLifetime = 5 * seconds
+
+export type DiscoverySettings = { issuer: string; clientId: string; allowLoopbackHttp: boolean }
+
+/**
+ * The provider's discovery document. It is loaded when it is first needed, so that the service can start while a provider is down. A
+ * failure is remembered briefly, so that many requests do not wait for it one after the other. A loaded document is used while a newer one
+ * is loaded in the background.
+ */
+export const createDiscovery = (settings: DiscoverySettings, { clock }: { clock: Clock }) => {
+  let lastDocument: { metadata: oidc.ServerMetadata; at: number } | undefined
+  let lastFailure: { error: unknown; at: number } | undefined
+  let pendingRequest: Promise<oidc.ServerMetadata> | undefined
+
+  const now = () => clock.now().getTime()
+
+  const discover = async (fetch: Fetch) => {
+    try {
+      const configuration = await oidc.discovery(new URL(settings.issuer), settings.clientId, undefined, undefined, {
+        [oidc.customFetch]: fetch,
+        execute: settings.allowLoopbackHttp ? [oidc.allowInsecureRequests] : [],
+      })
+      const metadata = { ...configuration.serverMetadata() }
+      if (!isUsable(metadata)) throw new Error('The discovery document lacks an address that a sign-in needs')
+      lastDocument = { metadata, at: now() }
+      lastFailure = undefined
+      return metadata
+    } catch (error) {
+      lastFailure = { error, at: now() }
+      throw error
+    } finally {
+      pendingRequest = undefined
+    }
+  }
+
+  const ask = (fetch: Fetch) => {
+    if (lastFailure && now() - lastFailure.at < failureLifetime) return Promise.reject(lastFailure.error)
+    pendingRequest ??= discover(fetch)
+    return pendingRequest
+  }
+
+  return async (fetch: Fetch): Promise<oidc.ServerMetadata> => {
+    if (!lastDocument) return ask(fetch)
+    if (now() - lastDocument.at > documentLifetime) ask(fetch).catch(() => undefined)
+    return lastDocument.metadata
+  }
+}
+
+/** A document that does not work for sign-ins must not replace a good one. */
+const isUsable = ({ authorization_endpoint, token_endpoint, jwks_uri }: oidc.ServerMetadata) =>
+  [authorization_endpoint, token_endpoint, jwks_uri].every(
+    (address) => address !== undefined && URL.canParse(address) && /^https?:$/.test(new URL(address).protocol),
+  )
+
+const renewalAge = 5 * minutes
+const coolDown = 30 * seconds
+const longestAge = 24 * hours
+
+type KeySet = { body: string; fetchedAt: number }
+
+/**
+ * The provider's signing keys. They are loaded again when they are old, or when a token names an unknown key. Tokens with invented key
+ * names cause at most one request per cool-down. While the provider cannot be reached, the last good set is used.
+ */
+export const createProviderKeys = ({ clock }: { clock: Clock }) => {
+  let current: KeySet | undefined
+  let lastRenewalAt: number | undefined
+  let pendingDownload: Promise<KeySet> | undefined
+
+  const age = () => (current ? clock.now().getTime() - current.fetchedAt : Number.POSITIVE_INFINITY)
+
+  const download = async (fetch: Fetch, url: string, request: Parameters<Fetch>[1]) => {
+    const response = await fetch(url, request)
+    const body = await response.text()
+    if (response.status !== 200 || !isKeySet(body)) throw new Error('The answer is not a set of keys')
+    return { body, fetchedAt: clock.now().getTime() }
+  }
+
+  const renew = (fetch: Fetch, url: string, request: Parameters<Fetch>[1]) => {
+    if (current) lastRenewalAt = clock.now().getTime()
+    pendingDownload ??= download(fetch, url, request)
+      .then((keySet) => {
+        current = keySet
+        return keySet
+      })
+      .catch((error: unknown) => {
+        if (current && age() < longestAge) return current
+        throw error
+      })
+      .finally(() => {
+        pendingDownload = undefined
+      })
+    return pendingDownload
+  }
+
+  const isCoolingDown = () => lastRenewalAt !== undefined && clock.now().getTime() - lastRenewalAt < coolDown
+
+  return {
+    /**
+     * The set for the library, with an age of two minutes. The library uses a set that is less than five minutes old. If a token
+     * names an unknown key, the library loads the set again only if it is more than one minute old.
+     */
+    forLibrary: () =>
+      current && age() < renewalAge
+        ? { jwks: JSON.parse(current.body), uat: Math.floor(Date.now() / 1000) - 120 }
+        : undefined,
+    /** Answers the library's request for the key set. */
+    answer: async (fetch: Fetch, url: string, request: Parameters<Fetch>[1]) => {
+      const keySet = current && isCoolingDown() && age() < longestAge ? current : await renew(fetch, url, request)
+      return new Response(keySet.body, { headers: { 'content-type': 'application/json' } })
+    },
+  }
+}
+
+const isKeySet = (body: string) => {
+  try {
+    const parsed: unknown = JSON.parse(body)
+    return typeof parsed === 'object' && parsed !== null && 'keys' in parsed && Array.isArray(parsed.keys)
+  } catch {
+    return false
+  }
+}
 
 export type OpenIdConnectSettings = ClientSettings & {
   issuer: string

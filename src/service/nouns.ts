@@ -35,10 +35,10 @@ import type { Mailer } from '../platform/mail/mail.js'
 import type { Metrics } from '../platform/metrics/metrics.js'
 import type { Outbound } from '../platform/outbound/outbound.js'
 
-import { createAttempts } from '../providers/attempt.js'
+import { createAttempts, createPendingLinks } from '../providers/attempts.js'
 import { createIdentityLinks } from '../providers/identity-links.js'
-import { createPendingLinks } from '../providers/pending-link.js'
 import { createProviders, type ProviderSettings } from '../providers/providers.js'
+
 import { createAdministrators } from '../sessions/administrators.js'
 import { createEndedSessions } from '../sessions/ended-sessions.js'
 import { createSessionLookups } from '../sessions/session-lookups.js'

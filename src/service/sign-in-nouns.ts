@@ -36,6 +36,7 @@ import type { Metrics, RefreshOutcome } from '../platform/metrics/metrics.js'
 import { createIdentities } from '../providers/identities.js'
 import type { IdentityLinks } from '../providers/identity-links.js'
 import type { createProviders } from '../providers/providers.js'
+
 import type { Invitations } from '../registration/invitations.js'
 import type { EndedSessions } from '../sessions/ended-sessions.js'
 import { createKnownDevices } from '../sessions/known-devices.js'

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Cookies } from '../http/cookies.js'
-import type { PendingLink, PendingLinks } from '../providers/pending-link.js'
+import type { PendingLink, PendingLinks } from '../providers/attempts.js'
 
 const name = 'pending_link'
 

@@ -9,7 +9,7 @@ import {
 } from '../contract/pages.js'
 import { type ProviderId, providerPath } from '../contract/providers.js'
 
-import type { Attempt } from '../providers/attempt.js'
+import type { Attempt } from '../providers/attempts.js'
 import type { Outcome, SocialRefusal } from './social-sign-in.js'
 
 const publicReasonOf = (refused: SocialRefusal): PublicReason | undefined =>

@@ -11,8 +11,9 @@ import type { Server } from '../http/server.js'
 
 import type { AttemptCookies } from '../http/tab-cookies.js'
 import { StoreUnavailable } from '../platform/database/database.js'
-import type { Attempts } from '../providers/attempt.js'
+import type { Attempts } from '../providers/attempts.js'
 import type { Providers } from '../providers/providers.js'
+
 import type { Limits } from '../sessions/guards.js'
 import { comesFromAnotherSite, type SignInCookies } from '../sessions/session-cookies.js'
 

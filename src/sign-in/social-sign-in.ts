@@ -3,10 +3,10 @@ import type { Client } from '../http/request-origin.js'
 import { fingerprint } from '../lib/random.js'
 import type { Events } from '../messages/events.js'
 import type { OneTimeTokens } from '../messages/one-time-tokens.js'
-import type { Attempt } from '../providers/attempt.js'
+import type { Attempt, Linker } from '../providers/attempts.js'
 import type { Identities, ProvenIdentity, ResolvedAccount, ResolvingRefusal } from '../providers/identities.js'
-import type { Linker } from '../providers/pending-link.js'
-import type { Profile, Provider, ProviderRefusal } from '../providers/provider.js'
+import type { Profile, Provider, ProviderRefusal } from '../providers/providers.js'
+
 import type { SignInOutcome, SignIns, Visit } from './sign-ins.js'
 
 export type SocialRefusal = ProviderRefusal['refused'] | ResolvingRefusal | 'too_many_requests' | 'used_before'

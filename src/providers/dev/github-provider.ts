@@ -4,9 +4,16 @@ import type { Design } from '../../lib/design.js'
 import { minutes } from '../../lib/durations.js'
 import { randomToken } from '../../lib/random.js'
 
-import { type ChooserPage, createChooserPage } from './chooser-page.js'
-import { type Handler, readForm, sendJson, startLoopbackServer } from './loopback-server.js'
-import { type Person, personByKey } from './people.js'
+import {
+  type ChooserPage,
+  createChooserPage,
+  type Handler,
+  type Person,
+  personByKey,
+  readForm,
+  sendJson,
+  startLoopbackServer,
+} from './people.js'
 
 const authorizePath = '/login/oauth/authorize'
 const codeLifetime = 1 * minutes
