@@ -10,7 +10,7 @@ import type { Clock } from '../lib/clock.js'
 import type { Callers } from '../sessions/callers.js'
 import type { AccessClaims, RefusedToken, Tokens } from '../sessions/tokens.js'
 
-import { withHeaders } from '../sign-in/responses.js'
+import { withHeaders } from '../sign-in/answers.js'
 import { type Conditions, readConditions, refusalFor } from './conditions.js'
 import { identityHeaders, identityOf } from './identity-headers.js'
 import type { NoteRefusedCheck } from './refused-checks.js'

@@ -10,8 +10,9 @@ import type { OneTimeTokens } from '../messages/one-time-tokens.js'
 import type { Webhooks } from '../messages/webhooks.js'
 import type { Transaction } from '../platform/database/database.js'
 import type { SessionCaller, Sessions } from '../sessions/sessions.js'
-import type { Challenges } from '../sign-in/challenges.js'
 import { forgetMailSignIns } from '../sign-in/mail-sign-ins.js'
+import type { Challenges } from '../sign-in/pending-sign-ins.js'
+
 import type { User } from '../users/users.js'
 import {
   type ChangeEventKind,

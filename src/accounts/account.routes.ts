@@ -14,7 +14,7 @@ import type { IdentityLinks } from '../providers/identity-links.js'
 import type { Callers } from '../sessions/callers.js'
 import type { Guards } from '../sessions/guards.js'
 
-import { sendRenewed, withHeaders } from '../sign-in/responses.js'
+import { sendRenewed, withHeaders } from '../sign-in/answers.js'
 import type { ProfileFields } from '../users/profile-fields.js'
 import type { Users } from '../users/users.js'
 

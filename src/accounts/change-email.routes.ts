@@ -12,7 +12,7 @@ import { minResponseTime, takeAtLeast } from '../lib/timing.js'
 import type { Callers } from '../sessions/callers.js'
 import type { Guards, Limits } from '../sessions/guards.js'
 
-import type { MailLimits } from '../sign-in/mail-limits.js'
+import type { MailLimits } from '../sign-in/guess-limits.js'
 import { readEmail } from '../users/names.js'
 import type { createChangeEmail } from './change-email.js'
 

@@ -11,10 +11,9 @@ import type { Server } from '../http/server.js'
 
 import type { Callers } from '../sessions/callers.js'
 import type { Guards } from '../sessions/guards.js'
+import { sendTokensOnly, withHeaders } from '../sign-in/answers.js'
+import type { PasswordGuesses, SignInLimits } from '../sign-in/guess-limits.js'
 
-import type { PasswordGuesses } from '../sign-in/password-guesses.js'
-import { sendTokensOnly, withHeaders } from '../sign-in/responses.js'
-import type { SignInLimits } from '../sign-in/sign-in-limits.js'
 import type { createChangePassword } from './change-password.js'
 
 const { responses, sendRefusal } = routeRefusals(

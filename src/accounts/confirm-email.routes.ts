@@ -11,9 +11,9 @@ import type { Server } from '../http/server.js'
 
 import type { Callers } from '../sessions/callers.js'
 import type { Guards, Limits } from '../sessions/guards.js'
+import { withHeaders } from '../sign-in/answers.js'
+import type { PasswordGuesses } from '../sign-in/guess-limits.js'
 
-import type { PasswordGuesses } from '../sign-in/password-guesses.js'
-import { withHeaders } from '../sign-in/responses.js'
 import type { createConfirmEmail } from './confirm-email.js'
 
 const checkRefusals = routeRefusals('bad_request', 'invalid_link', 'cross_site', 'too_many_requests', 'unavailable')

@@ -6,7 +6,7 @@ import type { Callers } from '../sessions/callers.js'
 import type { KnownDevices } from '../sessions/known-devices.js'
 import type { SignInCookies } from '../sessions/session-cookies.js'
 
-import type { PendingLinkCookie } from '../sign-in/pending-link-cookie.js'
+import type { PendingLinkCookie } from '../sign-in/answers.js'
 import type { Users } from '../users/users.js'
 
 type Dependencies = {

@@ -6,7 +6,7 @@ import type { Server } from '../http/server.js'
 import type { Callers } from '../sessions/callers.js'
 import type { Guards } from '../sessions/guards.js'
 
-import { withHeaders } from '../sign-in/responses.js'
+import { withHeaders } from '../sign-in/answers.js'
 import type { createExportAccount } from './export-account.js'
 
 const { responses, sendRefusal } = routeRefusals(

@@ -10,9 +10,9 @@ import type { Server } from '../http/server.js'
 
 import type { Limits } from '../sessions/guards.js'
 import type { SignInCookies } from '../sessions/session-cookies.js'
+import { withCookies, withHeaders } from '../sign-in/answers.js'
+import { clearsChallenge, needsChallenge } from '../sign-in/second-step.routes.js'
 
-import { clearsChallenge, needsChallenge } from '../sign-in/challenge-document.js'
-import { withCookies, withHeaders } from '../sign-in/responses.js'
 import type { User } from '../users/users.js'
 import type { DeletedAccounts } from './deleted-accounts.js'
 import type { Leaving } from './leaving.js'

@@ -5,7 +5,7 @@ import type { Client } from '../http/request-origin.js'
 import type { Clock } from '../lib/clock.js'
 import { commitUnlessRefused, type Database } from '../platform/database/database.js'
 import type { InitialProof } from '../sessions/sessions.js'
-import type { Challenges } from '../sign-in/challenges.js'
+import type { Challenges } from '../sign-in/pending-sign-ins.js'
 import { usernameKey } from '../users/names.js'
 import type { User, Users } from '../users/users.js'
 

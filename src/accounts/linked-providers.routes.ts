@@ -10,8 +10,8 @@ import type { AttemptCookies } from '../http/tab-cookies.js'
 import type { Callers } from '../sessions/callers.js'
 import type { Guards } from '../sessions/guards.js'
 
-import type { PendingLinkCookie } from '../sign-in/pending-link-cookie.js'
-import { withCookies, withHeaders } from '../sign-in/responses.js'
+import { type PendingLinkCookie, withCookies, withHeaders } from '../sign-in/answers.js'
+
 import type { createLink } from './link.js'
 import type { createUnlink } from './unlink.js'
 

@@ -15,9 +15,9 @@ import { uuidPattern } from '../lib/uuid.js'
 import type { Callers } from '../sessions/callers.js'
 import type { Guards } from '../sessions/guards.js'
 import type { SignInCookies } from '../sessions/session-cookies.js'
+import { sendContinuedSignIn, sendTokensOnly, withCookies, withHeaders } from '../sign-in/answers.js'
+import { type Enrolling, enrollerSecurity } from '../sign-in/enrol-guard.js'
 
-import { type Enrolling, enrollerSecurity } from '../sign-in/enrolling.js'
-import { sendContinuedSignIn, sendTokensOnly, withCookies, withHeaders } from '../sign-in/responses.js'
 import type { createEnrolmentPasskeys, createOwnPasskeys } from './passkeys.js'
 
 const freshRefusals = [...guardRefusals, 'fresh_sign_in_required'] as const

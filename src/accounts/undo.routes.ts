@@ -10,7 +10,7 @@ import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
 
 import type { Limits } from '../sessions/guards.js'
-import type { RecoveredAccounts } from '../sign-in/recovered-accounts.js'
+import type { RecoveredAccounts } from '../sign-in/answers.js'
 import type { createUndo } from './undo.js'
 
 const checkRefusals = routeRefusals('bad_request', 'invalid_link', 'cross_site', 'too_many_requests', 'unavailable')

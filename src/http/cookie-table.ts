@@ -7,8 +7,8 @@ import { registrationLifetime } from '../registration/registrations.js'
 import { knownDeviceLifetime, maxAccounts } from '../sessions/known-devices.js'
 import { refreshTokenLifetime } from '../sessions/live-sessions.js'
 import { accessTokenLifetime } from '../sessions/tokens.js'
-import { challengeLifetime } from '../sign-in/challenges.js'
 import { mailSignInLifetime } from '../sign-in/mail-sign-ins.js'
+import { challengeLifetime } from '../sign-in/pending-sign-ins.js'
 
 /** The lifetime of a stored request, and of the cookie that ties it to its browser. */
 export const authorizationRequestLifetime = 1 * hours

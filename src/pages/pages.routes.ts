@@ -9,7 +9,7 @@ import { languageOf } from '../http/request-origin.js'
 import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
 
-import type { ReturnToNotes } from '../sign-in/return-to-notes.js'
+import type { ReturnToNotes } from '../sign-in/provider.routes.js'
 import { askedLanguage } from './asked-language.js'
 import type { Assets, PlainPageName } from './assets.js'
 import { type Body, compress, sendCompressed } from './compressed.js'

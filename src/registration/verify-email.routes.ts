@@ -13,9 +13,10 @@ import type { Events } from '../messages/events.js'
 import type { Passwords } from '../passwords/passwords.js'
 import type { Limits } from '../sessions/guards.js'
 import type { SignInCookies } from '../sessions/session-cookies.js'
-import type { MailLimits } from '../sign-in/mail-limits.js'
-import { sendSignInStep, withHeaders } from '../sign-in/responses.js'
+import { sendSignInStep, withHeaders } from '../sign-in/answers.js'
+import type { MailLimits } from '../sign-in/guess-limits.js'
 import type { SignIns, Visit } from '../sign-in/sign-ins.js'
+
 import type { CompleteRegistration } from './complete-registration.js'
 import type { Registrations } from './registrations.js'
 

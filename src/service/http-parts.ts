@@ -9,8 +9,9 @@ import { createGuards } from '../sessions/guards.js'
 import { createSignInCookies } from '../sessions/session-cookies.js'
 
 import type { Config } from '../settings/config.js'
-import { createEnrolling } from '../sign-in/enrolling.js'
-import { createPendingLinkCookie } from '../sign-in/pending-link-cookie.js'
+import { createPendingLinkCookie } from '../sign-in/answers.js'
+import { createEnrolling } from '../sign-in/enrol-guard.js'
+
 import { createLimitParts } from './limit-parts.js'
 import type { NounPlatform, Nouns } from './nouns.js'
 import type { Platform as OpenedPlatform } from './open-platform.js'

@@ -10,11 +10,14 @@ import type { SignInCookies } from '../sessions/session-cookies.js'
 
 import type { Config } from '../settings/config.js'
 import { createCeilings } from '../sign-in/ceilings.js'
-import { createKnownBrowsers } from '../sign-in/known-browsers.js'
-import { createMailLimits } from '../sign-in/mail-limits.js'
-import { createMailSignInLimits } from '../sign-in/mail-sign-in-limits.js'
-import { createPasswordGuesses } from '../sign-in/password-guesses.js'
-import { createSignInLimits } from '../sign-in/sign-in-limits.js'
+import {
+  createKnownBrowsers,
+  createMailLimits,
+  createMailSignInLimits,
+  createPasswordGuesses,
+  createSignInLimits,
+} from '../sign-in/guess-limits.js'
+
 import type { NounPlatform, Nouns } from './nouns.js'
 
 type HttpParts = { callers: Callers; signInCookies: SignInCookies }

@@ -77,25 +77,20 @@ import { createOwnSessions, sessionsRoutes } from '../sessions/own-sessions.rout
 import { createLogout, csrfTokenRoutes, logoutRoutes, refreshRoutes } from '../sessions/session.routes.js'
 
 import type { Config } from '../settings/config.js'
-import { enrolmentCodeRoutes } from '../sign-in/enrolment-code.routes.js'
-import { enrolmentPasswordRoutes } from '../sign-in/enrolment-password.routes.js'
-import { createLogin } from '../sign-in/login.js'
-import { loginRoutes } from '../sign-in/login.routes.js'
-import { createMailLogin } from '../sign-in/mail-login.js'
-import { mailLoginRoutes } from '../sign-in/mail-login.routes.js'
-import { createMailRegistration } from '../sign-in/mail-registration.js'
-import { mailRegistrationRoutes } from '../sign-in/mail-registration.routes.js'
-import { createPasskeyLogin } from '../sign-in/passkey-login.js'
-import { passkeyLoginRoutes } from '../sign-in/passkey-login.routes.js'
-import { createProofHandlers } from '../sign-in/proof-handlers.js'
-import { createRecoveredAccounts, type RecoveredAccounts } from '../sign-in/recovered-accounts.js'
-import { createResetPassword } from '../sign-in/reset-password.js'
-import { resetPasswordRoutes } from '../sign-in/reset-password.routes.js'
-import { createReturnToNotes } from '../sign-in/return-to-notes.js'
-import { secondFactorRoutes } from '../sign-in/second-factor.routes.js'
-import { createSocialSignIn } from '../sign-in/social-sign-in.js'
-import { socialSignInRoutes } from '../sign-in/social-sign-in.routes.js'
-import { createStepUp } from '../sign-in/step-up.js'
+import { createRecoveredAccounts, type RecoveredAccounts } from '../sign-in/answers.js'
+import {
+  createMailLogin,
+  createMailRegistration,
+  mailLoginRoutes,
+  mailRegistrationRoutes,
+} from '../sign-in/mail.routes.js'
+import { createPasskeyLogin, passkeyLoginRoutes } from '../sign-in/passkey.routes.js'
+import { createLogin, loginRoutes } from '../sign-in/password.routes.js'
+import { createReturnToNotes, createSocialSignIn, socialSignInRoutes } from '../sign-in/provider.routes.js'
+import { createResetPassword, resetPasswordRoutes } from '../sign-in/reset-password.routes.js'
+import { enrolmentCodeRoutes, enrolmentPasswordRoutes, secondFactorRoutes } from '../sign-in/second-step.routes.js'
+import { createProofHandlers, createStepUp } from '../sign-in/step-up.js'
+
 import { stepUpRoutes } from '../sign-in/step-up.routes.js'
 import { createUserSearch } from '../users/search.js'
 import type { HttpParts, Platform } from './http-parts.js'

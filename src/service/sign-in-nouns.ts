@@ -46,10 +46,10 @@ import type { Sessions } from '../sessions/sessions.js'
 import type { Tokens } from '../sessions/tokens.js'
 
 import type { Config } from '../settings/config.js'
-import { createChallenges } from '../sign-in/challenges.js'
 import { createEnrolments } from '../sign-in/enrolments.js'
+import { createChallenges, createUnfinishedSignIns } from '../sign-in/pending-sign-ins.js'
 import { createResetLinks } from '../sign-in/reset-links.js'
-import { createUnfinishedSignIns } from '../sign-in/unfinished-sign-ins.js'
+
 import type { NewUsers } from '../users/new-users.js'
 import type { ProfileFields } from '../users/profile-fields.js'
 import type { Terms } from '../users/terms.js'

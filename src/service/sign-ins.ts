@@ -1,10 +1,8 @@
 import { createNextSteps } from '../factors/second-factors.js'
-import { createFirstSteps } from '../sign-in/first-steps.js'
-import { createLastAnswers } from '../sign-in/last-answers.js'
-import { createLastSteps } from '../sign-in/last-steps.js'
 import { createNewSessions } from '../sign-in/new-sessions.js'
-import { createByCode, createByEnrolment, createByPasskey } from '../sign-in/second-steps.js'
-import { createSignIns } from '../sign-in/sign-ins.js'
+import { createLastAnswers, createLastSteps } from '../sign-in/open-questions.js'
+import { createByCode, createByEnrolment, createByPasskey } from '../sign-in/second-proofs.js'
+import { createFirstSteps, createSignIns } from '../sign-in/sign-ins.js'
 
 type Steps = Parameters<typeof createFirstSteps>[0] &
   Parameters<typeof createByCode>[0] &

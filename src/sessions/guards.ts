@@ -20,8 +20,9 @@ import type { Events } from '../messages/events.js'
 import type { Cache } from '../platform/cache/cache.js'
 import type { ServiceCallers } from '../programs/service-callers.js'
 import type { ServiceScope } from '../programs/service-keys.js'
-import type { Enrolling } from '../sign-in/enrolling.js'
-import type { PasswordGuesses } from '../sign-in/password-guesses.js'
+import type { Enrolling } from '../sign-in/enrol-guard.js'
+import type { PasswordGuesses } from '../sign-in/guess-limits.js'
+
 import type { Callers } from './callers.js'
 import type { Csrf } from './csrf.js'
 

@@ -7,6 +7,7 @@ import { clientOf, languageOf } from '../http/request-origin.js'
 import { seconds } from '../lib/durations.js'
 import type { NewSession } from '../sign-in/new-sessions.js'
 import type { Visit } from '../sign-in/sign-ins.js'
+
 import type { Callers } from './callers.js'
 import { maxAccounts } from './known-devices.js'
 import type { IssuedTokens } from './sessions.js'

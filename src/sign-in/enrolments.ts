@@ -8,7 +8,7 @@ import type { Mails } from '../messages/mails.js'
 
 import { commitUnlessRefused, type Database } from '../platform/database/database.js'
 import type { User, Users } from '../users/users.js'
-import type { Challenge, Challenges } from './challenges.js'
+import type { Challenge, Challenges } from './pending-sign-ins.js'
 
 type Dependencies = {
   database: Database

@@ -1,18 +1,23 @@
 import { randomUUID } from 'node:crypto'
-import { isRefused, refuse } from '../contract/outcome.js'
+import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import type { Client } from '../http/request-origin.js'
 import type { Clock } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
 import { fingerprint, randomToken } from '../lib/random.js'
-
 import type { MailedCodes } from '../messages/mailed-codes.js'
 import type { Mails } from '../messages/mails.js'
-
-import type { Database, Sql, Transaction } from '../platform/database/database.js'
-import type { Invitations } from '../registration/invitations.js'
+import {
+  commitUnlessRefused,
+  type Database,
+  isUniqueViolation,
+  type Sql,
+  type Transaction,
+} from '../platform/database/database.js'
+import type { GateRefusal, Invitations } from '../registration/invitations.js'
 import { type Email, readEmail } from '../users/names.js'
-import { isAddressTrusted, type Users } from '../users/users.js'
-
+import type { NewUser, NewUsers } from '../users/new-users.js'
+import type { Terms } from '../users/terms.js'
+import { isAddressTrusted, type User, type Users } from '../users/users.js'
 import * as store from './mail-sign-ins.store.js'
 
 export const mailSignInLifetime = 10 * minutes
@@ -23,7 +28,7 @@ export const forgetMailSignIns = async (sql: Sql, userId: string) => {
   await store.deleteOfUser(sql, userId)
 }
 
-type Dependencies = {
+type MailSignInsDependencies = {
   database: Database
   clock: Clock
   users: Pick<Users, 'holdByEmail' | 'reservedFor' | 'lockUsersOfAddress'>
@@ -48,7 +53,7 @@ const provenMailOf = ({ id, user_id: userId, email }: store.MailSignInRow): Prov
 }
 
 /** Chooses the mail for an address, and what the mail opens. Only the reader of the mail learns whether the address has an account. */
-const createMailFor = ({ users, invitations }: Dependencies) => {
+const createMailFor = ({ users, invitations }: MailSignInsDependencies) => {
   type Secrets = { token: string; code: string; validFor: number }
   return async (sql: Transaction, email: Email, secrets: Secrets) => {
     const owner = await users.holdByEmail(sql, email.email)
@@ -82,7 +87,7 @@ const hashesOf = (browserToken: string, { key }: Email) => ({
  * browser can try afterwards shows whether the address has an account, or whether a mail was sent: a row that opens nothing counts tries
  * like the others.
  */
-const createBegin = (deps: Dependencies) => {
+const createBegin = (deps: MailSignInsDependencies) => {
   const { database, clock, users, mails, mailedCodes } = deps
   const mailFor = createMailFor(deps)
 
@@ -119,7 +124,7 @@ const createBegin = (deps: Dependencies) => {
 }
 
 /** The registration that waits in a browser, after its address was proven. */
-const createProvenRegistrations = ({ database, clock }: Dependencies) => ({
+const createProvenRegistrations = ({ database, clock }: MailSignInsDependencies) => ({
   /** Returns the new token of the browser. Undefined if the mail was used or has expired meanwhile. */
   prove: async (id: string) => {
     const token = randomToken()
@@ -139,7 +144,7 @@ const createProvenRegistrations = ({ database, clock }: Dependencies) => ({
 export type MailSignIns = ReturnType<typeof createMailSignIns>
 
 /** Sign-ins with a code or a link that was mailed (MAIL_SIGN_IN). */
-export const createMailSignIns = (deps: Dependencies) => {
+export const createMailSignIns = (deps: MailSignInsDependencies) => {
   const { database, clock, mailedCodes } = deps
 
   /** Finds what a link opens in this browser. A link for another browser is not used up. */
@@ -174,3 +179,44 @@ export const createMailSignIns = (deps: Dependencies) => {
     ...createProvenRegistrations(deps),
   }
 }
+
+type ChosenData = Omit<NewUser, 'passwordHash' | 'emailProven'>
+type CompletionResult =
+  | { user: User; usedInvitation: boolean }
+  | Refused<'challenge_over' | 'already_registered' | 'username_taken' | GateRefusal>
+
+type CompleteMailRegistrationDependencies = {
+  database: Database
+  users: Pick<Users, 'lockUsersOfAddress'>
+  newUsers: Pick<NewUsers, 'create'>
+  invitations: Pick<Invitations, 'admit'>
+  terms: Pick<Terms, 'agree'>
+  mailSignIns: Pick<MailSignIns, 'takeProven'>
+}
+
+export type CompleteMailRegistration = ReturnType<typeof createCompleteMailRegistration>
+
+/**
+ * Creates the account of an address that a mailed code has proven, without a password. This works once, because the proof is used up. The
+ * gate is asked again, because registration may have been closed since.
+ */
+export const createCompleteMailRegistration =
+  ({ database, users, newUsers, invitations, terms, mailSignIns }: CompleteMailRegistrationDependencies) =>
+  async (browserToken: string, chosenData: ChosenData, agreedTerms: string | undefined): Promise<CompletionResult> => {
+    const completion = commitUnlessRefused(database, async (sql): Promise<CompletionResult> => {
+      // Users are locked before the row of the proof. A deletion locks in the same order, so the two cannot deadlock.
+      await users.lockUsersOfAddress(sql, chosenData.email.email)
+      if (!(await mailSignIns.takeProven(sql, browserToken))) return refuse('challenge_over')
+      const account = { ...chosenData, passwordHash: null, emailProven: true }
+      const admitted = await invitations.admit(sql, { email: chosenData.email }, () => newUsers.create(sql, account))
+      if (isRefused(admitted)) return admitted
+      const { created, usedInvitation } = admitted
+      if (isRefused(created)) return refuse(created.refused === 'email_taken' ? 'already_registered' : 'username_taken')
+      if (agreedTerms !== undefined) await terms.agree(sql, created.id, agreedTerms)
+      return { user: created, usedInvitation }
+    })
+    return completion.catch((error: unknown) => {
+      if (isUniqueViolation(error)) return refuse('username_taken')
+      throw error
+    })
+  }

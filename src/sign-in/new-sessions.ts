@@ -1,18 +1,19 @@
 import type { AccountChanges, Changes } from '../account-changes/account-changes.js'
-import type { LastStep, NextStep, SecondFactorMethod } from '../contract/factors.js'
+import type { AmrMethod, LastStep, NextStep, SecondFactorMethod } from '../contract/factors.js'
 import { completeWayOf, eventOf, type SignedInBy } from '../factors/ways-to-sign-in.js'
+import type { Client } from '../http/request-origin.js'
 import type { Events } from '../messages/events.js'
 import type { Transaction } from '../platform/database/database.js'
 import type { Identities } from '../providers/identities.js'
 import type { KnownDevices } from '../sessions/known-devices.js'
-import type { InitialProof, IssuedTokens, Sessions } from '../sessions/sessions.js'
+import type { Proof } from '../sessions/session-facts.js'
+import { assignToApplication, type InitialProof, type IssuedTokens, type Sessions } from '../sessions/sessions.js'
 import type { Identity, User, UserChanges } from '../users/users.js'
-
-import type { Challenges } from './challenges.js'
-import type { LastSteps } from './last-steps.js'
+import type { LastSteps } from './open-questions.js'
+import type { Challenges } from './pending-sign-ins.js'
 import type { Visit } from './sign-ins.js'
 
-type Dependencies = {
+type NewSessionsDependencies = {
   sessions: Sessions
   userChanges: Pick<UserChanges, 'noteSignIn'>
   accountChanges: Pick<AccountChanges, 'bySignIn'>
@@ -45,7 +46,7 @@ export type NewSession = IssuedTokens & { knownDevices: readonly string[] | unde
  * session begins without its mail. The first sign-in of an account needs no mail.
  */
 const createBegin =
-  ({ sessions, userChanges, accountChanges, knownDevices }: Dependencies) =>
+  ({ sessions, userChanges, accountChanges, knownDevices }: NewSessionsDependencies) =>
   async (
     sql: Transaction,
     user: User,
@@ -69,7 +70,7 @@ const createBegin =
 export const callerOf = ({ user, sessionId }: NewSession) => ({ userId: user.id, sessionId, generation: 0 })
 
 /** Begins the session, or lets the sign-in wait for the next open step of `last-steps`. */
-const createBeginOrWait = (deps: Dependencies) => {
+const createBeginOrWait = (deps: NewSessionsDependencies) => {
   const { challenges, lastSteps } = deps
   const beginAndTell = createBegin(deps)
   return async (
@@ -94,7 +95,7 @@ const createBeginOrWait = (deps: Dependencies) => {
 export type NewSessions = ReturnType<typeof createNewSessions>
 
 /** Begins sessions inside a transaction, and records each that began. */
-export const createNewSessions = (deps: Dependencies) => {
+export const createNewSessions = (deps: NewSessionsDependencies) => {
   const { accountChanges, events, identities, sessions, lastSteps } = deps
   const beginOrWait = createBeginOrWait(deps)
 
@@ -151,3 +152,32 @@ export const createNewSessions = (deps: Dependencies) => {
     },
   }
 }
+
+type DeviceSessionsDependencies = {
+  sessions: Pick<Sessions, 'beginSession'>
+  accountChanges: Pick<AccountChanges, 'bySignIn'>
+  events: Pick<Events, 'recordInside'>
+}
+
+type NewDeviceSession = { user: User; sid: string; applicationId: string; proof: Proof; client: Client }
+
+export type DeviceSessions = ReturnType<typeof createDeviceSessions>
+
+/**
+ * The session of a device that a signed-in user has approved. It is no further way to sign in: it has the proofs of the session that
+ * approved it, with their times, and the trigger for second factors checks it like every other session. Its own tokens are given to no one,
+ * so only the application can use it. The owner is told by mail, because the approval may be the result of a fraud.
+ */
+export const createDeviceSessions = ({ sessions, accountChanges, events }: DeviceSessionsDependencies) => ({
+  /** False if the user is disabled, or needs another factor by now. */
+  begin: async (sql: Transaction, { user, sid, applicationId, proof, client }: NewDeviceSession) => {
+    const initialProof = { methods: proof.methods as readonly AmrMethod[], inherited: proof }
+    const issued = await sessions.beginSession(sql, user, initialProof, client, sid)
+    if (!issued) return false
+    await assignToApplication(sql, sid, applicationId)
+    await accountChanges.bySignIn(sql, { user: { ...user, ...issued.user }, client }, { new_device: {} })
+    const about = { userId: user.id, sessionId: sid, sessionBeganBy: 'device' } as const
+    await events.recordInside(sql, { kind: 'signed_in', reason: 'device', ...about }, client)
+    return true
+  },
+})

@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
+import type { AccountChanges } from '../account-changes/account-changes.js'
 import { type Applications, publicApplication } from '../applications/applications.js'
-
 import { ResetLink } from '../contract/mailed-links.js'
-import { isRefused } from '../contract/outcome.js'
+import { isRefused, refuse } from '../contract/outcome.js'
 import {
   Accepted,
   LinkToken,
@@ -16,20 +16,81 @@ import {
 import type { Cookies } from '../http/cookies.js'
 import type { NeedsMail } from '../http/errors.js'
 import type { CountedRequests } from '../http/limits.js'
-import { clientOf } from '../http/request-origin.js'
+import { type Client, clientOf } from '../http/request-origin.js'
 import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
-
 import { minResponseTime, takeAtLeast } from '../lib/timing.js'
+import type { Events } from '../messages/events.js'
+import type { OneTimeTokens } from '../messages/one-time-tokens.js'
+import type { Passwords } from '../passwords/passwords.js'
 import { undefinedIfUnavailable } from '../platform/database/database.js'
+import type { Registrations } from '../registration/registrations.js'
 import type { Limits } from '../sessions/guards.js'
 import type { SignInCookies } from '../sessions/session-cookies.js'
-
-import type { MailLimits } from './mail-limits.js'
-import type { RecoveredAccounts } from './recovered-accounts.js'
-import type { createResetPassword } from './reset-password.js'
-import { sendSignInStep, withHeaders } from './responses.js'
+import type { UserChanges, Users } from '../users/users.js'
+import { type RecoveredAccounts, sendSignInStep, withHeaders } from './answers.js'
+import type { MailLimits } from './guess-limits.js'
+import type { ResetLinks } from './reset-links.js'
 import type { SignIns } from './sign-ins.js'
+
+type ResetPasswordDependencies = {
+  accountChanges: AccountChanges
+  users: Users
+  userChanges: UserChanges
+  passwords: Passwords
+  oneTimeTokens: Pick<OneTimeTokens, 'findPasswordToken' | 'takePasswordToken'>
+  resetLinks: ResetLinks
+  registrations: Registrations
+  events: Pick<Events, 'record'>
+}
+
+type ResetRequest = { email: string; application?: string | undefined }
+
+export const createResetPassword = (deps: ResetPasswordDependencies) => {
+  const { accountChanges, users, userChanges, passwords, oneTimeTokens, resetLinks, registrations, events } = deps
+
+  /**
+   * Queues the mail if the email or the username has an account, or the email has a registration that is not confirmed yet. (A username
+   * belongs to a user only once there is an account.) The answer must not show which of these is true. `withheld`: no mail is sent.
+   * `application`: the id of the application that has sent the user here.
+   */
+  const requestMail = async ({ email, application }: ResetRequest, client: Client, withheld: boolean) => {
+    const user = await users.findByLogin(email)
+    if (!user) return registrations.sendAgainToEmail(email, client, withheld)
+    if (!(await resetLinks.send(user.id, client, { withheld, applicationId: application }))) return
+    await events.record({ kind: 'reset_requested', userId: user.id }, client)
+  }
+
+  /** Whether a link still works, for the page before it shows its form. Changes nothing. */
+  const describe = async (token: string) => {
+    const resetLink = await oneTimeTokens.findPasswordToken(token)
+    const user = resetLink && (await users.findEnabled(resetLink.userId))
+    return user ? { user, applicationId: resetLink.applicationId } : refuse('invalid_link')
+  }
+
+  const confirm = async (token: string, password: string, client: Client) => {
+    const resetLink = await describe(token)
+    if (isRefused(resetLink)) return resetLink
+    const { user } = resetLink
+    const rejected = await passwords.refusalFor(password, user, client)
+    if (rejected) return rejected
+    const passwordHash = await passwords.hash(password, client)
+    if (isRefused(passwordHash)) return passwordHash
+
+    const reset = await accountChanges.byLink({ userId: user.id, client }, 'password_reset', async (sql, owner) => {
+      const taken = await oneTimeTokens.takePasswordToken(sql, token)
+      if (!taken) return refuse('invalid_link')
+      await userChanges.setPassword(sql, owner.id, passwordHash)
+      // An operator has handed a printed link to the user: it proves who they are to the operator, and no address.
+      if (taken.isPrinted) await userChanges.openEnrolment(sql, owner.id)
+      else await userChanges.proveEmail(sql, owner.id)
+      return { changes: { password_reset: {} } }
+    })
+    return isRefused(reset) ? refuse('invalid_link') : { user: reset.user, passwordHash }
+  }
+
+  return { requestMail, describe, confirm }
+}
 
 /** The body is the same in every case, so it does not show whether the email has an account. */
 const acceptedBody = { message: 'If this address has an account, a mail is on its way' }
@@ -77,7 +138,7 @@ const confirmSchema = {
   },
 }
 
-type Dependencies = {
+type ResetPasswordRouteDependencies = {
   resetPassword: ReturnType<typeof createResetPassword>
   recoveredAccounts: RecoveredAccounts
   limits: Limits
@@ -90,7 +151,7 @@ type Dependencies = {
   signInCookies: SignInCookies
 }
 
-export const resetPasswordRoutes = (server: Server, deps: Dependencies) => {
+export const resetPasswordRoutes = (server: Server, deps: ResetPasswordRouteDependencies) => {
   const { resetPassword, recoveredAccounts, limits, needsMail, mailLimits, countedRequests, applications } = deps
   const requestOptions = {
     schema: requestSchema,

@@ -16,11 +16,9 @@ import type { CeremonyCookies } from '../http/tab-cookies.js'
 import type { Callers } from '../sessions/callers.js'
 import type { Guards, Limits } from '../sessions/guards.js'
 import type { SignInCookies } from '../sessions/session-cookies.js'
-
-import type { PasswordGuesses } from './password-guesses.js'
-import type { GivenProof } from './proof-handlers.js'
-import { sendRenewed, withCookies, withHeaders } from './responses.js'
-import type { createStepUp } from './step-up.js'
+import { sendRenewed, withCookies, withHeaders } from './answers.js'
+import type { PasswordGuesses } from './guess-limits.js'
+import type { createStepUp, GivenProof } from './step-up.js'
 
 const methodsRefusals = routeRefusals('not_authenticated', 'cross_site', 'too_many_requests', 'unavailable')
 const askRefusals = routeRefusals(...guardRefusals, 'fresh_sign_in_required')

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { refuse } from '#contract/outcome.js'
 import { days, hours, minutes } from '../../src/lib/durations.js'
-import { createLogin } from '../../src/sign-in/login.js'
+import { createLogin } from '../../src/sign-in/password.routes.js'
 import type { Browser } from '../support/client.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 

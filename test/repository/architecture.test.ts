@@ -133,7 +133,7 @@ describe('what is allowed', () => {
         export const app = [config, login, () => import('./dev-providers/d.js')]`,
       'src/config.ts': 'export const config = process.env',
       'src/dev-providers/d.ts': '',
-      'src/sign-in/login.ts': `import { users } from '../../domain/notes/notes.js'; export const login = users`,
+      'src/sign-in/password.routes.ts': `import { users } from '../../domain/notes/notes.js'; export const login = users`,
       'src/flows/login/login.test.ts': `import { app } from '../../app.js'; void [app, process.env.HOME]`,
       'src/domain/notes/notes.ts': `import { store } from './notes.store.js'; export const users = store`,
       'src/domain/notes/notes.store.ts': `import { uuid } from '../../lib/uuid.js'; export const store = uuid`,

@@ -10,7 +10,7 @@ import { randomToken } from '../../lib/random.js'
 import type { Callers } from '../../sessions/callers.js'
 import type { Guards, Limits } from '../../sessions/guards.js'
 
-import { withHeaders } from '../../sign-in/responses.js'
+import { withHeaders } from '../../sign-in/answers.js'
 import { addPageRoutes, type PageRouteParts } from '../page-routes.js'
 import type { AuthorizationLimit } from './authorization-limit.js'
 import type { createAuthorize } from './openid-authorize.js'

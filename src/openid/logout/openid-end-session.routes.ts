@@ -9,7 +9,7 @@ import type { BrowserSessionsOf } from '../../sessions/callers.js'
 import type { Csrf } from '../../sessions/csrf.js'
 import type { Limits } from '../../sessions/guards.js'
 
-import { cacheHeader, forgetInBrowser, withHeaders } from '../../sign-in/responses.js'
+import { cacheHeader, forgetInBrowser, withHeaders } from '../../sign-in/answers.js'
 import { addPageRoutes, type PageRouteParts } from '../page-routes.js'
 import type { createEndSession } from './openid-end-session.js'
 

@@ -1,10 +1,12 @@
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Cookies } from '../http/cookies.js'
+import type { PendingLink, PendingLinks } from '../providers/attempts.js'
+import type { DeviceOwner, KnownDevices } from '../sessions/known-devices.js'
 import type { SignInCookies } from '../sessions/session-cookies.js'
 import type { IssuedTokens } from '../sessions/sessions.js'
-
+import type { MailLimits, SignInLimits } from './guess-limits.js'
 import type { NewSession } from './new-sessions.js'
-import type { SignInOutcome } from './sign-ins.js'
+import type { SignInOutcome, Visit } from './sign-ins.js'
 
 const send = (reply: FastifyReply, { user, accessTokenExpiresAt }: IssuedTokens, extra?: object) =>
   reply.send({ user, accessTokenExpiresAt: accessTokenExpiresAt.toISOString(), ...extra })
@@ -88,4 +90,55 @@ export const withCookies = <Responses extends object>(
         withHeaders(schema, { 'Set-Cookie': String(cookies[status as unknown as keyof Responses]) }),
       ]),
   ),
+})
+
+type RecoveredAccountsDependencies = {
+  mailLimits: Pick<MailLimits, 'forgetMailedCodes'>
+  signInLimits: Pick<SignInLimits, 'resetSignInCount'>
+  knownDevices: Pick<KnownDevices, 'remember'>
+  signInCookies: Pick<SignInCookies, 'knownDevicesIn' | 'visitOf'>
+  cookies: Pick<Cookies, 'setKnownDevices'>
+}
+
+export type RecoveredAccounts = ReturnType<typeof createRecoveredAccounts>
+
+/** An owner who got the account back by a mailed link must be able to sign in, whatever an attacker has used up. */
+export const createRecoveredAccounts = (deps: RecoveredAccountsDependencies) => {
+  const { mailLimits, signInLimits, knownDevices, signInCookies, cookies } = deps
+  const rememberedDevices = (owner: DeviceOwner, request: FastifyRequest) =>
+    knownDevices.remember(owner, signInCookies.knownDevicesIn(request))
+  return {
+    forgetLimits: async (owner: DeviceOwner, request: FastifyRequest) => {
+      await mailLimits.forgetMailedCodes(owner.id)
+      await signInLimits.resetSignInCount(owner, request)
+    },
+    /** Makes this browser known, so that the owner can sign in with it while others guess at the account. */
+    rememberBrowser: (owner: DeviceOwner, request: FastifyRequest, reply: FastifyReply) =>
+      cookies.setKnownDevices(reply, rememberedDevices(owner, request)),
+    /**
+     * The visit of the owner in this browser. The browser counts as known, so that the sign-in sends no mail about a new device: the mail
+     * about the new password tells of this visit already.
+     */
+    visitOf: (owner: DeviceOwner, request: FastifyRequest): Visit => ({
+      ...signInCookies.visitOf(request),
+      knownDevices: rememberedDevices(owner, request),
+    }),
+  }
+}
+
+const name = 'pending_link'
+
+export type PendingLinkCookie = ReturnType<typeof createPendingLinkCookie>
+
+type PendingLinkCookieDependencies = { cookies: Cookies; pendingLinks: PendingLinks }
+
+/** The cookie with the identity that waits to be linked. */
+export const createPendingLinkCookie = ({ cookies, pendingLinks }: PendingLinkCookieDependencies) => ({
+  keep: (reply: FastifyReply, link: Omit<PendingLink, 'expiresAt'>) =>
+    cookies.set(reply, name, pendingLinks.seal(link)),
+  read: (request: FastifyRequest) => {
+    const sealed = cookies.read(request, name)
+    return sealed === undefined ? undefined : pendingLinks.open(sealed)
+  },
+  clear: (reply: FastifyReply) => cookies.clear(reply, name),
 })

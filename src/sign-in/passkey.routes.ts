@@ -1,19 +1,46 @@
 import { Type } from 'typebox'
-import { isRefused } from '../contract/outcome.js'
+import { isRefused, refuse } from '../contract/outcome.js'
 import { PasskeyCredential, PasskeyRequestOptions } from '../contract/passkeys.js'
 import { SecondFactorNeeded, SignedIn } from '../contract/schemas.js'
 import { clientDataOf, type PasskeyCeremonies } from '../factors/passkey-ceremonies.js'
-
 import type { Cookies } from '../http/cookies.js'
 import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
-
 import type { CeremonyCookies } from '../http/tab-cookies.js'
+import { minResponseTime, takeAtLeast } from '../lib/timing.js'
+import type { Events } from '../messages/events.js'
 import type { Limits } from '../sessions/guards.js'
 import type { SignInCookies } from '../sessions/session-cookies.js'
+import { sendContinuedSignIn, sendSignInStep, withCookies, withHeaders } from './answers.js'
+import type { SignIns, Visit } from './sign-ins.js'
 
-import type { createPasskeyLogin } from './passkey-login.js'
-import { sendContinuedSignIn, sendSignInStep, withCookies, withHeaders } from './responses.js'
+type PasskeyAnswer = {
+  credential: PasskeyCredential
+  sealedChallenge: string | undefined
+  /** The sign-in of this browser that waits for its second step. */
+  challenge: string | undefined
+}
+
+/** Signs in with a passkey. For every failure the answer is the same. */
+export const createPasskeyLogin = (deps: {
+  passkeyCeremonies: Pick<PasskeyCeremonies, 'verify'>
+  signIns: SignIns
+  events: Events
+}) => {
+  const { passkeyCeremonies, signIns, events } = deps
+
+  const reject = async ({ client }: Visit, reason: string, userId?: string) => {
+    const failed = { kind: 'sign_in_failed', reason: `passkey_${reason}`, triedBy: 'passkey' } as const
+    await takeAtLeast(minResponseTime, events.record({ ...failed, ...(userId !== undefined && { userId }) }, client))
+    return refuse('passkey_rejected')
+  }
+
+  return async ({ credential, sealedChallenge, challenge }: PasskeyAnswer, visit: Visit) => {
+    const proven = await passkeyCeremonies.verify('sign_in', { credential, sealedChallenge, binding: '' })
+    if (isRefused(proven)) return reject(visit, proven.reason, proven.userId)
+    return (await signIns.byPasskey(proven, challenge, visit)) ?? reject(visit, 'refused', proven.userId)
+  }
+}
 
 const beginRefusals = routeRefusals('cross_site')
 const { responses, sendRefusal } = routeRefusals(

@@ -1,3 +1,4 @@
+import type { AccountChanges } from '../account-changes/account-changes.js'
 import {
   type AmrMethod,
   amrMethods,
@@ -8,17 +9,16 @@ import {
   type ProofStep,
 } from '../contract/factors.js'
 import { isProviderId } from '../contract/providers.js'
-
 import { readWay, type SignedInBy, type WaitingBy, waysToSignIn } from '../factors/ways-to-sign-in.js'
 import type { Client } from '../http/request-origin.js'
 import { type Clock, later } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
 import { fingerprint, randomToken } from '../lib/random.js'
-
-import { acceptTransaction, type Database, type Sql } from '../platform/database/database.js'
+import type { Events } from '../messages/events.js'
+import { acceptTransaction, type Database, type Sql, type Transaction } from '../platform/database/database.js'
 import type { InitialProof } from '../sessions/sessions.js'
-import type { Identity, User } from '../users/users.js'
-import * as store from './challenges.store.js'
+import type { Identity, User, Users } from '../users/users.js'
+import * as store from './pending-sign-ins.store.js'
 
 export const challengeLifetime = 10 * minutes
 
@@ -105,9 +105,9 @@ const fromRow = (row: store.ChallengeRow): Challenge | undefined => {
   }
 }
 
-type Dependencies = { database: Database; clock: Clock }
+type ChallengesDependencies = { database: Database; clock: Clock }
 
-const createBeginnings = ({ clock }: Pick<Dependencies, 'clock'>) => ({
+const createBeginnings = ({ clock }: Pick<ChallengesDependencies, 'clock'>) => ({
   /**
    * Begins a challenge and returns the token for the browser. Undefined if the password has changed since it was checked, or the account
    * was disabled or taken back.
@@ -172,7 +172,7 @@ export type Challenges = ReturnType<typeof createChallenges>
  * Sign-ins that wait for the second proof, for an enrolment, or for the last steps. The table of account changes says which changes of the
  * user end them.
  */
-export const createChallenges = ({ database, clock }: Dependencies) => ({
+export const createChallenges = ({ database, clock }: ChallengesDependencies) => ({
   ...createBeginnings({ clock }),
   /** Undefined if the challenge has expired, was used, or has no tries left. */
   find: acceptTransaction(database)(async (sql, token: string) => {
@@ -207,3 +207,35 @@ export const createChallenges = ({ database, clock }: Dependencies) => ({
     return { count: rows.length, abandoned: abandonedIn(rows) }
   },
 })
+
+type UnfinishedSignInsDependencies = {
+  challenges: Pick<Challenges, 'takeExpired'>
+  users: Pick<Users, 'findEnabled'>
+  events: Pick<Events, 'hasSignedIn'>
+  accountChanges: Pick<AccountChanges, 'bySignIn'>
+}
+
+/**
+ * Sign-ins whose second step was never finished. The owner gets a mail, because another person may know the password. No mail is sent if
+ * the same browser has signed in since, and at most one a day for an account (see `mail-limits`).
+ */
+export const createUnfinishedSignIns = ({
+  challenges,
+  users,
+  events,
+  accountChanges,
+}: UnfinishedSignInsDependencies) => {
+  const tell = async (sql: Transaction, { userId, client, begunAt: at }: AbandonedChallenge) => {
+    const user = await users.findEnabled(sql, userId)
+    if (!user || (await events.hasSignedIn(sql, userId, client, at))) return
+    await accountChanges.bySignIn(sql, { user, client, at }, { sign_in_unfinished: {} })
+  }
+
+  return {
+    purge: async (sql: Transaction, limit: number) => {
+      const { count, abandoned } = await challenges.takeExpired(sql, limit)
+      for (const challenge of abandoned) await tell(sql, challenge)
+      return count
+    },
+  }
+}

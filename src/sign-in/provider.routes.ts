@@ -1,29 +1,141 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { isRefused, refuse } from '../contract/outcome.js'
-import { byProvider, type ProviderId, signInPath } from '../contract/providers.js'
-
+import { isRefused, type Refused, refuse } from '../contract/outcome.js'
+import {
+  callbackFailed,
+  linkingParameter,
+  type PublicReason,
+  providerParameter,
+  publicReasons,
+  signInFailed,
+} from '../contract/pages.js'
+import { byProvider, type ProviderId, providerPath, signInPath } from '../contract/providers.js'
 import { safeReturnTo } from '../contract/return-to.js'
 import type { Cookies } from '../http/cookies.js'
-import { clientOf } from '../http/request-origin.js'
+import { type Client, clientOf } from '../http/request-origin.js'
 import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
-
 import type { AttemptCookies } from '../http/tab-cookies.js'
+import { fingerprint } from '../lib/random.js'
+import type { Events } from '../messages/events.js'
+import type { OneTimeTokens } from '../messages/one-time-tokens.js'
 import { StoreUnavailable } from '../platform/database/database.js'
-import type { Attempts } from '../providers/attempts.js'
-import type { Providers } from '../providers/providers.js'
-
+import type { Attempt, Attempts, Linker } from '../providers/attempts.js'
+import type { Identities, ProvenIdentity, ResolvedAccount, ResolvingRefusal } from '../providers/identities.js'
+import type { Profile, Provider, ProviderRefusal, Providers } from '../providers/providers.js'
 import type { Limits } from '../sessions/guards.js'
 import { comesFromAnotherSite, type SignInCookies } from '../sessions/session-cookies.js'
-
 import type { Email } from '../users/names.js'
+import { type PendingLinkCookie, withHeaders } from './answers.js'
 import type { Ceilings } from './ceilings.js'
-import type { PendingLinkCookie } from './pending-link-cookie.js'
-import { failureUrl, loginWithProvider, redirectFor } from './redirects.js'
-import { withHeaders } from './responses.js'
-import type { ReturnToNotes } from './return-to-notes.js'
-import type { SocialSignIn } from './social-sign-in.js'
+import type { SignInOutcome, SignIns, Visit } from './sign-ins.js'
+
+export type SocialRefusal = ProviderRefusal['refused'] | ResolvingRefusal | 'too_many_requests' | 'used_before'
+
+/**
+ * Either signed in, or a second proof is needed, or an identity was proven: then the session that began the link has to
+ * finish it.
+ */
+type Finished = SignInOutcome | { profile: Profile; linker: Linker }
+
+export type Outcome = Finished | Refused<SocialRefusal> | (Refused<'callback_failed'> & { error: unknown })
+
+type CallbackVisit = Visit & { provider: Provider; callback: URL; attempt: Attempt } & Pick<
+    Required<ProvenIdentity>,
+    'mayCreate'
+  >
+
+type SocialSignInDependencies = {
+  identities: Identities
+  signIns: SignIns
+  oneTimeTokens: OneTimeTokens
+  events: Events
+}
+
+/**
+ * The second half of a sign-in at a provider: the browser is back with an answer. A failure at the provider is a refusal, a
+ * failure on our side is `callback_failed`. No exception is thrown, so that the browser always gets a page.
+ */
+export const createSocialSignIn = ({ identities, signIns, oneTimeTokens, events }: SocialSignInDependencies) => {
+  const recordFailure = async (
+    { provider, client }: Pick<CallbackVisit, 'provider' | 'client'>,
+    refused: SocialRefusal,
+    cause: string = refused,
+  ) => {
+    await events.record({ kind: 'sign_in_failed', provider: provider.id, triedBy: provider.id, reason: cause }, client)
+    return refuse(refused)
+  }
+
+  const signIn = async (visit: CallbackVisit, { subject, provenAt }: Profile, resolved: ResolvedAccount) => {
+    const { provider, client } = visit
+    const { user, how, waitingLink, usedInvitation } = resolved
+    if (usedInvitation) await events.record({ kind: 'invitation_used', userId: user.id, provider: provider.id }, client)
+    const identity = { provider: provider.id, subject }
+    const isLinkWaiting = waitingLink !== undefined
+    return signIns.byProvider(user, { identity, provenAt, isNew: how === 'create', isLinkWaiting }, visit)
+  }
+
+  const finish = async (visit: CallbackVisit) => {
+    const { provider, callback, attempt, client, mayCreate } = visit
+    // The attempt is marked as used before the code is exchanged, so that only one of several answers to it continues.
+    const isFirst = await oneTimeTokens.useOnce('provider_attempt', fingerprint(attempt.state), attempt.expiresAt)
+    if (!isFirst) return recordFailure(visit, 'used_before')
+    const profile = await provider.finish(callback, attempt)
+    if (isRefused(profile)) return recordFailure(visit, profile.refused, profile.cause)
+    if (attempt.purpose.kind === 'link') {
+      const { userId, sessionId } = attempt.purpose
+      // The browser sends no Strict cookies from the provider's site, so the session is not known here.
+      return { profile, linker: { userId, sessionId } }
+    }
+    const resolved = await identities.resolve({
+      provider: provider.id,
+      profile,
+      client,
+      mustWait: signIns.needsSecondStep,
+      mayCreate,
+    })
+    return isRefused(resolved) ? recordFailure(visit, resolved.refused) : signIn(visit, profile, resolved)
+  }
+
+  return {
+    finish: (visit: CallbackVisit): Promise<Outcome> =>
+      finish(visit).catch((error: unknown) => refuse('callback_failed', { error })),
+    /** Records an answer without an attempt of this browser, or a provider that could not be reached. */
+    noteFailure: (provider: Provider['id'], cause: string, client: Client) =>
+      events.record({ kind: 'sign_in_failed', provider, triedBy: provider, reason: cause }, client),
+  }
+}
+
+export type SocialSignIn = ReturnType<typeof createSocialSignIn>
+
+const publicReasonOf = (refused: SocialRefusal): PublicReason | undefined =>
+  publicReasons.find((reason) => reason === refused)
+
+export const failureUrl = (page: string, provider: ProviderId, reason?: PublicReason) =>
+  `${page}?error=${signInFailed(provider)}${reason === undefined ? '' : `&reason=${reason}`}`
+
+/** The sign-in page with the button of this provider in focus. */
+export const loginWithProvider = (provider: ProviderId, returnTo: string | undefined) => {
+  const query = new URLSearchParams({ [providerParameter]: providerPath(provider) })
+  if (returnTo !== undefined) query.set('returnTo', returnTo)
+  return `/login?${query}`
+}
+
+const secondFactorPage = (returnTo: string) => `/second-factor?returnTo=${encodeURIComponent(returnTo)}`
+
+/** The page at the end of a sign-in. */
+export const redirectFor = (outcome: Outcome, { provider, purpose, returnTo }: Attempt): string => {
+  const isLinking = purpose.kind === 'link'
+  const page = isLinking ? returnTo : '/login'
+  if (isRefused(outcome))
+    return outcome.refused === 'callback_failed'
+      ? `${page}?error=${callbackFailed}`
+      : failureUrl(page, provider, publicReasonOf(outcome.refused))
+  if ('issued' in outcome) return returnTo
+  if ('challenge' in outcome) return secondFactorPage(returnTo)
+  // The page finishes the link with a request of its own, which carries the session cookie.
+  return `${page}?${linkingParameter}=${provider}`
+}
 
 const Redirected = withHeaders(Type.Null({ description: 'To the provider, or to one of our pages' }), {
   'Set-Cookie':
@@ -54,7 +166,7 @@ const callbackSchema = {
   response: { 303: Redirected, ...routeRefusals('too_many_requests').responses },
 }
 
-type Dependencies = {
+type SocialSignInRouteDependencies = {
   providers: Providers
   attempts: Attempts
   attemptCookies: AttemptCookies
@@ -74,7 +186,7 @@ type Dependencies = {
 
 type CallbackRoute = { id: ProviderId; redirectUri: string }
 
-export const socialSignInRoutes = (server: Server, deps: Dependencies) => {
+export const socialSignInRoutes = (server: Server, deps: SocialSignInRouteDependencies) => {
   for (const [id, redirectUri] of byProvider(deps.redirectUris)) {
     const path = signInPath(id)
     const options = {
@@ -116,14 +228,22 @@ const redirectLimited =
  */
 const askFirst = (
   id: ProviderId,
-  { allowedOrigins }: Dependencies,
+  { allowedOrigins }: SocialSignInRouteDependencies,
   reply: FastifyReply,
   returnTo: string | undefined,
 ) => goTo(reply, loginWithProvider(id, safeReturnTo(returnTo, allowedOrigins)))
 
 const begin = async (
   id: ProviderId,
-  { providers, attempts, attemptCookies, signInCookies, socialSignIn, afterSignIn, allowedOrigins }: Dependencies,
+  {
+    providers,
+    attempts,
+    attemptCookies,
+    signInCookies,
+    socialSignIn,
+    afterSignIn,
+    allowedOrigins,
+  }: SocialSignInRouteDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
   { returnTo, fresh }: { returnTo?: string; fresh?: 'true' },
@@ -143,7 +263,7 @@ const begin = async (
 
 const handleCallback = async (
   { id, redirectUri }: CallbackRoute,
-  deps: Dependencies,
+  deps: SocialSignInRouteDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
 ) => {
@@ -202,4 +322,30 @@ const attemptOf = (request: FastifyRequest, callback: URL, attemptCookies: Attem
 const logFault = (request: FastifyRequest, error: unknown) => {
   const level = error instanceof StoreUnavailable ? 'warn' : 'error'
   request.log[level]({ requestId: request.id, err: error }, 'a sign-in with a provider could not be completed')
+}
+
+const maxOrigins = 20
+const maxLength = 512
+
+type RequestParts = { query: unknown; log: Pick<FastifyRequest['log'], 'warn'> }
+
+export type ReturnToNotes = ReturnType<typeof createReturnToNotes>
+
+/**
+ * A sign-in that should lead back to a site which is not allowed ends at AFTER_SIGN_IN, and the user does not know why. So the log
+ * says it, once for each of the first such sites: anyone can write any address into a link.
+ */
+export const createReturnToNotes = (allowedOrigins: readonly string[]) => {
+  const notedOrAllowed = new Set<string>(allowedOrigins)
+  const maxNoted = notedOrAllowed.size + maxOrigins
+
+  return ({ query, log }: RequestParts) => {
+    const { returnTo } = (query ?? {}) as { returnTo?: unknown }
+    if (typeof returnTo !== 'string' || returnTo.length > maxLength || !/^https?:\/\//i.test(returnTo)) return
+    if (!URL.canParse(returnTo)) return
+    const { origin } = new URL(returnTo)
+    if (notedOrAllowed.has(origin) || notedOrAllowed.size >= maxNoted) return
+    notedOrAllowed.add(origin)
+    log.warn({ origin }, 'returnTo names an origin that is not in ALLOWED_ORIGINS')
+  }
 }

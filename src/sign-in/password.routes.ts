@@ -1,14 +1,22 @@
+import { Type } from 'typebox'
 import { isRefused, refuse } from '../contract/outcome.js'
+import { SecondFactorNeeded, SignedIn, TypedPassword } from '../contract/schemas.js'
+import type { Cookies } from '../http/cookies.js'
+import type { CountedRequests } from '../http/limits.js'
 import type { Client } from '../http/request-origin.js'
+import { routeRefusals } from '../http/route.js'
+import type { Server } from '../http/server.js'
 import { minResponseTime, takeAtLeast } from '../lib/timing.js'
 import type { Events } from '../messages/events.js'
 import type { Passwords } from '../passwords/passwords.js'
 import type { Asker, Busy } from '../passwords/workers.js'
-
 import type { Registrations } from '../registration/registrations.js'
+import type { Limits } from '../sessions/guards.js'
 import type { KnownDevices } from '../sessions/known-devices.js'
+import type { SignInCookies } from '../sessions/session-cookies.js'
 import type { User, UserChanges, Users } from '../users/users.js'
-
+import { sendSignInStep, withHeaders } from './answers.js'
+import type { PasswordGuesses, SignInLimits } from './guess-limits.js'
 import type { SignIns, Visit } from './sign-ins.js'
 
 /** The part of a visit that a guess of a password needs. */
@@ -21,7 +29,7 @@ type PasswordMatch =
   | { wrongPasswordOf: User | undefined }
   | Busy
 
-type Dependencies = {
+type LoginDependencies = {
   users: Users
   userChanges: UserChanges
   passwords: Passwords
@@ -32,7 +40,7 @@ type Dependencies = {
 }
 
 /** Records failed sign-ins, and gives the same answer for every failure. */
-const createFailures = ({ events }: Dependencies) => {
+const createFailures = ({ events }: LoginDependencies) => {
   /** An event of a known user takes the database longer than one without a user. The answer waits long enough to hide this. */
   const noteFailure = async (client: Client, reason: string, userId: string | undefined) => {
     const failed = { kind: 'sign_in_failed', triedBy: 'password', reason } as const
@@ -53,7 +61,7 @@ const createFailures = ({ events }: Dependencies) => {
  * account is compared last, so a full queue, which costs no attempt, means that the guess was not compared with it.
  */
 const createMatchPassword =
-  ({ users, passwords, registrations, knownDevices }: Dependencies) =>
+  ({ users, passwords, registrations, knownDevices }: LoginDependencies) =>
   async (
     login: string,
     password: string,
@@ -75,7 +83,7 @@ const createMatchPassword =
   }
 
 /** Signs in a user whose password was right: the answer is a session, or the next step. */
-const createEnter = (deps: Dependencies) => {
+const createEnter = (deps: LoginDependencies) => {
   const { users, userChanges, passwords, signIns } = deps
   const { refuseCredentials } = createFailures(deps)
 
@@ -112,7 +120,7 @@ const createEnter = (deps: Dependencies) => {
 }
 
 /** Signs in by username or email. For every failure the work and the answer are the same. */
-export const createLogin = (deps: Dependencies) => {
+export const createLogin = (deps: LoginDependencies) => {
   const matchPassword = createMatchPassword(deps)
   const { noteFailure, refuseCredentials } = createFailures(deps)
 
@@ -137,4 +145,63 @@ export const createLogin = (deps: Dependencies) => {
   }
 
   return { prove, enter: createEnter(deps) }
+}
+
+const { responses, sendRefusal } = routeRefusals(
+  'bad_request',
+  'invalid_credentials',
+  'email_not_confirmed',
+  'cross_site',
+  'too_many_logins',
+  'busy',
+  'unavailable',
+)
+
+const schema = {
+  tags: ['sign in'],
+  summary: 'Sign in with a username or an email, and a password',
+  body: Type.Object({
+    username: Type.String({ minLength: 1, maxLength: 254 }),
+    password: TypedPassword,
+  }),
+  response: {
+    200: SignedIn,
+    202: withHeaders(SecondFactorNeeded, { 'Set-Cookie': 'challenge, for POST /api/auth/second-factor' }),
+    ...responses,
+  },
+}
+
+type LoginRouteDependencies = {
+  login: ReturnType<typeof createLogin>
+  limits: Limits
+  passwordGuesses: PasswordGuesses
+  signInLimits: SignInLimits
+  countedRequests: CountedRequests
+  cookies: Cookies
+  signInCookies: SignInCookies
+}
+
+export const loginRoutes = (server: Server, deps: LoginRouteDependencies) => {
+  const { login, limits, passwordGuesses, signInLimits, countedRequests, cookies, signInCookies } = deps
+  const options = {
+    schema,
+    onRequest: limits.beforeSignIn.password,
+    preHandler: passwordGuesses.byName,
+    onSend: countedRequests.refundSuccess,
+    config: { countsIn: ['device', 'known', 'sign_ins', 'known_sign_ins', 'network_sign_ins'] as const },
+  }
+  for (const path of ['/login', '/api/auth/login']) {
+    server.post(path, options, async (request, reply) => {
+      const { username, password } = request.body
+      const browserToken = cookies.read(request, 'registration')
+      const browserVisit = signInCookies.visitOf(request)
+      const visit = { ...browserVisit, client: { ...browserVisit.client, typedName: username } }
+      const proven = await login.prove(username, password, browserToken, visit)
+      if (isRefused(proven)) return sendRefusal(reply, proven)
+      const limited = await signInLimits.countSignIn(proven.user, request, reply)
+      if (limited) return reply
+      const result = await login.enter(proven, password, visit)
+      return isRefused(result) ? sendRefusal(reply, result) : sendSignInStep(reply, { cookies, signInCookies }, result)
+    })
+  }
 }

@@ -3,7 +3,6 @@ import type { AmrMethod } from '../contract/factors.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import type { Passkeys, ProvenPasskey } from '../factors/passkeys.js'
 import type { Factors, NextSteps } from '../factors/second-factors.js'
-
 import type { TrustedDevices } from '../factors/trusted-devices.js'
 import { waysToSignIn } from '../factors/ways-to-sign-in.js'
 import { commitUnlessRefused, type Database, type Transaction } from '../platform/database/database.js'
@@ -11,9 +10,9 @@ import type { Identities } from '../providers/identities.js'
 import type { KnownDevices } from '../sessions/known-devices.js'
 import type { InitialProof } from '../sessions/sessions.js'
 import type { User, Users } from '../users/users.js'
-import type { Challenge, Challenges } from './challenges.js'
 import type { Enrolments } from './enrolments.js'
 import { callerOf, type NewSessions, type SignInOutcome } from './new-sessions.js'
+import type { Challenge, Challenges } from './pending-sign-ins.js'
 import type { Visit } from './sign-ins.js'
 
 type SecondProof = { token: string; code: string; trustDevice: boolean }

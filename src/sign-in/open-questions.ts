@@ -1,17 +1,18 @@
-import type { Changes, FieldChanges } from '../account-changes/account-changes.js'
-
+import type { AccountChanges, Changes, FieldChanges } from '../account-changes/account-changes.js'
 import { countFactors, type LastStep, lastSteps } from '../contract/factors.js'
 import { type Refused, refuse } from '../contract/outcome.js'
 import type { ProfileFieldChanges, ProfileFieldDefinition } from '../contract/profile-fields.js'
-
 import type { NextSteps } from '../factors/second-factors.js'
-import type { Sql, Transaction } from '../platform/database/database.js'
+import { commitUnlessRefused, type Database, type Sql, type Transaction } from '../platform/database/database.js'
 import type { InitialProof } from '../sessions/sessions.js'
 import type { InvalidFieldsRefusal, ProfileFields } from '../users/profile-fields.js'
 import type { Terms } from '../users/terms.js'
-import type { User } from '../users/users.js'
+import type { User, Users } from '../users/users.js'
+import type { NewSessions } from './new-sessions.js'
+import type { Challenges } from './pending-sign-ins.js'
+import type { Visit } from './sign-ins.js'
 
-type Dependencies = {
+type LastStepsDependencies = {
   profileFields: Pick<ProfileFields, 'definitions' | 'knownValues' | 'missing'>
   fieldChanges: Pick<FieldChanges, 'write'>
   terms: Pick<Terms, 'isAgreementMissing' | 'version' | 'agree'>
@@ -38,7 +39,7 @@ export type LastSteps = ReturnType<typeof createLastSteps>
  * The questions to a user after every proof and before the session begins, however the user signs in. The users of running sessions are not
  * asked.
  */
-export const createLastSteps = ({ profileFields, fieldChanges, terms, nextSteps }: Dependencies) => {
+export const createLastSteps = ({ profileFields, fieldChanges, terms, nextSteps }: LastStepsDependencies) => {
   /** Whether a provider has created the account, and no session has begun yet. Its user has not seen our registration form. */
   const isNewFromProvider = ({ provider, hasSignedIn }: User) => provider !== null && !hasSignedIn
 
@@ -82,6 +83,48 @@ export const createLastSteps = ({ profileFields, fieldChanges, terms, nextSteps 
       const remaining = done === undefined ? lastSteps : lastSteps.slice(lastSteps.indexOf(done) + 1)
       for (const next of remaining) if (await steps[next].isOpen(sql, user)) return next
       return undefined
+    },
+  }
+}
+
+type LastAnswersDependencies = {
+  database: Database
+  users: Pick<Users, 'lockEnabled' | 'findEnabled'>
+  accountChanges: Pick<AccountChanges, 'bySignIn'>
+  challenges: Pick<Challenges, 'find' | 'lock'>
+  lastSteps: Pick<LastSteps, 'fieldsFor' | 'answer'>
+  newSessions: NewSessions
+}
+
+export type LastAnswers = ReturnType<typeof createLastAnswers>
+
+/** Takes the answers to what a sign-in is asked for after its proofs. The last answer begins the session. */
+export const createLastAnswers = (deps: LastAnswersDependencies) => {
+  const { database, users, accountChanges, challenges, lastSteps, newSessions } = deps
+
+  return {
+    /** The fields that a sign-in of this user is asked for. */
+    fieldsOf: async (userId: string) => {
+      const user = await users.findEnabled(userId)
+      return user ? lastSteps.fieldsFor(user) : []
+    },
+
+    /** In one transaction, the answer is written, and the session begins or the sign-in waits for the next step. */
+    answer: async <Step extends LastStep>(token: string, step: Step, given: LastAnswer[Step], visit: Visit) => {
+      const challenge = await challenges.find(token)
+      if (!challenge) return refuse('challenge_over')
+      if (!challenge.proof || challenge.kind !== step) return refuse('other_step')
+      const { userId, by, proof } = challenge
+      const outcome = await commitUnlessRefused(database, async (sql) => {
+        const user = await users.lockEnabled(sql, userId)
+        if (!user || !(await challenges.lock(sql, token))) return refuse('challenge_over')
+        const result = await lastSteps.answer(sql, user, step, given)
+        if ('refused' in result) return result
+        await accountChanges.bySignIn(sql, { user, client: visit.client }, result.changes)
+        return (await newSessions.begin(sql, user, { by, proof, token, done: step }, visit)) ?? refuse('challenge_over')
+      })
+      if (!('refused' in outcome)) await newSessions.record(outcome, by, visit)
+      return outcome
     },
   }
 }
