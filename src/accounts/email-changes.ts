@@ -1,11 +1,11 @@
 import type { Undos } from '../account-changes/undos.js'
 import { isRefused, refuse } from '../contract/outcome.js'
-import type { Clock } from '../lib/clock.js'
-import { fingerprint } from '../lib/random.js'
-
+import type { Client } from '../http/request-origin.js'
+import { type Clock, later } from '../lib/clock.js'
+import { hours } from '../lib/durations.js'
+import { fingerprint, randomToken } from '../lib/random.js'
 import type { MailedCodes } from '../messages/mailed-codes.js'
 import type { Mails } from '../messages/mails.js'
-
 import {
   acceptTransaction,
   type Database,
@@ -13,12 +13,82 @@ import {
   type Sql,
   type Transaction,
 } from '../platform/database/database.js'
+import type { SessionCaller } from '../sessions/session-facts.js'
 import { type Email, readEmail } from '../users/names.js'
 import type { User, UserChanges, Users } from '../users/users.js'
-
-import { createAskEmailChange } from './ask-email-change.js'
-import { createCheckEmailCode } from './email-change-codes.js'
 import * as store from './email-changes.store.js'
+
+/** How many codes a user can try for each change. */
+export const codeTries = 5
+
+/** Each change has its own code, so the code of an earlier mail confirms no later address. */
+export const codeIdOf = (hash: Uint8Array) => `email change ${Buffer.from(hash).toString('hex')}`
+
+type CheckEmailCodeDependencies = { database: Database; clock: Clock; mailedCodes: Pick<MailedCodes, 'isCodeOf'> }
+
+/** The hash of the change that the session has asked for, if the code is right. A try is counted before the code is compared. */
+export const createCheckEmailCode =
+  ({ database, clock, mailedCodes }: CheckEmailCodeDependencies) =>
+  async (caller: SessionCaller, code: string) => {
+    const [row] = await store.spendTry(database, caller, clock.now())
+    if (!row) {
+      const [waitingChange] = await store.selectWaiting(database, caller.userId, clock.now())
+      return refuse(
+        waitingChange && waitingChange.session_id !== caller.sessionId ? 'other_browser' : 'mailed_code_void',
+      )
+    }
+    if (mailedCodes.isCodeOf(codeIdOf(row.hash), code)) return { hash: row.hash }
+    return refuse(row.code_tries_left > 0 ? 'wrong_mailed_code' : 'mailed_code_void')
+  }
+
+const lifetime = 24 * hours
+
+type AskEmailChangeDependencies = {
+  clock: Clock
+  users: Pick<Users, 'holdByEmail'>
+  mails: Pick<Mails, 'queue'>
+  mailedCodes: Pick<MailedCodes, 'codeOf'>
+  /** Whether another user has this address, or had it until a short time ago. */
+  isTaken: (sql: Sql, userId: string, email: Email, owner: User | undefined) => Promise<boolean>
+}
+/** `withheld`: the mail to the new address is not sent. `sessionId`: the session that can enter the code of the mail. */
+type Mailing = { client: Client; withheld: boolean; sessionId: string }
+
+/**
+ * Mails a link and a code to the new address. An earlier change becomes void even if the new address has had too many mails: the user must
+ * not see whether a mail was queued, and no longer wants the earlier address.
+ */
+export const createAskEmailChange = ({ clock, users, mails, mailedCodes, isTaken }: AskEmailChangeDependencies) => {
+  /**
+   * Mails the link to the new address, or a notice if the address is taken. Both cases write the same rows, so that the user sees no
+   * difference.
+   */
+  const mailNewAddress = async (sql: Transaction, userId: string, email: Email, token: string, mailing: Mailing) => {
+    const { client, withheld } = mailing
+    const code = mailedCodes.codeOf(codeIdOf(fingerprint(token)))
+    const owner = await users.holdByEmail(sql, email.email)
+    const letter = (await isTaken(sql, userId, email, owner))
+      ? ({ template: 'email-taken', values: {} } as const)
+      : ({ template: 'confirm-email', values: { token, code, validFor: lifetime } } as const)
+    return mails.queue(sql, { to: email.email, userId, ...letter, client, withheld })
+  }
+
+  return async (sql: Transaction, { id: userId }: User, email: Email, mailing: Mailing) => {
+    const token = randomToken()
+    await mailNewAddress(sql, userId, email, token, mailing)
+    const expiresAt = later(clock.now(), lifetime)
+    const { sessionId } = mailing
+    await store.replace(sql, {
+      userId,
+      email,
+      expiresAt,
+      sessionId,
+      codeTries,
+      hash: fingerprint(token),
+      clockOffset: clock.offset(),
+    })
+  }
+}
 
 export type EmailChange = { userId: string; email: Email; askedAt: Date }
 
@@ -36,7 +106,7 @@ type ApplyOptions = { isProven: boolean; isFinal?: boolean }
 /** Thrown to roll the whole change back. */
 class AddressTaken extends Error {}
 
-type Dependencies = {
+type EmailChangesDependencies = {
   database: Database
   clock: Clock
   users: Pick<Users, 'findByEmail' | 'holdByEmail' | 'reservedFor'>
@@ -49,7 +119,7 @@ type Dependencies = {
 export type EmailChanges = ReturnType<typeof createEmailChanges>
 
 /** Changes of an email that wait for the proof of the new address. The caller holds a lock on the user's row. */
-export const createEmailChanges = (deps: Dependencies) => {
+export const createEmailChanges = (deps: EmailChangesDependencies) => {
   const { database, clock, users, userChanges, undos } = deps
 
   /** Whether another user has this address, or had it until a short time ago. */

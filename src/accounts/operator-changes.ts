@@ -1,15 +1,164 @@
-import type { OperatorContext } from '../account-changes/account-changes.js'
+import type { AccountChanges, ChangedFactor, OperatorContext } from '../account-changes/account-changes.js'
+import type { Undos } from '../account-changes/undos.js'
 import { isRefused, refuse } from '../contract/outcome.js'
+import type { ProviderId } from '../contract/providers.js'
+import type { PasskeyRecords } from '../factors/passkeys.js'
+import type { Factors } from '../factors/second-factors.js'
+import type { GroupChange, Groups } from '../groups/groups.js'
+import type { Client } from '../http/request-origin.js'
+import type { Events } from '../messages/events.js'
+import type { Database, Transaction } from '../platform/database/database.js'
+import type { IdentityLinks } from '../providers/identity-links.js'
 import type { Sessions } from '../sessions/sessions.js'
+import type { ResetLinks } from '../sign-in/reset-links.js'
 import type { Email } from '../users/names.js'
-import type { UserChanges } from '../users/users.js'
-
-import type { AccountDeletion } from './account-deletion.js'
+import { isOwnerInDoubt, type User, type UserChanges } from '../users/users.js'
+import type { AccountDeletion } from './deletion.js'
 import type { EmailChanges } from './email-changes.js'
-import { type LockDown, mailUnlessByCommand } from './lock-down.js'
-import { createOperatorFactorChanges } from './operator-factor-changes.js'
 
-type Dependencies = Parameters<typeof createOperatorFactorChanges>[0] & {
+type OperatorFactorChangesDependencies = {
+  accountChanges: Pick<AccountChanges, 'byOperator'>
+  userChanges: Pick<UserChanges, 'expirePassword'>
+  identityLinks: Pick<IdentityLinks, 'identitiesOf' | 'unlinkAndRemember'>
+  factors: Pick<Factors, 'remove'>
+  passkeys: Pick<PasskeyRecords, 'removeAll'>
+  providerName: (provider: ProviderId) => string
+}
+
+/** The change, for an account that had factors. If it had none, nothing changes and no mail is sent. */
+const factorsResetChange = (factors: readonly ChangedFactor[]) =>
+  factors.length > 0 ? { factors_reset: { factors } } : {}
+
+/** Operators remove ways in which an account signs in. */
+export const createOperatorFactorChanges = (deps: OperatorFactorChangesDependencies) => {
+  const { accountChanges, identityLinks, userChanges, factors, passkeys, providerName } = deps
+  const { byOperator } = accountChanges
+
+  return {
+    /** The result says whether there was a password. */
+    expirePassword: (actor: OperatorContext) =>
+      byOperator(actor, 'password_expired', async (sql, user) => {
+        if (user.passwordHash === undefined) return { result: false, changes: {} }
+        await userChanges.expirePassword(sql, user.id)
+        return { result: true, changes: { password_expired: user.disabled ? { mail: null } : {} } }
+      }),
+
+    /** Removes two-step sign-in and all passkeys. The result is the number of passkeys that were removed. */
+    resetFactors: (actor: OperatorContext) =>
+      byOperator(actor, 'factors_reset', async (sql, { id }) => {
+        const hadTotp = await factors.remove(sql, id)
+        const passkeyCount = await passkeys.removeAll(sql, id)
+        const removed: ChangedFactor[] = [
+          ...(hadTotp ? (['totp'] as const) : []),
+          ...(passkeyCount > 0 ? (['passkey'] as const) : []),
+        ]
+        return { result: passkeyCount, changes: factorsResetChange(removed) }
+      }),
+
+    /** Removes two-step sign-in by codes, and leaves passkeys. */
+    resetTotp: (actor: OperatorContext) =>
+      byOperator(actor, 'factors_reset', async (sql, { id }) => {
+        const removed: ChangedFactor[] = (await factors.remove(sql, id)) ? ['totp'] : []
+        return { changes: factorsResetChange(removed) }
+      }),
+
+    /** A later sign-in with the provider does not link the account again by its address. */
+    unlinkProvider: (actor: OperatorContext, provider: ProviderId) =>
+      byOperator(actor, 'provider_unlinked', async (sql, { id }) => {
+        const linkedIdentities = (await identityLinks.identitiesOf(sql, id)).filter(
+          (identity) => identity.provider === provider,
+        )
+        if (linkedIdentities.length === 0) return refuse('not_linked')
+        const identities = linkedIdentities.map(({ subject }) => ({ provider, subject }))
+        await identityLinks.unlinkAndRemember(sql, id, identities)
+        return {
+          changes: { provider_unlinked: { mail: { providerName: providerName(provider) }, event: { provider } } },
+        }
+      }),
+  }
+}
+
+type LockDownDependencies = {
+  accountChanges: Pick<AccountChanges, 'byOperator'>
+  userChanges: Pick<UserChanges, 'disable' | 'enable' | 'expirePassword'>
+  undos: Pick<Undos, 'openOf' | 'formerOwnerOf'>
+  resetLinks: Pick<ResetLinks, 'canMailTo' | 'sendInside'>
+}
+
+/**
+ * The user gets a mail about a change by an administrator in the browser, or by a program with a key. An operator at the command line
+ * tells users in another way, or not at all.
+ */
+export const mailUnlessByCommand = ({ client }: OperatorContext) => (client.actor ? {} : { mail: null })
+
+/** A personnel system that enables everyone who is on its list must not give an account back to a thief. Neither must support. */
+const mayLiftLockDown = ({ client: { actor } }: OperatorContext) => actor === undefined || actor.role === 'admin'
+
+/** Whether the owner must choose a new password after a lock-down: the account has no password, or only one from before the lock-down. */
+export const needsNewPassword = ({ lockedDownAt, passwordHash, passwordDistrusted }: User) =>
+  lockedDownAt !== undefined && (passwordHash === undefined || passwordDistrusted)
+
+export type LockDown = ReturnType<typeof createLockDown>
+
+/** Takes an account out of a thief's reach, and gives it back to its owner. */
+export const createLockDown = ({ accountChanges, userChanges, undos, resetLinks }: LockDownDependencies) => {
+  const { byOperator } = accountChanges
+
+  /** The present address may be the thief's, and a former one the owner's. */
+  const addressesOf = async (sql: Transaction, { id, email }: User) => {
+    const openUndos = (await undos.openOf(sql, id)).filter(({ isVoid }) => !isVoid)
+    return [...new Set([email, ...openUndos.map((undo) => undo.email)])]
+  }
+
+  return {
+    /** The result says whether the user was disabled before. */
+    lockDown: (actor: OperatorContext) =>
+      byOperator(actor, 'user_locked_down', async (sql, user) => {
+        const to = await addressesOf(sql, user)
+        await userChanges.disable(sql, user.id, { isLockDown: true })
+        // A second lock-down voids what has come since the first. It sends no mail, because the owner knows from the first one.
+        const mail = user.lockedDownAt === undefined ? { to } : null
+        return { result: user.disabled, changes: { user_locked_down: { mail } } }
+      }),
+
+    /**
+     * A password from before a lock-down expires, and the owner chooses a new one with a mailed link. A password that the owner has chosen
+     * since, with an undo link, stays. `keepsPassword`: the old password stays too, because the operator knows that no one else has it.
+     * `isLinkNeeded`: no link can be mailed, so the operator has to print one.
+     * While a former owner can take the account back, no link is mailed: the one that the former owner has also removes what a thief added.
+     */
+    enable: (actor: OperatorContext, { keepsPassword = false } = {}) =>
+      byOperator(actor, ['user_enabled', 'password_expired'], async (sql, user) => {
+        const unchanged = { wasDisabled: false, isResetLinkSent: false, isLinkNeeded: false, formerOwner: undefined }
+        if (!user.disabled) return { result: unchanged, changes: {} }
+        if (user.lockedDownAt !== undefined && !mayLiftLockDown(actor)) return refuse('locked_down')
+        const hasPassword = user.passwordHash !== undefined
+        const isDistrusted = user.passwordDistrusted && !keepsPassword
+        const formerOwner = isDistrusted ? await undos.formerOwnerOf(sql, user) : undefined
+        const expiresPassword = hasPassword && isDistrusted
+        // Whoever disables an account in doubt, and enables it again, does not know whose it is.
+        const isInDoubt = formerOwner !== undefined || (user.lockedDownAt === undefined && isOwnerInDoubt(user))
+        const needsLink = needsNewPassword(user) && (expiresPassword || !hasPassword) && !isInDoubt
+        const isResetLinkSent = needsLink && resetLinks.canMailTo(user)
+        await userChanges.enable(sql, user.id, { isOwnerInDoubt: isInDoubt })
+        if (expiresPassword) await userChanges.expirePassword(sql, user.id)
+        const resetLink = isResetLinkSent ? await resetLinks.sendInside(sql, user, actor.client) : undefined
+        if (isRefused(resetLink)) return resetLink
+        return {
+          result: { wasDisabled: true, isResetLinkSent, isLinkNeeded: needsLink && !isResetLinkSent, formerOwner },
+          changes: {
+            user_enabled:
+              formerOwner !== undefined && actor.client.actor
+                ? { mail: { to: [user.email, formerOwner] } }
+                : mailUnlessByCommand(actor),
+            ...(expiresPassword && { password_expired: { mail: null } }),
+          },
+        }
+      }),
+  }
+}
+
+type OperatorChangesDependencies = Parameters<typeof createOperatorFactorChanges>[0] & {
   userChanges: Pick<UserChanges, 'disable'>
   sessions: Pick<Sessions, 'endAll'>
   emailChanges: Pick<EmailChanges, 'unlessTaken' | 'apply'>
@@ -21,7 +170,7 @@ type NewEmail = { from: string; email: Email; isFinal: boolean }
 export type OperatorChanges = ReturnType<typeof createOperatorChanges> & LockDown
 
 /** Changes of any account by operators, and by programs with a key. */
-export const createOperatorChanges = (deps: Dependencies) => {
+export const createOperatorChanges = (deps: OperatorChangesDependencies) => {
   const { accountChanges, userChanges, sessions, emailChanges, deleteAccount } = deps
   const { byOperator } = accountChanges
 
@@ -58,6 +207,69 @@ export const createOperatorChanges = (deps: Dependencies) => {
         return { changes: { user_deleted: { mail: { byOperator: true, ...recipients } } } }
       })
       return isRefused(removed) ? removed : undefined
+    },
+  }
+}
+
+type GroupChangesDependencies = {
+  database: Database
+  accountChanges: Pick<AccountChanges, 'byOperator' | 'byOperatorInside'>
+  groups: Pick<Groups, 'change' | 'lockMembers' | 'remove'>
+  events: Pick<Events, 'checkActor'>
+}
+
+/** How many members leave in one transaction when a group is deleted. */
+const memberBatch = 500
+
+const kinds = ['group_joined', 'group_left'] as const
+
+/** Changes the members of groups. A change takes effect within two seconds at every instance, and signs no user out. */
+export const createGroupChanges = ({ database, accountChanges, groups, events }: GroupChangesDependencies) => {
+  const changeGroups = (groupChange: GroupChange) => async (sql: Transaction, user: User) => {
+    const outcome = await groups.change(sql, user, groupChange)
+    if (isRefused(outcome)) return outcome
+    const { joined, left } = outcome
+    return {
+      /** Whether anything has changed. */
+      result: joined.length + left.length > 0,
+      changes: {
+        ...(joined.length > 0 && { group_joined: { event: { reason: joined.join(',') } } }),
+        ...(left.length > 0 && { group_left: { event: { reason: left.join(',') } } }),
+      },
+    }
+  }
+
+  /** Removes at most `limit` members from the group in one transaction. Returns how many. */
+  const removeMembers = (client: Client, name: string, limit: number) =>
+    database.transaction(async (sql) => {
+      await events.checkActor(sql, client)
+      const members = await groups.lockMembers(sql, name, limit)
+      for (const userId of members) {
+        const change = changeGroups({ remove: [name] })
+        const outcome = await accountChanges.byOperatorInside(sql, { userId, client }, kinds, change)
+        if (isRefused(outcome)) throw new Error(`A member whose row is held could not leave: ${outcome.refused}`)
+      }
+      return members.length
+    })
+
+  return {
+    change: (context: OperatorContext, groupChange: GroupChange) =>
+      accountChanges.byOperator(context, kinds, changeGroups(groupChange)),
+
+    removeMembers,
+
+    /**
+     * Deletes a group. With `alsoWithMembers` its members leave first, in several transactions: if the deletion is interrupted, some have
+     * left.
+     */
+    deleteGroup: async (client: Client, name: string, { alsoWithMembers }: { alsoWithMembers: boolean }) => {
+      let members = 0
+      for (;;) {
+        const removed = await groups.remove(name, client)
+        if (!isRefused(removed)) return { members }
+        if (removed.refused !== 'group_has_members' || !alsoWithMembers) return removed
+        members += await removeMembers(client, name, memberBatch)
+      }
     },
   }
 }

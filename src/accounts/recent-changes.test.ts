@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Undo, Undoable } from '../account-changes/undos.js'
 import type { User } from '../users/users.js'
-import { clearingOf } from './recent-changes.js'
+import { clearingOf } from './take-back.js'
 
 const first = { id: 'first', sealed: 'a' }
 const second = { id: 'second', sealed: 'b' }

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import type { createGroupChanges } from '../accounts/group-changes.js'
+import type { createGroupChanges } from '../accounts/operator-changes.js'
 import {
   AdminApplication,
   AdminApplicationPatch,

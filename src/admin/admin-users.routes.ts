@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import type { FieldChanges } from '../account-changes/account-changes.js'
-import type { createGroupChanges } from '../accounts/group-changes.js'
+import type { createGroupChanges } from '../accounts/operator-changes.js'
 import {
   AdminAction,
   AdminDeletion,

@@ -1,7 +1,7 @@
 import type { OperatorContext } from '../account-changes/account-changes.js'
 import type { Undos } from '../account-changes/undos.js'
-import { needsNewPassword } from '../accounts/lock-down.js'
-import type { OperatorChanges } from '../accounts/operator-changes.js'
+import { needsNewPassword, type OperatorChanges } from '../accounts/operator-changes.js'
+
 import { usedApplicationBody } from '../accounts/user-bodies.js'
 import type { UsedApplications } from '../applications/used-applications.js'
 import type { AdminRole, AdminUserDetails, UserAction } from '../contract/admin/admin-bodies.js'

@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
 import { type ParseArgsConfig, parseArgs } from 'node:util'
-import type { createAccountData } from '../accounts/account-data.js'
+import type { createAccountData } from '../accounts/export.js'
 import type { OperatorNouns } from '../admin/operator-nouns.js'
 import type { UsernameRefusal } from '../contract/names.js'
 import { isRefused, type Refused } from '../contract/outcome.js'

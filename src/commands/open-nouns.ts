@@ -1,4 +1,4 @@
-import { composeAccountData } from '../accounts/compose-account-data.js'
+import { composeAccountData } from '../accounts/export.js'
 import { createOperatorNouns } from '../admin/operator-nouns.js'
 import { isRefused } from '../contract/outcome.js'
 import { systemClock as clock } from '../lib/clock.js'

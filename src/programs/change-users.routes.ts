@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import type { FieldChanges } from '../account-changes/account-changes.js'
-import type { createGroupChanges } from '../accounts/group-changes.js'
-import type { OperatorChanges } from '../accounts/operator-changes.js'
+import type { createGroupChanges, OperatorChanges } from '../accounts/operator-changes.js'
+
 import { userActions } from '../contract/admin/admin-api.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import {

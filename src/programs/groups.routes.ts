@@ -1,4 +1,4 @@
-import type { createGroupChanges } from '../accounts/group-changes.js'
+import type { createGroupChanges } from '../accounts/operator-changes.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import { NoContent } from '../contract/schemas.js'
 import { ServiceGroup, ServiceGroupName, ServiceGroups, servicePath } from '../contract/service.js'

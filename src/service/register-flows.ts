@@ -1,32 +1,30 @@
 import { accessCheckRoutes } from '../access-check/access-check.routes.js'
 import { createNoteRefusedCheck } from '../access-check/refused-checks.js'
 import { createRenewal } from '../access-check/renewal.js'
-import { accountRoutes } from '../accounts/account.routes.js'
-import { createAppReplacement } from '../accounts/app-replacement.js'
-import { appReplacementRoutes } from '../accounts/app-replacement.routes.js'
-import { createChangeEmail } from '../accounts/change-email.js'
-import { changeEmailRoutes } from '../accounts/change-email.routes.js'
-import { createChangePassword } from '../accounts/change-password.js'
-import { changePasswordRoutes } from '../accounts/change-password.routes.js'
-import { composeAccountData } from '../accounts/compose-account-data.js'
-import { createConfirmationProofs, createConfirmEmail } from '../accounts/confirm-email.js'
-import { confirmEmailRoutes } from '../accounts/confirm-email.routes.js'
-import { createDeleteOwnAccount } from '../accounts/delete-account.js'
-import { deleteAccountRoutes } from '../accounts/delete-account.routes.js'
-import { createDeletedAccounts, type DeletedAccounts } from '../accounts/deleted-accounts.js'
-import { createExportAccount } from '../accounts/export-account.js'
-import { exportAccountRoutes } from '../accounts/export-account.routes.js'
-import { createOwnFactors, createTotpEnrolment } from '../accounts/factors.js'
-import { factorsRoutes } from '../accounts/factors.routes.js'
-import { leavingRoutes } from '../accounts/leaving.routes.js'
-import { createLink } from '../accounts/link.js'
-import { linkedProvidersRoutes } from '../accounts/linked-providers.routes.js'
-import { createEnrolmentPasskeys, createOwnPasskeys } from '../accounts/passkeys.js'
-import { passkeysRoutes } from '../accounts/passkeys.routes.js'
-import { createProfile } from '../accounts/profile.js'
-import { createUndo } from '../accounts/undo.js'
-import { undoRoutes } from '../accounts/undo.routes.js'
-import { createUnlink } from '../accounts/unlink.js'
+import { accountRoutes, createProfile } from '../accounts/account.routes.js'
+import { changeEmailRoutes, createChangeEmail } from '../accounts/change-email.routes.js'
+import { confirmEmailRoutes, createConfirmationProofs, createConfirmEmail } from '../accounts/confirm-email.routes.js'
+import {
+  createDeletedAccounts,
+  createDeleteOwnAccount,
+  type DeletedAccounts,
+  deleteAccountRoutes,
+  leavingRoutes,
+} from '../accounts/deletion.routes.js'
+import { composeAccountData } from '../accounts/export.js'
+import { createExportAccount, exportAccountRoutes } from '../accounts/export.routes.js'
+import { createLink, createUnlink, linkedProvidersRoutes } from '../accounts/linked-providers.routes.js'
+import {
+  appReplacementRoutes,
+  createAppReplacement,
+  createOwnFactors,
+  createTotpEnrolment,
+  factorsRoutes,
+} from '../accounts/own-factors.routes.js'
+import { createEnrolmentPasskeys, createOwnPasskeys, passkeysRoutes } from '../accounts/own-passkeys.routes.js'
+import { changePasswordRoutes, createChangePassword } from '../accounts/password.routes.js'
+import { createUndo, undoRoutes } from '../accounts/undo.routes.js'
+
 import { applicationIssuer } from '../applications/applications.js'
 import { usedApplicationsRoutes } from '../applications/used-applications.routes.js'
 import type { UsernameSource } from '../contract/pages.js'

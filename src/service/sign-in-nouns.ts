@@ -1,16 +1,16 @@
 import { createFieldChanges } from '../account-changes/account-changes.js'
 import type { Undos } from '../account-changes/undos.js'
-import { createAccountClearing } from '../accounts/account-clearing.js'
-import { createAccountDeletion } from '../accounts/account-deletion.js'
+import { createAccountDeletion, createLeaving } from '../accounts/deletion.js'
 import type { EmailChanges } from '../accounts/email-changes.js'
-import { createGroupChanges } from '../accounts/group-changes.js'
-import { createLeaving } from '../accounts/leaving.js'
-import { createLockDown } from '../accounts/lock-down.js'
-import { createOperatorChanges } from '../accounts/operator-changes.js'
-import { createOperatorRecovery } from '../accounts/operator-recovery.js'
-import { createRestoredMail } from '../accounts/restored-mail.js'
-import { createTakeBack } from '../accounts/take-back.js'
-import { createUndoPreview } from '../accounts/undo-preview.js'
+import { createGroupChanges, createLockDown, createOperatorChanges } from '../accounts/operator-changes.js'
+import {
+  createAccountClearing,
+  createOperatorRecovery,
+  createRestoredMail,
+  createTakeBack,
+  createUndoPreview,
+} from '../accounts/take-back.js'
+
 import type { UsedApplications } from '../applications/used-applications.js'
 import { type ProviderId, providerLabel } from '../contract/providers.js'
 import { createCeremonies, createPasskeyCeremonies } from '../factors/passkey-ceremonies.js'

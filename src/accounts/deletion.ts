@@ -1,17 +1,49 @@
 import type { AccountChanges } from '../account-changes/account-changes.js'
+import type { Undos } from '../account-changes/undos.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import type { Proofs } from '../factors/second-factors.js'
 import type { Client } from '../http/request-origin.js'
 import type { Clock } from '../lib/clock.js'
-import { commitUnlessRefused, type Database } from '../platform/database/database.js'
-import type { InitialProof } from '../sessions/sessions.js'
+import type { Events } from '../messages/events.js'
+import { commitUnlessRefused, type Database, type Transaction } from '../platform/database/database.js'
+import type { InitialProof, Sessions } from '../sessions/sessions.js'
 import type { Challenges } from '../sign-in/pending-sign-ins.js'
 import { usernameKey } from '../users/names.js'
-import type { User, Users } from '../users/users.js'
+import type { Usernames } from '../users/usernames.js'
+import type { User, UserChanges, Users } from '../users/users.js'
+import { clearingOf } from './take-back.js'
 
-import type { AccountDeletion } from './account-deletion.js'
+type AccountDeletionDependencies = {
+  userChanges: Pick<UserChanges, 'remove' | 'emailHistoryOf'>
+  usernames: Pick<Usernames, 'formerNamesOf'>
+  undos: Pick<Undos, 'formerEmailsOf' | 'openOf'>
+  sessions: Pick<Sessions, 'endAll'>
+  events: Pick<Events, 'forgetNames'>
+}
 
-type Dependencies = {
+export type AccountDeletion = ReturnType<typeof createAccountDeletion>
+
+/**
+ * Deletes an account in a change that holds its row. What refers to the user is deleted with the row, and triggers delete the rest. Returns
+ * the addresses and the language of the last mail. A thief may have changed both, so the mail also goes to the addresses of the last days,
+ * and is in the former language.
+ */
+export const createAccountDeletion =
+  ({ userChanges, usernames, undos, sessions, events }: AccountDeletionDependencies) =>
+  async (sql: Transaction, user: User, event: 'account_deleted' | 'user_deleted') => {
+    const { id, email, username } = user
+    const { language } = clearingOf(user, await undos.openOf(sql, id))
+    const restorableEmails = (await undos.formerEmailsOf(sql, id)).map((each) => each.email)
+    const pastEmails = (await userChanges.emailHistoryOf(sql, id)).map((each) => each.email)
+    const formerUsernameKeys = (await usernames.formerNamesOf(sql, id)).map((each) => each.key)
+    // Deleting the row would end the sessions too, but this instance would learn it only from its next reading of the ended sessions.
+    await sessions.endAll(sql, event, id)
+    await events.forgetNames(sql, [email, username, ...restorableEmails, ...pastEmails, ...formerUsernameKeys])
+    await userChanges.remove(sql, id)
+    return { to: [email, ...restorableEmails], ...(language && { language }) }
+  }
+
+type LeavingDependencies = {
   database: Database
   users: Pick<Users, 'lockForDeletion' | 'findEnabled'>
   challenges: Pick<Challenges, 'find' | 'lock'>
@@ -25,7 +57,7 @@ type Dependencies = {
 export type Leaving = ReturnType<typeof createLeaving>
 
 /** Lets users who have given every proof, but do not agree to the terms, take their data and delete the account. */
-export const createLeaving = (deps: Dependencies) => {
+export const createLeaving = (deps: LeavingDependencies) => {
   const { database, users, challenges, accountChanges, deleteAccount, proofs, clock, freshFor } = deps
 
   /**

@@ -1,13 +1,25 @@
 import { AccountExport } from '../contract/account-export.js'
-import { isRefused } from '../contract/outcome.js'
+import { isRefused, refuse } from '../contract/outcome.js'
 import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
-
 import type { Callers } from '../sessions/callers.js'
 import type { Guards } from '../sessions/guards.js'
-
 import { withHeaders } from '../sign-in/answers.js'
-import type { createExportAccount } from './export-account.js'
+import type { Users } from '../users/users.js'
+import type { createAccountData } from './export.js'
+
+type ExportAccountDependencies = {
+  users: Pick<Users, 'findEnabled'>
+  accountData: ReturnType<typeof createAccountData>
+}
+
+/** Exports the data of the caller. */
+export const createExportAccount =
+  ({ users, accountData }: ExportAccountDependencies) =>
+  async (userId: string) => {
+    const user = await users.findEnabled(userId)
+    return user ? accountData(user) : refuse('not_authenticated')
+  }
 
 const { responses, sendRefusal } = routeRefusals(
   'not_authenticated',
@@ -26,13 +38,16 @@ const schema = {
   },
 }
 
-type Dependencies = {
+type ExportAccountRouteDependencies = {
   guards: Guards
   exportAccount: ReturnType<typeof createExportAccount>
   callers: Callers
 }
 
-export const exportAccountRoutes = (server: Server, { guards, exportAccount, callers }: Dependencies) => {
+export const exportAccountRoutes = (
+  server: Server,
+  { guards, exportAccount, callers }: ExportAccountRouteDependencies,
+) => {
   const onRequest = guards.sensitiveRead
   server.get('/api/auth/export', { schema, onRequest }, async (request, reply) => {
     const collected = await exportAccount(callers.of(request).userId)

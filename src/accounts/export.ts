@@ -4,20 +4,18 @@ import type { AccountExport } from '../contract/account-export.js'
 import { mailEventKinds } from '../contract/events.js'
 import type { Passkeys } from '../factors/passkeys.js'
 import type { Factors } from '../factors/second-factors.js'
-
 import type { TrustedDevices } from '../factors/trusted-devices.js'
 import type { Clock } from '../lib/clock.js'
 import type { Events, StoredEvent } from '../messages/events.js'
 import { kindsHiddenFromUsers, type Mails } from '../messages/mails.js'
-
 import type { IdentityLinks } from '../providers/identity-links.js'
 import type { Invitations } from '../registration/invitations.js'
 import type { Registrations } from '../registration/registrations.js'
+import type { Nouns } from '../service/nouns.js'
 import type { SessionLookups } from '../sessions/session-lookups.js'
 import type { Terms } from '../users/terms.js'
 import type { Usernames } from '../users/usernames.js'
 import type { User, UserChanges } from '../users/users.js'
-
 import type { EmailChanges } from './email-changes.js'
 import { accountBody, passkeyBody, usedApplicationBody } from './user-bodies.js'
 
@@ -214,3 +212,13 @@ export const createAccountData =
     }
     return collected
   }
+
+/** Composes the data of an account, for the export by its user and for `latchkey user export`. */
+export const composeAccountData = (nouns: Nouns, clock: Clock) =>
+  createAccountData({
+    clock,
+    names: createNamesData(nouns),
+    addresses: createAddressesData(nouns),
+    waysIn: createWaysInData(nouns),
+    activity: createActivityData(nouns),
+  })
