@@ -7,20 +7,19 @@ import {
 } from '../applications/application-errors.js'
 import type { ApplicationSecrets } from '../applications/application-secrets.js'
 import type { Application, Applications } from '../applications/applications.js'
-
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import { type ProtocolError, sendProtocolError, sendRefusal } from '../http/errors.js'
-import type { Form } from '../http/forms.js'
-import { type Limiter, limiters, type RouteLimiters } from '../http/limiters.js'
+import { type Form, formOf } from '../http/forms.js'
+import { type Limiter, type LimiterName, limiters, type RouteLimiters } from '../http/limiters.js'
 import { type CountedRequests, createOncePerWindow, sendLimited } from '../http/limits.js'
 import { clientNetwork, clientOf } from '../http/request-origin.js'
-
+import type { Server } from '../http/server.js'
 import type { Clock } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
 import { isCleanText } from '../lib/strict-json.js'
-
 import type { Events } from '../messages/events.js'
 import { isSentByPage, type KnownClients } from './known-clients.js'
+import type { ProtocolDoor } from './openid-door.js'
 
 type Credentials = { id: string; secret: string | undefined }
 
@@ -230,4 +229,41 @@ export const createClientAuthentication = ({
       return outcome
     },
   }
+}
+
+export type ClientRouteParts<Nouns extends ClientNouns> = {
+  protocolDoor: ProtocolDoor<Nouns>
+  clientAuthentication: ClientAuthentication
+  /** Called for a request whose client was refused, with the status of the answer. */
+  onClientRefused?: (form: Form, status: number) => void
+  /** Further limiters in which the handler counts. */
+  countsIn?: readonly LimiterName[]
+}
+
+/** The request of a client that has authenticated. */
+export type ClientRequest = { application: Application; form: Form; request: FastifyRequest; reply: FastifyReply }
+
+/** Adds a route that takes the form of an application after the application has authenticated. */
+export const addClientRoute = <Nouns extends ClientNouns>(
+  server: Server,
+  url: string,
+  { protocolDoor, clientAuthentication, onClientRefused, countsIn = [] }: ClientRouteParts<Nouns>,
+  answer: (nouns: Nouns, sent: ClientRequest) => Promise<FastifyReply>,
+) => {
+  protocolDoor.answerPreflights(server, url)
+  const { onSend, handler } = protocolDoor.through(async (nouns, request, reply) => {
+    const form = formOf(request)
+    const application = await clientAuthentication.authenticate(form, nouns, request, reply)
+    if (application) return answer(nouns, { application, form, request, reply })
+    onClientRefused?.(form, reply.statusCode)
+    return reply
+  })
+  server.route({
+    method: 'POST',
+    url,
+    schema: { hide: true },
+    config: { countsIn: ['client_failures', 'application', ...countsIn] },
+    onSend,
+    handler,
+  })
 }

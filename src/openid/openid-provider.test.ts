@@ -21,11 +21,11 @@ const loadedWith = async (first: string) => {
 
 it('the service loads none of the nouns of the provider at its start', async () => {
   const loaded = await loadedWith('app.js')
-  expect(loaded).toContain('openid/openid-provider.js')
-  const nouns = (await importsOf('openid/openid-nouns.js')).filter((path) => path.startsWith('domain/'))
+  expect(loaded).toContain('openid/openid-door.js')
+  const nouns = (await importsOf('openid/open-openid.js')).filter((path) => path.startsWith('domain/'))
   expect(nouns).toContain('applications/application-secrets.js')
   // A function without state, which addresses are made with.
   const pure = 'applications/applications.js'
   expect(nouns.filter((path) => loaded.has(path) && path !== pure)).toEqual([])
-  expect(loaded).not.toContain('openid/openid-nouns.js')
+  expect(loaded).not.toContain('openid/open-openid.js')
 })

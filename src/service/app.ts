@@ -5,7 +5,7 @@ import type { SchemaCompilers } from '../http/schema-compilers.js'
 import { createServer } from '../http/server.js'
 
 import { type Clock, systemClock } from '../lib/clock.js'
-import { createOpenidProvider } from '../openid/openid-provider.js'
+import { createOpenidProvider } from '../openid/openid-door.js'
 import { type Assets, loadAssets } from '../pages/assets.js'
 import { createHealth } from '../pages/health.js'
 import { healthRoutes } from '../pages/health.routes.js'

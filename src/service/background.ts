@@ -1,6 +1,6 @@
 import { createServicePresence, waitForRestore } from '../backups/service-presence.js'
 import { minutes } from '../lib/durations.js'
-import type { OpenidProvider } from '../openid/openid-provider.js'
+import type { OpenidProvider } from '../openid/openid-door.js'
 import { createHousekeeping } from '../platform/jobs.js'
 import type { Config } from '../settings/config.js'
 import { createExpiredRows } from './expired-rows.js'

@@ -2,8 +2,9 @@ import { createAdminLimit } from '../admin/admin-limit.js'
 import { routeLimitersFor } from '../http/limiters.js'
 import { createCountedRequests, createFindExcess } from '../http/limits.js'
 
-import { createAuthorizationLimit } from '../openid/authorize/authorization-limit.js'
-import { createUserCodeLimit } from '../openid/device/user-code-limit.js'
+import { createAuthorizationLimit } from '../openid/authorize/authorize.routes.js'
+import { createUserCodeLimit } from '../openid/device/device.routes.js'
+
 import type { Callers } from '../sessions/callers.js'
 import { createLimitedEvents, createLimits, createReserveRotation, type OnRejection } from '../sessions/guards.js'
 import type { SignInCookies } from '../sessions/session-cookies.js'

@@ -1,7 +1,7 @@
 import { SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hours } from '../../src/lib/durations.js'
-import { createOpenidNouns, type OpenidNouns } from '../../src/openid/openid-nouns.js'
+import { createOpenidNouns, type OpenidNouns } from '../../src/openid/open-openid.js'
 import type { Browser } from '../support/client.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { until } from '../support/until.js'

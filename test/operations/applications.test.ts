@@ -3,7 +3,7 @@ import { createApplicationSecrets } from '../../src/applications/application-sec
 import { checkApplications } from '../../src/commands/doctor/applications.js'
 import { openNouns } from '../../src/commands/open-nouns.js'
 import { minutes } from '../../src/lib/durations.js'
-import { createOpenidProvider } from '../../src/openid/openid-provider.js'
+import { createOpenidProvider } from '../../src/openid/openid-door.js'
 import { addApplication, applicationChangesOf } from '../support/applications.js'
 import { createStoppedClock } from '../support/clock.js'
 import { testPostgres } from '../support/databases.js'

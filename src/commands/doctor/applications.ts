@@ -11,7 +11,7 @@ import { type Application, createApplications } from '../../applications/applica
 import { isThisMachine } from '../../lib/networks.js'
 import { countText } from '../../lib/text.js'
 
-import { backchannelMayReach } from '../../openid/backchannel.js'
+import { backchannelMayReach } from '../../openid/open-openid.js'
 import type { Database } from '../../platform/database/database.js'
 import type { Config } from '../../settings/config.js'
 import { backchannelReach, privateBackchannel, resolveHost } from '../applications/backchannel-reach.js'

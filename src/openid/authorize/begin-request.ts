@@ -2,22 +2,26 @@ import type { ApplicationErrors } from '../../applications/application-errors.js
 import { isRedirectAddress } from '../../applications/application-rules.js'
 import type { ApplicationSecrets } from '../../applications/application-secrets.js'
 import { type Application, type Applications, unregisteredSentence } from '../../applications/applications.js'
-
+import type { AuthorizationStep } from '../../contract/openid.js'
 import { refuse } from '../../contract/outcome.js'
-import { StoreUnavailable } from '../../platform/database/database.js'
+import type { Client } from '../../http/request-origin.js'
+import { type Sql, StoreUnavailable } from '../../platform/database/database.js'
+import type { TokenHolder } from '../../sessions/sessions.js'
 import type { IdTokens } from '../token/id-tokens.js'
-import type { AuthorizationRequests } from './authorization-requests.js'
-import { areClean, listOf, type Parameters, readParameters } from './parameters.js'
+import type { AuthorizationRequest, AuthorizationRequests } from './authorization-requests.js'
 import {
   type AuthorizationError,
+  areClean,
   type CheckedRequest,
   checkRequest,
   isStepError,
+  listOf,
+  type Parameters,
+  readParameters,
   type StepError,
 } from './request-steps.js'
-import type { Visitor } from './visitor.js'
 
-type Dependencies = {
+type BeginRequestDependencies = {
   applications: Pick<Applications, 'find'>
   applicationSecrets: Pick<ApplicationSecrets, 'findOwner'>
   applicationErrors: Pick<ApplicationErrors, 'note' | 'noteUnknown'>
@@ -76,7 +80,7 @@ const addressOf = (application: Application, { values }: Parameters): AnswerAddr
 
 /** The user whom the application names. A hint that we did not issue, or issued to another application, is ignored. */
 const createNamedUser =
-  ({ idTokens }: Pick<Dependencies, 'idTokens'>) =>
+  ({ idTokens }: Pick<BeginRequestDependencies, 'idTokens'>) =>
   async (application: Application, { user, hint }: CheckedRequest) => {
     if (user !== undefined || hint === undefined) return user
     const hintContent = await idTokens.readHint(hint)
@@ -91,7 +95,7 @@ const createErrorAt =
   })
 
 /** The URL with the error for a request over the limit. Undefined if its redirect address is not registered. */
-const createAnswerBusy = ({ applications, issuer }: Pick<Dependencies, 'applications' | 'issuer'>) => {
+const createAnswerBusy = ({ applications, issuer }: Pick<BeginRequestDependencies, 'applications' | 'issuer'>) => {
   const errorAt = createErrorAt(issuer)
   return async (text: string) => {
     const parameters = readParameters(text)
@@ -117,7 +121,7 @@ const createAnswerWithoutDatabase = (
 }
 
 /** Checks the parameters of a new request, and stores it if its user may be asked something. */
-export const createBeginRequest = (deps: Dependencies) => {
+export const createBeginRequest = (deps: BeginRequestDependencies) => {
   const { applications, applicationSecrets, applicationErrors, authorizationRequests, issuer } = deps
   const rememberedApplications = createRememberedApplications()
   const namedUser = createNamedUser(deps)
@@ -175,3 +179,50 @@ export const createBeginRequest = (deps: Dependencies) => {
     answerBusy: createAnswerBusy(deps),
   }
 }
+
+export type RequestEnd = { error: AuthorizationError; description?: string }
+
+/** `step`: the question that was open when the request ended. */
+export const accessDenied = (step: AuthorizationStep): RequestEnd => ({
+  error: 'access_denied',
+  description: step === 'no_access' ? 'The user has no access to this application' : 'The user has declined',
+})
+
+export type Answers = ReturnType<typeof createAnswers>
+
+type AnswersDependencies = { applicationErrors: Pick<ApplicationErrors, 'note'>; issuer: string }
+
+/** The URLs to which the browser takes the answer to a request. */
+export const createAnswers = ({ applicationErrors, issuer }: AnswersDependencies) => ({
+  /** Ends the request without a code. This is counted as a normal end and not as an error of the application. */
+  withError: (application: Application, address: AnswerAddress, { error, description }: RequestEnd) => {
+    applicationErrors.note(application, 'normal_end', description === undefined ? error : `${error}: ${description}`)
+    return answerLocation(
+      address,
+      { error, ...(description !== undefined && { error_description: description }) },
+      issuer,
+    )
+  },
+  withCode: (address: AnswerAddress, code: string) => answerLocation(address, { code }, issuer),
+})
+
+/** The browser that brings the request of an application, and the session in it. */
+export type Visitor = {
+  /** The value of the cookie that ties requests to their browser. */
+  browser: string
+  caller: TokenHolder | undefined
+  /** There is a session, but its tokens have expired and could not be renewed. */
+  couldNotRenew: boolean
+  client: Client
+}
+
+/** A request of an application, with the browser that brings it. */
+export type PendingRequest = { application: Application; request: AuthorizationRequest; visitor: Visitor }
+
+export const keyOf = ({ request, visitor }: PendingRequest) => ({ id: request.id, browser: visitor.browser })
+
+/** Uses the request up. A request that is not stored can only be answered in the HTTP request that brought it. */
+export const createTake =
+  (authorizationRequests: Pick<AuthorizationRequests, 'take'>) =>
+  async (sql: Sql, pending: PendingRequest, userId: string | undefined) =>
+    !pending.request.isStored || (await authorizationRequests.take(sql, keyOf(pending), userId))

@@ -9,8 +9,7 @@ import { fingerprint, randomToken } from '../../lib/random.js'
 import { uuidv7 } from '../../lib/uuid.js'
 import type { Database, Sql } from '../../platform/database/database.js'
 import * as store from './device-requests.store.js'
-import { deviceRequestLifetime, pollInterval } from './device-times.js'
-import { newUserCode } from './user-codes.js'
+import { deviceRequestLifetime, newUserCode, pollInterval } from './user-codes.js'
 
 /** By how much the interval grows each time a poll comes too early (RFC 8628, 3.5). */
 const slowDownSeconds = 5

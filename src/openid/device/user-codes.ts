@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto'
+import { minutes } from '../../lib/durations.js'
 
 /** Without vowels, so that no code is a word, and without digits, which look like letters (RFC 8628, 6.1). */
 const alphabet = 'BCDFGHJKLMNPQRSTVWXZ'
@@ -16,3 +17,8 @@ export const readUserCode = (text: string) => {
 
 /** The code in the form that devices and pages show: `WDJB-MJHT`. */
 export const shownUserCode = (code: string) => `${code.slice(0, length / 2)}-${code.slice(length / 2)}`
+
+export const deviceRequestLifetime = 10 * minutes
+
+/** The seconds between two polls of a device. */
+export const pollInterval = 5

@@ -1,33 +1,97 @@
 import type { Application } from '../../applications/applications.js'
 import { createEndAuthorizations } from '../../applications/used-applications.js'
-
 import { isRefused, refuse } from '../../contract/outcome.js'
 import type { Client } from '../../http/request-origin.js'
 import type { Clock } from '../../lib/clock.js'
+import { seconds } from '../../lib/durations.js'
 import { fingerprint } from '../../lib/random.js'
-
 import type { Events } from '../../messages/events.js'
 import type { Database } from '../../platform/database/database.js'
-import type { SessionLimits } from '../../sessions/live-sessions.js'
+import { epochSeconds } from '../../sessions/issue-tokens.js'
+import { createSessionLife, type SessionLimits } from '../../sessions/live-sessions.js'
 import type { Sessions, TokenHolder } from '../../sessions/sessions.js'
 import type { ProfileFields } from '../../users/profile-fields.js'
 import type { Users } from '../../users/users.js'
-
-import { createNoteDeviceUse } from '../device/device-use.js'
-import { createExchangeRefreshToken } from './exchange-refresh-token.js'
-import { type CodeRequest, createIssueCode } from './issue-code.js'
-import { createRedeemCode } from './redeem-code.js'
-import { createTokenExchangeParts, type RefreshTokenOptions } from './token-exchange-parts.js'
-import { createHolderOf } from './token-holder.js'
+import { createNoteDeviceUse } from '../device/devices.js'
+import { type CodeRequest, createIssueCode, createRedeemCode } from './codes.js'
+import { createGrantOf } from './grants.js'
+import { createExchangeRefreshToken, createRefreshTokenTexts } from './refresh.js'
+import type { Moments } from './tokens.store.js'
+import * as store from './tokens.store.js'
 import * as tokenStore from './tokens.store.js'
 
-export type { RefreshFault } from './exchange-refresh-token.js'
-export type { CodeRequest } from './issue-code.js'
-export type { CodeFault } from './judge-code.js'
+export type { CodeFault, CodeRequest } from './codes.js'
+export type { RefreshFault } from './refresh.js'
+
+type TokenExchangePartsOptions = SessionLimits & {
+  database: Database
+  clock: Clock
+  events: Pick<Events, 'recordInside'>
+  profileFields: Pick<ProfileFields, 'knownValues'>
+  refreshTokens: RefreshTokenOptions
+}
+
+/** The first key signs refresh tokens. All of them verify. `grace` is `REFRESH_GRACE`. */
+export type RefreshTokenOptions = { keys: readonly Buffer[]; grace: number }
+
+/**
+ * For this long after a rotation, or for `REFRESH_GRACE` if that is longer, the previous token is exchanged for the newest one again: an
+ * answer may be lost, and two processes may refresh at once.
+ */
+const minGracePeriod = 30 * seconds
+
+export type TokenExchangeParts = ReturnType<typeof createTokenExchangeParts>
+
+/** The parts that exchange a code, a refresh token or the code of a device for new tokens. */
+export const createTokenExchangeParts = (options: TokenExchangePartsOptions) => {
+  const { database, clock, refreshTokens, profileFields } = options
+  const { liveNow } = createSessionLife(options)
+  return {
+    database,
+    clock,
+    refreshTokens: createRefreshTokenTexts(refreshTokens.keys),
+    gracePeriod: Math.max(minGracePeriod, refreshTokens.grace),
+    /** The times that the statements compare with. */
+    moments: (): Moments => ({ live: liveNow(), clockOffset: clock.offset() }),
+    /** Ends an authorization whose code or refresh token was used again after the time in which a retry is allowed. */
+    endReused: createEndAuthorizations(options).endReused,
+    grantOf: createGrantOf(profileFields),
+  }
+}
+
+/**
+ * The holder of an access token of an application, as claims of an access token of Latchkey. `gen` is the oldest generation that is valid.
+ * So programs learn from the list of ended sessions, after a change of groups or a sign-out, that these claims are too old.
+ */
+export const createHolderOf =
+  ({ database, clock, moments }: Pick<TokenExchangeParts, 'database' | 'clock' | 'moments'>) =>
+  async (accessToken: string) => {
+    const [row] = await store.selectHolder(database, fingerprint(accessToken), moments())
+    if (!row) return undefined
+    const { scopes, name, second_factor_at: secondFactorAt } = row
+    return {
+      applicationId: row.application_id,
+      scopes,
+      claims: {
+        userId: row.user_id,
+        sid: row.sid,
+        iat: epochSeconds(clock.now()),
+        exp: epochSeconds(row.expires_at),
+        gen: row.oldest_generation,
+        auth_time: epochSeconds(row.authenticated_at),
+        amr: row.methods,
+        ...(secondFactorAt && { mfa_time: epochSeconds(secondFactorAt) }),
+        // As at UserInfo, each scope shares its claims about the person.
+        ...(scopes.includes('profile') && { username: row.username, ...(name !== null && { name }) }),
+        ...(scopes.includes('email') && { email: row.email }),
+        ...(scopes.includes('groups') && { groups: row.groups }),
+      },
+    }
+  }
 
 export type Authorizations = ReturnType<typeof createAuthorizations>
 
-type Options = SessionLimits & {
+type AuthorizationsOptions = SessionLimits & {
   database: Database
   clock: Clock
   events: Pick<Events, 'recordInside'>
@@ -38,7 +102,7 @@ type Options = SessionLimits & {
 }
 
 /** An authorization lets an application act for a session. It has codes and tokens; to end it, its row is deleted. */
-export const createAuthorizations = (options: Options) => {
+export const createAuthorizations = (options: AuthorizationsOptions) => {
   const { database } = options
   const issueCodeInside = createIssueCode(options)
   const { endOfDevice } = createEndAuthorizations(options)

@@ -1,15 +1,37 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
+import type { AmrMethod } from '../../contract/factors.js'
 import type { ApplicationAlgorithm, SignToken } from '../../keys/signed-token.js'
 import type { Clock } from '../../lib/clock.js'
 import { minutes, seconds } from '../../lib/durations.js'
 import { isUuid } from '../../lib/uuid.js'
-import { authenticationMethods } from './authentication-methods.js'
 import { idTokenClaimsOf, type Subject, type TokenContent } from './user-claims.js'
 
 export type { TokenContent } from './user-claims.js'
+
+/**
+ * Our proofs in the words of RFC 8176. A recovery code counts as a password that works once. We do not know where a passkey keeps its key,
+ * only that its user was present. The RFC has no word for another provider or for mail.
+ */
+const words: Readonly<Record<AmrMethod, string | undefined>> = {
+  pwd: 'pwd',
+  otp: 'otp',
+  rec: 'otp',
+  passkey: 'user',
+  provider: undefined,
+  mail: undefined,
+}
+
+const wordOf = (method: string) => (Object.hasOwn(words, method) ? words[method as AmrMethod] : undefined)
+
+/** The claim `amr`. Empty if the RFC has no word for any of the methods. */
+export const authenticationMethods = (methods: readonly string[], secondFactor: boolean) => {
+  const knownWords = methods.map(wordOf).filter((word) => word !== undefined)
+  return [...new Set([...knownWords, ...(secondFactor ? ['mfa'] : [])])]
+}
+
 export type IdTokens = ReturnType<typeof createIdTokens>
 
-const lifetime = 10 * minutes
+const idTokensLifetime = 10 * minutes
 
 /** The first half of the hash of the access token (OpenID Connect Core 3.1.3.6). The hash is SHA-256, with which both algorithms sign. */
 const accessTokenHash = (accessToken: string) =>
@@ -23,7 +45,7 @@ type NewIdToken = {
   accessToken: string
 }
 
-type Dependencies = {
+type IdTokensDependencies = {
   applicationKeys: {
     sign: SignToken
     readSigned(token: string): Promise<Record<string, unknown> | undefined>
@@ -32,7 +54,7 @@ type Dependencies = {
   issuer: string
 }
 
-export const createIdTokens = ({ applicationKeys, clock, issuer }: Dependencies) => ({
+export const createIdTokens = ({ applicationKeys, clock, issuer }: IdTokensDependencies) => ({
   issue: async ({ application, subject, sid, content, accessToken }: NewIdToken) => {
     const { nonce, authTime, methods, secondFactor, acr = secondFactor ? '2' : '1' } = content
     if (authTime !== undefined && !(Number.isSafeInteger(authTime) && authTime > 0))
@@ -45,7 +67,7 @@ export const createIdTokens = ({ applicationKeys, clock, issuer }: Dependencies)
       ...idTokenClaimsOf(subject, content),
       sid,
       iat,
-      exp: iat + lifetime / seconds,
+      exp: iat + idTokensLifetime / seconds,
       ...(authTime !== undefined && { auth_time: authTime }),
       acr,
       ...(amr.length > 0 && { amr }),
@@ -65,5 +87,30 @@ export const createIdTokens = ({ applicationKeys, clock, issuer }: Dependencies)
     const { aud, sub, sid } = claims
     if (typeof aud !== 'string' || typeof sub !== 'string' || !isUuid(sub)) return undefined
     return { applicationId: aud, userId: sub, ...(typeof sid === 'string' && isUuid(sid) && { sid }) }
+  },
+})
+
+const logoutTokensLifetime = 2 * minutes
+const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout'
+
+type NewLogoutToken = { application: { id: string; algorithm: ApplicationAlgorithm }; sid: string; userId: string }
+
+type LogoutTokensDependencies = { applicationKeys: { sign: SignToken }; clock: Clock; issuer: string }
+
+/** Logout tokens (OpenID Connect Back-Channel Logout 2.4). Each attempt to tell an application has its own token, with a new `jti`. */
+export const createLogoutTokens = ({ applicationKeys, clock, issuer }: LogoutTokensDependencies) => ({
+  issue: ({ application, sid, userId }: NewLogoutToken) => {
+    const iat = Math.floor(clock.now().getTime() / seconds)
+    const claims = {
+      iss: issuer,
+      aud: application.id,
+      sub: userId,
+      sid,
+      iat,
+      exp: iat + logoutTokensLifetime / seconds,
+      jti: randomUUID(),
+      events: { [logoutEvent]: {} },
+    }
+    return applicationKeys.sign(application.algorithm, { typ: 'logout+jwt', claims })
   },
 })

@@ -1,20 +1,26 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { applicationIssuer } from '../../applications/applications.js'
 import { Authorization, AuthorizationBody, AuthorizationDecisionBody } from '../../contract/openid.js'
 import { refuse } from '../../contract/outcome.js'
 import type { Cookies } from '../../http/cookies.js'
-import { clientOf } from '../../http/request-origin.js'
+import { type RouteLimiters, userSubject } from '../../http/limiters.js'
+import { type CountedRequests, sendLimited } from '../../http/limits.js'
+import { clientNetwork, clientOf } from '../../http/request-origin.js'
 import { guardRefusals, routeRefusals } from '../../http/route.js'
 import type { Server } from '../../http/server.js'
-
 import { randomToken } from '../../lib/random.js'
+import type { pagesRoutes } from '../../pages/pages.routes.js'
+import type { HttpParts, Platform } from '../../service/http-parts.js'
+import type { Nouns } from '../../service/nouns.js'
 import type { Callers } from '../../sessions/callers.js'
 import type { Guards, Limits } from '../../sessions/guards.js'
-
+import type { Config } from '../../settings/config.js'
 import { withHeaders } from '../../sign-in/answers.js'
-import { addPageRoutes, type PageRouteParts } from '../page-routes.js'
-import type { AuthorizationLimit } from './authorization-limit.js'
-import type { createAuthorize } from './openid-authorize.js'
-import type { Visitor } from './visitor.js'
+import type { Ceilings } from '../../sign-in/ceilings.js'
+import type { OpenidNouns } from '../open-openid.js'
+import { addPageRoutes, type OpenidProvider, type PageRouteParts } from '../openid-door.js'
+import { createAuthorize, createMakeCode, createReportNoAccess, createSignedInUsers } from './authorize.js'
+import { createAnswers, createBeginRequest, type Visitor } from './begin-request.js'
 
 const cookieName = 'attempt_browser'
 const cookieShape = /^[\w-]{43}$/
@@ -45,7 +51,7 @@ const answerSchema = {
   response: { 200: Authorization, ...answerRefusals.responses },
 }
 
-type Dependencies = PageRouteParts & {
+type OpenidAuthorizeRouteDependencies = PageRouteParts & {
   guards: Guards
   callers: Callers
   cookies: Cookies
@@ -68,7 +74,7 @@ const createBrowserOf = (cookies: Cookies) => (request: FastifyRequest) => {
 }
 
 /** The page that applications send their users to, and its own API. */
-export const openidAuthorizeRoutes = (server: Server, deps: Dependencies) => {
+export const openidAuthorizeRoutes = (server: Server, deps: OpenidAuthorizeRouteDependencies) => {
   const { guards, callers, cookies, limits, authorizationLimit, openAuthorize } = deps
 
   const visitorOf = createVisitorOf(callers)
@@ -123,4 +129,76 @@ export const openidAuthorizeRoutes = (server: Server, deps: Dependencies) => {
       return reply.send(await authorize.answer(request.body, visitorOf(request, browserOf(request) ?? '')))
     },
   )
+}
+
+type AuthorizationLimitDependencies = {
+  countedRequests: Pick<CountedRequests, 'countAndFindExcess'>
+  ceilings: Pick<Ceilings, 'findExcess' | 'answerExcess'>
+  routeLimiters: Pick<RouteLimiters, 'authorization_requests'>
+  callers: Pick<Callers, 'find'>
+}
+
+const total = 'total_authorization_requests'
+
+export type AuthorizationLimit = ReturnType<typeof createAuthorizationLimit>
+
+/**
+ * Limits new authorization requests: each stores a row, also for a visitor who is not signed in. A signed-in user has their own count,
+ * so that strangers behind the same address cannot keep them from signing in. All sessions of a user count together, because many
+ * sessions could otherwise fill the table.
+ */
+export const createAuthorizationLimit = ({
+  countedRequests,
+  ceilings,
+  routeLimiters,
+  callers,
+}: AuthorizationLimitDependencies) => {
+  const limiter = routeLimiters.authorization_requests
+  return {
+    /** Returns undefined for a request that may go on, and otherwise the function that answers it. */
+    countAndFindExcess: async (request: FastifyRequest, reply: FastifyReply) => {
+      const caller = callers.find(request)
+      const subject = caller ? userSubject(caller.userId) : clientNetwork(request)
+      const excess = await countedRequests.countAndFindExcess(limiter, subject, request, reply)
+      if (excess) return () => sendLimited(reply, limiter, excess)
+      const totalExcess = caller ? undefined : await ceilings.findExcess(total, request)
+      return totalExcess && (() => ceilings.answerExcess(reply, total, totalExcess))
+    },
+  }
+}
+
+type AuthorizePageDependencies = Platform & Nouns & HttpParts & { openidProvider: OpenidProvider }
+type Pages = ReturnType<typeof pagesRoutes>
+
+/** Registers the page to which applications send their users. Its parts are created at the first request while there is an application. */
+export const registerAuthorizePage = (
+  server: Server,
+  { publicUrl }: Config,
+  dependencies: AuthorizePageDependencies,
+  pages: Pages,
+) => {
+  const createAuthorizeParts = (openid: OpenidNouns) => {
+    const parts = { ...dependencies, ...openid, issuer: applicationIssuer(publicUrl) }
+    const signedInUsers = createSignedInUsers(parts)
+    return createAuthorize({
+      ...parts,
+      signedInUsers,
+      beginRequest: createBeginRequest(parts),
+      answers: createAnswers(parts),
+      makeCode: createMakeCode(parts),
+      reportNoAccess: createReportNoAccess(parts),
+    })
+  }
+  let authorize: ReturnType<typeof createAuthorizeParts> | undefined
+  openidAuthorizeRoutes(server, {
+    ...dependencies,
+    openAuthorize: async () => {
+      const openid = await dependencies.openidProvider.open()
+      if (openid) authorize ??= createAuthorizeParts(openid)
+      return openid && authorize
+    },
+    sendPage: pages.protocolPage('authorize'),
+    sendNotFound: pages.plainPage('not-found'),
+    sendTooMany: pages.plainPage('too-many-requests'),
+  })
 }

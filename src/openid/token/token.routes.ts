@@ -1,18 +1,18 @@
 import type { ApplicationErrors } from '../../applications/application-errors.js'
 import { type Application, deviceFlowFault, quoted } from '../../applications/applications.js'
-
 import { type GrantType, grantTypes, openidScopes } from '../../contract/openid.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
-import type { ProtocolError } from '../../http/errors.js'
+import { type ProtocolError, sendProtocolError } from '../../http/errors.js'
 import type { Form } from '../../http/forms.js'
-import type { Client } from '../../http/request-origin.js'
-
+import { type Client, clientOf } from '../../http/request-origin.js'
+import type { Server } from '../../http/server.js'
 import { seconds } from '../../lib/durations.js'
-import type { DeviceAuthorizations } from '../device/device-authorizations.js'
+import type { Metrics } from '../../platform/metrics/metrics.js'
+import { addClientRoute, type ClientNouns, type ClientRouteParts } from '../client-authentication.js'
 import type { DeviceFault } from '../device/device-requests.js'
+import type { DeviceAuthorizations } from '../device/devices.js'
 import type { Authorizations, CodeFault, RefreshFault } from './authorizations.js'
-import { accessTokenLifetime, type Grant } from './grant.js'
-import { grantFaults } from './grant-faults.js'
+import { accessTokenLifetime, type Grant, grantFaults } from './grants.js'
 import type { IdTokens } from './id-tokens.js'
 
 /** The nouns that the flow needs. */
@@ -138,4 +138,30 @@ export const grantTokens = async (tokenRequest: TokenRequest, nouns: TokenNouns)
       description: `grant_type must be one of ${grantTypes.join(', ')}`,
     })
   return grants[type](tokenRequest, nouns)
+}
+
+type Dependencies = ClientRouteParts<TokenNouns & ClientNouns> & {
+  metrics: Pick<Metrics, 'countTokens'> | undefined
+}
+
+/** The outcome that the metrics count for a client that was refused before its grant, by the status of the answer. */
+const clientRefusals: Readonly<Record<number, string>> = { 401: 'invalid_client', 429: 'rate_limited' }
+
+/** Exchanges codes and refresh tokens for tokens (RFC 6749, 3.2). */
+export const openidTokenRoutes = (server: Server, dependencies: Dependencies) => {
+  const count = (form: Form, outcome: string) => {
+    const type = form.values.get('grant_type')
+    dependencies.metrics?.countTokens(isGrantType(type) ? type : 'other', outcome)
+  }
+  const parts: typeof dependencies = {
+    ...dependencies,
+    onClientRefused: (form, status) => count(form, clientRefusals[status] ?? 'refused'),
+  }
+  addClientRoute(server, '/api/auth/token', parts, async (nouns, { application, form, request, reply }) => {
+    const granted = await grantTokens({ application, form, client: clientOf(request) }, nouns)
+    count(form, isRefused(granted) ? granted.outcome : 'issued')
+    // RFC 6749, 5.1.
+    reply.header('pragma', 'no-cache')
+    return isRefused(granted) ? sendProtocolError(reply, granted.fault) : reply.send(granted)
+  })
 }

@@ -5,13 +5,13 @@ import { sendProtocolError } from '../../http/errors.js'
 import { formOf } from '../../http/forms.js'
 import { type Limiter, limiters } from '../../http/limiters.js'
 import type { CountedRequests } from '../../http/limits.js'
-import { clientNetwork } from '../../http/request-origin.js'
+import { clientNetwork, clientOf } from '../../http/request-origin.js'
 import { routeRefusals } from '../../http/route.js'
 import type { Server } from '../../http/server.js'
-
 import { fingerprint } from '../../lib/random.js'
+import { addClientRoute, type ClientNouns, type ClientRouteParts } from '../client-authentication.js'
 import { isSentByPage, type KnownClients } from '../known-clients.js'
-import type { ProtocolDoor } from '../protocol-door.js'
+import type { ProtocolDoor } from '../openid-door.js'
 import type { Authorizations } from './authorizations.js'
 import { userInfoOf } from './user-claims.js'
 
@@ -68,14 +68,17 @@ const createValidTokens = () => {
 
 type Nouns = { applications: Pick<Applications, 'list'>; authorizations: Pick<Authorizations, 'grantOfAccessToken'> }
 
-type Dependencies = {
+type OpenidUserinfoRouteDependencies = {
   protocolDoor: ProtocolDoor<Nouns>
   knownClients: Pick<KnownClients, 'mayRead'>
   countedRequests: Pick<CountedRequests, 'count' | 'refundSuccess' | 'refundDespiteRefusal'>
 }
 
 /** Answers with the claims of the user of an access token, as they are now (OpenID Connect Core 5.3). */
-export const openidUserinfoRoutes = (server: Server, { protocolDoor, knownClients, countedRequests }: Dependencies) => {
+export const openidUserinfoRoutes = (
+  server: Server,
+  { protocolDoor, knownClients, countedRequests }: OpenidUserinfoRouteDependencies,
+) => {
   protocolDoor.answerPreflights(server, url)
   const validTokens = createValidTokens()
 
@@ -123,3 +126,18 @@ export const openidUserinfoRoutes = (server: Server, { protocolDoor, knownClient
       handler,
     })
 }
+
+type OpenidRevokeRouteDependencies = ClientRouteParts<ClientNouns & { authorizations: Pick<Authorizations, 'revoke'> }>
+
+/** RFC 7009, 2.1. Only who holds the token can ask, and learns that it is not theirs. */
+const othersToken = { error: 'invalid_grant', description: 'The token was given to another client' } as const
+
+/** RFC 7009. The answer is 200 also for a token that is unknown (2.2). */
+export const openidRevokeRoutes = (server: Server, dependencies: OpenidRevokeRouteDependencies) =>
+  addClientRoute(server, '/api/auth/revoke', dependencies, async (nouns, { application, form, request, reply }) => {
+    const token = form.values.get('token')
+    if (token === undefined)
+      return sendProtocolError(reply, { error: 'invalid_request', description: 'token is missing' })
+    const refused = await nouns.authorizations.revoke(application, token, clientOf(request))
+    return refused ? sendProtocolError(reply, othersToken) : reply.status(200).send()
+  })

@@ -1,29 +1,69 @@
 import { isRedirectAddress } from '../../applications/application-rules.js'
-import { type Application, type Applications, publicApplication } from '../../applications/applications.js'
-
+import {
+  type Application,
+  type Applications,
+  noAccessReason,
+  publicApplication,
+} from '../../applications/applications.js'
+import type { Consents } from '../../applications/used-applications.js'
 import { type Authorization, type AuthorizationStep, applicationIdOf } from '../../contract/openid.js'
-
-import { isRefused } from '../../contract/outcome.js'
-import type { Database } from '../../platform/database/database.js'
+import { isRefused, refuse } from '../../contract/outcome.js'
+import type { Proofs } from '../../factors/second-factors.js'
+import { createOncePerWindow } from '../../http/limits.js'
+import type { Clock } from '../../lib/clock.js'
+import { minutes } from '../../lib/durations.js'
+import type { Events } from '../../messages/events.js'
+import { commitUnlessRefused, type Database, type Transaction } from '../../platform/database/database.js'
+import type { EndStolen } from '../../sessions/rotation.js'
+import type { SessionLookups } from '../../sessions/session-lookups.js'
+import type { SessionCaller, TokenHolder } from '../../sessions/sessions.js'
+import type { Users } from '../../users/users.js'
+import type { Authorizations } from '../token/authorizations.js'
 import { sharedScopes } from '../token/user-claims.js'
-import { type Answers, accessDenied, type RequestEnd } from './answers.js'
 import type { AuthorizationRequests } from './authorization-requests.js'
-import type { createBeginRequest } from './begin-request.js'
-import type { MakeCode } from './make-code.js'
+import {
+  type Answers,
+  accessDenied,
+  type createBeginRequest,
+  createTake,
+  keyOf,
+  type PendingRequest,
+  type RequestEnd,
+  type Visitor,
+} from './begin-request.js'
 import {
   hasProvenSince,
   isNotNamedUser,
+  lacksConsent,
   nextQuestion,
   type SignedInUser,
   silentError,
   sufficientMethods,
 } from './next-question.js'
-import { createTake, keyOf, type PendingRequest } from './pending-request.js'
-import type { ReportNoAccess } from './report-no-access.js'
-import type { SignedInUsers } from './signed-in-users.js'
-import type { Visitor } from './visitor.js'
 
-type Dependencies = {
+export type SignedInUsers = ReturnType<typeof createSignedInUsers>
+
+type SignedInUsersDependencies = {
+  users: Pick<Users, 'findEnabled'>
+  sessionLookups: Pick<SessionLookups, 'proofOfCaller'>
+  proofs: Pick<Proofs, 'methodsFor'>
+  consents: Pick<Consents, 'scopesOf'>
+}
+
+/** Finds the user of a request in the database, because a token may still claim a right that was taken away. */
+export const createSignedInUsers = ({ users, sessionLookups, proofs, consents }: SignedInUsersDependencies) => ({
+  /** Undefined if the session has ended or the account was disabled. */
+  find: async (caller: SessionCaller | undefined, applicationId: string): Promise<SignedInUser | undefined> => {
+    const user = caller && (await users.findEnabled(caller.userId))
+    const proof = user && (await sessionLookups.proofOfCaller(caller))
+    if (!user || !proof) return undefined
+    const { id, username, groups } = user
+    const methods = await proofs.methodsFor(user)
+    return { id, username, groups, proof, methods, agreedTo: await consents.scopesOf(id, applicationId) }
+  },
+})
+
+type AuthorizeDependencies = {
   database: Database
   applications: Pick<Applications, 'find'>
   authorizationRequests: AuthorizationRequests
@@ -56,7 +96,7 @@ const questionAfterRefusal = {
 } as const
 
 /** Ends a request with an error or a code, or asks the next question. */
-const createFinish = (deps: Omit<Dependencies, 'applications' | 'signedInUsers' | 'beginRequest'>) => {
+const createFinish = (deps: Omit<AuthorizeDependencies, 'applications' | 'signedInUsers' | 'beginRequest'>) => {
   const { database, makeCode, answers, reportNoAccess } = deps
   const take = createTake(deps.authorizationRequests)
 
@@ -102,7 +142,7 @@ const createFinish = (deps: Omit<Dependencies, 'applications' | 'signedInUsers' 
 }
 
 type Finish = ReturnType<typeof createFinish>
-type ProceedDependencies = Pick<Dependencies, 'authorizationRequests' | 'signedInUsers'> & { finish: Finish }
+type ProceedDependencies = Pick<AuthorizeDependencies, 'authorizationRequests' | 'signedInUsers'> & { finish: Finish }
 
 /** Finds out what a request still needs, and asks for it. */
 const createProceed = ({ authorizationRequests, signedInUsers, finish }: ProceedDependencies) => {
@@ -124,7 +164,7 @@ const createProceed = ({ authorizationRequests, signedInUsers, finish }: Proceed
 }
 
 /** The request of an application, from its parameters to its answer. */
-export const createAuthorize = (deps: Dependencies) => {
+export const createAuthorize = (deps: AuthorizeDependencies) => {
   const { applications, authorizationRequests, signedInUsers, beginRequest } = deps
   const finish = createFinish(deps)
   const proceed = createProceed({ authorizationRequests, signedInUsers, finish })
@@ -170,5 +210,77 @@ export const createAuthorize = (deps: Dependencies) => {
       if (answer === 'deny') return finish.withError(pending, accessDenied(next), user.id)
       return proceed({ ...pending, request: { ...pending.request, assignedUserId: user.id } })
     },
+  }
+}
+
+type MakeCodeDependencies = {
+  database: Database
+  authorizationRequests: Pick<AuthorizationRequests, 'take'>
+  authorizations: Pick<Authorizations, 'issueCodeInside'>
+  consents: Pick<Consents, 'give' | 'scopesOf'>
+  endStolen: EndStolen
+}
+
+export type MakeCode = ReturnType<typeof createMakeCode>
+
+/** Makes one code for each request: one transaction uses the request up, stores the consent and writes the code. */
+export const createMakeCode = ({ database, authorizations, consents, endStolen, ...deps }: MakeCodeDependencies) => {
+  const take = createTake(deps.authorizationRequests)
+
+  /**
+   * `issueCodeInside` has locked the user's row. So a withdrawal of the consent came earlier and is seen here, or it waits for the lock
+   * and then ends the new code.
+   */
+  const stillAgrees = async (sql: Transaction, pending: PendingRequest, user: SignedInUser) => {
+    const agreedTo = await consents.scopesOf(sql, user.id, pending.application.id)
+    return !lacksConsent({ ...pending, user: { ...user, agreedTo } })
+  }
+
+  const make = (pending: PendingRequest, holder: TokenHolder, user: SignedInUser, hasAgreed: boolean) =>
+    commitUnlessRefused(database, async (sql) => {
+      const { application, request, visitor } = pending
+      if (!(await take(sql, pending, user.id))) return refuse('over')
+      const { redirectAddress, challenge, scopes, nonce, claims, acr } = request
+      const content = {
+        scopes,
+        ...(nonce !== undefined && { nonce }),
+        ...(claims && { claims }),
+        ...(acr === '1' && { acr }),
+      }
+      const codeRequest = { application, redirectAddress, challenge, content, client: visitor.client }
+      const outcome = await authorizations.issueCodeInside(sql, holder, codeRequest)
+      if (isRefused(outcome)) return outcome
+      if (hasAgreed) await consents.give(sql, user.id, application.id, sharedScopes(request))
+      else if (!(await stillAgrees(sql, pending, user))) return refuse('consent_withdrawn')
+      return outcome
+    })
+
+  /** If the refresh token was stolen, the session ends: copied cookies must not become the tokens of an application unnoticed. */
+  return async (pending: PendingRequest, holder: TokenHolder, user: SignedInUser, hasAgreed: boolean) => {
+    const outcome = await make(pending, holder, user, hasAgreed)
+    if (isRefused(outcome) && outcome.refused === 'theft') await endStolen(holder.refreshToken, pending.visitor.client)
+    return outcome
+  }
+}
+
+export type ReportNoAccess = ReturnType<typeof createReportNoAccess>
+
+type ReportNoAccessDependencies = { events: Pick<Events, 'record'>; clock: Clock }
+
+/** A program that sends its user back again and again causes one event in this time. */
+const reportWindow = 15 * minutes
+const maxReported = 1_000
+
+/** Records that a user has no access, so that operators find among the user's events why an application cannot be used. */
+export const createReportNoAccess = ({ events, clock }: ReportNoAccessDependencies) => {
+  const isNew = createOncePerWindow({ maxKeys: maxReported, clock })
+  return async ({ application, visitor }: PendingRequest, { id: userId }: SignedInUser) => {
+    if (!isNew(`${application.id} ${userId}`, reportWindow)) return
+    const sessionId = visitor.caller?.sessionId
+    const reason = noAccessReason(application.name)
+    await events.record(
+      { kind: 'application_refused', userId, ...(sessionId !== undefined && { sessionId }), reason },
+      visitor.client,
+    )
   }
 }

@@ -1,24 +1,28 @@
-import type { Application } from '../../applications/applications.js'
-import * as store from '../../applications/authorizations.store.js'
-
+import { type Application, mayUse } from '../../applications/applications.js'
+import * as authorizationsStore from '../../applications/authorizations.store.js'
+import type { Consents } from '../../applications/used-applications.js'
 import { countFactors } from '../../contract/factors.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { Client } from '../../http/request-origin.js'
+import type { Clock } from '../../lib/clock.js'
+import { hours } from '../../lib/durations.js'
 import { fingerprint, randomToken } from '../../lib/random.js'
 import { uuidv7 } from '../../lib/uuid.js'
 import type { Events } from '../../messages/events.js'
-import { commitUnlessRefused } from '../../platform/database/database.js'
+import { commitUnlessRefused, type Database } from '../../platform/database/database.js'
 import { epochSeconds, fromEpochSeconds } from '../../sessions/issue-tokens.js'
+import type { SessionLimits } from '../../sessions/live-sessions.js'
 import { proofOf } from '../../sessions/session-facts.js'
 import type { SessionLookups, SessionProof } from '../../sessions/session-lookups.js'
+import type { Sessions, TokenHolder } from '../../sessions/sessions.js'
 import type { DeviceSessions } from '../../sign-in/new-sessions.js'
 import type { Users } from '../../users/users.js'
-import { accessTokenLifetime, type Grant } from '../token/grant.js'
-import { authTimeOf } from '../token/issue-code.js'
-import type { RedeemedTokens } from '../token/redeem-code.js'
-import type { TokenExchangeParts } from '../token/token-exchange-parts.js'
+import type { TokenExchangeParts } from '../token/authorizations.js'
+import { authTimeOf, type RedeemedTokens } from '../token/codes.js'
+import { accessTokenLifetime, type Grant } from '../token/grants.js'
 import * as tokenStore from '../token/tokens.store.js'
-import type { Approval, DeviceFault, DeviceRequests } from './device-requests.js'
+import * as tokensStore from '../token/tokens.store.js'
+import type { Approval, DeviceFault, DeviceRequest, DeviceRequests } from './device-requests.js'
 
 export type RedeemDeviceParts = {
   exchange: TokenExchangeParts
@@ -47,7 +51,7 @@ type NewDeviceTokens = { approval: Approval; grant: Grant; refreshHash: Uint8Arr
 const createPrepareGrant =
   ({ database, clock, moments, grantOf }: TokenExchangeParts) =>
   async ({ userId, sid, scopes }: Approval): Promise<Grant | undefined> => {
-    const [row] = await store.selectApprover(database, { userId, sid }, moments().live)
+    const [row] = await authorizationsStore.selectApprover(database, { userId, sid }, moments().live)
     if (!row) return undefined
     const now = clock.now()
     const { begun_at: begunAt, methods } = row
@@ -79,11 +83,11 @@ const createIssueTokens =
       const user = await parts.users.lockEnabled(sql, userId)
       const proof = user && (await parts.sessionLookups.lockLive(sql, { sessionId: approval.sid, userId }))
       if (!user || !proof) return refuse('ended')
-      await store.holdApplication(sql, applicationId)
+      await authorizationsStore.holdApplication(sql, applicationId)
       if (!(await deviceRequests.take(sql, approval, sid))) return refuse('taken')
       if (!(await parts.deviceSessions.begin(sql, { user, sid, applicationId, proof, client }))) return refuse('ended')
       const { scopes } = content
-      await store.upsertAuthorization(sql, {
+      await authorizationsStore.upsertAuthorization(sql, {
         id: authorizationId,
         sid,
         applicationId,
@@ -94,7 +98,7 @@ const createIssueTokens =
       const tokens = { id: tokensId, authorizationId, refreshHash, content, issuedAt }
       const newAccessToken = { hash: fingerprint(accessToken), lifetime: accessTokenLifetime }
       await tokenStore.insertDeviceTokens(sql, { ...tokens, accessToken: newAccessToken }, moments())
-      const [authorizedRow] = await store.selectStillAuthorized(sql, authorizationId, moments().live)
+      const [authorizedRow] = await authorizationsStore.selectStillAuthorized(sql, authorizationId, moments().live)
       if (!authorizedRow) return refuse('ended')
       await parts.events.recordInside(
         sql,
@@ -115,7 +119,7 @@ export const createRedeemDevice = (parts: RedeemDeviceParts) => {
     const approval = await deviceRequests.poll(application, deviceCode)
     if (!isRefused(approval) || approval.refused !== 'reused_device' || approval.deviceSid === undefined)
       return approval
-    const [authorization] = await store.selectOfDevice(database, approval.deviceSid)
+    const [authorization] = await authorizationsStore.selectOfDevice(database, approval.deviceSid)
     if (authorization) await endReused(authorization.id, client)
     return approval
   }
@@ -140,3 +144,62 @@ export const createRedeemDevice = (parts: RedeemDeviceParts) => {
     return refuse(isRefused(approvalNow) ? approvalNow.refused : 'ended')
   }
 }
+
+export type ApproveDeviceParts = {
+  exchange: Pick<TokenExchangeParts, 'database'>
+  users: Pick<Users, 'lockEnabled'>
+  sessions: Pick<Sessions, 'lockOfHolder'>
+  consents: Pick<Consents, 'give'>
+  deviceRequests: Pick<DeviceRequests, 'approve'>
+}
+
+type RequestToApprove = { userCode: string; request: Pick<DeviceRequest, 'applicationId' | 'scopes'> }
+
+/**
+ * The user lets a device sign in. As in `issue-code`, the refresh token must be one that a refresh would accept, and rows are locked in the
+ * same order.
+ */
+export const createApproveDevice =
+  ({ exchange: { database }, users, sessions, consents, deviceRequests }: ApproveDeviceParts) =>
+  (holder: TokenHolder, { userCode, request: { applicationId, scopes } }: RequestToApprove) =>
+    commitUnlessRefused(database, async (sql) => {
+      const { userId, sessionId } = holder
+      const user = await users.lockEnabled(sql, userId)
+      if (!user) return refuse('not_authenticated')
+      const proof = await sessions.lockOfHolder(sql, holder)
+      if (isRefused(proof)) return proof
+      const [application] = await authorizationsStore.holdApplication(sql, applicationId)
+      if (!application || !mayUse(application, user.groups)) return refuse('no_access')
+      if (!(await deviceRequests.approve(sql, userCode, { userId, sessionId }))) return refuse('over')
+      await consents.give(sql, userId, applicationId, scopes)
+      return { approved: true }
+    })
+
+/** A use is written at most this often. That is enough, because a session lasts for weeks without any use. */
+const writeInterval = 1 * hours
+
+type Options = SessionLimits & { database: Database; clock: Clock }
+
+/**
+ * Notes that a device was used. No browser refreshes the session of a device, so the session goes on as long as the application refreshes
+ * its own tokens.
+ */
+export const createNoteDeviceUse =
+  ({ database, clock, lifetimes }: Options) =>
+  async (sid: string) => {
+    const now = fromEpochSeconds(epochSeconds(clock.now()))
+    await tokensStore.noteDeviceUse(database, {
+      sid,
+      now,
+      writeInterval,
+      limits: { idle: lifetimes.refreshToken, age: lifetimes.session },
+    })
+  }
+
+export type DeviceAuthorizations = ReturnType<typeof createDeviceAuthorizations>
+
+/** Applications on devices without a browser: a user lets one in, and it gets its tokens. */
+export const createDeviceAuthorizations = (parts: ApproveDeviceParts & RedeemDeviceParts) => ({
+  approve: createApproveDevice(parts),
+  redeem: createRedeemDevice(parts),
+})
