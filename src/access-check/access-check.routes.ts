@@ -1,20 +1,24 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { isRefused, refuse } from '../contract/outcome.js'
+import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import { Caller, NoContent } from '../contract/schemas.js'
 import type { Cookies } from '../http/cookies.js'
+import { createOncePerWindow } from '../http/limits.js'
+import { clientNetwork, clientOf } from '../http/request-origin.js'
 import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
-
 import type { Clock } from '../lib/clock.js'
+import { minutes } from '../lib/durations.js'
+import type { Log } from '../platform/log.js'
+import type { Metrics, RefusedCheck } from '../platform/metrics/metrics.js'
 import type { Callers } from '../sessions/callers.js'
-import type { AccessClaims, RefusedToken, Tokens } from '../sessions/tokens.js'
-
+import type { ReserveRotation } from '../sessions/guards.js'
+import type { Rotations } from '../sessions/rotation.js'
+import type { IssuedTokens } from '../sessions/sessions.js'
+import type { AccessClaims, RefreshToken, RefusedToken, Tokens } from '../sessions/tokens.js'
 import { withHeaders } from '../sign-in/answers.js'
 import { type Conditions, readConditions, refusalFor } from './conditions.js'
 import { identityHeaders, identityOf } from './identity-headers.js'
-import type { NoteRefusedCheck } from './refused-checks.js'
-import type { Renewal } from './renewal.js'
 
 const meRefusals = routeRefusals('not_authenticated', 'unavailable')
 const verifyRefusals = routeRefusals(
@@ -66,7 +70,7 @@ const verifySchema = {
   },
 }
 
-type Dependencies = {
+type AccessCheckRouteDependencies = {
   callers: Callers
   cookies: Cookies
   tokens: Pick<Tokens, 'readAccess'>
@@ -81,7 +85,7 @@ type Judged = AccessClaims | RefusedToken | undefined
 const lacksGroups = (claims: AccessClaims, { groups }: Conditions) =>
   groups !== undefined && claims.groups === undefined
 
-export const accessCheckRoutes = (server: Server, dependencies: Dependencies) => {
+export const accessCheckRoutes = (server: Server, dependencies: AccessCheckRouteDependencies) => {
   const { callers, cookies, tokens, renewal, noteRefusedCheck, clock } = dependencies
   const checkConfig = { quiet: true, unlimited: 'Sent with each request of an application, and needs no store' }
 
@@ -157,4 +161,72 @@ export const accessCheckRoutes = (server: Server, dependencies: Dependencies) =>
     for (const [index, name] of identityHeaders.entries()) reply.header(name, identity[index])
     return reply.status(204).send()
   })
+}
+
+type RenewalOutcome = IssuedTokens | Refused<'not_authenticated' | 'unavailable'>
+
+export type Renewal = ReturnType<typeof createRenewal>
+
+/**
+ * New tokens for a request that came through a proxy. A page sends many requests at once, all with the same refresh token: those that
+ * arrive while the token is being exchanged share one exchange. Only an exchange that rotates the token counts in the limit of
+ * refreshes, so the many requests of one page count once.
+ */
+export const createRenewal = ({ rotate, reserveRotation }: { rotate: Rotations; reserveRotation: ReserveRotation }) => {
+  const exchanges = new Map<string, Promise<RenewalOutcome>>()
+
+  const exchange = async (token: RefreshToken, request: FastifyRequest): Promise<RenewalOutcome> => {
+    const { granted, retryAfter, refund } = await reserveRotation(request)
+    if (!granted) return refuse('unavailable', { retryAfter })
+    let isRotated = false
+    try {
+      const rotated = await rotate(token, clientOf(request), 'proxy')
+      if (isRefused(rotated)) return refuse('not_authenticated')
+      isRotated = !rotated.raced
+      return rotated.issued
+    } finally {
+      if (!isRotated) await refund()
+    }
+  }
+
+  return (token: RefreshToken, request: FastifyRequest) => {
+    const pending = exchanges.get(token.text) ?? exchange(token, request).finally(() => exchanges.delete(token.text))
+    exchanges.set(token.text, pending)
+    return pending
+  }
+}
+
+/** Whom the token named, if it was ours: of a refresh token that could not be exchanged, the session is known, too. */
+type Named = Pick<AccessClaims, 'userId' | 'sid'>
+
+/** A check with many parallel requests, or a page that asks again and again, causes one line in this time. */
+const logWindow = 1 * minutes
+const maxSessions = 5_000
+const maxNetworks = 1_000
+
+type NoteRefusedCheckDependencies = {
+  log: Pick<Log, 'info'>
+  clock: Clock
+  metrics: Pick<Metrics, 'countRefusedCheck'> | undefined
+}
+
+export type NoteRefusedCheck = ReturnType<typeof createNoteRefusedCheck>
+
+/**
+ * Counts and logs refused access checks: somebody asked for what their groups, their proofs or their token do not open. A request without
+ * any token is not among them: it is a visitor. Only a token of ours can name a session, so tokens that strangers make up are told apart by
+ * their network, and cannot fill the memory of sessions.
+ */
+export const createNoteRefusedCheck = ({ log, clock, metrics }: NoteRefusedCheckDependencies) => {
+  const isFirstOfSession = createOncePerWindow({ maxKeys: maxSessions, clock })
+  const isFirstOfNetwork = createOncePerWindow({ maxKeys: maxNetworks, clock })
+
+  return (request: FastifyRequest, reason: RefusedCheck, named?: Named, groups?: readonly string[]) => {
+    metrics?.countRefusedCheck(reason)
+    const isFirst = named ? isFirstOfSession(named.sid, logWindow) : isFirstOfNetwork(clientNetwork(request), logWindow)
+    if (!isFirst) return
+    const who = named && { userId: named.userId, sessionId: named.sid }
+    const { ip } = clientOf(request)
+    log.info({ requestId: request.id, reason, ...who, ...(groups && { groups }), ip }, 'access check refused')
+  }
 }

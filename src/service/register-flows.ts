@@ -1,6 +1,5 @@
-import { accessCheckRoutes } from '../access-check/access-check.routes.js'
-import { createNoteRefusedCheck } from '../access-check/refused-checks.js'
-import { createRenewal } from '../access-check/renewal.js'
+import { accessCheckRoutes, createNoteRefusedCheck, createRenewal } from '../access-check/access-check.routes.js'
+
 import { accountRoutes, createProfile } from '../accounts/account.routes.js'
 import { changeEmailRoutes, createChangeEmail } from '../accounts/change-email.routes.js'
 import { confirmEmailRoutes, createConfirmationProofs, createConfirmEmail } from '../accounts/confirm-email.routes.js'
