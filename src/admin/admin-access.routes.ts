@@ -20,7 +20,7 @@ import type { Groups } from '../groups/groups.js'
 import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
 
-import { groupBody, invitationBody } from '../programs/access-bodies.js'
+import { groupBody, invitationBody } from '../programs/groups.routes.js'
 import type { Invitations } from '../registration/invitations.js'
 import type { Administrators } from '../sessions/administrators.js'
 import { readEmail } from '../users/names.js'

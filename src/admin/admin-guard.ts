@@ -11,7 +11,7 @@ import { type Client, clientOf } from '../http/request-origin.js'
 
 import type { Clock } from '../lib/clock.js'
 import { hours } from '../lib/durations.js'
-import { cleanReason } from '../programs/clean-reason.js'
+import { cleanReason } from '../programs/service-callers.js'
 import type { Administrator, Administrators } from '../sessions/administrators.js'
 import type { Callers } from '../sessions/callers.js'
 import type { Csrf } from '../sessions/csrf.js'

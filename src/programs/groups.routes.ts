@@ -1,16 +1,33 @@
 import type { createGroupChanges } from '../accounts/operator-changes.js'
+import type { AdminGroup, AdminInvitation } from '../contract/admin/admin-bodies.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import { NoContent } from '../contract/schemas.js'
 import { ServiceGroup, ServiceGroupName, ServiceGroups, servicePath } from '../contract/service.js'
-
-import type { Groups } from '../groups/groups.js'
+import type { Group, Groups } from '../groups/groups.js'
 import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
-
-import type { Administrators } from '../sessions/administrators.js'
+import type { Invitation } from '../registration/invitations.js'
+import type { Administrators, AdminRoles } from '../sessions/administrators.js'
 import type { Guards } from '../sessions/guards.js'
-import { groupBody } from './access-bodies.js'
 import { type ServiceCallers, serviceRefusals } from './service-callers.js'
+
+/** An invitation as administrators and other programs see it. */
+export const invitationBody = (invitation: Invitation): AdminInvitation => ({
+  email: invitation.email,
+  groups: [...invitation.groups],
+  madeBy: invitation.madeBy,
+  invitedBy: invitation.invitedBy,
+  returnTo: invitation.returnTo,
+  createdAt: invitation.createdAt.toISOString(),
+  expiresAt: invitation.expiresAt.toISOString(),
+})
+
+export const groupBody = ({ name, createdAt, members }: Group, { roleOf }: Pick<AdminRoles, 'roleOf'>): AdminGroup => ({
+  name,
+  createdAt: createdAt.toISOString(),
+  members,
+  role: roleOf(name) ?? null,
+})
 
 const readRefusals = routeRefusals(...serviceRefusals)
 const deletionRefusals = routeRefusals(...serviceRefusals, 'group_in_use', 'group_has_members')

@@ -15,7 +15,7 @@ import type { Server } from '../http/server.js'
 import { type Invitations, makerOf } from '../registration/invitations.js'
 import type { Guards } from '../sessions/guards.js'
 import { readEmail } from '../users/names.js'
-import { invitationBody } from './access-bodies.js'
+import { invitationBody } from './groups.routes.js'
 import { type ServiceCallers, serviceRefusals } from './service-callers.js'
 
 const readRefusals = routeRefusals(...serviceRefusals)

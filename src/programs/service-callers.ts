@@ -3,11 +3,11 @@ import { isRefused, refuse } from '../contract/outcome.js'
 import { sendRefusal } from '../http/errors.js'
 import { createOncePerWindow } from '../http/limits.js'
 import { type Actor, type Client, clientOf, customerNetwork } from '../http/request-origin.js'
-
 import type { Clock } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
 import type { Events } from '../messages/events.js'
 import type { Limits } from '../sessions/guards.js'
+import { displayName } from '../users/names.js'
 import { type ServiceKeys, type ServiceScope, serviceScopes } from './service-keys.js'
 
 export type ServiceCallers = ReturnType<typeof createServiceCallers>
@@ -138,4 +138,13 @@ export const createServiceCallers = ({ serviceKeys, limits, events, clock }: Dep
     sendMissingScope,
     actingClient,
   }
+}
+
+/**
+ * A hook that cleans the `reason` of a body before the schema checks it, so that it is as safe to show as a name: invisible characters
+ * are removed.
+ */
+export const cleanReason = async ({ body }: FastifyRequest) => {
+  if (typeof body !== 'object' || body === null || !('reason' in body) || typeof body.reason !== 'string') return
+  body.reason = displayName(body.reason, Number.POSITIVE_INFINITY) ?? ''
 }

@@ -15,8 +15,8 @@ import { proveTables } from '../platform/database/open.js'
 import { reservePort } from '../platform/listening.js'
 import { createLog, type Log } from '../platform/log.js'
 
-import { createServiceKeys } from '../programs/service-keys.js'
-import { readServiceKeys } from '../programs/service-keys-file.js'
+import { createServiceKeys, readServiceKeys } from '../programs/service-keys.js'
+
 import { type Config, type Environment, settingsElsewhere } from '../settings/config.js'
 import { openMetrics, prepareMetrics } from './app-metrics.js'
 import { createBackground, createDatabaseLoading } from './background.js'

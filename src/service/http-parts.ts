@@ -3,6 +3,7 @@ import { createCookies } from '../http/cookies.js'
 import { createAttemptCookies, createCeremonyCookies } from '../http/tab-cookies.js'
 import { createServiceCallers } from '../programs/service-callers.js'
 import type { ServiceKeys } from '../programs/service-keys.js'
+
 import { createBrowserSessions, createCallers } from '../sessions/callers.js'
 import { createCsrf } from '../sessions/csrf.js'
 import { createGuards } from '../sessions/guards.js'

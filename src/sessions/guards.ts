@@ -20,6 +20,7 @@ import type { Events } from '../messages/events.js'
 import type { Cache } from '../platform/cache/cache.js'
 import type { ServiceCallers } from '../programs/service-callers.js'
 import type { ServiceScope } from '../programs/service-keys.js'
+
 import type { Enrolling } from '../sign-in/enrol-guard.js'
 import type { PasswordGuesses } from '../sign-in/guess-limits.js'
 

@@ -9,8 +9,8 @@ import { isRefused } from '#contract/outcome.js'
 import { systemClock } from '../../src/lib/clock.js'
 import { days } from '../../src/lib/durations.js'
 import { DataDirectoryInUse } from '../../src/platform/own-postgres/folder-lock.js'
-import { createServiceKeys, defaultScopes, parseServiceKeys } from '../../src/programs/service-keys.js'
-import { readServiceKeys } from '../../src/programs/service-keys-file.js'
+import { createServiceKeys, defaultScopes, parseServiceKeys, readServiceKeys } from '../../src/programs/service-keys.js'
+
 import { type CommandStore, openCommandStore } from '../support/stores.js'
 import { latchkey } from '../support/terminal.js'
 

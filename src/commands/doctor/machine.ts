@@ -10,7 +10,7 @@ import { explainReadFault, leakedFileFault, verifyLeakedFile } from '../../passw
 import { createWorkers, requireWorkerPackages } from '../../passwords/workers.js'
 
 import { secretsFolder } from '../../platform/own-postgres/kept-secrets.js'
-import { readServiceKeys } from '../../programs/service-keys-file.js'
+import { readServiceKeys } from '../../programs/service-keys.js'
 import { readDesign } from '../../service/theme-file.js'
 import { readOwnWords } from '../../service/words-file.js'
 import type { Config } from '../../settings/config.js'

@@ -11,9 +11,10 @@ import {
   readExpiry,
   readScopes,
   type ServiceScope,
+  serviceKeysIn,
   serviceScopes,
 } from '../../programs/service-keys.js'
-import { serviceKeysIn } from '../../programs/service-keys-file.js'
+
 import { loadSettings } from '../../settings/config.js'
 import {
   type Command,

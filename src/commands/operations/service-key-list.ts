@@ -1,6 +1,6 @@
 import { systemClock } from '../../lib/clock.js'
-import { keyIdOf, type ServiceKey } from '../../programs/service-keys.js'
-import { readServiceKeys } from '../../programs/service-keys-file.js'
+import { keyIdOf, readServiceKeys, type ServiceKey } from '../../programs/service-keys.js'
+
 import { loadSettings } from '../../settings/config.js'
 import { type Command, CommandFailure, print, readArguments } from '../command.js'
 import { printableJson } from '../terminal/printable-json.js'
