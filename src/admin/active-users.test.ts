@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { minutes } from '../lib/durations.js'
 import type { Database } from '../platform/database/database.js'
-import { createActiveUsers } from './active-users.js'
+import { createActiveUsers } from './stats.js'
 
 it('does not begin a count that has failed again before ten minutes have passed', async () => {
   let asked = 0

@@ -1,21 +1,23 @@
 import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler, RouteOptions } from 'fastify'
+import type { AccountChanges } from '../account-changes/account-changes.js'
 import { type AdminRole, adminPath } from '../contract/admin/admin-bodies.js'
+import type { EventKind } from '../contract/events.js'
 import { countFactors, reachingTwoFactors } from '../contract/factors.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import type { RefusalCode } from '../contract/refusals.js'
-
 import type { Proofs } from '../factors/second-factors.js'
 import { limitHeaders, sendRefusal } from '../http/errors.js'
-import type { LimitHook } from '../http/limits.js'
+import { type RouteLimiters, sessionSubject } from '../http/limiters.js'
+import { type CountedRequests, type LimitHook, limitHook } from '../http/limits.js'
 import { type Client, clientOf } from '../http/request-origin.js'
-
 import type { Clock } from '../lib/clock.js'
-import { hours } from '../lib/durations.js'
+import { hours, minutes } from '../lib/durations.js'
+import type { Events } from '../messages/events.js'
 import { cleanReason } from '../programs/service-callers.js'
 import type { Administrator, Administrators } from '../sessions/administrators.js'
 import type { Callers } from '../sessions/callers.js'
 import type { Csrf } from '../sessions/csrf.js'
-import type { AdminSessions } from './admin-sessions.js'
+import type { CallerContext } from '../sessions/session-facts.js'
 
 /** How long the proof of a second factor lasts for administrators, also if they only read. */
 const proofLifetime = 8 * hours
@@ -63,7 +65,7 @@ const sendNotFound = (reply: FastifyReply) => {
   return sendRefusal(reply, refuse('not_found'))
 }
 
-type Dependencies = {
+type AdminGuardDependencies = {
   callers: Callers
   csrf: Pick<Csrf, 'required'>
   adminLimit: LimitHook
@@ -75,7 +77,7 @@ type Dependencies = {
 }
 
 /** Refuses if the second factor was not proven in the last `maxAge` milliseconds; else undefined. */
-const createProofCheck = ({ proofs, clock, callers }: Pick<Dependencies, 'proofs' | 'clock' | 'callers'>) => {
+const createProofCheck = ({ proofs, clock, callers }: Pick<AdminGuardDependencies, 'proofs' | 'clock' | 'callers'>) => {
   const message = 'Administrators confirm with a second factor that it is them'
   return async (request: FastifyRequest, { proof }: Administrator, maxAge: number) => {
     const { methods, secondFactorAt } = proof
@@ -97,7 +99,7 @@ const isCrossOrigin = ({ headers }: FastifyRequest, publicUrl: string) => {
 }
 
 /** Checks that the caller is an administrator, and remembers them with the request. */
-const createAdmission = (deps: Dependencies) => {
+const createAdmission = (deps: AdminGuardDependencies) => {
   const { callers, administrators, adminSessions, settings } = deps
   const { publicUrl } = settings
   const refuseWithoutProof = createProofCheck(deps)
@@ -148,7 +150,7 @@ export type AdminGuard = ReturnType<typeof createAdminGuard>
  * The one way to register a route of administrators: `server.get(path, adminGuard.read({ schema }), handler)`. Callers who are neither
  * administrators nor support get the answer of a path that does not exist.
  */
-export const createAdminGuard = (deps: Dependencies) => {
+export const createAdminGuard = (deps: AdminGuardDependencies) => {
   const { callers, csrf, adminLimit, settings } = deps
   const admission = createAdmission(deps)
   const { administratorOf } = admission
@@ -200,5 +202,78 @@ export const createAdminGuard = (deps: Dependencies) => {
       const protectedGroups = role === 'support' ? [byRole.admin] : []
       return { ...clientOf(request), actor: { userId, sessionId, role, groups, reason, protectedGroups } }
     },
+  }
+}
+
+type AdminLimitDependencies = {
+  countedRequests: Pick<CountedRequests, 'count'>
+  routeLimiters: Pick<RouteLimiters, 'administrators'>
+  callers: Pick<Callers, 'of'>
+}
+
+/**
+ * The limit of administrators, behind a hook that has found a caller. A page that follows events sends more requests than the general
+ * limit allows.
+ */
+export const createAdminLimit = ({ countedRequests, routeLimiters, callers }: AdminLimitDependencies): LimitHook => {
+  const limiter = routeLimiters.administrators
+  return limitHook({ names: [limiter.name], code: limiter.code }, (request, reply) =>
+    countedRequests.count(limiter, sessionSubject(callers.of(request).sessionId), request, reply),
+  )
+}
+
+type AdminSessionsDependencies = {
+  administrators: Pick<Administrators, 'markSession'>
+  accountChanges: Pick<AccountChanges, 'byCaller'>
+}
+
+export type AdminSessions = ReturnType<typeof createAdminSessions>
+
+/** At its first use as an administrator, a session is marked in the list of sessions, and its owner gets a mail. */
+export const createAdminSessions = ({ administrators, accountChanges }: AdminSessionsDependencies) => ({
+  begin: (context: CallerContext) =>
+    accountChanges.byCaller(context, 'admin_session_began', async (sql) => {
+      const isFirst = await administrators.markSession(sql, context.caller.sessionId)
+      return { changes: isFirst ? { admin_session_began: {} } : {} }
+    }),
+})
+
+type Reading = {
+  kind: Extract<EventKind, 'user_viewed' | 'users_searched' | 'events_searched'>
+  userId?: string | undefined
+  /** The names of the filters. What is searched for may be the address of someone who has no account. */
+  filters?: Readonly<Record<string, string | undefined>>
+}
+
+/** Who looks at the same again in this time leaves no further event: a screen that follows events asks every five seconds. */
+const window = 15 * minutes
+const maxRemembered = 10_000
+
+type ReadingTrailDependencies = {
+  events: Pick<Events, 'recordReading'>
+  adminGuard: Pick<AdminGuard, 'actingClient'>
+  clock: Clock
+}
+
+export type ReadingTrail = ReturnType<typeof createReadingTrail>
+
+/**
+ * Records who has looked at what. If the event cannot be written, the request fails: administrators read nothing without a trace. Every page
+ * of a list counts, because anyone can make up a cursor and begin with another page than the first.
+ */
+export const createReadingTrail = ({ events, adminGuard, clock }: ReadingTrailDependencies) => {
+  const recordedUntil = new Map<string, number>()
+
+  return async (request: FastifyRequest, { kind, userId, filters = {} }: Reading) => {
+    const client = adminGuard.actingClient(request)
+    const usedFilters = Object.keys(filters).filter((name) => filters[name])
+    const reason = usedFilters.length > 0 ? usedFilters.sort().join(' ') : undefined
+    const reading = [client.actor?.userId, kind, userId, reason].join(' ')
+    const now = clock.now().getTime()
+    if ((recordedUntil.get(reading) ?? 0) > now) return
+    // Then some readings leave a second event. None is left out.
+    if (recordedUntil.size >= maxRemembered) recordedUntil.clear()
+    await events.recordReading({ kind, ...(userId && { userId }), ...(reason && { reason }) }, client)
+    recordedUntil.set(reading, now + window)
   }
 }

@@ -1,14 +1,19 @@
 import type { Undos } from '../account-changes/undos.js'
+import { type Applications, applicationWithoutAccess, mayUse } from '../applications/applications.js'
 import type { AdminObstacle, ObstacleCode } from '../contract/admin/admin-bodies.js'
+import { mailEventKinds } from '../contract/events.js'
 import type { ProviderId } from '../contract/providers.js'
 import type { Passkeys } from '../factors/passkeys.js'
 import type { createCodeWaits } from '../factors/prove-code.js'
 import type { Factors } from '../factors/second-factors.js'
-
 import { canSignIn } from '../factors/ways-to-sign-in.js'
 import { type Clock, later } from '../lib/clock.js'
 import { days, seconds } from '../lib/durations.js'
 import type { Events, StoredEvent } from '../messages/events.js'
+import type { createWaitingMails } from '../messages/mails.js'
+import type { Database } from '../platform/database/database.js'
+import type { ProfileFields } from '../users/profile-fields.js'
+import type { Terms } from '../users/terms.js'
 import { isOwnerInDoubt, type User } from '../users/users.js'
 import { type ReachedLimit, reachedLimits, type SignInLimits, type WhyUnknown } from './reached-limits.js'
 
@@ -26,7 +31,7 @@ export type Obstacle = {
   solvedBy?: NonNullable<AdminObstacle['solvedBy']>
 }
 
-type Dependencies = {
+type ObstaclesDependencies = {
   clock: Clock
   events: Pick<Events, 'about'>
   factors: Pick<Factors, 'describe'>
@@ -123,7 +128,7 @@ const lockDownObstacle = (since: Date, recentEvents: readonly StoredEvent[]): Ob
 export type Obstacles = ReturnType<typeof createObstacles>
 
 /** Finds what keeps a user from signing in, for operators and administrators. */
-export const createObstacles = (deps: Dependencies) => {
+export const createObstacles = (deps: ObstaclesDependencies) => {
   const { clock, events, factors, passkeys, codeWaits, undos, limits, settings, otherFinders } = deps
   const { secondFactorRequired, mailSignIn, mailIsOff, configuredProviders } = settings
   const canMailTo = ({ emailClaimed }: User) => !mailIsOff && !emailClaimed
@@ -188,3 +193,99 @@ export const createObstacles = (deps: Dependencies) => {
     },
   }
 }
+
+type ApplicationObstaclesDependencies = { clock: Clock; applications: Pick<Applications, 'findByName'> }
+
+/** Finds applications that refused the user in the last day, and would refuse the user now. */
+export const createApplicationObstacles =
+  ({ clock, applications }: ApplicationObstaclesDependencies) =>
+  async ({ id, groups }: User, recentEvents: readonly StoredEvent[]): Promise<Obstacle[]> => {
+    const since = later(clock.now(), -1 * days)
+    const names = recentEvents
+      .filter(({ kind, userId, createdAt }) => kind === 'application_refused' && userId === id && createdAt > since)
+      .flatMap(({ reason }) => applicationWithoutAccess(reason) ?? [])
+    const refusingApplications = await Promise.all([...new Set(names)].map(applications.findByName))
+    return refusingApplications
+      .filter((application) => application !== undefined)
+      .filter((application) => !mayUse(application, groups))
+      .map(({ name, groups: admittedGroups }) => ({
+        code: 'no_access',
+        message: `The user tried to use ${name}, and is in none of its groups: ${admittedGroups.join(', ') || 'it has none'}.`,
+        subject: name,
+        detail: admittedGroups.join(', '),
+      }))
+  }
+
+const maxWaiting = 100
+
+type MailObstaclesDependencies = { waitingMails: Pick<ReturnType<typeof createWaitingMails>, 'list'> }
+
+/** The obstacle if mails have failed and wait for another attempt. Mails that wait for their first attempt are no obstacle. */
+const waitingObstacles = async (
+  { waitingMails }: MailObstaclesDependencies,
+  { id, email }: User,
+): Promise<Obstacle[]> => {
+  const failedMails = (await waitingMails.list(maxWaiting, { userId: id, email })).filter(
+    ({ failure }) => failure !== null,
+  )
+  const [oldest] = failedMails
+  const detail = failedMails.at(-1)?.failure
+  if (!oldest || !detail) return []
+  const count = failedMails.length
+  const since = oldest.createdAt
+  const message = `Mails to this user that wait for the mail server: ${count}, since ${since.toISOString()}. The last attempt failed: ${detail}.`
+  return [{ code: 'mails_waiting', message, count, since, detail }]
+}
+
+const sentences = {
+  mail_refused: 'The mail server refused the last mail to this user',
+  mail_given_up: 'The last mail to this user was given up',
+}
+
+/** The obstacle if the last mail to the user was refused or given up. If the last mail was accepted, earlier refusals do not matter. */
+const lastRefusalObstacles = ({ id }: User, recentEvents: readonly StoredEvent[]): Obstacle[] => {
+  const last = recentEvents.find(({ kind, userId }) => userId === id && mailEventKinds.some((each) => each === kind))
+  if (last?.kind !== 'mail_refused' && last?.kind !== 'mail_given_up') return []
+  // The reason begins with the kind of the mail.
+  const detail = (last.reason ?? '').split(': ').slice(1).join(': ')
+  const since = last.createdAt
+  const message = `${sentences[last.kind]}, on ${since.toISOString()}: ${detail}.`
+  return [{ code: last.kind, message, since, detail }]
+}
+
+/** Finds mails that do not reach the user, who may wait for a link or a code. */
+export const createMailObstacles =
+  (deps: MailObstaclesDependencies) => async (user: User, recentEvents: readonly StoredEvent[]) => [
+    ...(await waitingObstacles(deps, user)),
+    ...lastRefusalObstacles(user, recentEvents),
+  ]
+
+type NextSignInObstaclesDependencies = {
+  database: Database
+  terms: Pick<Terms, 'isAgreementMissing' | 'version'>
+  profileFields: Pick<ProfileFields, 'missing'>
+}
+
+/** Finds what the user will be asked for before the next session begins. */
+export const createNextSignInObstacles =
+  ({ database, terms, profileFields }: NextSignInObstaclesDependencies) =>
+  async (user: User): Promise<Obstacle[]> => {
+    if (user.disabled) return []
+    const subject = profileFields
+      .missing(user.fields)
+      .map(({ key }) => key)
+      .join(', ')
+    const obstacles: (Obstacle | false)[] = [
+      subject !== '' && {
+        code: 'must_give_fields',
+        message: `Required fields are empty: ${subject}. The user is asked for them at the next sign-in.`,
+        subject,
+      },
+      (await terms.isAgreementMissing(database, user.id)) && {
+        code: 'must_agree_to_terms',
+        message: `The user has not agreed to the terms, version ${terms.version}, and is asked to at the next sign-in.`,
+        subject: terms.version,
+      },
+    ]
+    return obstacles.filter((obstacle) => obstacle !== false)
+  }

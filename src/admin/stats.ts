@@ -1,9 +1,45 @@
-import type { Clock } from '../lib/clock.js'
+import { type Clock, later } from '../lib/clock.js'
+import { days, minutes } from '../lib/durations.js'
 import { uuidFloor } from '../lib/uuid.js'
 import type { Database } from '../platform/database/database.js'
 import { createSessionLife, type SessionLimits } from '../sessions/live-sessions.js'
-import { createActiveUsers } from './active-users.js'
 import * as store from './stats.store.js'
+
+/** The query reads a row for each session and event of 30 days, so its answer is used for this long. */
+const countInterval = 10 * minutes
+
+/**
+ * How many users were active in the last 1, 7 and 30 days, which means that they used a session. Sessions that have ended have no row any
+ * more, so the events of sessions count too.
+ */
+export const createActiveUsers = ({ database, clock }: { database: Database; clock: Clock }) => {
+  let lastCount: { at: Date; counts: ReturnType<typeof count> } | undefined
+
+  const count = async () => {
+    const now = clock.now()
+    const day = later(now, -1 * days)
+    const week = later(now, -7 * days)
+    const month = later(now, -30 * days)
+    const [row] = await store.countActiveUsers(database, { day, week, month, firstEvent: uuidFloor(month) })
+    if (!row) throw new Error('Counting gave no row')
+    return { day: row.day, week: row.week, month: row.month }
+  }
+
+  return {
+    count,
+    /**
+     * The counts may be ten minutes old. A failure is kept as long: with very many sessions a count takes longer than a statement may, and
+     * the next call, a few seconds later, would begin it again.
+     */
+    recent: () => {
+      const now = clock.now()
+      if (lastCount && now.getTime() - lastCount.at.getTime() < countInterval) return lastCount.counts
+      const counts = count()
+      lastCount = { at: now, counts }
+      return counts
+    },
+  }
+}
 
 type Counts = {
   users: number
@@ -59,3 +95,45 @@ export const createStats = ({ database, clock, ...limits }: SessionLimits & { da
     }
   },
 })
+
+const shownDays = 30
+/** Events of a day may be written a little after it, by a machine whose clock is behind. */
+const settlingTime = 5 * minutes
+const dailyCountInterval = 1 * minutes
+
+type DailyCount = { day: string; signIns: number; failures: number; newUsers: number }
+
+const startOfDay = (moment: Date) => new Date(Math.floor(moment.getTime() / days) * days)
+
+export type DailyCounts = ReturnType<typeof createDailyCounts>
+
+/** Sign-ins, failures and new users by day, in UTC. A day that is over is counted once in the life of the process. */
+export const createDailyCounts = ({ database, clock }: { database: Database; clock: Clock }) => {
+  const cache = new Map<string, { count: DailyCount; until: number }>()
+
+  const count = async (from: Date): Promise<DailyCount> => {
+    const day = from.toISOString().slice(0, 10)
+    const now = clock.now().getTime()
+    const cached = cache.get(day)
+    if (cached && cached.until > now) return cached.count
+    const end = later(from, 1 * days)
+    const [row] = await store.countDay(database, uuidFloor(from), uuidFloor(end))
+    const dailyCount = { day, signIns: row?.sign_ins ?? 0, failures: row?.failures ?? 0, newUsers: row?.new_users ?? 0 }
+    const isOver = now > end.getTime() + settlingTime
+    cache.set(day, {
+      count: dailyCount,
+      until: isOver ? end.getTime() + (shownDays + 1) * days : now + dailyCountInterval,
+    })
+    return dailyCount
+  }
+
+  /** Returns the oldest day first. The last one is today. */
+  return async () => {
+    const today = startOfDay(clock.now())
+    const dailyCounts: DailyCount[] = []
+    for (let back = shownDays - 1; back >= 0; back--) dailyCounts.push(await count(later(today, -back * days)))
+    const oldest = dailyCounts[0]?.day ?? ''
+    for (const day of cache.keys()) if (day < oldest) cache.delete(day)
+    return dailyCounts
+  }
+}

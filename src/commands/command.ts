@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream'
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 import type { createAccountData } from '../accounts/export.js'
-import type { OperatorNouns } from '../admin/operator-nouns.js'
+import type { OperatorNouns } from '../admin/open-admin.js'
 import type { UsernameRefusal } from '../contract/names.js'
 import { isRefused, type Refused } from '../contract/outcome.js'
 import { refusals } from '../contract/refusals.js'

@@ -1,5 +1,5 @@
 import { composeAccountData } from '../accounts/export.js'
-import { createOperatorNouns } from '../admin/operator-nouns.js'
+import { createOperatorNouns } from '../admin/open-admin.js'
 import { isRefused } from '../contract/outcome.js'
 import { systemClock as clock } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'

@@ -1,5 +1,5 @@
 import { createFastLane } from '../access-check/fast-lane.js'
-import { createActiveUsers } from '../admin/active-users.js'
+import { createActiveUsers } from '../admin/stats.js'
 import { createAllowedOrigins } from '../http/origins.js'
 import type { SchemaCompilers } from '../http/schema-compilers.js'
 import { createServer } from '../http/server.js'

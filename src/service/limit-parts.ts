@@ -1,4 +1,4 @@
-import { createAdminLimit } from '../admin/admin-limit.js'
+import { createAdminLimit } from '../admin/admin-guard.js'
 import { routeLimitersFor } from '../http/limiters.js'
 import { createCountedRequests, createFindExcess } from '../http/limits.js'
 

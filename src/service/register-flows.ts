@@ -290,7 +290,7 @@ export const registerFlows = async (server: Server, config: Config, platform: Pl
   registerServiceFlows(server, config, dependencies)
   registerProtocolFlows(server, config, dependencies)
   if (config.adminGroup !== null) {
-    const { registerAdminFlows } = await import('../admin/admin-flows.js')
+    const { registerAdminFlows } = await import('../admin/admin.routes.js')
     registerAdminFlows(server, config, dependencies)
   }
   if (platform.mailbox) devMailboxRoutes(server, { mailbox: platform.mailbox, design: platform.design })

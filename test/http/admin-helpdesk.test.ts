@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type AdminOverview, type AdminUserDetails, type AdminUsers, adminPath } from '#contract/admin/admin-bodies.js'
 import type { ProfileFieldDefinition } from '#contract/profile-fields.js'
-import { createNextSignInObstacles } from '../../src/admin/next-sign-in.js'
+import { createNextSignInObstacles } from '../../src/admin/obstacles.js'
 import { noAccessReason } from '../../src/applications/applications.js'
 import { createProfileFields } from '../../src/users/profile-fields.js'
 import { createTerms } from '../../src/users/terms.js'

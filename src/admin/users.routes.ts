@@ -20,18 +20,20 @@ import { isRefused, refuse } from '../contract/outcome.js'
 import { NoContent } from '../contract/schemas.js'
 import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
-
 import { isUuid } from '../lib/uuid.js'
 import type { Administrators } from '../sessions/administrators.js'
 import type { Callers } from '../sessions/callers.js'
 import type { ProfileFields } from '../users/profile-fields.js'
 import type { UserSearch } from '../users/search.js'
-
-import { userBody } from './admin-bodies.js'
-import { type AdminGuard, adminChangeRefusals, adminReadRefusals, adminSearchRefusals } from './admin-guard.js'
-import type { createUserActions, createUserDetails } from './admin-users.js'
-import type { ReadingTrail } from './reading-trail.js'
-import type { createFindWithoutAccount } from './without-account.js'
+import {
+  type AdminGuard,
+  adminChangeRefusals,
+  adminReadRefusals,
+  adminSearchRefusals,
+  type ReadingTrail,
+} from './admin-guard.js'
+import { userBody } from './bodies.js'
+import type { createFindWithoutAccount, createUserActions, createUserDetails } from './users.js'
 
 const readRefusals = routeRefusals(...adminReadRefusals)
 const searchRefusals = routeRefusals(...adminSearchRefusals)

@@ -12,19 +12,16 @@ import { eventKinds } from '../contract/events.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
-
 import { type Clock, later } from '../lib/clock.js'
 import { days } from '../lib/durations.js'
 import { isUuid } from '../lib/uuid.js'
 import { type EventQuery, type Events, readEventOrigin } from '../messages/events.js'
-
 import type { Callers } from '../sessions/callers.js'
 import type { Users } from '../users/users.js'
-import { eventBodyFor } from './admin-bodies.js'
-import { type AdminGuard, adminReadRefusals, adminSearchRefusals } from './admin-guard.js'
+import { type AdminGuard, adminReadRefusals, adminSearchRefusals, type ReadingTrail } from './admin-guard.js'
 import type { Attention } from './attention.js'
-import type { DailyCounts } from './daily-counts.js'
-import type { ReadingTrail } from './reading-trail.js'
+import { eventBodyFor } from './bodies.js'
+import type { DailyCounts } from './stats.js'
 
 const { responses, answer } = routeRefusals(...adminReadRefusals)
 const searchRefusals = routeRefusals(...adminSearchRefusals)

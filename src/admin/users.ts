@@ -1,27 +1,29 @@
 import type { OperatorContext } from '../account-changes/account-changes.js'
 import type { Undos } from '../account-changes/undos.js'
 import { needsNewPassword, type OperatorChanges } from '../accounts/operator-changes.js'
-
 import { usedApplicationBody } from '../accounts/user-bodies.js'
 import type { UsedApplications } from '../applications/used-applications.js'
-import type { AdminRole, AdminUserDetails, UserAction } from '../contract/admin/admin-bodies.js'
+import type { AdminRole, AdminUserDetails, AdminUsers, UserAction } from '../contract/admin/admin-bodies.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import { builtInFieldNames } from '../contract/schemas.js'
 import type { Passkeys } from '../factors/passkeys.js'
 import type { Factors } from '../factors/second-factors.js'
-
 import type { TrustedDevices } from '../factors/trusted-devices.js'
 import type { Client } from '../http/request-origin.js'
+import { later } from '../lib/clock.js'
+import type { Invitations } from '../registration/invitations.js'
+import type { createWaitingRegistrations } from '../registration/pending-registrations.js'
+import { registrationLifetime } from '../registration/registrations.js'
 import type { SessionLookups } from '../sessions/session-lookups.js'
 import type { ResetLinks } from '../sign-in/reset-links.js'
 import { builtInValues } from '../users/built-in-fields.js'
+import { readEmail } from '../users/names.js'
 import type { ProfileFields } from '../users/profile-fields.js'
 import type { UserSearch } from '../users/search.js'
 import type { User, UserChanges, Users } from '../users/users.js'
-
-import { eventBodyFor, obstacleBody, sessionBody, undoBody, userBody } from './admin-bodies.js'
-import type { ClearLimits } from './clear-limits.js'
+import { eventBodyFor, obstacleBody, sessionBody, undoBody, userBody } from './bodies.js'
 import type { Obstacles } from './obstacles.js'
+import type { ClearLimits } from './reached-limits.js'
 
 const maxShownEvents = 50
 
@@ -150,3 +152,25 @@ export const createUserActions = ({ operatorChanges, resetLinks, clearLimits, us
     },
   }
 }
+
+type Dependencies = {
+  invitations: Pick<Invitations, 'findByEmails'>
+  waitingRegistrations: Pick<ReturnType<typeof createWaitingRegistrations>, 'findByEmails'>
+}
+
+/** Describes an email address that no user has: a person who calls a helpdesk may only think that they have an account. */
+export const createFindWithoutAccount =
+  ({ invitations, waitingRegistrations }: Dependencies) =>
+  async (search: string): Promise<AdminUsers['withoutAccount']> => {
+    const email = readEmail(search.trim())
+    if (isRefused(email)) return null
+    const invitation = (await invitations.findByEmails([email.email])).at(-1)
+    const registrations = await waitingRegistrations.findByEmails([email.email])
+    const registration = registrations.filter(({ confirmedAt }) => confirmedAt === null).at(-1)
+    if (!invitation && !registration) return null
+    return {
+      email: email.email,
+      invitedAt: invitation?.createdAt.toISOString() ?? null,
+      registeredAt: registration ? later(registration.expiresAt, -registrationLifetime).toISOString() : null,
+    }
+  }

@@ -4,27 +4,22 @@ import { createApplicationErrors } from '../applications/application-errors.js'
 import { createApplicationSecrets } from '../applications/application-secrets.js'
 import { type Applications, applicationIssuer } from '../applications/applications.js'
 import type { UsedApplications } from '../applications/used-applications.js'
-
 import { byProvider } from '../contract/providers.js'
 import type { Passkeys } from '../factors/passkeys.js'
 import { createCodeWaits } from '../factors/prove-code.js'
 import type { Factors } from '../factors/second-factors.js'
-
 import type { Groups } from '../groups/groups.js'
 import { limiterKey, limiters } from '../http/limiters.js'
 import { networkOf } from '../http/request-origin.js'
-
 import { createApplicationKeys } from '../keys/application-keys.js'
 import type { SealedValues } from '../keys/sealed-values.js'
 import type { Clock } from '../lib/clock.js'
 import type { Events } from '../messages/events.js'
 import { recipientKey } from '../messages/mail-limits.js'
 import { createWaitingMails } from '../messages/mails.js'
-
 import { createStoredCounters } from '../platform/cache/shared-counters.js'
 import type { Database } from '../platform/database/database.js'
 import type { Log } from '../platform/log.js'
-
 import { createWaitingRegistrations } from '../registration/pending-registrations.js'
 import type { SessionLookups } from '../sessions/session-lookups.js'
 import type { Config } from '../settings/config.js'
@@ -32,12 +27,13 @@ import type { ProfileFields } from '../users/profile-fields.js'
 import type { Terms } from '../users/terms.js'
 import type { NameMarks } from '../users/usernames.js'
 import type { Users } from '../users/users.js'
-
-import { createApplicationObstacles } from './application-obstacles.js'
-import { createClearLimits } from './clear-limits.js'
-import { createMailObstacles } from './mail-obstacles.js'
-import { createNextSignInObstacles } from './next-sign-in.js'
-import { createObstacles } from './obstacles.js'
+import {
+  createApplicationObstacles,
+  createMailObstacles,
+  createNextSignInObstacles,
+  createObstacles,
+} from './obstacles.js'
+import { createClearLimits } from './reached-limits.js'
 import { createStats } from './stats.js'
 
 export type OperatorNouns = ReturnType<typeof createOperatorNouns>
