@@ -11,8 +11,7 @@ import { createMailPreview, mailKinds } from '../messages/mail-preview.js'
 import { createDevelopmentMailbox, type DevelopmentMailbox } from '../platform/mail/mail.js'
 import { readManifest } from './assets.js'
 import { devMailboxRoutes } from './dev-mailbox.routes.js'
-import { pageExamples } from './page-examples.js'
-import { previewRoutes } from './preview.routes.js'
+import { pageExamples, previewRoutes } from './preview.routes.js'
 
 const publicUrl = 'http://localhost:3000'
 const mail = {

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { systemClock } from '../lib/clock.js'
-import { createHealth } from './health.js'
+import { createHealth } from './health.routes.js'
 
 // On a busy machine, the moment for which a result is used again would be over in the middle of a test.
 beforeEach(() => {

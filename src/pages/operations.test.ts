@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { withNamedSchemas } from './named-schemas.js'
-import { operationId, securityOf } from './operations.js'
+import { withNamedSchemas } from './api-document.routes.js'
+import { operationId, securityOf } from './complete-document.js'
 
 describe('an operation of the API document', () => {
   it.each([

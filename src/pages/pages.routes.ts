@@ -1,28 +1,180 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import ipaddr from 'ipaddr.js'
 import { Type } from 'typebox'
-import type { Language } from '../contract/languages.js'
+import { isLanguage, type Language, languageAmong } from '../contract/languages.js'
 import { refuse } from '../contract/outcome.js'
-import { type PageName, type PageSettings, pageNames, type protocolPageNames } from '../contract/pages.js'
+import {
+  languageSwitch,
+  type PageName,
+  type PageSettings,
+  pageNames,
+  type protocolPageNames,
+} from '../contract/pages.js'
 import { sessionCookies } from '../http/cookie-table.js'
 import { type Cookies, chosenLanguage } from '../http/cookies.js'
 import { languageOf } from '../http/request-origin.js'
 import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
-
+import { escapeHtml } from '../lib/text.js'
 import type { ReturnToNotes } from '../sign-in/provider.routes.js'
-import { askedLanguage } from './asked-language.js'
-import type { Assets, PlainPageName } from './assets.js'
-import { type Body, compress, sendCompressed } from './compressed.js'
-import { languageRoutes } from './language-routes.js'
-import { createRemarkedPage } from './setup-page.js'
-import { plainPageStatus, renderAroundParameters, renderPage, renderPlainPage, type Theme } from './shell.js'
+import { type Assets, type Body, compress, type Page, type PlainPageName, sendCompressed } from './assets.js'
+import {
+  plainPageStatus,
+  renderAroundParameters,
+  renderContent,
+  renderPage,
+  renderPlainPage,
+  type Theme,
+} from './shell.js'
+
+const query = Type.Object({
+  to: Type.String({ maxLength: 10 }),
+  page: Type.Optional(Type.String({ maxLength: 40 })),
+})
+
+/**
+ * The address of our page that sent the request; `unknown` if our page does not say its address. Undefined for a page of another site,
+ * which must not change the visitor's choice.
+ */
+const askingPage = ({ headers }: FastifyRequest) => {
+  const { referer = '', host, 'sec-fetch-site': site } = headers
+  const url = URL.canParse(referer) ? new URL(referer) : undefined
+  if (site === 'same-origin') return url ?? 'unknown'
+  return site === undefined && url?.host === host ? url : undefined
+}
+
+/** A path of our own: `//other.example` would be another site. */
+const pathOf = ({ pathname, search }: URL) => pathname.replace(/^\/+/, '/') + search
+
+/**
+ * The switch in the footer. A page with its script asks for its words in the other language (`page`), and keeps all that is typed and
+ * open. Before the script has come, and on pages without one, a form leads here, and the answer redirects back to the page.
+ */
+export const languageRoutes = (server: Server, { assets, cookies }: { assets: Assets; cookies: Cookies }) => {
+  const isPage = (name: string): name is PageName => Object.hasOwn(assets.pages, name)
+
+  server.get(
+    languageSwitch,
+    { schema: { hide: true, querystring: query }, config: { unlimited: 'Sent from memory' } },
+    (request, reply) => {
+      const { to, page } = request.query
+      const from = askingPage(request)
+      if (!isLanguage(to) || (page !== undefined && !isPage(page))) return sendRefusal(reply, refuse('not_found'))
+      if (from !== undefined) cookies.set(reply, 'latchkey_language', to)
+      reply.header('cache-control', 'no-store')
+      if (page === undefined) return reply.redirect(from instanceof URL ? pathOf(from) : '/', 303)
+      const { title, footer, sections } = assets.pages[page].words[to]
+      return reply.send({ language: to, title, footer, words: sections })
+    },
+  )
+}
+
+const localesIn = (query: { ui_locales?: unknown; returnTo?: unknown }) => {
+  if (typeof query.ui_locales === 'string') return query.ui_locales
+  const [, returnToQuery] = typeof query.returnTo === 'string' ? query.returnTo.split('?') : []
+  return new URLSearchParams(returnToQuery).get('ui_locales') ?? ''
+}
+
+/** The language that an application asks for, also on the pages on the way back to it. */
+export const askedLanguage = ({ query }: FastifyRequest): Language | undefined => languageAmong(localesIn(query ?? {}))
+
+/** The texts of the remarks: a section of the catalogue. */
+type ProxyWords = Record<'heading' | 'host' | 'scheme' | 'trust' | 'again', string>
+const proxyWordsSection = 'setup-proxy'
+
+type Remark = { kind: 'host' | 'scheme' | 'trust'; seen: string }
+
+/** The first of the values that several proxies may have joined: that of the visitor. */
+const firstValue = (header: string | string[] | undefined) =>
+  String(header ?? '')
+    .split(',')[0]
+    ?.trim()
+    .toLowerCase() ?? ''
+
+/** The host under which the visitor has opened the page, if PUBLIC_URL has another one. A proxy may leave the port out. */
+const otherHost = ({ headers }: FastifyRequest, { hostname, host }: URL) => {
+  const given = headers.host?.toLowerCase() ?? ''
+  const isOurs = [given, firstValue(headers['x-forwarded-host'])].some((each) => each === hostname || each === host)
+  return isOurs ? [] : [given]
+}
+
+/**
+ * The scheme of the visitor, if PUBLIC_URL has another one. A proxy says it in a header. Without a proxy the connection is not encrypted;
+ * but a browser sends `Sec-Fetch-Site` over TLS and to its own machine only.
+ */
+const otherScheme = ({ headers }: FastifyRequest, { protocol }: URL) => {
+  const expected = protocol.slice(0, -1)
+  const isDirect = headers['x-forwarded-for'] === undefined && headers['sec-fetch-site'] === undefined
+  const given = firstValue(headers['x-forwarded-proto']) || (isDirect ? 'http' : expected)
+  return given === expected ? [] : [given]
+}
+
+/** The address of a proxy whose `X-Forwarded-For` is not believed. */
+const untrustedProxy = ({ headers, ips = [], socket: { remoteAddress = '' } }: FastifyRequest) => {
+  const isBelieved = ips.length > 1
+  if (headers['x-forwarded-for'] === undefined || isBelieved || !ipaddr.isValid(remoteAddress)) return []
+  return [ipaddr.process(remoteAddress).toString()]
+}
+
+/** What is wrong with the way on which a request came. It is judged here, because over plain HTTP the page loads no script. */
+const proxyRemarks = (request: FastifyRequest, publicUrl: string): Remark[] => {
+  const url = new URL(publicUrl)
+  return [
+    ...otherHost(request, url).map((seen) => ({ kind: 'host', seen }) as const),
+    ...otherScheme(request, url).map((seen) => ({ kind: 'scheme', seen }) as const),
+    ...untrustedProxy(request).map((seen) => ({ kind: 'trust', seen }) as const),
+  ]
+}
+
+/** Whether the form could not work: its request would be refused, or no cookie be stored. */
+const preventsSetup = (remarks: readonly Remark[]) => remarks.some(({ kind }) => kind !== 'trust')
+
+/** The remarks as they stand in the document, with the line to write into the settings. */
+const drawRemarks = (remarks: readonly Remark[], words: ProxyWords, publicUrl: string) =>
+  remarks
+    .map(({ kind, seen }) => {
+      const values: Record<string, string> = { seen, address: publicUrl }
+      const text = words[kind].replaceAll(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '')
+      const line = kind === 'trust' ? `\n<p><code class="secret">TRUST_PROXY=${escapeHtml(seen)}</code></p>` : ''
+      return `<p>${escapeHtml(text)}</p>${line}`
+    })
+    .join('\n')
+
+type RemarkedPageDependencies = {
+  page: Page
+  theme: Theme
+  publicUrl: string
+  settingsIn: (language: Language) => PageSettings
+}
+
+/**
+ * The page of the setup for a visitor who came by a proxy that is not set up yet: only the remarks if the form could not work, else the
+ * form below them. Undefined if nothing is wrong.
+ */
+export const createRemarkedPage =
+  ({ page, theme, publicUrl, settingsIn }: RemarkedPageDependencies) =>
+  (request: FastifyRequest, language: Language) => {
+    const remarks = proxyRemarks(request, publicUrl)
+    if (remarks.length === 0) return undefined
+    // The build puts this section into the page (`sections` in web/words/catalogue.ts), and its type is that of the catalogue.
+    const words = page.words[language].sections[proxyWordsSection] as ProxyWords
+    const heading = escapeHtml(words.heading)
+    const content = drawRemarks(remarks, words, publicUrl)
+    if (preventsSetup(remarks)) {
+      const all = `<h1>${heading}</h1>\n${content}\n<p>${escapeHtml(words.again)}</p>`
+      return renderContent('setup', page, theme, language, all)
+    }
+    const style = 'max-width:25.5rem;margin:0 auto 1rem'
+    const above = `<aside class="card" style="${style}" aria-label="${heading}"><p><strong>${heading}</strong></p>\n${content}</aside>\n`
+    return renderPage('setup', page, theme, settingsIn(language), above)
+  }
 
 const { sendRefusal } = routeRefusals('not_found')
 
 /** Pages and their files are no part of the API. */
 const pageOptions = { schema: { hide: true }, config: { unlimited: 'Sent from memory' } }
 
-type Dependencies = Omit<PageSettings, 'language' | 'productName' | 'supportUrl'> & {
+type PagesRouteDependencies = Omit<PageSettings, 'language' | 'productName' | 'supportUrl'> & {
   assets: Assets
   theme: Theme
   cookies: Cookies
@@ -73,7 +225,7 @@ const pagesForSignedOut: readonly PageName[] = ['login', 'register']
  */
 export const pagesRoutes = (
   server: Server,
-  { assets, theme, cookies, noteReturnTo, hasAdminPage, publicUrl, ...installation }: Dependencies,
+  { assets, theme, cookies, noteReturnTo, hasAdminPage, publicUrl, ...installation }: PagesRouteDependencies,
 ) => {
   const brandSettings = { productName: theme.name, supportUrl: theme.links?.support }
   const settingsIn = (language: Language, overrides?: Partial<PageSettings>): PageSettings => ({

@@ -48,12 +48,12 @@ import { openidRevokeRoutes, openidUserinfoRoutes } from '../openid/token/userin
 
 import { apiDocumentRoutes } from '../pages/api-document.routes.js'
 import type { Assets } from '../pages/assets.js'
-import { brandMark } from '../pages/brand.js'
-import { contentRoutes } from '../pages/content.routes.js'
-import { csrfExampleRoutes } from '../pages/csrf-example.routes.js'
 import { devMailboxRoutes } from '../pages/dev-mailbox.routes.js'
+import { contentRoutes, csrfExampleRoutes } from '../pages/example.routes.js'
 import { withOwnTexts } from '../pages/own-page-words.js'
 import { pagesRoutes } from '../pages/pages.routes.js'
+import { brandMark } from '../pages/shell.js'
+
 import { passwordStrengthRoutes } from '../passwords/password-strength.routes.js'
 import { serviceGroupsRoutes } from '../programs/groups.routes.js'
 import { serviceInvitationsRoutes } from '../programs/invitations.routes.js'

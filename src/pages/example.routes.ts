@@ -2,7 +2,8 @@ import { Type } from 'typebox'
 import { refuse } from '../contract/outcome.js'
 import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
-
+import type { Callers } from '../sessions/callers.js'
+import type { Csrf } from '../sessions/csrf.js'
 import type { Guards } from '../sessions/guards.js'
 import type { Content } from './content.js'
 
@@ -45,5 +46,24 @@ export const contentRoutes = (server: Server, { guards, content }: Dependencies)
     if (!found) return pageRefusals.sendRefusal(reply, refuse('not_found'))
     const { slug, title, body, updatedAt } = found
     return reply.send({ slug, title, body, updatedAt: updatedAt.toISOString() })
+  })
+}
+
+const { responses } = routeRefusals('not_authenticated', 'invalid_csrf_token', 'cross_site', 'unavailable')
+
+const schema = {
+  tags: ['request forgery'],
+  summary: "The specification's example of a route that checks the CSRF token: it echoes who called",
+  response: {
+    200: Type.Object({ user: Type.Object({ id: Type.String({ format: 'uuid' }), username: Type.String() }) }),
+    ...responses,
+  },
+}
+
+export const csrfExampleRoutes = (server: Server, { callers, csrf }: { callers: Callers; csrf: Csrf }) => {
+  const config = { unlimited: 'An example that asks no store' }
+  server.post('/api/sensitive', { schema, config, onRequest: [callers.required, csrf.required] }, async (request) => {
+    const { userId, username } = callers.of(request)
+    return { user: { id: userId, username } }
   })
 }
