@@ -14,7 +14,7 @@ import type { PageAddress } from '../messages/letters.js'
 import type { Database } from '../platform/database/database.js'
 import { accountName } from '../platform/database/postgres-address.js'
 
-import type { Nouns } from '../service/nouns.js'
+import type { Nouns } from '../service/open-rooms.js'
 import type { Environment } from '../settings/config.js'
 import type { BulkUsers } from '../users/bulk.js'
 import { type EmailRefusal, readEmail } from '../users/names.js'

@@ -1,6 +1,6 @@
 import { labelIn } from '../contract/profile-fields.js'
 import { countText } from '../lib/text.js'
-import { readProfileFields } from '../service/profile-fields-file.js'
+import { readProfileFields } from '../service/operator-files.js'
 import { loadSettings } from '../settings/config.js'
 import {
   type Command,

@@ -16,13 +16,13 @@ import { createOutbound } from '../platform/outbound/outbound.js'
 
 import { keptSecrets } from '../platform/own-postgres/kept-secrets.js'
 import { openForCommand } from '../platform/own-postgres/own-postgres.js'
-import { createNouns } from '../service/nouns.js'
 import { openConfiguredDatabase, timeoutsOfCommands } from '../service/open-platform.js'
+import { createNouns } from '../service/open-rooms.js'
+import { readDesign, readOwnWords, readProfileFields } from '../service/operator-files.js'
+
 import { ownConfigOf, type StoreConfig, type Stores, withStoresOf } from '../service/own-database.js'
 import { migrateDatabase } from '../service/prepare-database.js'
-import { readProfileFields } from '../service/profile-fields-file.js'
-import { readDesign } from '../service/theme-file.js'
-import { readOwnWords } from '../service/words-file.js'
+
 import type { Config } from '../settings/config.js'
 import { settings } from '../settings/settings.js'
 import { createBulkUsers } from '../users/bulk.js'

@@ -1,5 +1,5 @@
 import { isLanguage, languages } from '../contract/languages.js'
-import { replaceableTexts } from '../service/words-file.js'
+import { replaceableTexts } from '../service/operator-files.js'
 import { type Command, CommandFailure, print, readArguments } from './command.js'
 
 export const wordsList: Command = {

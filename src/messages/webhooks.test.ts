@@ -10,7 +10,7 @@ import { uuidv7 } from '../lib/uuid.js'
 import type { Database, Sql } from '../platform/database/database.js'
 import { createOutbound, type OutboundOptions } from '../platform/outbound/outbound.js'
 
-import { createExpiredRows } from '../service/expired-rows.js'
+import { createExpiredRows } from '../service/background.js'
 import { createWebhooks, pauses } from './webhooks.js'
 
 // Nothing here is about speed, and the machine may be busy.

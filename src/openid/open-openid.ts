@@ -12,7 +12,7 @@ import {
   isPublicOrLoopbackAddress,
   isPublicOrPrivateAddress,
 } from '../platform/outbound/public-addresses.js'
-import type { NounPlatform, Nouns } from '../service/nouns.js'
+import type { NounPlatform, Nouns } from '../service/open-rooms.js'
 import type { Config } from '../settings/config.js'
 import { createDeviceSessions } from '../sign-in/new-sessions.js'
 import { createAuthorizationRequests } from './authorize/authorization-requests.js'

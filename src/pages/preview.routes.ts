@@ -207,7 +207,7 @@ const page = { hide: true, response: { 200: Type.String(), ...responses } }
 const name = Type.String({ maxLength: 100 })
 const language = Type.String({ maxLength: 10 })
 
-/** Every page and every mail with the operator's looks and words. In development only: src/service/register-flows.ts sees to that. */
+/** Every page and every mail with the operator's looks and words. In development only: src/service/register-routes.ts sees to that. */
 export const previewRoutes = (server: Server, { look, mailPreview, drawPage, drawPlainPage, hasAdminPage }: Parts) => {
   server.get('/dev/preview', { config, schema: page }, async (_request, reply) =>
     asPage(reply, renderPreview(look, { hasAdminPage })),

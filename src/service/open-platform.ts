@@ -2,22 +2,42 @@ import type { Clock } from '../lib/clock.js'
 import { minutes, seconds } from '../lib/durations.js'
 import { openLeakedPasswords } from '../passwords/leaked-list.js'
 import { createWorkers, type Workers } from '../passwords/workers.js'
-
 import { openCache, usualCommandTimeout } from '../platform/cache/open.js'
 import { createPostgres } from '../platform/database/open.js'
 import type { Log } from '../platform/log.js'
 import { createDevelopmentMailbox, noMailer } from '../platform/mail/mail.js'
 import { createSmtpMailer } from '../platform/mail/smtp.js'
-import { createOutbound } from '../platform/outbound/outbound.js'
-
+import { createOutbound, type OutboundOptions } from '../platform/outbound/outbound.js'
+import { isPrivateAddress, isPublicAddress, isPublicOrPrivateAddress } from '../platform/outbound/public-addresses.js'
 import { makeSecret } from '../platform/own-postgres/kept-secrets.js'
 import { openProviders } from '../providers/open-providers.js'
 import type { Config, Environment } from '../settings/config.js'
+import { readDesign, readOwnWords, readProfileFields } from './operator-files.js'
 import { openStores, type StoreConfig } from './own-database.js'
-import { readProfileFields } from './profile-fields-file.js'
-import { readDesign } from './theme-file.js'
-import { openWebhookReceiver } from './webhook-receiver.js'
-import { readOwnWords } from './words-file.js'
+
+/** The bodies have names and addresses of users, so in production plain HTTP stays in a private network, whatever the name leads to. */
+const networkOf = ({ webhookUrl = '', webhookAllowPrivate, production }: Config): OutboundOptions => {
+  if (webhookAllowPrivate !== 'true') return { mayReach: isPublicAddress, allowPlainHttp: !production }
+  const isPrivateOnly = production && webhookUrl.startsWith('http:')
+  return isPrivateOnly
+    ? { mayReach: isPrivateAddress, unreachableAs: 'forbidden', allowPlainHttp: true }
+    : { mayReach: isPublicOrPrivateAddress, allowPlainHttp: true }
+}
+
+/** Opens the client that sends webhooks. Of an answer only the status matters. Undefined if webhooks are off. */
+export const openWebhookReceiver = (config: Config, options: OutboundOptions = {}) => {
+  const { webhookUrl: url, webhookSecret: secrets } = config
+  if (url === undefined || secrets === undefined) return undefined
+  const outbound = createOutbound({
+    connectTimeout: 10 * seconds,
+    totalTimeout: 15 * seconds,
+    maximumBytes: 4096,
+    cutBody: true,
+    ...networkOf(config),
+    ...options,
+  })
+  return { url, secrets, outbound }
+}
 
 export type Platform = Awaited<ReturnType<typeof openPlatform>>
 

@@ -2,7 +2,7 @@ import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readOperatorFile } from './operator-file.js'
+import { readOperatorFile } from './operator-files.js'
 
 describe('a file of the operator', () => {
   let folder = ''

@@ -13,8 +13,8 @@ import { operatorClient } from '../http/request-origin.js'
 import { OperatorError } from '../lib/operator-error.js'
 import { readEmail, readUsername } from '../users/names.js'
 
-import type { NounPlatform, Nouns } from './nouns.js'
-import { readOperatorFile } from './operator-file.js'
+import type { NounPlatform, Nouns } from './open-rooms.js'
+import { readOperatorFile } from './operator-files.js'
 
 const Text = Type.String({ description: 'a text' })
 const Addresses = Type.Array(Type.String(), { description: 'a list of addresses' })

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { designStyle } from '../lib/brand.js'
 import { contrastOfHex, designOf, shadesOf } from '../lib/design.js'
 
-import { designIn } from './theme-file.js'
+import { designIn } from './operator-files.js'
 
 const accent = '#1f6f5c'
 const theme = {

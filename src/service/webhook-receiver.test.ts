@@ -3,7 +3,7 @@ import { startWebhookReceiver } from '../../test/support/webhook-receiver.js'
 import { OutboundFailed } from '../platform/outbound/outbound.js'
 import type { Resolve } from '../platform/outbound/public-addresses.js'
 import { loadConfig } from '../settings/config.js'
-import { openWebhookReceiver } from './webhook-receiver.js'
+import { openWebhookReceiver } from './open-platform.js'
 
 it('in production plain http reaches private addresses only, whatever a name leads to', async () => {
   const server = await startWebhookReceiver()

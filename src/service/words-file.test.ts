@@ -3,7 +3,7 @@ import { languages } from '../contract/languages.js'
 import type { PageSettings } from '../contract/pages.js'
 import { loadAssets } from '../pages/assets.js'
 import { withOwnTexts } from '../pages/own-page-words.js'
-import { ownWordsIn, replaceableTexts } from './words-file.js'
+import { ownWordsIn, replaceableTexts } from './operator-files.js'
 
 const texts = replaceableTexts()
 const pages = (own: object) => ({ en: { pages: own } })

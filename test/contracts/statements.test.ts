@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Sql } from '../../src/platform/database/database.js'
-import { expiringTables } from '../../src/service/expired-rows.js'
+import { expiringTables } from '../../src/service/background.js'
 import { deleteExpired } from '../../src/service/expired-rows.store.js'
 import { openPostgresStore, type TestStore } from '../support/stores.js'
 

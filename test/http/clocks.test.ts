@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { operatorClient } from '../../src/http/request-origin.js'
 import { days, minutes } from '../../src/lib/durations.js'
-import { createExpiredRows } from '../../src/service/expired-rows.js'
+import { createExpiredRows } from '../../src/service/background.js'
 import { idOf } from '../support/administrators.js'
 import { addApplication } from '../support/applications.js'
 import { parametersFor } from '../support/authorization-requests.js'

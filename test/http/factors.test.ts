@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { days, minutes, seconds } from '../../src/lib/durations.js'
-import { startApp } from '../../src/service/app.js'
+import { startApp } from '../../src/service/open-service.js'
 import { addAuthenticator, createAuthenticator, replaceAuthenticator } from '../support/authenticator.js'
 import { createBrowser } from '../support/client.js'
 import { createEmailChanges } from '../support/email-changes.js'

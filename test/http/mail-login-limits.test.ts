@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hours, minutes } from '../../src/lib/durations.js'
-import { startApp } from '../../src/service/app.js'
+import { startApp } from '../../src/service/open-service.js'
 import { type Browser, createBrowser } from '../support/client.js'
 import { type Latchkey, sharedParts, startLatchkey } from '../support/latchkey.js'
 import { createMailLogins, mailLogin, otherNetwork } from '../support/mail-login.js'

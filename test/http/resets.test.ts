@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hours, minutes } from '../../src/lib/durations.js'
-import { startApp } from '../../src/service/app.js'
+import { startApp } from '../../src/service/open-service.js'
 import { addApplication } from '../support/applications.js'
 import { createBrowser } from '../support/client.js'
 import { whileRefused } from '../support/databases.js'

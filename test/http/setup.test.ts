@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { languages } from '#contract/languages.js'
 import { hours, minutes } from '../../src/lib/durations.js'
-import { startApp } from '../../src/service/app.js'
+import { startApp } from '../../src/service/open-service.js'
 import { addAuthenticator } from '../support/authenticator.js'
 import { type Browser, createBrowser } from '../support/client.js'
 import { goodPassword, type Latchkey, sharedParts, startLatchkey } from '../support/latchkey.js'

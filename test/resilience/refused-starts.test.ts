@@ -8,7 +8,7 @@ import { OperatorError } from '../../src/lib/operator-error.js'
 import { createLog } from '../../src/platform/log.js'
 import { DataDirectoryInUse, lockDirectory } from '../../src/platform/own-postgres/folder-lock.js'
 
-import { startApp } from '../../src/service/app.js'
+import { startApp } from '../../src/service/open-service.js'
 import { loadConfig } from '../../src/settings/config.js'
 import { freshPostgres, testPostgres } from '../support/databases.js'
 import { startLatchkey } from '../support/latchkey.js'

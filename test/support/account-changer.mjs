@@ -2,9 +2,9 @@
 // From dist/modules/, where a process of its own finds JavaScript.
 const built = (/** @type {string} */ path) => import(new URL(`../../dist/modules/${path}`, import.meta.url).href)
 const { loadConfig } = await built('config.js')
-const { createNouns } = await built('service/nouns.js')
-const { readDesign } = await built('service/theme-file.js')
-const { readOwnWords } = await built('service/words-file.js')
+const { createNouns } = await built('service/open-rooms.js')
+const { readDesign } = await built('service/operator-files.js')
+const { readOwnWords } = await built('service/operator-files.js')
 const { systemClock: clock } = await built('lib/clock.js')
 const { createMemoryCache } = await built('platform/cache/memory.js')
 const { createPostgres } = await built('platform/database/open.js')

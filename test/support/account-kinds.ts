@@ -2,7 +2,7 @@ import { accountChangeTable, type ChangeKind, consequencesOf } from '../../src/a
 import type { ChangeDetails } from '../../src/account-changes/account-changes.js'
 
 import type { Database } from '../../src/platform/database/database.js'
-import type { Nouns } from '../../src/service/nouns.js'
+import type { Nouns } from '../../src/service/open-rooms.js'
 
 const kinds = Object.keys(accountChangeTable) as ChangeKind[]
 export const kindsByInitiator = kinds.flatMap((kind) =>

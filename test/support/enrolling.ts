@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { startApp } from '../../src/service/app.js'
+import { startApp } from '../../src/service/open-service.js'
 import { createProviderSetup } from '../providers/provider-setup.js'
 import { createAuthenticator } from './authenticator.js'
 import { type Browser, createBrowser } from './client.js'

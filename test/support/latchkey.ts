@@ -9,7 +9,7 @@ import { createWorkers, type Workers } from '../../src/passwords/workers.js'
 import { createLog } from '../../src/platform/log.js'
 import type { DeliveredMail } from '../../src/platform/mail/mail.js'
 
-import { startApp } from '../../src/service/app.js'
+import { startApp } from '../../src/service/open-service.js'
 import { loadConfig } from '../../src/settings/config.js'
 import { createBrowser } from './client.js'
 import { createMovableClock, type MovableClock } from './clock.js'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { isRefused, type Refused } from '#contract/outcome.js'
 import { cookieLine } from '../../src/http/cookies.js'
-import type { App } from '../../src/service/app.js'
+import type { App } from '../../src/service/open-service.js'
 import { readEmail, readUsername } from '../../src/users/names.js'
 
 /** As the service sees `fetch` of this machine. */

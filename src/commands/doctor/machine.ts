@@ -11,8 +11,8 @@ import { createWorkers, requireWorkerPackages } from '../../passwords/workers.js
 
 import { secretsFolder } from '../../platform/own-postgres/kept-secrets.js'
 import { readServiceKeys } from '../../programs/service-keys.js'
-import { readDesign } from '../../service/theme-file.js'
-import { readOwnWords } from '../../service/words-file.js'
+import { readDesign, readOwnWords } from '../../service/operator-files.js'
+
 import type { Config } from '../../settings/config.js'
 import { type Check, type CheckGroup, type Finding, failure, ok, warning, worstOf } from './check.js'
 import { checkSecretFiles } from './secret-files.js'

@@ -2,7 +2,7 @@ import { systemClock } from '../../lib/clock.js'
 import { countText } from '../../lib/text.js'
 
 import type { Database } from '../../platform/database/database.js'
-import { readProfileFields } from '../../service/profile-fields-file.js'
+import { readProfileFields } from '../../service/operator-files.js'
 import type { Config } from '../../settings/config.js'
 import { createProfileFields } from '../../users/profile-fields.js'
 import { type Finding, ok, warning, worstOf } from './check.js'

@@ -6,7 +6,7 @@ import type { Database } from '../../platform/database/database.js'
 import { commandLog } from '../../platform/log.js'
 import { OutboundFailed } from '../../platform/outbound/outbound.js'
 
-import { openWebhookReceiver } from '../../service/webhook-receiver.js'
+import { openWebhookReceiver } from '../../service/open-platform.js'
 import type { Config } from '../../settings/config.js'
 import { sendingStoppedText } from '../operations/webhooks.js'
 import { type Finding, failure, ok, warning, worstOf } from './check.js'

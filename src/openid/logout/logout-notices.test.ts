@@ -10,7 +10,7 @@ import type { Database } from '../../platform/database/database.js'
 import { createOutbound, type OutboundOptions } from '../../platform/outbound/outbound.js'
 
 import { isPublicOrLoopbackAddress } from '../../platform/outbound/public-addresses.js'
-import { createExpiredRows } from '../../service/expired-rows.js'
+import { createExpiredRows } from '../../service/background.js'
 import { createLogoutNoticeSender } from './logout-notice-sender.js'
 import { createLogoutNotices } from './logout-notices.js'
 

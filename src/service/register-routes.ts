@@ -1,5 +1,4 @@
 import { accessCheckRoutes, createNoteRefusedCheck, createRenewal } from '../access-check/access-check.routes.js'
-
 import { accountRoutes, createProfile } from '../accounts/account.routes.js'
 import { changeEmailRoutes, createChangeEmail } from '../accounts/change-email.routes.js'
 import { confirmEmailRoutes, createConfirmationProofs, createConfirmEmail } from '../accounts/confirm-email.routes.js'
@@ -23,29 +22,31 @@ import {
 import { createEnrolmentPasskeys, createOwnPasskeys, passkeysRoutes } from '../accounts/own-passkeys.routes.js'
 import { changePasswordRoutes, createChangePassword } from '../accounts/password.routes.js'
 import { createUndo, undoRoutes } from '../accounts/undo.routes.js'
-
+import { createAdminLimit } from '../admin/admin-guard.js'
 import { applicationIssuer } from '../applications/applications.js'
 import { usedApplicationsRoutes } from '../applications/used-applications.routes.js'
 import type { UsernameSource } from '../contract/pages.js'
 import { signInPath } from '../contract/providers.js'
 import type { TermsOfUse } from '../contract/schemas.js'
-
+import { createFreshness } from '../factors/freshness.js'
+import { createCookies } from '../http/cookies.js'
 import { createNeedsMail, type NeedsMail } from '../http/errors.js'
+import { routeLimitersFor } from '../http/limiters.js'
+import { createCountedRequests, createFindExcess } from '../http/limits.js'
 import type { Server } from '../http/server.js'
-
+import { createAttemptCookies, createCeremonyCookies } from '../http/tab-cookies.js'
 import { jwksRoutes } from '../keys/jwks.routes.js'
 import { eventsRoutes } from '../messages/events.routes.js'
 import { letterheadOf, themeOf } from '../messages/layout.js'
-import { registerAuthorizePage } from '../openid/authorize/authorize.routes.js'
+import { createAuthorizationLimit, registerAuthorizePage } from '../openid/authorize/authorize.routes.js'
 import { createClientAuthentication } from '../openid/client-authentication.js'
-import { deviceAuthorizationRoutes, registerDevicePage } from '../openid/device/device.routes.js'
+import { createUserCodeLimit, deviceAuthorizationRoutes, registerDevicePage } from '../openid/device/device.routes.js'
 import { openidDiscoveryRoutes } from '../openid/discovery.routes.js'
 import { createKnownClients } from '../openid/known-clients.js'
 import { createEndSession, openidEndSessionRoutes } from '../openid/logout/end-session.routes.js'
 import { createProtocolDoor, type OpenidProvider } from '../openid/openid-door.js'
 import { openidTokenRoutes } from '../openid/token/token.routes.js'
 import { openidRevokeRoutes, openidUserinfoRoutes } from '../openid/token/userinfo.routes.js'
-
 import { apiDocumentRoutes } from '../pages/api-document.routes.js'
 import type { Assets } from '../pages/assets.js'
 import { devMailboxRoutes } from '../pages/dev-mailbox.routes.js'
@@ -53,23 +54,40 @@ import { contentRoutes, csrfExampleRoutes } from '../pages/example.routes.js'
 import { withOwnTexts } from '../pages/own-page-words.js'
 import { pagesRoutes } from '../pages/pages.routes.js'
 import { brandMark } from '../pages/shell.js'
-
 import { passwordStrengthRoutes } from '../passwords/password-strength.routes.js'
 import { serviceGroupsRoutes } from '../programs/groups.routes.js'
 import { serviceInvitationsRoutes } from '../programs/invitations.routes.js'
+import { createServiceCallers } from '../programs/service-callers.js'
+import type { ServiceKeys } from '../programs/service-keys.js'
 import { revocationsRoutes, signOutUserRoutes, tokensRoutes } from '../programs/sessions.routes.js'
 import { serviceUserChangesRoutes, serviceUsersRoutes } from '../programs/users.routes.js'
-
 import { createAcceptInvitation, inviteRoutes } from '../registration/invitations.routes.js'
 import { createEnterInvited, createRegister, registerRoutes } from '../registration/register.routes.js'
 import { setupRoutes } from '../registration/setup.routes.js'
 import { createVerifyEmail, verifyEmailRoutes } from '../registration/verify-email.routes.js'
-
+import { type Callers, createBrowserSessions, createCallers } from '../sessions/callers.js'
+import { createCsrf } from '../sessions/csrf.js'
+import {
+  createGuards,
+  createLimitedEvents,
+  createLimits,
+  createReserveRotation,
+  type OnRejection,
+} from '../sessions/guards.js'
 import { createOwnSessions, sessionsRoutes } from '../sessions/own-sessions.routes.js'
 import { createLogout, csrfTokenRoutes, logoutRoutes, refreshRoutes } from '../sessions/session.routes.js'
-
+import { createSignInCookies, type SignInCookies } from '../sessions/session-cookies.js'
 import type { Config } from '../settings/config.js'
-import { createRecoveredAccounts, type RecoveredAccounts } from '../sign-in/answers.js'
+import { createPendingLinkCookie, createRecoveredAccounts, type RecoveredAccounts } from '../sign-in/answers.js'
+import { createCeilings } from '../sign-in/ceilings.js'
+import { createEnrolling } from '../sign-in/enrol-guard.js'
+import {
+  createKnownBrowsers,
+  createMailLimits,
+  createMailSignInLimits,
+  createPasswordGuesses,
+  createSignInLimits,
+} from '../sign-in/guess-limits.js'
 import {
   createMailLogin,
   createMailRegistration,
@@ -82,11 +100,10 @@ import { createReturnToNotes, createSocialSignIn, socialSignInRoutes } from '../
 import { createResetPassword, resetPasswordRoutes } from '../sign-in/reset-password.routes.js'
 import { enrolmentCodeRoutes, enrolmentPasswordRoutes, secondFactorRoutes } from '../sign-in/second-step.routes.js'
 import { createProofHandlers, createStepUp } from '../sign-in/step-up.js'
-
 import { stepUpRoutes } from '../sign-in/step-up.routes.js'
 import { createUserSearch } from '../users/search.js'
-import type { HttpParts, Platform } from './http-parts.js'
-import type { Nouns } from './nouns.js'
+import type { Platform as OpenedPlatform } from './open-platform.js'
+import type { NounPlatform, Nouns } from './open-rooms.js'
 
 /** The terms of use with their version, if there are any. */
 const termsOf = ({ termsVersion: version, termsUrl: url }: Config): TermsOfUse | undefined =>
@@ -307,3 +324,117 @@ export const registerFlows = async (server: Server, config: Config, platform: Pl
   registerDevicePage(server, dependencies, pages)
   return { pages, routes }
 }
+
+type LimitPartsHttpParts = { callers: Callers; signInCookies: SignInCookies }
+
+/** Creates the limiters: they count requests, and refuse those that are too many. */
+export const createLimitParts = (config: Config, platform: NounPlatform, nouns: Nouns, parts: LimitPartsHttpParts) => {
+  const { cache, metrics, clock } = platform
+  const { callers, signInCookies } = parts
+  const { loginLimit: login, generalLimit: general, sensitiveLimit: sensitive } = config
+  const knownDeviceCounter = config.loginLimitKnownDevices
+  const reportLimited = createLimitedEvents({ events: nouns.events, clock })
+  const onRejection: OnRejection = async (rejection, request) => {
+    metrics?.countRejection(rejection.limiter)
+    await reportLimited(rejection, request)
+  }
+  const routeLimiters = routeLimitersFor({ login, general, sensitive })
+  const countedRequests = createCountedRequests({ cache, onRejection })
+  const findExcess = createFindExcess({ cache, onRejection })
+  const ceilings = createCeilings({
+    ...nouns,
+    findExcess,
+    limits: {
+      registrations: config.totalRegistrationLimit,
+      mails: config.totalMailLimit,
+      waiting: config.totalWaitingLimit,
+    },
+  })
+  const knownBrowsers = createKnownBrowsers({ knownDevices: nouns.knownDevices, signInCookies })
+  const passwordGuesses = createPasswordGuesses({
+    countedRequests,
+    routeLimiters,
+    nameLimit: config.accountLimit,
+    knownDeviceCounter,
+    nameMarks: nouns.nameMarks,
+    knownBrowsers,
+    callers,
+    users: nouns.users,
+  })
+  return {
+    countedRequests,
+    ceilings,
+    routeLimiters,
+    passwordGuesses,
+    authorizationLimit: createAuthorizationLimit({ countedRequests, ceilings, routeLimiters, callers }),
+    userCodeLimit: createUserCodeLimit({ countedRequests, callers }),
+    adminLimit: createAdminLimit({ countedRequests, routeLimiters, callers }),
+    limits: createLimits({ countedRequests, routeLimiters, callers, passwordGuesses }),
+    signInLimits: createSignInLimits({
+      countedRequests,
+      accountLimit: config.signInLimit,
+      networkLimit: config.networkSignInLimit,
+      knownDeviceCounter,
+      cache,
+      knownBrowsers,
+    }),
+    mailLimits: createMailLimits({
+      cache,
+      countedRequests,
+      routeLimiters,
+      strangerMailLimit: config.networkMailLimit,
+      findExcess,
+      ceilings,
+    }),
+    mailSignInLimits: createMailSignInLimits({ ...nouns, knownBrowsers, findExcess, ceilings }),
+    reserveRotation: createReserveRotation({ cache, callers, routeLimiters, onRejection }),
+  }
+}
+
+export type Platform = OpenedPlatform & NounPlatform & { serviceKeys: ServiceKeys }
+
+/** Creates the parts that routes share: cookies, callers, guards, CSRF, limits. */
+export const createHttpParts = (config: Config, platform: Platform, nouns: Nouns) => {
+  const { clock } = platform
+  const { tokens, loadedKeys, keysFor, attempts, pendingLinks, events, sessionLookups, proofs } = nouns
+  const cookies = createCookies({
+    secure: config.production,
+    host: new URL(config.publicUrl).hostname,
+    domain: config.cookieDomain,
+  })
+  const callers = createCallers({ cookies, tokens, loadedKeys })
+  const trustedFor = config.trustedDevices === 'off' ? undefined : config.trustedDevices
+  const signInCookies = createSignInCookies({ cookies, callers, trustedFor })
+  const csrf = createCsrf({ keys: keysFor('csrf'), cookies, callers, signInCookies })
+  const limitParts = createLimitParts(config, platform, nouns, { callers, signInCookies })
+  const { limits } = limitParts
+  const freshness = createFreshness({ callers, sessionLookups, proofs, clock, freshFor: config.freshFor })
+  const attemptCookies = createAttemptCookies({ cookies, attempts })
+  const enrolling = createEnrolling({ callers, csrf, signInCookies, freshness })
+  const ceremonyCookies = createCeremonyCookies({ cookies })
+  const pendingLinkCookie = createPendingLinkCookie({ cookies, pendingLinks })
+  const serviceCallers = createServiceCallers({
+    serviceKeys: platform.serviceKeys,
+    limits,
+    events,
+    clock,
+  })
+  const guards = createGuards({ callers, csrf, limits, freshness, enrolling, serviceCallers })
+  return {
+    guards,
+    cookies,
+    callers,
+    browserSessionsOf: createBrowserSessions({ tokens }),
+    csrf,
+    ...limitParts,
+    freshness,
+    enrolling,
+    signInCookies,
+    attemptCookies,
+    ceremonyCookies,
+    pendingLinkCookie,
+    serviceCallers,
+  }
+}
+
+export type HttpParts = ReturnType<typeof createHttpParts>

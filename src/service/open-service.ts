@@ -1,34 +1,77 @@
 import { createFastLane } from '../access-check/fast-lane.js'
 import { createActiveUsers } from '../admin/stats.js'
+import { byProvider } from '../contract/providers.js'
+import { signInLabels } from '../factors/ways-to-sign-in.js'
+import { limiterNames } from '../http/limiters.js'
 import { createAllowedOrigins } from '../http/origins.js'
 import type { SchemaCompilers } from '../http/schema-compilers.js'
-import { createServer } from '../http/server.js'
-
+import { countRequests, createServer, type Server } from '../http/server.js'
 import { type Clock, systemClock } from '../lib/clock.js'
 import { createOpenidProvider } from '../openid/openid-door.js'
 import { type Assets, loadAssets } from '../pages/assets.js'
 import { createHealth, healthRoutes } from '../pages/health.routes.js'
-
 import type { Workers } from '../passwords/workers.js'
 import type { Database } from '../platform/database/database.js'
-import { proveTables } from '../platform/database/open.js'
+import { openAsOwner, proveTables } from '../platform/database/open.js'
 import { reservePort } from '../platform/listening.js'
 import { createLog, type Log } from '../platform/log.js'
-
+import type { Metrics } from '../platform/metrics/metrics.js'
+import { startMetricsServer } from '../platform/metrics/metrics-server.js'
 import { createServiceKeys, readServiceKeys } from '../programs/service-keys.js'
-
 import { type Config, type Environment, settingsElsewhere } from '../settings/config.js'
-import { openMetrics, prepareMetrics } from './app-metrics.js'
 import { createBackground, createDatabaseLoading } from './background.js'
-import { createHttpParts } from './http-parts.js'
-import { createNouns } from './nouns.js'
 import { openPlatform, type StoreTimeouts } from './open-platform.js'
+import { createNouns, type NounPlatform, type Nouns } from './open-rooms.js'
 import { freeSpaceOf } from './own-database.js'
 import { refuseUntilReady } from './prepare-database.js'
-import { registerFlows } from './register-flows.js'
-import { createSeeding } from './seeding.js'
+import { createHttpParts, registerFlows } from './register-routes.js'
 import { closeApp, createStartGate, type OpenedApp, type ServeOptions, serveApp } from './serving.js'
 import { writableTables } from './tables.js'
+
+type Watched = Parameters<Metrics['watch']>[0]
+
+/** Metrics have a port of their own. Without METRICS_PORT they are not even loaded. */
+export const openMetrics = async ({ metricsPort, providers }: Config) => {
+  if (metricsPort === undefined) return undefined
+  const { createMetrics } = await import('../platform/metrics/metrics.js')
+  return createMetrics({ ways: signInLabels(byProvider(providers).map(([id]) => id)), limiters: limiterNames })
+}
+
+/** Counts from now on, and returns the function that opens the port of the metrics. */
+export const prepareMetrics = (config: Config, metrics: Metrics | undefined, watched: Watched, server: Server) => {
+  const { metricsHost: host, metricsPort: port } = config
+  if (port === undefined || !metrics) return async () => undefined
+  metrics.watch(watched)
+  countRequests(server, metrics)
+  if (config.workers === 1) return () => startMetricsServer({ host, port, metrics })
+  // With several processes the supervisor has the port, and asks each process for its metrics.
+  metrics.share()
+  return async () => undefined
+}
+
+/** In a database of our own, the role of the service may only read content, as in a real installation. */
+const seedContent = async (
+  { ownDatabase, databaseOwnerUrl }: Config,
+  { database }: NounPlatform,
+  { content }: Nouns,
+) => {
+  if (!ownDatabase || databaseOwnerUrl === undefined) return content.seed(database)
+  const owner = openAsOwner(databaseOwnerUrl)
+  try {
+    await content.seed(owner)
+  } finally {
+    await owner.close()
+  }
+}
+
+/** Writes the first rows of a development database: the example content, and what SEED_FILE names. */
+export const createSeeding = (config: Config, platform: NounPlatform, nouns: Nouns) => async () => {
+  if (config.production) return
+  await seedContent(config, platform, nouns)
+  if (config.seedFile === undefined) return
+  const { applySeedFile } = await import('./seed-file.js')
+  await applySeedFile(config.seedFile, platform, nouns)
+}
 
 type Options = ServeOptions & {
   clock?: Clock
