@@ -29,7 +29,7 @@ const run = async (args: string[]) => {
     return cached
   }
   const settings = async () => {
-    const { settingsFor } = await import('./commands/settings-for-command.js')
+    const { settingsFor } = await import('./commands/open-for-commands.js')
     return settingsFor(read().environment)
   }
   const code = await runCommand(args.length > 0 ? args : ['serve'], {
@@ -46,7 +46,7 @@ const run = async (args: string[]) => {
     settings,
     openNouns: async (role) => {
       const config = loadConfig(await settings())
-      const { openNouns } = await import('./commands/open-nouns.js')
+      const { openNouns } = await import('./commands/open-for-commands.js')
       return openNouns(config, role)
     },
   })

@@ -2,18 +2,15 @@ import type { Readable, Writable } from 'node:stream'
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 import type { createAccountData } from '../accounts/export.js'
 import type { OperatorNouns } from '../admin/open-admin.js'
-import type { UsernameRefusal } from '../contract/names.js'
+import { isGroupName, type UsernameRefusal } from '../contract/names.js'
 import { isRefused, type Refused } from '../contract/outcome.js'
 import { refusals } from '../contract/refusals.js'
-
 import { operatorClient } from '../http/request-origin.js'
 import type { Clock } from '../lib/clock.js'
 import { OperatorError } from '../lib/operator-error.js'
-
 import type { PageAddress } from '../messages/letters.js'
 import type { Database } from '../platform/database/database.js'
 import { accountName } from '../platform/database/postgres-address.js'
-
 import type { Nouns } from '../service/open-rooms.js'
 import type { Environment } from '../settings/config.js'
 import type { BulkUsers } from '../users/bulk.js'
@@ -191,3 +188,43 @@ export const write = (stream: Writable, text: string) =>
   })
 
 export const print = (stream: Writable, line: string) => write(stream, `${line}\n`)
+
+/** The user with this username, email or id. Throws if it is the id of one user and the username of another, who chose it. */
+export const findUser = async ({ users }: Pick<CommandNouns, 'users'>, userName: string) => {
+  const user = await users.findNamed(userName)
+  const namesake = user && (await users.findByLogin(userName))
+  if (namesake && namesake.id !== user.id)
+    throw new CommandFailure(
+      `${userName} is the id of ${user.username}, and ${namesake.email} has chosen it as username: name the user by email.`,
+    )
+  return user
+}
+
+export const requireUser = async (nouns: Pick<CommandNouns, 'users'>, userName: string) => {
+  const user = await findUser(nouns, userName)
+  if (!user) throw new CommandFailure(`There is no user ${JSON.stringify(userName)}.`)
+  return user
+}
+
+/** Returns the outcome of a change, or throws if the user was deleted after the command had found them. */
+export const throwIfDeleted = <Outcome>(outcome: Outcome, username: string) => {
+  if (isRefused(outcome) && outcome.refused === 'no_user')
+    throw new CommandFailure(`${username} was deleted in the meantime.`)
+  return outcome as Exclude<Outcome, Refused<'no_user'>>
+}
+
+export const groupNameFrom = (text: string) => {
+  if (!isGroupName(text))
+    throw new UsageFault(
+      'A group has 1 to 32 characters: small letters, digits, dots, underscores and hyphens, with a letter or a digit first.',
+    )
+  return text
+}
+
+/** Fails if one of the groups does not exist, for example after a typing error. */
+export const requireGroups = async ({ database, groups }: CommandNouns, names: readonly string[]) => {
+  const existing = await database.transaction((sql) => groups.hold(sql, names))
+  const unknown = names.find((name) => !existing.includes(name))
+  if (unknown !== undefined)
+    throw new CommandFailure(`There is no group ${unknown}. \`latchkey group list\` names all groups.`)
+}

@@ -1,14 +1,18 @@
 import { OperatorError, whyUnwritable } from '../lib/operator-error.js'
 
 import { programVersion } from '../platform/version.js'
-import { applicationAdd } from './applications/application-add.js'
-import { applicationChange } from './applications/application-change.js'
-import { applicationSecretAdd, applicationSecretRemove } from './applications/application-secret.js'
-import { applicationDelete, applicationList, applicationShow } from './applications/applications.js'
+import { applicationAdd, applicationChange } from './applications/application-change.js'
+import {
+  applicationDelete,
+  applicationList,
+  applicationSecretAdd,
+  applicationSecretRemove,
+  applicationShow,
+} from './applications/applications.js'
 import { type Command, type CommandContext, OutputFailure, print, UsageFault } from './command.js'
 import { doctor } from './doctor/doctor.js'
 import { fieldsList, fieldsPurge, fieldsTypes } from './fields.js'
-import { groupAdd, groupDelete, groupList, groupMembers } from './groups.js'
+import { groupAdd, groupDelete, groupList, groupMembers, userGroups } from './groups.js'
 import { contentLoad } from './import/content-load.js'
 import { passwordsBuild } from './import/passwords-build.js'
 import { userImport } from './import/user-import.js'
@@ -18,28 +22,33 @@ import { keysList, keysRotate } from './operations/keys.js'
 import { limitsClear } from './operations/limits-clear.js'
 import { mailsList } from './operations/mails.js'
 import { restore } from './operations/restore.js'
-import { serviceKeyAdd } from './operations/service-key-add.js'
-import { serviceKeyList } from './operations/service-key-list.js'
+import { serviceKeyAdd, serviceKeyList } from './operations/service-keys.js'
 import { stats } from './operations/stats.js'
 import { webhooksList, webhooksRetry } from './operations/webhooks.js'
 import { migrate } from './serving/migrate.js'
 import { serve } from './serving/serve.js'
-import { userGroups } from './user-groups.js'
 import { inviteCommand } from './users/invite.js'
-import { sessionsEnd, userSessionsEnd, userSessionsList } from './users/sessions.js'
 import { setupLink } from './users/setup-link.js'
 import { userAdd } from './users/user-add.js'
-import { userChange } from './users/user-change.js'
-import { userDelete } from './users/user-delete.js'
+import {
+  userChange,
+  userDelete,
+  userDisable,
+  userEnable,
+  userExpirePassword,
+  userFactorsReset,
+  userLockDown,
+  userProvidersUnlink,
+  userSendReset,
+  userSetEmail,
+} from './users/user-changes.js'
 import { userExport } from './users/user-export.js'
-import { userFactorsReset } from './users/user-factors-reset.js'
 import { userList, userSearch } from './users/user-list.js'
-import { userProvidersUnlink } from './users/user-providers-unlink.js'
-import { userRecover } from './users/user-recover.js'
-import { userResetLink } from './users/user-reset-link.js'
-import { userSetEmail } from './users/user-set-email.js'
+import { userRecover, userResetLink } from './users/user-recover.js'
+import { sessionsEnd, userSessionsEnd, userSessionsList } from './users/user-sessions.js'
+
 import { userShow } from './users/user-show.js'
-import { userDisable, userEnable, userExpirePassword, userLockDown, userSendReset } from './users/user-state.js'
+
 import { wordsList } from './words-list.js'
 
 /** Every command, in the order of the help. */

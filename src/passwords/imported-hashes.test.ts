@@ -1,6 +1,6 @@
 import { scryptSync } from 'node:crypto'
 import { afterAll, describe, expect, it } from 'vitest'
-import { readFirebaseParameters } from '../commands/import/firebase-parameters.js'
+import { readFirebaseParameters } from '../commands/import/user-import.js'
 import { type HashForms, hashToStore } from './hashes.js'
 import { createPasswords } from './passwords.js'
 import { createWorkers } from './workers.js'

@@ -282,7 +282,7 @@ export const createRegistrationNouns = (config: Config, deps: RegistrationNounsD
   }
 }
 
-/** The parts that nouns are made of. The service opens all of them (`open-platform`), and commands open fewer (`commands/open-nouns`). */
+/** The parts that nouns are made of. The service opens all of them (`open-platform`), and commands open fewer (`commands/open-for-commands`). */
 export type NounPlatform = {
   clock: Clock
   log: Log

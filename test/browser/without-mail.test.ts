@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { openNouns } from '../../src/commands/open-nouns.js'
+import { openNouns } from '../../src/commands/open-for-commands.js'
 import { operatorClient } from '../../src/http/request-origin.js'
 import { minutes } from '../../src/lib/durations.js'
 import { idOf, signedUpInGroup } from '../support/administrators.js'

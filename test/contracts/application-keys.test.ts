@@ -1,7 +1,7 @@
 import { createHash, createHmac, createPublicKey, generateKeyPairSync, sign } from 'node:crypto'
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { checkApplicationKeys } from '../../src/commands/doctor/keys.js'
+import { checkApplicationKeys } from '../../src/commands/doctor/accounts.js'
 import { createApplicationKeys } from '../../src/keys/application-keys.js'
 import { createLoadedApplicationKeys } from '../../src/keys/loaded-application-keys.js'
 import { sealedColumns } from '../../src/keys/sealed-columns.js'

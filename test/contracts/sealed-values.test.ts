@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { checkSealedValues } from '../../src/commands/doctor/sealed-values.js'
+import { checkSealedValues } from '../../src/commands/doctor/accounts.js'
 import type { SealedColumn } from '../../src/keys/sealed-columns.js'
 import { createSealedValues } from '../../src/keys/sealed-values.js'
 import { uuidv7 } from '../../src/lib/uuid.js'

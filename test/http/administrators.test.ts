@@ -6,7 +6,7 @@ import {
   type AdminUserDetails,
   adminPath,
 } from '#contract/admin/admin-bodies.js'
-import { openNouns } from '../../src/commands/open-nouns.js'
+import { openNouns } from '../../src/commands/open-for-commands.js'
 import { operatorClient } from '../../src/http/request-origin.js'
 import { createUserSearch } from '../../src/users/search.js'
 import { idOf, signedUpInGroup } from '../support/administrators.js'

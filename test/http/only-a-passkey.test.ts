@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { administratorChecks } from '../../src/commands/doctor/administrators.js'
-import { openNouns } from '../../src/commands/open-nouns.js'
+import { administratorChecks } from '../../src/commands/doctor/accounts.js'
+import { openNouns } from '../../src/commands/open-for-commands.js'
+
 import { minutes } from '../../src/lib/durations.js'
 import { joinGroup } from '../support/administrators.js'
 import type { Browser } from '../support/client.js'

@@ -1,6 +1,6 @@
 import * as openid from 'openid-client'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { openNouns } from '../../src/commands/open-nouns.js'
+import { openNouns } from '../../src/commands/open-for-commands.js'
 import { operatorClient } from '../../src/http/request-origin.js'
 import { minutes, seconds } from '../../src/lib/durations.js'
 import { addApplication, applicationChangesOf } from '../support/applications.js'

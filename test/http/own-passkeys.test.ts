@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { checkPasskeys } from '../../src/commands/doctor/passkeys.js'
+import { checkPasskeys } from '../../src/commands/doctor/accounts.js'
 import { minutes } from '../../src/lib/durations.js'
 import type { Browser } from '../support/client.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'

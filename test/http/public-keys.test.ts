@@ -1,7 +1,7 @@
 import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createVerifier } from '#verify/verify.js'
-import { openNouns } from '../../src/commands/open-nouns.js'
+import { openNouns } from '../../src/commands/open-for-commands.js'
 import { minutes } from '../../src/lib/durations.js'
 import { startApp } from '../../src/service/open-service.js'
 import { type Browser, createBrowser } from '../support/client.js'

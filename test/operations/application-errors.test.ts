@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createApplicationErrors } from '../../src/applications/application-errors.js'
 import { quoted } from '../../src/applications/applications.js'
 
-import { openNouns } from '../../src/commands/open-nouns.js'
+import { openNouns } from '../../src/commands/open-for-commands.js'
 import { addApplication } from '../support/applications.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { latchkey as run } from '../support/terminal.js'

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createApplicationSecrets } from '../../src/applications/application-secrets.js'
 import { checkApplications } from '../../src/commands/doctor/applications.js'
-import { openNouns } from '../../src/commands/open-nouns.js'
+import { openNouns } from '../../src/commands/open-for-commands.js'
+
 import { minutes } from '../../src/lib/durations.js'
 import { createOpenidProvider } from '../../src/openid/openid-door.js'
 import { addApplication, applicationChangesOf } from '../support/applications.js'

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { checkSealedValues } from '../../src/commands/doctor/sealed-values.js'
-import { openNouns } from '../../src/commands/open-nouns.js'
+import { checkSealedValues } from '../../src/commands/doctor/accounts.js'
+import { openNouns } from '../../src/commands/open-for-commands.js'
+
 import { addAuthenticator, replaceAuthenticator } from '../support/authenticator.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { addPasskey, signInWith } from '../support/passkey.js'

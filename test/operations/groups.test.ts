@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { openNouns } from '../../src/commands/open-nouns.js'
+import { openNouns } from '../../src/commands/open-for-commands.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { latchkey as run } from '../support/terminal.js'
 import { until } from '../support/until.js'

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { checkApplicationKeys, checkSigningKeys, checkWithdrawnKeys } from '../../src/commands/doctor/keys.js'
+import { checkApplicationKeys, checkSigningKeys, checkWithdrawnKeys } from '../../src/commands/doctor/accounts.js'
 import { secretOf } from '../support/site/instance.js'
 import { type CommandStore, openCommandStore } from '../support/stores.js'
 import { latchkey } from '../support/terminal.js'

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { openNouns } from '../../src/commands/open-nouns.js'
+import { openNouns } from '../../src/commands/open-for-commands.js'
 import { goodPassword, startLatchkey } from '../support/latchkey.js'
 import { latchkey } from '../support/terminal.js'
 

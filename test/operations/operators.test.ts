@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openNouns } from '../../src/commands/open-nouns.js'
+import { openNouns } from '../../src/commands/open-for-commands.js'
 import { usernameKey } from '../../src/users/names.js'
 import { addAuthenticator } from '../support/authenticator.js'
 import { createEmailChanges } from '../support/email-changes.js'

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { DatabaseRole } from '../../src/commands/command.js'
-import { openNouns } from '../../src/commands/open-nouns.js'
+import { openNouns } from '../../src/commands/open-for-commands.js'
+
 import { addAuthenticator } from '../support/authenticator.js'
 import { createEmailChanges } from '../support/email-changes.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { checkWebhooks } from '../../src/commands/doctor/webhooks.js'
+import { checkWebhooks } from '../../src/commands/doctor/outside.js'
 import { loadConfig } from '../../src/settings/config.js'
 import { type CommandStore, openCommandStore } from '../support/stores.js'
 import { latchkey } from '../support/terminal.js'

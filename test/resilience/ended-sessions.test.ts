@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { openNouns } from '../../src/commands/open-nouns.js'
+import { openNouns } from '../../src/commands/open-for-commands.js'
 import { seconds } from '../../src/lib/durations.js'
 import type { Database } from '../../src/platform/database/database.js'
 import { loadConfig } from '../../src/settings/config.js'

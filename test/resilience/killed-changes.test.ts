@@ -10,7 +10,7 @@ import {
   isDeletion,
 } from '../../src/account-changes/account-change-table.js'
 
-import { openNouns } from '../../src/commands/open-nouns.js'
+import { openNouns } from '../../src/commands/open-for-commands.js'
 import type { Database } from '../../src/platform/database/database.js'
 import { writableTables } from '../../src/service/tables.js'
 import { loadConfig } from '../../src/settings/config.js'

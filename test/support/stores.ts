@@ -1,5 +1,6 @@
 import type { CommandContext } from '../../src/commands/command.js'
-import { openNouns } from '../../src/commands/open-nouns.js'
+import { openNouns } from '../../src/commands/open-for-commands.js'
+
 import type { Database } from '../../src/platform/database/database.js'
 import { loadConfig } from '../../src/settings/config.js'
 import { emptyPostgres, freshPostgres, testPostgres } from './databases.js'

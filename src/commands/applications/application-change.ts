@@ -1,10 +1,116 @@
-import { type Command, operator, print, readArguments, withNouns } from '../command.js'
-import { printableJson, printableText } from '../terminal/printable-json.js'
-import { optionsHelp } from './application-add.js'
-import { throwIfRefused } from './application-faults.js'
-import { changeOptions, readChange } from './application-options.js'
-import { warnOfPrivateBackchannel } from './backchannel-reach.js'
-import { requireApplication } from './find-application.js'
+import { lookup } from 'node:dns/promises'
+import { isOnOwnHost, ownHostWarning } from '../../applications/application-rules.js'
+import { seconds } from '../../lib/durations.js'
+import { withTimeout } from '../../lib/timing.js'
+import {
+  type Command,
+  type CommandContext,
+  type CommandNouns,
+  operator,
+  print,
+  readArguments,
+  withNouns,
+} from '../command.js'
+import { printableJson, printableText } from '../terminal/printing.js'
+import {
+  changeOptions,
+  newApplicationOptions,
+  readChange,
+  readNewApplication,
+  requireApplication,
+  throwIfRefused,
+} from './application-options.js'
+import { generalSettings, programs } from './program-settings.js'
+
+const dnsTimeout = 5 * seconds
+
+/** The IP addresses of a host; an empty list if this machine cannot resolve its name. */
+export const resolveHost = (host: string) => {
+  const addresses = lookup(host.replace(/^\[|\]$/g, ''), { all: true }).then(
+    (all) => all.map(({ address }) => address),
+    () => [],
+  )
+  return withTimeout(addresses, dnsTimeout, () => [])
+}
+
+/** Whether the service would send logout notices to the address. `unknown`: this machine cannot resolve the host. */
+export const backchannelReach = async (address: string, mayReach: CommandNouns['backchannelMayReach']) => {
+  const addresses = await resolveHost(new URL(address).hostname)
+  if (addresses.length === 0) return 'unknown'
+  return addresses.some(mayReach) ? 'reachable' : 'private'
+}
+
+export const privateBackchannel = (address: string) =>
+  `${new URL(address).hostname} of --backchannel-logout has no public address, so no logout notice is sent there: set BACKCHANNEL_ALLOW_PRIVATE=true if that is meant`
+
+/** Says at once what would otherwise show only when the first session ends. The service may know a host that this machine does not. */
+export const warnOfPrivateBackchannel = async (
+  { stderr }: Pick<CommandContext, 'stderr'>,
+  address: string | undefined,
+  { backchannelMayReach }: Pick<CommandNouns, 'backchannelMayReach'>,
+) => {
+  if (address === undefined || (await backchannelReach(address, backchannelMayReach)) !== 'private') return
+  await print(stderr, `${privateBackchannel(address)}.`)
+}
+
+/** The help of the options of `add` and `change`. */
+export const optionsHelp = `  --redirect URL       to which users come back after they have signed in here. Several are possible. It is compared byte for
+                       byte, without wildcards. https only; outside production also http to this machine
+  --everyone           every user may use the application
+  --group GROUP        only members of this group, or of one of several (--group a --group b)
+  --home URL           to which pages lead users back, also after an expired sign-in; else the origin of the first --redirect
+  --after-logout URL   to which the application may lead back when it signs a user out here. Several are possible
+  --backchannel-logout URL
+                       gets a logout notice for every session that ends, however it ends. An address in a private network gets
+                       none without BACKCHANNEL_ALLOW_PRIVATE=true
+  --consent ask        asks each user once before the application gets name, email and groups (none: does not ask)
+  --factors 2          lets users in only with two factors (1: with any sign-in)
+  --max-age 10m        lets users in only if, within this time, they have signed in (by whatever way) or have proven again who
+                       they are (none: at any time). A sign-in by mail counts too, although it lets no user make a sensitive change
+  --no-pkce            for programs that send no PKCE challenge, as some older ones with a secret do
+  --algorithm ES256    signs ID tokens with ES256 instead of RS256
+  --device             for a native program: devices without a browser may sign in with a code (RFC 8628; --no-device: they
+                       may not, which is the default)`
+
+export const applicationAdd: Command = {
+  summary: 'Let an application sign its users in here (OpenID Connect)',
+  help: `latchkey application add NAME --redirect URL... (--everyone | --group GROUP...) [--public | --native] [options] [--json]
+latchkey application add NAME --for PROGRAM --home URL (--everyone | --group GROUP...) [options] [--json]
+
+Prints the id of the application, its secret and the lines to paste. The secret is not kept here and cannot be printed again.
+Users see NAME when they sign in. A running service knows the application within a second. docs/applications.md explains more.
+
+${optionsHelp}
+  --public             a page in the browser that has no server to keep a secret
+  --native             a program on the user's machine, which always asks the user. --redirect is http://127.0.0.1/callback
+                       (any port) or com.example.app:/callback
+  --for PROGRAM        grafana, gitea (also Forgejo) or nextcloud: Latchkey knows its settings, and its addresses below --home
+  --json               {"id": …, "secret": … or null, "issuer": …}`,
+
+  printsOnce: true,
+  run: async (args, context) => {
+    const { positionals, values } = readArguments(args, newApplicationOptions, ['NAME'])
+    const { application, program } = readNewApplication(positionals[0] ?? '', values)
+    return withNouns(context, 'service role', async (nouns) => {
+      const { applicationChanges, issuer } = nouns
+      const added = throwIfRefused(await applicationChanges.add(application, operator(context)), application.name)
+      const { id, name, home, redirectAddresses } = added.application
+      const { secret } = added
+      for (const address of redirectAddresses.filter((each) => isOnOwnHost(each, issuer)))
+        await print(context.stderr, `${address} ${ownHostWarning}.`)
+      await warnOfPrivateBackchannel(context, application.backchannelLogout, nouns)
+      if (values.json) {
+        await print(context.stdout, printableJson({ id, secret: secret ?? null, issuer }))
+        return 0
+      }
+      const secretNotice = secret === undefined ? '' : ' The secret is shown only now.'
+      const lines = [`Added ${printableText(name)}.${secretNotice}`, '', generalSettings(id, secret, issuer)]
+      if (program) lines.push('', programs[program].settings({ id, secret: secret ?? '', issuer, name, home }))
+      await print(context.stdout, lines.join('\n'))
+      return 0
+    })
+  },
+}
 
 export const applicationChange: Command = {
   summary: 'Change an application',

@@ -1,9 +1,12 @@
+import { type ApplicationChanges, applicationRefusalSentence } from '../../applications/application-changes.js'
 import { type ApplicationChange, defaultHome, type NewApplication } from '../../applications/application-rules.js'
+import { maxSecrets } from '../../applications/application-secrets.js'
 import type { Application } from '../../applications/applications.js'
-
+import { isRefused } from '../../contract/outcome.js'
 import { days, readDuration, seconds } from '../../lib/durations.js'
-import { UsageFault } from '../command.js'
-import { groupNameFrom } from '../group-name.js'
+import { countText } from '../../lib/text.js'
+import { CommandFailure, type CommandNouns, groupNameFrom, UsageFault } from '../command.js'
+import { printableText, quoteCommand } from '../terminal/printing.js'
 import { type ProgramName, programNames, programs } from './program-settings.js'
 
 /** The options that `add` and `change` share. */
@@ -165,4 +168,48 @@ export const readChange = (values: OptionValues<typeof changeOptions>): Applicat
   }
   if (Object.keys(change).length === 0) throw new UsageFault('Say what to change, for example --redirect URL.')
   return change
+}
+
+type Outcome = Awaited<ReturnType<ApplicationChanges[keyof ApplicationChanges]>>
+type Refusal = Extract<Outcome, { refused: string }>
+
+/** `name` is the name of the application. It stands in a command that the operator can copy. */
+const sentences: {
+  [Code in Refusal['refused']]: (refusal: Extract<Refusal, { refused: Code }>, name: string) => string
+} = {
+  bad_name: applicationRefusalSentence,
+  no_redirect_address: applicationRefusalSentence,
+  bad_address: applicationRefusalSentence,
+  pkce_needed: applicationRefusalSentence,
+  consent_needed: applicationRefusalSentence,
+  device_flow_needs_native: applicationRefusalSentence,
+  no_group: ({ group }) => `There is no group ${group}. Make it with: latchkey group add ${group}`,
+  name_taken: () => 'Another application has this name.',
+  no_application: () => 'The application was deleted in the meantime.',
+  has_no_secret: () => 'Only an application of the kind web has secrets.',
+  too_many_secrets: (_, name) =>
+    `${printableText(name)} has ${maxSecrets} secrets already. Remove the older one first: ${quoteCommand('application secret remove', name)}`,
+  no_secret: (_, name) => `${printableText(name)} has no such secret. See: ${quoteCommand('application show', name)}`,
+  last_secret: (_, name) =>
+    `This is the only secret of ${printableText(name)}. Add another one first: ${quoteCommand('application secret add', name)}`,
+  application_in_use: ({ users }, name) =>
+    `${countText(users, 'user')} would lose ${printableText(name)}. Add --yes to delete it.`,
+}
+
+/**
+ * Returns the outcome, or throws the sentence of its refusal. Nothing is written after the sentence, because it may end in a command that
+ * the operator copies.
+ */
+export const throwIfRefused = <Value>(outcome: Value, name: string): Exclude<Value, { refused: string }> => {
+  if (!isRefused(outcome)) return outcome as Exclude<Value, { refused: string }>
+  const refusal = outcome as Refusal
+  const sentence = sentences[refusal.refused] as (refusal: Refusal, name: string) => string
+  throw new CommandFailure(`Nothing was changed. ${printableText(sentence(refusal, name))}`)
+}
+
+/** Finds an application by its name (small and large letters are the same) or by its id. */
+export const requireApplication = async ({ applications }: Pick<CommandNouns, 'applications'>, text: string) => {
+  const found = (await applications.findByName(text)) ?? (await applications.find(text))
+  if (!found) throw new CommandFailure(`There is no application ${text}. See: latchkey application list`)
+  return found
 }

@@ -1,15 +1,30 @@
+import { seconds } from '../../lib/durations.js'
 import { countText } from '../../lib/text.js'
 import type { Database, Sql } from '../../platform/database/database.js'
+import { rightsToMigrate } from '../../platform/database/grants.js'
 import { schemaStatus } from '../../platform/database/migrate.js'
+import { createPostgres } from '../../platform/database/open.js'
+import { postgresAddress } from '../../platform/database/postgres-address.js'
+import { type ConnectTo, createConnect, type Host, hostName, reasonOf } from '../../platform/database/primary.js'
 import { clusterFolder } from '../../platform/own-postgres/own-postgres.js'
 import { migrationsDirectory as directory } from '../../service/prepare-database.js'
 import { readableTables, writableTables } from '../../service/tables.js'
 import type { Config } from '../../settings/config.js'
-import { administratorChecks } from './administrators.js'
-import { checkApplications } from './applications.js'
-import { checkCeilings } from './ceilings.js'
+import {
+  administratorChecks,
+  checkApplicationKeys,
+  checkPasskeys,
+  checkRegistration,
+  checkSealedValues,
+  checkSigningKeys,
+  checkWaitingMails,
+  checkWithdrawnKeys,
+} from './accounts.js'
+import { checkApplications, checkLogoutNotices } from './applications.js'
 import {
   type CheckGroup,
+  checkDatabaseEncryption,
+  checkDatabaseSpace,
   errorInProduction,
   type Finding,
   failure,
@@ -19,19 +34,121 @@ import {
   warning,
   worstOf,
 } from './check.js'
-import { checkDatabaseEncryption } from './encryption.js'
-import { checkEventMonths } from './event-months.js'
-import { hostChecks } from './hosts.js'
-import { checkApplicationKeys, checkSigningKeys, checkWithdrawnKeys } from './keys.js'
-import { checkLogoutNotices } from './logout-notices.js'
-import { openForChecks, ownerChecks, readOnlyText } from './owner.js'
-import { checkPasskeys } from './passkeys.js'
-import { checkProfileFields } from './profile-fields.js'
-import { checkRegistration } from './registration.js'
-import { checkSealedValues } from './sealed-values.js'
-import { checkDatabaseSpace } from './space.js'
-import { checkWaitingMails } from './waiting-mails.js'
-import { checkWebhooks } from './webhooks.js'
+import { checkCeilings, checkProfileFields } from './machine.js'
+import { checkWebhooks } from './outside.js'
+
+const megabyte = 1024 * 1024
+/** If `events_other` is larger, the service makes no further months (`make_event_months`). */
+const maxOtherBytes = 256 * megabyte
+
+/** Checks that the table of events has partitions for this month and the next, and how much stands outside of all months. */
+export const checkEventMonths = async (database: Database): Promise<Finding> => {
+  const [found] = await database.query<{ missing: string | null; months: number; other: number }>(
+    `with wanted as (
+       select month, first_event_id(month) as first_id
+       from date_trunc('month', now() at time zone 'utc') as this_month,
+         unnest(array[this_month, this_month + interval '1 month']) as month
+     )
+     select (select string_agg(to_char(month, 'YYYY-MM'), ' and ' order by month) from wanted as w
+              where not exists (select from event_months() as m where m.first_id <= w.first_id and w.first_id < m.end_id)) as missing,
+       (select count(*) from event_months()) as months,
+       pg_relation_size('events_other') as other`,
+  )
+  const { missing = null, months = 0, other = 0 } = found ?? {}
+  const size = `${Math.ceil(other / megabyte)} MB`
+  return worstOf(`in ${countText(months, 'part')} by month, ${other > 0 ? size : 'nothing'} outside of them`, [
+    missing === null
+      ? ok('')
+      : warning(`no part for ${missing}: events are written to events_other, which the service purges row by row`),
+    other > maxOtherBytes
+      ? warning(
+          `events_other has ${size}, so the service makes no months: as the owner, run select make_event_months(4)`,
+        )
+      : ok(''),
+  ])
+}
+
+const askHost = async (host: Host, connect: ConnectTo): Promise<Finding> => {
+  try {
+    const connection = await connect(host, 4 * seconds)
+    try {
+      const [row] = await connection.query<{ standby: boolean; writable: boolean }>(
+        `select pg_is_in_recovery() as standby, current_setting('transaction_read_only') = 'off' as writable`,
+      )
+      if (row?.standby) return ok(`${hostName(host)} is a standby`)
+      return row?.writable
+        ? ok(`${hostName(host)} is a primary`)
+        : warning(`${hostName(host)} is not used: its default_transaction_read_only is on`)
+    } finally {
+      await connection.end()
+    }
+  } catch (error) {
+    return warning(`${hostName(host)} cannot be used: ${reasonOf(error)}`)
+  }
+}
+
+/** The service works as long as the primary answers, so a lost standby is noticed only by this check, or when the standby is needed. */
+const checkHosts = async (url: string): Promise<Finding> => {
+  const address = postgresAddress(url)
+  const timeouts = { statementTimeoutMs: 3 * seconds, lockTimeoutMs: 3 * seconds }
+  const connect = createConnect({ address, applicationName: 'latchkey doctor', ...timeouts })
+  const findings = await Promise.all(address.hosts.map((host) => askHost(host, connect)))
+  return worstOf(findings.map(({ says }) => says).join(', '), findings)
+}
+
+export const hostChecks = (url: string): CheckGroup['checks'] =>
+  postgresAddress(url).hosts.length > 1 ? [{ name: 'database hosts', run: () => checkHosts(url) }] : []
+
+/** Opens a database with few connections, and with short timeouts because a check has eight seconds. */
+export const openForChecks = (url: string) =>
+  createPostgres({
+    url,
+    applicationName: 'latchkey doctor',
+    poolSize: 2,
+    connectTimeoutMs: 4 * seconds,
+    statementTimeoutMs: 3 * seconds,
+  })
+
+export const readOnlyText =
+  'the database accepts no writes: default_transaction_read_only is on for the server, the database or the role'
+
+/** Tells databases apart, because two URLs may name the same database in different ways. */
+const identityOf = async (sql: Sql) => {
+  const [row] = await sql.query<{ identity: string }>(
+    `select current_database() || ' ' || system_identifier::text as identity from pg_control_system()`,
+  )
+  return row?.identity
+}
+
+/** False also if it cannot be known, because one database cannot be reached or its role may not ask. */
+const areDifferentDatabases = async (owner: Sql, service: Sql) => {
+  const [one, other] = await Promise.allSettled([identityOf(owner), identityOf(service)])
+  return one.status === 'fulfilled' && other.status === 'fulfilled' && one.value !== other.value
+}
+
+const checkOwner = async (owner: Sql, service: Sql): Promise<Finding> => {
+  const { role, creates, tablesOfOthers } = await rightsToMigrate(owner, [...writableTables, ...readableTables])
+  const [server] = await owner.query<{ standby: boolean; writable: boolean }>(
+    `select pg_is_in_recovery() as standby, current_setting('transaction_read_only') = 'off' as writable`,
+  )
+  if (server?.standby)
+    return failure('this server is a standby and accepts no writes: name the primary in DATABASE_OWNER_URL')
+  if (!server?.writable) return failure(readOnlyText)
+  if (await areDifferentDatabases(owner, service))
+    return failure('DATABASE_OWNER_URL names another database than DATABASE_URL')
+  if (tablesOfOthers > 0)
+    return failure(`${role} does not own the tables: name the role that does in DATABASE_OWNER_URL`)
+  return creates
+    ? ok(`${role} may migrate`)
+    : failure(`${role} may not create tables here: name the owner of the database in DATABASE_OWNER_URL`)
+}
+
+/** Checks the role that migrates, if DATABASE_OWNER_URL names one. */
+export const ownerChecks = (ownerUrl: string | undefined, service: Database): CheckGroup => {
+  if (ownerUrl === undefined) return { checks: [] }
+  const owner = openForChecks(ownerUrl)
+  return { checks: [{ name: 'database owner', run: () => checkOwner(owner, service) }], close: () => owner.close() }
+}
 
 const oldestVersion = 13
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { readRedisAddress } from '../../platform/cache/redis-address.js'
 import { validAddress } from '../../platform/invalid-address.js'
 import { readSmtpAddress } from '../../platform/mail/smtp-address.js'
-import { checkDatabaseEncryption, checkMailEncryption, checkRedisEncryption } from './encryption.js'
+import { checkDatabaseEncryption, checkMailEncryption, checkRedisEncryption } from './check.js'
 
 describe('the encryption of the connection to the database', () => {
   it.each([

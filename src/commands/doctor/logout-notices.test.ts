@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { judgeLogoutNotices } from './logout-notices.js'
+import { judgeLogoutNotices } from './applications.js'
 
 const flights = { name: 'Flights', waiting: 0, oldest: 0, givenUp: 0, refused: false, refusedWith: undefined }
 const hotels = { ...flights, name: 'Hotels' }

@@ -8,15 +8,23 @@ import { days, seconds } from '../../lib/durations.js'
 import { countText } from '../../lib/text.js'
 import { explainReadFault, leakedFileFault, verifyLeakedFile } from '../../passwords/leaked-list.js'
 import { createWorkers, requireWorkerPackages } from '../../passwords/workers.js'
-
+import type { Database, Sql } from '../../platform/database/database.js'
 import { secretsFolder } from '../../platform/own-postgres/kept-secrets.js'
 import { readServiceKeys } from '../../programs/service-keys.js'
-import { readDesign, readOwnWords } from '../../service/operator-files.js'
-
+import { readDesign, readOwnWords, readProfileFields } from '../../service/operator-files.js'
 import type { Config } from '../../settings/config.js'
-import { type Check, type CheckGroup, type Finding, failure, ok, warning, worstOf } from './check.js'
-import { checkSecretFiles } from './secret-files.js'
-import { spaceAt } from './space.js'
+import { createProfileFields } from '../../users/profile-fields.js'
+import {
+  type Check,
+  type CheckGroup,
+  checkSecretFiles,
+  type Finding,
+  failure,
+  ok,
+  spaceAt,
+  warning,
+  worstOf,
+} from './check.js'
 
 const checkProxy = ({ publicUrl, trustProxy }: Config): Finding => {
   if (trustProxy?.length) return ok(`X-Forwarded-For is trusted from ${trustProxy.join(', ')} only`)
@@ -156,4 +164,42 @@ export const machineChecks = (config: Config, secretFiles: readonly string[] = [
     ...(serviceKeysFile === undefined ? [] : [{ name: 'service keys', run: () => checkServiceKeys(serviceKeysFile) }]),
   ]
   return { checks }
+}
+
+/** Checks the file, and what users have: required fields that most users lack, and values of fields that are no longer in the file. */
+export const checkProfileFields = async ({ profileFieldsFile }: Config, database?: Database): Promise<Finding> => {
+  const definitions = await readProfileFields(profileFieldsFile)
+  const okText = definitions.length === 0 ? 'none' : countText(definitions.length, 'field')
+  if (!database) return ok(okText)
+  const counts = await createProfileFields({ database, clock: systemClock, definitions }).count()
+  const [row] = await database.query<{ users: number }>('select count(*)::int as users from users')
+  const users = row?.users ?? 0
+  const mostlyMissingFields = definitions.filter(
+    ({ key, required }) => required && (counts.find((each) => each.key === key)?.users ?? 0) < users / 2,
+  )
+  const leftoverFields = counts.filter(({ key }) => !definitions.some((each) => each.key === key))
+  return worstOf(okText, [
+    ...mostlyMissingFields.map(({ key }) =>
+      warning(`most users have no ${key}, which is required: each is asked for it at the next sign-in`),
+    ),
+    ...leftoverFields.map((each) =>
+      warning(
+        `${each.key} has left PROFILE_FIELDS_FILE, but values are left (${countText(each.users, 'user')}): latchkey fields purge ${each.key} --yes`,
+      ),
+    ),
+    ok(''),
+  ])
+}
+
+/** Names the limits of the whole installation that were reached lately. An attack may be the cause, or more users than before. */
+export const checkCeilings = async (sql: Sql): Promise<Finding> => {
+  const rows = await sql.query<{ reason: string }>(
+    `select distinct reason from events
+     where kind = 'ceiling_reached' and id >= first_event_id((now() - interval '1 day') at time zone 'utc') order by reason`,
+  )
+  return rows.length === 0
+    ? ok('no limit of the whole service was reached in the last 24 hours')
+    : warning(
+        `reached in the last 24 hours: ${rows.map(({ reason }) => reason).join(', ')}. If it was no attack, raise the setting that docs/api.md names for the limiter`,
+      )
 }

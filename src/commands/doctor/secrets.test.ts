@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { secretsIn } from '../../settings/config.js'
-import { hideSecrets, plainWordsIn } from './secrets.js'
+import { hideSecrets, plainWordsIn } from './doctor.js'
 
 const environment = {
   DATABASE_URL: 'postgres://role:pa%24sword@one,two.example/latchkey',

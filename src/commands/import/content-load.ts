@@ -12,9 +12,8 @@ import {
   readArguments,
   withNouns,
 } from '../command.js'
-import { printableJson } from '../terminal/printable-json.js'
-import { asText, cannotRead, openInput } from './input.js'
-import { createJsonLinesReader, type JsonLine } from './json-lines.js'
+import { printableJson } from '../terminal/printing.js'
+import { asText, cannotRead, createJsonLinesReader, type JsonLine, openInput } from './input.js'
 
 const longestPage = 10_000_000
 const slugShape = /^[a-z0-9]+(-[a-z0-9]+)*$/

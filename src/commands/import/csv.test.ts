@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createCsvReader } from './csv.js'
-import { csvLine } from './csv-cells.js'
+import { createCsvReader, csvLine } from './input.js'
 
 const read = (text: string, pieceLength = text.length || 1) => {
   const reader = createCsvReader()

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createJsonLinesReader } from './json-lines.js'
+import { createJsonLinesReader } from './input.js'
 
 const read = (text: string, pieceLength = 3, maximumLength = 100) => {
   const reader = createJsonLinesReader({ maximumLength })

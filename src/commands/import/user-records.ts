@@ -1,10 +1,15 @@
 import { countText } from '../../lib/text.js'
 import { type FindImportField, type ImportField, type ImportRow, isPasswordColumn } from '../../users/bulk.js'
 import { CommandFailure } from '../command.js'
-import { type CsvRow, createCsvReader } from './csv.js'
-import { unguardFormula } from './csv-cells.js'
-import { asText, type Input } from './input.js'
-import { createJsonLinesReader, type JsonLine } from './json-lines.js'
+import {
+  asText,
+  type CsvRow,
+  createCsvReader,
+  createJsonLinesReader,
+  type Input,
+  type JsonLine,
+  unguardFormula,
+} from './input.js'
 
 export type UserFormat = 'csv' | 'jsonl'
 export type UserRecord = { line: number; row: ImportRow } | { line: number; fault: string }

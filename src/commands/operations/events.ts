@@ -1,22 +1,154 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { eventKinds } from '../../contract/events.js'
+import { commandLineIp } from '../../http/request-origin.js'
 import { parseDate } from '../../lib/clock.js'
+import { days, seconds } from '../../lib/durations.js'
 import { type EventQuery, readEventOrigin, type StoredEvent } from '../../messages/events.js'
-
+import { StoreUnavailable } from '../../platform/database/database.js'
 import { duration, InvalidValue } from '../../settings/setting-values.js'
 import {
   type Command,
   type CommandContext,
   type CommandNouns,
+  findUser,
   limitFrom,
   print,
   readArguments,
   UsageFault,
   withNouns,
 } from '../command.js'
-import { findUser } from '../find-user.js'
-import { printList } from '../terminal/print-list.js'
-import { eventAsJson, eventsAsTable, followedHeading, followedLine } from './event-lines.js'
-import { followEvents } from './follow-events.js'
+import { asTable, printableJson, printableText, printList } from '../terminal/printing.js'
+import { exitCodes, watchForInterruption } from '../terminal/progress.js'
+
+const eventHeading = ['TIME', 'KIND', 'REASON', 'USER', 'ADDRESS', 'REQUEST']
+
+export const eventAsObject = (event: StoredEvent) => ({
+  time: event.createdAt.toISOString(),
+  kind: event.kind,
+  reason: event.reason,
+  userId: event.userId,
+  username: event.username,
+  /** A keyed hash of the typed name, if the event names no user. The name itself is not stored, because it could be a password. */
+  nameMark: event.nameMark,
+  sessionId: event.sessionId,
+  requestId: event.requestId,
+  ip: event.ip,
+  userAgent: event.userAgent,
+  actorId: event.actorId,
+  actor: event.actor,
+  actorKey: event.actorKey,
+  actorReason: event.actorReason,
+})
+
+export const eventAsJson = (event: StoredEvent) => printableJson(eventAsObject(event))
+
+/**
+ * The origin of an event, with who caused it: an administrator, a service key, or for a command (which has no IP address) the operator's
+ * system account.
+ */
+const originOf = ({ ip, userAgent, actor, actorKey }: StoredEvent) => {
+  const key = actorKey === null ? null : `service key ${actorKey}`
+  const who = ip === commandLineIp ? userAgent : (actor ?? key)
+  return who === null ? ip : `${ip} (${who})`
+}
+
+const cellsOf = (event: StoredEvent) => [
+  event.createdAt.toISOString(),
+  event.kind,
+  event.reason ?? '',
+  event.username ?? (event.nameMark === null ? '' : `unknown (${event.nameMark})`),
+  originOf(event),
+  event.requestId ?? '',
+]
+
+export const eventsAsTable = (events: readonly StoredEvent[]) => asTable([eventHeading, ...events.map(cellsOf)])
+
+/** With --follow the lines come one after another, so the widths are fixed. They are enough for almost all cells. */
+const widths = [24, 20, 16, 16, 15, 0]
+
+const padCells = (cells: readonly string[]) =>
+  cells
+    .map((cell, column) => printableText(cell).padEnd(widths[column] ?? 0))
+    .join('  ')
+    .trimEnd()
+
+export const followedHeading = padCells(eventHeading)
+export const followedLine = (event: StoredEvent) => padCells(cellsOf(event))
+
+const pollInterval = 1 * seconds
+/** An event may become visible some time after `createdAt`: it was committed late, or by a machine whose clock is behind. */
+const overlap = 30 * seconds
+/** Events of other machines may lie in the future, because their clocks may be ahead. */
+const clockTolerance = 1 * days
+
+type Span = Pick<EventQuery, 'since' | 'until' | 'limit'>
+type FollowedEvents = {
+  /** If undefined, only new events are shown. */
+  since: Date | undefined
+  /** Gives the newest event first. */
+  find(span: Span): Promise<readonly StoredEvent[]>
+  show(event: StoredEvent): Promise<void>
+}
+
+/** Reads on from the time of the newest event, and not from the clock of this machine. */
+const createReader = ({ since, find, show }: FollowedEvents) => {
+  const shownTimes = new Map<string, number>()
+  // Each read begins `overlap` before the newest event, so the first one begins at `since`.
+  let newest = since === undefined ? undefined : since.getTime() + overlap
+
+  const read = (from: number) =>
+    find({ since: new Date(from), until: new Date(Date.now() + clockTolerance), limit: maxAtOnce })
+  const markShown = ({ id, createdAt }: StoredEvent) => {
+    newest = Math.max(newest ?? 0, createdAt.getTime())
+    shownTimes.set(id, createdAt.getTime())
+  }
+
+  /** False if there were more events than one read gives, so that older ones are left out. */
+  return async () => {
+    if (newest === undefined) {
+      for (const event of await read(Date.now() - clockTolerance)) markShown(event)
+      newest ??= Date.now() - clockTolerance
+    }
+    const foundEvents = await read(newest - overlap)
+    const oldest = foundEvents.at(-1)
+    const isComplete = foundEvents.length < maxAtOnce || (oldest !== undefined && shownTimes.has(oldest.id))
+    for (const event of foundEvents.toReversed()) {
+      if (shownTimes.has(event.id)) continue
+      await show(event)
+      markShown(event)
+    }
+    for (const [id, time] of shownTimes) if (time < newest - 2 * overlap) shownTimes.delete(id)
+    return isComplete
+  }
+}
+
+/** Shows new events until Ctrl-C or until the output is closed. Waits for a database that cannot be reached. */
+export const followEvents = async ({ stderr }: Pick<CommandContext, 'stderr'>, events: FollowedEvents) => {
+  const stop = new AbortController()
+  const interruption = watchForInterruption(() => stop.abort())
+  const read = createReader(events)
+  let isUnreachable = false
+
+  const readOnce = async () => {
+    if (!(await read())) await print(stderr, 'Older events are not shown: use --until, without --follow.')
+    isUnreachable = false
+  }
+  const report = async (error: unknown) => {
+    if (!(error instanceof StoreUnavailable)) throw error
+    if (!isUnreachable) await print(stderr, 'The database cannot be reached. Waiting for it; no event is lost.')
+    isUnreachable = true
+  }
+
+  try {
+    while (!stop.signal.aborted) {
+      await readOnce().catch(report)
+      await wait(pollInterval, undefined, { signal: stop.signal }).catch(() => undefined)
+    }
+    return exitCodes[interruption.signal() ?? 'SIGINT']
+  } finally {
+    interruption.stopWatching()
+  }
+}
 
 const maxAtOnce = 10_000
 

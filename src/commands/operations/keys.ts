@@ -13,9 +13,7 @@ import {
   readArguments,
   withNouns,
 } from '../command.js'
-import { printList } from '../terminal/print-list.js'
-import { printableJson } from '../terminal/printable-json.js'
-import { asTable } from '../terminal/table.js'
+import { asTable, printableJson, printList } from '../terminal/printing.js'
 
 const purposes = { access_tokens: 'access tokens', id_tokens: 'ID tokens' }
 

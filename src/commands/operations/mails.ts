@@ -3,10 +3,8 @@ import { days } from '../../lib/durations.js'
 import type { EventQuery, StoredEvent } from '../../messages/events.js'
 import type { MailOwner, WaitingMail } from '../../messages/mails.js'
 
-import { type Command, type CommandNouns, limitFrom, print, readArguments, withNouns } from '../command.js'
-import { findUser } from '../find-user.js'
-import { printList } from '../terminal/print-list.js'
-import { asTable } from '../terminal/table.js'
+import { type Command, type CommandNouns, findUser, limitFrom, print, readArguments, withNouns } from '../command.js'
+import { asTable, printList } from '../terminal/printing.js'
 
 const maxAtOnce = 10_000
 const shownPeriod = 7 * days

@@ -1,8 +1,7 @@
 import type { Stats } from '../../admin/stats.js'
 import { isProviderId, providerLabel } from '../../contract/providers.js'
 import { type Command, print, readArguments, withNouns } from '../command.js'
-import { printableJson } from '../terminal/printable-json.js'
-import { asTable } from '../terminal/table.js'
+import { asTable, printableJson } from '../terminal/printing.js'
 import { momentFrom } from './events.js'
 
 type Counts = Awaited<ReturnType<Stats['since']>>

@@ -1,9 +1,7 @@
 import { countText } from '../../lib/text.js'
 import type { WaitingWebhook } from '../../messages/webhooks.js'
 import { type Command, limitFrom, operator, print, readArguments, withNouns } from '../command.js'
-import { printList } from '../terminal/print-list.js'
-import { printableJson } from '../terminal/printable-json.js'
-import { asTable } from '../terminal/table.js'
+import { asTable, printableJson, printList } from '../terminal/printing.js'
 
 const maxAtOnce = 10_000
 

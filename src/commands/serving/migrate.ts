@@ -1,6 +1,7 @@
 import type { SchemaStatus } from '../../platform/database/migrate.js'
 import { type Command, type CommandContext, CommandFailure, print, readArguments, UsageFault } from '../command.js'
-import { printableJson } from '../terminal/printable-json.js'
+import { printableJson } from '../terminal/printing.js'
+
 import type { MigrationTarget } from './migrate-database.js'
 
 /** Says which older versions can still run on the schema. */

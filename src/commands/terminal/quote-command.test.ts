@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { expect, it } from 'vitest'
-import { quoteCommand, quoteCommandWith } from './quote-command.js'
+import { quoteCommand, quoteCommandWith } from './printing.js'
 
 /** The arguments that a shell hands to the command. */
 const argumentsOf = (command: string) =>

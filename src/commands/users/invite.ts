@@ -10,17 +10,15 @@ import {
   type CommandContext,
   CommandFailure,
   emailFrom,
+  groupNameFrom,
   operator,
   print,
   readArguments,
   UsageFault,
   withNouns,
 } from '../command.js'
-import { groupNameFrom } from '../group-name.js'
-import { printList } from '../terminal/print-list.js'
-import { printableJson } from '../terminal/printable-json.js'
-import { asTable } from '../terminal/table.js'
-import { languageCodes, readLanguage } from './language-option.js'
+import { asTable, printableJson, printList } from '../terminal/printing.js'
+import { languageCodes, readLanguage } from './user-add.js'
 
 type Output = { json: boolean }
 

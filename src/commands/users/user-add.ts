@@ -1,10 +1,10 @@
 import { undoLifetime } from '../../account-changes/undos.js'
+import { isLanguage, type Language, languages } from '../../contract/languages.js'
 import { longestName } from '../../contract/names.js'
 import { isRefused } from '../../contract/outcome.js'
 import { days } from '../../lib/durations.js'
 import { isOneLine } from '../../lib/text.js'
 import { displayName, readUsername } from '../../users/names.js'
-
 import {
   type Command,
   CommandFailure,
@@ -17,8 +17,15 @@ import {
   withNouns,
 } from '../command.js'
 import { readPassword } from '../terminal/password-prompt.js'
-import { printableJson } from '../terminal/printable-json.js'
-import { languageCodes, readLanguage } from './language-option.js'
+import { printableJson } from '../terminal/printing.js'
+
+/** The codes as they stand in a help text: `en|de|…`. */
+export const languageCodes = languages.join('|')
+
+export const readLanguage = (text: string): Language => {
+  if (!isLanguage(text)) throw new UsageFault(`--language takes one of ${languages.join(', ')}.`)
+  return text
+}
 
 const refusalSentences = {
   email_taken: `The email already has an account, or is kept for a user who had it in the last ${undoLifetime / days} days.`,

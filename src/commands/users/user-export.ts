@@ -13,13 +13,13 @@ import {
   operator,
   print,
   readArguments,
+  requireUser,
   UsageFault,
   withNouns,
   write,
 } from '../command.js'
-import { requireUser } from '../find-user.js'
-import { csvLine, guardFormula } from '../import/csv-cells.js'
-import { printableJson, unprintable } from '../terminal/printable-json.js'
+import { csvLine, guardFormula } from '../import/input.js'
+import { printableJson, unprintable } from '../terminal/printing.js'
 
 type Value = string | boolean | Date | readonly string[] | FieldValues | null
 type Column = { name: string; of: (user: ListedUser) => Value }

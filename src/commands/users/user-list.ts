@@ -8,17 +8,16 @@ import type { ListedUser } from '../../users/bulk.js'
 import {
   type Command,
   type CommandContext,
+  groupNameFrom,
   limitFrom,
   print,
   readArguments,
+  requireGroups,
   UsageFault,
   withNouns,
 } from '../command.js'
-import { groupNameFrom, requireGroups } from '../group-name.js'
 import { momentFrom } from '../operations/events.js'
-import { printList } from '../terminal/print-list.js'
-import { printableJson } from '../terminal/printable-json.js'
-import { asTable } from '../terminal/table.js'
+import { asTable, printableJson, printList } from '../terminal/printing.js'
 
 const maxAtOnce = 1_000
 

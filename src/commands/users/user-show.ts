@@ -6,13 +6,18 @@ import { countText } from '../../lib/text.js'
 import type { StoredEvent } from '../../messages/events.js'
 import { builtInValues } from '../../users/built-in-fields.js'
 import type { User } from '../../users/users.js'
-import { type Command, CommandFailure, type CommandNouns, print, readArguments, withNouns } from '../command.js'
-import { findUser } from '../find-user.js'
-import { eventAsObject, eventsAsTable } from '../operations/event-lines.js'
-import { printableJson, printableText } from '../terminal/printable-json.js'
-import { quoteCommand, quoteCommandWith } from '../terminal/quote-command.js'
-import { asTable } from '../terminal/table.js'
-import { sessionAsObject } from './sessions.js'
+import {
+  type Command,
+  CommandFailure,
+  type CommandNouns,
+  findUser,
+  print,
+  readArguments,
+  withNouns,
+} from '../command.js'
+import { eventAsObject, eventsAsTable } from '../operations/events.js'
+import { asTable, printableJson, printableText, quoteCommand, quoteCommandWith } from '../terminal/printing.js'
+import { sessionAsObject } from './user-sessions.js'
 
 const failureKinds = new Set([
   'sign_in_failed',

@@ -1,12 +1,19 @@
 import { describeDevice } from '../../contract/device-names.js'
 import { isProviderId, providerLabel } from '../../contract/providers.js'
-
 import { countText } from '../../lib/text.js'
 import type { Session } from '../../sessions/session-lookups.js'
-import { type Command, CommandFailure, operator, print, readArguments, UsageFault, withNouns } from '../command.js'
-import { requireUser, throwIfDeleted } from '../find-user.js'
-import { printableJson } from '../terminal/printable-json.js'
-import { asTable } from '../terminal/table.js'
+import {
+  type Command,
+  CommandFailure,
+  operator,
+  print,
+  readArguments,
+  requireUser,
+  throwIfDeleted,
+  UsageFault,
+  withNouns,
+} from '../command.js'
+import { asTable, printableJson } from '../terminal/printing.js'
 
 /** How many sessions one statement ends. It also writes a row for each session that has ended, so it must not take too long. */
 const batchSize = 2_000

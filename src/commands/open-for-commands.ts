@@ -8,22 +8,18 @@ import { backchannelMayReach } from '../openid/open-openid.js'
 import { openLeakedPasswords } from '../passwords/leaked-list.js'
 import type { Passwords } from '../passwords/passwords.js'
 import { createWorkers } from '../passwords/workers.js'
-
 import { createMemoryCache } from '../platform/cache/memory.js'
 import { commandLog, createLog } from '../platform/log.js'
 import { noMailer } from '../platform/mail/mail.js'
 import { createOutbound } from '../platform/outbound/outbound.js'
-
 import { keptSecrets } from '../platform/own-postgres/kept-secrets.js'
-import { openForCommand } from '../platform/own-postgres/own-postgres.js'
+import { openForCommand, settingsOfService } from '../platform/own-postgres/own-postgres.js'
 import { openConfiguredDatabase, timeoutsOfCommands } from '../service/open-platform.js'
 import { createNouns } from '../service/open-rooms.js'
 import { readDesign, readOwnWords, readProfileFields } from '../service/operator-files.js'
-
 import { ownConfigOf, type StoreConfig, type Stores, withStoresOf } from '../service/own-database.js'
 import { migrateDatabase } from '../service/prepare-database.js'
-
-import type { Config } from '../settings/config.js'
+import { type Config, type Environment, loadSettings } from '../settings/config.js'
 import { settings } from '../settings/settings.js'
 import { createBulkUsers } from '../users/bulk.js'
 import { CommandFailure, type CommandNouns, type CommandPasswords, type DatabaseRole } from './command.js'
@@ -142,4 +138,15 @@ export const openNouns = async (given: Config, role: DatabaseRole): Promise<Comm
       await platform.closeStores()
     },
   }
+}
+
+/**
+ * A command beside a service with its own database gets the settings of that service. With another PUBLIC_URL the links of the command
+ * would lead nowhere, and with another secret the service could not read what the command has written.
+ */
+export const settingsFor = async (environment: Environment): Promise<Environment> => {
+  const { databaseUrl, dataDir } = loadSettings(environment, ['DATABASE_URL', 'DATA_DIR'])
+  if (databaseUrl !== undefined) return environment
+  const settings = await settingsOfService(dataDir)
+  return settings ? { ...settings, DATA_DIR: dataDir } : environment
 }

@@ -1,12 +1,10 @@
 import { openBesideService } from '../../platform/own-postgres/own-postgres.js'
 import { ownConfigOf, withStoresOf } from '../../service/own-database.js'
 import { type Config, type Environment, secretFilesIn } from '../../settings/config.js'
-import type { CheckGroup } from './check.js'
+import { type CheckGroup, isContainer } from './check.js'
 import { databaseChecks } from './database.js'
 import { machineChecks } from './machine.js'
-import { outsideChecks } from './outside.js'
-import { redisChecks } from './redis.js'
-import { isContainer } from './secret-files.js'
+import { outsideChecks, redisChecks } from './outside.js'
 
 /**
  * The database of its own is looked at only beside a running service: started here, it could be made anew in a wrong folder, or get files
