@@ -1,5 +1,7 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { readFile } from 'node:fs/promises'
 import { Validator } from '@seriousme/openapi-schema-validator'
+import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { adminPath } from '#contract/admin/admin-bodies.js'
 import { apiGuide } from '../../scripts/api-guide.mjs'
@@ -99,6 +101,19 @@ describe('the API of administrators', () => {
       trustProxy: undefined,
     })
     expect(() => server.get(`${adminPath}/forgotten`, async () => 'open')).toThrow('has no guard')
+  })
+
+  it('has no other route in the service as it is put together: with one, it does not start', async () => {
+    // Fastify tells of each server that is made. The route is added to that of the service, before it is ready.
+    const addRoute = (message: unknown) => {
+      const { fastify } = message as { fastify: FastifyInstance }
+      queueMicrotask(() => fastify.register(async (inner) => inner.get(`${adminPath}/forgotten`, async () => 'open')))
+    }
+    subscribe('fastify.initialization', addRoute)
+    const starting = startLatchkey({ settings: { ADMIN_GROUP: 'admins' } })
+    await expect(starting.finally(() => unsubscribe('fastify.initialization', addRoute))).rejects.toThrow(
+      `${adminPath}/forgotten`,
+    )
   })
 
   it('does not exist for strangers and for users, whatever the method', async () => {

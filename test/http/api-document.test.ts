@@ -174,11 +174,11 @@ it('the reference page has every operation and every code, and no script', async
 
 // Cookies are set by code, so the document cannot know about them by itself.
 it('every routes file that sets cookies says so in its schemas', async () => {
-  const flows = new URL('../../src/flows/', import.meta.url)
-  const files = (await readdir(flows, { recursive: true })).filter((path) => path.endsWith('.routes.ts'))
+  const sources = new URL('../../src/', import.meta.url)
+  const files = (await readdir(sources, { recursive: true })).filter((path) => path.endsWith('.routes.ts'))
   expect(files.length).toBeGreaterThan(15)
   for (const file of files.filter((path) => !path.startsWith('pages/'))) {
-    const text = await readFile(new URL(file, flows), 'utf8')
+    const text = await readFile(new URL(file, sources), 'utf8')
     if (/cookies\.(set|start|renew|clear)\w*\(|csrf\.issue\(|(pendingLinkCookie|attemptCookies)\.\w+\(/.test(text))
       expect(text, file).toMatch(/'Set-Cookie'|\bSignedIn\b/)
   }

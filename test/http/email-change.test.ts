@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { days, hours, minutes } from '../../src/lib/durations.js'
+import type { Transaction } from '../../src/platform/database/database.js'
 import { addAuthenticator } from '../support/authenticator.js'
 import { testPostgres } from '../support/databases.js'
 import { createEmailChanges } from '../support/email-changes.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
-import { untilBlocked } from '../support/waits-for-lock.js'
+import { overtaken, untilBlocked } from '../support/waits-for-lock.js'
 
 describe('changing the email', () => {
   let latchkey: Latchkey
@@ -158,6 +159,23 @@ describe('changing the email', () => {
     const guarded = await changes.confirmToken('dan@example.org')
     expect((await changes.confirm(stranger, guarded, goodPassword)).body.code).toBe('not_authenticated')
     expect((await changes.confirm(another, guarded)).status).toBe(204)
+  })
+
+  it('without a session: a password that is replaced, or an app that is added, before the change is made is no proof any more', async () => {
+    const overtakers = {
+      nora: (sql: Transaction, id: string) =>
+        sql.query("update users set password_hash = password_hash || '' || 'x' where id = $1", [id]),
+      otto: (sql: Transaction, id: string) =>
+        sql.query("insert into totp_secrets values ($1, 'sealed elsewhere', now(), 0)", [id]),
+    }
+    for (const [name, change] of Object.entries(overtakers)) {
+      await changes.ask(await latchkey.signedUp(name), `${name}@example.org`)
+      const token = await changes.confirmToken(`${name}@example.org`)
+      const stranger = latchkey.browser()
+      const answer = await overtaken(latchkey, name, () => changes.confirm(stranger, token, goodPassword), change)
+      expect([name, answer.status, answer.body.code]).toEqual([name, 401, 'not_authenticated'])
+      expect(await changes.emailOf(name)).toBe(`${name}@example.com`)
+    }
   })
 
   it('a link works once, for a day, and only the newest one', async () => {

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { minutes, seconds } from '../../src/lib/durations.js'
 import type { Transaction } from '../../src/platform/database/database.js'
+import { addAuthenticator } from '../support/authenticator.js'
 import { type Answer, type Browser, createBrowser } from '../support/client.js'
 import { createEmailChanges } from '../support/email-changes.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { addPasskey } from '../support/passkey.js'
 import { overtaken } from '../support/waits-for-lock.js'
 
 const otherPassword = 'copper-Lagoon-47-meadow'
@@ -143,6 +145,31 @@ it('takes no password if a second factor is added at that moment', async () => {
   const answer = await overtaken(latchkey, 'added', () => prove(tab, { password: goodPassword }), addsPasskey)
   expect([answer.status, answer.body]).toEqual([403, refused(['passkey'])])
   expect(await eventsOf('added')).toEqual([])
+})
+
+// A proof with a code is a change inside of the transaction that uses the code up, and nothing limits the mails of such a change.
+it('mails nothing to the owner, whatever proves it', async () => {
+  const accounts = ['quin', 'rita', 'saul'] as const
+  const mailsOf = async (name: string) =>
+    (
+      await latchkey.sql.query<{ kind: string }>(
+        'select kind from outgoing_mail where user_id = (select id from users where username = $1)',
+        [name],
+      )
+    ).map(({ kind }) => kind)
+  const [quin, rita, saul] = [
+    await latchkey.signedUp('quin'),
+    await latchkey.signedUp('rita'),
+    await latchkey.signedUp('saul'),
+  ]
+  const app = await addAuthenticator(rita, latchkey)
+  const { passkey } = await addPasskey(saul, latchkey.url)
+  const before = await Promise.all(accounts.map(mailsOf))
+  expect((await prove(quin, { password: goodPassword })).status).toBe(200)
+  expect((await prove(rita, { code: app.code() })).status).toBe(200)
+  const { body: options } = await saul.act('/api/auth/step-up/passkey/options')
+  expect((await prove(saul, { credential: passkey.get(options) })).status).toBe(200)
+  expect(await Promise.all(accounts.map(mailsOf))).toEqual(before)
 })
 
 it('guards linking, unlinking and ending another session, and opens them for ten minutes after a proof', async () => {
