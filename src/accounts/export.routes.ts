@@ -1,10 +1,9 @@
 import { AccountExport } from '../contract/account-export.js'
 import { isRefused, refuse } from '../contract/outcome.js'
-import { routeRefusals } from '../http/route.js'
+import { routeRefusals, withHeaders } from '../http/route.js'
 import type { Server } from '../http/server.js'
 import type { Callers } from '../sessions/callers.js'
 import type { Guards } from '../sessions/guards.js'
-import { withHeaders } from '../sign-in/answers.js'
 import type { Users } from '../users/users.js'
 import type { createAccountData } from './export.js'
 

@@ -1,6 +1,6 @@
-import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler, RouteOptions } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AccountChanges } from '../account-changes/account-changes.js'
-import { type AdminRole, adminPath } from '../contract/admin/admin-bodies.js'
+import type { AdminRole } from '../contract/admin/admin-bodies.js'
 import type { EventKind } from '../contract/events.js'
 import { countFactors, reachingTwoFactors } from '../contract/factors.js'
 import { isRefused, refuse } from '../contract/outcome.js'
@@ -10,6 +10,7 @@ import { limitHeaders, sendRefusal } from '../http/errors.js'
 import { type RouteLimiters, sessionSubject } from '../http/limiters.js'
 import { type CountedRequests, type LimitHook, limitHook } from '../http/limits.js'
 import { type Client, clientOf } from '../http/request-origin.js'
+import { type GuardHook, guardHook } from '../http/route.js'
 import type { Clock } from '../lib/clock.js'
 import { hours, minutes } from '../lib/durations.js'
 import type { Events } from '../messages/events.js'
@@ -39,25 +40,6 @@ export const adminChangeRefusals = [
   'administrators_account',
   'own_account',
 ] as const satisfies RefusalCode[]
-
-type Hook = onRequestAsyncHookHandler
-/** The role that a hook asks for. The API document and the check at the start of the service read it. */
-const roleOfHook = new WeakMap<object, AdminRole>()
-
-/** The role that a route asks for; undefined if no guard of administrators is in front of it. */
-export const adminRoleOf = ({ onRequest = [] }: Pick<RouteOptions, 'onRequest'>) => {
-  const hooks: readonly object[] = Array.isArray(onRequest) ? onRequest : [onRequest]
-  return hooks.map((hook) => roleOfHook.get(hook)).find((role) => role !== undefined)
-}
-
-/** Works for the path of a registered route and for the path of a request. */
-export const isAdminPath = (url: string | undefined) => url === adminPath || url?.startsWith(`${adminPath}/`) === true
-
-/** A route of administrators without the guard stops the start of the service. */
-export const requireAdminGuard = (route: RouteOptions) => {
-  if (isAdminPath(route.url) && adminRoleOf(route) === undefined)
-    throw new Error(`${route.url} is a route of administrators, and has no guard`)
-}
 
 /** Sends the answer of a path that does not exist. */
 const sendNotFound = (reply: FastifyReply) => {
@@ -121,7 +103,7 @@ const createAdmission = (deps: AdminGuardDependencies) => {
   return {
     refuseWithoutProof,
     requireRole: (neededRole: AdminRole) => {
-      const hook: Hook = async (request, reply) => {
+      return guardHook({ adminRole: neededRole, byAccessToken: true }, adminReadRefusals, async (request, reply) => {
         const administrator = await administrators.find(callers.of(request))
         if (!administrator) return sendNotFound(reply)
         request.administratorId = callers.of(request).userId
@@ -132,9 +114,7 @@ const createAdmission = (deps: AdminGuardDependencies) => {
           neededGroups: groupsFor(neededRole, administrator.groups),
         })
         return undefined
-      }
-      roleOfHook.set(hook, neededRole)
-      return hook
+      })
     },
     administratorOf: (request: FastifyRequest) => {
       const administrator = administratorOfRequest.get(request)
@@ -155,20 +135,26 @@ export const createAdminGuard = (deps: AdminGuardDependencies) => {
   const admission = createAdmission(deps)
   const { administratorOf } = admission
 
-  const requireSession: Hook = async (request, reply) => (callers.find(request) ? undefined : sendNotFound(reply))
+  const requireSession = guardHook({}, ['not_found'], async (request, reply) =>
+    callers.find(request) ? undefined : sendNotFound(reply),
+  )
 
-  const requireFreshProof: Hook = async (request, reply) => {
+  const requireFreshProof = guardHook({}, ['fresh_sign_in_required'], async (request, reply) => {
     const refusal = await admission.refuseWithoutProof(request, administratorOf(request), settings.freshFor)
     return refusal && sendRefusal(reply, refusal)
-  }
+  })
 
-  const refuseOwnAccount: Hook = async (request, reply) => {
-    const { id } = request.params as { id?: string }
-    return id === callers.of(request).userId ? sendRefusal(reply, refuse('own_account')) : undefined
-  }
+  const refuseOwnAccount = guardHook(
+    {},
+    ['own_account', 'group_required', 'administrators_account'],
+    async (request, reply) => {
+      const { id } = request.params as { id?: string }
+      return id === callers.of(request).userId ? sendRefusal(reply, refuse('own_account')) : undefined
+    },
+  )
 
   const withHooks =
-    (onRequest: readonly Hook[]) =>
+    (onRequest: readonly GuardHook[]) =>
     <Options extends object>(options: Options) => ({
       ...options,
       onRequest: [...onRequest],

@@ -13,6 +13,21 @@ import { groupPattern } from './names.js'
 import { ProfileFieldChanges } from './profile-fields.js'
 import { Nullable, ServiceUser } from './schemas.js'
 
+/** The scopes of a key. Each route for other programs needs one of them. */
+export const serviceScopes = [
+  'users:read',
+  'users:write',
+  'sessions:end',
+  'revocations:read',
+  'tokens:read',
+  'invitations',
+  'groups',
+] as const
+export type ServiceScope = (typeof serviceScopes)[number]
+
+/** The scopes of a key if its line names none. Scopes that change something must be named. */
+export const defaultScopes: readonly ServiceScope[] = ['users:read', 'revocations:read']
+
 /** The API of other programs, with a service key. Requests that administrators can make, too, have the same bodies. */
 export const servicePath = '/api/service'
 

@@ -1,6 +1,7 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { refuse } from '../contract/outcome.js'
 import { sendRefusal } from '../http/errors.js'
+import { guardHook } from '../http/route.js'
 import type { Clock } from '../lib/clock.js'
 import type { Callers } from '../sessions/callers.js'
 import type { SessionLookups } from '../sessions/session-lookups.js'
@@ -35,9 +36,13 @@ export const createFreshness = ({ callers, sessionLookups, proofs, clock, freshF
     /** For handlers that find out only later whether a fresh session is needed. */
     refusalFor,
     /** A hook for routes behind `callers.required` and their limiter, because it asks the database. */
-    required: async (request: FastifyRequest, reply: FastifyReply) => {
-      const refusal = await refusalFor(request)
-      return refusal && sendRefusal(reply, refusal)
-    },
+    required: guardHook(
+      { isSensitive: true },
+      ['not_authenticated', 'fresh_sign_in_required'],
+      async (request, reply) => {
+        const refusal = await refusalFor(request)
+        return refusal && sendRefusal(reply, refusal)
+      },
+    ),
   }
 }

@@ -1,16 +1,17 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refuse } from '../contract/outcome.js'
 import type { PasskeyCreationOptions, PasskeyCredential, PasskeyRequestOptions } from '../contract/passkeys.js'
+import { ceremonyLifetime } from '../http/cookie-table.js'
+import type { Cookies } from '../http/cookies.js'
+import { createTabCookies } from '../http/tab-cookies.js'
 import { type Clock, later } from '../lib/clock.js'
-import { minutes } from '../lib/durations.js'
 import { fingerprint, randomToken } from '../lib/random.js'
 import type { Seal } from '../lib/seal.js'
 import type { OneTimeTokens } from '../messages/one-time-tokens.js'
 import type { Database } from '../platform/database/database.js'
 import type { User } from '../users/users.js'
 import * as store from './passkeys.store.js'
-
-export const ceremonyLifetime = 5 * minutes
 
 /** The purpose of a challenge. An answer for one purpose is refused for another. */
 export type Purpose = 'sign_in' | 'registration' | 'step_up'
@@ -288,3 +289,27 @@ export const createPasskeyCeremonies = (deps: PasskeyCeremoniesDependencies) => 
   ...createPasskeyOptions(deps),
   ...createPasskeyAnswers(deps),
 })
+
+export type CeremonyCookies = ReturnType<typeof createCeremonyCookies>
+
+/** One small cookie for each challenge that this browser got for a passkey: every tab of the sign-in page has one or two. */
+export const createCeremonyCookies = ({ cookies }: { cookies: Cookies }) => {
+  const tabs = createTabCookies({
+    cookies,
+    prefix: 'passkey',
+    maxOthers: 12,
+    maxBytesOfOthers: Number.POSITIVE_INFINITY,
+    expiryOf: expiryOfSealedChallenge,
+  })
+  return {
+    keep: (request: FastifyRequest, reply: FastifyReply, { challenge, sealedChallenge }: Ceremony) =>
+      tabs.keep(request, reply, challenge, sealedChallenge),
+    /** Takes the sealed challenge of this browser, and clears its cookie, because a challenge can be answered once. */
+    take: (request: FastifyRequest, reply: FastifyReply, challenge: string | undefined) => {
+      if (challenge === undefined) return undefined
+      const sealedChallenge = tabs.read(request, challenge)
+      if (sealedChallenge !== undefined) tabs.clear(reply, challenge)
+      return sealedChallenge
+    },
+  }
+}

@@ -1,17 +1,24 @@
 import { languages } from '../contract/languages.js'
-import { ceremonyLifetime } from '../factors/passkey-ceremonies.js'
-import { days, hours, seconds } from '../lib/durations.js'
-import { attemptLifetime, pendingLinkLifetime } from '../providers/attempts.js'
+import { days, hours, minutes, seconds } from '../lib/durations.js'
 
-import { registrationLifetime } from '../registration/registrations.js'
-import { knownDeviceLifetime, maxAccounts } from '../sessions/known-devices.js'
-import { refreshTokenLifetime } from '../sessions/live-sessions.js'
-import { accessTokenLifetime } from '../sessions/tokens.js'
-import { mailSignInLifetime } from '../sign-in/mail-sign-ins.js'
-import { challengeLifetime } from '../sign-in/pending-sign-ins.js'
-
+export const accessTokenLifetime = 15 * minutes
+/** A session ends if it is not used for this long. Every refresh begins this time again. */
+export const refreshTokenLifetime = 30 * days
+/** A sign-in that waits for its next step. */
+export const challengeLifetime = 10 * minutes
+/** What a browser may take to answer for a passkey. */
+export const ceremonyLifetime = 5 * minutes
+export const knownDeviceLifetime = 365 * days
+export const registrationLifetime = 24 * hours
+/** The way to a provider and back. */
+export const attemptLifetime = 10 * minutes
+export const pendingLinkLifetime = 10 * minutes
+export const mailSignInLifetime = 10 * minutes
 /** The lifetime of a stored request, and of the cookie that ties it to its browser. */
 export const authorizationRequestLifetime = 1 * hours
+
+/** How many accounts one browser remembers, such as those of a family. The browser has a value for each, the newest first. */
+export const maxAccounts = 5
 
 type CookieRow = {
   sameSite: 'Strict' | 'Lax'

@@ -1,7 +1,7 @@
+import { isIP } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type CookieValues, readCookieHeader } from '../contract/cookie-header.js'
 import { isLanguage, type Language } from '../contract/languages.js'
-import { createSessionCookies } from '../sessions/session-cookies.js'
 import { type CookieName, cookieRowOf, hostPrefix, isSessionCookie, maxAgeOf, sessionCookies } from './cookie-table.js'
 
 /** Everything that we put into a cookie is made of these characters, so nothing ever needs escaping. */
@@ -25,6 +25,84 @@ export const cookieLine = (name: CookieName, value: string, { secure, domain, ma
   const domainAndPath = `${domain === undefined ? '' : `Domain=${domain}; `}Path=/`
   const flags = `${domainAndPath}; HttpOnly; SameSite=${row.sameSite}${secure ? '; Secure' : ''}`
   return `${fullCookieName(name, secure)}=${value}; Max-Age=${maxAge ?? maxAgeOf(row)}; ${flags}`
+}
+
+const maxDomains = 4
+
+/** The host and the domains above it, for which another host could have set a cookie. No browser accepts one for `com`. */
+const domainsOf = (host: string) => {
+  const labels = isIP(host) ? [] : host.split('.')
+  return labels
+    .slice(0, -1)
+    .map((_, start) => labels.slice(start).join('.'))
+    .slice(-maxDomains)
+}
+
+type SessionCookieOptions = {
+  secure: boolean
+  host: string
+  domain: string | undefined
+  setKnownDevices: (reply: FastifyReply, values: readonly string[]) => unknown
+}
+
+/** The tokens of a session, and for how many seconds the browser keeps each. */
+type SessionTokens = {
+  accessToken: string
+  accessTokenMaxAge: number
+  refreshToken: string
+  refreshTokenMaxAge: number
+}
+
+/** The two cookies of a session, which may have a Domain: another host could have planted one beside ours. */
+const createSessionCookies = ({ secure, host, domain, setKnownDevices }: SessionCookieOptions) => {
+  /** The other places where a session cookie could be: for this host only, and for each domain above it. */
+  const otherDomains = [undefined, ...domainsOf(host)].filter((otherDomain) => otherDomain !== domain)
+
+  const write = (reply: FastifyReply, line: string) => reply.header('Set-Cookie', line)
+
+  const clearAt = (reply: FastifyReply, otherDomain: string | undefined) => {
+    for (const name of sessionCookies) write(reply, cookieLine(name, '', { secure, domain: otherDomain, maxAge: 0 }))
+  }
+
+  /** Clears what a sibling host has set for a parent domain, and what was set before COOKIE_DOMAIN was changed. */
+  const clearElsewhere = (reply: FastifyReply) => {
+    for (const otherDomain of otherDomains) clearAt(reply, otherDomain)
+  }
+
+  const setSession = (reply: FastifyReply, issued: SessionTokens) => {
+    const { accessToken, accessTokenMaxAge, refreshToken, refreshTokenMaxAge } = issued
+    write(reply, cookieLine('access_token', accessToken, { secure, domain, maxAge: accessTokenMaxAge }))
+    write(reply, cookieLine('refresh_token', refreshToken, { secure, domain, maxAge: refreshTokenMaxAge }))
+  }
+
+  return {
+    clearSession: (reply: FastifyReply) => {
+      clearAt(reply, domain)
+      clearElsewhere(reply)
+    },
+    /** New tokens of a session that continues. */
+    renewSession: (reply: FastifyReply, issued: SessionTokens) => {
+      clearElsewhere(reply)
+      setSession(reply, issued)
+    },
+    /**
+     * New tokens through a proxy that passes the cookies on. The new cookies come before those that are cleared, because nginx takes
+     * the first line with a name.
+     */
+    renewThroughProxy: (reply: FastifyReply, issued: SessionTokens) => {
+      setSession(reply, issued)
+      clearElsewhere(reply)
+    },
+    /**
+     * Also clears cookies at other domains: one that was planted before would break the new session. We may not see it, because Strict
+     * cookies are not always sent.
+     */
+    setNewSession: (reply: FastifyReply, session: SessionTokens & { knownDevices?: readonly string[] | undefined }) => {
+      clearElsewhere(reply)
+      setSession(reply, session)
+      if (session.knownDevices) setKnownDevices(reply, session.knownDevices)
+    },
+  }
 }
 
 /** The most that the cookies of a browser may need together, so that every proxy takes the header. */

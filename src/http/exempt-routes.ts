@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import { adminPath } from '../contract/admin/admin-bodies.js'
 
 /**
  * The sender of a request that passes the checks for other sites and for JSON. `program`: a server, or a page of another site by CORS
@@ -55,3 +56,6 @@ export const passesFromOtherSites = (request: FastifyRequest) => {
   const sender = senderOf(request)
   return sender === 'program' || (sender === 'navigation' && isNavigation(request))
 }
+
+/** Whether only administrators see the path, of a registered route or of a request. */
+export const isAdminPath = (url: string | undefined) => url === adminPath || url?.startsWith(`${adminPath}/`) === true

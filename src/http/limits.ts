@@ -4,10 +4,21 @@ import { type LimitCode, refusals } from '../contract/refusals.js'
 import type { Clock } from '../lib/clock.js'
 import { seconds } from '../lib/durations.js'
 import type { Cache, Limit, Reservation } from '../platform/cache/cache.js'
-import type { FindAttemptedUser, OnRejection } from '../sessions/guards.js'
 import { protocolBodyOf } from './errors.js'
 import { isForPrograms } from './exempt-routes.js'
 import { type Limiter, type LimiterName, limiterKey } from './limiters.js'
+import { type GuardHook, guardHook } from './route.js'
+
+/** Finds the user at whose account an attempt was aimed; only the typed name if no user has it. */
+export type FindAttemptedUser = () => Promise<{ userId: string | undefined; typedName: string }>
+
+export type Rejection = {
+  limiter: LimiterName
+  key: string
+  resetsIn: number
+  findAttemptedUser?: FindAttemptedUser | undefined
+}
+export type OnRejection = (rejection: Rejection, request: FastifyRequest) => Promise<void>
 
 /** The bodies of docs/specification.md, 7, word for word: they carry no code. */
 const limitedBody = (code: LimitCode) => {
@@ -280,17 +291,13 @@ export const createCountedRequests = ({ cache, onRejection }: { cache: Cache; on
   }
 }
 
-type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
+export type LimitHook = GuardHook<LimitCode | 'unavailable'>
 
-/** The limiters of a hook, and its refusal, for the API document and docs/api.md. */
-type HookLimiters = { names: readonly LimiterName[]; code: LimitCode }
-export type LimitHook = Hook & { limiters: HookLimiters }
-
-export const limitHook = (limiters: HookLimiters, hook: Hook): LimitHook => Object.assign(hook, { limiters })
-
-/** Undefined if this hook counts nothing. */
-export const limitersOfHook = (hook: unknown) =>
-  typeof hook === 'function' && 'limiters' in hook ? (hook as LimitHook).limiters : undefined
+/** A hook that counts requests. The counters may be out of reach. */
+export const limitHook = (
+  { names, code }: { names: readonly LimiterName[]; code: LimitCode },
+  hook: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>,
+): LimitHook => guardHook({ limiters: names, limitCodes: [code] }, [code, 'unavailable'], hook)
 
 /**
  * Says whether to report something: only the first time for a key in a window, and for at most `maxKeys` keys. Further reports would

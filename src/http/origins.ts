@@ -1,10 +1,9 @@
 import { isIP } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { isAdminPath } from '../admin/admin-guard.js'
 import { refuse } from '../contract/outcome.js'
 import { isLoopback } from '../lib/networks.js'
 import { sendRefusal } from './errors.js'
-import { isAddressForWindows, isProtocolRoute, passesFromOtherSites, takesForm } from './exempt-routes.js'
+import { isAddressForWindows, isAdminPath, isProtocolRoute, passesFromOtherSites, takesForm } from './exempt-routes.js'
 import { formType } from './forms.js'
 
 export type AllowedOrigins = ReturnType<typeof createAllowedOrigins>

@@ -1,5 +1,13 @@
-import type { FastifyReply } from 'fastify'
-import { Type } from 'typebox'
+import type {
+  FastifyContextConfig,
+  FastifyReply,
+  FastifyRequest,
+  onSendAsyncHookHandler,
+  RouteOptions as RegisteredRoute,
+  RouteHandlerMethod,
+} from 'fastify'
+import { type Static, type TSchema, Type } from 'typebox'
+import type { AdminRole } from '../contract/admin/admin-bodies.js'
 import { isRefused, type Refused } from '../contract/outcome.js'
 import { InvalidFields } from '../contract/profile-fields.js'
 import {
@@ -12,8 +20,12 @@ import {
   TooManyMails,
   TooManyUsernames,
 } from '../contract/refusal-bodies.js'
-import { type RefusalCode, refusals } from '../contract/refusals.js'
+import { type LimitCode, type RefusalCode, refusals } from '../contract/refusals.js'
+import type { ServiceScope } from '../contract/service.js'
 import { sendRefusal } from './errors.js'
+import { isAdminPath } from './exempt-routes.js'
+import type { LimiterName } from './limiters.js'
+import type { Server } from './server.js'
 
 /** The refusals whose bodies have another shape than the usual one. */
 const otherBodies = {
@@ -80,4 +92,202 @@ export const routeRefusals = <const Code extends RefusalCode>(...codes: Code[]) 
   /** Sends the refusal, or the result with this status. */
   answer: <Reply extends FastifyReply>(reply: Reply, result: BodyTaken<Reply> | Refused<Code>, status = 200) =>
     isRefused(result) ? sendRefusal(reply, result as Refused<Code>) : reply.status(status).send(result),
+})
+
+/** The guards in front of the handler of a route: the API document and docs/api.md are made of them. */
+export type RouteFacts = {
+  method: string
+  url: string
+  /** Whether the route needs an access token. */
+  byAccessToken: boolean
+  /** Whether the route needs a CSRF token. */
+  byCsrfToken: boolean
+  /** Whether a sign-in that has to add a factor may call the route, too. */
+  byEnrolment: boolean
+  /** Whether the session must be fresh. */
+  isSensitive: boolean
+  /** The role that may call the route; undefined if it is no route of administrators. */
+  adminRole: AdminRole | undefined
+  /** The scope that the key of another program must have; undefined if the route takes no such key. */
+  serviceScope: ServiceScope | undefined
+  limiters: readonly LimiterName[]
+  /** The reason why there are no limiters. */
+  unlimited: string | undefined
+  /** The refusals of the limiters among the hooks. */
+  limitCodes: readonly LimitCode[]
+  /** The refusal of a request from another site's page. */
+  crossSite: RefusalCode
+  /** Whether load balancers call the route. It answers in any state of the stores. */
+  isProbe: boolean
+}
+
+type HookFacts = Partial<Omit<RouteFacts, 'method' | 'url' | 'unlimited' | 'crossSite' | 'isProbe'>>
+type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
+
+/** A hook in front of a handler, with the refusals that it can give and what the documents say of it. */
+export type GuardHook<Code extends RefusalCode = RefusalCode> = Hook & {
+  readonly facts: HookFacts
+  readonly refusals: readonly Code[]
+}
+
+export const guardHook = <const Code extends RefusalCode>(
+  facts: HookFacts,
+  refusals: readonly Code[],
+  hook: Hook,
+): GuardHook<Code> => Object.assign(hook, { facts, refusals })
+
+const factsOfHook = (hook: unknown): HookFacts =>
+  typeof hook === 'function' && 'facts' in hook ? (hook as GuardHook).facts : {}
+
+/** What stands in front of the handler of a registered route. */
+export const factsOf = ({ method, url, onRequest = [], preHandler = [], config = {} }: RegisteredRoute): RouteFacts => {
+  const hooks = [onRequest, preHandler].flat().map(factsOfHook)
+  const isAny = (fact: 'byAccessToken' | 'byCsrfToken' | 'byEnrolment' | 'isSensitive') =>
+    hooks.some((facts) => facts[fact] === true)
+  return {
+    method: String([method].flat()[0]),
+    url,
+    byAccessToken: isAny('byAccessToken'),
+    byCsrfToken: isAny('byCsrfToken'),
+    byEnrolment: isAny('byEnrolment'),
+    isSensitive: isAny('isSensitive'),
+    adminRole: hooks.find(({ adminRole }) => adminRole)?.adminRole,
+    serviceScope: hooks.find(({ serviceScope }) => serviceScope)?.serviceScope,
+    limiters: [...new Set([...hooks.flatMap(({ limiters }) => limiters ?? []), ...(config.countsIn ?? [])])],
+    unlimited: config.unlimited,
+    limitCodes: hooks.flatMap(({ limitCodes }) => limitCodes ?? []),
+    crossSite: config.crossSite?.refused ?? 'cross_site',
+    isProbe: config.probe ?? false,
+  }
+}
+
+/** A route of administrators without their guard stops the start of the service. */
+export const requireAdminGuard = (route: RegisteredRoute) => {
+  if (isAdminPath(route.url) && factsOf(route).adminRole === undefined)
+    throw new Error(`${route.url} is a route of administrators, and has no guard`)
+}
+
+type Method = 'DELETE' | 'GET' | 'PATCH' | 'POST' | 'PUT'
+type Answers = Readonly<Record<number, TSchema>>
+type StaticOf<Schema> = Schema extends TSchema ? Static<Schema> : undefined
+
+/** What a handler gets. `reply` is for cookies and headers, and for another status than the first of `answers`. */
+type Call<Body, Params, Query> = {
+  body: StaticOf<Body>
+  params: StaticOf<Params>
+  query: StaticOf<Query>
+  request: FastifyRequest
+  reply: FastifyReply
+}
+
+type Options<GuardCode extends RefusalCode, Code extends RefusalCode, Given extends Answers, Body, Params, Query> = {
+  /** The hooks in front of the handler, in their order: those that ask a store come last, behind the limiter. */
+  guard: readonly GuardHook<GuardCode>[]
+  /** The group of the operation in the API document. */
+  tag: string
+  summary: string
+  description?: string
+  body?: Body
+  params?: Params
+  query?: Query
+  /** The refusals of the handler and of the schemas, besides those of the guard. */
+  refuses: readonly Code[]
+  /** The answers by their status. A handler that sets none gets the first. */
+  answers: Given
+  /** What a refusal does to cookies, for the document, by its status. */
+  refusalCookies?: Readonly<Record<number, string>>
+  /** For the document, where the guard does not say it. */
+  security?: readonly Readonly<Record<string, readonly string[]>>[]
+  /** A hook that needs the body. */
+  preHandler?: Hook
+  onSend?: onSendAsyncHookHandler
+  config?: FastifyContextConfig
+  exposeHeadRoute?: boolean
+  /** Returns the body of an answer, or a refusal. A handler that has answered by itself returns the reply. */
+  handle: (
+    call: Call<Body, Params, Query>,
+  ) => Promise<StaticOf<Given[keyof Given]> | Refused<GuardCode | Code> | FastifyReply | undefined>
+}
+
+const firstStatus = (answers: Answers) => Number(Object.keys(answers)[0])
+
+/**
+ * Registers a route: who may call it, what it takes, what it answers and how it is handled, in one place. A refusal that the route does
+ * not name does not compile.
+ */
+export const route = <
+  const GuardCode extends RefusalCode,
+  const Code extends RefusalCode,
+  Given extends Answers,
+  Body extends TSchema | undefined = undefined,
+  Params extends TSchema | undefined = undefined,
+  Query extends TSchema | undefined = undefined,
+>(
+  server: Server,
+  address: `${Method} /${string}`,
+  options: Options<GuardCode, Code, Given, Body, Params, Query>,
+) => {
+  const { guard, tag, summary, description, body, params, query, answers, security, handle, ...rest } = options
+  const { refuses, refusalCookies = {}, preHandler, onSend, config, exposeHeadRoute } = rest
+  const [method, url = ''] = address.split(' ') as [Method, string]
+  const { responses } = routeRefusals<RefusalCode>(
+    ...new Set([...guard.flatMap(({ refusals }) => refusals), ...refuses]),
+  )
+  const schema = {
+    tags: [tag],
+    summary,
+    ...(description !== undefined && { description }),
+    ...(body && { body }),
+    ...(params && { params }),
+    ...(query && { querystring: query }),
+    ...(security && { security }),
+    response: { ...answers, ...withCookies(responses, refusalCookies) },
+  }
+  const handler = async (request: FastifyRequest, reply: FastifyReply) => {
+    const { body, params, query } = request as Pick<Call<Body, Params, Query>, 'body' | 'params' | 'query'>
+    const status = firstStatus(answers)
+    // A status that the handler sets is kept.
+    reply.status(status)
+    const result = await handle({ body, params, query, request, reply })
+    if (result === reply || reply.sent) return reply
+    if (isRefused(result)) return sendRefusal(reply, result as Refused<RefusalCode>)
+    return reply.send(result)
+  }
+  server.route({
+    method,
+    url,
+    schema,
+    onRequest: [...guard],
+    ...(preHandler && { preHandler }),
+    ...(onSend && { onSend }),
+    ...(config && { config }),
+    ...(exposeHeadRoute !== undefined && { exposeHeadRoute }),
+    // The types of the call are checked by `handle`; the framework would compute them once more.
+    handler: handler as RouteHandlerMethod as never,
+  })
+}
+
+/** Adds headers to a response schema, for the API document. `headers`: the description of each, by its name. */
+export const withHeaders = <Schema extends object>(
+  schema: Schema,
+  headers: Readonly<Record<string, string>>,
+): Schema => {
+  const described = Object.entries(headers).map(([name, description]) => [name, { type: 'string', description }])
+  return { ...schema, headers: Object.fromEntries(described) }
+}
+
+/** Adds to the responses which cookies they set or clear, by their status. */
+export const withCookies = <Responses extends object>(
+  responses: Responses,
+  cookies: Readonly<{ [Status in keyof Responses]?: string }>,
+): Responses => ({
+  ...responses,
+  ...Object.fromEntries(
+    Object.entries<object>(responses as Record<string, object>)
+      .filter(([status]) => status in cookies)
+      .map(([status, schema]) => [
+        status,
+        withHeaders(schema, { 'Set-Cookie': String(cookies[status as unknown as keyof Responses]) }),
+      ]),
+  ),
 })

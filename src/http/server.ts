@@ -10,14 +10,13 @@ import {
   LogController,
 } from 'fastify'
 import ipaddr from 'ipaddr.js'
-import { isAdminPath, requireAdminGuard } from '../admin/admin-guard.js'
 import { type Refused, refuse } from '../contract/outcome.js'
 import { type RefusalCode, refusals } from '../contract/refusals.js'
+import type { ServiceScope } from '../contract/service.js'
 import { seconds } from '../lib/durations.js'
 import { isCleanText, parseStrictJson } from '../lib/strict-json.js'
 import type { Log } from '../platform/log.js'
 import type { Metrics } from '../platform/metrics/metrics.js'
-import type { UsedKey } from '../programs/service-keys.js'
 import {
   bodyOf,
   createRequestIds,
@@ -27,12 +26,13 @@ import {
   sendProtocolError,
   sendRefusal,
 } from './errors.js'
-import { isAddressForPrograms } from './exempt-routes.js'
+import { isAddressForPrograms, isAdminPath } from './exempt-routes.js'
 import { acceptForms } from './forms.js'
 import { accessCheckHeaders, securityHeaders } from './headers.js'
 import { createDrain, createLimitedServer, type FastLane } from './limited-server.js'
 import type { LimiterName } from './limiters.js'
 import { type AllowedOrigins, createOwnHosts, noOtherOrigins, refuseCrossSite } from './origins.js'
+import { requireAdminGuard } from './route.js'
 import { compileSchemasWhenNeeded, type SchemaCompilers } from './schema-compilers.js'
 
 export const withoutQuery = (url: string) => url.split('?', 1)[0] ?? ''
@@ -295,7 +295,7 @@ export const createServer = (options: ServerOptions) => {
 declare module 'fastify' {
   interface FastifyRequest {
     /** The key of the program that sent the request, once it is checked. */
-    serviceKey: UsedKey | undefined
+    serviceKey: { id: string; name: string; scopes: readonly ServiceScope[] } | undefined
     /** The id of the administrator, or member of support, who sent the request, once that is checked. */
     administratorId: string | undefined
   }

@@ -1,14 +1,13 @@
 import { fastify } from 'fastify'
 import { describe, expect, it } from 'vitest'
 import { createCookieJar } from '../../test/support/cookie-jar.js'
-import { createCeremonies } from '../factors/passkey-ceremonies.js'
+import { createCeremonies, createCeremonyCookies } from '../factors/passkey-ceremonies.js'
 import { systemClock } from '../lib/clock.js'
 import { deriveKey } from '../lib/random.js'
 import { createSeal } from '../lib/seal.js'
-
-import { createAttempts } from '../providers/attempts.js'
+import { createAttemptCookies, createAttempts } from '../providers/attempts.js'
 import { createCookies } from './cookies.js'
-import { createAttemptCookies, createCeremonyCookies, tabCookieName } from './tab-cookies.js'
+import { tabCookieName } from './tab-cookies.js'
 
 const attempts = createAttempts({ seal: createSeal([deriveKey('a secret', 'provider attempt')]), clock: systemClock })
 const cookies = createCookies({ secure: true, host: 'auth.example.com' })

@@ -1,7 +1,5 @@
 import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type Ceremony, expiryOfSealedChallenge } from '../factors/passkey-ceremonies.js'
-import type { Attempt, Attempts } from '../providers/attempts.js'
 import type { Cookies } from './cookies.js'
 
 type Prefix = 'attempt' | 'passkey'
@@ -24,7 +22,7 @@ type Options = {
  * Cookies of which every tab has its own, so that tabs do not disturb each other. The name is derived from a secret of the tab,
  * so that the answer to the tab finds its cookie.
  */
-const createTabCookies = ({ cookies, prefix, maxOthers, maxBytesOfOthers, expiryOf }: Options) => {
+export const createTabCookies = ({ cookies, prefix, maxOthers, maxBytesOfOthers, expiryOf }: Options) => {
   const namePattern = new RegExp(String.raw`^${prefix}_[\w-]{12}$`)
   const isTabCookieName = (name: string): name is Name => namePattern.test(name)
   const nameFor = (secret: string) => tabCookieName(prefix, secret)
@@ -62,48 +60,5 @@ const createTabCookies = ({ cookies, prefix, maxOthers, maxBytesOfOthers, expiry
     },
     read: (request: FastifyRequest, secret: string) => cookies.read(request, nameFor(secret)),
     clear: (reply: FastifyReply, secret: string) => cookies.clear(reply, nameFor(secret)),
-  }
-}
-
-export type AttemptCookies = ReturnType<typeof createAttemptCookies>
-
-/** One cookie for each attempt to sign in at a provider, named after its state. */
-export const createAttemptCookies = ({ cookies, attempts }: { cookies: Cookies; attempts: Attempts }) => {
-  const expiryOf = (sealed: string) => attempts.open(sealed)?.expiresAt.getTime() ?? 0
-  const tabs = createTabCookies({ cookies, prefix: 'attempt', maxOthers: 4, maxBytesOfOthers: 1_500, expiryOf })
-  return {
-    keep: (request: FastifyRequest, reply: FastifyReply, attempt: Attempt) =>
-      tabs.keep(request, reply, attempt.state, attempts.seal(attempt)),
-    /** The attempt that an answer with this state belongs to, if this browser began it and it is not too old. */
-    find: (request: FastifyRequest, state: string) => {
-      const sealed = tabs.read(request, state)
-      const attempt = sealed === undefined ? undefined : attempts.open(sealed)
-      return attempt?.state === state ? attempt : undefined
-    },
-    clear: (reply: FastifyReply, { state }: Attempt) => tabs.clear(reply, state),
-  }
-}
-
-export type CeremonyCookies = ReturnType<typeof createCeremonyCookies>
-
-/** One small cookie for each challenge that this browser got for a passkey: every tab of the sign-in page has one or two. */
-export const createCeremonyCookies = ({ cookies }: { cookies: Cookies }) => {
-  const tabs = createTabCookies({
-    cookies,
-    prefix: 'passkey',
-    maxOthers: 12,
-    maxBytesOfOthers: Number.POSITIVE_INFINITY,
-    expiryOf: expiryOfSealedChallenge,
-  })
-  return {
-    keep: (request: FastifyRequest, reply: FastifyReply, { challenge, sealedChallenge }: Ceremony) =>
-      tabs.keep(request, reply, challenge, sealedChallenge),
-    /** Takes the sealed challenge of this browser, and clears its cookie, because a challenge can be answered once. */
-    take: (request: FastifyRequest, reply: FastifyReply, challenge: string | undefined) => {
-      if (challenge === undefined) return undefined
-      const sealedChallenge = tabs.read(request, challenge)
-      if (sealedChallenge !== undefined) tabs.clear(reply, challenge)
-      return sealedChallenge
-    },
   }
 }

@@ -1,5 +1,5 @@
+import { accessTokenLifetime } from '../http/cookie-table.js'
 import { days, minutes } from '../lib/durations.js'
-import { accessTokenLifetime } from '../sessions/tokens.js'
 
 /*
  * When a key does what, by the clock of the database. A key is published as soon as it exists, signs from its time until that of

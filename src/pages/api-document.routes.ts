@@ -1,12 +1,12 @@
 import { fastify, type RouteOptions } from 'fastify'
 import { refusals } from '../contract/refusals.js'
 import { pageHead } from '../http/headers.js'
+import { factsOf, type RouteFacts } from '../http/route.js'
 import { compileSchemasWhenNeeded } from '../http/schema-compilers.js'
 import type { Server } from '../http/server.js'
 import { designStyle } from '../lib/brand.js'
 import type { Design } from '../lib/design.js'
 import { escapeHtml } from '../lib/text.js'
-import type { Guards, RouteFacts } from '../sessions/guards.js'
 import {
   codesIn,
   codesOfGuards,
@@ -123,7 +123,7 @@ const tags = {
  * The library collects routes while they are registered, so it gets a server of its own, to which the routes are added again
  * without their handlers. It is loaded and does its work when the document is first asked for.
  */
-const createDocument = async (routes: readonly RouteOptions[], guards: Guards) => {
+const createDocument = async (routes: readonly RouteOptions[]) => {
   const { default: swagger } = await import('@fastify/swagger')
   const server = fastify({ exposeHeadRoutes: false })
   compileSchemasWhenNeeded(server)
@@ -133,7 +133,7 @@ const createDocument = async (routes: readonly RouteOptions[], guards: Guards) =
     transform: ({ schema, url, route }) => {
       if (schema?.hide) return { schema, url }
       const id = operationId(route)
-      const routeFacts = guards.factsOf(route)
+      const routeFacts = factsOf(route)
       facts.set(id, routeFacts)
       const response = completeResponses((schema?.response ?? {}) as Responses, routeFacts)
       const body = routeFacts.serviceScope && schema?.body && { ...schema.body, additionalProperties: false }
@@ -157,9 +157,9 @@ type RouteSchema = {
 }
 
 /** A line for each route, in the order of their registration, for docs/api.md and for the test that walks over all of them. */
-const listRoutes = (routes: readonly RouteOptions[], guards: Guards) =>
+const listRoutes = (routes: readonly RouteOptions[]) =>
   routes.map((route) => {
-    const facts = guards.factsOf(route)
+    const facts = factsOf(route)
     const {
       tags = [],
       summary = '',
@@ -182,21 +182,21 @@ const listRoutes = (routes: readonly RouteOptions[], guards: Guards) =>
 export type ListedRoute = ReturnType<typeof listRoutes>[number]
 
 /** Without a file of service keys, the requests of other programs are not in the document: no program could send them. */
-type Options = { guards: Guards; design: Design; hasServiceKeys: boolean }
+type Options = { design: Design; hasServiceKeys: boolean }
 
 /**
  * Must be registered before the other routes, because the document describes those that are registered after it. The page shows the same
  * document for people.
  */
-export const apiDocumentRoutes = (server: Server, { guards, design, hasServiceKeys }: Options) => {
+export const apiDocumentRoutes = (server: Server, { design, hasServiceKeys }: Options) => {
   const routes: RouteOptions[] = []
   server.addHook('onRoute', (route) => {
     if (route.method !== 'HEAD') routes.push(route)
   })
   let documentPromise: ReturnType<typeof createDocument> | undefined
   const getDocument = () => {
-    const isShown = (route: RouteOptions) => hasServiceKeys || guards.factsOf(route).serviceScope === undefined
-    documentPromise ??= createDocument(routes.filter(isShown), guards)
+    const isShown = (route: RouteOptions) => hasServiceKeys || factsOf(route).serviceScope === undefined
+    documentPromise ??= createDocument(routes.filter(isShown))
     return documentPromise
   }
   let text: Promise<Buffer> | undefined
@@ -214,7 +214,7 @@ export const apiDocumentRoutes = (server: Server, { guards, design, hasServiceKe
     page ??= renderPage()
     return reply.type('text/html; charset=utf-8').send(await page)
   })
-  return { list: () => listRoutes(routes, guards) }
+  return { list: () => listRoutes(routes) }
 }
 
 /** The style of the reference. Its colours, radii, fonts and sizes are the custom properties of lib/design-style.ts. */

@@ -2,8 +2,8 @@ import { STATUS_CODES } from 'node:http'
 import type { AdminRole } from '../contract/admin/admin-bodies.js'
 import { isRefusalCode, type RefusalCode, refusalCodes, refusals } from '../contract/refusals.js'
 import { type WebhookType, webhookBody, webhookTypes } from '../contract/webhooks.js'
+import type { RouteFacts } from '../http/route.js'
 import { routeRefusals } from '../http/route.js'
-import type { RouteFacts } from '../sessions/guards.js'
 
 /** The credentials that a request needs, from the guards in front of its handler. An empty list means that anyone may call. */
 export const securityOf = (facts: Pick<RouteFacts, 'byAccessToken' | 'byCsrfToken' | 'serviceScope'>) => {

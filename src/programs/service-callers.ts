@@ -1,14 +1,16 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isRefused, refuse } from '../contract/outcome.js'
+import type { ServiceScope } from '../contract/service.js'
 import { sendRefusal } from '../http/errors.js'
 import { createOncePerWindow } from '../http/limits.js'
 import { type Actor, type Client, clientOf, customerNetwork } from '../http/request-origin.js'
+import { guardHook } from '../http/route.js'
 import type { Clock } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
 import type { Events } from '../messages/events.js'
 import type { Limits } from '../sessions/guards.js'
 import { displayName } from '../users/names.js'
-import { type ServiceKeys, type ServiceScope, serviceScopes } from './service-keys.js'
+import type { ServiceKeys } from './service-keys.js'
 
 export type ServiceCallers = ReturnType<typeof createServiceCallers>
 
@@ -102,20 +104,25 @@ export const createServiceCallers = ({ serviceKeys, limits, events, clock }: Dep
     return sendRefusal(reply.header('WWW-Authenticate', 'Bearer'), refuse('not_authenticated'))
   }
 
-  const guardFor = (scope: ServiceScope) => async (request: FastifyRequest, reply: FastifyReply) => {
-    if (isOddPath(request)) return sendRefusal(reply, refuse('not_found'))
-    // Two such headers count as none, as with cookies.
-    const [authorization = '', ...furtherHeaders] = request.raw.headersDistinct.authorization ?? []
-    const [, key] = (furtherHeaders.length === 0 && bearer.exec(authorization)) || []
-    if (key === undefined) return refuseKey(undefined, request, reply)
-    const usedKey = serviceKeys.find(key)
-    if (isRefused(usedKey))
-      return refuseKey(usedKey.refused === 'expired_key' ? `expired ${usedKey.name}` : 'wrong', request, reply)
-    // A right key is let in even when the limit of failed sign-ins is reached.
-    request.serviceKey = usedKey
-    await limits.forPrograms[limiterFor(scope)](request, reply)
-    return reply.sent || usedKey.scopes.includes(scope) ? undefined : sendMissingScope(reply, scope)
-  }
+  const guardFor = (scope: ServiceScope) =>
+    guardHook(
+      { serviceScope: scope, limiters: [limiterFor(scope), 'login'] },
+      serviceRefusals,
+      async (request, reply) => {
+        if (isOddPath(request)) return sendRefusal(reply, refuse('not_found'))
+        // Two such headers count as none, as with cookies.
+        const [authorization = '', ...furtherHeaders] = request.raw.headersDistinct.authorization ?? []
+        const [, key] = (furtherHeaders.length === 0 && bearer.exec(authorization)) || []
+        if (key === undefined) return refuseKey(undefined, request, reply)
+        const usedKey = serviceKeys.find(key)
+        if (isRefused(usedKey))
+          return refuseKey(usedKey.refused === 'expired_key' ? `expired ${usedKey.name}` : 'wrong', request, reply)
+        // A right key is let in even when the limit of failed sign-ins is reached.
+        request.serviceKey = usedKey
+        await limits.forPrograms[limiterFor(scope)](request, reply)
+        return reply.sent || usedKey.scopes.includes(scope) ? undefined : sendMissingScope(reply, scope)
+      },
+    )
 
   const guards: Readonly<Record<ServiceScope, ReturnType<typeof guardFor>>> = {
     'users:read': guardFor('users:read'),
@@ -130,9 +137,6 @@ export const createServiceCallers = ({ serviceKeys, limits, events, clock }: Dep
   return {
     /** The guard of a route that needs a key with this scope. */
     withScope: (scope: ServiceScope) => guards[scope],
-    /** The scope that a guard asks for; undefined if it is not one of these. */
-    scopeOf: (guard: unknown) => serviceScopes.find((scope) => guards[scope] === guard),
-    limiterFor,
     /** For handlers that need another scope beside that of their guard. */
     hasScope: (request: FastifyRequest, scope: ServiceScope) => request.serviceKey?.scopes.includes(scope) ?? false,
     sendMissingScope,

@@ -1,23 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
+import { defaultScopes, type ServiceScope, serviceScopes } from '../contract/service.js'
 import { type Clock, parseDate } from '../lib/clock.js'
 import { OperatorError, whyUnreadable } from '../lib/operator-error.js'
 import { equalInConstantTime, fingerprint, randomToken } from '../lib/random.js'
-
-/** The scopes of a key. Each route for other programs needs one of them. */
-export const serviceScopes = [
-  'users:read',
-  'users:write',
-  'sessions:end',
-  'revocations:read',
-  'tokens:read',
-  'invitations',
-  'groups',
-] as const
-export type ServiceScope = (typeof serviceScopes)[number]
-
-/** The scopes of a key if its line names none. Scopes that change something must be named. */
-export const defaultScopes: readonly ServiceScope[] = ['users:read', 'revocations:read']
 
 export type ServiceKey = {
   name: string

@@ -1,7 +1,7 @@
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import type { UsernameSource } from '../contract/pages.js'
+import { registrationLifetime } from '../http/cookie-table.js'
 import { type Clock, later } from '../lib/clock.js'
-import { hours } from '../lib/durations.js'
 import { commitUnlessRefused, type Database, isUniqueViolation } from '../platform/database/database.js'
 import { type Username, usernameFromEmail } from '../users/names.js'
 import type { NewUsers } from '../users/new-users.js'
@@ -13,8 +13,6 @@ import type { GateRefusal, Invitations } from './invitations.js'
 import type { PendingRegistration } from './pending-registrations.js'
 
 import * as store from './registrations.store.js'
-
-export const registrationLifetime = 24 * hours
 
 type CompletionResult =
   | { user: User; usedInvitation: boolean }

@@ -2,6 +2,7 @@ import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import type { RegistrationMode } from '../contract/pages.js'
 import { safeReturnTo } from '../contract/return-to.js'
 import type { Groups } from '../groups/groups.js'
+import { registrationLifetime } from '../http/cookie-table.js'
 import { type Client, commandLineIp } from '../http/request-origin.js'
 import { type Clock, later } from '../lib/clock.js'
 import { days } from '../lib/durations.js'
@@ -12,7 +13,6 @@ import { commitUnlessRefused, type Database, type Sql, type Transaction } from '
 import { displayName, type Email, emailKey } from '../users/names.js'
 import type { User, Users } from '../users/users.js'
 import * as store from './invitations.store.js'
-import { registrationLifetime } from './registrations.js'
 
 const lifetime = 7 * days
 /** Of one that an operator has printed. */

@@ -1,4 +1,5 @@
 import { isRefused, refuse } from '../contract/outcome.js'
+import { registrationLifetime } from '../http/cookie-table.js'
 import type { Client } from '../http/request-origin.js'
 import { type Clock, later } from '../lib/clock.js'
 import { fingerprint, randomToken } from '../lib/random.js'
@@ -12,7 +13,6 @@ import { emailKey } from '../users/names.js'
 import type { NewUser, NewUsers } from '../users/new-users.js'
 import type { Users } from '../users/users.js'
 
-import { registrationLifetime } from './complete-registration.js'
 import type { Invitations } from './invitations.js'
 import {
   createPendingRegistrations,
@@ -25,8 +25,6 @@ import {
 import { createRegistrationMails, type RegistrationMails, type SendAgainResult } from './registration-mails.js'
 
 import * as store from './registrations.store.js'
-
-export { registrationLifetime } from './complete-registration.js'
 
 /** The tries of a whole registration. A new mail gives no new tries, which would allow more guesses. */
 const tries = 5

@@ -29,12 +29,12 @@ import type { UsernameSource } from '../contract/pages.js'
 import { signInPath } from '../contract/providers.js'
 import type { TermsOfUse } from '../contract/schemas.js'
 import { createFreshness } from '../factors/freshness.js'
+import { createCeremonyCookies } from '../factors/passkey-ceremonies.js'
 import { createCookies } from '../http/cookies.js'
 import { createNeedsMail, type NeedsMail } from '../http/errors.js'
 import { routeLimitersFor } from '../http/limiters.js'
-import { createCountedRequests, createFindExcess } from '../http/limits.js'
+import { createCountedRequests, createFindExcess, type OnRejection } from '../http/limits.js'
 import type { Server } from '../http/server.js'
-import { createAttemptCookies, createCeremonyCookies } from '../http/tab-cookies.js'
 import { jwksRoutes } from '../keys/jwks.routes.js'
 import { eventsRoutes } from '../messages/events.routes.js'
 import { letterheadOf, themeOf } from '../messages/layout.js'
@@ -61,19 +61,14 @@ import { createServiceCallers } from '../programs/service-callers.js'
 import type { ServiceKeys } from '../programs/service-keys.js'
 import { revocationsRoutes, signOutUserRoutes, tokensRoutes } from '../programs/sessions.routes.js'
 import { serviceUserChangesRoutes, serviceUsersRoutes } from '../programs/users.routes.js'
+import { createAttemptCookies } from '../providers/attempts.js'
 import { createAcceptInvitation, inviteRoutes } from '../registration/invitations.routes.js'
 import { createEnterInvited, createRegister, registerRoutes } from '../registration/register.routes.js'
 import { setupRoutes } from '../registration/setup.routes.js'
 import { createVerifyEmail, verifyEmailRoutes } from '../registration/verify-email.routes.js'
 import { type Callers, createBrowserSessions, createCallers } from '../sessions/callers.js'
 import { createCsrf } from '../sessions/csrf.js'
-import {
-  createGuards,
-  createLimitedEvents,
-  createLimits,
-  createReserveRotation,
-  type OnRejection,
-} from '../sessions/guards.js'
+import { createGuards, createLimitedEvents, createLimits, createReserveRotation } from '../sessions/guards.js'
 import { createOwnSessions, sessionsRoutes } from '../sessions/own-sessions.routes.js'
 import { createLogout, csrfTokenRoutes, logoutRoutes, refreshRoutes } from '../sessions/session.routes.js'
 import { createSignInCookies, type SignInCookies } from '../sessions/session-cookies.js'
@@ -275,7 +270,7 @@ export const registerFlows = async (server: Server, config: Config, platform: Pl
     needsMail: createNeedsMail(config.mailIsOff),
   }
   const hasServiceKeys = config.serviceKeysFile !== undefined
-  const routes = apiDocumentRoutes(server, { guards: parts.guards, design: platform.design, hasServiceKeys })
+  const routes = apiDocumentRoutes(server, { design: platform.design, hasServiceKeys })
   loginRoutes(server, { ...dependencies, login: createLogin(dependencies) })
   // Where mail is off, the request for a mail says so.
   if (config.mailSignIn === 'on' || config.mailIsOff) registerMailLogin(server, dependencies)

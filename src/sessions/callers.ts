@@ -4,6 +4,7 @@ import { refuse } from '../contract/outcome.js'
 import type { Cookies } from '../http/cookies.js'
 import { sendRefusal } from '../http/errors.js'
 import { clientOf } from '../http/request-origin.js'
+import { guardHook } from '../http/route.js'
 import type { LoadedKeys } from '../keys/loaded-keys.js'
 import type { RefreshToken, Tokens } from './tokens.js'
 
@@ -121,8 +122,9 @@ export const createCallers = ({ cookies, tokens, loadedKeys }: Dependencies) => 
     refreshableTokenOf,
     /** The caller with the refresh token of the same session. */
     holderOf: createHolderOf(find, refreshableTokenOf),
-    required: async (request: FastifyRequest, reply: FastifyReply) =>
+    required: guardHook({ byAccessToken: true }, ['not_authenticated'], async (request, reply) =>
       find(request) ? undefined : sendRefusal(reply, refuse('not_authenticated')),
+    ),
     of,
     /** The caller, with the client that events and mails need. */
     contextOf: (request: FastifyRequest) => ({ caller: of(request), client: clientOf(request) }),

@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refuse } from '../contract/outcome.js'
 import type { Cookies } from '../http/cookies.js'
 import { sendRefusal } from '../http/errors.js'
+import { guardHook } from '../http/route.js'
 
 import { equalInConstantTime, randomToken } from '../lib/random.js'
 import type { Callers } from './callers.js'
@@ -64,8 +65,9 @@ export const createCsrf = ({ keys, cookies, callers, signInCookies }: Dependenci
       if (!newest) throw new Error('There is no key to sign CSRF tokens with')
       return `${nonce}.${signature(newest, binding, secret, nonce).toString('base64url')}`
     },
-    required: async (request: FastifyRequest, reply: FastifyReply) =>
+    required: guardHook({ byCsrfToken: true }, ['invalid_csrf_token', 'cross_site'], async (request, reply) =>
       isValid(request) ? undefined : sendRefusal(reply, refuse('invalid_csrf_token')),
+    ),
     /** Whether the request has a token that is bound to its session. */
     isOfSession: (request: FastifyRequest) => {
       const session = callers.sessionOf(request)

@@ -1,58 +1,34 @@
-import type { FastifyRequest, RouteOptions } from 'fastify'
-import { adminRoleOf } from '../admin/admin-guard.js'
-import type { AdminRole } from '../contract/admin/admin-bodies.js'
-import type { LimitCode, RefusalCode } from '../contract/refusals.js'
+import type { FastifyRequest } from 'fastify'
 import type { Freshness } from '../factors/freshness.js'
 import { waysToSignIn } from '../factors/ways-to-sign-in.js'
 import {
   type Limiter,
-  type LimiterName,
   limiterKey,
   limiters,
   type RouteLimiters,
   sessionSubject,
   userSubject,
 } from '../http/limiters.js'
-import { type CountedRequests, createOncePerWindow, type LimitHook, limitersOfHook, limitHook } from '../http/limits.js'
+import {
+  type CountedRequests,
+  createOncePerWindow,
+  type FindAttemptedUser,
+  type LimitHook,
+  limitHook,
+  type OnRejection,
+  type Rejection,
+} from '../http/limits.js'
 import { clientNetwork, clientOf } from '../http/request-origin.js'
 import type { Clock } from '../lib/clock.js'
 import type { Events } from '../messages/events.js'
 import type { Cache } from '../platform/cache/cache.js'
 import type { ServiceCallers } from '../programs/service-callers.js'
-import type { ServiceScope } from '../programs/service-keys.js'
 
 import type { Enrolling } from '../sign-in/enrol-guard.js'
 import type { PasswordGuesses } from '../sign-in/guess-limits.js'
 
 import type { Callers } from './callers.js'
 import type { Csrf } from './csrf.js'
-
-/** The guards in front of the handler of a route: the API document and docs/api.md are made of them. */
-export type RouteFacts = {
-  method: string
-  url: string
-  /** Whether the route needs an access token. */
-  byAccessToken: boolean
-  /** Whether the route needs a CSRF token. */
-  byCsrfToken: boolean
-  /** Whether a sign-in that has to add a factor may call the route, too. */
-  byEnrolment: boolean
-  /** Whether the session must be fresh. */
-  isSensitive: boolean
-  /** The role that may call the route; undefined if it is no route of administrators. */
-  adminRole: AdminRole | undefined
-  /** The scope that the key of another program must have; undefined if the route takes no such key. */
-  serviceScope: ServiceScope | undefined
-  limiters: readonly LimiterName[]
-  /** The reason why there are no limiters. */
-  unlimited: string | undefined
-  /** The refusals of the limiters among the hooks. */
-  limitCodes: readonly LimitCode[]
-  /** The refusal of a request from another site's page. */
-  crossSite: RefusalCode
-  /** Whether load balancers call the route. It answers in any state of the stores. */
-  isProbe: boolean
-}
 
 export type Guards = ReturnType<typeof createGuards>
 
@@ -71,31 +47,6 @@ export const createGuards = ({ callers, csrf, limits, freshness, enrolling, serv
   const read = [callers.required, limits.bySession]
   const change = changeLimitedBy(limits.bySession)
 
-  const factsOf = ({ method, url, onRequest = [], preHandler, config = {} }: RouteOptions): RouteFacts => {
-    const hooks: unknown[] = [onRequest, preHandler ?? []].flat()
-    const scope = hooks.map(serviceCallers.scopeOf).find((found) => found !== undefined)
-    const hookLimiters = hooks.flatMap((hook) => limitersOfHook(hook) ?? [])
-    const adminRole = adminRoleOf({ onRequest })
-    const serviceLimiters: readonly LimiterName[] = scope ? [serviceCallers.limiterFor(scope), 'login'] : []
-    return {
-      method: String([method].flat()[0]),
-      url,
-      byAccessToken: hooks.includes(callers.required) || adminRole !== undefined,
-      byCsrfToken: hooks.includes(csrf.required),
-      byEnrolment: hooks.includes(enrolling.required),
-      isSensitive: hooks.includes(freshness.required) || hooks.includes(enrolling.fresh),
-      adminRole,
-      serviceScope: scope,
-      limiters: [
-        ...new Set([...hookLimiters.flatMap(({ names }) => names), ...serviceLimiters, ...(config.countsIn ?? [])]),
-      ],
-      unlimited: config.unlimited,
-      limitCodes: hookLimiters.map(({ code }) => code),
-      crossSite: config.crossSite?.refused ?? 'cross_site',
-      isProbe: config.probe ?? false,
-    }
-  }
-
   return {
     /** A signed-in user looks at something. */
     read,
@@ -111,7 +62,6 @@ export const createGuards = ({ callers, csrf, limits, freshness, enrolling, serv
     enrol: [enrolling.required, limits.bySessionOrNetwork, enrolling.fresh],
     /** Another program, with a key that has this scope. */
     service: serviceCallers.withScope,
-    factsOf,
   }
 }
 
@@ -207,17 +157,6 @@ export const createReserveRotation =
     const retryAfter = Math.max(1, Math.ceil(resetsIn / 1000))
     return { granted, retryAfter, refund: () => cache.refund([{ key, window }]) }
   }
-
-/** Finds the user at whose account an attempt was aimed; only the typed name if no user has it. */
-export type FindAttemptedUser = () => Promise<{ userId: string | undefined; typedName: string }>
-
-export type Rejection = {
-  limiter: LimiterName
-  key: string
-  resetsIn: number
-  findAttemptedUser?: FindAttemptedUser | undefined
-}
-export type OnRejection = (rejection: Rejection, request: FastifyRequest) => Promise<void>
 
 /** At most so many counters are remembered. Events of further ones would say nothing new. */
 const maxKeys = 10_000

@@ -1,4 +1,5 @@
-import { refreshTokenLifetime, type SessionLife } from './live-sessions.js'
+import { refreshTokenLifetime } from '../http/cookie-table.js'
+import type { SessionLife } from './live-sessions.js'
 import type { Proof } from './session-facts.js'
 import type { RefreshClaims, Tokens } from './tokens.js'
 

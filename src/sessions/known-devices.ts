@@ -1,14 +1,9 @@
 import { createHmac, randomBytes } from 'node:crypto'
+import { knownDeviceLifetime, maxAccounts } from '../http/cookie-table.js'
 import { type Clock, later } from '../lib/clock.js'
-import { days } from '../lib/durations.js'
 import { equalInConstantTime } from '../lib/random.js'
 
 import type { User } from '../users/users.js'
-
-export const knownDeviceLifetime = 365 * days
-
-/** How many accounts one browser remembers, such as those of a family. The browser has a value for each, the newest first. */
-export const maxAccounts = 5
 
 const nonceBytes = 16
 /** The bytes of a nonce that identify the browser. They follow the time, and stay the same when the browser gets a new nonce. */

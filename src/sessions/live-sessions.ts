@@ -1,11 +1,7 @@
 import { type Clock, later } from '../lib/clock.js'
-import { days } from '../lib/durations.js'
-
-/** A session ends if it is not used for this long. Every refresh begins this time again. */
-export const refreshTokenLifetime = 30 * days
+import type { Lifetimes } from '../settings/config.js'
 
 /** The lifetimes of tokens. They are shorter than the constants only in tests of applications. */
-export type Lifetimes = Readonly<Record<'session' | 'refreshToken' | 'accessToken', number>>
 export type SessionLimits = { lifetimes: Lifetimes }
 
 /** How long a session lasts from each of these columns. The limits also apply to a session that began while a setting was longer. */

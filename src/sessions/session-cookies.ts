@@ -1,86 +1,13 @@
-import { isIP } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Refused } from '../contract/outcome.js'
-import { sessionCookies } from '../http/cookie-table.js'
-import { type Cookies, chosenLanguage, cookieLine } from '../http/cookies.js'
+import { maxAccounts } from '../http/cookie-table.js'
+import { type Cookies, chosenLanguage } from '../http/cookies.js'
 import { clientOf, languageOf } from '../http/request-origin.js'
 import { seconds } from '../lib/durations.js'
-import type { NewSession } from '../sign-in/new-sessions.js'
 import type { Visit } from '../sign-in/sign-ins.js'
 
 import type { Callers } from './callers.js'
-import { maxAccounts } from './known-devices.js'
 import type { IssuedTokens } from './sessions.js'
-
-const maxDomains = 4
-
-/** The host and the domains above it, for which another host could have set a cookie. No browser accepts one for `com`. */
-const domainsOf = (host: string) => {
-  const labels = isIP(host) ? [] : host.split('.')
-  return labels
-    .slice(0, -1)
-    .map((_, start) => labels.slice(start).join('.'))
-    .slice(-maxDomains)
-}
-
-type Options = {
-  secure: boolean
-  host: string
-  domain: string | undefined
-  setKnownDevices: (reply: FastifyReply, values: readonly string[]) => unknown
-}
-
-/** The two cookies of a session, which may have a Domain: another host could have planted one beside ours. */
-export const createSessionCookies = ({ secure, host, domain, setKnownDevices }: Options) => {
-  /** The other places where a session cookie could be: for this host only, and for each domain above it. */
-  const otherDomains = [undefined, ...domainsOf(host)].filter((otherDomain) => otherDomain !== domain)
-
-  const write = (reply: FastifyReply, line: string) => reply.header('Set-Cookie', line)
-
-  const clearAt = (reply: FastifyReply, otherDomain: string | undefined) => {
-    for (const name of sessionCookies) write(reply, cookieLine(name, '', { secure, domain: otherDomain, maxAge: 0 }))
-  }
-
-  /** Clears what a sibling host has set for a parent domain, and what was set before COOKIE_DOMAIN was changed. */
-  const clearElsewhere = (reply: FastifyReply) => {
-    for (const otherDomain of otherDomains) clearAt(reply, otherDomain)
-  }
-
-  const setSession = (reply: FastifyReply, issued: IssuedTokens) => {
-    const { accessToken, accessTokenMaxAge, refreshToken, refreshTokenMaxAge } = issued
-    write(reply, cookieLine('access_token', accessToken, { secure, domain, maxAge: accessTokenMaxAge }))
-    write(reply, cookieLine('refresh_token', refreshToken, { secure, domain, maxAge: refreshTokenMaxAge }))
-  }
-
-  return {
-    clearSession: (reply: FastifyReply) => {
-      clearAt(reply, domain)
-      clearElsewhere(reply)
-    },
-    /** New tokens of a session that continues. */
-    renewSession: (reply: FastifyReply, issued: IssuedTokens) => {
-      clearElsewhere(reply)
-      setSession(reply, issued)
-    },
-    /**
-     * New tokens through a proxy that passes the cookies on. The new cookies come before those that are cleared, because nginx takes
-     * the first line with a name.
-     */
-    renewThroughProxy: (reply: FastifyReply, issued: IssuedTokens) => {
-      setSession(reply, issued)
-      clearElsewhere(reply)
-    },
-    /**
-     * Also clears cookies at other domains: one that was planted before would break the new session. We may not see it, because Strict
-     * cookies are not always sent.
-     */
-    setNewSession: (reply: FastifyReply, session: NewSession) => {
-      clearElsewhere(reply)
-      setSession(reply, session)
-      if (session.knownDevices) setKnownDevices(reply, session.knownDevices)
-    },
-  }
-}
 
 const tokenShape = /^[\w-]{43}$/
 
@@ -150,3 +77,30 @@ export const createSignInCookies = ({ cookies, callers, trustedFor = 0 }: Depend
     }),
   }
 }
+
+/** Answers with the user and the time at which the access token expires. `extra`: further properties of the answer. */
+export const sendUser = (reply: FastifyReply, { user, accessTokenExpiresAt }: IssuedTokens, extra?: object) =>
+  reply.send({ user, accessTokenExpiresAt: accessTokenExpiresAt.toISOString(), ...extra })
+
+/** Sends the new tokens in cookies, and the user and the time at which the access token expires in the body. */
+export const sendRenewed = (reply: FastifyReply, cookies: Cookies, issued: IssuedTokens) => {
+  cookies.renewSession(reply, issued)
+  return sendUser(reply, issued)
+}
+
+/** Sends the new tokens in cookies, without a body. There are none if another request has just ended the session. */
+export const sendTokensOnly = (reply: FastifyReply, cookies: Cookies, issued: IssuedTokens | undefined) => {
+  if (issued) cookies.renewSession(reply, issued)
+  return reply.status(204).send()
+}
+
+/**
+ * Forgets a session that has ended, in the browser: its cookies, and what the browser's cache has of this host. On one host with an
+ * application, `"cookies"` and `"storage"` would take more than the sign-out is about.
+ */
+export const forgetInBrowser = (reply: FastifyReply, cookies: Pick<Cookies, 'clearSession'>) => {
+  cookies.clearSession(reply)
+  reply.header('clear-site-data', '"cache"')
+}
+/** For the API document, beside `Set-Cookie`. */
+export const cacheHeader = { 'Clear-Site-Data': '`"cache"` if a session has ended' }

@@ -3,7 +3,6 @@ import { isGroupList } from '../contract/names.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import { createTokenKey, headerOf, type TokenKey, type TokenKind } from '../keys/token-keys.js'
 import type { Clock } from '../lib/clock.js'
-import { minutes } from '../lib/durations.js'
 import { deriveKey } from '../lib/random.js'
 import { isCleanText } from '../lib/strict-json.js'
 import { isUuid, nilUuid } from '../lib/uuid.js'
@@ -205,16 +204,11 @@ export const createVerifiedTokens = ({ maxTokens, maxBytes } = usualBounds) => {
   }
 }
 
-export const accessTokenLifetime = 15 * minutes
-
 /**
  * A refresh token of ours. `readRefresh` has checked its signature, or this service has just signed the text again, so no other part checks
  * the signature.
  */
 export type RefreshToken = { text: string; claims: RefreshClaims }
-
-/** The longest address of the service. A longer one would not fit into a token twice, with the longest username and email. */
-export const longestIssuer = 160
 
 /** Key pairs for access tokens besides the secrets, from `keys`. None of the functions makes a query. */
 export type TokenKeyPairs = {

@@ -3,7 +3,6 @@ import { resolve } from 'node:path'
 import { isThisMachine } from '../lib/networks.js'
 import { OperatorError, whyUnreadable } from '../lib/operator-error.js'
 
-import type { Lifetimes } from '../sessions/live-sessions.js'
 import { unprotectedFaults } from './connections.js'
 import { siblingFaults } from './hosts.js'
 import { findTypos } from './likely-typos.js'
@@ -37,6 +36,8 @@ type CamelCase<Text extends string> = Text extends `${infer Head}_${infer Tail}`
   : Lowercase<Text>
 type Value<Each extends Setting> = ReturnType<Each['read']> | (Each extends { fallback: string } ? never : undefined)
 type Values = { readonly [Each in Name as CamelCase<Each>]: Value<Settings[Each]> }
+
+export type Lifetimes = Readonly<Record<'session' | 'refreshToken' | 'accessToken', number>>
 
 /** The settings as the program uses them: each name in camel case, absent ones filled in or `undefined`. */
 export type Config = Values & {

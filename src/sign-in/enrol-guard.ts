@@ -1,7 +1,8 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { refuse } from '../contract/outcome.js'
 import type { Freshness } from '../factors/freshness.js'
 import { sendRefusal } from '../http/errors.js'
+import { guardHook } from '../http/route.js'
 import type { Caller, Callers } from '../sessions/callers.js'
 import type { Csrf } from '../sessions/csrf.js'
 import type { SignInCookies } from '../sessions/session-cookies.js'
@@ -45,18 +46,23 @@ export const createEnrolling = ({ callers, csrf, signInCookies, freshness }: Dep
   }
 
   return {
-    required: async (request: FastifyRequest, reply: FastifyReply) => {
-      const enroller = enrollerOf(request)
-      if (!enroller) {
-        const isIdentified = callers.find(request) !== undefined || signInCookies.challengeOf(request) !== undefined
-        return sendRefusal(reply, refuse(isIdentified ? 'invalid_csrf_token' : 'not_authenticated'))
-      }
-      enrollers.set(request, enroller)
-      return undefined
-    },
+    required: guardHook(
+      { byEnrolment: true },
+      ['not_authenticated', 'invalid_csrf_token', 'cross_site'],
+      async (request, reply) => {
+        const enroller = enrollerOf(request)
+        if (!enroller) {
+          const isIdentified = callers.find(request) !== undefined || signInCookies.challengeOf(request) !== undefined
+          return sendRefusal(reply, refuse(isIdentified ? 'invalid_csrf_token' : 'not_authenticated'))
+        }
+        enrollers.set(request, enroller)
+        return undefined
+      },
+    ),
     /** A hook behind the limiter. A sign-in that waits is fresh by itself. */
-    fresh: async (request: FastifyRequest, reply: FastifyReply) =>
+    fresh: guardHook({ isSensitive: true }, freshness.required.refusals, async (request, reply) =>
       'challenge' in of(request) ? undefined : freshness.required(request, reply),
+    ),
     of,
   }
 }

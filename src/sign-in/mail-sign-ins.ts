@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
+import { mailSignInLifetime } from '../http/cookie-table.js'
 import type { Client } from '../http/request-origin.js'
 import type { Clock } from '../lib/clock.js'
-import { minutes } from '../lib/durations.js'
 import { fingerprint, randomToken } from '../lib/random.js'
 import type { MailedCodes } from '../messages/mailed-codes.js'
 import type { Mails } from '../messages/mails.js'
@@ -20,7 +20,6 @@ import type { Terms } from '../users/terms.js'
 import { isAddressTrusted, type User, type Users } from '../users/users.js'
 import * as store from './mail-sign-ins.store.js'
 
-export const mailSignInLifetime = 10 * minutes
 const tries = 5
 
 /** Deletes the sign-ins by mail of a user. Their codes and links stop working. */

@@ -10,17 +10,15 @@ import {
 } from '../contract/factors.js'
 import { isProviderId } from '../contract/providers.js'
 import { readWay, type SignedInBy, type WaitingBy, waysToSignIn } from '../factors/ways-to-sign-in.js'
+import { challengeLifetime } from '../http/cookie-table.js'
 import type { Client } from '../http/request-origin.js'
 import { type Clock, later } from '../lib/clock.js'
-import { minutes } from '../lib/durations.js'
 import { fingerprint, randomToken } from '../lib/random.js'
 import type { Events } from '../messages/events.js'
 import { acceptTransaction, type Database, type Sql, type Transaction } from '../platform/database/database.js'
 import type { InitialProof } from '../sessions/sessions.js'
 import type { Identity, User, Users } from '../users/users.js'
 import * as store from './pending-sign-ins.store.js'
-
-export const challengeLifetime = 10 * minutes
 
 /** The first proof of a sign-in, and the user as it was then. `link` is written together with the session. */
 type NewChallenge = {

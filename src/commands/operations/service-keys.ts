@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import { open, readFile, rm } from 'node:fs/promises'
+import { defaultScopes, type ServiceScope, serviceScopes } from '../../contract/service.js'
 import { systemClock } from '../../lib/clock.js'
 import { readDuration } from '../../lib/durations.js'
 import { OperatorError, whyUnwritable } from '../../lib/operator-error.js'
 import {
-  defaultScopes,
   isKeyName,
   keyIdOf,
   newServiceKey,
@@ -12,9 +12,7 @@ import {
   readScopes,
   readServiceKeys,
   type ServiceKey,
-  type ServiceScope,
   serviceKeysIn,
-  serviceScopes,
 } from '../../programs/service-keys.js'
 import { loadSettings } from '../../settings/config.js'
 import {
