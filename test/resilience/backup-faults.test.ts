@@ -139,14 +139,14 @@ describe('a file that is no whole backup', () => {
         changed((content) =>
           content
             .replace('"migrations":[', '"migrations":[')
-            .replace(/(\{"name":"0024-[^}]+\})/, '$1,{"name":"9999-later.sql","checksum":"x"}'),
+            .replace(/(\{"name":"0003-[^}]+\})/, '$1,{"name":"9999-later.sql","checksum":"x"}'),
         ),
       /^The backup has 9999-later\.sql, which this program does not have: [^\n]* Nothing was restored\.\n$/,
     ],
     [
       'has another schema',
-      () => changed((content) => content.replace(/("name":"0003-groups.sql","checksum":")\w+/, '$1other')),
-      /^0003-groups\.sql is another one in this program than in the backup\. Nothing was restored\.\n$/,
+      () => changed((content) => content.replace(/("name":"0002-triggers.sql","checksum":")\w+/, '$1other')),
+      /^0002-triggers\.sql is another one in this program than in the backup\. Nothing was restored\.\n$/,
     ],
     [
       'names a part of events that is a statement',

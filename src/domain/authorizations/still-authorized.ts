@@ -6,7 +6,7 @@ const mayUseNow = `(a.access = 'everyone' or a.groups && u.groups)`
 
 const hasOneOf = (counts: 'first' | 'second' | 'both') => `r.methods && '{${methodsCountingAs(counts).join()}}'::text[]`
 
-/** Whether the session `refresh_token_records as r` has two factors, counted as by `countFactors`. */
+/** Whether the session `sessions as r` has two factors, counted as by `countFactors`. */
 const hasTwoFactors = `coalesce(${hasOneOf('both')} or (${hasOneOf('first')} and ${hasOneOf('second')}), false)`
 
 /** Whether the user has agreed to everything that the application got last. */
@@ -21,7 +21,7 @@ export const hasRight = `(u.disabled_at is null and ${mayUseNow} and ${meetsDema
 
 /** The tables that `stillAuthorized` reads, for a statement that names `application_sessions as s`. */
 export const authorizationTables = `application_sessions as s
-     join refresh_token_records as r on r.id = s.sid
+     join sessions as r on r.id = s.sid
      join users as u on u.id = s.user_id
      join applications as a on a.id = s.application_id`
 

@@ -5,7 +5,7 @@ import { equalInConstantTime, fingerprint } from '../../lib/random.js'
 import { acceptTransaction, type Database, type Transaction } from '../../platform/database/database.js'
 import { recoveryCodeColumn } from '../sealed-values/sealed-columns.js'
 import type { SealedValues } from '../sealed-values/sealed-values.js'
-import { isEarlierCode, newRecoveryCodes } from './code-format.js'
+import { newRecoveryCodes } from './code-format.js'
 import * as store from './factors.store.js'
 
 export type RecoveryCodes = ReturnType<typeof createRecoveryCodes>
@@ -53,7 +53,6 @@ export const createRecoveryCodes = ({ database, clock, sealedValues }: Dependenc
     }),
     /** Uses a code up. False if there is no such code any more. */
     take: async (sql: Transaction, userId: string, code: string) => {
-      if (isEarlierCode(code)) return (await store.takeEarlierCode(sql, userId, fingerprint(code))).length > 0
       const id = await findId(sql, userId, code)
       return id !== undefined && (await store.takeRecoveryCode(sql, id)).length > 0
     },

@@ -32,7 +32,7 @@ const sessionSelectList = selectList<SessionRow>({
 
 export const selectOfUser = (sql: Sql, userId: string, live: LiveAt) =>
   sql.query<SessionRow>(
-    `select ${sessionSelectList} from refresh_token_records as r
+    `select ${sessionSelectList} from sessions as r
      where r.user_id = $1 and ${liveSession('$2')} order by last_used_at desc, id desc limit 200`,
     [userId, momentsOf(live)],
   )

@@ -165,7 +165,7 @@ export const selectPage = (
        and (not $4::boolean or not ${hasSecondFactor})
        and ($7::text is null or (groups @> array[$7] and groups <> '{}'))
        and ($5::timestamptz is null or (created_at < $5
-         and not exists (select 1 from refresh_token_records where user_id = users.id and last_used_at >= $5)
+         and not exists (select 1 from sessions where user_id = users.id and last_used_at >= $5)
          and not exists (select 1 from events where user_id = users.id and id >= $6 and session_id is not null)))
      order by id limit $2`,
     [
