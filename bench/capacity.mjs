@@ -111,7 +111,7 @@ const measureRequests = async (parts) => {
 const measureRoom = async (/** @type {Pool} */ sql, /** @type {number} */ rows) => {
   const sizes = async () => {
     const { rows: found } = await sql.query(`select pg_total_relation_size('users') as users,
-      pg_total_relation_size('refresh_token_records') as sessions`)
+      pg_total_relation_size('sessions') as sessions`)
     return { users: Number(found[0]?.users), sessions: Number(found[0]?.sessions) }
   }
   const before = await sizes()
@@ -119,12 +119,12 @@ const measureRoom = async (/** @type {Pool} */ sql, /** @type {number} */ rows) 
     select gen_random_uuid(), 'somebody-' || n || '@mail.example.com', 'somebody-' || n || '@mail.example.com',
       'somebody-' || n, 'somebody-' || n, 'Somebody ' || n, repeat('h', 60), now() from generate_series(1, $1::int) as n`
   await sql.query(fillUsers, [rows])
-  await sql.query(`insert into refresh_token_records (id, user_id, token_hash, previous_hash, generation, issued_at, rotated_at,
+  await sql.query(`insert into sessions (id, user_id, token_hash, previous_hash, generation, issued_at, rotated_at,
       expires_at, ip, user_agent, created_at, last_used_at, methods, authenticated_at, second_factor_required, signed_in_as)
     select gen_random_uuid(), id, sha256(id::text::bytea), sha256(id::text::bytea), 3, now(), now(),
       now() + interval '30 days', '203.0.113.77', repeat('Mozilla/5.0 ', 10), now(), now(), '{pwd}', now(), false,
       username from users where username like 'somebody-%'`)
-  await sql.query('vacuum analyze users, refresh_token_records')
+  await sql.query('vacuum analyze users, sessions')
   const after = await sizes()
   return { user: (after.users - before.users) / rows, session: (after.sessions - before.sessions) / rows }
 }

@@ -19,7 +19,7 @@ const longest = 15 * 60_000
 
 /** @type {(sql: Pool) => Promise<number>} */
 const countDeleted = async (sql) => {
-  const { rows } = await sql.query(`select n_tup_del from pg_stat_user_tables where relname = 'refresh_token_records'`)
+  const { rows } = await sql.query(`select n_tup_del from pg_stat_user_tables where relname = 'sessions'`)
   return Number(rows[0]?.n_tup_del)
 }
 

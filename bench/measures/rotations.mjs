@@ -16,7 +16,7 @@ const client = { ip: '203.0.113.78', userAgent: 'Mozilla/5.0 '.repeat(10) }
 const stateOf = async (sql, done) => {
   const { rows } = await sql.query(
     `select pg_table_size(relid) as table, pg_indexes_size(relid) as indexes, n_tup_upd as updates, n_tup_hot_upd as hot,
-       autovacuum_count as vacuums from pg_stat_user_tables where relname = 'refresh_token_records'`,
+       autovacuum_count as vacuums from pg_stat_user_tables where relname = 'sessions'`,
   )
   const entries = Object.entries(rows[0] ?? {}).map(([name, value]) => [name, Number(value)])
   return { done, ...Object.fromEntries(entries) }

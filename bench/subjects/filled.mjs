@@ -43,7 +43,7 @@ const ownerOf = (n, users) => 1 + ((n * 7_919) % users)
 
 /** @type {(sql: Pool, kind: 'session' | 'expired', count: number, users: number) => Promise<unknown>} */
 const fillSessions = (sql, kind, count, users) =>
-  sql.query(`insert into refresh_token_records (id, user_id, token_hash, generation, issued_at, rotated_at, expires_at, ip,
+  sql.query(`insert into sessions (id, user_id, token_hash, generation, issued_at, rotated_at, expires_at, ip,
       user_agent, created_at, last_used_at, methods, authenticated_at, second_factor_required, signed_in_as)
     select ${idInSql(kind, 'n')}, ${idInSql('user', `1 + (n::bigint * 7919) % ${users}`)}, sha256(n::text::bytea), 0,
       now(), now(), now() + interval '${kind === 'session' ? '30 days' : '-1 day'}', '203.0.113.77',
@@ -65,13 +65,13 @@ export const fill = async (url, { users, sessions, expired = 0 }) => {
          'user-' || n, $1, now() from generate_series(1, ${users}) as n`,
       [hash],
     )
-    const index = 'refresh_token_records_of_user'
+    const index = 'sessions_of_user'
     const { rows } = await sql.query('select indexdef from pg_indexes where indexname = $1', [index])
     await sql.query(`drop index ${index}`)
     await fillSessions(sql, 'expired', expired, users)
     await fillSessions(sql, 'session', sessions, users)
     await sql.query(rows[0]?.indexdef)
-    await sql.query('vacuum analyze users, refresh_token_records')
+    await sql.query('vacuum analyze users, sessions')
     await sql.query('checkpoint')
   } finally {
     await sql.end()

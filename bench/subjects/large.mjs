@@ -34,10 +34,7 @@ export const environment = async (stores, folder) => ({
 const letters = (/** @type {string} */ n) => `chr(97 + (${n} % 26)::int) || chr(97 + (${n} / 26 % 26)::int)`
 
 /** @type {(kind: 'session' | 'expired', users: number) => string} */
-const sessions = (
-  kind,
-  users,
-) => `insert into refresh_token_records (id, user_id, token_hash, generation, issued_at, rotated_at,
+const sessions = (kind, users) => `insert into sessions (id, user_id, token_hash, generation, issued_at, rotated_at,
     expires_at, ip, user_agent, created_at, last_used_at, methods, authenticated_at, second_factor_required, signed_in_as)
   select ${idInSql(kind, 'n')}, ${idInSql('user', `1 + (n::bigint * 7919) % ${users}`)}, sha256(n::text::bytea), 0,
     now(), now(), now() + interval '${kind === 'session' ? '30 days' : '-1 day'}', '203.0.113.77',
@@ -65,7 +62,7 @@ const statements = ({ users }, hash) => ({
 })
 
 const order = /** @type {const} */ (['users', 'expired', 'sessions', 'events'])
-const filledTables = ['users', 'refresh_token_records', 'events']
+const filledTables = ['users', 'sessions', 'events']
 
 /** Remembers the indexes that no constraint has, and drops them: they are made at the end. @param {Pool} sql */
 const setIndexesAside = async (sql) => {

@@ -43,7 +43,7 @@ export type Undo = Undoable & { userId: string; email: string; since: Date; expi
 /** Whether the link takes a change of the email back, or another change. */
 export const linkKindOf = ({ kind }: Undoable): UndoLinkKind => (kind === 'email' ? 'email' : 'factor')
 
-/** The kind in the row. Earlier releases do not know `totp_replaced`, so such a row has the kind `totp` and a former secret. */
+/** The kind in the row. A replaced app is a row of the kind `totp` with a former secret: without the secret it is as one that was added. */
 const storedKindOf = ({ kind }: Undoable) => (kind === 'totp_replaced' ? 'totp' : kind)
 
 const subjectOf = (undoable: Undoable) => {

@@ -51,7 +51,7 @@ type WaitingRow = {
   email: string
   asked_at: Date
   expires_at: Date
-  session_id: string | null
+  session_id: string
   code_tries_left: number
 }
 export const selectWaiting = (sql: Sql, userId: string, now: Date) =>

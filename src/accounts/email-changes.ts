@@ -165,7 +165,7 @@ export const createEmailChanges = (deps: EmailChangesDependencies) => {
     /** The change that waits for its confirmation. */
     waitingOf: async (userId: string): Promise<WaitingEmailChange | undefined> => {
       const [row] = await store.selectWaiting(database, userId, clock.now())
-      const codeSessionId = row && row.code_tries_left > 0 ? (row.session_id ?? undefined) : undefined
+      const codeSessionId = row && row.code_tries_left > 0 ? row.session_id : undefined
       return row && { email: row.email, askedAt: row.asked_at, expiresAt: row.expires_at, codeSessionId }
     },
     /** False if no change was waiting. */

@@ -38,7 +38,7 @@ export const selectStats = (sql: Sql, live: LiveAt, { now, since }: { now: Date;
        from users
      ) as u, (
        select count(*) as sessions, count(distinct user_id) as users_with_sessions
-       from refresh_token_records as r where ${liveSession('$3')}
+       from sessions as r where ${liveSession('$3')}
      ) as s`,
     [now, since, momentsOf(live)],
   )
@@ -63,7 +63,7 @@ export const countActiveUsers = (sql: Sql, since: { day: Date; week: Date; month
     `select count(*) filter (where used >= $1) as day, count(*) filter (where used >= $2) as week, count(*) as month
      from (
        select user_id, max(used) as used from (
-         select user_id, last_used_at as used from refresh_token_records where last_used_at >= $3
+         select user_id, last_used_at as used from sessions where last_used_at >= $3
          union all
          select user_id, created_at from events where id >= $4 and user_id is not null and session_id is not null
        ) as uses group by user_id

@@ -12,7 +12,7 @@ const mayUseNow = `(a.access = 'everyone' or a.groups && u.groups)`
 
 const hasOneOf = (counts: 'first' | 'second' | 'both') => `r.methods && '{${methodsCountingAs(counts).join()}}'::text[]`
 
-/** Whether the session `refresh_token_records as r` has two factors, counted as by `countFactors`. */
+/** Whether the session `sessions as r` has two factors, counted as by `countFactors`. */
 const hasTwoFactors = `coalesce(${hasOneOf('both')} or (${hasOneOf('first')} and ${hasOneOf('second')}), false)`
 
 /** Whether the user has agreed to everything that the application got last. */
@@ -27,7 +27,7 @@ export const hasRight = `(u.disabled_at is null and ${mayUseNow} and ${meetsDema
 
 /** The tables that `stillAuthorized` reads, for a statement that names `application_sessions as s`. */
 export const authorizationTables = `application_sessions as s
-     join refresh_token_records as r on r.id = s.sid
+     join sessions as r on r.id = s.sid
      join users as u on u.id = s.user_id
      join applications as a on a.id = s.application_id`
 
@@ -88,7 +88,7 @@ const approverColumns = selectList<ApproverRow>({
 /** The user who has approved a device, if not disabled, and if the session of the approval has not ended. */
 export const selectApprover = (sql: Sql, { userId, sid }: { userId: string; sid: string }, live: LiveAt) =>
   sql.query<ApproverRow>(
-    `select ${approverColumns} from refresh_token_records as r join users as u on u.id = r.user_id
+    `select ${approverColumns} from sessions as r join users as u on u.id = r.user_id
      where r.id = $1 and r.user_id = $2 and u.disabled_at is null and ${liveSession('$3')}`,
     [sid, userId, momentsOf(live)],
   )
@@ -140,7 +140,7 @@ export const selectOfUser = (sql: Sql, userId: string, live: LiveAt) =>
   sql.query<UsedApplicationRow>(
     `select ${usedApplicationColumns}
      from application_sessions as s
-     join refresh_token_records as r on r.id = s.sid
+     join sessions as r on r.id = s.sid
      join applications as a on a.id = s.application_id
      left join application_tokens as t on t.application_session_id = s.id
      where s.user_id = $1 and ${liveSession('$2')}
@@ -150,7 +150,7 @@ export const selectOfUser = (sql: Sql, userId: string, live: LiveAt) =>
 
 export const selectUsers = (sql: Sql, applicationId: string, live: LiveAt) =>
   sql.query(
-    `select distinct s.user_id from application_sessions as s join refresh_token_records as r on r.id = s.sid
+    `select distinct s.user_id from application_sessions as s join sessions as r on r.id = s.sid
      where s.application_id = $1 and ${liveSession('$2')}`,
     [applicationId, momentsOf(live)],
   )
@@ -170,7 +170,7 @@ const endAuthorizations = (sql: Sql, condition: string, values: readonly unknown
      where a.id = s.application_id and s.id = any(array(
        select s.id from application_sessions as s
        join users as u on u.id = s.user_id join applications as a on a.id = s.application_id
-       left join refresh_token_records as r on r.id = s.sid
+       left join sessions as r on r.id = s.sid
        where ${condition} ${inLockOrder}
      )) returning ${endedColumns}`,
     values,
@@ -210,7 +210,7 @@ export const selectStillAuthorized = (sql: Sql, id: string, live: LiveAt) =>
 /** The only authorization of a device's session. No row for the session of a browser. */
 export const selectOfDevice = (sql: Sql, sid: string) =>
   sql.query<{ id: string; user_id: string }>(
-    `select s.id, s.user_id from application_sessions as s join refresh_token_records as r on r.id = s.sid
+    `select s.id, s.user_id from application_sessions as s join sessions as r on r.id = s.sid
      where s.sid = $1 and r.application_id is not null`,
     [sid],
   )

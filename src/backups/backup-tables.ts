@@ -20,7 +20,7 @@ export const backupTables: Readonly<Record<string, BackedUpTable | LeftOutTable>
   email_changes: { ends: 'waiting code or link' },
   identities: {},
   undone_identities: {},
-  refresh_token_records: { ends: 'session' },
+  sessions: { ends: 'session' },
   ended_sessions: { leftOut: 'a restore refuses all access tokens from before, so no list is needed' },
   sign_in_challenges: { ends: 'unfinished sign-in' },
   totp_secrets: {},

@@ -95,18 +95,13 @@ export const countNewRecoveryCodes = (sql: Sql, userId: string, age: number, clo
 type SealedCodeRow = { id: string; sealed: string }
 export const selectSealedCodes = (sql: Sql, userId: string) =>
   sql.query<SealedCodeRow>(
-    `select ${selectList<SealedCodeRow>({ id: true, sealed: true })} from recovery_codes
-     where user_id = $1 and sealed is not null`,
+    `select ${selectList<SealedCodeRow>({ id: true, sealed: true })} from recovery_codes where user_id = $1`,
     [userId],
   )
 
 /** Using a code deletes its row, so of many requests at once only one succeeds. */
 export const takeRecoveryCode = (sql: Sql, id: string) =>
   sql.query('delete from recovery_codes where id = $1 returning id', [id])
-
-/** Uses up a code of an earlier release, which has 24 characters and is stored as a plain hash. */
-export const takeEarlierCode = (sql: Sql, userId: string, hash: Uint8Array) =>
-  sql.query('delete from recovery_codes where user_id = $1 and hash = $2 returning user_id', [userId, hash])
 
 export const countRecoveryCodes = (sql: Sql, userId: string) =>
   sql.query<{ left: number }>('select count(*) as left from recovery_codes where user_id = $1', [userId])

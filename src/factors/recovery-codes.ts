@@ -7,7 +7,7 @@ import { equalInConstantTime, fingerprint } from '../lib/random.js'
 
 import { acceptTransaction, type Database, type Transaction } from '../platform/database/database.js'
 import * as store from './factors.store.js'
-import { isEarlierCode, newRecoveryCodes } from './totp.js'
+import { newRecoveryCodes } from './totp.js'
 
 export type RecoveryCodes = ReturnType<typeof createRecoveryCodes>
 
@@ -54,7 +54,6 @@ export const createRecoveryCodes = ({ database, clock, sealedValues }: Dependenc
     }),
     /** Uses a code up. False if there is no such code any more. */
     take: async (sql: Transaction, userId: string, code: string) => {
-      if (isEarlierCode(code)) return (await store.takeEarlierCode(sql, userId, fingerprint(code))).length > 0
       const id = await findId(sql, userId, code)
       return id !== undefined && (await store.takeRecoveryCode(sql, id)).length > 0
     },

@@ -83,9 +83,4 @@ describe('what a user enters', () => {
     for (const typed of ['0O1I-LVUA-BCDE', 'ooii lvva bcde', '00111vvabcde'])
       expect(readCode(typed)).toEqual({ method: 'rec', code: '00111VVABCDE' })
   })
-
-  it('may be a recovery code of 24 characters, from before', () => {
-    const code = 'YLBSILJ5WAPF3IU2JEM4YLAT'
-    expect(readCode('ylbs-ilj5-wapf-3iu2-jem4-ylat')).toEqual({ method: 'rec', code })
-  })
 })

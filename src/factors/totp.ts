@@ -141,12 +141,8 @@ const withoutLookalikes = (code: string) => code.replaceAll('O', '0').replaceAll
 export const readCode = (typed: string) => {
   const text = withoutGroups(typed)
   if (/^\d{6}$/.test(text)) return { method: 'otp' as const, code: text }
-  if (text.length === codeLength) return { method: 'rec' as const, code: withoutLookalikes(text) }
-  return isEarlierCode(text) ? { method: 'rec' as const, code: text } : undefined
+  return text.length === codeLength ? { method: 'rec' as const, code: withoutLookalikes(text) } : undefined
 }
-
-/** A recovery code from earlier releases: 24 characters of RFC 4648's base32. */
-export const isEarlierCode = (code: string) => /^[A-Z2-7]{24}$/.test(code)
 
 const pendingLifetime = 10 * minutes
 

@@ -113,7 +113,7 @@ describe('webhooks', () => {
     expect(receiver.received[1]?.body.data.user).toMatchObject({ id, disabled: true })
     await database.query("update users set password_hash = 'x', disabled_at = now() where id = $1", [id])
     await database.query(
-      `insert into refresh_token_records (id, user_id, token_hash, generation, issued_at, rotated_at, expires_at, ip,
+      `insert into sessions (id, user_id, token_hash, generation, issued_at, rotated_at, expires_at, ip,
          user_agent, created_at, last_used_at, methods, authenticated_at, second_factor_required, signed_in_as)
        values ($1, $2, '\\x00', 0, now(), now(), now() + interval '1 hour', '192.0.2.7', 'curl', now(), now(), '{pwd}', now(), false, '')`,
       [uuidv7(new Date()), id],

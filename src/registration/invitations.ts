@@ -189,7 +189,7 @@ const createPlacing = ({ users, mails, clock, groups, events, allowedOrigins }: 
     }
     await store.replace(sql, {
       ...invitation,
-      addressKey: email.key,
+      emailKey: email.key,
       administratorId: client.actor?.userId ?? null,
       invitedBy: givenName,
       mailedHash: isPrinted ? null : fingerprint(mailedToken),
@@ -303,7 +303,7 @@ export const createInvitations = (deps: Dependencies) => {
     return (
       found && {
         ...found.invitation,
-        key: found.row.address_key,
+        key: found.row.email_key,
         provesAddress: found.row.proves_address,
         isPrinted: found.row.printed,
       }

@@ -6,7 +6,7 @@ export const writableTables: readonly string[] = [
   'users',
   'identities',
   'groups',
-  'refresh_token_records',
+  'sessions',
   'ended_sessions',
   'pending_registrations',
   'invitations',

@@ -10,7 +10,7 @@ type AdministratorRow = ProofRow & { username: string; groups: string[]; adminis
 export const selectAdministrator = (sql: Sql, caller: SessionCaller, groups: readonly string[], live: LiveAt) =>
   sql.query<AdministratorRow>(
     `select u.username, u.groups, r.methods, r.authenticated_at, r.second_factor_at, r.administers_since
-     from users as u join refresh_token_records as r on r.user_id = u.id
+     from users as u join sessions as r on r.user_id = u.id
      where u.id = $1 and u.disabled_at is null and u.groups && $4::text[]
        and r.id = $2 and r.oldest_generation <= $3 and ${liveSession('$5')}`,
     [caller.userId, caller.sessionId, caller.generation, groups, momentsOf(live)],
@@ -35,7 +35,7 @@ export const lockGroups = (sql: Sql, groups: readonly string[]) =>
  */
 export const selectActor = (sql: Sql, userId: string, sessionId: string, groups: readonly string[]) =>
   sql.query(
-    `select 1 from users as u join refresh_token_records as r on r.user_id = u.id
+    `select 1 from users as u join sessions as r on r.user_id = u.id
      where u.id = $1 and u.disabled_at is null and u.groups && $3::text[] and r.id = $2
      for key share of u`,
     [userId, sessionId, groups],
@@ -46,7 +46,7 @@ export const selectMember = (sql: Sql, userId: string, groups: readonly string[]
 
 /** No row if the session was marked before. */
 export const markSession = (sql: Sql, sessionId: string, now: Date) =>
-  sql.query(
-    'update refresh_token_records set administers_since = $2 where id = $1 and administers_since is null returning id',
-    [sessionId, now],
-  )
+  sql.query('update sessions set administers_since = $2 where id = $1 and administers_since is null returning id', [
+    sessionId,
+    now,
+  ])

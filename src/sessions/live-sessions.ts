@@ -21,7 +21,7 @@ const momentNames = ['now', ...limitNames] as const
 export const momentsOf = (live: LiveAt) => momentNames.map((name) => live[name])
 
 /**
- * The condition in SQL for a live session, for the table `refresh_token_records as r`. The value of the parameter comes from `momentsOf`.
+ * The condition in SQL for a live session, for the table `sessions as r`. The value of the parameter comes from `momentsOf`.
  */
 export const liveSession = (parameter: string) => {
   const moment = (name: keyof LiveAt) => `(${parameter}::timestamptz[])[${momentNames.indexOf(name) + 1}]`

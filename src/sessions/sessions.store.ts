@@ -69,7 +69,7 @@ export const insertRecord = (
   },
 ) =>
   sql.query<AcceptedRow & { groups: string[] }>(
-    `insert into refresh_token_records
+    `insert into sessions
        (id, user_id, token_hash, generation, issued_at, rotated_at, expires_at, ip, user_agent, created_at, last_used_at,
         methods, authenticated_at, second_factor_at, trusted_device, provider, second_factor_required, signed_in_as, browser,
         proof_moment)
@@ -128,7 +128,7 @@ const justRotated = (clockOffset: string, refreshGrace: string, renewGrace: stri
      - case when r.renewed_generation = r.generation then ${milliseconds(renewGrace)} else ${milliseconds(refreshGrace)} end`
 
 /** The text is made once, because every refresh sends it. */
-const rotateStatement = `update refresh_token_records as r
+const rotateStatement = `update sessions as r
    set token_hash = $3, previous_hash = $2, generation = $10::int, issued_at = $4, expires_at = $5,
        rotated_at = ${databaseNow('$6')}, last_used_at = $7, ip = $8, user_agent = $9,
        renewed_generation = case
@@ -187,7 +187,7 @@ const callerValues = ({ sessionId, userId, generation }: Caller, live: LiveAt) =
 
 export const lockRecord = (sql: Sql, caller: Caller, live: LiveAt) =>
   sql.query<LockedRow>(
-    `select ${lockedSelectList} from refresh_token_records as r where ${isCallersSession} for update`,
+    `select ${lockedSelectList} from sessions as r where ${isCallersSession} for update`,
     callerValues(caller, live),
   )
 
@@ -200,7 +200,7 @@ export const replaceToken = (
   { client, ...token }: Omit<Rotation, 'presentedHash'> & { proof: Proof; proofAge: number },
 ) =>
   sql.query(
-    `update refresh_token_records
+    `update sessions
      set voided_hash = token_hash, voided_at = ${databaseNow('$6')}, token_hash = $2, generation = $3,
          oldest_generation = $3, issued_at = $4, expires_at = $5, last_used_at = $7, ip = $8, user_agent = $9,
          methods = $10, authenticated_at = $11, second_factor_at = $12,
@@ -259,7 +259,7 @@ const recordSelectList = selectList<RecordRow>({
 
 type RecordMoments = { live: LiveAt; clockOffset: number; graces: Graces }
 
-const recordById = `select ${recordSelectList} from refresh_token_records as r join users as u on u.id = r.user_id where r.id = $1`
+const recordById = `select ${recordSelectList} from sessions as r join users as u on u.id = r.user_id where r.id = $1`
 const recordValues = (id: string, { live, clockOffset, graces: { refreshGrace, renewGrace } }: RecordMoments) =>
   [id, clockOffset, refreshGrace, renewGrace, momentsOf(live)] as const
 
@@ -283,12 +283,12 @@ const storedProofSelectList = selectList<StoredProofRow>({
 /** The last proof in the session of a caller. */
 export const selectProof = (sql: Sql, caller: Caller, live: LiveAt) =>
   sql.query<StoredProofRow>(
-    `select ${storedProofSelectList} from refresh_token_records as r where ${isCallersSession}`,
+    `select ${storedProofSelectList} from sessions as r where ${isCallersSession}`,
     callerValues(caller, live),
   )
 
 export const selectLive = (sql: Sql, id: string, userId: string, live: LiveAt) =>
-  sql.query(`select 1 from refresh_token_records as r where r.id = $1 and r.user_id = $2 and ${liveSession('$3')}`, [
+  sql.query(`select 1 from sessions as r where r.id = $1 and r.user_id = $2 and ${liveSession('$3')}`, [
     id,
     userId,
     momentsOf(live),
@@ -299,16 +299,16 @@ export type EndReason = EventKind | 'expired'
 
 /** Ends the sessions that meet the condition, and tells the reason to the trigger that notes them. */
 const endSessions = (sql: Sql, because: EndReason, condition: string, values: readonly unknown[]) =>
-  sql.query<{ id: string }>(
-    `delete from refresh_token_records where sessions_end_because($1) and ${condition} returning id`,
-    [because, ...values],
-  )
+  sql.query<{ id: string }>(`delete from sessions where sessions_end_because($1) and ${condition} returning id`, [
+    because,
+    ...values,
+  ])
 
 export const deleteRecordOfUser = (sql: Sql, because: EndReason, id: string, userId: string) =>
   endSessions(sql, because, 'id = $2 and user_id = $3', [id, userId])
 
 export const deleteSome = (sql: Sql, because: EndReason, limit: number) =>
-  endSessions(sql, because, 'id in (select id from refresh_token_records limit $2)', [limit])
+  endSessions(sql, because, 'id in (select id from sessions limit $2)', [limit])
 
 export const deleteOthersOfUser = (sql: Sql, because: EndReason, userId: string, except: string) =>
   endSessions(sql, because, 'user_id = $2 and id <> $3', [userId, except])
@@ -325,7 +325,7 @@ export const deleteAllOfUser = (sql: Sql, because: EndReason, userId: string, cl
        on conflict (xact, sid) do update set refused_before = excluded.refused_before, reason = excluded.reason
        returning refused_before as accepted_from
      ), ended as (
-       delete from refresh_token_records where sessions_end_because($1) and user_id = $2 returning id
+       delete from sessions where sessions_end_because($1) and user_id = $2 returning id
      )
      select accepted_from, array(select id from ended) as ended from refusal`,
     [because, userId, clockOffset],
@@ -346,10 +346,11 @@ export const deleteOfProvider = (
 
 /** Takes the time of the proof away if the session began with this provider. */
 export const setNeverProven = (sql: Sql, id: string, provider: string, neverProven: Date) =>
-  sql.query(
-    'update refresh_token_records set authenticated_at = $3, proof_moment = null where id = $1 and provider = $2',
-    [id, provider, neverProven],
-  )
+  sql.query('update sessions set authenticated_at = $3, proof_moment = null where id = $1 and provider = $2', [
+    id,
+    provider,
+    neverProven,
+  ])
 
 /**
  * Ends surplus sessions, those of browsers with several sessions first, by their last use. So a person who knows the password and signs in
@@ -370,7 +371,7 @@ export const deleteSurplus = (
        select id from (
          select id, last_used_at, row_number() over
            (partition by coalesce(browser, id::text) order by id <> $3, last_used_at desc, id desc) as place_in_browser
-         from refresh_token_records where user_id = $2
+         from sessions where user_id = $2
        ) as mine
        order by id <> $3, place_in_browser, last_used_at desc, id desc offset $4
      )`,
@@ -386,9 +387,9 @@ export const purgeAfter = (sql: Sql, cursor: string, live: LiveAt, limit: number
   sql.query<{ cursor: string | null }>(
     `with step as materialized (
        select r.id, ${liveSession('$2')} as is_live
-       from refresh_token_records as r where r.id > $1 order by r.id limit $3
+       from sessions as r where r.id > $1 order by r.id limit $3
      ), gone as (
-       delete from refresh_token_records as r using step
+       delete from sessions as r using step
        where sessions_end_because('${expired}') and r.id = step.id and not step.is_live and not ${liveSession('$2')} returning r.id
      )
      select (select id from step order by id desc limit 1) as cursor`,
@@ -402,7 +403,7 @@ export const purgeAfter = (sql: Sql, cursor: string, live: LiveAt, limit: number
  */
 export const updateGroups = (sql: Sql, userId: string, live: LiveAt) =>
   sql.query<{ id: string; oldest_generation: number }>(
-    `update refresh_token_records as r set groups = u.groups,
+    `update sessions as r set groups = u.groups,
        oldest_generation = case when r.application_id is null then r.generation else r.oldest_generation end + 1
      from users as u where r.user_id = $1 and u.id = r.user_id and ${liveSession('$2')}
      returning r.id, r.oldest_generation`,
@@ -410,7 +411,7 @@ export const updateGroups = (sql: Sql, userId: string, live: LiveAt) =>
   )
 
 export const setApplication = (sql: Sql, id: string, applicationId: string) =>
-  sql.query('update refresh_token_records set application_id = $2 where id = $1', [id, applicationId])
+  sql.query('update sessions set application_id = $2 where id = $1', [id, applicationId])
 
 export type SessionRow = {
   id: string
@@ -442,7 +443,7 @@ const sessionSelectList = selectList<SessionRow>({
 
 export const selectOfUser = (sql: Sql, userId: string, live: LiveAt) =>
   sql.query<SessionRow>(
-    `select ${sessionSelectList} from refresh_token_records as r
+    `select ${sessionSelectList} from sessions as r
      where r.user_id = $1 and ${liveSession('$2')} order by last_used_at desc, id desc limit 200`,
     [userId, momentsOf(live)],
   )

@@ -165,7 +165,7 @@ export const selectPage = (
        and (not $4::boolean or not ${hasSecondFactor})
        and ($7::text is null or (groups @> array[$7] and groups <> '{}'))
        and ($5::timestamptz is null or (created_at < $5
-         and not exists (select 1 from refresh_token_records where user_id = users.id and last_used_at >= $5)
+         and not exists (select 1 from sessions where user_id = users.id and last_used_at >= $5)
          and not exists (select 1 from events where user_id = users.id and id >= $6 and session_id is not null)))
      order by id limit $2`,
     [
@@ -224,9 +224,9 @@ const foundSelectList = selectList<FoundRow>({
   fields: true,
   provider: true,
   providers: 'array(select i.provider from identities as i where i.user_id = page.id order by i.provider)',
-  // Events are kept for 90 days. An older sign-in is known only while its session lives, which has a row in refresh_token_records.
+  // Events are kept for 90 days. An older sign-in is known only while its session lives, which has a row in sessions.
   last_sign_in_at: `greatest(
-    (select max(r.created_at) from refresh_token_records as r where r.user_id = page.id),
+    (select max(r.created_at) from sessions as r where r.user_id = page.id),
     (select e.created_at from events as e where e.user_id = page.id
        and (e.kind = 'signed_in' or e.kind = 'registered' and e.session_id is not null) order by e.id desc limit 1))`,
   has_totp: 'exists (select 1 from totp_secrets as t where t.user_id = page.id)',

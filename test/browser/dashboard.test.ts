@@ -122,7 +122,7 @@ describe('the way around the account', () => {
   it('shows five devices, all of them, and five again; and says what is said of them only once', async () => {
     const { page, leave } = await open()
     const devices = page.locator('.session-list li')
-    const count = (await latchkey.sql.query('select 1 from refresh_token_records')).length
+    const count = (await latchkey.sql.query('select 1 from sessions')).length
     expect(await devices.count()).toBe(5)
     await enter(page, `Show all ${count} devices`)
     await expect.poll(() => devices.count()).toBe(count)

@@ -246,7 +246,7 @@ it('lets a device in that shows a code: compared, proven and by name, also by ha
   await keepPicture(page, 'device-question')
   expect(await violationsOn(page)).toEqual([])
   expect(await isTooWide(page)).toBe(false)
-  await latchkey.sql.query("update refresh_token_records set authenticated_at = now() - interval '1 day'")
+  await latchkey.sql.query("update sessions set authenticated_at = now() - interval '1 day'")
   await press(page, 'Yes, sign it in')
   await page.getByRole('heading', { name: 'Confirm that it is you' }).waitFor()
   await keepPicture(page, 'device-proof')

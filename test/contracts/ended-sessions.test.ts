@@ -38,7 +38,7 @@ const toolsFor = (sql: Database) => {
   const addSession = async (userId: string, lifetime = '30 days') => {
     const id = uuidv7(new Date())
     await sql.query(
-      `insert into refresh_token_records (id, user_id, token_hash, generation, issued_at, rotated_at, expires_at, ip,
+      `insert into sessions (id, user_id, token_hash, generation, issued_at, rotated_at, expires_at, ip,
          user_agent, created_at, last_used_at, methods, authenticated_at, second_factor_required, signed_in_as)
        values ($1, $2, '', 3, now(), now(), now() + $3::interval, '192.0.2.7', 'Test', now(), now(), '{pwd}', now(), false, '')`,
       [id, userId, lifetime],
@@ -66,9 +66,9 @@ const useStore = () => {
 
 const tryList = (at: Opened) => {
   const ways: [string, (session: string, user: string) => Promise<unknown>][] = [
-    ['a delete in plain SQL', (id) => at.sql.query('delete from refresh_token_records where id = $1', [id])],
+    ['a delete in plain SQL', (id) => at.sql.query('delete from sessions where id = $1', [id])],
     ['the end of its user', (_, user) => at.sql.query('delete from users where id = $1', [user])],
-    ['truncate', () => at.sql.query('truncate refresh_token_records')],
+    ['truncate', () => at.sql.query('truncate sessions')],
   ]
   it.each(ways)('has a session that was ended by %s', async (_, end) => {
     const user = await at.tools.addUser()
@@ -111,9 +111,9 @@ const tryList = (at: Opened) => {
     ]
     await sessions.deleteRecordOfUser(at.sql, 'signed_out', out, user)
     const far = new Date(Date.now() + 1 * hours)
-    await at.sql.query('update refresh_token_records set issued_at = $2 where id <> $1', [over, later(far, 1)])
+    await at.sql.query('update sessions set issued_at = $2 where id <> $1', [over, later(far, 1)])
     await sessions.purgeAfter(at.sql, nilUuid, { now: new Date(), begun: new Date(0), refreshed: far }, 100)
-    await at.sql.query('delete from refresh_token_records where id = $1', [plain])
+    await at.sql.query('delete from sessions where id = $1', [plain])
     await sessions.deleteSurplus(at.sql, 'signed_in', user, nilUuid, 0)
     const reasonOf = async (id: string) =>
       (await at.sql.query<{ reason: string | null }>('select reason from ended_sessions where sid = $1', [id]))[0]
@@ -126,13 +126,11 @@ const tryList = (at: Opened) => {
   it('refuses what a change of the password has replaced, and not what came of it', async () => {
     const session = await at.tools.addSession(await at.tools.addUser())
     const ended = await at.tools.reader()
-    await at.sql.query('update refresh_token_records set generation = 5, oldest_generation = 5 where id = $1', [
-      session,
-    ])
+    await at.sql.query('update sessions set generation = 5, oldest_generation = 5 where id = $1', [session])
     await ended.read()
     expect([ended.has(session, 4), ended.has(session, 5)]).toEqual([true, false])
-    await at.sql.query('update refresh_token_records set generation = 6, last_used_at = now() where id = $1', [session])
-    await at.sql.query('delete from refresh_token_records where id = $1', [session])
+    await at.sql.query('update sessions set generation = 6, last_used_at = now() where id = $1', [session])
+    await at.sql.query('delete from sessions where id = $1', [session])
     await ended.read()
     expect(ended.has(session, 6)).toBe(true)
   })
@@ -141,9 +139,9 @@ const tryList = (at: Opened) => {
     const user = await at.tools.addUser()
     const [expired, spared] = [await at.tools.addSession(user, '-1 second'), await at.tools.addSession(user)]
     const ended = await at.tools.reader()
-    await at.sql.query('delete from refresh_token_records where id = $1', [expired])
+    await at.sql.query('delete from sessions where id = $1', [expired])
     const undone = at.sql.transaction(async (inside) => {
-      await inside.query('delete from refresh_token_records where id = $1', [spared])
+      await inside.query('delete from sessions where id = $1', [spared])
       throw new Error('changed its mind')
     })
     await expect(undone).rejects.toThrow('changed its mind')
@@ -184,7 +182,7 @@ const tryList = (at: Opened) => {
 
   it('is kept for 20 minutes, in the database as well', async () => {
     const session = await at.tools.addSession(await at.tools.addUser())
-    await at.sql.query('delete from refresh_token_records where id = $1', [session])
+    await at.sql.query('delete from sessions where id = $1', [session])
     const ended = await at.tools.reader()
     const entries = async () => at.sql.query('select 1 from ended_sessions where sid = $1', [session])
     ended.clock.advance(19 * minutes)
@@ -315,7 +313,7 @@ it('misses no entry that commits late, whatever was read in between', async () =
   let between = await ended.since()
   const other = await store.another()
   const end = (database: Pick<Database, 'query'>, id: string) =>
-    database.query('delete from refresh_token_records where id = $1', [id])
+    database.query('delete from sessions where id = $1', [id])
   await other.transaction(async (inside) => {
     await end(inside, late)
     await end(sql, early)

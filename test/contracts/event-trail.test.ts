@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Clock, systemClock } from '../../src/lib/clock.js'
 import { days, hours } from '../../src/lib/durations.js'
@@ -92,6 +93,27 @@ describe('months of events on PostgreSQL', () => {
     expect(await writeAt(new Date())).toBe('events_earlier')
     expect(await writeAt(new Date(0))).toBe('events_earlier')
     expect(await writeAt(new Date(Date.now() + 400 * days))).toBe('events_other')
+  })
+
+  it('keep what they have of a user when the user is deleted, and nothing that is personal', async () => {
+    const user = 'aaaaaaaa-0000-4000-8000-000000000000'
+    await store.database.query(
+      `insert into users (id, email, email_key, username, username_key, created_at) values ($1, 'a', 'a', 'a', 'a', now())`,
+      [user],
+    )
+    const moments = [new Date(0), new Date(), new Date('2500-01-01')]
+    for (const id of [...moments.map(uuidv7), randomUUID(), 'ffffffff-ffff-4fff-bfff-ffffffffffff'])
+      await store.database.query(
+        `insert into events (id, kind, user_id, ip, user_agent, created_at, actor_id, actor_reason)
+         values ($1, 'deleted_with_user', $2, '203.0.113.7', 'a browser', now(), $2, 'why')`,
+        [id, user],
+      )
+    await store.database.query('delete from users where id = $1', [user])
+    const left = await store.database.query(
+      `select user_id, actor_id, actor_reason, ip, user_agent, count(*)::int from events where kind = 'deleted_with_user'
+       group by 1, 2, 3, 4, 5`,
+    )
+    expect(left).toEqual([{ user_id: null, actor_id: null, actor_reason: null, ip: '', user_agent: '', count: 5 }])
   })
 
   it('are made once they are needed, as after a year without the service, and only once', async () => {

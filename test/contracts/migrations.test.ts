@@ -1,9 +1,7 @@
-import { randomBytes, randomUUID } from 'node:crypto'
-import { cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { uuidv7 } from '../../src/lib/uuid.js'
 import { type Database, StoreUnavailable } from '../../src/platform/database/database.js'
 import {
   checkSchema,
@@ -217,57 +215,6 @@ describe('migrations on PostgreSQL', () => {
   it('make the program’s own schema', async () => {
     expect(await migrate({ database, directory: migrationsDirectory })).not.toEqual([])
     expect(await tablesOf(database)).toEqual([...writableTables, ...readableTables].sort())
-  })
-})
-
-describe('the migration to events by month', () => {
-  it('keeps every row, guard and right of the table that was there', async () => {
-    const fresh = await emptyPostgres()
-    const database = testPostgres(fresh.url)
-    const directory = await mkdtemp(join(tmpdir(), 'latchkey-migrations-'))
-    const role = `before_months_${randomBytes(6).toString('hex')}`
-    const user = 'aaaaaaaa-0000-4000-8000-000000000000'
-    try {
-      for (const name of await readdir(migrationsDirectory))
-        if (name < '0021') await cp(join(migrationsDirectory, name), join(directory, name))
-      await migrate({ database, directory })
-      await database.query(`create role ${role}`)
-      await database.query(`grant select, insert on events to ${role}`)
-      await database.query(`grant update (name_mark) on events to ${role}`)
-      await database.query(
-        `insert into users (id, email, email_key, username, username_key, created_at) values ($1, 'a', 'a', 'a', 'a', now())`,
-        [user],
-      )
-      const moments = [new Date(0), new Date(), new Date('2500-01-01')]
-      for (const id of [...moments.map(uuidv7), randomUUID(), 'ffffffff-ffff-4fff-bfff-ffffffffffff'])
-        await database.query(
-          `insert into events (id, kind, user_id, ip, user_agent, created_at, log_pending, actor_id, actor_reason)
-           values ($1, 'signed_in', $2, '203.0.113.7', 'a browser', now(), true, $2, 'why')`,
-          [id, user],
-        )
-      const rows = () => database.query('select * from events order by id')
-      const before = await rows()
-      await migrate({ database, directory: migrationsDirectory })
-      expect(before).toHaveLength(5)
-      expect(await rows()).toEqual(before)
-      const [rights] = await database.query(
-        `select has_table_privilege($1, 'events', 'insert') as adds, has_table_privilege($1, 'events', 'delete') as deletes,
-           has_column_privilege($1, 'events', 'name_mark', 'update') as forgets,
-           has_table_privilege($1, 'events_earlier', 'select') as reads_part`,
-        [role],
-      )
-      expect(rights).toEqual({ adds: true, deletes: false, forgets: true, reads_part: false })
-      await expect(database.query('delete from events')).rejects.toThrow('events cannot be changed')
-      await database.query('delete from users')
-      const left = await database.query('select distinct user_id, actor_id, ip, user_agent from events')
-      expect(left).toEqual([{ user_id: null, actor_id: null, ip: '', user_agent: '' }])
-    } finally {
-      await database.query(`drop owned by ${role}`)
-      await database.query(`drop role ${role}`)
-      await database.close()
-      await fresh.drop()
-      await rm(directory, { recursive: true })
-    }
   })
 })
 

@@ -130,7 +130,7 @@ describe('the role of the running service', () => {
       [id],
     )
     await service.query(
-      `insert into refresh_token_records (id, user_id, token_hash, generation, issued_at, rotated_at, expires_at, ip,
+      `insert into sessions (id, user_id, token_hash, generation, issued_at, rotated_at, expires_at, ip,
          user_agent, created_at, last_used_at, methods, authenticated_at, second_factor_required, signed_in_as)
        values ($1, $1, '', 0, now(), now(), now() + interval '1 day', '', '', now(), now(), '{pwd}', now(), false, 'a')`,
       [id],
@@ -177,6 +177,7 @@ describe('the role of the running service', () => {
     'create index mine on users (name)',
     "update events set reason = 'other'",
     'alter table events disable trigger event_changed',
+    'select 1 from events_other',
     'delete from events_other',
     'drop table events_other',
     'create table mine partition of events default',

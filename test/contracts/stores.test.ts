@@ -72,7 +72,7 @@ describe('the statements of the stores on PostgreSQL', () => {
       `select table_name from information_schema.columns where column_name = 'expires_at' order by table_name`,
     )
     // These have clean-ups of their own.
-    const others = ['invitations', 'refresh_token_records', 'sign_in_challenges']
+    const others = ['invitations', 'sessions', 'sign_in_challenges']
     const listed = new Set([...expiringTables.map(({ table }) => table), ...others])
     expect(expiring.filter(({ table_name }) => !listed.has(table_name))).toEqual([])
   })

@@ -62,7 +62,7 @@ describe.each(inLongRun([transactionMode, sessionMode], [transactionMode]))(
       const direct = testPostgres(fresh.url)
       const [stored] = await direct.query(
         `select count(*) as sessions, count(*) filter (where octet_length(token_hash) = 32) as whole, max(generation) as newest
-       from refresh_token_records`,
+       from sessions`,
       )
       await direct.close()
       expect(stored).toEqual({ sessions: names.length, whole: names.length, newest: rounds })

@@ -30,7 +30,7 @@ const stateOf = ({ databaseUrl, username }: Place) =>
   withDatabase(databaseUrl, async (database) => {
     const [row] = await database.query<{ generation: number; thefts: number }>(
       `select generation, (select count(*)::int from events where kind = 'refresh_theft') as thefts
-       from refresh_token_records where user_id = (select id from users where username = $1) order by id desc limit 1`,
+       from sessions where user_id = (select id from users where username = $1) order by id desc limit 1`,
       [username],
     )
     return row
@@ -51,7 +51,7 @@ const leaveFor = async (path: string) => {
 const proveAgain = async (tab: Tab, here: string, { databaseUrl, username }: Place) => {
   await withDatabase(databaseUrl, (database) =>
     database.query(
-      `update refresh_token_records set authenticated_at = now() - interval '11 minutes'
+      `update sessions set authenticated_at = now() - interval '11 minutes'
        where user_id = (select id from users where username = $1)`,
       [username],
     ),
@@ -202,7 +202,7 @@ const expectOutageOfDatabase = async (visitor: Visitor, place: Place) => {
   const [known, person, program] = await withDatabase(place.databaseUrl, (database) =>
     database.transaction(async (sql) => {
       // The service waits for the table, as it waits for a server that hangs, and gives up.
-      await sql.query('lock table refresh_token_records')
+      await sql.query('lock table sessions')
       const asPerson = expired.copy().get('/reports', navigation('none'))
       return Promise.all([visitor.get('/reports'), asPerson, expired.copy().get('/reports')])
     }),

@@ -240,9 +240,7 @@ describe('the access check with renew=1', () => {
     const tab = await latchkey.signedUp('gus')
     const { user } = (await tab.get('/api/auth/me')).body as { user: { id: string } }
     // As a change of groups at another instance does it, without telling this one.
-    await latchkey.sql.query('update refresh_token_records set oldest_generation = generation + 1 where user_id = $1', [
-      user.id,
-    ])
+    await latchkey.sql.query('update sessions set oldest_generation = generation + 1 where user_id = $1', [user.id])
     expect((await tab.post('/api/auth/refresh', { ifOld: true })).setCookies).toHaveLength(2)
     expect((await tab.get('/api/auth/account')).status).toBe(200)
   })
@@ -263,7 +261,7 @@ describe('the access check with renew=1', () => {
       arrived += 1
     })
     const answers = await latchkey.sql.transaction(async (sql) => {
-      await sql.query('select 1 from refresh_token_records for update')
+      await sql.query('select 1 from sessions for update')
       const asked = copies.map(renew)
       await until('all have come', () => arrived === copies.length)
       return asked
@@ -272,7 +270,7 @@ describe('the access check with renew=1', () => {
     expect(new Set(statuses)).toEqual(new Set([204]))
     expect(new Set(copies.map(({ jar }) => jar.get('refresh_token'))).size).toBe(1)
     const [row] = await latchkey.sql.query<{ generation: number }>(
-      'select generation from refresh_token_records order by id desc limit 1',
+      'select generation from sessions order by id desc limit 1',
     )
     expect(row?.generation).toBe(1)
   })

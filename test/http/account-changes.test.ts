@@ -10,7 +10,6 @@ import {
 } from '../../src/account-changes/account-change-table.js'
 import type { ChangeDetails } from '../../src/account-changes/account-changes.js'
 
-import { fingerprint } from '../../src/lib/random.js'
 import type { Transaction } from '../../src/platform/database/database.js'
 import {
   changeDetails,
@@ -132,7 +131,7 @@ describe('a change of an account', () => {
     expect(undos.map((undo) => undo.kind)).toEqual(row.undo === null ? [] : [row.undo])
 
     const sessions = await sql.query<{ id: string; generation: number }>(
-      'select id, generation from refresh_token_records where user_id = $1',
+      'select id, generation from sessions where user_id = $1',
       [user.id],
     )
     const own_ = sessions.find(({ id }) => id === own)
@@ -178,9 +177,9 @@ describe('a change of an account', () => {
 
   it('that is refused after a right code has not used the code up', async () => {
     const { user } = await prepareAccount(latchkey.sql, latchkey.app.nouns, 'code-kept')
-    const code = 'A'.repeat(24)
-    const insert = 'insert into recovery_codes (user_id, hash, created_at) values ($1, $2, now())'
-    await latchkey.sql.query(insert, [user.id, fingerprint(code)])
+    await latchkey.sql.query("insert into totp_secrets values ($1, 'sealed', now(), 0)", [user.id])
+    const codes = await latchkey.sql.transaction((sql) => latchkey.app.nouns.factors.renewRecoveryCodes(sql, user.id))
+    const code = String(codes?.[0])
     const prove = (isRefusing: boolean) =>
       latchkey.app.nouns.factors.prove({ userId: user.id, code, client, device: undefined }, async (_, __, accept) => {
         if (!(await accept())) return refuse('wrong_second_factor')

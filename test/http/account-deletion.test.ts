@@ -76,7 +76,8 @@ describe('the deletion of an account', () => {
     for (const address of [email, formerEmail]) {
       await latchkey.browser().post('/api/auth/register', { username: 'other', email: address, password: goodPassword })
       await latchkey.sql.query(
-        "insert into invitations values ($1, $1, decode(md5($1), 'hex'), now(), now() + interval '1 day')",
+        `insert into invitations (email_key, made_by, email, operator_hash, created_at, expires_at)
+         values ($1, 'command line', $1, decode(md5($1), 'hex'), now(), now() + interval '1 day')`,
         [address],
       )
     }

@@ -158,9 +158,7 @@ describe('the owner of an account', () => {
     const tab = await latchkey.registered('exported')
     const { recoveryCodes, secret: totp } = await addAuthenticator(tab, latchkey)
     await change(tab, { username: 'export' })
-    await latchkey.sql.query("update refresh_token_records set provider = 'provider_a' where user_id = $1", [
-      await idOf(tab),
-    ])
+    await latchkey.sql.query("update sessions set provider = 'provider_a' where user_id = $1", [await idOf(tab)])
     await tab.act('/api/auth/email', { email: 'export@example.org' })
     const { headers, text, body } = await tab.get('/api/auth/export')
     expect(headers.get('content-disposition')).toBe('attachment; filename="account-data.json"')
@@ -189,9 +187,11 @@ describe('the owner of an account', () => {
   it('gets the mails to former addresses too, and learns that there are more events than the newest 10,000', async () => {
     const tab = await latchkey.signedUp('moved')
     await createEmailChanges(latchkey).change(tab, 'moved@example.org')
-    await latchkey.sql.query("insert into invitations values ($1, $1, '\\x01', now(), now() + interval '1 year')", [
-      'moved@example.com',
-    ])
+    await latchkey.sql.query(
+      `insert into invitations (email_key, made_by, email, operator_hash, created_at, expires_at)
+       values ($1, 'command line', $1, '\\x01', now(), now() + interval '1 year')`,
+      ['moved@example.com'],
+    )
     await latchkey.sql.query(
       `insert into events (id, kind, user_id, ip, user_agent, created_at)
        select gen_random_uuid(), 'signed_in', $1, '', '', now() from generate_series(1, 10000)`,

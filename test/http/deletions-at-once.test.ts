@@ -28,7 +28,7 @@ it('deletions do not happen when a reset ends the session first', async () => {
     latchkey,
     'overtaken',
     () => deleteAccount(tab, 'overtaken'),
-    (sql, id) => sql.query('delete from refresh_token_records where user_id = $1', [id]),
+    (sql, id) => sql.query('delete from sessions where user_id = $1', [id]),
   )
   expect(answer).toBe(401)
   const login = { username: 'overtaken', password: goodPassword }

@@ -37,7 +37,7 @@ it('lets a session that ends at this moment end no other', async () => {
     const other = latchkey.browser()
     await other.post('/login', { username: 'hasty', password: goodPassword })
     const sid = await idOf(other)
-    const end = (sql: Sql) => sql.query('delete from refresh_token_records where id = $1', [sid])
+    const end = (sql: Sql) => sql.query('delete from sessions where id = $1', [sid])
     const answer = await overtaken(latchkey, 'hasty', () => request(other), end)
     expect(answer.body.code).toBe('not_authenticated')
     expect((await tab.post('/api/auth/refresh')).status).toBe(200)

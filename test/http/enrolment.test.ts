@@ -28,9 +28,9 @@ it('leads a new account of a provider, and one that is to be linked, to the enro
   await tab.post(path, { mailedCode: await setup.mailedCode(name) })
   const app = await setup.begin(tab)
   expect((await setup.confirm(tab, app.code())).status).toBe(200)
-  expect(
-    await latchkey.sql.query('select methods from refresh_token_records where second_factor_required'),
-  ).toContainEqual({ methods: ['provider', 'otp'] })
+  expect(await latchkey.sql.query('select methods from sessions where second_factor_required')).toContainEqual({
+    methods: ['provider', 'otp'],
+  })
 
   const linked = setup.providers.nameOf('bob')
   await setup.added(linked)
@@ -333,7 +333,7 @@ it('keeps the last factor, also in two requests at once, and a trusted device sk
   await latchkey.sql.query('delete from totp_secrets where user_id = $1', [device?.user_id])
   expect((await setup.login('hal', trusting.copy())).answer.body).toEqual(enrolment)
   const inserted = await latchkey.sql.query(
-    `insert into refresh_token_records
+    `insert into sessions
        (id, user_id, token_hash, generation, issued_at, rotated_at, expires_at, ip, user_agent, created_at, last_used_at,
         trusted_device, second_factor_required, methods, authenticated_at, signed_in_as)
      values (gen_random_uuid(), $2, '\\x00', 0, now(), now(), now() + interval '1 day', '', '', now(), now(), $1, true,

@@ -185,7 +185,7 @@ describe('the owner of an account with two-step sign-in', () => {
     const before = await factors()
     const confirming = () => tab.act('/api/auth/totp/confirm', { code })
     const answer = await overtaken(latchkey, 'overtaken', confirming, (sql, id) =>
-      sql.query('delete from refresh_token_records where user_id = $1', [id]),
+      sql.query('delete from sessions where user_id = $1', [id]),
     )
     expect(answer.body.code).toBe('not_authenticated')
     expect(await factors()).toEqual(before)

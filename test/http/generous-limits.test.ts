@@ -47,7 +47,7 @@ it('a program that signs in again and again is told so, however many networks it
   const user = await latchkey.app.nouns.users.findByLogin('ada')
   expect(await limitedEvents('sign_ins')).toEqual([{ user_id: user?.id, username: 'ada' }])
   // Three of the program and one of the owner, which replaced that of the registration. What was refused has begun no session.
-  const sessions = await latchkey.sql.query('select 1 from refresh_token_records where user_id = $1', [user?.id])
+  const sessions = await latchkey.sql.query('select 1 from sessions where user_id = $1', [user?.id])
   expect(sessions).toHaveLength(4)
 })
 

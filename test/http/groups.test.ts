@@ -94,7 +94,7 @@ describe('a group', () => {
     const other = latchkey.browser()
     await other.post('/login', { username: 'wes', password: goodPassword })
     // As at an instance that has not read of the change yet, and lets the access token pass.
-    await latchkey.sql.query('update refresh_token_records set oldest_generation = generation + 1 where user_id = $1', [
+    await latchkey.sql.query('update sessions set oldest_generation = generation + 1 where user_id = $1', [
       await idOf('wes'),
     ])
     const refused = await tab.act('/api/auth/logout-all')
@@ -109,7 +109,7 @@ describe('a group', () => {
     const tab = await latchkey.signedUp('dan')
     const old = tab.copy()
     await tab.post('/api/auth/refresh')
-    await latchkey.sql.query(`update refresh_token_records set rotated_at = rotated_at - interval '31 seconds'`)
+    await latchkey.sql.query(`update sessions set rotated_at = rotated_at - interval '31 seconds'`)
     await change('dan', { add: ['staff'] })
     expect((await tab.post('/api/auth/refresh')).status).toBe(200)
     expect((await old.post('/api/auth/refresh')).status).toBe(401)
@@ -244,7 +244,7 @@ describe('a group', () => {
     expect((await verify(tab, 'renew=1')).status).toBe(204)
     await change('val', { add: ['staff'] })
     expect((await tab.copy().post('/api/auth/refresh')).status).toBe(200)
-    await latchkey.sql.query(`update refresh_token_records set rotated_at = rotated_at - interval '60 seconds'`)
+    await latchkey.sql.query(`update sessions set rotated_at = rotated_at - interval '60 seconds'`)
     // The answer of the application was slow: the browser has the tokens of the renewal only now.
     expect((await tab.post('/api/auth/refresh')).status).toBe(200)
     expect((await page.post('/api/auth/refresh')).status).toBe(200)
@@ -267,7 +267,7 @@ describe('a group', () => {
     const tab = await latchkey.signedUp('kim')
     await latchkey.sql.query(`update users set groups = '{staff}' where username = 'kim'`)
     await latchkey.sql.query(
-      `update refresh_token_records set groups = '{staff}' where user_id = (select id from users where username = 'kim')`,
+      `update sessions set groups = '{staff}' where user_id = (select id from users where username = 'kim')`,
     )
     const [, payload = ''] = tab.jar.get('access_token')?.split('.') ?? []
     const { groups: _, sub, iss, aud, ...claims } = JSON.parse(Buffer.from(payload, 'base64url').toString())

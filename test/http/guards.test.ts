@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => latchkey?.stop())
 
 const generation = async () => {
-  const [row] = await latchkey.sql.query<{ generation: number }>('select generation from refresh_token_records')
+  const [row] = await latchkey.sql.query<{ generation: number }>('select generation from sessions')
   return row?.generation ?? Number.NaN
 }
 
@@ -106,7 +106,7 @@ it('while the database hangs, a good token goes on, and one that must be renewed
   const database = testPostgres(latchkey.config.databaseUrl ?? '', { statementTimeoutMs: 60_000 })
   const answers = await database.transaction(async (sql) => {
     // The service waits for the table, as it waits for a server that hangs, and gives up.
-    await sql.query('lock table refresh_token_records')
+    await sql.query('lock table sessions')
     return Promise.all([ask(good), ask(expired), ask(expired, { 'sec-fetch-mode': 'navigate' })])
   })
   await database.close()

@@ -342,10 +342,10 @@ describe('an account that is invited to groups', () => {
     expect(await check(none.token, tab)).toMatchObject({ groups: [], next: 'nothing' })
     expect((await accept(tab, none.token)).body.code).toBe('invalid_invitation')
     // A group that a setting names only since then.
-    await latchkey.sql.query(
-      "update invitations set groups = '{admins,staff}' where address_key = $1 and made_by = $2",
-      [pia, 'service key acme'],
-    )
+    await latchkey.sql.query("update invitations set groups = '{admins,staff}' where email_key = $1 and made_by = $2", [
+      pia,
+      'service key acme',
+    ])
     expect((await accept(tab, some.token)).body).toEqual({ groups: ['staff'] })
     expect(await groupsOf('pia')).toEqual(['staff'])
   })
@@ -429,7 +429,7 @@ describe('a new account', () => {
       { email: tia, groups: ['staff'], invitedBy: null },
     ])
     await latchkey.app.nouns.operatorChanges.remove({ userId: await idOf(latchkey, 'tia'), client: root })
-    expect(await latchkey.sql.query('select 1 from invitations where address_key = $1', [tia])).toEqual([])
+    expect(await latchkey.sql.query('select 1 from invitations where email_key = $1', [tia])).toEqual([])
   })
 })
 

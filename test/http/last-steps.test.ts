@@ -55,7 +55,7 @@ const agree = { next: 'terms', methods: [] }
 const isSignedIn = async (tab: Browser) => (await tab.get('/api/auth/me')).status === 200
 const sessionsOf = (username: string) =>
   before.sql.query<{ methods: string[] }>(
-    'select methods from refresh_token_records where user_id = (select id from users where username = $1)',
+    'select methods from sessions where user_id = (select id from users where username = $1)',
     [username],
   )
 /** The text of a mail, whichever instance has queued it. */

@@ -65,7 +65,7 @@ it('a lock-down: nothing that was begun works any more, and an undo link does no
   await latchkey.advance(0)
   expect(latchkey.mails().filter(({ subject }) => /was locked/.test(subject))).toHaveLength(1)
   const left = `select (select count(*) from one_time_tokens where user_id = $1) + (select count(*) from email_changes where user_id = $1)
-    + (select count(*) from refresh_token_records where user_id = $1) + (select count(*) from trusted_devices where user_id = $1)
+    + (select count(*) from sessions where user_id = $1) + (select count(*) from trusted_devices where user_id = $1)
     + (select count(*) from mailed_codes where user_id = $1) + (select count(*) from sign_in_challenges where user_id = $1) as rows`
   expect(await latchkey.sql.query(left, [id])).toEqual([{ rows: 0 }])
   const [, token] = /(factor-[\w-]+)/.exec(text) ?? []

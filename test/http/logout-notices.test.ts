@@ -95,7 +95,7 @@ it('is sent once by two instances, also for a session that ended while none was 
   const tab = await first.signedUp('absent')
   const { sid } = await useApplication(first.sql, tab, application)
   await first.stop()
-  await database.query('delete from refresh_token_records where id = $1', [sid])
+  await database.query('delete from sessions where id = $1', [sid])
   const instances = await Promise.all([startLatchkey({ settings }), startLatchkey({ settings })])
   try {
     await expect.poll(receiver.sids, waiting).toEqual([sid])

@@ -26,7 +26,7 @@ const idOf = async (name: string) => {
 }
 const sessionsOf = (name: string) =>
   latchkey.sql.query<{ methods: string[]; authenticated_at: Date; proof_moment: Date }>(
-    `select methods, authenticated_at, proof_moment from refresh_token_records as r join users as u on u.id = r.user_id
+    `select methods, authenticated_at, proof_moment from sessions as r join users as u on u.id = r.user_id
      where u.username = $1 order by r.created_at, r.id`,
     [name],
   )

@@ -149,7 +149,7 @@ describe('the sessions of a user', () => {
     const count = async () =>
       (
         await latchkey.sql.query(
-          "select 1 from refresh_token_records where user_id = (select id from users where username = 'eager')",
+          "select 1 from sessions where user_id = (select id from users where username = 'eager')",
         )
       ).length
     const { signIns, users } = latchkey.app.nouns
@@ -169,7 +169,7 @@ describe('the sessions of a user', () => {
       expect((await tab.post('/api/auth/refresh')).status).toBe(401)
     }
     // As if another instance, whose clock is ahead, had used the sessions: later than the session that begins now.
-    await latchkey.sql.query("update refresh_token_records set last_used_at = last_used_at + interval '1 minute'")
+    await latchkey.sql.query("update sessions set last_used_at = last_used_at + interval '1 minute'")
     const last = latchkey.browser()
     expect((await login('eager', last)).status).toBe(200)
     expect([await count(), (await last.get('/api/auth/me')).status]).toEqual([100, 200])

@@ -33,7 +33,7 @@ it.each<[string, ApplicationChange, () => Promise<unknown>]>([
     'two factors',
     { factors: 2 },
     async () =>
-      latchkey.sql.query('update refresh_token_records set methods = $2 where id = $1', [
+      latchkey.sql.query('update sessions set methods = $2 where id = $1', [
         (await callerOf(latchkey, 'grace')).sessionId,
         [...methodsCountingAs('both')],
       ]),
@@ -72,7 +72,7 @@ it('a demand holds at a refresh, whoever wrote it and whatever the session has l
   await latchkey.sql.query('update applications set factors = 2 where id = $1', [application.id])
   const next = await refreshWith(body.refresh_token)
   expect(next.status).toBe(200)
-  await latchkey.sql.query("update refresh_token_records set methods = '{pwd}' where id = $1", [
+  await latchkey.sql.query("update sessions set methods = '{pwd}' where id = $1", [
     (await callerOf(latchkey, 'grace')).sessionId,
   ])
   expect(await states(next.body.refresh_token, next.body.access_token)).toEqual(['invalid_grant', 401])

@@ -286,7 +286,7 @@ describe('the user', () => {
     await age(5 * minutes)
     await browser.post('/api/auth/refresh', undefined, { csrf: true })
     await latchkey.sql.query(
-      `update refresh_token_records set authenticated_at = authenticated_at - interval '1 day', proof_moment = proof_moment - interval '1 day'
+      `update sessions set authenticated_at = authenticated_at - interval '1 day', proof_moment = proof_moment - interval '1 day'
        where user_id = (select id from users where username = 'stale')`,
     )
     const refused = await answer(codes.user_code, 'approve', browser)

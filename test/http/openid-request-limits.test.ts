@@ -111,9 +111,7 @@ it('a browser signs in anew if it has an access token alone, or of another sessi
     expect(told(await begin(half, { prompt: 'none' })).error).toBe('login_required')
   }
   expect((await begin(tab)).next).toBe('done')
-  await latchkey.sql.query('delete from refresh_token_records where id = $1', [
-    (await callerOf(latchkey, 'half')).sessionId,
-  ])
+  await latchkey.sql.query('delete from sessions where id = $1', [(await callerOf(latchkey, 'half')).sessionId])
   expect((await begin(tab)).next).toBe('sign_in')
 })
 
@@ -180,7 +178,7 @@ describe('a code needs a refresh token that a refresh would accept', () => {
     const tab = await latchkey.signedUp('newer')
     await refresh(tab)
     await latchkey.sql.query(
-      `update refresh_token_records set generation = 0, token_hash = previous_hash, previous_hash = null where id = $1`,
+      `update sessions set generation = 0, token_hash = previous_hash, previous_hash = null where id = $1`,
       [(await callerOf(latchkey, 'newer')).sessionId],
     )
     expect(told(await begin(tab)).code).toEqual(expect.any(String))

@@ -102,8 +102,7 @@ describe('an ID token as a hint', () => {
   })
 })
 
-const endSessions = (sql: Transaction, userId: string) =>
-  sql.query('delete from refresh_token_records where user_id = $1', [userId])
+const endSessions = (sql: Transaction, userId: string) => sql.query('delete from sessions where user_id = $1', [userId])
 const leaveGroup = async (sql: Transaction, userId: string) => {
   await sql.query("update users set groups = '{}' where id = $1", [userId])
   await latchkey.app.nouns.usedApplications.endWithoutRight(sql, { userId }, operatorClient('root'))

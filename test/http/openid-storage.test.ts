@@ -105,7 +105,7 @@ describe('what is stored of an application and its user', () => {
     const [bound] = await latchkey.sql.query(
       `select t.expires_at = r.expires_at as is_bound from application_tokens as t
        join application_sessions as s on s.id = t.application_session_id
-       join refresh_token_records as r on r.id = s.sid order by t.issued_at desc limit 1`,
+       join sessions as r on r.id = s.sid order by t.issued_at desc limit 1`,
     )
     expect(bound).toEqual({ is_bound: true })
   })
@@ -177,7 +177,7 @@ describe('a request', () => {
 
   it('with an essential acr gets one of its values or fails (OpenID Connect Core 1.0, 5.5.1.1)', async () => {
     const [one, two] = [await latchkey.signedUp('one'), await latchkey.signedUp('two')]
-    await latchkey.sql.query('update refresh_token_records set methods = $2 where id = $1', [
+    await latchkey.sql.query('update sessions set methods = $2 where id = $1', [
       (await callerOf(latchkey, 'two')).sessionId,
       [...methodsCountingAs('both')],
     ])

@@ -241,7 +241,7 @@ describe('what ends', () => {
 
 describe('a code that is asked for while', () => {
   it.each<[string, (sql: Transaction, userId: string) => Promise<unknown>]>([
-    ['the session ends', (sql, userId) => sql.query('delete from refresh_token_records where user_id = $1', [userId])],
+    ['the session ends', (sql, userId) => sql.query('delete from sessions where user_id = $1', [userId])],
     [
       'the user is disabled',
       (sql, userId) => sql.query('update users set disabled_at = now() where id = $1', [userId]),

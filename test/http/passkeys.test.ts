@@ -26,7 +26,7 @@ const rename = (tab: Browser, id: unknown, name: string) =>
 const passkeysOf = async (tab: Browser) => (await tab.get('/api/auth/factors')).body.passkeys as { id: string }[]
 const sessionsOf = (username: string) =>
   latchkey.sql.query<{ methods: string[] }>(
-    'select methods from refresh_token_records where user_id = (select id from users where username = $1) order by id',
+    'select methods from sessions where user_id = (select id from users where username = $1) order by id',
     [username],
   )
 const eventsOf = async (username: string) => {

@@ -99,9 +99,7 @@ describe('a change of the password', () => {
   it('a session that ended meanwhile changes nothing', async () => {
     const tab = await latchkey.signedUp('cy')
     const csrf = await tab.csrfToken()
-    await latchkey.sql.query(
-      "delete from refresh_token_records where user_id = (select id from users where username = 'cy')",
-    )
+    await latchkey.sql.query("delete from sessions where user_id = (select id from users where username = 'cy')")
     const body = { currentPassword: goodPassword, newPassword }
     const late = await tab.send('POST', '/api/auth/change-password', body, { headers: { 'x-csrf-token': csrf } })
     expect([late.status, late.setCookies]).toEqual([401, []])

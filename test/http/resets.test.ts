@@ -149,7 +149,7 @@ describe('asking for a new password', () => {
     await ask('kim')
     const [token] = await tokensTo('kim', 1)
     const body = { token, password: newPassword, signIn: true }
-    await whileRefused(latchkey.sql, 'insert on refresh_token_records', async () =>
+    await whileRefused(latchkey.sql, 'insert on sessions', async () =>
       expect((await latchkey.browser().post('/api/auth/reset-password/confirm', body)).status).toBe(204),
     )
     expect((await latchkey.browser().post('/login', { username: 'kim', password: newPassword })).status).toBe(200)

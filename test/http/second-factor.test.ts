@@ -31,10 +31,9 @@ describe('an account with two-step sign-in', () => {
     return tab
   }
   const sessionsOf = async (username: string) =>
-    latchkey.sql.query(
-      'select methods from refresh_token_records where user_id = (select id from users where username = $1)',
-      [username],
-    )
+    latchkey.sql.query('select methods from sessions where user_id = (select id from users where username = $1)', [
+      username,
+    ])
 
   it('gets a session after the password and a code, and not before', async () => {
     const { app } = await enrolled('ada')
@@ -121,19 +120,6 @@ describe('an account with two-step sign-in', () => {
     expect((await sessionsOf('lost-phone')).map(({ methods }) => methods)).toContainEqual(['pwd', 'rec'])
     // The tries whose code was used a moment before count as wrong codes.
     await latchkey.mailTo('lost-phone@example.com', /know your password/)
-  })
-
-  it('takes the recovery codes of an earlier release, each once, until new ones are made', async () => {
-    const { tab } = await enrolled('long-code')
-    const insert = `insert into recovery_codes (user_id, hash, created_at)
-      select id, sha256($1::bytea), now() from users where username = 'long-code'`
-    const earlier = ['YLBSILJ5WAPF3IU2JEM4YLAT', 'JEM4YLATYLBSILJ5WAPF3IU2']
-    for (const code of earlier) await latchkey.sql.query(insert, [code])
-    const enter = async (code = '') => (await (await challenged('long-code')).post(path, { code })).status
-    expect(await enter('ylbs-ilj5-wapf-3iu2-jem4-ylat')).toBe(200)
-    expect(await enter(earlier[0])).toBe(401)
-    expect((await tab.act('/api/auth/recovery-codes')).status).toBe(200)
-    expect(await enter(earlier[1])).toBe(401)
   })
 
   it('waits after ten wrong codes, longer after more, and a recovery code still works', async () => {
@@ -248,7 +234,7 @@ describe('an account with two-step sign-in', () => {
     await enrolled('rolling')
     const insert = (method: string, device: string | null = null) =>
       latchkey.sql.query(
-        `insert into refresh_token_records
+        `insert into sessions
            (id, user_id, token_hash, generation, issued_at, rotated_at, expires_at, ip, user_agent, created_at,
             last_used_at, trusted_device, second_factor_required, methods, authenticated_at, signed_in_as)
          select gen_random_uuid(), id, '\\x00', 0, now(), now(), now() + interval '1 day', '', '', now(), now(), $1,
@@ -301,7 +287,7 @@ describe('an account with two-step sign-in', () => {
       )
     const tab = await challenged('unlucky')
     const code = app.code()
-    await whileRefused(latchkey.sql, 'insert on refresh_token_records', async () =>
+    await whileRefused(latchkey.sql, 'insert on sessions', async () =>
       expect((await tab.post(path, { code })).status).toBe(503),
     )
     expect(await failures()).toEqual([{ failures: 0 }])

@@ -171,7 +171,7 @@ it('at most one live successor, and nothing lives after it was ended', async () 
       }
       const live = models.filter(({ isEnded, expiresAt }) => !isEnded && expiresAt > now() + 1 * seconds)
       const rows = await latchkey.sql.query<{ token_hash: Buffer }>(
-        'select token_hash from refresh_token_records where user_id = $1 and expires_at > $2',
+        'select token_hash from sessions where user_id = $1 and expires_at > $2',
         [user.id, new Date(now() + 1 * seconds)],
       )
       const hashes = (tokens: Buffer[]) => tokens.map((hash) => hash.toString('hex')).sort()

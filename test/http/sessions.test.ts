@@ -43,7 +43,7 @@ describe('sessions', () => {
     const successors = new Set(answers.map((answer) => refreshCookieOf(answer)?.split(';')[0]))
     expect(successors.size).toBe(1)
     const [row] = await latchkey.sql.query<{ generation: number }>(
-      "select generation from refresh_token_records r join users u on u.id = r.user_id where u.username = 'bea'",
+      "select generation from sessions r join users u on u.id = r.user_id where u.username = 'bea'",
     )
     expect(row?.generation).toBe(1)
     tab.jar.set('refresh_token', String([...successors][0]).split('=')[1] ?? '')
@@ -305,14 +305,14 @@ describe('sessions', () => {
     let login: Promise<Answer> | undefined
     await latchkey.sql.transaction(async (sql) => {
       await sql.query("update users set password_hash = 'another' where username = 'pia'")
-      await sql.query("delete from refresh_token_records where user_id = (select id from users where username = 'pia')")
+      await sql.query("delete from sessions where user_id = (select id from users where username = 'pia')")
       login = latchkey.browser().post('/login', { username: 'pia', password: goodPassword })
       // Long enough for the sign-in to have checked the old password, which it still sees.
       await sql.query('select pg_sleep(1)')
     })
     expect((await login)?.status).toBe(401)
     const rows = await latchkey.sql.query(
-      "select 1 from refresh_token_records r join users u on u.id = r.user_id where u.username = 'pia'",
+      "select 1 from sessions r join users u on u.id = r.user_id where u.username = 'pia'",
     )
     expect(rows).toEqual([])
   })
@@ -352,11 +352,9 @@ describe('sessions', () => {
       while ((await latchkey.sql.transaction((sql) => sessions.purge(sql, limit))) > 0);
       await latchkey.advance(61 * minutes)
     }
-    const rows = await latchkey.sql.query('select 1 from refresh_token_records where expires_at <= $1', [
-      latchkey.clock.now(),
-    ])
+    const rows = await latchkey.sql.query('select 1 from sessions where expires_at <= $1', [latchkey.clock.now()])
     expect(rows).toEqual([])
-    const gone = "select 1 from refresh_token_records r join users u on u.id = r.user_id where u.username = 'ned'"
+    const gone = "select 1 from sessions r join users u on u.id = r.user_id where u.username = 'ned'"
     expect(await latchkey.sql.query(gone)).toEqual([])
     expect((await tab.post('/api/auth/refresh')).status).toBe(200)
   })

@@ -309,7 +309,7 @@ describe('undoing a changed email', () => {
       expect(await me(thief)).toBe(401)
       expect(
         await latchkey.sql.query(
-          `select 1 from refresh_token_records as r join users as u on u.id = r.user_id where u.username = $1`,
+          `select 1 from sessions as r join users as u on u.id = r.user_id where u.username = $1`,
           [name],
         ),
       ).toEqual([])

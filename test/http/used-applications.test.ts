@@ -54,18 +54,18 @@ const endings: Record<string, Ending> = {
   'the deletion of the account': (tab, username) => tab.act('/api/auth/delete-account', { username }),
   'a hundred sessions that were used later': async (tab, username) => {
     await latchkey.sql.query(
-      `insert into refresh_token_records
+      `insert into sessions
        select (jsonb_populate_record(r, jsonb_build_object('id', gen_random_uuid(), 'last_used_at', r.last_used_at + interval '1 second'))).*
-       from refresh_token_records as r, generate_series(1, 100) where r.id = $1`,
+       from sessions as r, generate_series(1, 100) where r.id = $1`,
       [sessionOf(tab).sid],
     )
     await anotherTabOf(username)
   },
-  'plain SQL': (tab) => latchkey.sql.query('delete from refresh_token_records where id = $1', [sessionOf(tab).sid]),
+  'plain SQL': (tab) => latchkey.sql.query('delete from sessions where id = $1', [sessionOf(tab).sid]),
   'plain SQL for the user': (tab) => latchkey.sql.query('delete from users where id = $1', [sessionOf(tab).userId]),
-  'a truncated table': () => latchkey.sql.query('truncate refresh_token_records'),
+  'a truncated table': () => latchkey.sql.query('truncate sessions'),
   'its expiry': async (tab) => {
-    await latchkey.sql.query("update refresh_token_records set expires_at = now() - interval '1 day' where id = $1", [
+    await latchkey.sql.query("update sessions set expires_at = now() - interval '1 day' where id = $1", [
       sessionOf(tab).sid,
     ])
     await latchkey.app.nouns.sessions.purge(latchkey.sql, 500)
@@ -92,7 +92,7 @@ describe('a session that ends', () => {
     const application = await addApplication(latchkey.sql)
     const { sid } = await useApplication(latchkey.sql, tab, application)
     const failing = latchkey.sql.transaction(async (sql) => {
-      await sql.query('delete from refresh_token_records where id = $1', [sid])
+      await sql.query('delete from sessions where id = $1', [sid])
       throw new Error('the database went away')
     })
     await expect(failing).rejects.toThrow('went away')
@@ -174,7 +174,7 @@ describe('applications with access', () => {
     const tab = await latchkey.signedUp('sleeper')
     const first = await anotherTabOf('sleeper')
     await useApplication(latchkey.sql, first, await addApplication(latchkey.sql))
-    await latchkey.sql.query('update refresh_token_records set expires_at = $2 where id = $1', [
+    await latchkey.sql.query('update sessions set expires_at = $2 where id = $1', [
       sessionOf(first).sid,
       new Date(latchkey.clock.now().getTime() - 1 * days),
     ])

@@ -332,7 +332,7 @@ it('who loses the right by a change of the application loses its use, and the ap
   })
   await latchkey.sql.query(
     `insert into application_sessions (id, sid, application_id, user_id, scopes, created_at, last_used_at)
-     select gen_random_uuid(), r.id, $1, r.user_id, '{openid}', now(), now() from refresh_token_records as r`,
+     select gen_random_uuid(), r.id, $1, r.user_id, '{openid}', now(), now() from sessions as r`,
     [id],
   )
   await command('application', 'change', 'Flights', '--group', 'pilots')

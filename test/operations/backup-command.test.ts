@@ -76,16 +76,7 @@ const expectSame = async (url: string) => {
   expect(Object.entries(before).filter(([table, rows]) => rows.length === 0 && usedTables.includes(table))).toEqual([])
 }
 
-const usedTables = [
-  'users',
-  'totp_secrets',
-  'recovery_codes',
-  'passkeys',
-  'refresh_token_records',
-  'identities',
-  'groups',
-  'events',
-]
+const usedTables = ['users', 'totp_secrets', 'recovery_codes', 'passkeys', 'sessions', 'identities', 'groups', 'events']
   .concat([
     'invitations',
     'applications',
@@ -299,7 +290,7 @@ describe('latchkey restore', () => {
       })
       const left = await using(url, (database) =>
         database.query(
-          `select (select count(*) from refresh_token_records) + (select count(*) from application_tokens) + (select count(*) from invitations)
+          `select (select count(*) from sessions) + (select count(*) from application_tokens) + (select count(*) from invitations)
              + (select count(*) from one_time_tokens) + (select count(*) from undos where not is_void) as left, count(*) as users from users`,
         ),
       )

@@ -119,7 +119,7 @@ describe('a dump of PostgreSQL', () => {
     expect(await refreshed(movedTo(service, active))).toBe(200)
     expect(await refreshed(movedTo(service, left))).toBe(200)
     // Its remedy.
-    await admin.query('truncate refresh_token_records')
+    await admin.query('truncate sessions')
     expect(await refreshed(movedTo(service, quiet))).toBe(401)
     await service.stop()
     await withoutSecret(own, admin)

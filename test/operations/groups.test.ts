@@ -102,7 +102,7 @@ it('groups are in an invitation, in an export, and in an import that makes them'
   // Nobody's tokens are made invalid by it.
   const again = await run(store, ['user', 'import', '-'], { input: 'email,groups\nben@example.com,"staff, sailors"\n' })
   expect(again).toMatchObject({ code: 0, out: expect.stringContaining('1 existed already') })
-  const replaced = `select 1 from refresh_token_records as r join users as u on u.id = r.user_id
+  const replaced = `select 1 from sessions as r join users as u on u.id = r.user_id
     where username = 'ben' and oldest_generation > generation`
   expect(await latchkey.sql.query(replaced)).toEqual([])
   expect((await tab.get('/api/auth/verify?group=staff')).headers.get('x-auth-groups')).toBe('staff')

@@ -240,7 +240,7 @@ describe('users and their sessions', () => {
   it('count as active on the day on which they used a session, also if it has ended', async () => {
     const shift = async (name: string, time: string) => {
       const ofUser = 'user_id = (select id from users where username = $1)'
-      const moved = `update refresh_token_records set last_used_at = now() - $2::interval where ${ofUser}`
+      const moved = `update sessions set last_used_at = now() - $2::interval where ${ofUser}`
       await service.sql.query(moved, [name, time])
       // Only the owner of the tables can do this.
       await service.sql.query('alter table events disable trigger event_changed')
@@ -286,7 +286,7 @@ describe('users and their sessions', () => {
     expect(await command('sessions', 'end', '--all')).toMatchObject({ code: 1, err: expect.stringContaining('--yes') })
     const [{ sessionsEnded }] = await json('sessions', 'end', '--all', '--yes')
     expect(sessionsEnded).toBeGreaterThan(1)
-    expect(await service.sql.query('select 1 from refresh_token_records')).toEqual([])
+    expect(await service.sql.query('select 1 from sessions')).toEqual([])
     expect(await kindsBy('sessions_ended')).toEqual([
       { kind: 'sessions_ended', reason: 'all users', ip: 'command line' },
     ])

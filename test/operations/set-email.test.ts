@@ -191,14 +191,14 @@ it('user providers unlink removes one link for good, and tells the user', async 
   const second = await latchkey.browser().post('/login', { username: 'gil', password: goodPassword })
   expect(second.status).toBe(200)
   const [begun] = await latchkey.sql.query<{ id: string }>(
-    `update refresh_token_records set provider = 'provider_b'
-     where id = (select id from refresh_token_records where user_id = $1 order by id desc limit 1) returning id`,
+    `update sessions set provider = 'provider_b'
+     where id = (select id from sessions where user_id = $1 order by id desc limit 1) returning id`,
     [id],
   )
   const done = await unlink('provider_b', '--yes', '--json')
   expect(JSON.parse(done.out)).toEqual({ id, username: 'gil', provider: 'provider_b', endedSessions: 1 })
   // Only the one that began with it.
-  expect(await latchkey.sql.query('select 1 from refresh_token_records where id = $1', [begun?.id])).toEqual([])
+  expect(await latchkey.sql.query('select 1 from sessions where id = $1', [begun?.id])).toEqual([])
   expect((await tab.post('/api/auth/refresh')).status).toBe(200)
   expect(await users.findByIdentity(identity)).toBeUndefined()
   expect(await identityLinks.isUndone(latchkey.sql, id, identity)).toBe(true)

@@ -38,7 +38,7 @@ describe('users from the command line', () => {
     const client = { ip: '127.0.0.1', userAgent: '' }
     await database.transaction((sql) => beginSession(sql, { id }, { methods: ['pwd'] }, client))
   }
-  const sessions = async () => (await store.database.query('select 1 from refresh_token_records')).length
+  const sessions = async () => (await store.database.query('select 1 from sessions')).length
 
   it('fields purge deletes the values of many users in small transactions', async () => {
     await store.database.query(

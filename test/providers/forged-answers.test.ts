@@ -62,7 +62,7 @@ describe.each(providerNames)('an answer from %s', (provider) => {
     expect(answers.filter(({ location }) => location === '/dashboard')).toHaveLength(1)
     expect(answers.filter(({ location }) => location === failedSignInPath(provider))).toHaveLength(19)
     expect(answers.flatMap(sessionCookiesOf)).toHaveLength(2)
-    expect(await shared.service.sql.query('select id from refresh_token_records')).toHaveLength(1)
+    expect(await shared.service.sql.query('select id from sessions')).toHaveLength(1)
   })
 
   it('is refused at the other provider\u2019s callback', async () => {

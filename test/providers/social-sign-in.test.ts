@@ -44,9 +44,7 @@ describe.each(providerNames)('signing in with %s', (provider) => {
     const browser = shared.service.browser()
     const callback = await goToProvider(browser, provider)
     await browser.get(callback, { address: '203.0.113.9', headers: { 'user-agent': 'A browser' } })
-    const records = await shared.service.sql.query(
-      'select ip, user_agent, expires_at, created_at from refresh_token_records',
-    )
+    const records = await shared.service.sql.query('select ip, user_agent, expires_at, created_at from sessions')
     expect(records).toMatchObject([{ ip: '203.0.113.9', user_agent: 'A browser' }])
     const [{ expires_at, created_at } = {}] = records as { expires_at?: Date; created_at?: Date }[]
     expect((expires_at?.getTime() ?? 0) - (created_at?.getTime() ?? 0)).toBe(30 * 24 * 60 * minutes)
@@ -276,13 +274,13 @@ describe('when our own side fails', () => {
   it('ends at callback_failed, with no user signed in, and the log says why', async () => {
     const browser = shared.service.browser()
     const callback = await goToProvider(browser, 'provider-a')
-    await shared.service.sql.query('alter table refresh_token_records rename to records_elsewhere')
+    await shared.service.sql.query('alter table sessions rename to records_elsewhere')
     try {
       const answer = await comeBack(browser, callback)
       expect(answer.location).toBe('/login?error=callback_failed')
       expect(sessionCookiesOf(answer)).toEqual([])
     } finally {
-      await shared.service.sql.query('alter table records_elsewhere rename to refresh_token_records')
+      await shared.service.sql.query('alter table records_elsewhere rename to sessions')
     }
     expect(shared.service.logLines.join('')).toContain('a sign-in with a provider could not be completed')
     expect((await signInWith(browser, 'provider-a')).location).toBe('/dashboard')

@@ -66,7 +66,7 @@ const statuses = (token: string) => Promise.all(instances().map((each) => status
 const isRefused = async (token: string) => (await statuses(token)).every((status) => status === 401)
 const browserAt = (instance: Instance | undefined, token: string): Browser =>
   createBrowser(instance?.url ?? '', createCookieJar([['access_token', token]]))
-const endInSql = (sid: string) => sql.query('delete from refresh_token_records where id = $1', [sid])
+const endInSql = (sid: string) => sql.query('delete from sessions where id = $1', [sid])
 
 it('knows at its start what ended before it', async () => {
   expect(await statuses(endedBefore.token)).toEqual([401, 401])
@@ -100,7 +100,7 @@ it(`refuses the token of a session that was logged out elsewhere within two seco
 it('misses no end that commits late', async () => {
   const [late, meanwhile, alive] = (await begin('ada', 3)) as [Session, Session, Session]
   await sql.transaction(async (held) => {
-    await held.query('delete from refresh_token_records where id = $1', [late.sid])
+    await held.query('delete from sessions where id = $1', [late.sid])
     await browserAt(first, meanwhile.token).act('/api/auth/logout')
     await held.query('select pg_sleep(3)')
     await until('what ended in the meantime is refused', () => isRefused(meanwhile.token))

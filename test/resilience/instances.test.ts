@@ -75,7 +75,7 @@ describe(`${count} instances behind nginx`, () => {
     expect(successors).not.toContain(old)
 
     const [record] = await database.query<{ generation: number }>(
-      `select generation from refresh_token_records r join users u on u.id = r.user_id where username = 'person-1'`,
+      `select generation from sessions r join users u on u.id = r.user_id where username = 'person-1'`,
     )
     expect(record?.generation).toBe(1)
     expect((await copies[0]?.refresh())?.status).toBe(200)

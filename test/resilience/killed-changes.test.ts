@@ -122,8 +122,8 @@ describe('every kind of change of an account', () => {
          exists (select 1 from undos where user_id = $1 and kind = $4 and made_at > now() - interval '12 hours') as undo,
          exists (select 1 from outgoing_webhooks where user_id = $1) as webhook,
          exists (select 1 from events where kind = $5 and (user_id = $1 or reason = $1::text)) as event,
-         not exists (select 1 from refresh_token_records where id = $6) as sessions,
-         not exists (select 1 from refresh_token_records where id = $7 and generation = 0) as tokens`,
+         not exists (select 1 from sessions where id = $6) as sessions,
+         not exists (select 1 from sessions where id = $7 and generation = 0) as tokens`,
       [user.id, user.email, row.mail, row.undo, row.event, other, own],
     )
     const { undo, webhook, event } = row
@@ -217,7 +217,8 @@ describe('a request that changes an account', () => {
   /** As if the mails with these links had arrived. */
   const prepareLinks = async () => {
     await sql.query(
-      `insert into email_changes values ($1, 'changed@example.org', 'changed@example.org', $2, now(), now() + interval '1 day')`,
+      `insert into email_changes (user_id, email, email_key, hash, session_id, code_tries_left, asked_at, expires_at)
+       values ($1, 'changed@example.org', 'changed@example.org', $2, gen_random_uuid(), 5, now(), now() + interval '1 day')`,
       [await idOf('changing'), hashOf(tokens.changing)],
     )
     await sql.query(
@@ -261,7 +262,7 @@ describe('a request that changes an account', () => {
          exists (select 1 from users where email = 'before@example.org') as undone_email,
          not exists (select 1 from undos where email = 'before@example.org') as undone_link,
          exists (select 1 from users where username = 'undoing' and password_hash is null) as undone_password,
-         not exists (select 1 from refresh_token_records as r join users as u on u.id = r.user_id where u.username = 'undoing') as undone_sessions,
+         not exists (select 1 from sessions as r join users as u on u.id = r.user_id where u.username = 'undoing') as undone_sessions,
          exists (select 1 from outgoing_mail where kind = 'account-restored') as undone_mail,
          exists (select 1 from events where kind = 'email_change_undone') as undone_event,
          not exists (select 1 from users where username = 'deleting') as deleted_user,

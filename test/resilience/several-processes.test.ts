@@ -136,7 +136,7 @@ it('each know that a session has ended', async () => {
     return [...new Set(await Promise.all(asks))]
   }
   expect(await statuses()).toEqual([200])
-  await sql.query('delete from refresh_token_records')
+  await sql.query('delete from sessions')
   await sql.close()
   await expect.poll(statuses, { timeout: 20_000 }).toEqual([401])
 })

@@ -90,10 +90,10 @@ describe('PostgreSQL out of reach', () => {
 
   it('without a table, as while a backup is restored: health and the log say so, and it heals by itself', async () => {
     const administrator = testPostgres(disk.url)
-    await administrator.query('alter table refresh_token_records rename to lost')
+    await administrator.query('alter table sessions rename to lost')
     await expect.poll(async () => (await healthOf(latchkey)).checks).toMatchObject({ database: 'error', cache: 'ok' })
-    expect(latchkey.logLines.some((line) => line.includes('may not write them: refresh_token_records"'))).toBe(true)
-    await administrator.query('alter table lost rename to refresh_token_records')
+    expect(latchkey.logLines.some((line) => line.includes('may not write them: sessions"'))).toBe(true)
+    await administrator.query('alter table lost rename to sessions')
     await administrator.close()
     await expectRecovery()
   })

@@ -80,8 +80,8 @@ export const prepareAccount = async (database: Database, nouns: AccountNouns, us
       [`session ${username}`, user.id],
     )
     await sql.query(
-      `insert into email_changes (user_id, email, email_key, hash, asked_at, expires_at)
-       values ($1, $2, $2, decode(md5($2), 'hex'), now(), now() + interval '1 day')`,
+      `insert into email_changes (user_id, email, email_key, hash, session_id, code_tries_left, asked_at, expires_at)
+       values ($1, $2, $2, decode(md5($2), 'hex'), gen_random_uuid(), 5, now(), now() + interval '1 day')`,
       [user.id, `new-${email}`],
     )
     await sql.query(

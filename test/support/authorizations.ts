@@ -23,7 +23,7 @@ const authorizationsOf = ({ app, clock, config, sql: database }: Latchkey) =>
 /** The newest session of a user, as the caller of a request has it. */
 export const callerOf = async ({ sql }: Latchkey, username: string) => {
   const [row] = await sql.query<{ id: string; user_id: string; generation: number }>(
-    `select r.id, r.user_id, r.generation from refresh_token_records as r join users as u on u.id = r.user_id
+    `select r.id, r.user_id, r.generation from sessions as r join users as u on u.id = r.user_id
      where u.username = $1 order by r.id desc limit 1`,
     [username],
   )
@@ -36,9 +36,7 @@ const holderOf = async (latchkey: Latchkey, username: string) => {
   const caller = await callerOf(latchkey, username)
   const [row] = await latchkey.sql.query<
     Record<'created_at' | 'issued_at' | 'expires_at', Date> & { signed_in_as: string }
-  >('select created_at, issued_at, expires_at, signed_in_as from refresh_token_records where id = $1', [
-    caller.sessionId,
-  ])
+  >('select created_at, issued_at, expires_at, signed_in_as from sessions where id = $1', [caller.sessionId])
   if (!row) throw new Error('The session has ended')
   const claims = {
     userId: caller.userId,

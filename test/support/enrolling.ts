@@ -68,10 +68,7 @@ export const startEnrolling = async () => {
     (await latchkey.sql.query('select 1 from totp_secrets join users on id = user_id where username = $1', [username]))
       .length
   const sessionsOf = (username: string) =>
-    latchkey.sql.query(
-      'select methods from refresh_token_records join users as u on u.id = user_id where username = $1',
-      [username],
-    )
+    latchkey.sql.query('select methods from sessions join users as u on u.id = user_id where username = $1', [username])
 
   return {
     providers,

@@ -109,8 +109,8 @@ export const fillDatabase = async (settings: (url: string) => Record<string, str
   await service.browser().post('/api/auth/register', waiting)
   await service.app.nouns.groups.add('guests', operatorClient('root'))
   await service.sql.query(
-    `insert into invitations (email_key, email, token_hash, created_at, expires_at, groups)
-     values ('new@example.com', 'new@example.com', sha256('new'), now(), now() + interval '7 days', '{guests}')`,
+    `insert into invitations (email_key, made_by, email, operator_hash, created_at, expires_at, groups)
+     values ('new@example.com', 'command line', 'new@example.com', sha256('new'), now(), now() + interval '7 days', '{guests}')`,
   )
   await addEventsOfMonths(service)
   await service.advance(0)

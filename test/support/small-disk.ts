@@ -90,7 +90,7 @@ const refusingDatabase = async ({ url }: PostgresServer): Promise<SmallDisk> => 
       url,
       `create function refuse_as_full() returns trigger language plpgsql as
          $$ begin raise exception 'could not extend file: No space left on device' using errcode = '53100'; end $$`,
-      'create trigger refuse_as_full before insert on refresh_token_records execute function refuse_as_full()',
+      'create trigger refuse_as_full before insert on sessions execute function refuse_as_full()',
     ),
   free: () => asAdministrator(url, 'drop function refuse_as_full() cascade'),
   remove: async () => undefined,

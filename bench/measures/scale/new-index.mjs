@@ -27,7 +27,7 @@ const copyProgram = async (folder) => {
   const name = `${String(count + 1).padStart(4, '0')}-bench.sql`
   await writeFile(
     join(folder, 'migrations', name),
-    '-- older programs: can run from 0002\n\ncreate index bench_new_index on refresh_token_records (created_at);\n',
+    '-- older programs: can run from 0003\n\ncreate index bench_new_index on sessions (created_at);\n',
   )
   return name
 }

@@ -28,7 +28,7 @@ export const measureRoom = async (stores) => {
         sum(pg_table_size(coalesce(part.relid, oid)))::float8 as data,
         sum(pg_indexes_size(coalesce(part.relid, oid)))::float8 as indexes
       from pg_class left join lateral pg_partition_tree(oid) as part on isleaf
-      where relname in ('users', 'refresh_token_records', 'events') and relkind in ('r', 'p')
+      where relname in ('users', 'sessions', 'events') and relkind in ('r', 'p')
       group by relname, reltuples order by relname`)
     printTable('Tables', [
       ['table', 'rows', 'data', 'indexes', 'bytes for a row, with indexes'],
@@ -42,7 +42,7 @@ export const measureRoom = async (stores) => {
     ])
     const { rows: indexes } =
       await sql.query(`select indexrelname as name, pg_relation_size(indexrelid)::float8 as bytes
-      from pg_stat_user_indexes where relname in ('users', 'refresh_token_records', 'events') order by 2 desc`)
+      from pg_stat_user_indexes where relname in ('users', 'sessions', 'events') order by 2 desc`)
     printTable('Indexes', [['index', 'size'], ...indexes.map(({ name, bytes }) => [name, inMegabytes(bytes)])])
     const begun = performance.now()
     const bytes = await dump(url)

@@ -45,7 +45,7 @@ const signInAdministrator = async (
     await sql.query(`update users set groups = '{bench}' where username_key = $1`, [administrator])
     const cookie = await latchkey.signIn(administrator)
     await sql.query(
-      `update refresh_token_records set methods = '{pwd,otp}', second_factor_at = now()
+      `update sessions set methods = '{pwd,otp}', second_factor_at = now()
        where user_id = (select id from users where username_key = $1)`,
       [administrator],
     )

@@ -87,7 +87,7 @@ export const redeemCode = (sql: Sql, tokens: NewTokens, now: Date, { live, clock
   sql.query<{ earlier_tokens: number }>(
     `with held as (
        update application_sessions as s set last_used_at = $8
-       from refresh_token_records as r, users as u, applications as a
+       from sessions as r, users as u, applications as a
        where s.id = $2 and r.id = s.sid and u.id = s.user_id and a.id = s.application_id and ${stillAuthorized('$9')}
        returning s.id, r.expires_at
      ), used as (
@@ -129,7 +129,7 @@ export const insertDeviceTokens = (
     `with made as (
        insert into application_tokens (id, application_session_id, refresh_hash, token_content, issued_at, rotated_at, expires_at)
        select $1, s.id, $3, $4, $5, ${databaseMoment('$6')}, r.expires_at
-       from application_sessions as s join refresh_token_records as r on r.id = s.sid where s.id = $2
+       from application_sessions as s join sessions as r on r.id = s.sid where s.id = $2
        returning id
      )
      insert into application_access_tokens (hash, application_tokens_id, scopes, expires_at)
@@ -179,7 +179,7 @@ export const rotateTokens = (sql: Sql, rotation: Rotation, { live, clockOffset }
        update application_tokens as t
        set refresh_hash = $3, previous_hash = $2, generation = $4::int, rotated_at = ${databaseMoment('$6')}, issued_at = $7,
            expires_at = r.expires_at
-       from application_sessions as s, refresh_token_records as r, users as u, applications as a
+       from application_sessions as s, sessions as r, users as u, applications as a
        where t.id = $1 and (t.refresh_hash = $2 or t.generation < $4::int - 1) and t.expires_at > ${databaseMoment('$6')}
          and s.id = t.application_session_id and s.application_id = $5
          and r.id = s.sid and u.id = s.user_id and a.id = s.application_id
@@ -212,7 +212,7 @@ type DeviceUse = { sid: string; now: Date; writeInterval: number; limits: { idle
 export const noteDeviceUse = (sql: Sql, { sid, now, writeInterval, limits }: DeviceUse) =>
   sql.query(
     `with used as (
-       update refresh_token_records set last_used_at = $2, issued_at = $2,
+       update sessions set last_used_at = $2, issued_at = $2,
          expires_at = least($2::timestamptz + ${milliseconds('$4')}, created_at + ${milliseconds('$5')})
        where id = $1 and application_id is not null and last_used_at < $2::timestamptz - ${milliseconds('$3')}
        returning id, expires_at

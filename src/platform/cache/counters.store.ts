@@ -4,7 +4,7 @@ import type { Attempt, MissedCounts, Taken } from './cache.js'
 type CountedRow = { granted: boolean; remaining: number; resetsIn: number; ends: number }
 type CounterRow = { key: string; used: number; ends: number }
 
-// The functions are in migrations/0026-counters.sql. `offset` moves the clock of the database, in tests.
+// The functions are in migrations/0002-triggers.sql. `offset` moves the clock of the database, in tests.
 
 export const count = (sql: Sql, attempts: readonly Attempt[], mayBegin: boolean, offset: number) =>
   sql.query<CountedRow>(

@@ -13,11 +13,12 @@ const home = fileURLToPath(new URL('../../..', import.meta.url))
  * refuses a database that has another text of one of them. `test/repository/migrations.test.ts` compares them.
  */
 export const previousRelease = {
-  commit: '8025961c936279d383905fafd2893ba3c3c49476',
+  commit: '7ff63d76275bbdfdb67eea775e785f9340c9537b',
   /** The SHA-256 of each, so that they can be compared without the history of the repository. */
   migrations: {
-    '0001-schema.sql': 'd1ff6019cc00a9533a7154a2a08b10f1908f47ac8c5d0e4418de3711b3b74982',
-    '0002-triggers.sql': '192a9346e87478dd8b268ea86c2dd90a2946007a6a3f4bfa1dc31a462332582c',
+    '0001-schema.sql': 'b59d01a1e2276f2bb3f1d0a03809bfe60329384a9df8f934f04bb06abbef5e77',
+    '0002-triggers.sql': '50245c6a3da9e2c9556d419840b1dea506ad7c2e1a6ebc0f27a4f82b5011c0eb',
+    '0003-event-months.sql': '56344f7d20e6750e659f27415550cc47dd83a35e52b1048ea27edf1e39c917ba',
   },
 }
 const { commit } = previousRelease

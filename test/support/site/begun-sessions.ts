@@ -13,7 +13,7 @@ export const beginSessions = async (sql: Database, publicUrl: string, username: 
   const iat = Math.floor(Date.now() / 1000)
   const ids = Array.from({ length: count }, () => uuidv7(new Date()))
   await sql.query(
-    `insert into refresh_token_records (id, user_id, token_hash, generation, issued_at, rotated_at, expires_at, ip,
+    `insert into sessions (id, user_id, token_hash, generation, issued_at, rotated_at, expires_at, ip,
        user_agent, created_at, last_used_at, methods, authenticated_at, second_factor_required, signed_in_as)
      select id, $2, '', 0, now(), now(), now() + interval '30 days', '192.0.2.7', 'Test', now(), now(), '{pwd}', now(), false, $3
      from unnest($1::uuid[]) as id`,
