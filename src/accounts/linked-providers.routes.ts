@@ -27,7 +27,7 @@ type LinkDependencies = {
   providers: Providers
   attempts: Attempts
   users: Users
-  sessionLookups: Pick<SessionLookups, 'isLive'>
+  sessionLookups: SessionLookups
   identities: Identities
   oneTimeTokens: OneTimeTokens
   events: Events
@@ -91,8 +91,8 @@ export const createLink = (deps: LinkDependencies) => {
 
 type UnlinkDependencies = {
   accountChanges: AccountChanges
-  identityLinks: Pick<IdentityLinks, 'unlinkProvider'>
-  passkeys: Pick<Passkeys, 'countUsable'>
+  identityLinks: IdentityLinks
+  passkeys: Passkeys
   providers: Providers
 }
 

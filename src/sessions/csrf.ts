@@ -18,7 +18,7 @@ type Dependencies = {
   keys: readonly Buffer[]
   cookies: Cookies
   callers: Callers
-  signInCookies: Pick<SignInCookies, 'challengeOf'>
+  signInCookies: SignInCookies
 }
 
 /**

@@ -60,7 +60,7 @@ export const sendTokensOnly = (reply: FastifyReply, cookies: Cookies, issued: Is
  * Forgets a session that has ended, in the browser: its cookies, and what the browser's cache has of this host. On one host with an
  * application, `"cookies"` and `"storage"` would take more than the sign-out is about.
  */
-export const forgetInBrowser = (reply: FastifyReply, cookies: Pick<Cookies, 'clearSession'>) => {
+export const forgetInBrowser = (reply: FastifyReply, cookies: Cookies) => {
   cookies.clearSession(reply)
   reply.header('clear-site-data', '"cache"')
 }
@@ -93,11 +93,11 @@ export const withCookies = <Responses extends object>(
 })
 
 type RecoveredAccountsDependencies = {
-  mailLimits: Pick<MailLimits, 'forgetMailedCodes'>
-  signInLimits: Pick<SignInLimits, 'resetSignInCount'>
-  knownDevices: Pick<KnownDevices, 'remember'>
-  signInCookies: Pick<SignInCookies, 'knownDevicesIn' | 'visitOf'>
-  cookies: Pick<Cookies, 'setKnownDevices'>
+  mailLimits: MailLimits
+  signInLimits: SignInLimits
+  knownDevices: KnownDevices
+  signInCookies: SignInCookies
+  cookies: Cookies
 }
 
 export type RecoveredAccounts = ReturnType<typeof createRecoveredAccounts>

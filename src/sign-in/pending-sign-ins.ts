@@ -24,7 +24,7 @@ export const challengeLifetime = 10 * minutes
 
 /** The first proof of a sign-in, and the user as it was then. `link` is written together with the session. */
 type NewChallenge = {
-  user: Pick<User, 'id' | 'undoCount'>
+  user: User
   kind: ProofStep
   by: WaitingBy
   passwordHash: string | undefined
@@ -36,7 +36,7 @@ type NewChallenge = {
 
 /** A sign-in whose proofs are complete. `token`: the token of its row, if it has waited before. */
 type CompleteSignIn = {
-  user: Pick<User, 'id' | 'undoCount'>
+  user: User
   kind: LastStep
   by: SignedInBy
   proof: InitialProof
@@ -209,10 +209,10 @@ export const createChallenges = ({ database, clock }: ChallengesDependencies) =>
 })
 
 type UnfinishedSignInsDependencies = {
-  challenges: Pick<Challenges, 'takeExpired'>
-  users: Pick<Users, 'findEnabled'>
-  events: Pick<Events, 'hasSignedIn'>
-  accountChanges: Pick<AccountChanges, 'bySignIn'>
+  challenges: Challenges
+  users: Users
+  events: Events
+  accountChanges: AccountChanges
 }
 
 /**
