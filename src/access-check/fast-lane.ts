@@ -164,7 +164,7 @@ const createAddresses = (forChecks: readonly string[], security: readonly string
 }
 
 type Dependencies = {
-  tokens: Pick<Tokens, 'readAccess'>
+  tokens: Tokens
   production: boolean
   allowedOrigins?: AllowedOrigins
   /** Called after each answer. */

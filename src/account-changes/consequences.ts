@@ -27,16 +27,16 @@ import { type Undoable, type Undos, undoLifetime } from './undos.js'
 import { withdrawDeviceApprovals } from './voiding.store.js'
 
 type AccountConsequencesDependencies = {
-  sessions: Pick<Sessions, 'endAll' | 'endOthers' | 'endOfProvider' | 'giveGroups'>
-  undos: Pick<Undos, 'add'>
-  mails: Pick<Mails, 'queue' | 'isOff'>
-  webhooks: Pick<Webhooks, 'queue'>
-  events: Pick<Events, 'recordInside'>
-  usedApplications: Pick<UsedApplications, 'endWithoutRight'>
+  sessions: Sessions
+  undos: Undos
+  mails: Mails
+  webhooks: Webhooks
+  events: Events
+  usedApplications: UsedApplications
   voiding: Voiding
 }
 
-type Owner = Pick<User, 'id' | 'email' | 'username' | 'emailClaimed'> & Partial<Pick<User, 'language'>>
+type Owner = User & Partial<User>
 
 /** The account as it was before the change, with its row held, and who changes it. `at`: when the change happened, if not just now. */
 export type HeldAccount = { user: Owner; client: Client; caller?: SessionCaller | undefined; at?: Date }
@@ -54,10 +54,10 @@ const anonymousClient: Client = { ip: '', userAgent: '' }
  * Whether changes are mailed to the owner. Not to an address that was never proven: a mail with an undo link would give the account to its
  * reader.
  */
-const isTold = ({ isOff }: Pick<Mails, 'isOff'>, { emailClaimed }: Owner) => !isOff && !emailClaimed
+const isTold = ({ isOff }: Mails, { emailClaimed }: Owner) => !isOff && !emailClaimed
 
 /** The mail to the owner, with the link that takes the change back. */
-const createOwnerNotices = ({ undos, mails }: Pick<AccountConsequencesDependencies, 'undos' | 'mails'>) => {
+const createOwnerNotices = ({ undos, mails }: AccountConsequencesDependencies) => {
   const addUndoLink = async (sql: Transaction, user: Owner, { undo: kind }: Consequences, details: AnyDetails) => {
     if (kind === null) return undefined
     // The cast is safe: the type `ChangeDetails` has checked the details against the table.
@@ -86,7 +86,7 @@ const createOwnerNotices = ({ undos, mails }: Pick<AccountConsequencesDependenci
 }
 
 /** Queues the webhook, unless a trigger does. A value of the column `webhook` without a case does not compile. */
-const createProgramNotices = ({ webhooks }: Pick<AccountConsequencesDependencies, 'webhooks'>) => {
+const createProgramNotices = ({ webhooks }: AccountConsequencesDependencies) => {
   const queueFactorWebhooks = async (
     sql: Transaction,
     { user: { id } }: HeldAccount,
@@ -178,11 +178,11 @@ export const createAccountConsequences = (deps: AccountConsequencesDependencies)
 }
 
 type AccountVoidingDependencies = {
-  oneTimeTokens: Pick<OneTimeTokens, 'forgetResets' | 'forgetRestoreLinks'>
-  undos: Pick<Undos, 'voidOfLaterEmails'>
-  emailChanges: Pick<EmailChanges, 'forget'>
-  trustedDevices: Pick<TrustedDevices, 'removeAll'>
-  challenges: Pick<Challenges, 'removeAll' | 'removeOfProvider'>
+  oneTimeTokens: OneTimeTokens
+  undos: Undos
+  emailChanges: EmailChanges
+  trustedDevices: TrustedDevices
+  challenges: Challenges
 }
 
 export type Voiding = Record<Voided, (sql: Transaction, userId: string, provider?: ProviderId) => Promise<unknown>>

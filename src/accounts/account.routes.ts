@@ -69,7 +69,7 @@ type AccountRouteDependencies = {
   profile: ReturnType<typeof createProfile>
   callers: Callers
   users: Users
-  identityLinks: Pick<IdentityLinks, 'identitiesOf'>
+  identityLinks: IdentityLinks
   profileFields: ProfileFields
   freshness: Freshness
   cookies: Cookies
@@ -109,9 +109,9 @@ export const accountRoutes = (server: Server, deps: AccountRouteDependencies) =>
 
 type ProfileDependencies = {
   accountChanges: AccountChanges
-  userChanges: Pick<UserChanges, 'setField'>
-  usernames: Pick<Usernames, 'refusalFor' | 'rename'>
-  fieldChanges: Pick<FieldChanges, 'write'>
+  userChanges: UserChanges
+  usernames: Usernames
+  fieldChanges: FieldChanges
 }
 
 type Values = Required<AccountPatch>

@@ -27,8 +27,8 @@ import type { EmailChange, EmailChanges } from './email-changes.js'
 type ProofDependencies = {
   users: Users
   passwords: Passwords
-  sessionLookups: Pick<SessionLookups, 'isLive'>
-  nextSteps: Pick<NextSteps, 'nextFor'>
+  sessionLookups: SessionLookups
+  nextSteps: NextSteps
   events: Events
 }
 
@@ -78,9 +78,9 @@ type ConfirmContext = { userId: string; client: Client; caller: SessionCaller | 
 type ConfirmEmailDependencies = {
   accountChanges: AccountChanges
   users: Users
-  userChanges: Pick<UserChanges, 'proveEmail'>
+  userChanges: UserChanges
   emailChanges: EmailChanges
-  invitations: Pick<Invitations, 'refusalForAddress' | 'forgetUseless'>
+  invitations: Invitations
   confirmationProofs: ReturnType<typeof createConfirmationProofs>
 }
 

@@ -21,10 +21,10 @@ import type { User, Users } from '../users/users.js'
 import type { AccountDeletion, Leaving } from './deletion.js'
 
 type DeletedAccountsDependencies = {
-  users: Pick<Users, 'findById'>
-  trustedDevices: Pick<TrustedDevices, 'tokensOf'>
-  knownDevices: Pick<KnownDevices, 'valuesOf'>
-  callers: Pick<Callers, 'find' | 'sessionOfRefreshToken'>
+  users: Users
+  trustedDevices: TrustedDevices
+  knownDevices: KnownDevices
+  callers: Callers
   cookies: Cookies
   signInCookies: SignInCookies
   pendingLinkCookie: PendingLinkCookie
@@ -69,7 +69,7 @@ export const createDeletedAccounts = (deps: DeletedAccountsDependencies) => {
   }
 }
 
-type DeleteOwnAccountDependencies = { accountChanges: Pick<AccountChanges, 'byCaller'>; deleteAccount: AccountDeletion }
+type DeleteOwnAccountDependencies = { accountChanges: AccountChanges; deleteAccount: AccountDeletion }
 
 /** Deletes the caller's account. The username is as the user has typed it, to show that they mean this account. */
 export const createDeleteOwnAccount =

@@ -14,11 +14,11 @@ import type { User, UserChanges, Users } from '../users/users.js'
 import { clearingOf } from './take-back.js'
 
 type AccountDeletionDependencies = {
-  userChanges: Pick<UserChanges, 'remove' | 'emailHistoryOf'>
-  usernames: Pick<Usernames, 'formerNamesOf'>
-  undos: Pick<Undos, 'formerEmailsOf' | 'openOf'>
-  sessions: Pick<Sessions, 'endAll'>
-  events: Pick<Events, 'forgetNames'>
+  userChanges: UserChanges
+  usernames: Usernames
+  undos: Undos
+  sessions: Sessions
+  events: Events
 }
 
 export type AccountDeletion = ReturnType<typeof createAccountDeletion>
@@ -45,11 +45,11 @@ export const createAccountDeletion =
 
 type LeavingDependencies = {
   database: Database
-  users: Pick<Users, 'lockForDeletion' | 'findEnabled'>
-  challenges: Pick<Challenges, 'find' | 'lock'>
-  accountChanges: Pick<AccountChanges, 'bySignIn'>
+  users: Users
+  challenges: Challenges
+  accountChanges: AccountChanges
   deleteAccount: AccountDeletion
-  proofs: Pick<Proofs, 'methodsFor'>
+  proofs: Proofs
   clock: Clock
   freshFor: number
 }

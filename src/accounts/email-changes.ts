@@ -24,7 +24,7 @@ export const codeTries = 5
 /** Each change has its own code, so the code of an earlier mail confirms no later address. */
 export const codeIdOf = (hash: Uint8Array) => `email change ${Buffer.from(hash).toString('hex')}`
 
-type CheckEmailCodeDependencies = { database: Database; clock: Clock; mailedCodes: Pick<MailedCodes, 'isCodeOf'> }
+type CheckEmailCodeDependencies = { database: Database; clock: Clock; mailedCodes: MailedCodes }
 
 /** The hash of the change that the session has asked for, if the code is right. A try is counted before the code is compared. */
 export const createCheckEmailCode =
@@ -45,9 +45,9 @@ const lifetime = 24 * hours
 
 type AskEmailChangeDependencies = {
   clock: Clock
-  users: Pick<Users, 'holdByEmail'>
-  mails: Pick<Mails, 'queue'>
-  mailedCodes: Pick<MailedCodes, 'codeOf'>
+  users: Users
+  mails: Mails
+  mailedCodes: MailedCodes
   /** Whether another user has this address, or had it until a short time ago. */
   isTaken: (sql: Sql, userId: string, email: Email, owner: User | undefined) => Promise<boolean>
 }
@@ -109,11 +109,11 @@ class AddressTaken extends Error {}
 type EmailChangesDependencies = {
   database: Database
   clock: Clock
-  users: Pick<Users, 'findByEmail' | 'holdByEmail' | 'reservedFor'>
-  userChanges: Pick<UserChanges, 'setEmail'>
-  undos: Pick<Undos, 'extend' | 'forgetAll'>
-  mails: Pick<Mails, 'queue'>
-  mailedCodes: Pick<MailedCodes, 'codeOf' | 'isCodeOf'>
+  users: Users
+  userChanges: UserChanges
+  undos: Undos
+  mails: Mails
+  mailedCodes: MailedCodes
 }
 
 export type EmailChanges = ReturnType<typeof createEmailChanges>

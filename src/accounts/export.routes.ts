@@ -8,7 +8,7 @@ import type { Users } from '../users/users.js'
 import type { createAccountData } from './export.js'
 
 type ExportAccountDependencies = {
-  users: Pick<Users, 'findEnabled'>
+  users: Users
   accountData: ReturnType<typeof createAccountData>
 }
 

@@ -20,11 +20,11 @@ import type { EmailChanges } from './email-changes.js'
 import { accountBody, passkeyBody, usedApplicationBody } from './user-bodies.js'
 
 type NamesDependencies = {
-  userChanges: Pick<UserChanges, 'emailHistoryOf'>
-  usernames: Pick<Usernames, 'formerNamesOf'>
-  emailChanges: Pick<EmailChanges, 'waitingOf'>
-  undos: Pick<Undos, 'formerEmailsOf'>
-  terms: Pick<Terms, 'agreedBy'>
+  userChanges: UserChanges
+  usernames: Usernames
+  emailChanges: EmailChanges
+  undos: Undos
+  terms: Terms
 }
 
 /** Usernames and addresses that the account had, or waits for, and the terms that were agreed to. */
@@ -60,9 +60,9 @@ export const createNamesData =
   }
 
 type AddressesDependencies = {
-  registrations: Pick<Registrations, 'findByEmails'>
-  invitations: Pick<Invitations, 'findByEmails'>
-  mails: Pick<Mails, 'sentTo'>
+  registrations: Registrations
+  invitations: Invitations
+  mails: Mails
 }
 
 /** What is stored under the addresses of the user. */
@@ -91,10 +91,10 @@ export const createAddressesData =
   })
 
 type WaysInDependencies = {
-  identityLinks: Pick<IdentityLinks, 'identitiesOf' | 'undoneIdentitiesOf'>
-  factors: Pick<Factors, 'describe'>
-  passkeys: Pick<Passkeys, 'list'>
-  trustedDevices: Pick<TrustedDevices, 'list'>
+  identityLinks: IdentityLinks
+  factors: Factors
+  passkeys: Passkeys
+  trustedDevices: TrustedDevices
 }
 
 /** Providers, factors and trusted devices. */
@@ -140,12 +140,12 @@ const isShown = ({ kind, reason }: StoredEvent) =>
   !(mailEventKinds.some((each) => each === kind) && kindsHiddenFromUsers.some((each) => reason?.startsWith(each)))
 
 type ActivityDependencies = {
-  sessionLookups: Pick<SessionLookups, 'list'>
-  usedApplications: Pick<UsedApplications, 'listOfUser' | 'consentsOf'>
-  events: Pick<Events, 'allOf'>
+  sessionLookups: SessionLookups
+  usedApplications: UsedApplications
+  events: Events
 }
 
-const recordedEvents = async (events: Pick<Events, 'allOf'>, userId: string) => {
+const recordedEvents = async (events: Events, userId: string) => {
   const newest = await events.allOf(userId, maxEvents + 1)
   return {
     events: newest

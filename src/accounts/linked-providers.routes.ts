@@ -26,7 +26,7 @@ type LinkDependencies = {
   providers: Providers
   attempts: Attempts
   users: Users
-  sessionLookups: Pick<SessionLookups, 'isLive'>
+  sessionLookups: SessionLookups
   identities: Identities
   oneTimeTokens: OneTimeTokens
   events: Events
@@ -90,8 +90,8 @@ export const createLink = (deps: LinkDependencies) => {
 
 type UnlinkDependencies = {
   accountChanges: AccountChanges
-  identityLinks: Pick<IdentityLinks, 'unlinkProvider'>
-  passkeys: Pick<Passkeys, 'countUsable'>
+  identityLinks: IdentityLinks
+  passkeys: Passkeys
   providers: Providers
 }
 

@@ -17,11 +17,11 @@ import type { AccountDeletion } from './deletion.js'
 import type { EmailChanges } from './email-changes.js'
 
 type OperatorFactorChangesDependencies = {
-  accountChanges: Pick<AccountChanges, 'byOperator'>
-  userChanges: Pick<UserChanges, 'expirePassword'>
-  identityLinks: Pick<IdentityLinks, 'identitiesOf' | 'unlinkAndRemember'>
-  factors: Pick<Factors, 'remove'>
-  passkeys: Pick<PasskeyRecords, 'removeAll'>
+  accountChanges: AccountChanges
+  userChanges: UserChanges
+  identityLinks: IdentityLinks
+  factors: Factors
+  passkeys: PasskeyRecords
   providerName: (provider: ProviderId) => string
 }
 
@@ -79,10 +79,10 @@ export const createOperatorFactorChanges = (deps: OperatorFactorChangesDependenc
 }
 
 type LockDownDependencies = {
-  accountChanges: Pick<AccountChanges, 'byOperator'>
-  userChanges: Pick<UserChanges, 'disable' | 'enable' | 'expirePassword'>
-  undos: Pick<Undos, 'openOf' | 'formerOwnerOf'>
-  resetLinks: Pick<ResetLinks, 'canMailTo' | 'sendInside'>
+  accountChanges: AccountChanges
+  userChanges: UserChanges
+  undos: Undos
+  resetLinks: ResetLinks
 }
 
 /**
@@ -159,9 +159,9 @@ export const createLockDown = ({ accountChanges, userChanges, undos, resetLinks 
 }
 
 type OperatorChangesDependencies = Parameters<typeof createOperatorFactorChanges>[0] & {
-  userChanges: Pick<UserChanges, 'disable'>
-  sessions: Pick<Sessions, 'endAll'>
-  emailChanges: Pick<EmailChanges, 'unlessTaken' | 'apply'>
+  userChanges: UserChanges
+  sessions: Sessions
+  emailChanges: EmailChanges
   deleteAccount: AccountDeletion
 }
 /** `from`: the address that the account must still have. `isFinal`: no undo link works any more, and the former address gets no mail. */
@@ -213,9 +213,9 @@ export const createOperatorChanges = (deps: OperatorChangesDependencies) => {
 
 type GroupChangesDependencies = {
   database: Database
-  accountChanges: Pick<AccountChanges, 'byOperator' | 'byOperatorInside'>
-  groups: Pick<Groups, 'change' | 'lockMembers' | 'remove'>
-  events: Pick<Events, 'checkActor'>
+  accountChanges: AccountChanges
+  groups: Groups
+  events: Events
 }
 
 /** How many members leave in one transaction when a group is deleted. */

@@ -32,10 +32,10 @@ import { passkeyBody } from './user-bodies.js'
 
 type OwnFactorsDependencies = {
   accountChanges: AccountChanges
-  users: Pick<Users, 'findById'>
-  sessionLookups: Pick<SessionLookups, 'isLive'>
+  users: Users
+  sessionLookups: SessionLookups
   factors: Factors
-  passkeys: Pick<Passkeys, 'list' | 'countUsable'>
+  passkeys: Passkeys
   trustedDevices: TrustedDevices
   /** Whether every account needs a second factor. */
   secondFactorRequired: boolean
@@ -43,7 +43,7 @@ type OwnFactorsDependencies = {
 
 /** Only the session or the sign-in that began to add the app may confirm it. */
 const addTotp = async (
-  factors: Pick<Factors, 'confirm'>,
+  factors: Factors,
   sql: Transaction,
   { id: userId }: User,
   { sessionId, code }: { sessionId: string; code: string },
@@ -53,9 +53,9 @@ const addTotp = async (
 }
 
 type EnrolmentDependencies = {
-  factors: Pick<Factors, 'begin' | 'confirm'>
-  signIns: Pick<SignIns, 'byEnrolment'>
-  enrolments: Pick<Enrolments, 'findOpen'>
+  factors: Factors
+  signIns: SignIns
+  enrolments: Enrolments
 }
 
 /** TOTP as the first factor of an account, at a sign-in that cannot go on without one. */
@@ -279,11 +279,11 @@ export const factorsRoutes = (server: Server, deps: FactorsRouteDependencies) =>
 }
 
 type AppReplacementDependencies = {
-  accountChanges: Pick<AccountChanges, 'byCaller'>
-  users: Pick<Users, 'findById'>
-  sessionLookups: Pick<SessionLookups, 'isLive'>
+  accountChanges: AccountChanges
+  users: Users
+  sessionLookups: SessionLookups
   appReplacements: AppReplacements
-  undos: Pick<Undos, 'openOf'>
+  undos: Undos
 }
 
 /**

@@ -32,11 +32,11 @@ import { passkeyBody } from './user-bodies.js'
 
 type OwnPasskeysDependencies = {
   accountChanges: AccountChanges
-  users: Pick<Users, 'findById'>
-  sessionLookups: Pick<SessionLookups, 'isLive'>
+  users: Users
+  sessionLookups: SessionLookups
   passkeys: Passkeys
   passkeyCeremonies: PasskeyCeremonies
-  factors: Pick<Factors, 'hasTotp'>
+  factors: Factors
   /** Whether every account needs a second factor. */
   secondFactorRequired: boolean
 }
@@ -47,7 +47,7 @@ const nameFor = (name: string | undefined, { userAgent, language = 'en' }: Clien
   name ?? deviceIn(language, userAgent)
 
 const createAddTo =
-  ({ passkeys }: Pick<OwnPasskeysDependencies, 'passkeys'>) =>
+  ({ passkeys }: OwnPasskeysDependencies) =>
   async (sql: Transaction, user: User, newPasskey: NewPasskey, name: string) => {
     const added = await passkeys.add(sql, user, newPasskey, name)
     if (isRefused(added)) return added
@@ -55,9 +55,9 @@ const createAddTo =
     return { result: passkeyBody(added), changes: { passkey_added: details } }
   }
 
-type EnrolmentDependencies = Pick<OwnPasskeysDependencies, 'passkeys' | 'passkeyCeremonies'> & {
-  signIns: Pick<SignIns, 'byEnrolment'>
-  enrolments: Pick<Enrolments, 'findOpen'>
+type EnrolmentDependencies = OwnPasskeysDependencies & {
+  signIns: SignIns
+  enrolments: Enrolments
 }
 
 /** The first factor of an account, added at a sign-in that cannot go on without one. */

@@ -23,8 +23,8 @@ type ChangePasswordDependencies = {
   users: Users
   userChanges: UserChanges
   passwords: Passwords
-  sessionLookups: Pick<SessionLookups, 'isLive'>
-  events: Pick<Events, 'record'>
+  sessionLookups: SessionLookups
+  events: Events
 }
 type PasswordChange = { currentPassword: string; newPassword: string }
 
@@ -89,7 +89,7 @@ type ChangePasswordRouteDependencies = {
   changePassword: ReturnType<typeof createChangePassword>
   callers: Callers
   cookies: Cookies
-  proofs: Pick<Proofs, 'methodsByUserId'>
+  proofs: Proofs
   freshness: Freshness
   passwordGuesses: PasswordGuesses
   signInLimits: SignInLimits

@@ -39,10 +39,10 @@ export const clearingOf = (user: User, openUndos: readonly Undo[]): Clearing => 
 })
 
 type TakeBackDependencies = {
-  accountChanges: Pick<AccountChanges, 'byLink'>
-  userChanges: Pick<UserChanges, 'setEmail'>
-  undos: Pick<Undos, 'find' | 'openOf' | 'take' | 'forgetFrom'>
-  mails: Pick<Mails, 'withdrawExceptTo'>
+  accountChanges: AccountChanges
+  userChanges: UserChanges
+  undos: Undos
+  mails: Mails
   clear: AccountClearing
   restoredMail: RestoredMail
 }
@@ -105,12 +105,12 @@ export const createTakeBack = ({
 }
 
 type AccountClearingDependencies = {
-  userChanges: Pick<UserChanges, 'takeBack' | 'setField'>
-  identityLinks: Pick<IdentityLinks, 'unlinkAndRemember'>
-  usernames: Pick<Usernames, 'isTaken' | 'takeBack'>
-  factors: Pick<Factors, 'remove' | 'removeNewRecoveryCodes'>
-  appReplacements: Pick<AppReplacements, 'restore'>
-  passkeys: Pick<PasskeyRecords, 'removeSome'>
+  userChanges: UserChanges
+  identityLinks: IdentityLinks
+  usernames: Usernames
+  factors: Factors
+  appReplacements: AppReplacements
+  passkeys: PasskeyRecords
 }
 
 /** `FormerSecret`: the app with this secret works again, and the app that replaced it does not. */
@@ -187,11 +187,11 @@ export const createAccountClearing = (deps: AccountClearingDependencies) => {
 }
 
 type UndoPreviewDependencies = {
-  users: Pick<Users, 'findById'>
-  identityLinks: Pick<IdentityLinks, 'identitiesOf'>
-  factors: Pick<Factors, 'hasTotp' | 'hasNewRecoveryCodes'>
-  passkeys: Pick<PasskeyRecords, 'list'>
-  undos: Pick<Undos, 'find' | 'openOf'>
+  users: Users
+  identityLinks: IdentityLinks
+  factors: Factors
+  passkeys: PasskeyRecords
+  undos: Undos
 }
 
 export type UndoPreview = ReturnType<typeof createUndoPreview>
@@ -235,7 +235,7 @@ export const createUndoPreview =
     }
   }
 
-type RestoredMailDependencies = { oneTimeTokens: Pick<OneTimeTokens, 'replaceRestoreLink' | 'forgetRestoreLinks'> }
+type RestoredMailDependencies = { oneTimeTokens: OneTimeTokens }
 
 /** Prepares the mail to an owner who has got an account back. It has a link to choose a password if the account has none. */
 export const createRestoredMail =
@@ -258,11 +258,11 @@ export const createRestoredMail =
 export type RestoredMail = ReturnType<typeof createRestoredMail>
 
 type OperatorRecoveryDependencies = {
-  accountChanges: Pick<AccountChanges, 'byOperator'>
-  identityLinks: Pick<IdentityLinks, 'identitiesOf'>
-  passkeys: Pick<PasskeyRecords, 'list'>
-  undos: Pick<Undos, 'reserveEmail' | 'openOf' | 'forgetAll'>
-  emailChanges: Pick<EmailChanges, 'unlessTaken' | 'apply'>
+  accountChanges: AccountChanges
+  identityLinks: IdentityLinks
+  passkeys: PasskeyRecords
+  undos: Undos
+  emailChanges: EmailChanges
   clear: AccountClearing
   restoredMail: RestoredMail
 }

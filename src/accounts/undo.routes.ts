@@ -19,7 +19,7 @@ import type { TakeBack, UndoPreview } from './take-back.js'
 type UndoDependencies = {
   undoPreview: UndoPreview
   takeBackAccount: TakeBack
-  passwords: Pick<Passwords, 'refusalFor' | 'hash' | 'verify'>
+  passwords: Passwords
   providers: Providers
 }
 type Link = { token: string; password?: string | undefined }
@@ -115,7 +115,7 @@ const schemas = {
 
 type UndoRouteDependencies = {
   undo: ReturnType<typeof createUndo>
-  recoveredAccounts: Pick<RecoveredAccounts, 'forgetLimits'>
+  recoveredAccounts: RecoveredAccounts
   limits: Limits
   countedRequests: CountedRequests
 }

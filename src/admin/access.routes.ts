@@ -102,7 +102,7 @@ const schemas = {
 
 type InvitationDependencies = {
   adminGuard: AdminGuard
-  invitations: Pick<Invitations, 'invite' | 'listOpen' | 'revoke'>
+  invitations: Invitations
 }
 
 const registerInvitations = (server: Server, { adminGuard, invitations }: InvitationDependencies) => {
@@ -135,9 +135,9 @@ const registerInvitations = (server: Server, { adminGuard, invitations }: Invita
 
 type GroupDependencies = {
   adminGuard: AdminGuard
-  groups: Pick<Groups, 'add' | 'list'>
+  groups: Groups
   groupChanges: ReturnType<typeof createGroupChanges>
-  administrators: Pick<Administrators, 'roles'>
+  administrators: Administrators
 }
 
 const registerGroups = (server: Server, deps: GroupDependencies) => {
@@ -196,10 +196,10 @@ export const adminAccessRoutes = (
 }
 
 type Dependencies = {
-  applications: Pick<Applications, 'find' | 'list'>
-  applicationChanges: Pick<ApplicationChanges, 'change'>
-  applicationSecrets: Pick<ApplicationSecrets, 'list'>
-  applicationErrors: Pick<ApplicationErrors, 'list'>
+  applications: Applications
+  applicationChanges: ApplicationChanges
+  applicationSecrets: ApplicationSecrets
+  applicationErrors: ApplicationErrors
 }
 
 type Access = Pick<Application, 'access' | 'groups'>

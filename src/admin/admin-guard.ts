@@ -49,17 +49,17 @@ const sendNotFound = (reply: FastifyReply) => {
 
 type AdminGuardDependencies = {
   callers: Callers
-  csrf: Pick<Csrf, 'required'>
+  csrf: Csrf
   adminLimit: LimitHook
-  administrators: Pick<Administrators, 'find'>
+  administrators: Administrators
   adminSessions: AdminSessions
-  proofs: Pick<Proofs, 'methodsByUserId'>
+  proofs: Proofs
   clock: Clock
   settings: { publicUrl: string; freshFor: number }
 }
 
 /** Refuses if the second factor was not proven in the last `maxAge` milliseconds; else undefined. */
-const createProofCheck = ({ proofs, clock, callers }: Pick<AdminGuardDependencies, 'proofs' | 'clock' | 'callers'>) => {
+const createProofCheck = ({ proofs, clock, callers }: AdminGuardDependencies) => {
   const message = 'Administrators confirm with a second factor that it is them'
   return async (request: FastifyRequest, { proof }: Administrator, maxAge: number) => {
     const { methods, secondFactorAt } = proof
@@ -192,9 +192,9 @@ export const createAdminGuard = (deps: AdminGuardDependencies) => {
 }
 
 type AdminLimitDependencies = {
-  countedRequests: Pick<CountedRequests, 'count'>
-  routeLimiters: Pick<RouteLimiters, 'administrators'>
-  callers: Pick<Callers, 'of'>
+  countedRequests: CountedRequests
+  routeLimiters: RouteLimiters
+  callers: Callers
 }
 
 /**
@@ -209,8 +209,8 @@ export const createAdminLimit = ({ countedRequests, routeLimiters, callers }: Ad
 }
 
 type AdminSessionsDependencies = {
-  administrators: Pick<Administrators, 'markSession'>
-  accountChanges: Pick<AccountChanges, 'byCaller'>
+  administrators: Administrators
+  accountChanges: AccountChanges
 }
 
 export type AdminSessions = ReturnType<typeof createAdminSessions>
@@ -236,8 +236,8 @@ const window = 15 * minutes
 const maxRemembered = 10_000
 
 type ReadingTrailDependencies = {
-  events: Pick<Events, 'recordReading'>
-  adminGuard: Pick<AdminGuard, 'actingClient'>
+  events: Events
+  adminGuard: AdminGuard
   clock: Clock
 }
 

@@ -33,11 +33,11 @@ export type Obstacle = {
 
 type ObstaclesDependencies = {
   clock: Clock
-  events: Pick<Events, 'about'>
-  factors: Pick<Factors, 'describe'>
-  passkeys: Pick<Passkeys, 'countUsable'>
+  events: Events
+  factors: Factors
+  passkeys: Passkeys
   codeWaits: ReturnType<typeof createCodeWaits>
-  undos: Pick<Undos, 'formerOwnerOf'>
+  undos: Undos
   limits: SignInLimits
   settings: {
     secondFactorRequired: boolean
@@ -194,7 +194,7 @@ export const createObstacles = (deps: ObstaclesDependencies) => {
   }
 }
 
-type ApplicationObstaclesDependencies = { clock: Clock; applications: Pick<Applications, 'findByName'> }
+type ApplicationObstaclesDependencies = { clock: Clock; applications: Applications }
 
 /** Finds applications that refused the user in the last day, and would refuse the user now. */
 export const createApplicationObstacles =
@@ -262,8 +262,8 @@ export const createMailObstacles =
 
 type NextSignInObstaclesDependencies = {
   database: Database
-  terms: Pick<Terms, 'isAgreementMissing' | 'version'>
-  profileFields: Pick<ProfileFields, 'missing'>
+  terms: Terms
+  profileFields: ProfileFields
 }
 
 /** Finds what the user will be asked for before the next session begins. */

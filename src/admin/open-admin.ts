@@ -45,7 +45,7 @@ type Dependencies = {
   events: Events
   groups: Groups
   usedApplications: UsedApplications
-  nameMarks: Pick<NameMarks, 'all'>
+  nameMarks: NameMarks
   factors: Factors
   passkeys: Passkeys
   sealedValues: SealedValues

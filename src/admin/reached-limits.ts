@@ -116,11 +116,11 @@ export const reachedLimits = async (
 
 type Dependencies = {
   database: Database
-  users: Pick<Users, 'findById'>
-  sessionLookups: Pick<SessionLookups, 'list'>
+  users: Users
+  sessionLookups: SessionLookups
   codeWaits: Pick<ReturnType<typeof createCodeWaits>, 'forget'>
   limits: SignInLimits
-  events: Pick<Events, 'checkActor' | 'recordInside'>
+  events: Events
 }
 
 /** The counters of a user: under the names, in known browsers, and for the account and its sessions. */

@@ -83,8 +83,8 @@ type Dependencies = {
   adminGuard: AdminGuard
   callers: Callers
   clock: Clock
-  events: Pick<Events, 'about' | 'between'>
-  users: Pick<Users, 'findNamed'>
+  events: Events
+  users: Users
   readingTrail: ReadingTrail
   attention: () => Promise<Attention[]>
   dailyCounts: DailyCounts

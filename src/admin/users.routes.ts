@@ -140,7 +140,7 @@ type GroupDependencies = {
   adminGuard: AdminGuard
   userSearch: UserSearch
   groupChanges: ReturnType<typeof createGroupChanges>
-  administrators: Pick<Administrators, 'roles'>
+  administrators: Administrators
 }
 
 const registerGroups = (server: Server, deps: GroupDependencies) => {
@@ -169,8 +169,8 @@ const registerGroups = (server: Server, deps: GroupDependencies) => {
 
 type FieldDependencies = {
   adminGuard: AdminGuard
-  fieldChanges: Pick<FieldChanges, 'byOperator'>
-  profileFields: Pick<ProfileFields, 'knownValues'>
+  fieldChanges: FieldChanges
+  profileFields: ProfileFields
 }
 
 const registerFields = (server: Server, { adminGuard, fieldChanges, profileFields }: FieldDependencies) => {

@@ -28,9 +28,9 @@ import type { ClearLimits } from './reached-limits.js'
 const maxShownEvents = 50
 
 type FactorParts = {
-  factors: Pick<Factors, 'describe'>
-  passkeys: Pick<Passkeys, 'countUsable'>
-  trustedDevices: Pick<TrustedDevices, 'list'>
+  factors: Factors
+  passkeys: Passkeys
+  trustedDevices: TrustedDevices
 }
 
 /** The ways in which the account signs in. No secret of them is shown. */
@@ -51,9 +51,9 @@ const describeFactors = async (
 
 type ActivityParts = {
   obstacles: Obstacles
-  sessionLookups: Pick<SessionLookups, 'list'>
-  usedApplications: Pick<UsedApplications, 'listOfUser'>
-  undos: Pick<Undos, 'openOf'>
+  sessionLookups: SessionLookups
+  usedApplications: UsedApplications
+  undos: Undos
 }
 
 /** The open undo links, sessions, applications and recent events of a user, and why they cannot sign in. */
@@ -71,12 +71,12 @@ export const createActivity =
   }
 
 type DetailsDependencies = FactorParts & {
-  users: Pick<Users, 'findById'>
-  userChanges: Pick<UserChanges, 'emailHistoryOf'>
-  userSearch: Pick<UserSearch, 'find'>
-  profileFields: Pick<ProfileFields, 'knownValues' | 'definitions'>
-  undos: Pick<Undos, 'formerOwnerOf'>
-  resetLinks: Pick<ResetLinks, 'canMailTo'>
+  users: Users
+  userChanges: UserChanges
+  userSearch: UserSearch
+  profileFields: ProfileFields
+  undos: Undos
+  resetLinks: ResetLinks
   activity: ReturnType<typeof createActivity>
 }
 
@@ -106,10 +106,10 @@ export const createUserDetails =
   }
 
 type ActionDependencies = {
-  operatorChanges: Pick<OperatorChanges, 'disable' | 'enable' | 'endSessions' | 'resetFactors' | 'lockDown' | 'remove'>
-  resetLinks: Pick<ResetLinks, 'sendByOperator'>
+  operatorChanges: OperatorChanges
+  resetLinks: ResetLinks
   clearLimits: ClearLimits
-  users: Pick<Users, 'findById'>
+  users: Users
 }
 
 /** `retryAfter` is in seconds. */
@@ -154,7 +154,7 @@ export const createUserActions = ({ operatorChanges, resetLinks, clearLimits, us
 }
 
 type Dependencies = {
-  invitations: Pick<Invitations, 'findByEmails'>
+  invitations: Invitations
   waitingRegistrations: Pick<ReturnType<typeof createWaitingRegistrations>, 'findByEmails'>
 }
 

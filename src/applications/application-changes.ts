@@ -27,10 +27,10 @@ import type { UsedApplications } from './used-applications.js'
 type Dependencies = {
   database: Database
   clock: Clock
-  events: Pick<Events, 'checkActor' | 'recordInside'>
-  groups: Pick<Groups, 'hold'>
-  applicationSecrets: Pick<ApplicationSecrets, 'add' | 'remove'>
-  usedApplications: Pick<UsedApplications, 'countUsers' | 'endWithoutRight'>
+  events: Events
+  groups: Groups
+  applicationSecrets: ApplicationSecrets
+  usedApplications: UsedApplications
   production: boolean
 }
 

@@ -34,7 +34,7 @@ export type Application = {
 export const publicApplication = ({ name, home }: Application) => ({ name, home })
 
 /** Why devices without a browser may not sign in with the application. The developer of the program reads it, so it is ASCII. */
-export const deviceFlowFault = ({ kind, deviceFlow }: Pick<Application, 'kind' | 'deviceFlow'>) => {
+export const deviceFlowFault = ({ kind, deviceFlow }: Application) => {
   if (deviceFlow) return undefined
   return kind === 'native'
     ? 'The device flow is off for this client. An operator switches it on: latchkey application change NAME --device'

@@ -149,8 +149,7 @@ export const operatorName = (env: Environment, account = accountName() ?? '') =>
 }
 
 /** The operator, as the client whom the events and mails of a command name. */
-export const operator = ({ environment }: Pick<CommandContext, 'environment'>) =>
-  operatorClient(operatorName(environment))
+export const operator = ({ environment }: CommandContext) => operatorClient(operatorName(environment))
 
 /** Opens the database, gives its nouns to `work`, and closes the database, also if `work` fails. */
 export const withNouns = async <Result>(

@@ -11,8 +11,8 @@ export type Freshness = ReturnType<typeof createFreshness>
 
 type Dependencies = {
   callers: Callers
-  sessionLookups: Pick<SessionLookups, 'proofOfCaller'>
-  proofs: Pick<Proofs, 'methodsByUserId'>
+  sessionLookups: SessionLookups
+  proofs: Proofs
   clock: Clock
   freshFor: number
 }

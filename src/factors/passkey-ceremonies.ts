@@ -230,7 +230,7 @@ type PasskeyAnswersDependencies = {
   database: Database
   ceremonies: Ceremonies
   relyingParty: RelyingParty
-  oneTimeTokens: Pick<OneTimeTokens, 'useOnce'>
+  oneTimeTokens: OneTimeTokens
 }
 
 /** Checks what a browser has answered to a challenge. */

@@ -40,12 +40,12 @@ type CodeAttempt = { userId: string; code: string; client: Client; device: strin
 
 type Dependencies = {
   database: Database
-  users: Pick<Users, 'lockEnabled' | 'findById'>
+  users: Users
   totpSecrets: TotpSecrets
   recoveryCodes: RecoveryCodes
   codeLimit: CodeLimit
-  accountChanges: Pick<AccountChanges, 'bySignIn'>
-  events: Pick<Events, 'record'>
+  accountChanges: AccountChanges
+  events: Events
   onProof: (method: CodeMethod, outcome: ProofOutcome) => void
 }
 

@@ -16,7 +16,7 @@ type FactorsDependencies = {
   totpSecrets: TotpSecrets
   recoveryCodes: RecoveryCodes
   codeLimit: CodeLimit
-  undos: Pick<Undos, 'forgetFormerSecrets'>
+  undos: Undos
   proveCode: ReturnType<typeof createProveCode>
 }
 
@@ -80,10 +80,10 @@ export const createProofs = ({
   mails,
 }: {
   database: Database
-  users: Pick<Users, 'findEnabled'>
-  factors: Pick<Factors, 'methodsOf'>
-  passkeys: Pick<Passkeys, 'countUsable'>
-  mails: Pick<Mails, 'isOff'>
+  users: Users
+  factors: Factors
+  passkeys: Passkeys
+  mails: Mails
 }) => {
   const optionalTransaction = acceptTransaction(database)
 
@@ -92,7 +92,7 @@ export const createProofs = ({
    * A mail is only for accounts that have nothing else: a person who can read the mails must not get around a password. Where nothing is mailed, or the address was never proven, such an account has no
    * method: a new sign-in with its provider makes a fresh session.
    */
-  const methodsFor = optionalTransaction(async (sql, user: Pick<User, 'id' | 'passwordHash' | 'emailClaimed'>) => {
+  const methodsFor = optionalTransaction(async (sql, user: User) => {
     const { id, passwordHash, emailClaimed } = user
     const passkeyMethods: ProofMethod[] = (await passkeys.countUsable(sql, id)) > 0 ? ['passkey'] : []
     const secondFactors = [...passkeyMethods, ...(await factors.methodsOf(sql, id))]
@@ -113,8 +113,8 @@ export const createProofs = ({
 
 type NextStepsDependencies = {
   database: Database
-  factors: Pick<Factors, 'methodsOf'>
-  passkeys: Pick<Passkeys, 'countUsable'>
+  factors: Factors
+  passkeys: Passkeys
   /** Whether every session needs a second factor, even if the account has none. */
   secondFactorRequired: boolean
 }

@@ -193,7 +193,7 @@ type AppReplacementsDependencies = {
   clock: Clock
   sealedValues: SealedValues
   pendingSecrets: PendingSecrets
-  codeLimit: Pick<CodeLimit, 'forget'>
+  codeLimit: CodeLimit
 }
 
 export type AppReplacements = ReturnType<typeof createAppReplacements>

@@ -40,7 +40,7 @@ const isIn = (address: ipaddr.IPv4 | ipaddr.IPv6, [network, bits]: Range) =>
 export const createRequestIds = (trustProxy: readonly string[] = []) => {
   const trusted = trustProxy.map(parseRange)
   const isProxy = (peer = '') => ipaddr.isValid(peer) && trusted.some((range) => isIn(ipaddr.process(peer), range))
-  return ({ headers, socket }: Pick<IncomingMessage, 'headers' | 'socket'>) => {
+  return ({ headers, socket }: IncomingMessage) => {
     const sentId = headers[requestIdHeader]
     const isUsable = typeof sentId === 'string' && wellFormed.test(sentId) && isProxy(socket.remoteAddress)
     return isUsable ? sentId : randomUUID()
@@ -170,10 +170,7 @@ const sentenceEnds: Readonly<Record<string, SentenceEnd>> = {
  * A sentence about a request that does not fit the schema of its route. It names the property and what it must be, never its value.
  * Undefined if no property is at fault.
  */
-export const validationMessage = (
-  { validation = [], validationContext }: Pick<FastifyError, 'validation' | 'validationContext'>,
-  schema: Schema = {},
-) => {
+export const validationMessage = ({ validation = [], validationContext }: FastifyError, schema: Schema = {}) => {
   // Each alternative of a schema has reported a fault. That of an alternative with the right type says most.
   const faults = validation.filter(({ keyword }) => keyword !== 'anyOf')
   const fault = faults.find(({ keyword }) => keyword !== 'type') ?? faults[0]
@@ -194,11 +191,13 @@ export const validationMessage = (
  * A refusal with what its body may add to the table: a more exact message, what is wrong with a password or with fields, the methods of
  * a proof, or the date from which another username is allowed.
  */
-type DetailedRefusal = Refused<RefusalCode> & { message?: string; retryAfter?: number; freeFrom?: Date } & Partial<
-    Pick<PasswordRejected, 'errors' | 'ids'>
-  > &
-  Partial<Pick<FreshSignInRequired, 'methods'>> &
-  Partial<Pick<InvalidFields, 'fields'>>
+type DetailedRefusal = Refused<RefusalCode> & {
+  message?: string
+  retryAfter?: number
+  freeFrom?: Date
+} & Partial<PasswordRejected> &
+  Partial<FreshSignInRequired> &
+  Partial<InvalidFields>
 
 /** An operator has to solve these, and finds the request by its id. */
 const refusalsWithRequestId: readonly RefusalCode[] = ['unknown_application', 'redirect_not_registered']

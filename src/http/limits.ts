@@ -36,7 +36,7 @@ const bodyWithWait = (code: LimitCode, seconds: number) => {
 export const setLimitHeaders = (
   reply: FastifyReply,
   { name, limit }: Limiter,
-  { remaining, resetsIn }: Pick<Reservation, 'remaining' | 'resetsIn'>,
+  { remaining, resetsIn }: Reservation,
 ) => {
   const waitSeconds = Math.max(1, Math.ceil(resetsIn / 1000))
   reply.headers({
@@ -143,7 +143,7 @@ type AnsweredAttempt = KeyedAttempt & { reservation: Reservation }
 type HeldAttempt = AnsweredAttempt & { onDecision: () => void }
 
 /** Remembers the reservations of each request until it is answered, because it may get them back. */
-export const createReservations = (cache: Pick<Cache, 'reserveAll' | 'refund'>) => {
+export const createReservations = (cache: Cache) => {
   const held = new WeakMap<FastifyRequest, readonly HeldAttempt[]>()
   const waitDeadlines = new WeakMap<FastifyRequest, number>()
   const undecidedAttempts = createUndecidedAttempts()
@@ -330,7 +330,7 @@ type Excess = { place: number; reservation: Reservation }
 
 /** Counts in the given order, until one is refused. What follows it is not counted. */
 export const createFindExcess =
-  ({ cache, onRejection }: { cache: Pick<Cache, 'reserveAll'>; onRejection: OnRejection }) =>
+  ({ cache, onRejection }: { cache: Cache; onRejection: OnRejection }) =>
   async (attempts: readonly HandlerAttempt[], request: FastifyRequest): Promise<Excess | undefined> => {
     const keyed = attempts.map((each) => ({ ...each, key: limiterKey(each.limiter, each.subject) }))
     const reservations = await cache.reserveAll(keyed)

@@ -108,5 +108,4 @@ export const operatorClient = (name: string): Client => ({ ip: commandLineIp, us
  * True for clients that users know as administrators: an operator at the command line, an administrator in a browser, or a program with a
  * key.
  */
-export const isAdministrator = ({ ip, actor }: Pick<Client, 'ip' | 'actor'>) =>
-  ip === commandLineIp || actor !== undefined
+export const isAdministrator = ({ ip, actor }: Client) => ip === commandLineIp || actor !== undefined

@@ -54,7 +54,7 @@ export type SchemaCompilers = ReturnType<typeof createSchemaCompilers>
  * describe refusals that are rarely sent.
  */
 export const compileSchemasWhenNeeded = (
-  server: Pick<FastifyInstance, 'setValidatorCompiler' | 'setSerializerCompiler'>,
+  server: FastifyInstance,
   { validator, serializer }: SchemaCompilers = createSchemaCompilers(),
 ) => {
   server.setValidatorCompiler(({ schema }) => {

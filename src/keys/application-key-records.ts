@@ -59,12 +59,12 @@ export const hasUnopened = (keys: readonly ApplicationKey[], algorithm: Applicat
   keys.some((key) => key.algorithm === algorithm && isUnopened(key))
 
 /** The keys that are published, each with its state. */
-export const publishedKeys = ({ keys, now }: Pick<ApplicationKeySet, 'keys' | 'now'>) =>
+export const publishedKeys = ({ keys, now }: ApplicationKeySet) =>
   applicationAlgorithms.flatMap((algorithm) => applicationKeySchedule.trustedAt(keysFor(keys, algorithm), now))
 
 type OpenedParts = Pick<ApplicationKey, 'pair' | 'publicKey'>
 
-type Dependencies = { database: Database; clock: Clock; sealedValues: Pick<SealedValues, 'of'> }
+type Dependencies = { database: Database; clock: Clock; sealedValues: SealedValues }
 
 /** Reads and opens the keys of the database. */
 export const createReadKeys = ({ database, clock, sealedValues }: Dependencies) => {

@@ -22,7 +22,7 @@ export type ApplicationKeys = ReturnType<typeof createApplicationKeys>
 type Dependencies = {
   database: Database
   clock: Clock
-  sealedValues: Pick<SealedValues, 'of'>
+  sealedValues: SealedValues
 }
 
 const { delayAfter, isNextDue, waitingAt } = applicationKeySchedule

@@ -26,7 +26,7 @@ const schema = {
 }
 
 /** The answer is made when the keys are read, so a request asks no store while there are keys. */
-export const jwksRoutes = (server: Server, { loadedKeys }: { loadedKeys: Pick<LoadedKeys, 'published'> }) => {
+export const jwksRoutes = (server: Server, { loadedKeys }: { loadedKeys: LoadedKeys }) => {
   const config = { quiet: true, unlimited: 'Sent from memory' }
   server.get('/.well-known/jwks.json', { schema, config }, async (_request, reply) => {
     const published = await loadedKeys.published()

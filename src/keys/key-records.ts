@@ -23,7 +23,7 @@ export type ListedKey = {
   trustedUntil?: Date
 }
 
-type Dependencies = { database: Database; clock: Clock; sealedValues: Pick<SealedValues, 'of'> }
+type Dependencies = { database: Database; clock: Clock; sealedValues: SealedValues }
 
 /** Reads and opens the keys of the database. */
 export const createReadKeys = ({ database, clock, sealedValues }: Dependencies) => {
@@ -67,7 +67,7 @@ type ReadKeys = ReturnType<typeof createReadKeys>
 
 /** Lists the keys that are still trusted, and those that cannot be opened, for operators. */
 export const createListKeys =
-  ({ database, clock }: Pick<Dependencies, 'database' | 'clock'>, read: ReadKeys) =>
+  ({ database, clock }: Dependencies, read: ReadKeys) =>
   async (): Promise<ListedKey[]> => {
     const { now, keys, unopened } = await read()
     const trustedKeys = accessTokenSchedule

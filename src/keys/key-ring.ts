@@ -41,7 +41,7 @@ const createTokenKeys = () => {
 }
 
 /** The trusted keys, as they were last read. The time of the database is computed from the last reading. */
-export const createKeyRing = ({ clock, log }: { clock: Clock; log: Pick<Log, 'info'> }) => {
+export const createKeyRing = ({ clock, log }: { clock: Clock; log: Log }) => {
   const tokenKeysOf = createTokenKeys()
   let loaded: RingState | undefined
   let removals = 0

@@ -24,7 +24,7 @@ import {
 const interval = 2 * seconds
 
 type Dependencies = {
-  applicationKeys: Pick<ApplicationKeys, 'read' | 'makeIfDue'>
+  applicationKeys: ApplicationKeys
   clock: Clock
   log: Log
 }

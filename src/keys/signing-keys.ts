@@ -12,7 +12,7 @@ const { delayAfter, isNextDue, trustedAt, waitingAt } = accessTokenSchedule
 
 export type SigningKeys = ReturnType<typeof createSigningKeys>
 
-type Dependencies = { database: Database; clock: Clock; sealedValues: Pick<SealedValues, 'of'> }
+type Dependencies = { database: Database; clock: Clock; sealedValues: SealedValues }
 
 /** Removes all keys, even those that cannot be opened. Returns their ids. */
 const removeAll = async (sql: Transaction, { keys, unopened }: KeySet) => {

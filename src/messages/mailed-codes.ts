@@ -47,7 +47,7 @@ export const forgetMailedCodes = async (sql: Sql, userId: string) => {
 
 export type MailedCodes = ReturnType<typeof createMailedCodes>
 
-type Dependencies = { database: Database; clock: Clock; codeKeys: readonly Buffer[]; mails: Pick<Mails, 'queue'> }
+type Dependencies = { database: Database; clock: Clock; codeKeys: readonly Buffer[]; mails: Mails }
 type Recipient = { id: string; email: string; username: string }
 /** The kinds of mails whose only content is such a code. */
 type CodeMail = {

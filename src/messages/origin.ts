@@ -6,7 +6,7 @@ import type { MailWords } from './letters.js'
 import { wordsIn } from './words/words-in.js'
 
 /** The client that caused what a mail is about, and the time. */
-export type Origin = { client: Pick<Client, 'ip' | 'userAgent' | 'actor'>; at: Date }
+export type Origin = { client: Client; at: Date }
 
 /** "15 November 2026 at 12:00 UTC" */
 const formatTime = (moment: Date, language: Language) =>
@@ -22,10 +22,10 @@ const formatTime = (moment: Date, language: Language) =>
 export const deviceIn = (language: Language, userAgent: string) =>
   deviceName(readDevice(userAgent), wordsIn[language].devices)
 
-type Words = Pick<MailWords, 'byOperator' | 'byClient'>
+type Words = MailWords
 
 /** For mails that a visitor asked for by typing an email address. The owner of the mailbox must not learn the visitor's IP address. */
-export const askerSentence = ({ client, at }: Origin, language: Language, words: Pick<MailWords, 'byVisitor'>) =>
+export const askerSentence = ({ client, at }: Origin, language: Language, words: MailWords) =>
   words.byVisitor(deviceIn(language, client.userAgent), formatTime(at, language))
 
 export const originSentence = ({ client, at }: Origin, productName: string, language: Language, words: Words) => {

@@ -67,8 +67,8 @@ const readCredentials = (headers: readonly string[], { values, repeated }: Form)
 }
 
 export type ClientNouns = {
-  applications: Pick<Applications, 'find' | 'list'>
-  applicationSecrets: Pick<ApplicationSecrets, 'isRight' | 'findOwner' | 'hashes'>
+  applications: Applications
+  applicationSecrets: ApplicationSecrets
   applicationErrors: Pick<ApplicationErrors, 'note' | 'noteUnknown'>
 }
 

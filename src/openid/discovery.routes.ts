@@ -125,7 +125,7 @@ type OpenedProvider = { loadedApplicationKeys: { published(): Promise<{ keys: Pu
 type Dependencies = {
   openidProvider: { open(): Promise<OpenedProvider | undefined> }
   issuer: string
-  profileFields: Pick<ProfileFields, 'definitions'>
+  profileFields: ProfileFields
 }
 
 /**

@@ -115,10 +115,10 @@ type ProtocolDoorOpenidProvider<Nouns> = { open(): Promise<Nouns | undefined> }
 
 type Dependencies<Nouns> = {
   openidProvider: ProtocolDoorOpenidProvider<Nouns>
-  knownClients: Pick<KnownClients, 'grant' | 'preflight'>
+  knownClients: KnownClients
 }
 
-type WithApplications = { applications: Pick<Applications, 'list'> }
+type WithApplications = { applications: Applications }
 export type ProtocolDoor<Nouns extends WithApplications> = ReturnType<typeof createProtocolDoor<Nouns>>
 
 /**
@@ -163,7 +163,7 @@ export const createProtocolDoor = <Nouns extends WithApplications>({
 type SendPage = (request: FastifyRequest, reply: FastifyReply) => FastifyReply
 
 export type PageRouteParts = {
-  countedRequests: Pick<CountedRequests, 'countAndFindExcess'>
+  countedRequests: CountedRequests
   /** `posted`: the form that an application has sent, as a query. */
   sendPage: (request: FastifyRequest, reply: FastifyReply, posted?: string) => FastifyReply
   sendNotFound: SendPage

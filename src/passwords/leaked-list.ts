@@ -148,7 +148,7 @@ export type LeakedList = {
  * cannot be read, new passwords are refused: an operator who wants this check does not want passwords without it, and sign-ins do not need
  * it.
  */
-export const openLeakedList = async (path: string, log: Pick<Log, 'info' | 'error'>) => {
+export const openLeakedList = async (path: string, log: Log) => {
   const firstFile = await openFile(path)
   if (isRefused(firstFile)) return firstFile
   let current = firstFile

@@ -24,7 +24,7 @@ const schema = {
 
 export const passwordStrengthRoutes = (
   server: Server,
-  { passwords, limits }: { passwords: Passwords; limits: Pick<Limits, 'byNetwork'> },
+  { passwords, limits }: { passwords: Passwords; limits: Limits },
 ) => {
   server.post('/api/auth/password-strength', { schema, onRequest: limits.byNetwork }, async (request, reply) => {
     const { password, ...person } = request.body

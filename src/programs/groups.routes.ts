@@ -22,7 +22,7 @@ export const invitationBody = (invitation: Invitation): AdminInvitation => ({
   expiresAt: invitation.expiresAt.toISOString(),
 })
 
-export const groupBody = ({ name, createdAt, members }: Group, { roleOf }: Pick<AdminRoles, 'roleOf'>): AdminGroup => ({
+export const groupBody = ({ name, createdAt, members }: Group, { roleOf }: AdminRoles): AdminGroup => ({
   name,
   createdAt: createdAt.toISOString(),
   members,
@@ -56,9 +56,9 @@ const schemas = {
 type Dependencies = {
   guards: Guards
   serviceCallers: ServiceCallers
-  groups: Pick<Groups, 'add' | 'list'>
+  groups: Groups
   groupChanges: Pick<ReturnType<typeof createGroupChanges>, 'deleteGroup'>
-  administrators: Pick<Administrators, 'roles'>
+  administrators: Administrators
 }
 
 export const serviceGroupsRoutes = (server: Server, deps: Dependencies) => {

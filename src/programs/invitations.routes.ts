@@ -58,7 +58,7 @@ const schemas = {
 type Dependencies = {
   guards: Guards
   serviceCallers: ServiceCallers
-  invitations: Pick<Invitations, 'invite' | 'inviteWithoutGroups' | 'listOpen' | 'revoke'>
+  invitations: Invitations
 }
 
 export const serviceInvitationsRoutes = (server: Server, { guards, serviceCallers, invitations }: Dependencies) => {

@@ -63,7 +63,7 @@ const sendMissingScope = (reply: FastifyReply, scope: ServiceScope) => {
 type Dependencies = {
   serviceKeys: ServiceKeys
   limits: Limits
-  events: Pick<Events, 'record'>
+  events: Events
   clock: Clock
 }
 

@@ -45,7 +45,7 @@ const answerOf = ({ entries, users, cursor, complete }: EndedSince) => ({
 
 type RevocationsRouteDependencies = {
   guards: Guards
-  endedSessions: Pick<EndedSessions, 'since' | 'waitForNews'>
+  endedSessions: EndedSessions
   isClosing: () => boolean
 }
 
@@ -82,7 +82,7 @@ const tokensSchema = {
   response: { 200: ServiceTokenState, ...tokensResponses },
 }
 
-type Nouns = { authorizations: Pick<Authorizations, 'holderOf'> }
+type Nouns = { authorizations: Authorizations }
 
 type TokensRouteDependencies = {
   guards: Guards
@@ -129,8 +129,8 @@ const userLimiter: Limiter = {
 
 type SignOutUserRouteDependencies = {
   guards: Guards
-  countedRequests: Pick<CountedRequests, 'count'>
-  operatorChanges: Pick<OperatorChanges, 'endSessions'>
+  countedRequests: CountedRequests
+  operatorChanges: OperatorChanges
   serviceCallers: ServiceCallers
 }
 

@@ -13,8 +13,8 @@ import { decide, type LinkingRefusal } from './linking.js'
 import type { Profile } from './providers.js'
 
 type AccountCreationDependencies = {
-  newUsers: Pick<NewUsers, 'createFromProvider'>
-  invitations: Pick<Invitations, 'admit'>
+  newUsers: NewUsers
+  invitations: Invitations
 }
 
 /**
@@ -48,10 +48,10 @@ export const createAccountCreation =
 
 type LinkIdentityDependencies = {
   database: Database
-  users: Pick<Users, 'lock'>
-  identityLinks: Pick<IdentityLinks, 'isUndone' | 'linkProvider' | 'forgetUndone'>
-  accountChanges: Pick<AccountChanges, 'byCaller' | 'bySignIn'>
-  userChanges: Pick<UserChanges, 'proveEmail'>
+  users: Users
+  identityLinks: IdentityLinks
+  accountChanges: AccountChanges
+  userChanges: UserChanges
   nameOf: (provider: ProviderId) => string
 }
 
@@ -157,10 +157,10 @@ export const createIdentities = (deps: {
   users: Users
   newUsers: NewUsers
   identityLinks: IdentityLinks
-  userChanges: Pick<UserChanges, 'proveEmail'>
-  accountChanges: Pick<AccountChanges, 'byCaller' | 'bySignIn'>
+  userChanges: UserChanges
+  accountChanges: AccountChanges
   nameOf: (provider: ProviderId) => string
-  invitations: Pick<Invitations, 'admit'>
+  invitations: Invitations
 }) => {
   const { database, users, identityLinks } = deps
   const createAccount = createAccountCreation(deps)

@@ -20,12 +20,12 @@ type CompletionResult =
 
 type Dependencies = {
   database: Database
-  users: Pick<Users, 'findByEmail' | 'reservedFor'>
-  newUsers: Pick<NewUsers, 'create' | 'withFreeUsername'>
-  userChanges: Pick<UserChanges, 'openEnrolment'>
-  invitations: Pick<Invitations, 'admit'>
-  profileFields: Pick<ProfileFields, 'knownValues'>
-  terms: Pick<Terms, 'agree'>
+  users: Users
+  newUsers: NewUsers
+  userChanges: UserChanges
+  invitations: Invitations
+  profileFields: ProfileFields
+  terms: Terms
   clock: Clock
   usernameSource: UsernameSource
 }

@@ -64,13 +64,13 @@ export const inviteRoutes = (
 }
 
 type AcceptInvitationDependencies = {
-  accountChanges: Pick<AccountChanges, 'byCaller'>
-  events: Pick<Events, 'recordInside'>
-  groups: Pick<Groups, 'change'>
-  invitations: Pick<Invitations, 'find' | 'takeFor'>
-  sessionLookups: Pick<SessionLookups, 'isLive'>
-  userChanges: Pick<UserChanges, 'proveEmail'>
-  users: Pick<Users, 'findByEmail' | 'findEnabled'>
+  accountChanges: AccountChanges
+  events: Events
+  groups: Groups
+  invitations: Invitations
+  sessionLookups: SessionLookups
+  userChanges: UserChanges
+  users: Users
 }
 
 /** An invitation for the person who opens its link: for a new account, or for an account that can join groups. */

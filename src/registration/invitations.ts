@@ -56,19 +56,19 @@ const isInviterName = (text: string) => displayName(text, longestInviter) === te
 
 type Dependencies = {
   database: Database
-  users: Pick<Users, 'findById' | 'holdByEmail' | 'reservedFor'>
-  mails: Pick<Mails, 'queue' | 'isOff' | 'secondsUntilNext'>
+  users: Users
+  mails: Mails
   clock: Clock
   gate: RegistrationGate
-  groups: Pick<Groups, 'giveTo' | 'findPromisable' | 'refusalOfPromise' | 'stillPromised'>
-  events: Pick<Events, 'checkActor' | 'recordInside'>
+  groups: Groups
+  events: Events
   /** The origins of pages to which an invitation may lead, besides our own. */
   allowedOrigins: readonly string[]
 }
 
 /** Invitations as others see them now: a group or an origin may not be allowed any more. */
 const createFromRows =
-  ({ groups, allowedOrigins }: Pick<Dependencies, 'groups' | 'allowedOrigins'>) =>
+  ({ groups, allowedOrigins }: Dependencies) =>
   async <Row extends store.InvitationRow>(rows: readonly Row[], sql?: Sql) => {
     const promisable = await groups.findPromisable(sql)
     return rows.map((row) => {
@@ -281,7 +281,7 @@ export type FoundInvitation = Invitation & { key: string; provesAddress: boolean
 
 /** Whether the account has the invited address: a proof of it is needed, which the link of the mail is, too. */
 export const isForAccount = (
-  { key, email, provesAddress }: Pick<FoundInvitation, 'key' | 'email' | 'provesAddress'>,
+  { key, email, provesAddress }: FoundInvitation,
   user: Pick<User, 'email' | 'emailProven'>,
 ) => emailKey(user.email) === key && (user.emailProven || (provesAddress && user.email === email))
 

@@ -66,7 +66,7 @@ const toPending = (row: store.PendingRow): PendingRegistration => {
   return { id, passwordHash, user: { email, username, name, passwordHash, language, fields }, agreedTerms }
 }
 
-type PendingRegistrationsDependencies = { database: Database; clock: Clock; mailedCodes: Pick<MailedCodes, 'isCodeOf'> }
+type PendingRegistrationsDependencies = { database: Database; clock: Clock; mailedCodes: MailedCodes }
 
 /** Finds registrations that wait for the proof of their address, by what a browser or a mail has. */
 export const createPendingRegistrations = (

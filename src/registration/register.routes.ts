@@ -65,13 +65,13 @@ type Counting = {
 type RegisterDependencies = {
   usernames: Usernames
   passwords: Passwords
-  registrations: Pick<Registrations, 'begin'>
+  registrations: Registrations
   registrationGate: RegistrationGate
   invitations: Invitations
-  profileFields: Pick<ProfileFields, 'initialValues'>
-  terms: Pick<Terms, 'version'>
+  profileFields: ProfileFields
+  terms: Terms
   enterInvited: EnterInvited
-  mails: Pick<Mails, 'isOff'>
+  mails: Mails
 }
 
 /**
@@ -210,7 +210,7 @@ type RegisterRouteDependencies = {
   usernameSource: UsernameSource
   limits: Limits
   mailLimits: MailLimits
-  ceilings: Pick<Ceilings, 'findExcess' | 'answerExcess'>
+  ceilings: Ceilings
   cookies: Cookies
   signInCookies: SignInCookies
 }
@@ -243,10 +243,10 @@ export const registerRoutes = (server: Server, deps: RegisterRouteDependencies) 
 }
 
 type EnterInvitedDependencies = {
-  registrations: Pick<Registrations, 'beginProven'>
+  registrations: Registrations
   completeRegistration: CompleteRegistration
-  signIns: Pick<SignIns, 'byRegistration'>
-  events: Pick<Events, 'record'>
+  signIns: SignIns
+  events: Events
 }
 
 export type EnterInvited = ReturnType<typeof createEnterInvited>

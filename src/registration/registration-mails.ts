@@ -35,10 +35,10 @@ const letterTo = (email: string, owner: User | undefined, formerOwner: string | 
 
 type Dependencies = {
   database: Database
-  users: Pick<Users, 'holdByEmail' | 'reservedFor' | 'lockUsersOfAddress'>
-  mails: Pick<Mails, 'queue'>
+  users: Users
+  mails: Mails
   clock: Clock
-  mailedCodes: Pick<MailedCodes, 'codeOf'>
+  mailedCodes: MailedCodes
 }
 
 export type RegistrationMails = ReturnType<typeof createRegistrationMails>

@@ -42,10 +42,10 @@ type Dependencies = {
   database: Database
   users: Users
   newUsers: NewUsers
-  invitations: Pick<Invitations, 'admit'>
-  mails: Pick<Mails, 'queue'>
+  invitations: Invitations
+  mails: Mails
   clock: Clock
-  mailedCodes: Pick<MailedCodes, 'codeOf' | 'isCodeOf'>
+  mailedCodes: MailedCodes
 }
 
 /**
@@ -83,7 +83,7 @@ const createBeginProven =
     })
 
 const storeRegistration = async (
-  { clock }: Pick<Dependencies, 'clock'>,
+  { clock }: Dependencies,
   sql: Transaction,
   user: NewUser,
   client: Client,

@@ -68,9 +68,9 @@ const schema = {
 const wrongTokens: Limiter = { name: 'setup', limit: limiters.setup.limit, code: 'too_many_requests' }
 
 type AccountDependencies = {
-  setup: Pick<Setup, 'refusalFor' | 'createAdministrator'>
-  newUsers: Pick<NewUsers, 'freeUsername'>
-  usernames: Pick<Usernames, 'mayBeChosen'>
+  setup: Setup
+  newUsers: NewUsers
+  usernames: Usernames
   passwords: Passwords
 }
 
@@ -99,10 +99,10 @@ const createMakeAccount =
   }
 
 type Dependencies = AccountDependencies & {
-  setup: Pick<Setup, 'adviceWithoutAdministrator'>
-  signIns: Pick<SignIns, 'bySetup'>
+  setup: Setup
+  signIns: SignIns
   usernameSource: UsernameSource
-  countedRequests: Pick<CountedRequests, 'count'>
+  countedRequests: CountedRequests
   cookies: Cookies
   signInCookies: SignInCookies
   log: Log

@@ -30,11 +30,11 @@ type Dependencies = {
   publicUrl: string
   /** ADMIN_GROUP. Empty (`null`): the first account is no administrator's. */
   adminGroup: string | null | undefined
-  newUsers: Pick<NewUsers, 'create'>
-  userChanges: Pick<UserChanges, 'openEnrolment'>
-  groups: Pick<Groups, 'addInside' | 'change'>
-  administrators: Pick<Administrators, 'roles' | 'storeGroup'>
-  events: Pick<Events, 'recordInside'>
+  newUsers: NewUsers
+  userChanges: UserChanges
+  groups: Groups
+  administrators: Administrators
+  events: Events
 }
 
 type SetupRefusal = Refused<'already_set_up' | 'invalid_setup_token' | 'admin_group_needed' | 'username_taken'>

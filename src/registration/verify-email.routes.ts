@@ -126,7 +126,7 @@ const resendSchema = {
 type Dependencies = {
   verifyEmail: ReturnType<typeof createVerifyEmail>
   registrations: Registrations
-  applications: Pick<Applications, 'find'>
+  applications: Applications
   limits: Limits
   needsMail: NeedsMail
   mailLimits: MailLimits

@@ -60,7 +60,7 @@ type LoadedNouns = {
 /** Loads from the database what requests need, before the first request is answered. */
 export const createDatabaseLoading =
   (
-    { sealingKey }: Pick<Config, 'sealingKey'>,
+    { sealingKey }: Config,
     { ungatedDatabase, log }: Pick<NounPlatform, 'ungatedDatabase' | 'log'>,
     { sealedValues, loadedKeys, endedSessions, webhooks, administrators }: LoadedNouns,
   ) =>

@@ -90,7 +90,7 @@ type Options = ServeOptions & {
   givenSettings?: Environment
 }
 
-type HealthPlatform = { clock: Clock; log: Log; database: Pick<Database, 'ping' | 'query'>; cache: { ping: Ping } }
+type HealthPlatform = { clock: Clock; log: Log; database: Database; cache: { ping: Ping } }
 type Ping = () => Promise<void>
 
 const createAppHealth = (

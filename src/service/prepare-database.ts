@@ -26,10 +26,7 @@ const reasonOf = (error: unknown): string => {
   return error.message.includes(cause) ? error.message : `${error.message}: ${cause}`
 }
 
-export const migrateDatabase = (
-  { databaseUrl, databaseOwnerUrl }: Pick<Config, 'databaseUrl' | 'databaseOwnerUrl'>,
-  database: Database,
-) =>
+export const migrateDatabase = ({ databaseUrl, databaseOwnerUrl }: Config, database: Database) =>
   databaseUrl !== undefined && databaseOwnerUrl !== undefined
     ? migrateAsOwner({ url: databaseUrl, ownerUrl: databaseOwnerUrl, directory: migrationsDirectory, grantsFor })
     : migrate({ database, directory: migrationsDirectory })

@@ -19,7 +19,7 @@ type Dependencies = {
   keys: readonly Buffer[]
   cookies: Cookies
   callers: Callers
-  signInCookies: Pick<SignInCookies, 'challengeOf'>
+  signInCookies: SignInCookies
 }
 
 /**

@@ -73,10 +73,10 @@ type HookOfWay = {
 }
 
 type LimitsDependencies = {
-  countedRequests: Pick<CountedRequests, 'count'>
+  countedRequests: CountedRequests
   routeLimiters: RouteLimiters
   callers: Callers
-  passwordGuesses: Pick<PasswordGuesses, 'beforeName'>
+  passwordGuesses: PasswordGuesses
 }
 
 /** The session of an access or refresh token that has not expired; without one, the network of the client. */
@@ -165,7 +165,7 @@ const maxKeys = 10_000
  * Records one event for each counter (a limiter with its subject, such as a client network) and window, however many requests are refused.
  * So no client can fill the table: before each event, a whole limit must be used up.
  */
-export const createLimitedEvents = ({ events, clock }: { events: Pick<Events, 'record'>; clock: Clock }) => {
+export const createLimitedEvents = ({ events, clock }: { events: Events; clock: Clock }) => {
   const isNew = createOncePerWindow({ maxKeys, clock })
 
   /** The refusal stays a refusal when the database is away. */

@@ -29,8 +29,8 @@ export const epochSeconds = (moment: Date) => Math.floor(moment.getTime() / 1000
 export const fromEpochSeconds = (value: number) => new Date(value * 1000)
 
 type Dependencies = {
-  tokens: Pick<Tokens, 'signAccess'>
-  life: Pick<SessionLife, 'endOf'>
+  tokens: Tokens
+  life: SessionLife
   accessTokenLifetime: number
 }
 

@@ -18,8 +18,8 @@ import type { SessionCaller, Sessions } from './sessions.js'
 
 type OwnSessionsDependencies = {
   accountChanges: AccountChanges
-  sessions: Pick<Sessions, 'end'>
-  sessionLookups: Pick<SessionLookups, 'list'>
+  sessions: Sessions
+  sessionLookups: SessionLookups
 }
 
 /** The sessions of the caller. Those of another user are not found. */

@@ -137,8 +137,8 @@ export const createExchangeToken = ({
 type OnRotation = (outcome: 'rotated' | 'raced' | 'replaced' | 'ended' | 'theft') => void
 
 type TheftDependencies = {
-  sessions: Pick<Sessions, 'end'>
-  accountChanges: Pick<AccountChanges, 'byOldToken'>
+  sessions: Sessions
+  accountChanges: AccountChanges
   onRotation: OnRotation
 }
 
@@ -158,8 +158,8 @@ export const createEndStolen =
   }
 
 type RotationsDependencies = {
-  sessions: Pick<Sessions, 'rotate'>
-  endedSessions: Pick<EndedSessions, 'hasEnded' | 'wasJustReplaced'>
+  sessions: Sessions
+  endedSessions: EndedSessions
   endStolen: EndStolen
   onRotation: OnRotation
 }

@@ -18,7 +18,7 @@ export type SignInCookies = ReturnType<typeof createSignInCookies>
 
 type Dependencies = {
   cookies: Cookies
-  callers: Pick<Callers, 'sessionOfRefreshToken'>
+  callers: Callers
   trustedFor?: number | undefined
 }
 

@@ -42,8 +42,8 @@ type RefreshRouteDependencies = {
   cookies: Cookies
   callers: Callers
   limits: Limits
-  sessions: Pick<Sessions, 'isNew'>
-  sessionLookups: Pick<SessionLookups, 'isLive'>
+  sessions: Sessions
+  sessionLookups: SessionLookups
 }
 
 export const refreshRoutes = (server: Server, deps: RefreshRouteDependencies) => {
@@ -91,9 +91,9 @@ type OwnedSession = { userId: string; sessionId: string }
 
 type LogoutDependencies = {
   accountChanges: AccountChanges
-  sessions: Pick<Sessions, 'end'>
-  sessionLookups: Pick<SessionLookups, 'isLiveForAnyToken'>
-  events: Pick<Events, 'record'>
+  sessions: Sessions
+  sessionLookups: SessionLookups
+  events: Events
 }
 
 export const createLogout = ({ accountChanges, sessions, sessionLookups, events }: LogoutDependencies) => {

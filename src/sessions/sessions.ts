@@ -313,7 +313,7 @@ export const createSessions = (options: Options) => {
     /** Only `rotations` may call this function, because it ends a session of which an old token was used. */
     rotate: createExchangeToken({ ...parts, graces }),
     /** Whether a token was issued so lately that requests with the token before it may still arrive. */
-    isNew: ({ iat }: Pick<AccessClaims, 'iat'>) => clock.now().getTime() - iat * 1000 <= renewGrace,
+    isNew: ({ iat }: AccessClaims) => clock.now().getTime() - iat * 1000 <= renewGrace,
     lockOfHolder: createLockOfHolder({ clock, life, graces }),
     replaceTokens: createReplaceTokens(parts),
     ...endings,

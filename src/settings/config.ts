@@ -303,7 +303,7 @@ export const readConfig = (env: Environment): { config: Config; givenSettings: E
 }
 
 /** The environment for a process in another working directory: with absolute paths, and the port that was chosen for 0. */
-export const settingsElsewhere = (givenSettings: Environment, { port }: Pick<Config, 'port'>): Environment => ({
+export const settingsElsewhere = (givenSettings: Environment, { port }: Config): Environment => ({
   ...Object.fromEntries(
     Object.entries(givenSettings).map(([name, value]) => [
       name,

@@ -41,11 +41,11 @@ export const sendContinuedSignIn = (
 }
 
 type RecoveredAccountsDependencies = {
-  mailLimits: Pick<MailLimits, 'forgetMailedCodes'>
-  signInLimits: Pick<SignInLimits, 'resetSignInCount'>
-  knownDevices: Pick<KnownDevices, 'remember'>
-  signInCookies: Pick<SignInCookies, 'knownDevicesIn' | 'visitOf'>
-  cookies: Pick<Cookies, 'setKnownDevices'>
+  mailLimits: MailLimits
+  signInLimits: SignInLimits
+  knownDevices: KnownDevices
+  signInCookies: SignInCookies
+  cookies: Cookies
 }
 
 export type RecoveredAccounts = ReturnType<typeof createRecoveredAccounts>

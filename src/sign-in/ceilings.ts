@@ -23,8 +23,8 @@ const shareOf = ({ maximum, window }: Limit): Limit => ({
 
 type Dependencies = {
   findExcess: FindExcess
-  registrationGate: Pick<RegistrationGate, 'refusalFor'>
-  invitations: Pick<Invitations, 'findByEmails'>
+  registrationGate: RegistrationGate
+  invitations: Invitations
   limits: { registrations: Limit; mails: Limit; waiting: Limit }
 }
 

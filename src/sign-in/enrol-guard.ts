@@ -21,7 +21,7 @@ export type Enrolling = ReturnType<typeof createEnrolling>
 type Dependencies = {
   callers: Callers
   csrf: Csrf
-  signInCookies: Pick<SignInCookies, 'challengeOf'>
+  signInCookies: SignInCookies
   freshness: Freshness
 }
 

@@ -14,10 +14,10 @@ type Dependencies = {
   database: Database
   challenges: Challenges
   mailedCodes: MailedCodes
-  users: Pick<Users, 'findById' | 'findEnabled'>
-  mails: Pick<Mails, 'isOff'>
+  users: Users
+  mails: Mails
   clock: Clock
-  events: Pick<Events, 'record'>
+  events: Events
 }
 
 const codePurpose = (challengeId: string) => ({ mail: 'enrolment-code', boundTo: challengeId }) as const
@@ -28,7 +28,7 @@ const codePurpose = (challengeId: string) => ({ mail: 'enrolment-code', boundTo:
  * which opens the enrolment for a day.
  */
 const createMissingProof =
-  ({ mails, clock }: Pick<Dependencies, 'mails' | 'clock'>) =>
+  ({ mails, clock }: Dependencies) =>
   ({ by, isOpened }: Challenge, { passwordHash, emailClaimed, firstFactorUntil }: User) => {
     const requiredProof = proofBeforeEnrolment(by)
     if (isOpened || requiredProof === null || requiredProof === 'its own mail') return undefined
@@ -49,7 +49,7 @@ const refusalFor = {
   link: 'link_required',
 } as const satisfies Record<MissingProof, string>
 
-const createFind = (deps: Pick<Dependencies, 'challenges' | 'users' | 'mails' | 'clock'>) => {
+const createFind = (deps: Dependencies) => {
   const { challenges, users } = deps
   const missingProof = createMissingProof(deps)
   const find = async (token: string) => {

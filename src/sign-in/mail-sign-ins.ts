@@ -30,10 +30,10 @@ export const forgetMailSignIns = async (sql: Sql, userId: string) => {
 type MailSignInsDependencies = {
   database: Database
   clock: Clock
-  users: Pick<Users, 'holdByEmail' | 'reservedFor' | 'lockUsersOfAddress'>
-  invitations: Pick<Invitations, 'refusalForNew'>
-  mails: Pick<Mails, 'queue'>
-  mailedCodes: Pick<MailedCodes, 'codeOf' | 'isCodeOf'>
+  users: Users
+  invitations: Invitations
+  mails: Mails
+  mailedCodes: MailedCodes
 }
 
 /** `formerBrowserToken`: the value that the browser's cookie had before. `withheld`: a limit is reached, so no mail is sent. */
@@ -186,11 +186,11 @@ type CompletionResult =
 
 type CompleteMailRegistrationDependencies = {
   database: Database
-  users: Pick<Users, 'lockUsersOfAddress'>
-  newUsers: Pick<NewUsers, 'create'>
-  invitations: Pick<Invitations, 'admit'>
-  terms: Pick<Terms, 'agree'>
-  mailSignIns: Pick<MailSignIns, 'takeProven'>
+  users: Users
+  newUsers: NewUsers
+  invitations: Invitations
+  terms: Terms
+  mailSignIns: MailSignIns
 }
 
 export type CompleteMailRegistration = ReturnType<typeof createCompleteMailRegistration>

@@ -49,8 +49,8 @@ type MailProof = { code: string } | { token: string }
 type MailLoginDependencies = {
   mailSignIns: MailSignIns
   signIns: SignIns
-  users: Pick<Users, 'findEnabled' | 'lockEnabled' | 'findByEmail'>
-  userChanges: Pick<UserChanges, 'proveEmail'>
+  users: Users
+  userChanges: UserChanges
   events: Events
 }
 
@@ -160,9 +160,9 @@ const mailLoginSchemas = {
 type MailLoginRouteDependencies = {
   mailLogin: ReturnType<typeof createMailLogin>
   mailRegistration: ReturnType<typeof createMailRegistration>
-  mailSignIns: Pick<MailSignIns, 'begin' | 'findByToken'>
+  mailSignIns: MailSignIns
   mailSignInLimits: MailSignInLimits
-  ceilings: Pick<Ceilings, 'answerExcess'>
+  ceilings: Ceilings
   limits: Limits
   needsMail: NeedsMail
   countedRequests: CountedRequests
@@ -239,14 +239,14 @@ type RegistrationForm = {
 type FindExcess = (email: Email) => Promise<Reservation | undefined>
 
 type MailRegistrationDependencies = {
-  mailSignIns: Pick<MailSignIns, 'findProven'>
+  mailSignIns: MailSignIns
   completeMailRegistration: CompleteMailRegistration
-  newUsers: Pick<NewUsers, 'freeUsername' | 'withFreeUsername'>
-  usernames: Pick<Usernames, 'mayBeChosen'>
-  profileFields: Pick<ProfileFields, 'initialValues' | 'definitions'>
+  newUsers: NewUsers
+  usernames: Usernames
+  profileFields: ProfileFields
   termsOfUse: TermsOfUse | undefined
-  signIns: Pick<SignIns, 'byMail'>
-  events: Pick<Events, 'record'>
+  signIns: SignIns
+  events: Events
 }
 
 /** Creates the account of an address that was proven by a mail. The account has no password. */
@@ -341,7 +341,7 @@ type MailRegistrationRouteDependencies = {
   mailRegistration: ReturnType<typeof createMailRegistration>
   usernameSource: UsernameSource
   limits: Limits
-  ceilings: Pick<Ceilings, 'findExcessOfProven' | 'answerExcess'>
+  ceilings: Ceilings
   cookies: Cookies
   signInCookies: SignInCookies
 }

@@ -13,10 +13,10 @@ import type { Challenges } from './pending-sign-ins.js'
 import type { Visit } from './sign-ins.js'
 
 type LastStepsDependencies = {
-  profileFields: Pick<ProfileFields, 'definitions' | 'knownValues' | 'missing'>
-  fieldChanges: Pick<FieldChanges, 'write'>
-  terms: Pick<Terms, 'isAgreementMissing' | 'version' | 'agree'>
-  nextSteps: Pick<NextSteps, 'nextFor'>
+  profileFields: ProfileFields
+  fieldChanges: FieldChanges
+  terms: Terms
+  nextSteps: NextSteps
 }
 
 /**
@@ -89,10 +89,10 @@ export const createLastSteps = ({ profileFields, fieldChanges, terms, nextSteps 
 
 type LastAnswersDependencies = {
   database: Database
-  users: Pick<Users, 'lockEnabled' | 'findEnabled'>
-  accountChanges: Pick<AccountChanges, 'bySignIn'>
-  challenges: Pick<Challenges, 'find' | 'lock'>
-  lastSteps: Pick<LastSteps, 'fieldsFor' | 'answer'>
+  users: Users
+  accountChanges: AccountChanges
+  challenges: Challenges
+  lastSteps: LastSteps
   newSessions: NewSessions
 }
 

@@ -23,7 +23,7 @@ type PasskeyAnswer = {
 
 /** Signs in with a passkey. For every failure the answer is the same. */
 export const createPasskeyLogin = (deps: {
-  passkeyCeremonies: Pick<PasskeyCeremonies, 'verify'>
+  passkeyCeremonies: PasskeyCeremonies
   signIns: SignIns
   events: Events
 }) => {
@@ -75,7 +75,7 @@ const schema = {
 
 type Dependencies = {
   passkeyLogin: ReturnType<typeof createPasskeyLogin>
-  passkeyCeremonies: Pick<PasskeyCeremonies, 'signInOptions'>
+  passkeyCeremonies: PasskeyCeremonies
   ceremonyCookies: CeremonyCookies
   signInCookies: SignInCookies
   cookies: Cookies

@@ -56,7 +56,7 @@ export const insert = (
     expiresAt: Date
     passwordHash: string | null
     undoCount: number
-    client: Pick<Client, 'ip' | 'userAgent'>
+    client: Client
     begunAt: Date
     mailProvenAt: Date | null
     proof: StoredProof | null

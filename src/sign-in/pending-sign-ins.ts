@@ -22,7 +22,7 @@ import * as store from './pending-sign-ins.store.js'
 
 /** The first proof of a sign-in, and the user as it was then. `link` is written together with the session. */
 type NewChallenge = {
-  user: Pick<User, 'id' | 'undoCount'>
+  user: User
   kind: ProofStep
   by: WaitingBy
   passwordHash: string | undefined
@@ -34,7 +34,7 @@ type NewChallenge = {
 
 /** A sign-in whose proofs are complete. `token`: the token of its row, if it has waited before. */
 type CompleteSignIn = {
-  user: Pick<User, 'id' | 'undoCount'>
+  user: User
   kind: LastStep
   by: SignedInBy
   proof: InitialProof
@@ -207,10 +207,10 @@ export const createChallenges = ({ database, clock }: ChallengesDependencies) =>
 })
 
 type UnfinishedSignInsDependencies = {
-  challenges: Pick<Challenges, 'takeExpired'>
-  users: Pick<Users, 'findEnabled'>
-  events: Pick<Events, 'hasSignedIn'>
-  accountChanges: Pick<AccountChanges, 'bySignIn'>
+  challenges: Challenges
+  users: Users
+  events: Events
+  accountChanges: AccountChanges
 }
 
 /**

@@ -57,7 +57,7 @@ type SocialSignInDependencies = {
  */
 export const createSocialSignIn = ({ identities, signIns, oneTimeTokens, events }: SocialSignInDependencies) => {
   const recordFailure = async (
-    { provider, client }: Pick<CallbackVisit, 'provider' | 'client'>,
+    { provider, client }: CallbackVisit,
     refused: SocialRefusal,
     cause: string = refused,
   ) => {
@@ -174,7 +174,7 @@ type SocialSignInRouteDependencies = {
   signInCookies: SignInCookies
   cookies: Cookies
   limits: Limits
-  ceilings: Pick<Ceilings, 'findExcessOfProven'>
+  ceilings: Ceilings
   /** The redirect URI of each provider. */
   redirectUris: Record<ProviderId, string>
   allowedOrigins: readonly string[]

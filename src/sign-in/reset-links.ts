@@ -11,10 +11,10 @@ import { isAddressTrusted, isOwnerInDoubt, type User, type Users } from '../user
 
 type Dependencies = {
   database: Database
-  users: Pick<Users, 'lock'>
-  oneTimeTokens: Pick<OneTimeTokens, 'replaceReset' | 'replacePrinted'>
-  mails: Pick<Mails, 'queue' | 'isOff' | 'secondsUntilNext'>
-  events: Pick<Events, 'checkActor' | 'recordInside'>
+  users: Users
+  oneTimeTokens: OneTimeTokens
+  mails: Mails
+  events: Events
 }
 
 /** `withheld`: no mail is sent. `applicationId`: the application that has sent the user here. */

@@ -38,10 +38,10 @@ type ResetPasswordDependencies = {
   users: Users
   userChanges: UserChanges
   passwords: Passwords
-  oneTimeTokens: Pick<OneTimeTokens, 'findPasswordToken' | 'takePasswordToken'>
+  oneTimeTokens: OneTimeTokens
   resetLinks: ResetLinks
   registrations: Registrations
-  events: Pick<Events, 'record'>
+  events: Events
 }
 
 type ResetRequest = { email: string; application?: string | undefined }
@@ -145,8 +145,8 @@ type ResetPasswordRouteDependencies = {
   needsMail: NeedsMail
   mailLimits: MailLimits
   countedRequests: CountedRequests
-  applications: Pick<Applications, 'find'>
-  signIns: Pick<SignIns, 'byReset'>
+  applications: Applications
+  signIns: SignIns
   cookies: Cookies
   signInCookies: SignInCookies
 }

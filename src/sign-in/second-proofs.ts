@@ -23,7 +23,7 @@ const bothProofs = ({ by }: Challenge, secondMethod: AmrMethod): InitialProof =>
   provider: by.provider,
 })
 
-type TrustDependencies = { trustedDevices: TrustedDevices; accountChanges: Pick<AccountChanges, 'bySignIn'> }
+type TrustDependencies = { trustedDevices: TrustedDevices; accountChanges: AccountChanges }
 
 /** Trusts the browser, so that it needs no code from now on, and tells the owner. */
 const createTrust =
@@ -35,11 +35,11 @@ const createTrust =
   }
 
 type CodeDependencies = TrustDependencies & {
-  users: Pick<Users, 'findById'>
+  users: Users
   factors: Factors
   knownDevices: KnownDevices
   challenges: Challenges
-  enrolments: Pick<Enrolments, 'missingProofOf'>
+  enrolments: Enrolments
   newSessions: NewSessions
 }
 
@@ -92,9 +92,9 @@ export const createByCode = (deps: CodeDependencies) => {
 
 type PasskeyDependencies = {
   database: Database
-  users: Pick<Users, 'lockEnabled'>
-  passkeys: Pick<Passkeys, 'accept'>
-  identities: Pick<Identities, 'linkByAddress'>
+  users: Users
+  passkeys: Passkeys
+  identities: Identities
   challenges: Challenges
   newSessions: NewSessions
 }
@@ -141,8 +141,8 @@ export const createByPasskey = (deps: PasskeyDependencies) => {
 
 type EnrolmentDependencies = {
   database: Database
-  users: Pick<Users, 'lockEnabled'>
-  accountChanges: Pick<AccountChanges, 'bySignIn'>
+  users: Users
+  accountChanges: AccountChanges
   challenges: Challenges
   enrolments: Enrolments
   nextSteps: NextSteps

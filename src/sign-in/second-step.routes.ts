@@ -30,11 +30,11 @@ import type { Challenge } from './pending-sign-ins.js'
 import type { SignIns } from './sign-ins.js'
 
 type NextQuestionDependencies = {
-  signIns: Pick<SignIns, 'methodsOf'>
-  enrolments: Pick<Enrolments, 'missingProofOf'>
-  lastAnswers: Pick<LastAnswers, 'fieldsOf'>
+  signIns: SignIns
+  enrolments: Enrolments
+  lastAnswers: LastAnswers
   termsOfUse: TermsOfUse | undefined
-  trustedDevices: Pick<TrustedDevices, 'areOffered' | 'trustedFor'>
+  trustedDevices: TrustedDevices
 }
 
 type NextQuestion = Partial<Omit<SecondFactorWaiting, 'next' | 'expiresAt'>>
@@ -142,7 +142,7 @@ type SecondFactorRouteDependencies = {
   enrolments: Enrolments
   lastAnswers: LastAnswers
   termsOfUse: TermsOfUse | undefined
-  trustedDevices: Pick<TrustedDevices, 'areOffered' | 'trustedFor'>
+  trustedDevices: TrustedDevices
   signInCookies: SignInCookies
   cookies: Cookies
   limits: Limits
@@ -292,8 +292,8 @@ const enrolmentPasswordSchema = {
 
 type EnrolmentPasswordRouteDependencies = {
   enrolments: Enrolments
-  users: Pick<Users, 'findById'>
-  passwords: Pick<Passwords, 'verify'>
+  users: Users
+  passwords: Passwords
   signInCookies: SignInCookies
   limits: Limits
   passwordGuesses: PasswordGuesses

@@ -33,10 +33,10 @@ export type Visit = {
 }
 
 type SignInsDependencies = {
-  events: Pick<Events, 'record'>
-  challenges: Pick<Challenges, 'find'>
-  nextSteps: Pick<NextSteps, 'nextFor' | 'methodsOf'>
-  newSessions: Pick<NewSessions, 'record'>
+  events: Events
+  challenges: Challenges
+  nextSteps: NextSteps
+  newSessions: NewSessions
   firstSteps: FirstSteps
   bySecondFactor: ByCode
   byPasskey: ByPasskey
@@ -165,10 +165,10 @@ type FirstStep = {
 
 type FirstStepsDependencies = {
   database: Database
-  users: Pick<Users, 'lockLinked'>
-  events: Pick<Events, 'record'>
-  trustedDevices: Pick<TrustedDevices, 'find'>
-  challenges: Pick<Challenges, 'begin'>
+  users: Users
+  events: Events
+  trustedDevices: TrustedDevices
+  challenges: Challenges
   nextSteps: NextSteps
   newSessions: NewSessions
 }

@@ -17,12 +17,12 @@ import type { User, Users } from '../users/users.js'
 import type { Visit } from './sign-ins.js'
 
 type ProofHandlersDependencies = {
-  accountChanges: Pick<AccountChanges, 'byCaller' | 'byCallerInside'>
+  accountChanges: AccountChanges
   proofs: Proofs
   passwords: Passwords
   factors: Factors
-  passkeys: Pick<Passkeys, 'accept'>
-  passkeyCeremonies: Pick<PasskeyCeremonies, 'verify'>
+  passkeys: Passkeys
+  passkeyCeremonies: PasskeyCeremonies
   knownDevices: KnownDevices
   mailedCodes: MailedCodes
 }
@@ -61,7 +61,7 @@ type Renewal = {
 
 /** Makes the session fresh and uses the proof up, in one transaction. */
 const createRenew =
-  ({ accountChanges, proofs }: Pick<ProofHandlersDependencies, 'accountChanges' | 'proofs'>) =>
+  ({ accountChanges, proofs }: ProofHandlersDependencies) =>
   async ({ caller, visit }: Prover, { method, reason, confirm, refusal }: Renewal) => {
     const context = { caller, client: visit.client }
     const renewed = await accountChanges.byCaller(context, 'stepped_up', async (sql, current) => {
@@ -144,9 +144,9 @@ export const handlerOf = <Name extends keyof ProofValues>(handlers: ProofHandler
 
 type StepUpDependencies = {
   users: Users
-  sessionLookups: Pick<SessionLookups, 'isLive'>
+  sessionLookups: SessionLookups
   proofs: Proofs
-  passkeyCeremonies: Pick<PasskeyCeremonies, 'stepUpOptions'>
+  passkeyCeremonies: PasskeyCeremonies
   mailedCodes: MailedCodes
   events: Events
   proofHandlers: ProofHandlers

@@ -210,7 +210,7 @@ const idOf = (row: ImportRow, now: Date) => {
   return isUuid(id) ? id : refuseRow('id must be a UUID')
 }
 
-type ImportedFields = Pick<ProfileFields, 'definitions' | 'change'>
+type ImportedFields = ProfileFields
 type ImportRules = { forms: HashForms; providers: readonly ProviderId[]; profileFields: ImportedFields }
 
 export type UnusableRow = Refused<'unusable_row'> & { reason: string }
@@ -264,7 +264,7 @@ const keysOf = ({ id, email, username, identities }: ImportedUser) => ({
   otherKeys: [`id ${id}`, ...identities.map(({ provider, subject }) => `${provider} ${subject}`)],
 })
 
-type Dependencies = { database: Database; usernames: Pick<Usernames, 'release'> }
+type Dependencies = { database: Database; usernames: Usernames }
 
 /** Decides which of these users can be added, in the order of the file. `addedKeys`: the keys of users whom a dry run counts as added. */
 const createDecide = ({ database, usernames }: Dependencies) => {

@@ -47,7 +47,7 @@ const undefinedIfTaken = (error: unknown) => {
 type Dependencies = {
   database: Database
   clock: Clock
-  usernames: Pick<Usernames, 'reservedNamesWith' | 'isTaken' | 'release'>
+  usernames: Usernames
 }
 
 /** The first free username that is made from a name or an address. It has a number if the plain username is taken. */

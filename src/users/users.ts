@@ -124,14 +124,11 @@ const locks = {
  * administrator mails a link, no mail to the present address lets anyone in, nor does an identity that has this address. That does not
  * end with the undo links: an owner on a holiday would lose the account to the thief.
  */
-export const isOwnerInDoubt = ({
-  passwordDistrusted,
-  passwordHash,
-}: Pick<User, 'passwordDistrusted' | 'passwordHash'>) => passwordDistrusted && passwordHash === undefined
+export const isOwnerInDoubt = ({ passwordDistrusted, passwordHash }: User) =>
+  passwordDistrusted && passwordHash === undefined
 
 /** Whether a mail to the present address, or an identity that has it, may let anyone in. */
-export const isAddressTrusted = (user: Pick<User, 'emailClaimed' | 'passwordDistrusted' | 'passwordHash'>) =>
-  !user.emailClaimed && !isOwnerInDoubt(user)
+export const isAddressTrusted = (user: User) => !user.emailClaimed && !isOwnerInDoubt(user)
 
 export type Users = ReturnType<typeof createUsers>
 

@@ -45,9 +45,9 @@ export const privateBackchannel = (address: string) =>
 
 /** Says at once what would otherwise show only when the first session ends. The service may know a host that this machine does not. */
 export const warnOfPrivateBackchannel = async (
-  { stderr }: Pick<CommandContext, 'stderr'>,
+  { stderr }: CommandContext,
   address: string | undefined,
-  { backchannelMayReach }: Pick<CommandNouns, 'backchannelMayReach'>,
+  { backchannelMayReach }: CommandNouns,
 ) => {
   if (address === undefined || (await backchannelReach(address, backchannelMayReach)) !== 'private') return
   await print(stderr, `${privateBackchannel(address)}.`)

@@ -119,7 +119,7 @@ const tlsAdvice: Readonly<Record<TlsFault, string>> = {
 type MailFailure = { code?: string; message?: string; tlsFault?: TlsFault; tlsCode?: string }
 
 /** Says what to do, and then, in brackets, the code and the step of the failure. */
-const explainMail = ({ host, port }: Pick<SmtpServer, 'host' | 'port'>, error: unknown) => {
+const explainMail = ({ host, port }: SmtpServer, error: unknown) => {
   const { code = '', message = 'unknown', tlsFault, tlsCode } = (error ?? {}) as MailFailure
   if (tlsFault) return `${host}:${port} cannot be used: ${tlsFaultWords[tlsFault]}; ${tlsAdvice[tlsFault]} (${tlsCode})`
   return `${host}:${port} ${mailFaults[code] ?? 'cannot be used'} (${message.replace(/^.* did not take the mail: /, '')})`
@@ -220,7 +220,7 @@ const checkClock = async (masters: Redis[]): Promise<Finding> => {
   return worstOf(findings[0]?.says ?? '', findings)
 }
 
-export const redisChecks = ({ redisUrl }: Pick<Config, 'redisUrl'>): CheckGroup => {
+export const redisChecks = ({ redisUrl }: Config): CheckGroup => {
   if (redisUrl === undefined)
     return { checks: [{ name: 'redis', run: () => ok('not set: counters in PostgreSQL, for all instances') }] }
   const address = validAddress('REDIS_URL', readRedisAddress(redisUrl))

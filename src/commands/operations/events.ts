@@ -123,7 +123,7 @@ const createReader = ({ since, find, show }: FollowedEvents) => {
 }
 
 /** Shows new events until Ctrl-C or until the output is closed. Waits for a database that cannot be reached. */
-export const followEvents = async ({ stderr }: Pick<CommandContext, 'stderr'>, events: FollowedEvents) => {
+export const followEvents = async ({ stderr }: CommandContext, events: FollowedEvents) => {
   const stop = new AbortController()
   const interruption = watchForInterruption(() => stop.abort())
   const read = createReader(events)

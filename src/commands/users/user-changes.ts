@@ -166,7 +166,7 @@ const untoldSentences = (untold: readonly Named[], deaf: readonly Named[]) => {
 }
 
 /** The applications that the user uses now and that cannot be told of the end of a session. After the change nothing names them. */
-const deafApplicationsOf = async ({ usedApplications }: Pick<CommandNouns, 'usedApplications'>, userId: string) =>
+const deafApplicationsOf = async ({ usedApplications }: CommandNouns, userId: string) =>
   (await usedApplications.listOfUser(userId)).flatMap(({ application: { name }, hearsLogouts }) =>
     hearsLogouts ? [] : [{ name }],
   )

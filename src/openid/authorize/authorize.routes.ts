@@ -55,7 +55,7 @@ type OpenidAuthorizeRouteDependencies = PageRouteParts & {
   guards: Guards
   callers: Callers
   cookies: Cookies
-  limits: Pick<Limits, 'bySessionOrNetwork'>
+  limits: Limits
   authorizationLimit: AuthorizationLimit
   /** Returns undefined while there is no application. */
   openAuthorize: () => Promise<ReturnType<typeof createAuthorize> | undefined>
@@ -132,10 +132,10 @@ export const openidAuthorizeRoutes = (server: Server, deps: OpenidAuthorizeRoute
 }
 
 type AuthorizationLimitDependencies = {
-  countedRequests: Pick<CountedRequests, 'countAndFindExcess'>
-  ceilings: Pick<Ceilings, 'findExcess' | 'answerExcess'>
-  routeLimiters: Pick<RouteLimiters, 'authorization_requests'>
-  callers: Pick<Callers, 'find'>
+  countedRequests: CountedRequests
+  ceilings: Ceilings
+  routeLimiters: RouteLimiters
+  callers: Callers
 }
 
 const total = 'total_authorization_requests'

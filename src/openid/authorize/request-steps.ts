@@ -128,7 +128,7 @@ export type CheckedRequest = {
 }
 
 type StepInput = {
-  application: Pick<Application, 'pkce'>
+  application: Application
   parameters: Parameters
   get: (name: string) => string | undefined
 }
@@ -224,10 +224,7 @@ const prefersTwo = (acrValues: readonly string[]) =>
  * Checks a request and reads its parameters. Every other parameter is ignored (OpenID Connect Core 1.0, 3.1.2.1), and so is
  * `offline_access`, like any unknown scope.
  */
-export const checkRequest = (
-  application: Pick<Application, 'pkce'>,
-  parameters: Parameters,
-): CheckedRequest | StepError => {
+export const checkRequest = (application: Application, parameters: Parameters): CheckedRequest | StepError => {
   const get = (name: string) => parameters.values.get(name)
   for (const { check } of requestSteps) {
     const error = check({ application, parameters, get })

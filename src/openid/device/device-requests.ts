@@ -26,7 +26,7 @@ const maxTries = 3
 export type DeviceRequest = {
   applicationId: string
   scopes: OpenidScope[]
-  client: Pick<Client, 'ip' | 'userAgent'>
+  client: Client
   createdAt: Date
   /** Whether the user who looks at the request has approved it. The device has no tokens yet, so the approval can be taken back. */
   isApproved: boolean
@@ -57,7 +57,7 @@ type Dependencies = { database: Database; clock: Clock }
 
 const createBegin =
   ({ database, clock }: Dependencies) =>
-  async ({ id: applicationId }: Pick<Application, 'id'>, scopes: readonly OpenidScope[], client: Client) => {
+  async ({ id: applicationId }: Application, scopes: readonly OpenidScope[], client: Client) => {
     for (let tries = 0; tries < maxTries; tries += 1) {
       const deviceCode = randomToken()
       const userCode = newUserCode()
@@ -107,7 +107,7 @@ export const createDeviceRequests = ({ database, clock }: Dependencies) => ({
 
   /** The approval, if there is one that was not used. With `reused_device`, `deviceSid` is the session that the first use began. */
   poll: async (
-    { id: applicationId }: Pick<Application, 'id'>,
+    { id: applicationId }: Application,
     deviceCode: string,
   ): Promise<Approval | (Refused<DeviceFault> & { deviceSid?: string | undefined })> => {
     const deviceCodeHash = fingerprint(deviceCode)

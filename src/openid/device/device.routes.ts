@@ -42,10 +42,10 @@ import type { DeviceAuthorizations } from './devices.js'
 import { deviceRequestLifetime, pollInterval, readUserCode, shownUserCode } from './user-codes.js'
 
 type DeviceApprovalDependencies = {
-  applications: Pick<Applications, 'find'>
-  applicationErrors: Pick<ApplicationErrors, 'note'>
-  deviceRequests: Pick<DeviceRequests, 'find' | 'deny'>
-  deviceAuthorizations: Pick<DeviceAuthorizations, 'approve'>
+  applications: Applications
+  applicationErrors: ApplicationErrors
+  deviceRequests: DeviceRequests
+  deviceAuthorizations: DeviceAuthorizations
   signedInUsers: SignedInUsers
   endStolen: EndStolen
   /** Whether every session needs a second factor. */
@@ -180,7 +180,7 @@ type OpenidDeviceRouteDependencies = {
   callers: Callers
   freshness: Freshness
   userCodeLimit: UserCodeLimit
-  countedRequests: Pick<CountedRequests, 'refundSuccess' | 'refundDespiteRefusal'>
+  countedRequests: CountedRequests
   /** Returns undefined while there is no application. */
   openDeviceApproval: () => Promise<DeviceApproval | undefined>
   sendPage: (request: FastifyRequest, reply: FastifyReply) => FastifyReply
@@ -238,11 +238,9 @@ const networkLimiter: Limiter = {
   code: 'too_many_requests',
 }
 
-type DeviceAuthorizationRouteDependencies = ClientRouteParts<
-  ClientNouns & { deviceRequests: Pick<DeviceRequests, 'begin'> }
-> & {
-  countedRequests: Pick<CountedRequests, 'count'>
-  ceilings: Pick<Ceilings, 'findExcess' | 'answerExcess'>
+type DeviceAuthorizationRouteDependencies = ClientRouteParts<ClientNouns & { deviceRequests: DeviceRequests }> & {
+  countedRequests: CountedRequests
+  ceilings: Ceilings
   publicUrl: string
 }
 
@@ -291,7 +289,7 @@ const userLimiter: Limiter = {
   refundsSuccess: true,
 }
 
-type UserCodeLimitDependencies = { countedRequests: Pick<CountedRequests, 'countAll'>; callers: Pick<Callers, 'of'> }
+type UserCodeLimitDependencies = { countedRequests: CountedRequests; callers: Callers }
 
 export type UserCodeLimit = ReturnType<typeof createUserCodeLimit>
 

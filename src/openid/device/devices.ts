@@ -26,15 +26,15 @@ import type { Approval, DeviceFault, DeviceRequest, DeviceRequests } from './dev
 
 export type RedeemDeviceParts = {
   exchange: TokenExchangeParts
-  deviceRequests: Pick<DeviceRequests, 'poll' | 'take'>
+  deviceRequests: DeviceRequests
   deviceSessions: DeviceSessions
-  users: Pick<Users, 'lockEnabled'>
-  sessionLookups: Pick<SessionLookups, 'lockLive'>
-  events: Pick<Events, 'recordInside'>
+  users: Users
+  sessionLookups: SessionLookups
+  events: Events
 }
 
 type DeviceRedemption<Signed> = {
-  application: Pick<Application, 'id' | 'name'>
+  application: Application
   deviceCode: string
   client: Client
   /** Signs the ID token before the approval is used up. If signing fails, the approval is still good. */
@@ -146,14 +146,14 @@ export const createRedeemDevice = (parts: RedeemDeviceParts) => {
 }
 
 export type ApproveDeviceParts = {
-  exchange: Pick<TokenExchangeParts, 'database'>
-  users: Pick<Users, 'lockEnabled'>
-  sessions: Pick<Sessions, 'lockOfHolder'>
-  consents: Pick<Consents, 'give'>
-  deviceRequests: Pick<DeviceRequests, 'approve'>
+  exchange: TokenExchangeParts
+  users: Users
+  sessions: Sessions
+  consents: Consents
+  deviceRequests: DeviceRequests
 }
 
-type RequestToApprove = { userCode: string; request: Pick<DeviceRequest, 'applicationId' | 'scopes'> }
+type RequestToApprove = { userCode: string; request: DeviceRequest }
 
 /**
  * The user lets a device sign in. As in `issue-code`, the refresh token must be one that a refresh would accept, and rows are locked in the

@@ -36,11 +36,7 @@ export type SenderParts = {
   applications: { find(id: string): Promise<NotifiedApplication | undefined> }
   logoutTokens: { issue(about: { application: NotifiedApplication; sid: string; userId: string }): Promise<string> }
   applicationErrors: {
-    note(
-      application: Pick<NotifiedApplication, 'id' | 'name'>,
-      kind: 'logout_notice' | 'logout_refused',
-      sentence: string,
-    ): void
+    note(application: NotifiedApplication, kind: 'logout_notice' | 'logout_refused', sentence: string): void
   }
   outbound: Outbound
   onOutcome: (outcome: NoticeOutcome) => void
@@ -66,7 +62,7 @@ type AttemptResult = { status: number; failure: string; sentence: string }
 
 /** Signs the notice and posts it (OpenID Connect Back-Channel Logout 1.0, 2.5). Redirects are not followed. */
 const createAttempt =
-  ({ logoutTokens, outbound }: Pick<SenderParts, 'logoutTokens' | 'outbound'>) =>
+  ({ logoutTokens, outbound }: SenderParts) =>
   async (
     application: NotifiedApplication,
     address: string,

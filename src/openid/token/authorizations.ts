@@ -26,8 +26,8 @@ export type { RefreshFault } from './refresh.js'
 type TokenExchangePartsOptions = SessionLimits & {
   database: Database
   clock: Clock
-  events: Pick<Events, 'recordInside'>
-  profileFields: Pick<ProfileFields, 'knownValues'>
+  events: Events
+  profileFields: ProfileFields
   refreshTokens: RefreshTokenOptions
 }
 
@@ -64,7 +64,7 @@ export const createTokenExchangeParts = (options: TokenExchangePartsOptions) => 
  * So programs learn from the list of ended sessions, after a change of groups or a sign-out, that these claims are too old.
  */
 export const createHolderOf =
-  ({ database, clock, moments }: Pick<TokenExchangeParts, 'database' | 'clock' | 'moments'>) =>
+  ({ database, clock, moments }: TokenExchangeParts) =>
   async (accessToken: string) => {
     const [row] = await store.selectHolder(database, fingerprint(accessToken), moments())
     if (!row) return undefined
@@ -94,10 +94,10 @@ export type Authorizations = ReturnType<typeof createAuthorizations>
 type AuthorizationsOptions = SessionLimits & {
   database: Database
   clock: Clock
-  events: Pick<Events, 'recordInside'>
-  users: Pick<Users, 'lockEnabled'>
-  profileFields: Pick<ProfileFields, 'knownValues'>
-  sessions: Pick<Sessions, 'lockOfHolder'>
+  events: Events
+  users: Users
+  profileFields: ProfileFields
+  sessions: Sessions
   refreshTokens: RefreshTokenOptions
 }
 
@@ -136,7 +136,7 @@ export const createAuthorizations = (options: AuthorizationsOptions) => {
      * Revokes one access token, or a refresh token with all access tokens that came with it. A token of another application stays, and the
      * result is `others_token`. A device that signs out leaves no session behind.
      */
-    revoke: async (application: Pick<Application, 'id'>, token: string, client: Client) => {
+    revoke: async (application: Application, token: string, client: Client) => {
       const claims = refreshTokens.read(token)
       if (!claims) {
         const [found] = await tokenStore.deleteAccessToken(database, fingerprint(token), application.id)

@@ -19,7 +19,7 @@ export type Grant = {
 
 /** The content has fewer scopes than the code had, if a refresh asked for fewer. */
 export const createGrantOf =
-  ({ knownValues }: Pick<ProfileFields, 'knownValues'>) =>
+  ({ knownValues }: ProfileFields) =>
   (row: HolderRow, accessToken: string, scopes?: readonly string[] | null): Grant => ({
     accessToken,
     authorizationId: row.authorization_id,

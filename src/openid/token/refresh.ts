@@ -14,7 +14,7 @@ import * as store from './tokens.store.js'
 export type RefreshFault = 'unknown_token' | 'reused_token' | 'more_scopes' | 'ended'
 
 type Refresh = {
-  application: Pick<Application, 'id'>
+  application: Application
   token: string
   /** The scopes of this access token, if fewer than those of the code are wanted. */
   scopes?: readonly string[] | undefined

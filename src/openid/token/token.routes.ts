@@ -17,10 +17,10 @@ import type { IdTokens } from './id-tokens.js'
 
 /** The nouns that the flow needs. */
 export type TokenNouns = {
-  authorizations: Pick<Authorizations, 'redeem' | 'refresh'>
-  deviceAuthorizations: Pick<DeviceAuthorizations, 'redeem'>
-  applicationErrors: Pick<ApplicationErrors, 'note'>
-  idTokens: Pick<IdTokens, 'issue'>
+  authorizations: Authorizations
+  deviceAuthorizations: DeviceAuthorizations
+  applicationErrors: ApplicationErrors
+  idTokens: IdTokens
 }
 
 type GrantFault = CodeFault | RefreshFault | DeviceFault
@@ -141,7 +141,7 @@ export const grantTokens = async (tokenRequest: TokenRequest, nouns: TokenNouns)
 }
 
 type Dependencies = ClientRouteParts<TokenNouns & ClientNouns> & {
-  metrics: Pick<Metrics, 'countTokens'> | undefined
+  metrics: Metrics | undefined
 }
 
 /** The outcome that the metrics count for a client that was refused before its grant, by the status of the answer. */

@@ -66,12 +66,12 @@ const createValidTokens = () => {
   }
 }
 
-type Nouns = { applications: Pick<Applications, 'list'>; authorizations: Pick<Authorizations, 'grantOfAccessToken'> }
+type Nouns = { applications: Applications; authorizations: Authorizations }
 
 type OpenidUserinfoRouteDependencies = {
   protocolDoor: ProtocolDoor<Nouns>
-  knownClients: Pick<KnownClients, 'mayRead'>
-  countedRequests: Pick<CountedRequests, 'count' | 'refundSuccess' | 'refundDespiteRefusal'>
+  knownClients: KnownClients
+  countedRequests: CountedRequests
 }
 
 /** Answers with the claims of the user of an access token, as they are now (OpenID Connect Core 5.3). */
@@ -127,7 +127,7 @@ export const openidUserinfoRoutes = (
     })
 }
 
-type OpenidRevokeRouteDependencies = ClientRouteParts<ClientNouns & { authorizations: Pick<Authorizations, 'revoke'> }>
+type OpenidRevokeRouteDependencies = ClientRouteParts<ClientNouns & { authorizations: Authorizations }>
 
 /** RFC 7009, 2.1. Only who holds the token can ask, and learns that it is not theirs. */
 const othersToken = { error: 'invalid_grant', description: 'The token was given to another client' } as const

@@ -30,7 +30,7 @@ const innermost = (error: Error): Error =>
   'lastNodeError' in error && error.lastNodeError instanceof Error ? error.lastNodeError : error
 
 /** The reason why Redis cannot be used, in words that say what to change. It never quotes the URL, which may have a password. */
-export const redisReason = (error: Error, { tls }: Pick<RedisAddress, 'tls'>) => {
+export const redisReason = (error: Error, { tls }: RedisAddress) => {
   const message = innermost(error).message || 'connection refused'
   const knownFailure = sentences.find(({ when }) => when.test(message))
   if (knownFailure) return knownFailure.sentence

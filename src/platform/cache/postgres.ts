@@ -11,7 +11,7 @@ import * as store from './counters.store.js'
 export type PostgresCounters = {
   url: string
   /** The database of the service, for the clean-up: its statements may take longer than a request waits for a counter. */
-  database: Pick<Database, 'query'>
+  database: Database
 }
 
 type Dependencies = PostgresCounters & {
@@ -28,7 +28,7 @@ const poolSize = 4
 
 const deletedAtOnce = 2_000
 
-type RoomDependencies = Pick<Dependencies, 'database' | 'clock' | 'log'> & { maximumRows: number; cleanUpEvery: number }
+type RoomDependencies = Dependencies & { maximumRows: number; cleanUpEvery: number }
 
 /** Deletes counters whose windows have ended, again and again, and knows whether the table has room for further ones. */
 const createRoom = ({ database, clock, log, maximumRows, cleanUpEvery }: RoomDependencies) => {

@@ -376,7 +376,7 @@ const writeDates = (value: unknown): unknown => {
  * read-only transaction may write this message too, so the query also looks at `transaction_read_only`. A connection that was opened as
  * read-only stays read-only, so it is closed.
  */
-export const proveCommit = async (connection: Pick<Connection, 'query' | 'destroy'>) => {
+export const proveCommit = async (connection: Connection) => {
   const [row] = await connection.query<{ writable: boolean }>(
     `select writable, case when writable then pg_logical_emit_message(true, 'latchkey', '') end as position
      from (select current_setting('transaction_read_only') = 'off' as writable) as setting`,

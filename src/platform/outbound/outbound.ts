@@ -167,7 +167,7 @@ const toResponse = (url: URL, answer: http.IncomingMessage, body: Buffer) => {
 
 export type Fetch = (url: string, request?: OutboundRequest) => Promise<Response>
 
-export type OutboundOptions = Partial<Pick<Bounds, 'connectTimeout' | 'maximumBytes' | 'cutBody'>> & {
+export type OutboundOptions = Partial<Bounds> & {
   totalTimeout?: number
   /** How many requests to one host run at once. Four times as many may wait. */
   concurrency?: number
