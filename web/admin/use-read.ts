@@ -1,34 +1,24 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
-import { type Answer, isTemporary, type Refusal } from '#client/client.js'
-import { useStableCallback } from '../hooks/stable-callback.js'
+import { useRef } from 'preact/hooks'
+import { type Answer, isTemporary } from '#client/client.js'
+import { useLoaded } from '../hooks/loaded.js'
 import { useRefusalSentence } from '../words/refusals.js'
 import { useAdmin } from './admin-context.js'
 
-/** Loads the value that a screen shows. It is loaded again when `key` changes; until the answer has come, the old value stays. */
+/** Loads the value that a screen shows. If the service just cannot answer at the moment, the screen keeps the value that it has. */
 export const useRead = <Value>(ask: () => Promise<Answer<Value>>, key = '') => {
   const { leaveIfEnded, showError } = useAdmin()
   const sentenceOf = useRefusalSentence()
-  const [value, setValue] = useState<Value>()
-  const [refusal, setRefusal] = useState<Refusal>()
-  const newestKey = useRef(key)
-  const load = useStableCallback(async (askedKey: string) => {
-    newestKey.current = askedKey
-    const answer = await ask()
-    // An answer to an older question must not replace a newer one.
-    if (askedKey !== newestKey.current) return
-    if (!answer.refused) {
-      setValue(answer.value)
-      setRefusal(undefined)
-    } else if (!(await leaveIfEnded(answer))) {
-      // If the service just cannot answer at the moment, the screen keeps the old value.
-      if (value !== undefined && isTemporary(answer)) showError(sentenceOf(answer), () => load(newestKey.current))
-      else setRefusal(answer)
-    }
-  })
-  useEffect(() => {
-    void load(key)
-  }, [key])
-  return { value, refusal, reload: () => load(key), setValue }
+  const read = useLoaded(
+    ask,
+    async (refusal, isShown) => {
+      if (await leaveIfEnded(refusal)) return true
+      const isKept = isShown && isTemporary(refusal)
+      if (isKept) showError(sentenceOf(refusal), () => read.reload())
+      return isKept
+    },
+    key,
+  )
+  return read
 }
 
 type PageOf<Item> = { items: Item[]; next: string | null }

@@ -1,9 +1,11 @@
+import type { ComponentChildren } from 'preact'
 import { isTemporary, type Refusal } from '#client/client.js'
 import { Notice } from '../components/notice.js'
 import { SignOutButton } from '../components/sign-out-button.js'
 import { TryAgain } from '../components/try-again.js'
 import { useWords } from '../hooks/settings.js'
 import { useRefusalSentence } from '../words/refusals.js'
+import { useDashboardActions } from './dashboard-actions.js'
 import type { PanelName } from './places.js'
 import { AccountPanel } from './section.js'
 
@@ -24,12 +26,22 @@ export const NotLoaded = ({ refusal, onTryAgain }: { refusal: Refusal; onTryAgai
   )
 }
 
-type NotLoadedProps = { place: PanelName; title: string; onTryAgain: () => Promise<void> }
+type LoadedProps<Part> = {
+  part: Part | undefined
+  place: PanelName
+  title: string
+  children: (part: Part) => ComponentChildren
+}
 
-/** Shown in the place of a panel whose data could not be loaded, while other panels have theirs. */
-export const PanelNotLoaded = ({ onTryAgain, ...panel }: NotLoadedProps) => (
-  <AccountPanel {...panel}>
-    <Notice kind="error">{useWords('dashboard').partNotLoaded}</Notice>
-    <TryAgain onPress={onTryAgain} />
-  </AccountPanel>
-)
+/** A panel. If its part of the account could not be loaded, while others could, its title and a notice stand in its place. */
+export const Loaded = <Part,>({ part, children, ...panel }: LoadedProps<Part>) => {
+  const { partNotLoaded } = useWords('dashboard')
+  const { reload } = useDashboardActions()
+  if (part !== undefined) return <>{children(part)}</>
+  return (
+    <AccountPanel {...panel}>
+      <Notice kind="error">{partNotLoaded}</Notice>
+      <TryAgain onPress={reload} />
+    </AccountPanel>
+  )
+}

@@ -20,7 +20,7 @@ type Props = Omit<MailLoginProps, 'stage'> & { token: string }
  * not used up, and the page says where to continue.
  */
 export const MailedSignInLink = ({ token, ...props }: Props) => {
-  const { found, loadRefusal, ending, endWith } = useMailedLink<MailLoginLink, 'other_browser'>(async (end) => {
+  const { found, refusal, ending, endWith } = useMailedLink<MailLoginLink, 'other_browser'>(async (end) => {
     const answer = await client.checkMailLogin({ token })
     if (!answer.refused && answer.value.state === 'other_browser') end('other_browser')
     if (!answer.refused && answer.value.state === 'over') return { refused: 'invalid_link', status: 400 }
@@ -28,7 +28,7 @@ export const MailedSignInLink = ({ token, ...props }: Props) => {
   })
   if (ending === 'other_browser') return <Elsewhere {...props} />
   if (ending !== undefined) return <LinkOver {...props} />
-  if (!found && !loadRefusal) return <LoadingCard />
+  if (!found && !refusal) return <LoadingCard />
   return <ConfirmSignIn {...props} token={token} onEnd={endWith} />
 }
 

@@ -34,7 +34,7 @@ const ConfirmEmail = () => {
 
 /** Checks the link first. Nothing changes before the button is pressed: mail scanners open links too. */
 const ByLink = ({ token }: { token: string }) => {
-  const { found, loadRefusal, ending, endWith, load } = useMailedLink<Link, 'done' | 'taken'>(
+  const { found, refusal, ending, endWith, reload } = useMailedLink<Link, 'done' | 'taken'>(
     () => checkLink(token),
     () => tabStorage.write(tokenKey, undefined),
   )
@@ -46,13 +46,13 @@ const ByLink = ({ token }: { token: string }) => {
     else if (isDeadLink(answer.refused)) endWith('dead')
     else if (answer.refused === 'email_taken') endWith('taken')
     // The session has ended, or two-step sign-in was switched on, since the link was checked.
-    else if (answer.refused === 'password_required' || answer.refused === 'not_authenticated') await load()
+    else if (answer.refused === 'password_required' || answer.refused === 'not_authenticated') await reload()
     else return problemsOf(answer)
     return undefined
   }
 
   if (ending) return <Ended ending={ending} link={found} />
-  if (loadRefusal) return <PageNotLoaded refusal={loadRefusal} onTryAgain={load} />
+  if (refusal) return <PageNotLoaded refusal={refusal} onTryAgain={reload} />
   if (!found) return <LoadingCard />
   return found.proof === 'sign_in' ? (
     <SignInFirst token={token} link={found} />

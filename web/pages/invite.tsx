@@ -40,11 +40,11 @@ const Invite = () => {
 }
 
 const ByLink = ({ token, user }: { token: string; user: User | undefined }) => {
-  const { found, loadRefusal, ending, endWith, load } = useMailedLink(
+  const { found, refusal, ending, endWith, reload } = useMailedLink(
     () => client.checkInvitation({ token }),
     () => tabStorage.write(tokenKey, undefined),
   )
-  if (loadRefusal) return <PageNotLoaded refusal={loadRefusal} onTryAgain={load} />
+  if (refusal) return <PageNotLoaded refusal={refusal} onTryAgain={reload} />
   if (user && (ending || found?.next === 'nothing')) return <SignedIn user={user} email={undefined} />
   if (ending) return <NoInvitation isDead wasShown={found !== undefined} />
   if (!found) return <LoadingCard />

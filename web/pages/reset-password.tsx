@@ -101,8 +101,8 @@ const ByLink = ({ token }: { token: string }) => {
   const common = useWords('common')
   const passwordWords = useWords('password')
   const problemsOf = useNewPasswordProblems('password')
-  const { found, loadRefusal, ending, endWith } = useMailedLink(() => client.checkReset({ token }))
-  const isChecked = found !== undefined || loadRefusal !== undefined
+  const { found, refusal, ending, endWith } = useMailedLink(() => client.checkReset({ token }))
+  const isChecked = found !== undefined || refusal !== undefined
   const applicationElsewhere = nameOfApplicationIn(storedReturnTo()) === undefined ? found?.application : undefined
 
   const submit = async ({ password = '' }: Values) => {

@@ -16,7 +16,7 @@ import { Heading } from '../components/heading.js'
 import { LoadingCard } from '../components/loading-card.js'
 import { Notice } from '../components/notice.js'
 import { PageNotLoaded } from '../components/page-not-loaded.js'
-import { useAnswer } from '../hooks/answer.js'
+import { useLoaded } from '../hooks/loaded.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { ProfileStep } from '../last-steps/profile-step.js'
 import type { SignInStepProps } from '../last-steps/sign-in-step.js'
@@ -44,20 +44,20 @@ const SecondFactor = () => {
   }
   const {
     value: waiting,
-    loadRefusal,
-    load,
-  } = useAnswer(client.checkSecondFactor, (refusal) => {
-    const isOver = refusal.refused === 'challenge_over'
-    if (isOver) void endOrLeave(refusal)
+    refusal,
+    reload,
+  } = useLoaded(client.checkSecondFactor, (refused) => {
+    const isOver = refused.refused === 'challenge_over'
+    if (isOver) void endOrLeave(refused)
     return isOver
   })
 
   if (failure !== undefined) return <SignInOver sentence={sentenceOf(failure)} returnTo={returnTo} />
-  if (loadRefusal) return <PageNotLoaded refusal={loadRefusal} returnTo={returnTo} onTryAgain={load} />
+  if (refusal) return <PageNotLoaded refusal={refusal} returnTo={returnTo} onTryAgain={reload} />
   if (!waiting) return <LoadingCard />
   const goOn = (answered: object) => {
     stepCount.current += 1
-    if ('next' in answered) void load()
+    if ('next' in answered) void reload()
     else redirectAfterSignIn(returnTo)
   }
   const endIfExpired = (refusal: Refusal) => {

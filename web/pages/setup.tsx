@@ -18,8 +18,8 @@ import { NewPasswordField } from '../components/new-password-field.js'
 import { Notice } from '../components/notice.js'
 import { PageNotLoaded } from '../components/page-not-loaded.js'
 import { fieldOfRefusal, registrationOf, useChecks, useUsernameField } from '../components/register-form.js'
-import { useAnswer } from '../hooks/answer.js'
 import { useLinkToken } from '../hooks/link-token.js'
+import { useLoaded } from '../hooks/loaded.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { StepUpDialog, useStepUp } from '../step-up/use-step-up.js'
 import { AddFactor } from '../two-step/add-factor.js'
@@ -128,7 +128,7 @@ const leave = async () => {
 const SecondStep = () => {
   const words = useWords('setup')
   const { stepUp, withFreshSignIn } = useStepUp()
-  const { value, loadRefusal, load } = useAnswer(
+  const { value, refusal, reload } = useLoaded(
     async () => {
       const caller = await client.me()
       if (caller.refused) return caller
@@ -146,7 +146,7 @@ const SecondStep = () => {
       return isSignedOut
     },
   )
-  if (loadRefusal) return <PageNotLoaded refusal={loadRefusal} onTryAgain={load} />
+  if (refusal) return <PageNotLoaded refusal={refusal} onTryAgain={reload} />
   if (!value || value.isAdded) return <LoadingCard />
   const { username } = value
   return (

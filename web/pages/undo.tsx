@@ -89,7 +89,7 @@ const ByLink = ({ token }: { token: string }) => {
   const { newPassword } = useWords('password')
   const { language } = useSettings()
   const problemsOf = useNewPasswordProblems('password')
-  const { found, loadRefusal, ending, endWith, load } = useMailedLink(() => client.checkUndo({ token }))
+  const { found, refusal, ending, endWith, reload } = useMailedLink(() => client.checkUndo({ token }))
 
   const submit = async ({ password = '' }: Values): Promise<Problems | undefined> => {
     const answer = await (isUndoOfEmail(token) ? client.undoEmail : client.undoFactor)({ token, password })
@@ -115,7 +115,7 @@ const ByLink = ({ token }: { token: string }) => {
   if (ending === 'done') {
     return <Done state={found} />
   }
-  if (loadRefusal) return <PageNotLoaded refusal={loadRefusal} onTryAgain={load} />
+  if (refusal) return <PageNotLoaded refusal={refusal} onTryAgain={reload} />
   if (!found) return <LoadingCard />
   const effects = effectsOf(found, words.effects, language)
   return (

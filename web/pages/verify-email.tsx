@@ -86,13 +86,13 @@ const VerifyEmail = () => {
 const unknownLink: LinkState = { state: 'waiting', passwordRequired: false, newerMail: false, codeUsable: false }
 
 const ByLink = ({ token }: { token: string }) => {
-  const { found, loadRefusal, ending, endWith } = useMailedLink<LinkState, Result>(async (end) => {
+  const { found, refusal, ending, endWith } = useMailedLink<LinkState, Result>(async (end) => {
     const answer = await client.checkVerification({ token })
     const result = answer.refused ? undefined : resultOfState[answer.value.state]
     if (result !== undefined) end(await forVisitor(result))
     return answer
   })
-  const link = found ?? (loadRefusal && unknownLink)
+  const link = found ?? (refusal && unknownLink)
   const returnTo = storedReturnTo()
   const applicationElsewhere = nameOfApplicationIn(returnTo) === undefined ? link?.application : undefined
   const onResult = async (result: Result) => endWith(await forVisitor(result))

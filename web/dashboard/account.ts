@@ -1,13 +1,14 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { type Answer, isTemporary, type Refusal } from '#client/client.js'
 import type { LinkedAccount } from '#contract/linked-accounts.js'
 import type { ProfileFieldDefinition } from '#contract/profile-fields.js'
 import type { Account, AccountEvent, Factors, Session, UsedApplication } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
+import { useLoaded } from '../hooks/loaded.js'
 import { useStableCallback } from '../hooks/stable-callback.js'
 
 /** The parts of the account page. A part that could not be loaded is undefined. */
-export type Loaded = {
+export type LoadedAccount = {
   account: Account
   /** The fields that `account.fields` can have. */
   fields: ProfileFieldDefinition[]
@@ -18,38 +19,47 @@ export type Loaded = {
   applications: UsedApplication[] | undefined
 }
 
-type Leave = (notice: 'sign_in' | 'session_ended') => void
-
 /** Loads everything of the user. A service that cannot answer is asked again, with longer and longer pauses. */
-export const useLoaded = (leave: Leave) => {
-  const [loaded, setLoaded] = useState<Loaded>()
-  const [failure, setFailure] = useState<{ refusal: Refusal; attempt: number }>()
-
-  const load = useStableCallback(async (attempt: number) => {
-    const answer = await askForEverything()
-    if (!answer.refused) return setLoaded((previous) => keepLoadedParts(previous, answer.value))
-    if (answer.refused === 'not_authenticated') return leave(loaded ? 'session_ended' : 'sign_in')
-    if (!loaded) setFailure({ refusal: answer, attempt })
-  })
+export const useAccount = (leave: (notice: 'sign_in' | 'session_ended') => void) => {
+  const newest = useRef<LoadedAccount>(undefined)
+  const {
+    value: loaded,
+    refusal,
+    reload,
+  } = useLoaded(
+    async () => {
+      const answer = await askForEverything()
+      if (answer.refused) return answer
+      newest.current = keepLoadedParts(newest.current, answer.value)
+      return { value: newest.current }
+    },
+    ({ refused }, isShown) => {
+      if (refused === 'not_authenticated') leave(isShown ? 'session_ended' : 'sign_in')
+      return isShown || refused === 'not_authenticated'
+    },
+  )
+  const attempt = useRef(0)
+  const tryAgain = useStableCallback(reload)
   useEffect(() => {
-    void load(0)
-  }, [])
-  useEffect(() => {
-    if (loaded || !failure || !isTemporary(failure.refusal)) return
-    const { refusal, attempt } = failure
+    if (loaded || !refusal || !isTemporary(refusal)) return
     const retry = () => {
       stop()
-      void load(attempt + 1)
+      attempt.current += 1
+      void tryAgain()
     }
-    const timer = setTimeout(retry, retryDelay(attempt, refusal))
+    const timer = setTimeout(retry, retryDelay(attempt.current, refusal))
     const stop = () => {
       clearTimeout(timer)
       removeEventListener('online', retry)
     }
     addEventListener('online', retry)
     return stop
-  }, [failure, loaded])
-  return { loaded, refusal: failure?.refusal, reload: () => load(0) }
+  }, [refusal, loaded])
+  const reloadAtOnce = () => {
+    attempt.current = 0
+    return reload()
+  }
+  return { loaded, refusal, reload: reloadAtOnce }
 }
 
 /**
@@ -63,7 +73,7 @@ const retryDelay = (attempt: number, { retryAfter }: Refusal) => {
 }
 
 /** If a part cannot be loaded again, the page keeps the one that it has. */
-const keepLoadedParts = (previous: Loaded | undefined, newest: Loaded): Loaded => ({
+const keepLoadedParts = (previous: LoadedAccount | undefined, newest: LoadedAccount): LoadedAccount => ({
   account: newest.account,
   fields: newest.fields,
   linkedAccounts: newest.linkedAccounts,
@@ -73,7 +83,7 @@ const keepLoadedParts = (previous: Loaded | undefined, newest: Loaded): Loaded =
   applications: newest.applications ?? previous?.applications,
 })
 
-const askForEverything = async (): Promise<Answer<Loaded>> => {
+const askForEverything = async (): Promise<Answer<LoadedAccount>> => {
   // `me` needs no database, so it is the cheapest way to learn that the tokens must be refreshed first.
   const me = await client.me()
   if (me.refused) return me
