@@ -40,13 +40,34 @@ const Setup = () => {
   }
   if (isMade) return <SecondStep />
   if (ending) return <NoSetup refusal={ending} />
-  return token === undefined ? <NoSetup /> : <FirstAccount token={token} onMade={onMade} onEnd={setEnding} />
+  return token === undefined ? <NoSetup /> : <CheckedLink token={token} onMade={onMade} onEnd={setEnding} />
 }
 
 /** Refusals after which the form is of no use. */
 const endings: readonly string[] = ['invalid_setup_token', 'already_set_up', 'admin_group_needed']
 
 type AccountProps = { token: string; onMade: () => void; onEnd: (refusal: Refusal) => void }
+
+/**
+ * Whether the link works is asked before anything is typed, by an attempt that no service accepts: it has no address. The token is judged
+ * first, so a dead link is refused for itself, and a right one for the address.
+ */
+const checkLink = async (token: string) => {
+  const answer = await askService<never>('setup', { token, username: '-', email: '', password: '-' })
+  return answer.refused === 'bad_request' ? { ...answer, refused: 'invalid_setup_token' as const } : answer
+}
+
+const CheckedLink = (props: AccountProps) => {
+  const { refusal } = useLoaded(
+    () => checkLink(props.token),
+    (found) => {
+      const isOver = endings.includes(found.refused)
+      if (isOver) props.onEnd(found)
+      return isOver
+    },
+  )
+  return refusal ? <FirstAccount {...props} /> : <LoadingCard />
+}
 
 const FirstAccount = ({ token, onMade, onEnd }: AccountProps) => {
   const words = useWords('setup')
