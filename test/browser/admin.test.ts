@@ -83,6 +83,13 @@ it('shows every screen, on a phone too, and in colours that can be read', async 
   await hasReadableColors(page, 'overview')
   await page.setViewportSize(phone)
   await isFineOnPhone(page, 'overview')
+  await page.setViewportSize({ width: 360, height: phone.height })
+  for (const language of [...languages.filter((each) => each !== 'en'), 'en']) {
+    await page.locator(`.languages button[lang=${language}]`).click()
+    await expect.poll(() => page.evaluate(() => document.documentElement.lang)).toBe(language)
+    expect(await smallestGap(page), language).toBeGreaterThan(2)
+    await keepPicture(page, `admin-plot-${language}-360`)
+  }
   await page.getByText('Show the numbers').click()
   const table = page.getByRole('table', { name: 'The last 30 days' })
   expect(await table.getByRole('row').count()).toBe(31)
@@ -109,6 +116,13 @@ it('shows every screen, on a phone too, and in colours that can be read', async 
   await page.setViewportSize(desk)
   expect(faults).toEqual([])
 })
+
+/** Between the dates below the plot, in pixels. */
+const smallestGap = (page: Page) =>
+  page.evaluate(() => {
+    const dates = [...document.querySelectorAll('.plot-lines svg > text')].map((each) => each.getBoundingClientRect())
+    return Math.min(...dates.slice(1).map(({ left }, index) => left - (dates[index]?.right ?? 0)))
+  })
 
 /** By the keyboard alone. */
 const enter = async (page: Page, name: string, key?: 'Shift+Tab') => {

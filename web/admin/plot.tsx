@@ -126,10 +126,12 @@ type AxesProps = {
 const Axes = ({ days, ticks, width, x, y }: AxesProps) => {
   const formatDate = useDateFormat()
   const formatNumber = useNumberFormat()
-  // A label for each week, counted from today.
-  const labelledDays = days
-    .map((day, index) => ({ day, index }))
-    .filter(({ index }) => (days.length - 1 - index) % 7 === 0)
+  // A label for each week, counted from today, or for every second one if they have no room.
+  const weekly = days.flatMap(({ day }, index) =>
+    (days.length - 1 - index) % 7 === 0 ? { day, text: formatDate(day, 'short'), x: x(index) } : [],
+  )
+  const step = weeksBetween(weekly)
+  const labels = weekly.filter((_, index) => (weekly.length - 1 - index) % step === 0)
   return (
     <>
       {ticks.map((tick) => (
@@ -140,19 +142,29 @@ const Axes = ({ days, ticks, width, x, y }: AxesProps) => {
           </text>
         </g>
       ))}
-      {labelledDays.map(({ day, index }) => (
+      {labels.map(({ day, text, x: at }, index) => (
         <text
-          key={day.day}
-          x={x(index)}
+          key={day}
+          x={at}
           y={height - 6}
-          text-anchor={index === days.length - 1 ? 'end' : 'middle'}
-          dx={index === days.length - 1 ? margin.right : 0}
+          text-anchor={index === labels.length - 1 ? 'end' : 'middle'}
+          dx={index === labels.length - 1 ? margin.right : 0}
         >
-          {formatDate(day.day, 'short')}
+          {text}
         </text>
       ))}
     </>
   )
+}
+
+/** The last label ends at the edge, so between it and the one before it there must be room for one and a half. */
+const weeksBetween = (labels: readonly { text: string; x: number }[]) => {
+  const [first, second] = labels
+  if (!first || !second) return 1
+  const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize)
+  // A letter is about half as wide as high, and the labels have 0.75rem.
+  const longest = Math.max(...labels.map(({ text }) => text.length)) * 0.55 * 0.75 * rem
+  return Math.max(1, Math.ceil((1.5 * longest + 8 - margin.right) / (second.x - first.x)))
 }
 
 const DayTable = ({ days }: { days: Day[] }) => {
