@@ -1,4 +1,4 @@
-import { SignOutButton } from '../components/sign-out-button.js'
+import { SignOutButton } from '../components/sign-out.js'
 import { useWords } from '../hooks/settings.js'
 import { fill } from '../words/format.js'
 import { useAdmin } from './admin-context.js'

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { isFocusAtStart, moveFocusTo } from '../browser/focus.js'
 import { Button } from '../components/button.js'
+import { isFocusAtStart, moveFocusTo } from '../hooks/focus.js'
 import { useWords } from '../hooks/settings.js'
 import { fill } from '../words/format.js'
 import { useAdmin } from './admin-context.js'

@@ -1,5 +1,5 @@
 import type { AdminUserDetails } from '#contract/admin/admin-bodies.js'
-import { DeviceIcon } from '../components/devices.js'
+import { DeviceIcon } from '../components/icons.js'
 import { Panel } from '../components/panel.js'
 import { SessionFacts } from '../components/session-facts.js'
 import { useSettings, useWords } from '../hooks/settings.js'

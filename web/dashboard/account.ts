@@ -5,7 +5,7 @@ import type { ProfileFieldDefinition } from '#contract/profile-fields.js'
 import type { Account, AccountEvent, Factors, Session, UsedApplication } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
 import { useLoaded } from '../hooks/loaded.js'
-import { useStableCallback } from '../hooks/stable-callback.js'
+import { useStableCallback } from '../hooks/stable.js'
 
 /** The parts of the account page. A part that could not be loaded is undefined. */
 export type LoadedAccount = {

@@ -2,8 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { isLanguage, languages, ownNameOf } from '#contract/languages.js'
 import { longestName } from '#contract/name-lengths.js'
 import type { Account, AccountPatch } from '#contract/schemas.js'
-import { Field } from '../components/field.js'
-import { SelectField } from '../components/select-field.js'
+import { Field, SelectField } from '../components/field.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 
 export const useFieldWords = () => ({

@@ -1,9 +1,9 @@
 import { useLayoutEffect, useState } from 'preact/hooks'
 import type { Account } from '#contract/schemas.js'
-import { keepUnsaved, takeUnsaved } from '../browser/typed-values.js'
+import { keepUnsaved, takeUnsaved } from '../browser/storage.js'
 import { valuesOf } from '../components/form.js'
 import { useDisclosure } from '../hooks/focus.js'
-import { useStableCallback } from '../hooks/stable-callback.js'
+import { useStableCallback } from '../hooks/stable.js'
 import type { PanelName } from './places.js'
 
 /** The panels whose form is kept. None of them has a password or a code. */

@@ -3,7 +3,7 @@ import { linkingParameter, type PublicReason, providerOfFailure } from '#contrac
 import { client } from '../browser/client.js'
 import { queryValue } from '../browser/navigation.js'
 import { useSettings, useWords } from '../hooks/settings.js'
-import { useStableCallback } from '../hooks/stable-callback.js'
+import { useStableCallback } from '../hooks/stable.js'
 import { fill } from '../words/format.js'
 import type { DashboardActions } from './dashboard-actions.js'
 

@@ -1,6 +1,6 @@
 import type { Account, Factors } from '#contract/schemas.js'
 import { InfoIcon } from '../components/icons.js'
-import { SignOutButton } from '../components/sign-out-button.js'
+import { SignOutButton } from '../components/sign-out.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { passkeySupport } from '../passkeys/ceremonies.js'
 import { countText, fill } from '../words/format.js'

@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks'
-import { moveFocusTo } from '../browser/focus.js'
+import { moveFocusTo } from '../hooks/focus.js'
 import { placeIds } from './places.js'
 
 /** Scrolls to the place that a fragment names, and moves the focus to its heading, so that a screen reader reads on from there. */

@@ -1,8 +1,8 @@
 import type { RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { moveFocusTo } from '../browser/focus.js'
 import { Button } from '../components/button.js'
-import { useStableCallback } from '../hooks/stable-callback.js'
+import { moveFocusTo } from '../hooks/focus.js'
+import { useStableCallback } from '../hooks/stable.js'
 
 const maxShownAtFirst = 5
 

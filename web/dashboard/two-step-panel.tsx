@@ -3,7 +3,7 @@ import type { Answer } from '#client/client.js'
 import type { Factors, RecoveryCodes as RecoveryCodesBody, TotpBegun } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
 import { Button } from '../components/button.js'
-import { ContinuesTo } from '../components/continues-to.js'
+import { ContinuesTo, returnToApplication, waitingApplication } from '../components/from-application.js'
 import { Notice } from '../components/notice.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { AddApp, RecoveryCodes, useAppProblems } from '../two-step/steps.js'
@@ -13,7 +13,6 @@ import { AskFirst } from './ask-first.js'
 import { useDashboardActions, useFormProblems } from './dashboard-actions.js'
 import { AccountPanel } from './section.js'
 import type { AppReplacement } from './use-app-replacement.js'
-import { returnToApplication, waitingApplication } from './waiting-application.js'
 
 type Props = { factors: Factors; username: string; replacement: AppReplacement }
 type Codes = { codes: string[]; isRenewed?: boolean }

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Answer, Refusal } from '#client/client.js'
-import { useStableCallback } from './stable-callback.js'
+import { useStableCallback } from './stable.js'
 
 /** Returns whether the refusal is dealt with. `isShown`: there is an older value, which stays. */
 type HandleRefusal = (refusal: Refusal, isShown: boolean) => boolean | Promise<boolean>

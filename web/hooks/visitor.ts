@@ -3,7 +3,7 @@ import type { User } from '#client/client.js'
 import { client } from '../browser/client.js'
 import { queryValue, wantsOtherAccount } from '../browser/navigation.js'
 import { useSettings } from './settings.js'
-import { useStableCallback } from './stable-callback.js'
+import { useStableCallback } from './stable.js'
 
 /** How long the form may wait for a slow answer. */
 const longestWait = 3_000

@@ -8,7 +8,6 @@ import {
   providerParameter,
 } from '#contract/pages.js'
 import { providerPath } from '#contract/provider-paths.js'
-import { nameOfApplicationIn } from '../browser/applications.js'
 import { client } from '../browser/client.js'
 import { mount } from '../browser/mount.js'
 import {
@@ -20,18 +19,16 @@ import {
   storeReturnTo,
   withReturnTo,
 } from '../browser/navigation.js'
-import { forgetTyped, keepTypedLogin, loginTypedBefore } from '../browser/typed-values.js'
+import { forgetTyped, keepTypedLogin, loginTypedBefore } from '../browser/storage.js'
 import { Button } from '../components/button.js'
-import { Card } from '../components/card.js'
-import { ContinuesTo } from '../components/continues-to.js'
+import { Card, LoadingCard } from '../components/card.js'
 import { Field } from '../components/field.js'
 import { Form, type Values } from '../components/form.js'
-import { HelpLink } from '../components/help-link.js'
-import { LoadingCard } from '../components/loading-card.js'
-import { Notice } from '../components/notice.js'
-import { ProviderButtons } from '../components/provider-buttons.js'
+import { ContinuesTo, nameOfApplicationIn } from '../components/from-application.js'
+import { HelpLink, Notice } from '../components/notice.js'
+import { ProviderButtons } from '../components/providers.js'
 import { SendAgain } from '../components/send-again.js'
-import { useLinkToken } from '../hooks/link-token.js'
+import { useLinkToken } from '../hooks/mailed-link.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { useVisitor } from '../hooks/visitor.js'
 import { MailLogin, type MailLoginProps } from '../mail-login/mail-login.js'

@@ -1,7 +1,7 @@
 import { useEffect } from 'preact/hooks'
 import type { PasskeyCredential } from '#client/client.js'
 import { client } from '../browser/client.js'
-import { useStableCallback } from '../hooks/stable-callback.js'
+import { useStableCallback } from '../hooks/stable.js'
 import { getPasskey, passkeySupport } from './ceremonies.js'
 
 /** A new challenge is asked for before the old one expires after 5 minutes. */

@@ -1,6 +1,6 @@
 import type { Problems } from '../components/form.js'
 import { useSettings, useWords } from '../hooks/settings.js'
-import { useStableCallback } from '../hooks/stable-callback.js'
+import { useStableCallback } from '../hooks/stable.js'
 import { passkeySupport } from '../passkeys/ceremonies.js'
 import { fill } from './format.js'
 

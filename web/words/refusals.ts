@@ -4,7 +4,7 @@ import { callbackFailed, type ProviderButton, type PublicReason, providerOfFailu
 import type { RefusalCode } from '#contract/refusals.js'
 import type { Problems } from '../components/form.js'
 import { useWords } from '../hooks/settings.js'
-import { useStableCallback } from '../hooks/stable-callback.js'
+import { useStableCallback } from '../hooks/stable.js'
 import type { Words } from './catalogue.js'
 import { fill } from './format.js'
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { deviceName } from '#contract/device-names.js'
-import { catalogue } from '../words/catalogue.js'
+import { catalogue } from './catalogue.js'
 
 it.each([
   ['Firefox', 'Linux', 'Firefox unter Linux'],

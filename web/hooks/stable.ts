@@ -1,4 +1,4 @@
-import { useRef } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 
 /**
  * A function that stays the same while its component lives and always does what the newest render says. An effect that
@@ -9,4 +9,14 @@ export const useStableCallback = <Args extends unknown[], Result>(callback: (...
   newest.current = callback
   const stable = useRef((...args: Args) => newest.current(...args))
   return stable.current
+}
+
+/** The value as it was when the typing last paused. */
+export const useDebounced = <Value>(value: Value, pause = 250) => {
+  const [debounced, setDebounced] = useState(value)
+  useEffect(() => {
+    const timer = setTimeout(() => setDebounced(value), pause)
+    return () => clearTimeout(timer)
+  }, [value, pause])
+  return debounced
 }

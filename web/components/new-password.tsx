@@ -1,14 +1,46 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useContext, useEffect, useRef, useState } from 'preact/hooks'
 import type { PersonalData } from '#client/client.js'
-import { passwordRuleIds, passwordRules } from '#contract/password-rules.js'
+import { type PasswordFindings, passwordRuleIds, passwordRules } from '#contract/password-rules.js'
+import type { RefusalCode } from '#contract/refusals.js'
 import type { Strength } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
 import { useWords } from '../hooks/settings.js'
-import { useStableCallback } from '../hooks/stable-callback.js'
-import { feedbackOf } from '../words/passwords.js'
+import { useStableCallback } from '../hooks/stable.js'
+import type { Words } from '../words/catalogue.js'
+import { fill } from '../words/format.js'
+import { useProblems, useTranslatableProblems } from '../words/refusals.js'
+import { Field } from './field.js'
+import { FormContext } from './form.js'
 import { CheckIcon, CrossIcon, Icon } from './icons.js'
 
-type Props = {
+type Props = { name: string; label: string; focused?: boolean }
+
+export const NewPasswordField = ({ name, label, focused = false }: Props) => {
+  const [password, setPassword] = useState('')
+  const { problems } = useContext(FormContext)
+  const { outerSpace } = useWords('password')
+  const isRefused = password !== '' && problems.fields?.[name] !== undefined
+  return (
+    <Field
+      name={name}
+      label={label}
+      type="password"
+      autoComplete="new-password"
+      focused={focused}
+      onInput={setPassword}
+      below={
+        <>
+          <p class="field-hint" role="status">
+            {password.trim() === password ? '' : outerSpace}
+          </p>
+          <StrengthMeter password={password} isRefused={isRefused} />
+        </>
+      }
+    />
+  )
+}
+
+type MeterProps = {
   password: string
   /** The password was refused. The list shows the rules that it misses; if it meets all, the field already shows the advice. */
   isRefused?: boolean
@@ -17,7 +49,7 @@ type Props = {
 const pauseInTyping = 450
 
 /** Shows the rules at once, and the estimate after a pause in typing. Without an estimate, no password looks strong enough. */
-export const StrengthMeter = ({ password, isRefused = false }: Props) => {
+const StrengthMeter = ({ password, isRefused = false }: MeterProps) => {
   const words = useWords('password')
   const container = useRef<HTMLDivElement>(null)
   const estimate = useEstimate(password, () => personalDataAround(container.current))
@@ -136,3 +168,43 @@ const CircleIcon = ({ size }: { size: number }) => (
     <circle cx="10" cy="10" r="5.2" />
   </Icon>
 )
+
+type PasswordWords = Pick<Words['password'], 'rules' | 'strongEnough' | 'missing' | 'errors' | 'feedback'>
+
+/** Sentences by id. An id that this page does not know, from a newer server, is left out. */
+const sentencesOf = <Id extends string>(ids: string[], sentences: Record<Id, string>) =>
+  ids.filter((id): id is Id => Object.hasOwn(sentences, id)).map((id) => sentences[id])
+
+/** The weaknesses of a password, and then the advice: the catalogue has them in this order. */
+export const feedbackOf = ({ feedback }: PasswordFindings, words: PasswordWords) => {
+  const order = Object.keys(words.feedback)
+  return sentencesOf(
+    feedback.toSorted((left, right) => order.indexOf(left) - order.indexOf(right)),
+    words.feedback,
+  )
+}
+
+/**
+ * The sentences about a rejected password. If it breaks rules, they name these rules, and the advice below the list of rules says how to
+ * make the password stronger. If it breaks none, they say why it is too weak.
+ */
+export const errorsOf = ({ errors, feedback }: PasswordFindings, words: PasswordWords) => {
+  const brokenRules = sentencesOf(errors, { ...words.rules, too_weak: words.strongEnough })
+  const breaksRule = errors.some((id) => Object.hasOwn(words.rules, id))
+  const others = errors.flatMap((id) => {
+    const sentences = sentencesOf([id], words.errors)
+    if (id !== 'too_weak') return sentences
+    return breaksRule ? [] : [[...sentences, ...feedbackOf({ errors, feedback }, words)].join(' ')]
+  })
+  return breaksRule ? [fill(words.missing, { rules: brokenRules.join(', ') }), ...others] : others
+}
+
+/** `useProblems` for a form with a new password, whose field shows every broken rule. */
+export const useNewPasswordProblems = (field: string, fieldOfRefusal: { [Code in RefusalCode]?: string } = {}) => {
+  const words = useWords('password')
+  const problemsOf = useProblems({ ...fieldOfRefusal, password_rejected: field })
+  return useTranslatableProblems((refusal) => {
+    const errors = refusal.ids ? errorsOf(refusal.ids, words) : []
+    return errors.length > 0 ? { fields: { [field]: errors } } : problemsOf(refusal)
+  })
+}

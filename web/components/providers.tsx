@@ -1,10 +1,10 @@
 import { useEffect, useRef } from 'preact/hooks'
+import type { ProviderButton } from '#contract/pages.js'
 import type { ProviderId } from '#contract/providers.js'
-import { moveFocusTo } from '../browser/focus.js'
 import { storeReturnTo, withReturnTo } from '../browser/navigation.js'
+import { moveFocusTo } from '../hooks/focus.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { fill } from '../words/format.js'
-import { ProviderLogo } from './provider-logo.js'
 
 type Props = {
   returnTo: string | undefined
@@ -42,5 +42,25 @@ export const ProviderButtons = ({ returnTo, asksAgain = false, isOnlyWay = false
         ))}
       </ul>
     </>
+  )
+}
+
+const initialOf = (name: string) => Array.from(name)[0]?.toLocaleUpperCase() ?? ''
+
+/** The first letter of the provider, or two letters if another provider begins with the same one, as with Google and GitHub. */
+const useInitials = (name: string) => {
+  const sameInitial = useSettings().providers.filter((each) => initialOf(each.name) === initialOf(name))
+  return sameInitial.length > 1 ? initialOf(name) + (Array.from(name)[1] ?? '') : initialOf(name)
+}
+
+/** The logo that the operator has chosen, or the first letter. docs/decisions.md says why no logo comes with the pages. */
+export const ProviderLogo = ({ provider: { name, logo } }: { provider: ProviderButton }) => {
+  const initials = useInitials(name)
+  return logo === undefined ? (
+    <span class="provider-initial" aria-hidden="true">
+      {initials}
+    </span>
+  ) : (
+    <img class="provider-logo" src={logo} alt="" width="20" height="20" />
   )
 }
