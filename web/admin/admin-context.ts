@@ -2,7 +2,7 @@ import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import type { Refusal } from '#client/client.js'
 import type { AdminSelf } from '#contract/admin/admin-bodies.js'
-import type { WithFreshSignIn } from '../step-up/use-step-up.js'
+import type { WithFreshSignIn } from '../sign-in/step-up.js'
 import type { Departure } from './place.js'
 
 /** The functions of the page for its screens. */

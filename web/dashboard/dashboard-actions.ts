@@ -2,7 +2,7 @@ import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import type { Refusal } from '#client/client.js'
 import type { Problems } from '../components/form.js'
-import type { WithFreshSignIn } from '../step-up/use-step-up.js'
+import type { WithFreshSignIn } from '../sign-in/step-up.js'
 
 /**
  * The functions of the page for its panels: to show that something worked or was refused, to load everything again, and to ask for a

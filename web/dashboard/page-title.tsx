@@ -2,7 +2,7 @@ import type { Account, Factors } from '#contract/schemas.js'
 import { InfoIcon } from '../components/icons.js'
 import { SignOutButton } from '../components/sign-out.js'
 import { useSettings, useWords } from '../hooks/settings.js'
-import { passkeySupport } from '../passkeys/ceremonies.js'
+import { passkeySupport } from '../sign-in/passkeys.js'
 import { countText, fill } from '../words/format.js'
 import { firstToDo } from './to-do.js'
 

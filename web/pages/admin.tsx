@@ -22,7 +22,7 @@ import { clearScreenOnLeave, leave } from '../components/sign-out.js'
 import { Toast, useToast } from '../components/toast.js'
 import { useWords } from '../hooks/settings.js'
 import { useStableCallback } from '../hooks/stable.js'
-import { StepUpDialog, useStepUp } from '../step-up/use-step-up.js'
+import { StepUpDialog, useStepUp } from '../sign-in/step-up.js'
 
 /** Goes to the page that asks for a second factor, or says that the account needs one. It leads back to this screen. */
 const goToStepUp = () =>

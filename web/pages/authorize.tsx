@@ -15,7 +15,7 @@ import { Heading } from '../components/heading.js'
 import { HelpLink, Notice } from '../components/notice.js'
 import { useWords } from '../hooks/settings.js'
 import { useStableCallback } from '../hooks/stable.js'
-import { StepUpForm } from '../step-up/step-up-form.js'
+import { StepUpForm } from '../sign-in/step-up.js'
 import { fill } from '../words/format.js'
 import { useRefusalSentence } from '../words/refusals.js'
 

@@ -28,7 +28,7 @@ import { TwoStepPanel } from '../dashboard/two-step-panel.js'
 import { type AppReplacement, useAppReplacement } from '../dashboard/use-app-replacement.js'
 import { UsedRecoveryCode } from '../dashboard/used-recovery-code.js'
 import { useSettings, useWords } from '../hooks/settings.js'
-import { StepUpDialog, useStepUp } from '../step-up/use-step-up.js'
+import { StepUpDialog, useStepUp } from '../sign-in/step-up.js'
 import { asksForHelp, useRefusalSentence } from '../words/refusals.js'
 
 const Dashboard = () => {

@@ -13,8 +13,8 @@ import { MailIcon } from '../components/icons.js'
 import { HelpLink } from '../components/notice.js'
 import { SendAgain } from '../components/send-again.js'
 import { useSettings, useWords } from '../hooks/settings.js'
+import { useWithOtherWays } from '../sign-in/other-ways.js'
 import { fill } from '../words/format.js'
-import { useWithOtherWays } from '../words/other-ways.js'
 import { useProblems } from '../words/refusals.js'
 
 export const ForgotPassword = () => {

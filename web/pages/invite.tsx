@@ -13,7 +13,7 @@ import { ProviderButtons } from '../components/providers.js'
 import { RegisterForm } from '../components/register-form.js'
 import { useLinkToken, useMailedLink } from '../hooks/mailed-link.js'
 import { useSettings, useWords } from '../hooks/settings.js'
-import { useVisitor } from '../hooks/visitor.js'
+import { useVisitor } from '../sign-in/visitor.js'
 import { fill } from '../words/format.js'
 import { asksForHelp, useRefusalSentence } from '../words/refusals.js'
 

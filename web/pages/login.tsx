@@ -30,13 +30,18 @@ import { ProviderButtons } from '../components/providers.js'
 import { SendAgain } from '../components/send-again.js'
 import { useLinkToken } from '../hooks/mailed-link.js'
 import { useSettings, useWords } from '../hooks/settings.js'
-import { useVisitor } from '../hooks/visitor.js'
-import { MailLogin, type MailLoginProps } from '../mail-login/mail-login.js'
-import { keepMailStage, keptMailStage, type MailStage } from '../mail-login/mail-stage.js'
-import { MailedSignInLink } from '../mail-login/mailed-link.js'
-import { PasskeySignIn } from '../passkeys/passkey-sign-in.js'
+import {
+  keepMailStage,
+  keptMailStage,
+  MailedSignInLink,
+  MailLogin,
+  type MailLoginProps,
+  type MailStage,
+} from '../sign-in/mail-login.js'
+import { useWithOtherWays } from '../sign-in/other-ways.js'
+import { PasskeySignIn } from '../sign-in/passkeys.js'
+import { useVisitor } from '../sign-in/visitor.js'
 import { fill } from '../words/format.js'
-import { useWithOtherWays } from '../words/other-ways.js'
 import { providerErrorFor, reasonAsksForHelp, useProblems } from '../words/refusals.js'
 
 export const Login = () => {

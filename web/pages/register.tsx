@@ -7,7 +7,7 @@ import { HelpLink, Notice } from '../components/notice.js'
 import { ProviderButtons } from '../components/providers.js'
 import { RegisterForm } from '../components/register-form.js'
 import { useSettings, useWords } from '../hooks/settings.js'
-import { useVisitor } from '../hooks/visitor.js'
+import { useVisitor } from '../sign-in/visitor.js'
 
 export const Register = () => {
   const words = useWords('register')

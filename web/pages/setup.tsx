@@ -18,8 +18,8 @@ import { fieldOfRefusal, registrationOf, useChecks, useUsernameField } from '../
 import { useLoaded } from '../hooks/loaded.js'
 import { useLinkToken } from '../hooks/mailed-link.js'
 import { useSettings, useWords } from '../hooks/settings.js'
-import { StepUpDialog, useStepUp } from '../step-up/use-step-up.js'
-import { AddFactor } from '../two-step/add-factor.js'
+import { StepUpDialog, useStepUp } from '../sign-in/step-up.js'
+import { AddFactor } from '../sign-in/two-step.js'
 import { useRefusalSentence } from '../words/refusals.js'
 
 /** The query of this page once the account is made. Another page of the sign-in may come in between. */

@@ -17,7 +17,7 @@ import { HelpLink } from '../components/notice.js'
 import { SignOutButton } from '../components/sign-out.js'
 import { useLoaded } from '../hooks/loaded.js'
 import { useSettings, useWords } from '../hooks/settings.js'
-import { StepUpForm } from '../step-up/step-up-form.js'
+import { StepUpForm } from '../sign-in/step-up.js'
 import { fill } from '../words/format.js'
 
 /**

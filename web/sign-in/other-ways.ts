@@ -1,8 +1,8 @@
 import type { Problems } from '../components/form.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { useStableCallback } from '../hooks/stable.js'
-import { passkeySupport } from '../passkeys/ceremonies.js'
-import { fill } from './format.js'
+import { fill } from '../words/format.js'
+import { passkeySupport } from './passkeys.js'
 
 /**
  * Adds to the notice about a limit a sentence with the ways to sign in that the limit does not stop. The sentence is the same for every

@@ -2,8 +2,8 @@ import { useEffect, useState } from 'preact/hooks'
 import type { User } from '#client/client.js'
 import { client } from '../browser/client.js'
 import { queryValue, wantsOtherAccount } from '../browser/navigation.js'
-import { useSettings } from './settings.js'
-import { useStableCallback } from './stable.js'
+import { useSettings } from '../hooks/settings.js'
+import { useStableCallback } from '../hooks/stable.js'
 
 /** How long the form may wait for a slow answer. */
 const longestWait = 3_000

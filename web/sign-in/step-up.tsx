@@ -1,18 +1,78 @@
 import type { ComponentChildren } from 'preact'
-import type { PasskeyCredential, Proof, Refusal } from '#client/client.js'
+import { useRef, useState } from 'preact/hooks'
+import type { Answer, PasskeyCredential, Proof, Refusal } from '#client/client.js'
 import type { ProofMethod } from '#contract/proofs.js'
 import { client } from '../browser/client.js'
 import { queryValue, returnToAfterStepUp, withReturnTo } from '../browser/navigation.js'
+import { Button } from '../components/button.js'
 import { CodeField } from '../components/code-field.js'
+import { Dialog } from '../components/dialog.js'
 import { Field, HiddenUsername } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
-import { HelpLink, Notice } from '../components/notice.js'
+import { Announced, HelpLink, Notice } from '../components/notice.js'
 import { ProviderButtons } from '../components/providers.js'
+import { SendAgain } from '../components/send-again.js'
 import { useSettings, useWords } from '../hooks/settings.js'
-import { passkeySupport } from '../passkeys/ceremonies.js'
-import { PasskeyButton } from '../passkeys/passkey-button.js'
 import { useProblems } from '../words/refusals.js'
-import { MailedCode } from './mailed-code.js'
+import { PasskeyButton, passkeySupport } from './passkeys.js'
+
+/** Makes a call. If it is refused because it needs a fresh sign-in, asks the user for a proof and makes the call again. */
+export type WithFreshSignIn = <Value>(call: () => Promise<Answer<Value>>) => Promise<Answer<Value>>
+
+type StepUp = { methods: readonly ProofMethod[]; close: (isProven: boolean) => void }
+
+/**
+ * One dialog for all changes of a page that need a fresh sign-in. Several calls at once wait for the same dialog. After
+ * "cancel" the refusal is returned.
+ */
+export const useStepUp = () => {
+  const [stepUp, setStepUp] = useState<StepUp>()
+  const asking = useRef<Promise<boolean> | undefined>(undefined)
+
+  const ask = (methods: readonly ProofMethod[]) => {
+    asking.current ??= new Promise<boolean>((resolve) => {
+      const close = (isProven: boolean) => {
+        asking.current = undefined
+        setStepUp(undefined)
+        resolve(isProven)
+      }
+      setStepUp({ methods, close })
+    })
+    return asking.current
+  }
+
+  const withFreshSignIn: WithFreshSignIn = async (call) => {
+    const first = await call()
+    if (first.refused !== 'fresh_sign_in_required') return first
+    return (await ask(first.methods ?? [])) ? call() : first
+  }
+
+  return { stepUp, withFreshSignIn }
+}
+
+type DialogProps = StepUp & { username: string; onSignedOut: () => void }
+
+export const StepUpDialog = ({ methods, close: closeStepUp, username, onSignedOut }: DialogProps) => {
+  const words = useWords('step-up')
+  return (
+    <Dialog title={words.heading} lead={<p>{words.leadChange}</p>} onCancel={() => closeStepUp(false)}>
+      {(close) => {
+        const finish = (isProven: boolean) => {
+          close()
+          closeStepUp(isProven)
+        }
+        return (
+          <>
+            <StepUpForm methods={methods} username={username} onProven={() => finish(true)} onSignedOut={onSignedOut} />
+            <Button look="quiet" onPress={() => finish(false)}>
+              {words.cancel}
+            </Button>
+          </>
+        )
+      }}
+    </Dialog>
+  )
+}
 
 type Props = {
   /** The methods that the account can prove with, the best first. */
@@ -135,4 +195,40 @@ const ways: Record<Exclude<ProofMethod, 'passkey'>, (props: WayProps) => preact.
   recovery_code: ByCode,
   password: ByPassword,
   mail: ByMail,
+}
+
+type MailedProps = { send: () => Promise<Answer<unknown>>; enter: (code: string) => Promise<Problems | undefined> }
+
+/** Mails a code to the address of the account, and takes it. */
+export const MailedCode = ({ send, enter }: MailedProps) => {
+  const words = useWords('step-up')
+  const problemsOf = useProblems()
+  const [isSent, setSent] = useState(false)
+
+  const sendFirst = async () => {
+    const answer = await send()
+    if (answer.refused) return problemsOf(answer)
+    setSent(true)
+    return undefined
+  }
+
+  if (!isSent) {
+    return (
+      <>
+        <p>{words.mailLead}</p>
+        <Form submitLabel={words.sendCode} onSubmit={sendFirst}>
+          {null}
+        </Form>
+      </>
+    )
+  }
+  return (
+    <>
+      <Announced text={words.mailSent} />
+      <Form key="code" submitLabel={words.confirm} onSubmit={({ code = '' }: Values) => enter(code)}>
+        <CodeField label={words.code} from="mail" hint={words.codeHint} maxLength={32} focused="chosen" />
+      </Form>
+      <SendAgain send={send} sentMessage={words.sentAgain} />
+    </>
+  )
 }
