@@ -9,10 +9,8 @@ import { useSettings, useWords } from '../hooks/settings.js'
 import { AddApp, RecoveryCodes, useAppProblems } from '../sign-in/two-step.js'
 import { fullDate } from '../words/dates.js'
 import { countText, fill } from '../words/format.js'
-import { AskFirst } from './ask-first.js'
-import { useDashboardActions, useFormProblems } from './dashboard-actions.js'
-import { AccountPanel } from './section.js'
-import type { AppReplacement } from './use-app-replacement.js'
+import { AskFirst, useDashboardActions, useFormProblems } from './panels.js'
+import { AccountPanel, goToPlace } from './sections.js'
 
 type Props = { factors: Factors; username: string; replacement: AppReplacement }
 type Codes = { codes: string[]; isRenewed?: boolean }
@@ -204,4 +202,24 @@ const SwitchOff = ({ onChanged }: Pick<OnProps, 'onChanged'>) => {
       onConfirm={remove}
     />
   )
+}
+
+export type AppReplacement = ReturnType<typeof useAppReplacement>
+
+/**
+ * Sets up the authenticator app again. The user can begin at several places of the page, and continues in the panel of two-step
+ * sign-in.
+ */
+export const useAppReplacement = () => {
+  const actions = useDashboardActions()
+  const [totp, setTotp] = useState<TotpBegun>()
+  const begin = async () => {
+    // The user may already have scanned the QR code on the page. A new one would make it useless.
+    if (totp) return goToPlace('#two-step')
+    const answer = await actions.withFreshSignIn(client.beginNewTotp)
+    if (answer.refused) return actions.showRefusal(answer)
+    setTotp(answer.value)
+    goToPlace('#two-step')
+  }
+  return { totp, begin, end: () => setTotp(undefined) }
 }

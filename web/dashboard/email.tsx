@@ -12,12 +12,29 @@ import { useStableCallback } from '../hooks/stable.js'
 import { fullDate } from '../words/dates.js'
 import { fill } from '../words/format.js'
 import { useProblems } from '../words/refusals.js'
-import { useDashboardActions, useFormProblems } from './dashboard-actions.js'
-import { useKeptForm } from './kept-form.js'
+import { useDashboardActions, useFormProblems, useKeptForm } from './panels.js'
+import { AccountPanel } from './sections.js'
+
+/** Shows the email address. Where nothing is mailed, no address can be confirmed, so only an administrator can change it. */
+export const EmailPanel = ({ account }: { account: Account }) => {
+  const words = useWords('dashboard')
+  const { email } = useWords('common')
+  const { mailIsOff } = useSettings()
+  return (
+    <AccountPanel
+      place="email"
+      title={email}
+      state={{ text: account.email }}
+      lead={mailIsOff ? words.emailByAdministrator : undefined}
+    >
+      {!mailIsOff && <ChangeEmail account={account} />}
+    </AccountPanel>
+  )
+}
 
 type Props = { account: Account }
 
-export const ChangeEmail = ({ account }: Props) => {
+const ChangeEmail = ({ account }: Props) => {
   const words = useWords('change-email')
   const { isOpen, setOpen, containerProps } = useKeptForm('email', account, words.change)
   const { waiting, load } = useWaitingEmail(account)

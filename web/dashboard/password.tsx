@@ -9,8 +9,8 @@ import { NewPasswordField, useNewPasswordProblems } from '../components/new-pass
 import { HelpLink } from '../components/notice.js'
 import { useDisclosure } from '../hooks/focus.js'
 import { useSettings, useWords } from '../hooks/settings.js'
-import { useDashboardActions, useFormProblems } from './dashboard-actions.js'
-import { AccountPanel } from './section.js'
+import { useDashboardActions, useFormProblems } from './panels.js'
+import { AccountPanel } from './sections.js'
 
 type Props = { account: Account }
 

@@ -11,8 +11,8 @@ import { useDisclosure } from '../hooks/focus.js'
 import { useWords } from '../hooks/settings.js'
 import { fill } from '../words/format.js'
 import { useProblems } from '../words/refusals.js'
-import { useDashboardActions, useFormProblems } from './dashboard-actions.js'
-import { AccountPanel } from './section.js'
+import { useDashboardActions, useFormProblems } from './panels.js'
+import { AccountPanel } from './sections.js'
 
 export const DataPanel = () => {
   const words = useWords('account-life')

@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { Panel, type PanelProps } from '../components/panel.js'
+import { moveFocusTo } from '../hooks/focus.js'
 import { useWords } from '../hooks/settings.js'
-import { goToPlace } from './place-in-address.js'
-import { type PanelName, type SectionName, sectionNames } from './places.js'
+import { type PanelName, placeIds, type SectionName, sectionNames } from './places.js'
 
 /** A panel of the account page. An address such as `#two-step` leads to it. */
 export const AccountPanel = ({ place, ...panel }: Omit<PanelProps, 'level' | 'anchor'> & { place: PanelName }) => (
@@ -58,4 +58,26 @@ const useSectionOnScreen = () => {
     return () => removeEventListener('scroll', update)
   }, [])
   return shown
+}
+
+/** Scrolls to the place that a fragment names, and moves the focus to its heading, so that a screen reader reads on from there. */
+export const goToPlace = (fragment: string) => {
+  const place = placeIds(fragment)
+    .map((id) => document.getElementById(id))
+    .find((element) => element !== null)
+  if (!place) return
+  place.scrollIntoView()
+  // A field of the place may have taken the focus already.
+  if (!place.contains(document.activeElement)) moveFocusTo(place.querySelector<HTMLElement>('h2, h3'))
+}
+
+/** Goes to the place in the address once the account is loaded. The browser has looked for the place too early. */
+export const usePlaceInAddress = (isLoaded: boolean) => {
+  useEffect(() => {
+    if (!isLoaded) return
+    const go = () => goToPlace(location.hash)
+    go()
+    addEventListener('hashchange', go)
+    return () => removeEventListener('hashchange', go)
+  }, [isLoaded])
 }

@@ -13,9 +13,8 @@ import { makePasskey, passkeySupport, signalPasskeys } from '../sign-in/passkeys
 import { fullDate } from '../words/dates.js'
 import { countText, fill } from '../words/format.js'
 import { useProblems } from '../words/refusals.js'
-import { Question } from './ask-first.js'
-import { useDashboardActions, useFormProblems } from './dashboard-actions.js'
-import { AccountPanel } from './section.js'
+import { Question, useDashboardActions, useFormProblems } from './panels.js'
+import { AccountPanel } from './sections.js'
 
 type Props = { factors: Factors }
 
