@@ -9,7 +9,7 @@ import { useFieldProblems } from '../components/profile-fields.js'
 import { isFocusLost, moveFocusTo } from '../hooks/focus.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { useProblems } from '../words/refusals.js'
-import { useAdmin } from './admin-context.js'
+import { useAdmin } from './screen.js'
 
 export type ChangeProps = {
   title: string

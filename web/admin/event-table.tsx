@@ -5,8 +5,7 @@ import { useSettings, useWords } from '../hooks/settings.js'
 import { dateWithSeconds, dateWithSecondsAndZone } from '../words/dates.js'
 import { commandLineIp, isWarning, useEventTitle } from '../words/event-titles.js'
 import { fill } from '../words/format.js'
-import { type Column, PagedTable, Table } from './table.js'
-import { UserLink } from './user-cells.js'
+import { type Column, PagedTable, Table, UserLink } from './table.js'
 
 type Props = {
   events: readonly AdminEvent[]

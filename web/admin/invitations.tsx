@@ -6,14 +6,11 @@ import { Button } from '../components/button.js'
 import { Field, SelectField } from '../components/field.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { fill } from '../words/format.js'
-import { useAdmin } from './admin-context.js'
 import { calls } from './calls.js'
 import { ChangeDialog } from './change-dialog.js'
-import { chosenGroups, GroupChoices } from './group-choices.js'
-import { Loaded, Screen } from './screen.js'
-import { type Column, Table } from './table.js'
-import { useRead } from './use-read.js'
-import { Ago, At, GroupNames } from './user-cells.js'
+import { chosenGroups, GroupChoices } from './groups.js'
+import { Loaded, Screen, useAdmin, useRead } from './screen.js'
+import { Ago, At, type Column, GroupNames, Table } from './table.js'
 
 export const InvitationsScreen = () => {
   const words = useWords('admin')
