@@ -12,8 +12,7 @@ import { useWords } from '../hooks/settings.js'
 import { useStableCallback } from '../hooks/stable.js'
 import type { WithFreshSignIn } from '../sign-in/step-up.js'
 import { useRefusalSentence } from '../words/refusals.js'
-import type { PanelName } from './places.js'
-import { AccountPanel } from './sections.js'
+import { AccountPanel, type PanelName } from './sections.js'
 
 /**
  * The functions of the page for its panels: to show that something worked or was refused, to load everything again, and to ask for a

@@ -1,7 +1,7 @@
 import { mount } from '../browser/mount.js'
 import { queryValue } from '../browser/navigation.js'
-import { NextSteps } from '../components/next-steps.js'
 import { Announced } from '../components/notice.js'
+import { NextSteps } from '../components/panel.js'
 import { clearScreenOnLeave, leave } from '../components/sign-out.js'
 import { Toast, useToast } from '../components/toast.js'
 import { type LoadedAccount, useAccount } from '../dashboard/account.js'

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
-import { panelsOfSections, placeIds, sectionNames } from './places.js'
+import { panelsOfSections, placeIds, sectionNames } from './sections.js'
 
 describe('an address of the account page', () => {
   it('leads to a panel, or to its section where an account lacks the panel', () => {
