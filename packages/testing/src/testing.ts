@@ -1,6 +1,7 @@
+import type { NamesOf } from '../../option-names.js'
 import { codeAt, stepSeconds } from './authenticator.js'
 import { createCookieFetch, type Fetch, type TestCookie } from './cookie-fetch.js'
-import { type NamesOf, refuseUnknown } from './option-names.js'
+import { refuseUnknown } from './faults.js'
 
 export type { Fetch, TestCookie } from './cookie-fetch.js'
 

@@ -1,6 +1,7 @@
+import type { NamesOf } from '../../option-names.js'
 import { createBoundedFetch } from './bounded-fetch.js'
 import { isAccessClaims, type Verified, verifiedOf } from './claims.js'
-import { type NamesOf, refuseFaults, refuseUnknown } from './option-names.js'
+import { refuseFaults, refuseUnknown } from './faults.js'
 import { reasonOf } from './reason.js'
 import { faultOfServiceKey } from './settings.js'
 import { isObject } from './token-text.js'

@@ -1,4 +1,4 @@
-import { refuseFaults } from './option-names.js'
+import { refuseFaults } from './faults.js'
 import { faultOfAddress, faultsOfOptions, type VerifierOptions } from './settings.js'
 import { createVerifier, type Verifier } from './verifier.js'
 
