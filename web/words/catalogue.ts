@@ -52,7 +52,6 @@ export const sections = {
     'common',
     'refusals',
     'password',
-    'profile-fields',
   ],
   invite: ['invite', 'register', 'common', 'refusals', 'password', 'profile-fields'],
   dashboard: [

@@ -7,10 +7,9 @@ import { refuseUnknown } from './faults.js'
 import { fetchGuard } from './fetch.js'
 import { headersWith, headersWithoutTokens, responseOf, uncached, withCookies } from './fetch-responses.js'
 import { createGuard, type GuardOptions } from './guard.js'
-import { createLazySetup, type LazySetup } from './lazy-setup.js'
 import { createServicePages, createSignInUrl } from './redirects.js'
 import type { VerifierOptions } from './settings.js'
-import { sharedVerifier } from './shared-verifier.js'
+import { createLazySetup, type LazySetup, sharedVerifier } from './shared-verifier.js'
 
 type AnyHeaders = { get(name: string): string | null }
 
