@@ -317,8 +317,6 @@ const continueSignIn = (answer: SignedIn | SecondFactorNeeded, returnTo: string 
   return undefined
 }
 
-if (!reloadInAskedLanguage()) mount(VerifyEmail)
-
 type State = 'unknown' | 'waiting' | 'confirmed' | 'none'
 type Known = { state: State; codeUsable: boolean }
 
@@ -370,3 +368,5 @@ const askForState = async (): Promise<Known | 'signed-in'> => {
   const me = await client.me()
   return me.refused ? { state: 'none', codeUsable } : 'signed-in'
 }
+
+if (!reloadInAskedLanguage()) mount(VerifyEmail)
