@@ -93,7 +93,10 @@ const declarationFiles = async () => {
     const filesByPackage = new Map()
     for (const path of await filesBelow(join(folder, 'packages'))) {
       const [name = '', , ...rest] = path.split('/')
+      // A file beside the packages, such as packages/answers.ts: the bundler copies it, and it has no types for others.
+      if (rest.length === 0) continue
       const text = await readFile(join(folder, 'packages', path), 'utf8')
+      if (text.includes(`${'../'.repeat(rest.length + 1)}`)) throw new Error(`The types of ${path} leave their package`)
       const module = rest.length > 1 ? `${'../'.repeat(rest.length - 1)}contract.js` : './contract.js'
       const ownText = text.replaceAll(/(['"])#contract\/[\w-]+\.js\1/g, `'${module}'`)
       filesByPackage.set(name, [...(filesByPackage.get(name) ?? []), [rest.join('/'), ownText]])

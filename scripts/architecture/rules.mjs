@@ -57,12 +57,13 @@ const contractIsPure = ({ path, outsideImports }) =>
         .map(({ name, line }) => ({ line, message: `the contract imports itself, lib and typebox, not ${name}` }))
     : []
 
-// A package is published by itself. The build copies into it what it uses of the contract.
+// A package is published by itself. The build copies into it what it uses of the contract, and the files that stand beside the packages.
 /** @type {Rule} */
 const packagesStandAlone = ({ path, imports }) =>
   path.startsWith('packages/') && !isTest(path)
     ? imports
         .filter(({ target }) => !target.startsWith(`${packageOf(path)}/`) && partOf(target) !== 'contract')
+        .filter(({ target }) => !/^packages\/[^/]+\.ts$/.test(target))
         .map(({ target, line }) => ({ line, message: `a package imports itself and src/contract, not ${target}` }))
     : []
 

@@ -1,5 +1,5 @@
 import { text } from 'node:stream/consumers'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Page, Request } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { languages } from '#contract/languages.js'
 import { hours, minutes, seconds } from '../../src/lib/durations.js'
@@ -83,6 +83,14 @@ it('shows every screen, on a phone too, and in colours that can be read', async 
   await hasReadableColors(page, 'overview')
   await page.setViewportSize(phone)
   await isFineOnPhone(page, 'overview')
+  await page.setViewportSize({ width: 360, height: phone.height })
+  for (const language of [...languages.filter((each) => each !== 'en'), 'en']) {
+    await page.locator(`.languages button[lang=${language}]`).click()
+    await expect.poll(() => page.evaluate(() => document.documentElement.lang)).toBe(language)
+    expect(await smallestGap(page), language).toBeGreaterThan(2)
+    await keepPicture(page, `admin-plot-${language}-360`)
+  }
+  await graces.context.clearCookies({ name: 'latchkey_language' })
   await page.getByText('Show the numbers').click()
   const table = page.getByRole('table', { name: 'The last 30 days' })
   expect(await table.getByRole('row').count()).toBe(31)
@@ -109,6 +117,13 @@ it('shows every screen, on a phone too, and in colours that can be read', async 
   await page.setViewportSize(desk)
   expect(faults).toEqual([])
 })
+
+/** Between the dates below the plot, in pixels. */
+const smallestGap = (page: Page) =>
+  page.evaluate(() => {
+    const dates = [...document.querySelectorAll('.plot-lines svg > text')].map((each) => each.getBoundingClientRect())
+    return Math.min(...dates.slice(1).map(({ left }, index) => left - (dates[index]?.right ?? 0)))
+  })
 
 /** By the keyboard alone. */
 const enter = async (page: Page, name: string, key?: 'Shift+Tab') => {
@@ -172,6 +187,31 @@ it('finds a user and disables the account with the keyboard alone, and comes bac
   await page.getByText('Nothing here keeps this user from signing in.').waitFor()
   await page.goBack()
   await isFocused(page, 'ada')
+})
+
+it('shows the answer to the newest search, also when that to an older one comes later', async () => {
+  const { page } = graces
+  await show(page, '#users')
+  const isOlder = (request: Request) => (request.postData() ?? '').includes('"search":"ad"')
+  let release = () => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  await page.route('**/users/search', async (route) => {
+    if (isOlder(route.request())) await held
+    await route.continue()
+  })
+  const asked = page.waitForRequest(isOlder)
+  const answered = page.waitForResponse((response) => isOlder(response.request()))
+  await page.getByLabel('Search').fill('ad')
+  await asked
+  await page.getByLabel('Search').fill('barbara')
+  await expect.poll(() => rows(page).count()).toBe(1)
+  release()
+  await (await answered).finished()
+  await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 100)))
+  expect(await rows(page).count()).toBe(1)
+  await page.unroute('**/users/search')
 })
 
 it('keeps tables and the place in them on a phone', async () => {

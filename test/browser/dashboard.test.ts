@@ -213,6 +213,15 @@ describe('an account that cannot be loaded', () => {
     expect(await page.getByText('This part could not be loaded.').count()).toBe(0)
     await expect.poll(() => page.locator('h1:focus').count()).toBe(1)
 
+    // A part that cannot be loaded again stays as it was.
+    await page.route(path('sessions'), (route) => route.fulfill({ status: 500, json: {} }))
+    await page.getByRole('button', { name: 'Change name or username' }).click()
+    await fillIn(page, { Name: 'Ruth' })
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Hello, Ruth', { exact: true }).waitFor()
+    await page.getByText('This device').waitFor()
+    await page.unroute(path('sessions'))
+
     await page.route(path('account'), (route) => route.fulfill({ status: 500, json: {} }))
     await page.reload()
     await page.getByRole('heading', { level: 1, name: 'Your account' }).waitFor()

@@ -142,7 +142,7 @@ describe('what is allowed', () => {
       'web/api.ts': `import type { Id } from '#contract/schemas.js'; export type T = typeof Id
         import { client } from './client.js'; export const a = () => client.fetch('/notes')`,
       'packages/client/src/client.ts': `import type { T } from '#contract/schemas.js'
-        export { a } from './a.js'; export type U = T`,
+        import { b } from '../../b.js'; export { a } from './a.js'; export type U = typeof b | T`,
       'web/api.test.ts': `import { uuid } from '../src/lib/uuid.js'; void uuid`,
     })
 

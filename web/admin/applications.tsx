@@ -1,11 +1,18 @@
+import { useState } from 'preact/hooks'
 import type { AdminApplication } from '#contract/admin/admin-bodies.js'
-import { useWords } from '../hooks/settings.js'
+import { timeSpan } from '#contract/time-spans.js'
+import { Button } from '../components/button.js'
+import { Panel } from '../components/panel.js'
+import { useSettings, useWords } from '../hooks/settings.js'
+import { dateWithZone, timeAgo } from '../words/dates.js'
+import { fill } from '../words/format.js'
 import { calls } from './calls.js'
-import { fragmentOf } from './place.js'
-import { Loaded, Screen } from './screen.js'
-import { type Column, Table } from './table.js'
-import { useRead } from './use-read.js'
-import { GroupNames } from './user-cells.js'
+import { ChangeDialog, ReasonField } from './change-dialog.js'
+import { GroupChoices } from './groups.js'
+import { fragmentOf, listFragment } from './place.js'
+import { Loaded, Screen, useAdmin, useRead } from './screen.js'
+import { type Column, GroupNames, Table } from './table.js'
+import { type Fact, Facts } from './user-facts.js'
 
 export const ApplicationsScreen = () => {
   const words = useWords('admin')
@@ -31,7 +38,7 @@ export const ApplicationsScreen = () => {
 }
 
 /** Shows who may use an application. With an empty list of groups, no user may. */
-export const Access = ({ everyone, groups }: Pick<AdminApplication, 'everyone' | 'groups'>) => {
+const Access = ({ everyone, groups }: Pick<AdminApplication, 'everyone' | 'groups'>) => {
   const words = useWords('admin').app
   if (everyone) return <span>{words.everyone}</span>
   return groups.length === 0 ? <span>{words.nobody}</span> : <GroupNames groups={groups} />
@@ -59,4 +66,167 @@ const useColumns = (): Column<AdminApplication>[] => {
         newest ? <span lang="en">{newest.message}</span> : <span class="muted">{app.noErrors}</span>,
     },
   ]
+}
+
+export const ApplicationScreen = ({ id }: { id: string }) => {
+  const words = useWords('admin')
+  const { reload, ...read } = useRead(() => readApplication(id))
+  const { value } = read
+  return (
+    <Screen
+      title={value?.name ?? words.columns.application}
+      above={<a href={listFragment('applications')}>{words.back}</a>}
+      {...(value && { lead: words.app.kinds[value.kind] })}
+    >
+      <Loaded {...read} reload={reload}>
+        {(application) => (
+          <div class="panels">
+            <div>
+              <WhoMayUse application={application} reload={reload} />
+              <Errors application={application} />
+            </div>
+            <div>
+              <Settings application={application} />
+            </div>
+          </div>
+        )}
+      </Loaded>
+    </Screen>
+  )
+}
+
+const readApplication = async (id: string) => {
+  const answer = await calls.applications()
+  if (answer.refused) return answer
+  const value = answer.value.applications.find((application) => application.id === id)
+  return value ? { value } : ({ refused: 'not_found', status: 404 } as const)
+}
+
+type Props = { application: AdminApplication }
+
+const WhoMayUse = ({ application, reload }: Props & { reload: () => Promise<void> }) => {
+  const { app, columns } = useWords('admin')
+  const { mayManage } = useAdmin()
+  const [isDialogOpen, setDialogOpen] = useState(false)
+  return (
+    <Panel title={columns.access}>
+      <div>
+        <Access {...application} />
+      </div>
+      {mayManage && <Button onPress={() => setDialogOpen(true)}>{`${app.change}…`}</Button>}
+      {isDialogOpen && <AccessDialog application={application} onDone={reload} onClose={() => setDialogOpen(false)} />}
+    </Panel>
+  )
+}
+
+const Errors = ({ application: { errors, normalEnds } }: Props) => {
+  const { app } = useWords('admin')
+  return (
+    <Panel title={app.errors} lead={app.errorsLead}>
+      {errors.length === 0 ? <p>{app.noErrors}</p> : <ProblemList problems={errors} />}
+      {normalEnds.length > 0 && (
+        <details>
+          <summary>{app.normalEnds}</summary>
+          <ProblemList problems={normalEnds} />
+        </details>
+      )}
+    </Panel>
+  )
+}
+
+/** The messages are in English, as the command line prints them. */
+const ProblemList = ({ problems }: { problems: AdminApplication['errors'] }) => {
+  const { app } = useWords('admin')
+  const { locale } = useSettings()
+  return (
+    <ul class="row-list">
+      {problems.map(({ kind, message, count, seenAt }) => (
+        <li key={`${kind} ${message}`}>
+          <div class="row-text">
+            <strong lang="en">{message}</strong>
+            <span>{fill(app.seen, { when: timeAgo(seenAt, locale), count: `${count}` })}</span>
+          </div>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+const Settings = ({ application }: Props) => {
+  const { app, none, yes, no } = useWords('admin')
+  const { locale } = useSettings()
+  const muted = <span class="muted">{none}</span>
+  const lines = (texts: readonly string[]) =>
+    texts.length === 0 ? muted : texts.map((text) => <p key={text}>{text}</p>)
+  const { maxAge, secrets } = application
+  const facts: Fact[] = [
+    [app.id, <code key="id">{application.id}</code>],
+    [app.home, application.home],
+    [app.redirects, lines(application.redirectAddresses)],
+    [app.afterLogout, lines(application.logoutAddresses)],
+    [app.backchannel, application.backchannelLogout ?? muted],
+    [app.factors, application.factors],
+    [app.maxAge, maxAge === null ? app.noMaxAge : timeSpan(1_000 * maxAge, locale)],
+    [app.consent, application.consent === 'ask' ? yes : no],
+    [app.pkce, application.pkce ? yes : no],
+    [app.algorithm, application.algorithm],
+    ...(application.kind === 'native' ? [[app.deviceFlow, application.deviceFlow ? yes : no] satisfies Fact] : []),
+    [
+      app.secrets,
+      lines(secrets.map(({ id, createdAt }) => fill(app.secretOf, { id, date: dateWithZone(createdAt, locale) }))),
+    ],
+  ]
+  return (
+    <Panel title={app.settings}>
+      <Facts facts={facts} />
+    </Panel>
+  )
+}
+
+type DialogProps = { application: AdminApplication; onDone: () => Promise<void>; onClose: () => void }
+
+/** Asks who may use the application: everyone, or the members of some groups. If no group is chosen, no user may. */
+const AccessDialog = ({ application, ...dialog }: DialogProps) => {
+  const { app, notTold } = useWords('admin')
+  const { value } = useRead(calls.groups)
+  const [everyone, setEveryone] = useState(application.everyone)
+  const [groups, setGroups] = useState<readonly string[]>(application.groups)
+  const { name } = application
+  const losesUsers = !everyone && (application.everyone || application.groups.some((each) => !groups.includes(each)))
+  return (
+    <ChangeDialog
+      {...dialog}
+      title={fill(app.changeTitle, { name })}
+      lead={app.changeLead}
+      userNotice={notTold}
+      submitLabel={app.submit}
+      call={({ reason }) =>
+        calls.changeApplication(application.id, {
+          everyone,
+          ...(!everyone && { groups: [...groups] }),
+          ...(reason !== undefined && { reason }),
+        })
+      }
+      successMessage={() => fill(app.done, { name })}
+    >
+      <fieldset>
+        <legend class="visually-hidden">{fill(app.changeTitle, { name })}</legend>
+        {[true, false].map((choice) => (
+          <label key={`${choice}`} class="check">
+            <input type="radio" name="access" checked={everyone === choice} onChange={() => setEveryone(choice)} />
+            {choice ? app.everyone : app.onlyGroups}
+          </label>
+        ))}
+      </fieldset>
+      {!everyone && value && (
+        <GroupChoices
+          label={app.onlyGroups}
+          names={value.groups.map((group) => group.name)}
+          chosen={groups}
+          onChange={setGroups}
+        />
+      )}
+      {losesUsers && <ReasonField focused={false} />}
+    </ChangeDialog>
+  )
 }

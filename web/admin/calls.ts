@@ -21,7 +21,7 @@ import type {
 } from '#contract/admin/admin-bodies.js'
 import type { ProfileFieldChanges } from '#contract/profile-fields.js'
 import { client } from '../browser/client.js'
-import { withoutEmpty } from './query-string.js'
+import { withoutEmpty } from './place.js'
 
 const requests = createAdminRequests(client)
 const adminRoot = adminPath.replace('/api/auth/', '')

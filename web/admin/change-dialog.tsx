@@ -1,15 +1,15 @@
 import type { ComponentChildren } from 'preact'
 import type { Answer, Refusal } from '#client/client.js'
 import { longestReason } from '#contract/admin/admin-api.js'
-import { isFocusLost, moveFocusTo } from '../browser/focus.js'
 import { Button } from '../components/button.js'
 import { Dialog } from '../components/dialog.js'
 import { Field } from '../components/field.js'
 import { type FieldProblems, Form, type Problems, type Values } from '../components/form.js'
 import { useFieldProblems } from '../components/profile-fields.js'
+import { isFocusLost, moveFocusTo } from '../hooks/focus.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { useProblems } from '../words/refusals.js'
-import { useAdmin } from './admin-context.js'
+import { useAdmin } from './screen.js'
 
 export type ChangeProps = {
   title: string

@@ -1,18 +1,11 @@
 import type { AdminEvent } from '#contract/admin/admin-bodies.js'
-import {
-  type AccountEventKind,
-  accountEventKinds,
-  type EventReason,
-  type MailName,
-  mailEventKinds,
-} from '#contract/events.js'
-
+import type { EventReason, MailName } from '#contract/events.js'
+import { type AccountEventKind, accountEventKinds, mailEventKinds } from '#contract/events.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { dateWithSeconds, dateWithSecondsAndZone } from '../words/dates.js'
 import { commandLineIp, isWarning, useEventTitle } from '../words/event-titles.js'
 import { fill } from '../words/format.js'
-import { type Column, PagedTable, Table } from './table.js'
-import { UserLink } from './user-cells.js'
+import { type Column, PagedTable, Table, UserLink } from './table.js'
 
 type Props = {
   events: readonly AdminEvent[]

@@ -6,14 +6,11 @@ import { Field } from '../components/field.js'
 import type { FieldProblems, Values } from '../components/form.js'
 import { useWords } from '../hooks/settings.js'
 import { fill } from '../words/format.js'
-import { useAdmin } from './admin-context.js'
 import { calls } from './calls.js'
 import { ChangeDialog, ReasonField } from './change-dialog.js'
 import { fragmentOf } from './place.js'
-import { Loaded, Screen } from './screen.js'
-import { type Column, Table } from './table.js'
-import { useRead } from './use-read.js'
-import { At } from './user-cells.js'
+import { Loaded, Screen, useAdmin, useRead } from './screen.js'
+import { At, type Column, Table } from './table.js'
 
 export const GroupsScreen = () => {
   const words = useWords('admin')
@@ -128,3 +125,37 @@ const DeleteDialog = ({ group: { name, members }, ...dialog }: DialogProps & { g
     </ChangeDialog>
   )
 }
+
+const prefix = 'group:'
+
+type Props = {
+  label: string
+  names: readonly string[]
+  chosen?: readonly string[]
+  onChange?: (names: string[]) => void
+}
+
+/** A checkbox for each group. */
+export const GroupChoices = ({ label, names, chosen = [], onChange }: Props) => {
+  const change = (name: string, isChosen: boolean) =>
+    onChange?.(isChosen ? [...chosen, name] : chosen.filter((each) => each !== name))
+  return (
+    <fieldset>
+      <legend>{label}</legend>
+      {names.map((name) => (
+        <label key={name} class="check">
+          <input
+            type="checkbox"
+            name={prefix + name}
+            defaultChecked={chosen.includes(name)}
+            onChange={({ currentTarget }) => change(name, currentTarget.checked)}
+          />
+          {name}
+        </label>
+      ))}
+    </fieldset>
+  )
+}
+
+export const chosenGroups = (values: Values) =>
+  Object.keys(values).flatMap((name) => (name.startsWith(prefix) ? name.slice(prefix.length) : []))

@@ -1,16 +1,16 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { AdminOverview, AttentionCode } from '#contract/admin/admin-bodies.js'
 import type { EventKind } from '#contract/events.js'
 import { AlertIcon, CheckIcon } from '../components/icons.js'
-import { NextSteps } from '../components/next-steps.js'
-import { Panel } from '../components/panel.js'
+import { NextSteps, Panel } from '../components/panel.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { dateWithZone } from '../words/dates.js'
 import { fill } from '../words/format.js'
 import { calls } from './calls.js'
 import { fragmentOf, type Place } from './place.js'
-import { Plot } from './plot.js'
-import { Loaded, Screen } from './screen.js'
-import { useRead } from './use-read.js'
+import { axisFor } from './plot-scale.js'
+import { Loaded, Screen, useRead } from './screen.js'
+import { Table } from './table.js'
 
 /** Right after the setup, the next steps come first. */
 export const OverviewScreen = ({ query }: Place) => {
@@ -74,5 +74,193 @@ const Attention = ({ attention }: Pick<AdminOverview, 'attention'>) => {
         )
       })}
     </ul>
+  )
+}
+
+type Day = AdminOverview['days'][number]
+
+/** The lines, in the order in which they are drawn: the last one lies above the others. */
+const series = ['signIns', 'failures', 'newUsers'] as const
+type Series = (typeof series)[number]
+
+const height = 220
+const margin = { top: 12, right: 12, bottom: 26, left: 44 }
+
+/** Sign-ins, failures and new users of each day, as lines; the numbers are in a table below. */
+const Plot = ({ days }: { days: Day[] }) => {
+  const words = useWords('admin')
+  const [pointedIndex, setPointedIndex] = useState<number>()
+  const formatDate = useDateFormat()
+  const formatNumber = useNumberFormat()
+  const day = pointedIndex === undefined ? undefined : days[pointedIndex]
+  return (
+    <figure class="plot">
+      <figcaption>
+        <span class="plot-when">{day ? formatDate(day.day, 'long') : words.plot.total}</span>
+        {series.map((name) => (
+          <span key={name} class={`plot-legend ${name}`}>
+            <svg width="1.5rem" height="0.5rem" viewBox="0 0 24 8" aria-hidden="true">
+              <path d="M1 4h22" />
+            </svg>
+            {words.plot[name]} <strong>{formatNumber(day ? day[name] : sumOf(days, name))}</strong>
+          </span>
+        ))}
+      </figcaption>
+      <Lines days={days} pointedIndex={pointedIndex} onPoint={setPointedIndex} />
+      <details>
+        <summary>{words.plot.table}</summary>
+        <DayTable days={days} />
+      </details>
+    </figure>
+  )
+}
+
+const sumOf = (days: Day[], name: Series) => days.reduce((sum, day) => sum + day[name], 0)
+
+const useNumberFormat = () => {
+  const { locale } = useSettings()
+  return (value: number) => new Intl.NumberFormat(locale).format(value)
+}
+
+/** Days of the service are those of UTC, wherever the administrator is. */
+const useDateFormat = () => {
+  const { locale } = useSettings()
+  const styles = { long: { dateStyle: 'long' }, short: { day: 'numeric', month: 'short' } } as const
+  return (day: string, style: keyof typeof styles) =>
+    new Intl.DateTimeFormat(locale, { ...styles[style], timeZone: 'UTC' }).format(new Date(`${day}T00:00:00Z`))
+}
+
+/** The plot is drawn as wide as its container and is not scaled, so its letters keep their size. */
+const useWidth = () => {
+  const container = useRef<HTMLDivElement>(null)
+  const [width, setWidth] = useState(640)
+  useEffect(() => {
+    if (!container.current) return undefined
+    const observer = new ResizeObserver(([entry]) => entry && setWidth(Math.max(200, entry.contentRect.width)))
+    observer.observe(container.current)
+    return () => observer.disconnect()
+  }, [])
+  return { container, width }
+}
+
+type LinesProps = { days: Day[]; pointedIndex: number | undefined; onPoint: (index: number | undefined) => void }
+
+/** The lines are hidden from screen readers, which read the table below. */
+const Lines = ({ days, pointedIndex, onPoint }: LinesProps) => {
+  const { container, width } = useWidth()
+  const axis = axisFor(Math.max(0, ...days.flatMap((day) => series.map((name) => day[name]))))
+  const inner = { width: width - margin.left - margin.right, height: height - margin.top - margin.bottom }
+  const x = (index: number) => margin.left + (inner.width * index) / Math.max(1, days.length - 1)
+  const y = (value: number) => margin.top + inner.height * (1 - value / axis.end)
+  const pointAt = ({ offsetX }: PointerEvent) => {
+    const nearest = Math.round(((offsetX - margin.left) / inner.width) * (days.length - 1))
+    onPoint(Math.min(days.length - 1, Math.max(0, nearest)))
+  }
+  const pathOf = (name: Series) => days.map((day, index) => `${index ? 'L' : 'M'}${x(index)} ${y(day[name])}`).join('')
+  return (
+    <div ref={container} class="plot-lines">
+      <svg
+        width={width}
+        height={height}
+        viewBox={`0 0 ${width} ${height}`}
+        aria-hidden="true"
+        onPointerMove={pointAt}
+        onPointerLeave={() => onPoint(undefined)}
+      >
+        <Axes days={days} ticks={axis.ticks} width={width} x={x} y={y} />
+        <path class="plot-area" d={`${pathOf('signIns')}L${x(days.length - 1)} ${y(0)}L${x(0)} ${y(0)}Z`} />
+        {pointedIndex !== undefined && <path class="plot-pointer" d={`M${x(pointedIndex)} ${margin.top}V${y(0)}`} />}
+        {series.map((name) => (
+          <path key={name} class={`plot-line ${name}`} d={pathOf(name)} />
+        ))}
+        {pointedIndex !== undefined &&
+          series.map((name) => (
+            <circle
+              key={name}
+              class={`plot-dot ${name}`}
+              cx={x(pointedIndex)}
+              cy={y(days[pointedIndex]?.[name] ?? 0)}
+              r="4"
+            />
+          ))}
+      </svg>
+    </div>
+  )
+}
+
+type AxesProps = {
+  days: Day[]
+  ticks: number[]
+  width: number
+  x: (index: number) => number
+  y: (value: number) => number
+}
+
+const Axes = ({ days, ticks, width, x, y }: AxesProps) => {
+  const formatDate = useDateFormat()
+  const formatNumber = useNumberFormat()
+  // A label for each week, counted from today, or for every second one if they have no room.
+  const weekly = days.flatMap(({ day }, index) =>
+    (days.length - 1 - index) % 7 === 0 ? { day, text: formatDate(day, 'short'), x: x(index) } : [],
+  )
+  const step = weeksBetween(weekly)
+  const labels = weekly.filter((_, index) => (weekly.length - 1 - index) % step === 0)
+  return (
+    <>
+      {ticks.map((tick) => (
+        <g key={tick}>
+          <path class="plot-grid" d={`M${margin.left} ${y(tick)}H${width - margin.right}`} />
+          <text x={margin.left - 8} y={y(tick)} dy="0.32em" text-anchor="end">
+            {formatNumber(tick)}
+          </text>
+        </g>
+      ))}
+      {labels.map(({ day, text, x: at }, index) => (
+        <text
+          key={day}
+          x={at}
+          y={height - 6}
+          text-anchor={index === labels.length - 1 ? 'end' : 'middle'}
+          dx={index === labels.length - 1 ? margin.right : 0}
+        >
+          {text}
+        </text>
+      ))}
+    </>
+  )
+}
+
+/** The last label ends at the edge, so between it and the one before it there must be room for one and a half. */
+const weeksBetween = (labels: readonly { text: string; x: number }[]) => {
+  const [first, second] = labels
+  if (!first || !second) return 1
+  const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize)
+  // A letter is about half as wide as high, and the labels have 0.75rem.
+  const longest = Math.max(...labels.map(({ text }) => text.length)) * 0.55 * 0.75 * rem
+  return Math.max(1, Math.ceil((1.5 * longest + 8 - margin.right) / (second.x - first.x)))
+}
+
+const DayTable = ({ days }: { days: Day[] }) => {
+  const words = useWords('admin')
+  const formatDate = useDateFormat()
+  const formatNumber = useNumberFormat()
+  return (
+    <>
+      <Table
+        caption={words.plot.heading}
+        columns={[
+          { label: words.columns.day, cell: ({ day }: Day) => formatDate(day, 'long') },
+          ...series.map((name) => ({
+            label: words.plot[name],
+            cell: (day: Day) => formatNumber(day[name]),
+            align: 'end' as const,
+          })),
+        ]}
+        rows={[...days].reverse()}
+        keyOf={({ day }) => day}
+        empty={words.none}
+      />
+      <p class="panel-lead">{words.plot.utc}</p>
+    </>
   )
 }

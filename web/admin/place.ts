@@ -1,5 +1,4 @@
 import { useEffect, useState } from 'preact/hooks'
-import { queryString } from './query-string.js'
 
 export const screenNames = ['overview', 'users', 'invitations', 'groups', 'applications', 'events'] as const
 export type ScreenName = (typeof screenNames)[number]
@@ -81,4 +80,18 @@ export const replaceQuery = (screen: ScreenName, query: Record<string, string | 
   const current = placeOf(location.hash)
   if (current.screen === screen && current.id === undefined)
     history.replaceState(history.state, '', fragmentOf(screen, undefined, query))
+}
+
+type Query = Readonly<Record<string, string | undefined>>
+
+const entriesOf = (query: Query) =>
+  Object.entries(query).filter((entry): entry is [string, string] => Boolean(entry[1]))
+
+/** The query without parameters that have no value, as a body. */
+export const withoutEmpty = (query: Query) => Object.fromEntries(entriesOf(query))
+
+/** The query with its question mark, or an empty text. A parameter without a value is left out. */
+const queryString = (query: Query) => {
+  const entries = entriesOf(query)
+  return entries.length === 0 ? '' : `?${new URLSearchParams(entries)}`
 }

@@ -1,10 +1,13 @@
-import type { ComponentChildren } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
-import { isFocusAtStart, moveFocusTo } from '../browser/focus.js'
+import type { ComponentChild, ComponentChildren } from 'preact'
+import { useEffect, useId, useRef } from 'preact/hooks'
+import type { AdminUser } from '#contract/admin/admin-bodies.js'
 import { Button } from '../components/button.js'
-import { useWords } from '../hooks/settings.js'
+import { isFocusAtStart, moveFocusTo } from '../hooks/focus.js'
+import { useSettings, useWords } from '../hooks/settings.js'
+import { dateWithSecondsAndZone, fullDate, timeAgo } from '../words/dates.js'
 import { fill } from '../words/format.js'
-import { useAdmin } from './admin-context.js'
+import { fragmentOf } from './place.js'
+import { useAdmin } from './screen.js'
 
 export type Column<Row> = {
   label: string
@@ -117,3 +120,117 @@ export const PagedTable = <Row,>({ next, onMore, ...table }: PagesProps<Row>) =>
     </div>
   )
 }
+
+type FilterProps = {
+  label: string
+  hint: string
+  value: string
+  onInput: (value: string) => void
+  maxLength: number
+}
+
+/** A field that filters a list while the user types. */
+export const FilterField = ({ label, hint, value, onInput, maxLength }: FilterProps) => {
+  const id = useId()
+  return (
+    <div class="filter-field">
+      <label for={id}>{label}</label>
+      <input
+        id={id}
+        type="search"
+        autocomplete="off"
+        autocapitalize="none"
+        autoCorrect="off"
+        spellcheck={false}
+        maxLength={maxLength}
+        value={value}
+        aria-describedby={`${id}-hint`}
+        onInput={({ currentTarget }) => onInput(currentTarget.value)}
+      />
+      <p class="field-hint" id={`${id}-hint`}>
+        {hint}
+      </p>
+    </div>
+  )
+}
+
+type Choice = { value: string; label: string }
+type FilterSelectProps = {
+  label: string
+  value: string
+  onChange: (value: string) => void
+  choices: readonly Choice[]
+  groups?: readonly { label: string; choices: readonly Choice[] }[]
+}
+
+/** A choice that filters a list. */
+export const FilterSelect = ({ label, value, onChange, choices, groups = [] }: FilterSelectProps) => {
+  const id = useId()
+  const option = (choice: Choice) => (
+    <option key={choice.value} value={choice.value}>
+      {choice.label}
+    </option>
+  )
+  return (
+    <div class="filter-field">
+      <label for={id}>{label}</label>
+      <select id={id} value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
+        {choices.map(option)}
+        {groups.map((group) => (
+          <optgroup key={group.label} label={group.label}>
+            {group.choices.map(option)}
+          </optgroup>
+        ))}
+      </select>
+    </div>
+  )
+}
+
+export const UserLink = ({ id, username }: Pick<AdminUser, 'id' | 'username'>) => (
+  <a href={fragmentOf('users', id)}>{username}</a>
+)
+
+export const StateBadge = ({ disabled, lockedDown }: Pick<AdminUser, 'disabled' | 'lockedDown'>) => {
+  const { userList } = useWords('admin')
+  if (lockedDown) return <span class="badge bad">{userList.lockedDown}</span>
+  return <span class={disabled ? 'badge bad' : 'badge'}>{disabled ? userList.disabled : userList.active}</span>
+}
+
+/** "3 minutes ago", with the whole date as a tooltip. */
+export const Ago = ({ moment }: { moment: string | null }) => {
+  const { never } = useWords('admin')
+  const { locale } = useSettings()
+  if (moment === null) return <span class="muted">{never}</span>
+  return (
+    <time dateTime={moment} title={dateWithSecondsAndZone(moment, locale)}>
+      {timeAgo(moment, locale)}
+    </time>
+  )
+}
+
+/** The date, with its time zone as a tooltip. */
+export const At = ({ moment }: { moment: string }) => {
+  const { locale } = useSettings()
+  return (
+    <time dateTime={moment} title={dateWithSecondsAndZone(moment, locale)}>
+      {fullDate(moment, locale)}
+    </time>
+  )
+}
+
+/** Names of groups, or a word for none. */
+export const GroupNames = ({ groups }: Pick<AdminUser, 'groups'>) => {
+  const { none } = useWords('admin')
+  if (groups.length === 0) return <span class="muted">{none}</span>
+  return (
+    <ul class="tags">
+      {groups.map((group) => (
+        <li key={group}>{group}</li>
+      ))}
+    </ul>
+  )
+}
+
+/** Rows with facts and buttons, or a sentence that there are none. */
+export const RowList = ({ empty, children }: { empty: string; children: ComponentChild[] }) =>
+  children.length === 0 ? <p class="panel-lead">{empty}</p> : <ul class="row-list">{children}</ul>

@@ -3,17 +3,20 @@ import { type UserAction, userActions } from '#contract/admin/admin-api.js'
 import type { AdminUserDetails } from '#contract/admin/admin-bodies.js'
 import { isSameUsername } from '#contract/names.js'
 import { Button } from '../components/button.js'
-import { Field } from '../components/field.js'
+import { Field, SelectField } from '../components/field.js'
+import { Notice } from '../components/notice.js'
 import { Panel } from '../components/panel.js'
+import { changedFields, ProfileFieldInputs, useFieldLabel, useShownValue } from '../components/profile-fields.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import type { Words } from '../words/catalogue.js'
 import { dateWithZone } from '../words/dates.js'
 import { fill } from '../words/format.js'
-import { useAdmin } from './admin-context.js'
 import { calls } from './calls.js'
 import { ChangeDialog, ReasonField } from './change-dialog.js'
 import { fragmentOf } from './place.js'
-import { putBackUntil } from './user-facts.js'
+import { useAdmin, useRead } from './screen.js'
+import { RowList } from './table.js'
+import { Facts, putBackUntil } from './user-facts.js'
 
 export type UserProps = { user: AdminUserDetails; reload: () => Promise<void> }
 type ActionProps = UserProps & { onClose: () => void }
@@ -187,3 +190,140 @@ const actionsFor = (
   'lock-down',
   ...(mayManage ? ['delete' as const] : []),
 ]
+
+/** The profile fields of a user. Support may change only the fields that users edit themselves. */
+export const UserFields = (props: UserProps) => {
+  const words = useWords('profile-fields')
+  const { mayManage } = useAdmin()
+  const labelOf = useFieldLabel()
+  const shownValue = useShownValue()
+  const [isDialogOpen, setDialogOpen] = useState(false)
+  const { fields, fieldDefinitions } = props.user
+  const mayChange = useWhyUnchangeable(props.user) === undefined
+  const editableFields = fieldDefinitions.filter(({ editedBy }) => mayManage || editedBy === 'user')
+  return (
+    <Panel title={words.title}>
+      <Facts
+        facts={fieldDefinitions.map((definition) => {
+          const value = fields[definition.key]
+          const notGiven = <span class="muted">{words.notGiven}</span>
+          return [labelOf(definition), value === undefined ? notGiven : shownValue(definition, value)]
+        })}
+      />
+      {editableFields.length > 0 && mayChange && (
+        <Button onPress={() => setDialogOpen(true)}>{`${words.edit}…`}</Button>
+      )}
+      {isDialogOpen && <FieldsDialog {...props} definitions={editableFields} onClose={() => setDialogOpen(false)} />}
+    </Panel>
+  )
+}
+
+type FieldsProps = UserProps & { definitions: UserProps['user']['fieldDefinitions']; onClose: () => void }
+
+const FieldsDialog = ({ user, definitions, reload, onClose }: FieldsProps) => {
+  const words = useWords('admin').fieldChanges
+  const values = { username: user.username }
+  return (
+    <ChangeDialog
+      title={fill(words.title, values)}
+      lead={words.lead}
+      userNotice={words.told}
+      submitLabel={words.submit}
+      call={(typed) => calls.changeFields(user.id, changedFields(typed, definitions, user.fields))}
+      successMessage={() => fill(words.done, values)}
+      onDone={reload}
+      onClose={onClose}
+    >
+      <ProfileFieldInputs definitions={definitions} values={user.fields} focused />
+    </ChangeDialog>
+  )
+}
+
+export const UserGroups = (props: UserProps) => {
+  const words = useWords('admin')
+  const { mayManage } = useAdmin()
+  const [openDialog, setOpenDialog] = useState<{ remove: string } | 'add'>()
+  const close = () => setOpenDialog(undefined)
+  const { groups, self } = props.user
+  const mayChange = mayManage && !self
+  return (
+    <Panel title={words.groups} lead={words.user.groupsLead} step={groups.join()}>
+      <RowList empty={words.user.noGroups}>
+        {groups.map((group) => (
+          <li key={group}>
+            <div class="row-body">
+              <div class="row-text">
+                <strong>{group}</strong>
+              </div>
+              {mayChange && (
+                <Button
+                  label={fill(words.user.removeGroupOf, { group })}
+                  onPress={() => setOpenDialog({ remove: group })}
+                >{`${words.user.removeGroup}…`}</Button>
+              )}
+            </div>
+          </li>
+        ))}
+      </RowList>
+      {mayChange && <Button onPress={() => setOpenDialog('add')}>{`${words.user.addGroup}…`}</Button>}
+      {openDialog === 'add' && <AddDialog {...props} onClose={close} />}
+      {openDialog !== undefined && openDialog !== 'add' && (
+        <RemoveDialog {...props} group={openDialog.remove} onClose={close} />
+      )}
+    </Panel>
+  )
+}
+
+type GroupsProps = UserProps & { onClose: () => void }
+
+const RemoveDialog = ({ user, group, reload, onClose }: GroupsProps & { group: string }) => {
+  const words = useWords('admin').groupChanges
+  const values = { username: user.username, group }
+  return (
+    <ChangeDialog
+      title={fill(words.removeTitle, values)}
+      lead={words.removeLead}
+      userNotice={words.told}
+      submitLabel={words.remove}
+      look="danger"
+      call={({ reason = '' }) => calls.changeGroups(user.id, { remove: [group], reason })}
+      successMessage={() => fill(words.removed, values)}
+      onDone={reload}
+      onClose={onClose}
+    >
+      <ReasonField />
+    </ChangeDialog>
+  )
+}
+
+const AddDialog = ({ user, reload, onClose }: GroupsProps) => {
+  const words = useWords('admin')
+  const { value } = useRead(calls.groups)
+  const [chosen, setChosen] = useState('')
+  const joinableGroups = (value?.groups ?? []).filter(({ name }) => !user.groups.includes(name))
+  const role = joinableGroups.find(({ name }) => name === chosen)?.role ?? undefined
+  const { username } = user
+  return (
+    <ChangeDialog
+      title={fill(words.groupChanges.addTitle, { username })}
+      lead={words.groupChanges.addLead}
+      userNotice={words.groupChanges.told}
+      submitLabel={words.groupChanges.add}
+      call={({ group = '', reason }) =>
+        calls.changeGroups(user.id, { add: [group], ...(reason !== undefined && { reason }) })
+      }
+      successMessage={({ group = '' }) => fill(words.groupChanges.added, { username, group })}
+      onDone={reload}
+      onClose={onClose}
+    >
+      <SelectField
+        name="group"
+        label={words.user.chooseGroup}
+        choices={joinableGroups.map(({ name }) => ({ value: name, label: name }))}
+        onChoose={setChosen}
+      />
+      {role && <Notice kind="info">{words.groupChanges.gives[role]}</Notice>}
+      {role && <ReasonField focused={false} />}
+    </ChangeDialog>
+  )
+}

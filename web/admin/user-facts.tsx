@@ -5,7 +5,7 @@ import { Panel } from '../components/panel.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { dateWithZone } from '../words/dates.js'
 import { fill } from '../words/format.js'
-import { Ago, At } from './user-cells.js'
+import { Ago, At } from './table.js'
 
 export type Fact = [label: string, value: ComponentChildren]
 

@@ -1,17 +1,15 @@
 import { useEffect, useState } from 'preact/hooks'
 import { adminPageSize } from '#contract/admin/admin-api.js'
 import type { AdminUser } from '#contract/admin/admin-bodies.js'
-import { useDebounced } from '../hooks/debounced.js'
-import { useWords } from '../hooks/settings.js'
-import { AddressWithoutAccount } from './address-without-account.js'
+import { Notice } from '../components/notice.js'
+import { useSettings, useWords } from '../hooks/settings.js'
+import { useDebounced } from '../hooks/stable.js'
+import { timeAgo } from '../words/dates.js'
+import { fill } from '../words/format.js'
 import { calls } from './calls.js'
-import { FilterField } from './filter-field.js'
-import { FilterSelect } from './filter-select.js'
-import { type Place, replaceQuery } from './place.js'
-import { Loaded, Screen } from './screen.js'
-import { type Column, PagedTable } from './table.js'
-import { usePages, useRead } from './use-read.js'
-import { Ago, GroupNames, StateBadge, UserLink } from './user-cells.js'
+import { listFragment, type Place, replaceQuery } from './place.js'
+import { Loaded, Screen, usePages, useRead } from './screen.js'
+import { Ago, type Column, FilterField, FilterSelect, GroupNames, PagedTable, StateBadge, UserLink } from './table.js'
 
 type Filter = Record<'search' | 'group' | 'state' | 'factor', string>
 
@@ -137,4 +135,23 @@ const useColumns = (): Column<AdminUser>[] => {
     },
     { label: columns.groups, cell: (user) => <GroupNames {...user} /> },
   ]
+}
+
+/** Shows what is known about an email address that no user has. */
+const AddressWithoutAccount = ({ search }: { search: string }) => {
+  const { userList: words, invitations } = useWords('admin')
+  const { locale } = useSettings()
+  const { value } = useRead(() => calls.users({ search, group: '', state: '', factor: '', after: '' }), search)
+  const withoutAccount = value?.withoutAccount
+  if (!withoutAccount) return null
+  const { email, invitedAt, registeredAt } = withoutAccount
+  const sentences = [
+    ...(registeredAt === null ? [] : [fill(words.registered, { email, ago: timeAgo(registeredAt, locale) })]),
+    ...(invitedAt === null ? [] : [fill(words.invited, { email, ago: timeAgo(invitedAt, locale) })]),
+  ]
+  return (
+    <Notice kind="info" after={invitedAt !== null && <a href={listFragment('invitations')}>{invitations}</a>}>
+      {sentences.join(' ')}
+    </Notice>
+  )
 }

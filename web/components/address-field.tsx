@@ -1,11 +1,11 @@
 import { useContext, useState } from 'preact/hooks'
-import { useDebounced } from '../hooks/debounced.js'
 import { useWords } from '../hooks/settings.js'
+import { useDebounced } from '../hooks/stable.js'
 import { fill } from '../words/format.js'
 import { meantAddress } from './address-slips.js'
-import { Announced } from './announced.js'
 import { Field, type FieldProps } from './field.js'
 import { FormContext } from './form.js'
+import { Announced } from './notice.js'
 
 /** A slip is noticed when the typing has paused: on its way to `.com`, every address is `.co` for a moment. */
 const pause = 700

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useId, useLayoutEffect, useRef } from 'preact/hooks'
-import { moveFocusTo } from '../browser/focus.js'
+import { moveFocusTo } from '../hooks/focus.js'
 
 type Props = {
   title: string

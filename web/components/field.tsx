@@ -1,7 +1,7 @@
 import type { ComponentChildren, RefObject } from 'preact'
 import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks'
 import { useWords } from '../hooks/settings.js'
-import { useStableCallback } from '../hooks/stable-callback.js'
+import { useStableCallback } from '../hooks/stable.js'
 import { FormContext } from './form.js'
 import { AlertIcon, EyeIcon } from './icons.js'
 
@@ -187,3 +187,62 @@ const useCapsLock = (isWatched: boolean) => {
   }
   return { on, onKey, onBlur: () => setOn(false) }
 }
+
+type Choice = { value: string; label: string; lang?: string }
+type SelectProps = {
+  name: string
+  label: string
+  hint?: string
+  choices: readonly Choice[]
+  /** Without a default value, nothing is chosen at first, and the user must choose. */
+  defaultValue?: string
+  /** Whether the empty choice is refused. Without a default value it always is. */
+  required?: boolean
+  onChoose?: (value: string) => void
+}
+
+/** A field for one of a few values. */
+export const SelectField = ({ name, label, hint, choices, defaultValue, required = false, onChoose }: SelectProps) => {
+  const id = useId()
+  const { problems, onEdit } = useContext(FormContext)
+  const errors = problems.fields?.[name] ?? []
+  const shownHint = errors.length === 0 ? hint : undefined
+  return (
+    <div>
+      <label for={id}>{label}</label>
+      <select
+        id={id}
+        name={name}
+        aria-required={required || defaultValue === undefined}
+        aria-invalid={errors.length > 0}
+        aria-describedby={`${id}-errors${shownHint === undefined ? '' : ` ${id}-hint`}`}
+        onChange={({ currentTarget }) => {
+          onEdit(name)
+          onChoose?.(currentTarget.value)
+        }}
+      >
+        {defaultValue === undefined && <option value="" />}
+        {choices.map((choice) => (
+          <option key={choice.value} value={choice.value} lang={choice.lang} selected={choice.value === defaultValue}>
+            {choice.label}
+          </option>
+        ))}
+      </select>
+      <FieldMessages id={id} name={name} label={label} errors={errors} hint={shownHint} />
+    </div>
+  )
+}
+
+/** Tells a password manager which user a password belongs to. Users do not see it. */
+export const HiddenUsername = ({ username }: { username: string }) => (
+  <input
+    class="visually-hidden"
+    type="text"
+    name="username"
+    autocomplete="username"
+    value={username}
+    readOnly
+    tabIndex={-1}
+    aria-hidden="true"
+  />
+)

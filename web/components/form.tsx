@@ -1,12 +1,12 @@
 import { type ComponentChildren, createContext } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { staysBusy, useBusy } from '../hooks/busy.js'
+import { exactWait } from '#client/words/waits.js'
+import { timeSpan } from '#contract/time-spans.js'
 import { useSettings, useWords } from '../hooks/settings.js'
-import { useStableCallback } from '../hooks/stable-callback.js'
-import { SubmitButton } from './button.js'
-import { Countdown, SpokenWait } from './countdown.js'
-import { HelpLink } from './help-link.js'
-import { Notice } from './notice.js'
+import { useStableCallback } from '../hooks/stable.js'
+import { fill } from '../words/format.js'
+import { SubmitButton, staysBusy, useBusy } from './button.js'
+import { HelpLink, Notice } from './notice.js'
 
 export type FieldProblems = Record<string, string[]>
 
@@ -189,4 +189,36 @@ const isEmpty = (input: HTMLInputElement | HTMLSelectElement) => {
   return 'checked' in input && type === 'checkbox'
     ? !input.checked
     : (type === 'password' ? value : value.trim()) === ''
+}
+
+const secondsUntil = (moment: number) => Math.max(0, Math.ceil((moment - Date.now()) / 1_000))
+
+/** Counts down to the next allowed attempt. A screen reader reads it when asked, and not every second. */
+const Countdown = ({ until, onEnd }: { until: number; onEnd: () => void }) => {
+  const words = useWords('common')
+  const [secondsLeft, setSecondsLeft] = useState(() => secondsUntil(until))
+  const end = useStableCallback(onEnd)
+  useEffect(() => {
+    // Measured with the clock, because timers of a hidden tab run slow.
+    const timer = setInterval(() => setSecondsLeft(secondsUntil(until)), 250)
+    return () => clearInterval(timer)
+  }, [until])
+  useEffect(() => {
+    if (secondsLeft === 0) end()
+  }, [secondsLeft])
+  return (
+    <p class="countdown" role="timer">
+      {secondsLeft === 0 ? words.tryAgainNow : fill(words.tryAgainIn, { time: exactWait(secondsLeft) })}
+    </p>
+  )
+}
+
+/** The waiting time for a screen reader, as a part of a message. It does not change, so it is read once. */
+const SpokenWait = ({ until }: { until: number }) => {
+  const words = useWords('common')
+  const { locale } = useSettings()
+  const [secondsLeft] = useState(() => secondsUntil(until))
+  return (
+    <span class="visually-hidden"> {fill(words.tryAgainInAbout, { time: timeSpan(1_000 * secondsLeft, locale) })}</span>
+  )
 }

@@ -1,6 +1,7 @@
 import { useEffect, useId, useRef } from 'preact/hooks'
-import { moveFocusTo } from '../browser/focus.js'
-import { useSettings } from '../hooks/settings.js'
+import { moveFocusTo } from '../hooks/focus.js'
+import { useSettings, useWords } from '../hooks/settings.js'
+import { fill } from '../words/format.js'
 
 /** Marks where a word that is too long for a narrow screen may be divided. */
 const softHyphen = '\u00ad'
@@ -45,4 +46,11 @@ export const Heading = ({ text, focused = false, lead, step }: Props) => {
       )}
     </>
   )
+}
+
+/** A text such as "Step 2 of 3" for a registration. It is shown only if a second factor is required, which makes the way long. */
+export const useStepText = (at: number | undefined, of = at) => {
+  const { step } = useWords('common')
+  const isLong = useSettings().secondFactor === 'required'
+  return isLong && at !== undefined ? fill(step, { at: `${at}`, of: `${of}` }) : undefined
 }

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useId, useRef } from 'preact/hooks'
 import { useFocusAfter } from '../hooks/focus.js'
+import { useWords } from '../hooks/settings.js'
 
 /** The present state of a thing. It is read before the button that changes it. */
 type PanelState = { text: string; look?: 'on' | 'off'; lang?: string | undefined }
@@ -39,5 +40,37 @@ export const Panel = ({ title, level = 2, state, lead, anchor, look, step, child
       </div>
       {children}
     </section>
+  )
+}
+
+/** The steps after the setup. `invitations`: the screen of administrators, if it can be reached from here. */
+export const NextSteps = ({ invitations }: { invitations?: string }) => {
+  const words = useWords('next-steps')
+  return (
+    <Panel title={words.heading} lead={words.lead}>
+      <ol class="row-list">
+        <li>
+          <div class="row-text">
+            <strong>{words.mail}</strong>
+            <span>{words.mailText}</span>
+            <code>SMTP_URL, MAIL_FROM</code>
+          </div>
+        </li>
+        <li>
+          <div class="row-text">
+            <strong>{words.application}</strong>
+            <span>{words.applicationText}</span>
+            <code>latchkey application add --help</code>
+          </div>
+        </li>
+        <li>
+          <div class="row-text">
+            <strong>{words.invitation}</strong>
+            <span>{words.invitationText}</span>
+            {invitations === undefined ? <code>latchkey invite EMAIL</code> : <a href={invitations}>{words.invite}</a>}
+          </div>
+        </li>
+      </ol>
+    </Panel>
   )
 }

@@ -1,15 +1,12 @@
+import { useContext, useId } from 'preact/hooks'
 import type { Refusal } from '#client/client.js'
-import {
-  type FieldValues,
-  labelIn,
-  type ProfileFieldChanges,
-  type ProfileFieldDefinition,
-} from '#contract/profile-fields.js'
-
+import type { FieldValues, ProfileFieldChanges, ProfileFieldDefinition } from '#contract/profile-fields.js'
+import { labelIn } from '#contract/profile-fields.js'
+import type { TermsOfUse } from '#contract/schemas.js'
+import { fieldsTypedBefore } from '../browser/storage.js'
 import { useSettings, useWords } from '../hooks/settings.js'
-import { Field, type FieldProps } from './field.js'
-import type { Problems, Values } from './form.js'
-import { SelectField } from './select-field.js'
+import { Field, FieldMessages, type FieldProps, SelectField } from './field.js'
+import { FormContext, type Problems, type Values } from './form.js'
 
 /** The prefix keeps these names apart from those of other fields in the same form. */
 const inputName = (key: string) => `field-${key}`
@@ -130,4 +127,54 @@ export const useFieldProblems = () => {
     refused === 'invalid_fields'
       ? { fields: Object.fromEntries(fields.map(({ key, fault }) => [inputName(key), [faults[fault]]])) }
       : undefined
+}
+
+/** The questions of the operator to new users: fields, and agreement to the terms. */
+export const RegistrationQuestions = () => {
+  const { registrationFields, terms } = useSettings()
+  return (
+    <>
+      <ProfileFieldInputs definitions={registrationFields} values={fieldsTypedBefore()} />
+      {terms && <TermsCheck terms={terms} />}
+    </>
+  )
+}
+
+export const useRegistrationAnswers = () => {
+  const { registrationFields } = useSettings()
+  return (values: Values) => ({
+    ...(registrationFields.length > 0 && { fields: typedFields(values, registrationFields) }),
+    ...(values.terms !== undefined && { terms: values.terms }),
+  })
+}
+
+/** The box that agrees to the terms. The terms open in another tab, so what was typed stays. */
+export const TermsCheck = ({ terms }: { terms: TermsOfUse }) => {
+  const words = useWords('profile-fields')
+  const id = useId()
+  const { problems, onEdit } = useContext(FormContext)
+  const errors = problems.fields?.terms ?? []
+  return (
+    <div>
+      <label class="check">
+        <input
+          type="checkbox"
+          name="terms"
+          value={terms.version}
+          aria-required
+          aria-invalid={errors.length > 0}
+          aria-describedby={`${id}-errors`}
+          onChange={() => onEdit('terms')}
+        />{' '}
+        <span>
+          {words.agreeBefore}{' '}
+          <a href={terms.url} target="_blank" rel="noopener">
+            {words.terms}
+          </a>{' '}
+          {words.agreeAfter}
+        </span>
+      </label>
+      <FieldMessages id={id} name="terms" label={words.terms} errors={errors} hint={undefined} />
+    </div>
+  )
 }

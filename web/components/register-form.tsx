@@ -1,7 +1,5 @@
 import { chosenUsernameRefusal, longestName, normalizedUsername } from '#contract/names.js'
 import type { Accepted, SecondFactorNeeded, SignedIn } from '#contract/schemas.js'
-
-import { applicationIdIn } from '../browser/applications.js'
 import { client } from '../browser/client.js'
 import {
   isCorrectingEmail,
@@ -12,16 +10,15 @@ import {
   storeReturnTo,
   withReturnTo,
 } from '../browser/navigation.js'
-import { forgetTyped, keepTyped, keepTypedFields, typedBefore } from '../browser/typed-values.js'
+import { forgetTyped, keepTyped, keepTypedFields, typedBefore } from '../browser/storage.js'
 import { useSettings, useWords } from '../hooks/settings.js'
-import { errorsOf, useNewPasswordProblems } from '../words/passwords.js'
 import { usernameRefusals } from '../words/refusals.js'
 import { AddressField } from './address-field.js'
 import { Field, type FieldProps } from './field.js'
 import { type FieldProblems, Form, type Problems, type Values } from './form.js'
-import { NewPasswordField } from './new-password-field.js'
-import { useFieldProblems } from './profile-fields.js'
-import { RegistrationQuestions, useRegistrationAnswers } from './registration-questions.js'
+import { applicationIdIn } from './from-application.js'
+import { errorsOf, NewPasswordField, useNewPasswordProblems } from './new-password.js'
+import { RegistrationQuestions, useFieldProblems, useRegistrationAnswers } from './profile-fields.js'
 
 type Invitation = { token: string; email: string; hint: string; returnTo: string | undefined }
 

@@ -1,11 +1,11 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Answer, Refusal } from '#client/client.js'
 import { timeSpan } from '#contract/time-spans.js'
-import { useMessage } from '../hooks/message.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { fill } from '../words/format.js'
 import { useRefusalSentence } from '../words/refusals.js'
 import { Button } from './button.js'
+import { useMessage } from './notice.js'
 
 /** A mail takes a while to arrive, and a new mail makes the link of the first one invalid. */
 const pause = 30_000

@@ -1,6 +1,5 @@
 import { deviceName } from '#contract/device-names.js'
 import type { Session } from '#contract/schemas.js'
-
 import { useSettings, useWords } from '../hooks/settings.js'
 import type { Words } from '../words/catalogue.js'
 import { dateWithSeconds, fullDate, isNow, timeAgo } from '../words/dates.js'

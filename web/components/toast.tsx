@@ -1,9 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks'
-import { useMessage } from '../hooks/message.js'
-import { useStableCallback } from '../hooks/stable-callback.js'
-import { HelpLink } from './help-link.js'
-import { Notice } from './notice.js'
-import { TryAgain } from './try-again.js'
+import { useStableCallback } from '../hooks/stable.js'
+import { TryAgain } from './button.js'
+import { HelpLink, Notice, useMessage } from './notice.js'
 
 type Message = {
   kind: 'error' | 'success' | 'info'

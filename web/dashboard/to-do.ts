@@ -1,5 +1,5 @@
 import type { Account, Factors } from '#contract/schemas.js'
-import type { PanelName } from './places.js'
+import type { PanelName } from './sections.js'
 
 export type KnownFacts = {
   account: Pick<Account, 'hasPassword' | 'providers' | 'emailProven'>

@@ -1,7 +1,19 @@
 import type { RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { isFocusLost, moveFocusTo } from '../browser/focus.js'
-import { useStableCallback } from './stable-callback.js'
+import { useStableCallback } from './stable.js'
+
+/** Moves the focus to any element, also to one that the Tab key skips, so that a screen reader reads it out. */
+export const moveFocusTo = (element: HTMLElement | null | undefined) => {
+  if (!element) return
+  if (element.tabIndex < 0) element.setAttribute('tabindex', '-1')
+  element.focus()
+}
+
+/** Whether the user has not moved the focus yet: it is lost, or still at the heading, where each screen begins. */
+export const isFocusAtStart = () => isFocusLost() || document.activeElement?.tagName === 'H1'
+
+/** Whether the focused element was removed. The browser then gives the focus to the body. */
+export const isFocusLost = () => document.activeElement === null || document.activeElement === document.body
 
 /** If a change of `step` has removed the focused element, `place` gets the focus. */
 export const useFocusAfter = (place: RefObject<HTMLElement | null>, step: string | undefined) => {

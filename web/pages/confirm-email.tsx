@@ -5,16 +5,12 @@ import { client } from '../browser/client.js'
 import { mount } from '../browser/mount.js'
 import { withReturnTo } from '../browser/navigation.js'
 import { tabStorage } from '../browser/storage.js'
-import { Card } from '../components/card.js'
+import { Card, LoadingCard, MessageCard, PageNotLoaded } from '../components/card.js'
 import { Field } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
 import { Heading } from '../components/heading.js'
-import { LoadingCard } from '../components/loading-card.js'
-import { MessageCard } from '../components/message-card.js'
 import { Notice } from '../components/notice.js'
-import { PageNotLoaded } from '../components/page-not-loaded.js'
-import { useLinkToken } from '../hooks/link-token.js'
-import { isDeadLink, useMailedLink } from '../hooks/mailed-link.js'
+import { isDeadLink, useLinkToken, useMailedLink } from '../hooks/mailed-link.js'
 import { useWords } from '../hooks/settings.js'
 import { fill } from '../words/format.js'
 import { useProblems } from '../words/refusals.js'
@@ -34,7 +30,7 @@ const ConfirmEmail = () => {
 
 /** Checks the link first. Nothing changes before the button is pressed: mail scanners open links too. */
 const ByLink = ({ token }: { token: string }) => {
-  const { found, loadRefusal, ending, endWith, load } = useMailedLink<Link, 'done' | 'taken'>(
+  const { found, refusal, ending, endWith, reload } = useMailedLink<Link, 'done' | 'taken'>(
     () => checkLink(token),
     () => tabStorage.write(tokenKey, undefined),
   )
@@ -46,13 +42,13 @@ const ByLink = ({ token }: { token: string }) => {
     else if (isDeadLink(answer.refused)) endWith('dead')
     else if (answer.refused === 'email_taken') endWith('taken')
     // The session has ended, or two-step sign-in was switched on, since the link was checked.
-    else if (answer.refused === 'password_required' || answer.refused === 'not_authenticated') await load()
+    else if (answer.refused === 'password_required' || answer.refused === 'not_authenticated') await reload()
     else return problemsOf(answer)
     return undefined
   }
 
   if (ending) return <Ended ending={ending} link={found} />
-  if (loadRefusal) return <PageNotLoaded refusal={loadRefusal} onTryAgain={load} />
+  if (refusal) return <PageNotLoaded refusal={refusal} onTryAgain={reload} />
   if (!found) return <LoadingCard />
   return found.proof === 'sign_in' ? (
     <SignInFirst token={token} link={found} />

@@ -1,40 +1,29 @@
 import { mount } from '../browser/mount.js'
 import { queryValue } from '../browser/navigation.js'
-import { clearScreenOnLeave, leave } from '../browser/sign-out.js'
-import { Announced } from '../components/announced.js'
-import { NextSteps } from '../components/next-steps.js'
+import { Announced } from '../components/notice.js'
+import { NextSteps } from '../components/panel.js'
+import { clearScreenOnLeave, leave } from '../components/sign-out.js'
 import { Toast, useToast } from '../components/toast.js'
-import { ApplicationsPanel } from '../dashboard/applications-panel.js'
-import { type DashboardActions, DashboardActionsContext, useDashboardActions } from '../dashboard/dashboard-actions.js'
-import { DataPanel, DeletePanel } from '../dashboard/data-panel.js'
-import { EmailPanel } from '../dashboard/email-panel.js'
-import { EventsPanel } from '../dashboard/events-panel.js'
-import { FieldsPanel } from '../dashboard/fields-panel.js'
-import { LanguagePanel } from '../dashboard/language-panel.js'
-import { useFinishLink, useLinkMessageInAddress } from '../dashboard/linking.js'
-import { NamesPanel } from '../dashboard/names-panel.js'
-import { NotLoaded, PanelNotLoaded } from '../dashboard/not-loaded.js'
-import { PageTitle, ToDoLine } from '../dashboard/page-title.js'
-import { PasskeysPanel } from '../dashboard/passkeys-panel.js'
-import { PasswordPanel } from '../dashboard/password-panel.js'
-import { usePlaceInAddress } from '../dashboard/place-in-address.js'
-import { ProvidersPanel } from '../dashboard/providers-panel.js'
-import { RecentSecurity } from '../dashboard/recent-security.js'
-import { Section, SectionLinks } from '../dashboard/section.js'
-import { SessionsPanel } from '../dashboard/sessions-panel.js'
-import { TrustedDevicesPanel } from '../dashboard/trusted-devices.js'
-import { TwoStepPanel } from '../dashboard/two-step-panel.js'
-import { type AppReplacement, useAppReplacement } from '../dashboard/use-app-replacement.js'
-import { type Loaded, useLoaded } from '../dashboard/use-loaded.js'
-import { UsedRecoveryCode } from '../dashboard/used-recovery-code.js'
+import { type LoadedAccount, useAccount } from '../dashboard/account.js'
+import { DataPanel, DeletePanel } from '../dashboard/data.js'
+import { ApplicationsPanel, EventsPanel, SessionsPanel, TrustedDevicesPanel } from '../dashboard/devices.js'
+import { EmailPanel } from '../dashboard/email.js'
+import { type DashboardActions, DashboardActionsContext, Loaded, NotLoaded } from '../dashboard/panels.js'
+import { PasskeysPanel } from '../dashboard/passkeys.js'
+import { PasswordPanel } from '../dashboard/password.js'
+import { FieldsPanel, LanguagePanel, NamesPanel } from '../dashboard/profile.js'
+import { ProvidersPanel, useFinishLink, useLinkMessageInAddress } from '../dashboard/providers.js'
+import { Section, SectionLinks, usePlaceInAddress } from '../dashboard/sections.js'
+import { PageTitle, RecentSecurity, ToDoLine, UsedRecoveryCode } from '../dashboard/top.js'
+import { type AppReplacement, TwoStepPanel, useAppReplacement } from '../dashboard/two-step.js'
 import { useSettings, useWords } from '../hooks/settings.js'
-import { StepUpDialog, useStepUp } from '../step-up/use-step-up.js'
+import { StepUpDialog, useStepUp } from '../sign-in/step-up.js'
 import { asksForHelp, useRefusalSentence } from '../words/refusals.js'
 
 const Dashboard = () => {
   const sentenceOf = useRefusalSentence()
   const { message, setMessage, close } = useToast(useLinkMessageInAddress())
-  const { loaded, refusal, reload } = useLoaded(leave)
+  const { loaded, refusal, reload } = useAccount(leave)
   const { stepUp, withFreshSignIn } = useStepUp()
   const words = useWords('dashboard')
 
@@ -56,7 +45,7 @@ const Dashboard = () => {
   if (!loaded && refusal) return <NotLoaded refusal={refusal} onTryAgain={reload} />
   return (
     <DashboardActionsContext.Provider value={actions}>
-      {loaded ? <LoadedAccount {...loaded} /> : <span class="spinner" aria-hidden="true" />}
+      {loaded ? <Account {...loaded} /> : <span class="spinner" aria-hidden="true" />}
       {/* Both texts use one region, so that a screen reader already knows it when the account is loaded. */}
       <Announced class={loaded ? 'visually-hidden' : 'loading'} text={loaded ? words.loaded : words.loading} />
       {stepUp && loaded && (
@@ -67,7 +56,7 @@ const Dashboard = () => {
   )
 }
 
-const LoadedAccount = (loaded: Loaded) => {
+const Account = (loaded: LoadedAccount) => {
   const replacement = useAppReplacement()
   const { mailIsOff } = useSettings()
   return (
@@ -97,7 +86,7 @@ const LoadedAccount = (loaded: Loaded) => {
   )
 }
 
-const Profile = ({ account, fields }: Loaded) => (
+const Profile = ({ account, fields }: LoadedAccount) => (
   <Section name="profile">
     <NamesPanel account={account} />
     <EmailPanel account={account} />
@@ -106,47 +95,33 @@ const Profile = ({ account, fields }: Loaded) => (
   </Section>
 )
 
-type SigningInProps = Loaded & { replacement: AppReplacement }
+type SigningInProps = LoadedAccount & { replacement: AppReplacement }
 
-const SigningIn = ({ account, linkedAccounts, factors, replacement }: SigningInProps) => {
-  const twoStep = useWords('two-step')
-  const passkeys = useWords('passkeys')
-  const { reload } = useDashboardActions()
-  return (
-    <Section name="signing-in">
-      <PasswordPanel account={account} />
-      {factors ? (
-        <PasskeysPanel factors={factors} />
-      ) : (
-        <PanelNotLoaded place="passkeys" title={passkeys.title} onTryAgain={reload} />
-      )}
-      {factors ? (
-        <TwoStepPanel factors={factors} username={account.username} replacement={replacement} />
-      ) : (
-        <PanelNotLoaded place="two-step" title={twoStep.title} onTryAgain={reload} />
-      )}
-      {useSettings().providers.length > 0 && <ProvidersPanel account={account} linkedAccounts={linkedAccounts} />}
-    </Section>
-  )
-}
+const SigningIn = ({ account, linkedAccounts, factors, replacement }: SigningInProps) => (
+  <Section name="signing-in">
+    <PasswordPanel account={account} />
+    <Loaded part={factors} place="passkeys" title={useWords('passkeys').title}>
+      {(known) => <PasskeysPanel factors={known} />}
+    </Loaded>
+    <Loaded part={factors} place="two-step" title={useWords('two-step').title}>
+      {(known) => <TwoStepPanel factors={known} username={account.username} replacement={replacement} />}
+    </Loaded>
+    {useSettings().providers.length > 0 && <ProvidersPanel account={account} linkedAccounts={linkedAccounts} />}
+  </Section>
+)
 
-const Devices = ({ sessions, factors, applications, events }: Loaded) => {
+const Devices = ({ sessions, factors, applications, events }: LoadedAccount) => {
   const words = useWords('dashboard')
-  const { reload } = useDashboardActions()
   return (
     <Section name="devices">
-      {sessions ? (
-        <SessionsPanel sessions={sessions} />
-      ) : (
-        <PanelNotLoaded place="sessions" title={words.sessions} onTryAgain={reload} />
-      )}
+      <Loaded part={sessions} place="sessions" title={words.sessions}>
+        {(known) => <SessionsPanel sessions={known} />}
+      </Loaded>
       {factors && <TrustedDevicesPanel devices={factors.trustedDevices} />}
       {applications && <ApplicationsPanel applications={applications} />}
-      {events ? (
-        <EventsPanel events={events} />
-      ) : (
-        <PanelNotLoaded place="activity" title={words.events} onTryAgain={reload} />
-      )}
+      <Loaded part={events} place="activity" title={words.events}>
+        {(known) => <EventsPanel events={known} />}
+      </Loaded>
     </Section>
   )
 }

@@ -5,22 +5,15 @@ import { client } from '../browser/client.js'
 import { mount } from '../browser/mount.js'
 import { forgetToken, redirectAfterSignIn, returnToInAddress, withReturnTo } from '../browser/navigation.js'
 import { tabStorage } from '../browser/storage.js'
-import { Button } from '../components/button.js'
-import { Card } from '../components/card.js'
-import { Heading } from '../components/heading.js'
-import { HelpLink } from '../components/help-link.js'
-import { LoadingCard } from '../components/loading-card.js'
-import { Notice } from '../components/notice.js'
-import { PageNotLoaded } from '../components/page-not-loaded.js'
-import { ProviderButtons } from '../components/provider-buttons.js'
+import { Button, staysBusy } from '../components/button.js'
+import { Card, LoadingCard, PageNotLoaded } from '../components/card.js'
+import { Heading, useStepText } from '../components/heading.js'
+import { HelpLink, Notice, useMessage } from '../components/notice.js'
+import { ProviderButtons } from '../components/providers.js'
 import { RegisterForm } from '../components/register-form.js'
-import { staysBusy } from '../hooks/busy.js'
-import { useLinkToken } from '../hooks/link-token.js'
-import { useMailedLink } from '../hooks/mailed-link.js'
-import { useMessage } from '../hooks/message.js'
+import { useLinkToken, useMailedLink } from '../hooks/mailed-link.js'
 import { useSettings, useWords } from '../hooks/settings.js'
-import { useStepText } from '../hooks/steps.js'
-import { useVisitor } from '../hooks/visitor.js'
+import { useVisitor } from '../sign-in/visitor.js'
 import { fill } from '../words/format.js'
 import { asksForHelp, useRefusalSentence } from '../words/refusals.js'
 
@@ -40,11 +33,11 @@ const Invite = () => {
 }
 
 const ByLink = ({ token, user }: { token: string; user: User | undefined }) => {
-  const { found, loadRefusal, ending, endWith, load } = useMailedLink(
+  const { found, refusal, ending, endWith, reload } = useMailedLink(
     () => client.checkInvitation({ token }),
     () => tabStorage.write(tokenKey, undefined),
   )
-  if (loadRefusal) return <PageNotLoaded refusal={loadRefusal} onTryAgain={load} />
+  if (refusal) return <PageNotLoaded refusal={refusal} onTryAgain={reload} />
   if (user && (ending || found?.next === 'nothing')) return <SignedIn user={user} email={undefined} />
   if (ending) return <NoInvitation isDead wasShown={found !== undefined} />
   if (!found) return <LoadingCard />

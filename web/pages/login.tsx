@@ -8,8 +8,6 @@ import {
   providerParameter,
 } from '#contract/pages.js'
 import { providerPath } from '#contract/providers.js'
-
-import { nameOfApplicationIn } from '../browser/applications.js'
 import { client } from '../browser/client.js'
 import { mount } from '../browser/mount.js'
 import {
@@ -21,26 +19,29 @@ import {
   storeReturnTo,
   withReturnTo,
 } from '../browser/navigation.js'
-import { forgetTyped, keepTypedLogin, loginTypedBefore } from '../browser/typed-values.js'
+import { forgetTyped, keepTypedLogin, loginTypedBefore } from '../browser/storage.js'
 import { Button } from '../components/button.js'
-import { Card } from '../components/card.js'
-import { ContinuesTo } from '../components/continues-to.js'
+import { Card, LoadingCard } from '../components/card.js'
 import { Field } from '../components/field.js'
 import { Form, type Values } from '../components/form.js'
-import { HelpLink } from '../components/help-link.js'
-import { LoadingCard } from '../components/loading-card.js'
-import { Notice } from '../components/notice.js'
-import { ProviderButtons } from '../components/provider-buttons.js'
+import { ContinuesTo, nameOfApplicationIn } from '../components/from-application.js'
+import { HelpLink, Notice } from '../components/notice.js'
+import { ProviderButtons } from '../components/providers.js'
 import { SendAgain } from '../components/send-again.js'
-import { useLinkToken } from '../hooks/link-token.js'
+import { useLinkToken } from '../hooks/mailed-link.js'
 import { useSettings, useWords } from '../hooks/settings.js'
-import { useVisitor } from '../hooks/visitor.js'
-import { MailLogin, type MailLoginProps } from '../mail-login/mail-login.js'
-import { keepMailStage, keptMailStage, type MailStage } from '../mail-login/mail-stage.js'
-import { MailedSignInLink } from '../mail-login/mailed-link.js'
-import { PasskeySignIn } from '../passkeys/passkey-sign-in.js'
+import {
+  keepMailStage,
+  keptMailStage,
+  MailedSignInLink,
+  MailLogin,
+  type MailLoginProps,
+  type MailStage,
+} from '../sign-in/mail-login.js'
+import { useWithOtherWays } from '../sign-in/other-ways.js'
+import { PasskeySignIn } from '../sign-in/passkeys.js'
+import { useVisitor } from '../sign-in/visitor.js'
 import { fill } from '../words/format.js'
-import { useWithOtherWays } from '../words/other-ways.js'
 import { providerErrorFor, reasonAsksForHelp, useProblems } from '../words/refusals.js'
 
 export const Login = () => {

@@ -1,16 +1,13 @@
 import { mount } from '../browser/mount.js'
 import { redirectAfterSignIn, returnToInAddress, withReturnTo } from '../browser/navigation.js'
-import { Card } from '../components/card.js'
-import { ContinuesTo } from '../components/continues-to.js'
-import { Heading } from '../components/heading.js'
-import { HelpLink } from '../components/help-link.js'
-import { LoadingCard } from '../components/loading-card.js'
-import { Notice } from '../components/notice.js'
-import { ProviderButtons } from '../components/provider-buttons.js'
+import { Card, LoadingCard } from '../components/card.js'
+import { ContinuesTo } from '../components/from-application.js'
+import { Heading, useStepText } from '../components/heading.js'
+import { HelpLink, Notice } from '../components/notice.js'
+import { ProviderButtons } from '../components/providers.js'
 import { RegisterForm } from '../components/register-form.js'
 import { useSettings, useWords } from '../hooks/settings.js'
-import { useStepText } from '../hooks/steps.js'
-import { useVisitor } from '../hooks/visitor.js'
+import { useVisitor } from '../sign-in/visitor.js'
 
 export const Register = () => {
   const words = useWords('register')

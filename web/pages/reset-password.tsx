@@ -1,6 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { NamedApplication, SecondFactorNeeded, SignedIn } from '#contract/schemas.js'
-import { nameOfApplicationIn } from '../browser/applications.js'
 import { client } from '../browser/client.js'
 import { mount } from '../browser/mount.js'
 import {
@@ -11,23 +10,17 @@ import {
   storeReturnTo,
   withReturnTo,
 } from '../browser/navigation.js'
-import { forgetTyped } from '../browser/typed-values.js'
-import { Card } from '../components/card.js'
-import { ContinuesTo } from '../components/continues-to.js'
+import { forgetTyped } from '../browser/storage.js'
+import { Card, LoadingCard, MessageCard, WayOut } from '../components/card.js'
+import { HiddenUsername } from '../components/field.js'
 import { Form, type Values } from '../components/form.js'
-import { GoBack } from '../components/go-back.js'
+import { ContinuesTo, GoBack, nameOfApplicationIn } from '../components/from-application.js'
 import { Heading } from '../components/heading.js'
-import { HiddenUsername } from '../components/hidden-username.js'
-import { LoadingCard } from '../components/loading-card.js'
-import { MessageCard } from '../components/message-card.js'
-import { NewPasswordField } from '../components/new-password-field.js'
+import { NewPasswordField, useNewPasswordProblems } from '../components/new-password.js'
 import { Notice } from '../components/notice.js'
-import { WayOut } from '../components/way-out.js'
-import { useLinkToken } from '../hooks/link-token.js'
-import { isDeadLink, useMailedLink } from '../hooks/mailed-link.js'
+import { isDeadLink, useLinkToken, useMailedLink } from '../hooks/mailed-link.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { fill } from '../words/format.js'
-import { useNewPasswordProblems } from '../words/passwords.js'
 
 const ResetPassword = () => {
   const token = useLinkToken()
@@ -101,8 +94,8 @@ const ByLink = ({ token }: { token: string }) => {
   const common = useWords('common')
   const passwordWords = useWords('password')
   const problemsOf = useNewPasswordProblems('password')
-  const { found, loadRefusal, ending, endWith } = useMailedLink(() => client.checkReset({ token }))
-  const isChecked = found !== undefined || loadRefusal !== undefined
+  const { found, refusal, ending, endWith } = useMailedLink(() => client.checkReset({ token }))
+  const isChecked = found !== undefined || refusal !== undefined
   const applicationElsewhere = nameOfApplicationIn(storedReturnTo()) === undefined ? found?.application : undefined
 
   const submit = async ({ password = '' }: Values) => {

@@ -7,23 +7,18 @@ import { client } from '../browser/client.js'
 import { mount } from '../browser/mount.js'
 import { redirectAfterSignIn, returnToInAddress, withReturnTo } from '../browser/navigation.js'
 import { Button } from '../components/button.js'
-import { Card } from '../components/card.js'
+import { Card, LoadingCard, PageNotLoaded } from '../components/card.js'
 import { SendingCodeField } from '../components/code-field.js'
-import { ContinuesTo } from '../components/continues-to.js'
 import { Field } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
+import { ContinuesTo } from '../components/from-application.js'
 import { Heading } from '../components/heading.js'
-import { LoadingCard } from '../components/loading-card.js'
 import { Notice } from '../components/notice.js'
-import { PageNotLoaded } from '../components/page-not-loaded.js'
-import { useAnswer } from '../hooks/answer.js'
+import { useLoaded } from '../hooks/loaded.js'
 import { useSettings, useWords } from '../hooks/settings.js'
-import { ProfileStep } from '../last-steps/profile-step.js'
-import type { SignInStepProps } from '../last-steps/sign-in-step.js'
-import { TermsStep } from '../last-steps/terms-step.js'
-import { passkeySupport } from '../passkeys/ceremonies.js'
-import { PasskeyButton } from '../passkeys/passkey-button.js'
-import { Enrolment } from '../two-step/enrolment.js'
+import { Enrolment } from '../sign-in/enrolment.js'
+import { ProfileStep, type SignInStepProps, TermsStep } from '../sign-in/last-steps.js'
+import { PasskeyButton, passkeySupport } from '../sign-in/passkeys.js'
 import { fill } from '../words/format.js'
 import { useProblems, useRefusalSentence } from '../words/refusals.js'
 
@@ -44,20 +39,20 @@ const SecondFactor = () => {
   }
   const {
     value: waiting,
-    loadRefusal,
-    load,
-  } = useAnswer(client.checkSecondFactor, (refusal) => {
-    const isOver = refusal.refused === 'challenge_over'
-    if (isOver) void endOrLeave(refusal)
+    refusal,
+    reload,
+  } = useLoaded(client.checkSecondFactor, (refused) => {
+    const isOver = refused.refused === 'challenge_over'
+    if (isOver) void endOrLeave(refused)
     return isOver
   })
 
   if (failure !== undefined) return <SignInOver sentence={sentenceOf(failure)} returnTo={returnTo} />
-  if (loadRefusal) return <PageNotLoaded refusal={loadRefusal} returnTo={returnTo} onTryAgain={load} />
+  if (refusal) return <PageNotLoaded refusal={refusal} returnTo={returnTo} onTryAgain={reload} />
   if (!waiting) return <LoadingCard />
   const goOn = (answered: object) => {
     stepCount.current += 1
-    if ('next' in answered) void load()
+    if ('next' in answered) void reload()
     else redirectAfterSignIn(returnTo)
   }
   const endIfExpired = (refusal: Refusal) => {

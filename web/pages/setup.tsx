@@ -2,29 +2,24 @@ import { useState } from 'preact/hooks'
 import type { Refusal } from '#client/client.js'
 import { longestName } from '#contract/names.js'
 import type { SecondFactorNeeded, SignedIn } from '#contract/schemas.js'
-
 import { calls } from '../admin/calls.js'
 import { fragmentOf } from '../admin/place.js'
-import { client } from '../browser/client.js'
+import { askService, client } from '../browser/client.js'
 import { mount } from '../browser/mount.js'
 import { forgetToken, redirectToLogin, secondFactorPath, withReturnTo } from '../browser/navigation.js'
-import { askService } from '../browser/page-calls.js'
 import { AddressField } from '../components/address-field.js'
-import { Card } from '../components/card.js'
+import { Card, LoadingCard, PageNotLoaded } from '../components/card.js'
 import { Field } from '../components/field.js'
 import { Form, type Values } from '../components/form.js'
 import { Heading } from '../components/heading.js'
-import { LoadingCard } from '../components/loading-card.js'
-import { NewPasswordField } from '../components/new-password-field.js'
+import { NewPasswordField, useNewPasswordProblems } from '../components/new-password.js'
 import { Notice } from '../components/notice.js'
-import { PageNotLoaded } from '../components/page-not-loaded.js'
 import { fieldOfRefusal, registrationOf, useChecks, useUsernameField } from '../components/register-form.js'
-import { useAnswer } from '../hooks/answer.js'
-import { useLinkToken } from '../hooks/link-token.js'
+import { useLoaded } from '../hooks/loaded.js'
+import { useLinkToken } from '../hooks/mailed-link.js'
 import { useSettings, useWords } from '../hooks/settings.js'
-import { StepUpDialog, useStepUp } from '../step-up/use-step-up.js'
-import { AddFactor } from '../two-step/add-factor.js'
-import { useNewPasswordProblems } from '../words/passwords.js'
+import { StepUpDialog, useStepUp } from '../sign-in/step-up.js'
+import { AddFactor } from '../sign-in/two-step.js'
 import { useRefusalSentence } from '../words/refusals.js'
 
 /** The query of this page once the account is made. Another page of the sign-in may come in between. */
@@ -41,13 +36,34 @@ const Setup = () => {
   }
   if (isMade) return <SecondStep />
   if (ending) return <NoSetup refusal={ending} />
-  return token === undefined ? <NoSetup /> : <FirstAccount token={token} onMade={onMade} onEnd={setEnding} />
+  return token === undefined ? <NoSetup /> : <CheckedLink token={token} onMade={onMade} onEnd={setEnding} />
 }
 
 /** Refusals after which the form is of no use. */
 const endings: readonly string[] = ['invalid_setup_token', 'already_set_up', 'admin_group_needed']
 
 type AccountProps = { token: string; onMade: () => void; onEnd: (refusal: Refusal) => void }
+
+/**
+ * Whether the link works is asked before anything is typed, by an attempt that no service accepts: it has no address. The token is judged
+ * first, so a dead link is refused for itself, and a right one for the address.
+ */
+const checkLink = async (token: string) => {
+  const answer = await askService<never>('setup', { token, username: '-', email: '', password: '-' })
+  return answer.refused === 'bad_request' ? { ...answer, refused: 'invalid_setup_token' as const } : answer
+}
+
+const CheckedLink = (props: AccountProps) => {
+  const { refusal } = useLoaded(
+    () => checkLink(props.token),
+    (found) => {
+      const isOver = endings.includes(found.refused)
+      if (isOver) props.onEnd(found)
+      return isOver
+    },
+  )
+  return refusal ? <FirstAccount {...props} /> : <LoadingCard />
+}
 
 const FirstAccount = ({ token, onMade, onEnd }: AccountProps) => {
   const words = useWords('setup')
@@ -129,7 +145,7 @@ const leave = async () => {
 const SecondStep = () => {
   const words = useWords('setup')
   const { stepUp, withFreshSignIn } = useStepUp()
-  const { value, loadRefusal, load } = useAnswer(
+  const { value, refusal, reload } = useLoaded(
     async () => {
       const caller = await client.me()
       if (caller.refused) return caller
@@ -147,7 +163,7 @@ const SecondStep = () => {
       return isSignedOut
     },
   )
-  if (loadRefusal) return <PageNotLoaded refusal={loadRefusal} onTryAgain={load} />
+  if (refusal) return <PageNotLoaded refusal={refusal} onTryAgain={reload} />
   if (!value || value.isAdded) return <LoadingCard />
   const { username } = value
   return (

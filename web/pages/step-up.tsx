@@ -11,15 +11,13 @@ import {
 } from '../browser/navigation.js'
 import { tabStorage } from '../browser/storage.js'
 import { Button } from '../components/button.js'
-import { Card } from '../components/card.js'
+import { Card, LoadingCard, PageNotLoaded } from '../components/card.js'
 import { Heading } from '../components/heading.js'
-import { HelpLink } from '../components/help-link.js'
-import { LoadingCard } from '../components/loading-card.js'
-import { PageNotLoaded } from '../components/page-not-loaded.js'
-import { SignOutButton } from '../components/sign-out-button.js'
-import { useAnswer } from '../hooks/answer.js'
+import { HelpLink } from '../components/notice.js'
+import { SignOutButton } from '../components/sign-out.js'
+import { useLoaded } from '../hooks/loaded.js'
 import { useSettings, useWords } from '../hooks/settings.js'
-import { StepUpForm } from '../step-up/step-up-form.js'
+import { StepUpForm } from '../sign-in/step-up.js'
 import { fill } from '../words/format.js'
 
 /**
@@ -53,8 +51,8 @@ const goBackAfterProof = () => {
 }
 
 const ProveAgain = () => {
-  const { value: prover, loadRefusal, load } = useAnswer(askProver, signInUnlessTemporary)
-  if (loadRefusal) return <PageNotLoaded refusal={loadRefusal} onTryAgain={load} />
+  const { value: prover, refusal, reload } = useLoaded(askProver, signInUnlessTemporary)
+  if (refusal) return <PageNotLoaded refusal={refusal} onTryAgain={reload} />
   if (!prover) return <LoadingCard />
   return prover.lacksFactor ? <NoSecondFactor username={prover.username} /> : <Prove prover={prover} />
 }
@@ -64,8 +62,8 @@ const NoAccess = () => {
   const words = useWords('step-up')
   const { tryAgain } = useWords('common')
   const { afterSignIn } = useSettings()
-  const { value: caller, loadRefusal, load } = useAnswer(() => client.me(), signInUnlessTemporary)
-  if (loadRefusal) return <PageNotLoaded refusal={loadRefusal} onTryAgain={load} />
+  const { value: caller, refusal, reload } = useLoaded(() => client.me(), signInUnlessTemporary)
+  if (refusal) return <PageNotLoaded refusal={refusal} onTryAgain={reload} />
   if (!caller) return <LoadingCard />
   const returnTo = returnToAfterStepUp()
   // A new tab begins with an empty page, which `history.length` counts.

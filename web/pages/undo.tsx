@@ -1,23 +1,17 @@
 import { type Language, languageName } from '#contract/languages.js'
 import type { UndoState } from '#contract/mailed-links.js'
 import { isUndoOfEmail } from '#contract/pages.js'
-
 import { client } from '../browser/client.js'
 import { mount } from '../browser/mount.js'
-import { Card } from '../components/card.js'
+import { Card, LoadingCard, MessageCard, PageNotLoaded } from '../components/card.js'
+import { HiddenUsername } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
 import { Heading } from '../components/heading.js'
-import { HiddenUsername } from '../components/hidden-username.js'
-import { LoadingCard } from '../components/loading-card.js'
-import { MessageCard } from '../components/message-card.js'
-import { NewPasswordField } from '../components/new-password-field.js'
-import { PageNotLoaded } from '../components/page-not-loaded.js'
-import { useLinkToken } from '../hooks/link-token.js'
-import { isDeadLink, useMailedLink } from '../hooks/mailed-link.js'
+import { NewPasswordField, useNewPasswordProblems } from '../components/new-password.js'
+import { isDeadLink, useLinkToken, useMailedLink } from '../hooks/mailed-link.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import type { Words } from '../words/catalogue.js'
 import { fill } from '../words/format.js'
-import { useNewPasswordProblems } from '../words/passwords.js'
 
 /** The form that takes a change back. Nothing changes before its button is pressed: mail scanners open links too. */
 const Undo = () => {
@@ -90,7 +84,7 @@ const ByLink = ({ token }: { token: string }) => {
   const { newPassword } = useWords('password')
   const { language } = useSettings()
   const problemsOf = useNewPasswordProblems('password')
-  const { found, loadRefusal, ending, endWith, load } = useMailedLink(() => client.checkUndo({ token }))
+  const { found, refusal, ending, endWith, reload } = useMailedLink(() => client.checkUndo({ token }))
 
   const submit = async ({ password = '' }: Values): Promise<Problems | undefined> => {
     const answer = await (isUndoOfEmail(token) ? client.undoEmail : client.undoFactor)({ token, password })
@@ -116,7 +110,7 @@ const ByLink = ({ token }: { token: string }) => {
   if (ending === 'done') {
     return <Done state={found} />
   }
-  if (loadRefusal) return <PageNotLoaded refusal={loadRefusal} onTryAgain={load} />
+  if (refusal) return <PageNotLoaded refusal={refusal} onTryAgain={reload} />
   if (!found) return <LoadingCard />
   const effects = effectsOf(found, words.effects, language)
   return (

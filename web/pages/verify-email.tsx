@@ -3,8 +3,6 @@ import type { Refusal } from '#client/client.js'
 import type { LinkState } from '#contract/mailed-links.js'
 import type { RefusalCode } from '#contract/refusals.js'
 import type { NamedApplication, SecondFactorNeeded, SignedIn } from '#contract/schemas.js'
-
-import { nameOfApplicationIn } from '../browser/applications.js'
 import { client } from '../browser/client.js'
 import { mount } from '../browser/mount.js'
 import {
@@ -20,24 +18,19 @@ import {
   storeReturnTo,
   withReturnTo,
 } from '../browser/navigation.js'
-import { forgetTyped } from '../browser/typed-values.js'
-import { Card } from '../components/card.js'
+import { forgetTyped } from '../browser/storage.js'
+import { Card, LoadingCard } from '../components/card.js'
 import { CodeField } from '../components/code-field.js'
-import { ContinuesTo } from '../components/continues-to.js'
 import { Field } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
-import { GoBack } from '../components/go-back.js'
-import { Heading } from '../components/heading.js'
-import { HelpLink } from '../components/help-link.js'
-import { LoadingCard } from '../components/loading-card.js'
-import { MailIcon } from '../components/mail-icon.js'
-import { Notice } from '../components/notice.js'
+import { ContinuesTo, GoBack, nameOfApplicationIn } from '../components/from-application.js'
+import { Heading, useStepText } from '../components/heading.js'
+import { MailIcon } from '../components/icons.js'
+import { HelpLink, Notice } from '../components/notice.js'
 import { SendAgain } from '../components/send-again.js'
-import { useLinkToken } from '../hooks/link-token.js'
-import { useMailedLink } from '../hooks/mailed-link.js'
-import { usePendingRegistration } from '../hooks/pending-registration.js'
+import { useLinkToken, useMailedLink } from '../hooks/mailed-link.js'
 import { useSettings, useWords } from '../hooks/settings.js'
-import { useStepText } from '../hooks/steps.js'
+import { useStableCallback } from '../hooks/stable.js'
 import { fill } from '../words/format.js'
 import { asksForHelp, useProblems } from '../words/refusals.js'
 
@@ -87,13 +80,13 @@ const VerifyEmail = () => {
 const unknownLink: LinkState = { state: 'waiting', passwordRequired: false, newerMail: false, codeUsable: false }
 
 const ByLink = ({ token }: { token: string }) => {
-  const { found, loadRefusal, ending, endWith } = useMailedLink<LinkState, Result>(async (end) => {
+  const { found, refusal, ending, endWith } = useMailedLink<LinkState, Result>(async (end) => {
     const answer = await client.checkVerification({ token })
     const result = answer.refused ? undefined : resultOfState[answer.value.state]
     if (result !== undefined) end(await forVisitor(result))
     return answer
   })
-  const link = found ?? (loadRefusal && unknownLink)
+  const link = found ?? (refusal && unknownLink)
   const returnTo = storedReturnTo()
   const applicationElsewhere = nameOfApplicationIn(returnTo) === undefined ? link?.application : undefined
   const onResult = async (result: Result) => endWith(await forVisitor(result))
@@ -322,6 +315,58 @@ const continueSignIn = (answer: SignedIn | SecondFactorNeeded, returnTo: string 
   if ('next' in answer) location.replace(withReturnTo(secondFactorPath(3), returnTo))
   else redirectAfterSignIn(returnTo)
   return undefined
+}
+
+type State = 'unknown' | 'waiting' | 'confirmed' | 'none'
+type Known = { state: State; codeUsable: boolean }
+
+const pollInterval = 20_000
+
+/**
+ * The state of the registration that this browser started. It may be confirmed in another tab (`onSignedIn` is called then)
+ * or on another device, so the service is asked again from time to time while the tab is visible.
+ */
+export const usePendingRegistration = (onSignedIn: () => void) => {
+  const [{ state, codeUsable }, setKnown] = useState<Known>({ state: 'unknown', codeUsable: true })
+  const handleSignedIn = useStableCallback(onSignedIn)
+
+  useEffect(() => client.onChange(({ user, by }) => user && by === 'other_tab' && handleSignedIn()), [])
+  useEffect(() => {
+    if (state !== 'unknown' && state !== 'waiting') return undefined
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const check = async () => {
+      clearTimeout(timer)
+      if (document.visibilityState === 'hidden') return
+      const next = await askForState()
+      if (next === 'signed-in') return handleSignedIn()
+      setKnown(next)
+      if (next.state === 'waiting') checkLater()
+    }
+    const checkLater = () => {
+      clearTimeout(timer)
+      timer = setTimeout(() => void check(), pollInterval)
+    }
+    const onVisible = () => void check()
+    if (state === 'unknown') void check()
+    else checkLater()
+    document.addEventListener('visibilitychange', onVisible)
+    return () => {
+      clearTimeout(timer)
+      document.removeEventListener('visibilitychange', onVisible)
+    }
+  }, [state])
+  return { state, codeUsable }
+}
+
+const askForState = async (): Promise<Known | 'signed-in'> => {
+  const answer = await client.checkVerification()
+  // If the service does not answer, the form stays.
+  if (answer.refused) return { state: 'waiting', codeUsable: true }
+  const { state, codeUsable } = answer.value
+  if (state === 'waiting' || state === 'confirmed') return { state, codeUsable }
+  // The browser forgets its registration when it confirms it, perhaps in a tab whose message did not arrive.
+  const me = await client.me()
+  return me.refused ? { state: 'none', codeUsable } : 'signed-in'
 }
 
 if (!reloadInAskedLanguage()) mount(VerifyEmail)

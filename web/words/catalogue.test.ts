@@ -1,4 +1,5 @@
-import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
 import { describe, expect, it } from 'vitest'
 import { languages } from '#contract/languages.js'
 import { catalogue, sections } from './catalogue.js'
@@ -31,14 +32,13 @@ describe('the catalogue', () => {
   })
 })
 
-/** The parts of the catalogue that a file and everything it imports asks for. */
-const partsUsedBy = async (file: URL, seen = new Set<string>()): Promise<string[]> => {
-  if (seen.has(file.href)) return []
-  seen.add(file.href)
-  const text = await readFile(file, 'utf8').catch(() => readFile(new URL(file.href.replace(/ts$/, 'tsx')), 'utf8'))
-  const imports = [...text.matchAll(/^import (?!type).*?from '(\.[^']+)\.js'$/gms)].map(([, path]) => path)
-  const further = await Promise.all(imports.map((path) => partsUsedBy(new URL(`${path}.ts`, file), seen)))
-  return [...[...text.matchAll(/useWords\('([\w-]+)'\)/g)].map(([, part]) => part ?? ''), ...further.flat()]
+/** The parts of the catalogue for which the script of a page asks, once the bundler has left out what the page does not use. */
+const partsUsedBy = async (page: string) => {
+  const { outputFiles } = await build({
+    entryPoints: [fileURLToPath(new URL(`../pages/${page}.tsx`, import.meta.url))],
+    ...{ bundle: true, write: false, format: 'esm', jsx: 'automatic', jsxImportSource: 'preact' },
+  })
+  return [...(outputFiles[0]?.text ?? '').matchAll(/useWords\("([\w-]+)"\)/g)].map(([, part]) => part ?? '')
 }
 
 describe('the word E-Mail', () => {
@@ -60,7 +60,7 @@ const ofServer: Readonly<Record<string, readonly string[]>> = { setup: ['setup-p
 
 describe('the words of a page', () => {
   it.each(Object.entries(sections))('%s: it gets every part that it asks for, and no other', async (page, parts) => {
-    const used = await partsUsedBy(new URL(`../pages/${page}.tsx`, import.meta.url))
+    const used = await partsUsedBy(page)
     expect([...new Set([...used, ...(ofServer[page] ?? [])])].sort()).toEqual([...parts].sort())
   })
 })

@@ -1,7 +1,6 @@
 import type { Language } from '#contract/languages.js'
 import type { PageName } from '#contract/pages.js'
 import { operatorRefusals } from '#contract/refusals.js'
-
 import type { Words } from './en.js'
 import { wordsIn } from './words-in.js'
 
@@ -53,7 +52,6 @@ export const sections = {
     'common',
     'refusals',
     'password',
-    'profile-fields',
   ],
   invite: ['invite', 'register', 'common', 'refusals', 'password', 'profile-fields'],
   dashboard: [

@@ -1,6 +1,5 @@
 import type { AccountEventKind } from '#contract/events.js'
 import type { AccountEvent } from '#contract/schemas.js'
-
 import { useSettings, useWords } from '../hooks/settings.js'
 import { fill } from './format.js'
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { ClientRefusalCode } from '#client/client.js'
 import type { PasswordFindings } from '#contract/password-rules.js'
+import { errorsOf, feedbackOf } from '../components/new-password.js'
 import { de } from './de.js'
 import { en } from './en.js'
-import { errorsOf, feedbackOf } from './passwords.js'
 import { asksForHelp, providerErrorFor, reasonAsksForHelp, refusalSentence } from './refusals.js'
 
 const refusal = (status: number, code = 'unknown') => ({ status, refused: code as ClientRefusalCode })

@@ -2,10 +2,9 @@ import type { Refusal } from '#client/client.js'
 import { sentenceOf } from '#client/words/refusal-words.js'
 import { callbackFailed, type ProviderButton, type PublicReason, providerOfFailure } from '#contract/pages.js'
 import type { RefusalCode } from '#contract/refusals.js'
-
 import type { Problems } from '../components/form.js'
 import { useWords } from '../hooks/settings.js'
-import { useStableCallback } from '../hooks/stable-callback.js'
+import { useStableCallback } from '../hooks/stable.js'
 import type { Words } from './catalogue.js'
 import { fill } from './format.js'
 

@@ -2,7 +2,8 @@ import type { ProofMethod } from '#contract/factors.js'
 import type { Refused } from '#contract/outcome.js'
 import type { PasswordFindings } from '#contract/password-rules.js'
 import type { InvalidFields } from '#contract/profile-fields.js'
-import { codeOfLimit, type RefusalCode } from '#contract/refusals.js'
+import type { RefusalCode } from '#contract/refusals.js'
+import { objectIn, refusalOf } from '../../answers.js'
 
 /**
  * The reason why a call was refused: a code of the service, or one of two that the client adds. `no_answer`: the service could not be
@@ -50,32 +51,10 @@ export const answerOf = async <Value>(request: () => Promise<Response>): Promise
   try {
     const response = await request()
     const { ok, status } = response
-    const body = readObject(await response.text())
+    const body = objectIn(await response.text())
     // Another page can come instead of the answer, such as that of a hotel network, or `index.html` if the proxy has no rule.
     return ok && (body || status === 204) ? { value: body as Value } : refusalOf(response, body)
   } catch {
     return noAnswer
-  }
-}
-
-type Body = { error?: unknown; code?: RefusalCode }
-
-const refusalOf = ({ status, headers }: Response, body: Body = {}): Refusal => {
-  const seconds = Math.ceil(Number(headers.get('retry-after')))
-  return {
-    ...body,
-    // A limit answers 429 without a code. The title (`error`) tells which of the three limits it is.
-    refused: status === 429 ? codeOfLimit(body.error) : body.code || 'unknown',
-    status,
-    retryAfter: seconds > 0 ? seconds : undefined,
-  }
-}
-
-const readObject = (text: string): Body | undefined => {
-  try {
-    const value = JSON.parse(text)
-    return value === Object(value) ? value : undefined
-  } catch {
-    return undefined
   }
 }

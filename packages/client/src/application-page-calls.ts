@@ -1,5 +1,4 @@
 import type { Authorization, DeviceDecisionBody, DeviceState, EndSession } from '#contract/openid.js'
-
 import type { Answer } from './answers.js'
 import type { Client } from './client.js'
 import { createRequests } from './requests.js'

@@ -1,3 +1,4 @@
+import type { AccountExport, LinkedAccount } from '#contract/account-export.js'
 import type {
   EmailLink,
   InvitationState,
@@ -10,12 +11,18 @@ import type {
   UndoState,
   WaitingEmail,
 } from '#contract/mailed-links.js'
-import type { PasskeyCredential } from '#contract/passkeys.js'
+import type { PasskeyCreationOptions, PasskeyCredential, PasskeyRequestOptions } from '#contract/passkeys.js'
+import type { ProfileFieldDefinition } from '#contract/profile-fields.js'
+import type { ProviderId } from '#contract/providers.js'
+import { providerPath } from '#contract/providers.js'
 import type {
   Accepted,
+  Account,
   AccountEvent,
+  AccountPatch,
   Caller,
   Factors,
+  Passkey,
   RecoveryCodes,
   SecondFactorNeeded,
   SecondFactorWaiting,
@@ -26,10 +33,6 @@ import type {
   TotpBegun,
   UsedApplication,
 } from '#contract/schemas.js'
-
-import { createAccountCalls } from './account-calls.js'
-import { createEnrolmentCalls } from './enrolment-calls.js'
-import { createPasskeyCalls } from './passkey-calls.js'
 import type { Sending } from './sending.js'
 
 /** Personal data of a user. A password that contains it is easy to guess. */
@@ -179,3 +182,70 @@ export const createCalls = (sending: Sending) => ({
 })
 
 export type Calls = ReturnType<typeof createCalls>
+
+/** Both addresses of the account page. */
+export type AccountPage = '/dashboard' | '/api/auth/account-page'
+
+/** Calls of users about their account itself, and its providers. */
+const createAccountCalls = (sending: Sending) => ({
+  account: () =>
+    sending.read<{ user: Account; fields: ProfileFieldDefinition[]; linkedAccounts: LinkedAccount[] }>('account'),
+  /** A new username needs a fresh sign-in, and the new tokens have it at once. `language` is the language of mails about the account. */
+  changeAccount: async (changes: AccountPatch) => {
+    const answer = await sending.replaceTokens<SignedIn>('PATCH', 'account', changes)
+    if (!answer.refused) sending.asking()(answer.value.user, 'this_tab')
+    return answer
+  },
+  /** Everything that is stored about the user. */
+  exportData: () => sending.read<AccountExport>('export'),
+  /** Deletes the account for good. The user types the username to show that they mean it. */
+  deleteAccount: (confirmation: { username: string }) =>
+    sending.signOut(sending.change('POST', 'delete-account', confirmation)),
+  /** Go to the `location` of the answer. The provider sends the user back to the account page, which finishes the link. */
+  linkProvider: (id: ProviderId, page: { returnTo?: AccountPage } = {}) =>
+    sending.change<{ location: string }>('POST', `${pathOfProvider(id)}/link`, page),
+  finishLink: (id: ProviderId) => sending.change('POST', `${pathOfProvider(id)}/link/finish`, {}),
+  unlinkProvider: (id: ProviderId) => sending.change('DELETE', pathOfProvider(id)),
+})
+
+const pathOfProvider = (id: ProviderId) => `providers/${providerPath(id)}`
+
+/** The browser makes a credential from the options. The service takes its `toJSON()`. */
+const createPasskeyCalls = (sending: Sending) => ({
+  /** For `PublicKeyCredential.parseRequestOptionsFromJSON`. */
+  passkeyLoginOptions: () => sending.post<PasskeyRequestOptions>('passkey-login/options'),
+  passkeyLogin: (answer: { credential: PasskeyCredential }) =>
+    sending.signIn<SignedIn | SecondFactorNeeded>('passkey-login', answer),
+  stepUpPasskeyOptions: () => sending.change<PasskeyRequestOptions>('POST', 'step-up/passkey/options'),
+  /** For `PublicKeyCredential.parseCreationOptionsFromJSON`. */
+  passkeyOptions: () => sending.change<PasskeyCreationOptions>('POST', 'passkeys/options'),
+  addPasskey: (made: { credential: PasskeyCredential; name?: string | undefined }) =>
+    sending.change<Passkey>('POST', 'passkeys', made),
+  renamePasskey: (id: string, to: { name: string }) => sending.change<Passkey>('PATCH', passkeyPath(id), to),
+  removePasskey: (id: string) => sending.change('DELETE', passkeyPath(id)),
+})
+
+const passkeyPath = (id: string) => `passkeys/${encodeURIComponent(id)}`
+
+/**
+ * Calls after `next: "enrolment"`. Open the enrolment with a mailed code or with the password, as `checkSecondFactor` says. Then add a
+ * factor, which finishes the sign-in.
+ */
+const createEnrolmentCalls = (sending: Sending) => {
+  /** Sends a request for the sign-in that waits for a factor, even if the browser has a session. */
+  const atEnrolment: Sending['post'] = (path, body) => sending.sendWithCsrfToken('POST', path, body, '?for=challenge')
+
+  return {
+    mailEnrolmentCode: () => sending.post<Accepted>('second-factor/mail'),
+    openEnrolment: (proof: { mailedCode: string }) => sending.post<SecondFactorNeeded>('second-factor', proof),
+    /** Opens the enrolment after a sign-in by mail. */
+    openEnrolmentByPassword: (proof: { password: string }) =>
+      sending.post<SecondFactorNeeded>('second-factor/password', proof),
+    beginTotpToSignIn: () => atEnrolment<TotpBegun>('totp'),
+    confirmTotpToSignIn: (proof: { code: string }) =>
+      sending.signIn<(SignedIn | SecondFactorNeeded) & RecoveryCodes>('totp/confirm', proof, atEnrolment),
+    passkeyOptionsToSignIn: () => atEnrolment<PasskeyCreationOptions>('passkeys/options'),
+    addPasskeyToSignIn: (made: { credential: PasskeyCredential; name?: string | undefined }) =>
+      sending.signIn<(SignedIn | SecondFactorNeeded) & Passkey>('passkeys', made, atEnrolment),
+  }
+}

@@ -1,8 +1,7 @@
 import { type Answer, isTemporary, type Refusal } from './answers.js'
 import { type Calls, createCalls } from './calls.js'
 import { createPresence, type Presence } from './presence.js'
-import { createRenewal } from './renewal.js'
-import { createRenewingFetch } from './renewing-fetch.js'
+import { createRenewal, createRenewingFetch } from './renewal.js'
 import { createRequests, type Fetch } from './requests.js'
 import { createSending } from './sending.js'
 
@@ -15,9 +14,9 @@ export type {
 } from '#contract/passkeys.js'
 export type { ProviderId } from '#contract/providers.js'
 export type { Account, AccountEvent, Caller, Passkey, Session, SignedIn, Strength } from '#contract/schemas.js'
-export type { AccountPage } from './account-calls.js'
 export type { ClientRefusalCode } from './answers.js'
 export type {
+  AccountPage,
   EmailConfirmation,
   EmailProof,
   PersonalData,

@@ -1,7 +1,7 @@
 import type { SignedIn } from '#contract/schemas.js'
-import type { Answer } from './answers.js'
+import { type Answer, isTemporary } from './answers.js'
 import type { Presence } from './presence.js'
-import type { Requests } from './requests.js'
+import type { Fetch, Requests } from './requests.js'
 
 /** The name of the lock, and of the mark in the storage. */
 const sharedName = 'latchkey-refresh'
@@ -104,3 +104,26 @@ const withLock = async <Value>(act: () => Promise<Value>): Promise<Value> => {
 }
 
 export type Renewal = ReturnType<typeof createRenewal>
+
+/**
+ * The `fetch` of `Client`: after a 401 it renews the tokens and sends the request once more. An application reads 401 as a sign-out, so it
+ * gets 503 instead while Latchkey cannot renew the tokens for the moment.
+ */
+export const createRenewingFetch =
+  (fetch: Fetch, { mark, renew }: Renewal): Fetch =>
+  async (input, init) => {
+    const markBefore = mark()
+    // Not `input instanceof Request`: libraries replace the global `Request`.
+    const copy = (input as Partial<Request>).clone?.() ?? input
+    const response = await fetch(copy, init)
+    if (response.status !== 401) return response
+    const renewal = await renew(markBefore)
+    // A stream can be read only once, so a request with such a body is not sent again.
+    if (!renewal.refused) return init?.body instanceof ReadableStream ? response : fetch(input, init)
+    if (!isTemporary(renewal)) return response
+    const { refused, retryAfter } = renewal
+    return Response.json(
+      { code: refused },
+      { status: 503, headers: retryAfter ? { 'retry-after': `${retryAfter}` } : {} },
+    )
+  }

@@ -1,6 +1,6 @@
 import type { InvalidFields } from '#contract/profile-fields.js'
-import { codeOfLimit, type RefusalCode } from '#contract/refusals.js'
-
+import type { RefusalCode } from '#contract/refusals.js'
+import { objectIn, refusalOf } from '../../answers.js'
 import { ServiceError } from './service-error.js'
 
 export type ServiceClientOptions = {
@@ -21,25 +21,12 @@ type Content = { query?: Query; body?: object }
 /** In milliseconds: longer than the service waits for news of ended sessions. */
 const usualTimeout = 30_000
 
-type Refusal = { error?: unknown; message?: string; code?: RefusalCode; fields?: InvalidFields['fields'] }
+type Refusal = { error?: unknown; code?: RefusalCode; message?: string; fields?: InvalidFields['fields'] }
 
-const objectIn = (text: string): object | undefined => {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? value : undefined
-  } catch {
-    return undefined
-  }
-}
-
-const errorOf = ({ status, headers }: Response, body: Refusal = {}) => {
-  const seconds = Math.ceil(Number(headers.get('retry-after')))
-  return new ServiceError(status === 429 ? codeOfLimit(body.error) : (body.code ?? 'unknown'), {
-    status,
-    message: body.message ?? `The request was answered with ${status}`,
-    retryAfter: seconds > 0 ? seconds : undefined,
-    fields: body.fields,
-  })
+const errorOf = (response: Response, body?: Refusal) => {
+  const { refused, status, retryAfter, fields, message } = refusalOf(response, body)
+  const details = { status, retryAfter, fields, message: message ?? `The request was answered with ${status}` }
+  return new ServiceError(refused, details)
 }
 
 export type Requests = ReturnType<typeof createRequests>

@@ -16,7 +16,6 @@ import type {
   ServiceUserState,
   ServiceUsers,
 } from '#contract/service.js'
-
 import { createRequests, type Requests, type ServiceClientOptions } from './requests.js'
 
 export type { Revocations, ServiceUser } from '#contract/schemas.js'

@@ -1,5 +1,6 @@
 import { isGroupList, maxGroups } from '#contract/names.js'
-import { type NamesOf, refuseUnknown } from './option-names.js'
+import type { NamesOf } from '../../option-names.js'
+import { refuseUnknown } from './faults.js'
 
 const encode = (bytes: Uint8Array) =>
   btoa(String.fromCharCode(...bytes))

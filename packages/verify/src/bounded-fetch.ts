@@ -1,3 +1,5 @@
+import { isObject } from './token-text.js'
+
 export type Fetch = typeof globalThis.fetch
 
 type Limits = { milliseconds: number; maxBytes: number }
@@ -52,3 +54,22 @@ export const createBoundedFetch =
       release()
     }
   }
+
+const addressShape = /^[\da-f.:]{2,45}$/i
+
+/** The client of a request. The service believes the IP address if `TRUST_PROXY` names this program. */
+export type ClientOfRequest = { userAgent: string | undefined; address: string | undefined }
+
+/** The headers that tell the service about the client of a request. */
+export const clientHeaders = ({ userAgent, address }: ClientOfRequest): Record<string, string> => ({
+  ...(userAgent === undefined ? {} : { 'user-agent': userAgent }),
+  ...(address !== undefined && addressShape.test(address) ? { 'x-forwarded-for': address } : {}),
+})
+
+/** `fetch` says only that it failed. The reason, such as ECONNREFUSED or a wrong protocol, is in the cause. */
+export const reasonOf = (error: unknown) => {
+  if (!(error instanceof Error)) return 'unknown'
+  const { code, message } = isObject(error.cause) ? error.cause : {}
+  const cause = code ?? message
+  return typeof cause === 'string' && cause !== '' ? `${error.message} (${cause})` : error.message
+}

@@ -1,8 +1,6 @@
 import { everyValueOf } from '#contract/cookie-header.js'
-import { createBoundedFetch } from './bounded-fetch.js'
-import { clientHeaders } from './client-headers.js'
+import { clientHeaders, createBoundedFetch, reasonOf } from './bounded-fetch.js'
 import { type AnyRequest, headerOf } from './cookies.js'
-import { reasonOf } from './reason.js'
 import { tokenShape } from './renewal.js'
 import type { Verifier } from './verifier.js'
 

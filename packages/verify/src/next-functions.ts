@@ -1,15 +1,15 @@
+import type { NamesOf } from '../../option-names.js'
 import type { Verified } from './claims.js'
 import { type ConditionOptions, conditionsOf } from './conditions.js'
 import { type AnyRequest, headerOf, readCookie } from './cookies.js'
 import { createEndSession, foreignFormMessage } from './end-session.js'
+import { refuseUnknown } from './faults.js'
 import { fetchGuard } from './fetch.js'
 import { headersWith, headersWithoutTokens, responseOf, uncached, withCookies } from './fetch-responses.js'
 import { createGuard, type GuardOptions } from './guard.js'
-import { createLazySetup, type LazySetup } from './lazy-setup.js'
-import { type NamesOf, refuseUnknown } from './option-names.js'
 import { createServicePages, createSignInUrl } from './redirects.js'
 import type { VerifierOptions } from './settings.js'
-import { sharedVerifier } from './shared-verifier.js'
+import { createLazySetup, type LazySetup, sharedVerifier } from './shared-verifier.js'
 
 type AnyHeaders = { get(name: string): string | null }
 

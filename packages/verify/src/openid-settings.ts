@@ -1,6 +1,7 @@
+import { type NamesOf, unknownOptions } from '../../option-names.js'
 import type { Fetch } from './bounded-fetch.js'
+import { refuseFaults } from './faults.js'
 import { createMemorySessions, type OpenidSessions } from './openid-sessions.js'
-import { type NamesOf, refuseFaults, unknownOptions } from './option-names.js'
 import { faultOfAddress } from './settings.js'
 
 export type OpenidPaths = {

@@ -1,6 +1,5 @@
-import { createBoundedFetch, type Fetch } from './bounded-fetch.js'
+import { createBoundedFetch, type Fetch, reasonOf } from './bounded-fetch.js'
 import type { Keys, VerifyingKey } from './keys.js'
-import { reasonOf } from './reason.js'
 import { decodeBase64Url, isObject, readObject, utf8 } from './token-text.js'
 
 /** The service is asked for keys at most once in this time, because anyone can send tokens with unknown key ids. */

@@ -1,7 +1,5 @@
-import { createBoundedFetch } from './bounded-fetch.js'
+import { type ClientOfRequest, clientHeaders, createBoundedFetch, reasonOf } from './bounded-fetch.js'
 import type { Verified } from './claims.js'
-import { type ClientOfRequest, clientHeaders } from './client-headers.js'
-import { reasonOf } from './reason.js'
 import type { Verifier, VerifyRefusal } from './verifier.js'
 
 const limits = { milliseconds: 10_000, maxBytes: 16 * 1024 }

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterEach, describe, expect, it } from 'vitest'
-import { createRevocationList } from './revocation-list.js'
-import { followRevocations, type Revocations } from './revocations.js'
+import { createRevocationList, followRevocations, type Revocations } from './revocations.js'
 
 type Question = {
   after: string | null

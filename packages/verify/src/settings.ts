@@ -1,5 +1,6 @@
+import { type NamesOf, unknownOptions } from '../../option-names.js'
 import type { Fetch } from './bounded-fetch.js'
-import { type NamesOf, refuseFaults, unknownOptions } from './option-names.js'
+import { refuseFaults } from './faults.js'
 
 /** A verifier with a secret checks HS256 and nothing else, one with `jwks` checks ES256 and nothing else. */
 type KeySource =

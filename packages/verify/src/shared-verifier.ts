@@ -1,4 +1,4 @@
-import { refuseFaults } from './option-names.js'
+import { refuseFaults } from './faults.js'
 import { faultOfAddress, faultsOfOptions, type VerifierOptions } from './settings.js'
 import { createVerifier, type Verifier } from './verifier.js'
 
@@ -57,4 +57,18 @@ export const sharedVerifier = (options: VerifierOptions, appUrl?: string): Share
     if (hasToken(headers)) await entry.firstRead
   }
   return { verifier: entry.verifier, readyFor, close }
+}
+
+export type LazySetup<Setup> = { readonly get: () => Setup; readonly close: () => void }
+
+/** Opens with the first `get`, and only once. What was never opened needs no `close`. */
+export const createLazySetup = <Setup extends { readonly close: () => void }>(open: () => Setup): LazySetup<Setup> => {
+  let setup: Setup | undefined
+  return {
+    get: () => {
+      setup ??= open()
+      return setup
+    },
+    close: () => setup?.close(),
+  }
 }

@@ -1,15 +1,15 @@
+import type { NamesOf } from '../../option-names.js'
 import { pageAnswer } from './answers.js'
+import { reasonOf } from './bounded-fetch.js'
 import type { Verified } from './claims.js'
 import { conditionsOf } from './conditions.js'
 import { createEndSession, foreignFormMessage } from './end-session.js'
+import { refuseUnknown } from './faults.js'
 import { responseOf, uncached, withCookies } from './fetch-responses.js'
 import { createGuard, type GuardOptions } from './guard.js'
-import { createLazySetup, type LazySetup } from './lazy-setup.js'
-import { type NamesOf, refuseUnknown } from './option-names.js'
-import { reasonOf } from './reason.js'
 import { createSignInUrl } from './redirects.js'
 import type { VerifierOptions } from './settings.js'
-import { sharedVerifier } from './shared-verifier.js'
+import { createLazySetup, type LazySetup, sharedVerifier } from './shared-verifier.js'
 
 export type SsrOptions = VerifierOptions & {
   /** The address of your application, if its host is not that of the service. */
