@@ -2,7 +2,6 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { accountChangesGuide } from './account-changes-guide.mjs'
 import { apiGuide } from './api-guide.mjs'
 import { build } from './build.mjs'
 import { compactJson } from './compact-json.mjs'
@@ -18,7 +17,6 @@ const { startApp } = await load('app.js')
 const { languageName, languages } = await load('contract/languages.js')
 const { settings } = await load('config/settings.js')
 const { limiters } = await load('domain/limiters/limiters.js')
-const { accountChangeTable } = await load('domain/accounts/account-change-table.js')
 
 /** Starts the service with these settings, and reads its API document and its routes. */
 const readApi = async (/** @type {(folder: string) => Record<string, string>} */ settingsFor) => {
@@ -55,7 +53,6 @@ const files = {
   'docs/configuration.md': configurationGuide(),
   '.env.example': environmentExample(),
   'docs/api.md': apiGuide(routes, limiters, settings),
-  'docs/account-changes.md': accountChangesGuide(accountChangeTable),
   'docs/looks-and-words.md': looksGuide.replace(/(?<=Pages are in ).*(?=, by the browser's language)/, languageNames),
   'docs/openapi.json': `${compactJson(document)}\n`,
   'docs/openapi-admin.json': `${compactJson(partOf(withAdministrators, forAdministrators))}\n`,

@@ -8,7 +8,7 @@ import { replaced } from '../../support/site/nginx.js'
 const modules = '/usr/lib/apache2/modules'
 const loaded = ['mpm_event', 'authn_core', 'authz_core', 'authz_user', 'headers', 'auth_openidc']
 
-const guide = fileURLToPath(new URL('../../../docs/with-apache.md', import.meta.url))
+const guide = fileURLToPath(new URL('../../../docs/applications.md', import.meta.url))
 
 type Client = { id: string; secret: string; issuer: string }
 
