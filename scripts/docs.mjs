@@ -2,7 +2,6 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { accountChangesGuide } from './account-changes-guide.mjs'
 import { apiGuide } from './api-guide.mjs'
 import { build } from './build.mjs'
 import { compactJson } from './compact-json.mjs'
@@ -13,12 +12,11 @@ await build()
 const root = new URL('..', import.meta.url)
 const load = (/** @type {string} */ path) => import(new URL(`dist/modules/${path}`, root).href)
 const { configurationGuide, environmentExample } = await load('settings/guide.js')
-const { loadConfig } = await load('config.js')
-const { startApp } = await load('app.js')
+const { loadConfig } = await load('settings/config.js')
+const { startApp } = await load('service/open-service.js')
 const { languageName, languages } = await load('contract/languages.js')
 const { settings } = await load('settings/settings.js')
 const { limiters } = await load('http/limiters.js')
-const { accountChangeTable } = await load('account-changes/account-change-table.js')
 
 /** Starts the service with these settings, and reads its API document and its routes. */
 const readApi = async (/** @type {(folder: string) => Record<string, string>} */ settingsFor) => {
@@ -55,7 +53,6 @@ const files = {
   'docs/configuration.md': configurationGuide(),
   '.env.example': environmentExample(),
   'docs/api.md': apiGuide(routes, limiters, settings),
-  'docs/account-changes.md': accountChangesGuide(accountChangeTable),
   'docs/looks-and-words.md': looksGuide.replace(/(?<=Pages are in ).*(?=, by the browser's language)/, languageNames),
   'docs/openapi.json': `${compactJson(document)}\n`,
   'docs/openapi-admin.json': `${compactJson(partOf(withAdministrators, forAdministrators))}\n`,

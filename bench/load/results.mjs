@@ -20,7 +20,7 @@ const fileOf = (/** @type {string} */ name) => fileURLToPath(new URL(`../${name}
 const headingOf = (/** @type {Section} */ { title }) => title.replace(/:.*/, '')
 const nameOf = (/** @type {Result} */ result) => `${headingOf(result)}, ${result.node}`
 
-const introduction = `Written by \`node bench/run.mjs --write\`. [docs/benchmarks.md](../docs/benchmarks.md) explains the tables.
+const introduction = `Written by \`node bench/run.mjs --write\`. [README.md](README.md) explains the tables.
 
 - \`ratio\`: requests per second, divided by those of the first row in the same round. The column has the median of the rounds, so it
   can differ from the quotient of two medians. \`range\`: the smallest and the largest ratio of a round.

@@ -1,4 +1,4 @@
-// Pages of your own: signing in, enrolling, proving it again, adding a factor, taking an account back. docs/own-pages.md explains it.
+// Pages of your own: signing in, enrolling, proving it again, adding a factor, taking an account back. packages/client/README.md explains it.
 import { type Answer, createClient, type Proof } from '@latchkey/client'
 import { safeReturnTo } from '@latchkey/client/return-to'
 import { en, refusalSentence } from '@latchkey/client/words'

@@ -1,4 +1,4 @@
-// Checks the access tokens of Latchkey, with ES256 and the published keys. docs/verify-tokens.md has what is checked.
+// Checks the access tokens of Latchkey, with ES256 and the published keys. packages/verify/README.md has what is checked.
 package auth
 
 import (

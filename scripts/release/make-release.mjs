@@ -92,7 +92,9 @@ const writeGuides = async ({ work, version }) => {
   const [{ files }] = JSON.parse(await run('npm', ['pack', '--dry-run', '--ignore-scripts', '--json'], { cwd: work }))
   const paths = files.map((/** @type {{ path: string }} */ { path }) => path)
   const packedPaths = new Set(paths.flatMap((/** @type {string} */ path) => [path, ...foldersOf(path)]))
-  for (const path of paths.filter((/** @type {string} */ each) => /^[^/]*$|^docs\//.test(each) && each.endsWith('.md')))
+  for (const path of paths.filter(
+    (/** @type {string} */ each) => /^[^/]*$|^(?:docs|deploy)\//.test(each) && each.endsWith('.md'),
+  ))
     await writeFile(join(work, path), withPackedLinks(await readFile(join(work, path), 'utf8'), path, packedPaths))
   await writeFile(join(work, 'README.md'), packedReadme(version))
 }

@@ -148,19 +148,19 @@ describe('the packed program', () => {
   })
 
   it('has guides whose links lead to files that are packed', () => {
-    const packed = new Set(['docs/groups.md', 'deploy/nginx', 'CHANGELOG.md'])
+    const packed = new Set(['docs/programs.md', 'deploy/nginx', 'CHANGELOG.md'])
     const text =
-      '[a](groups.md#x), [b](../deploy/nginx/), [c](../src/main.ts), [d](https://example.com/), [e](#here), [`f`](bench/)'
+      '[a](programs.md#x), [b](../deploy/nginx/), [c](../src/main.ts), [d](https://example.com/), [e](#here), [`f`](bench/)'
     expect(withPackedLinks(text, 'docs/README.md', packed)).toBe(
-      '[a](groups.md#x), [b](../deploy/nginx/), c, [d](https://example.com/), [e](#here), `f`',
+      '[a](programs.md#x), [b](../deploy/nginx/), c, [d](https://example.com/), [e](#here), `f`',
     )
   })
 
   it('is where the README of a package sends its readers, who have no other file', async () => {
     const text =
-      'npm install ./latchkey-verify-VERSION.tgz\n[The guide](../../docs/groups.md#x), [b](../client/README.md), [c](../../examples/d.md), [e](#here)\n'
+      'npm install ./latchkey-verify-VERSION.tgz\n[The guide](../../docs/programs.md#x), [b](../client/README.md), [c](../../examples/d.md), [e](#here)\n'
     expect(packedPackageReadme(text, 'verify', '0.2.0')).toMatch(
-      /^npm install .\/latchkey-verify-0\.2\.0\.tgz\nThe guide \(docs\/groups\.md\), b \(README of @latchkey\/client\), c, \[e\]\(#here\)\n/,
+      /^npm install .\/latchkey-verify-0\.2\.0\.tgz\nThe guide \(docs\/programs.md\), b \(README of @latchkey\/client\), c, \[e\]\(#here\)\n/,
     )
     for (const folder of ['client', 'service', 'testing', 'verify'])
       expect(packedPackageReadme(await read(`packages/${folder}/README.md`), folder, '0.2.0')).not.toMatch(
@@ -169,9 +169,9 @@ describe('the packed program', () => {
   })
 
   it('has notes that say where to look in it', () => {
-    expect(withNamedPages('a part for each month ([why](docs/decisions.md#x)). [docs/groups.md](docs/groups.md)')).toBe(
-      'a part for each month (why: docs/decisions.md). docs/groups.md',
-    )
+    expect(
+      withNamedPages('a part for each month ([why](docs/decisions.md#x)). [docs/programs.md](docs/programs.md)'),
+    ).toBe('a part for each month (why: docs/decisions.md). docs/programs.md')
   })
 
   it('builds its image from what is packed', async () => {

@@ -10,7 +10,7 @@ import { isMember } from './conditions.js'
 import { identityHeaders, identityOf } from './identity-headers.js'
 
 /*
- * Applications ask for the access check with every request, and the framework takes most of the time (docs/benchmarks.md). So
+ * Applications ask for the access check with every request, and the framework takes most of the time (bench/README.md). So
  * the usual case is answered here, in front of the framework: no hooks, no promise, no logger.
  *
  * The lane answers only requests that are certainly accepted. It declines all others, also those that will be refused, and then

@@ -22,7 +22,7 @@ type Activity = { bytes: number; since: number }
  * sends slowly is bounded by the server's own limits.
  *
  * Node has timers for both. They are set and cleared with every request, which takes a tenth of the time of an access check
- * (docs/benchmarks.md). So we look at all connections from time to time instead, and set a timer only for unread answers.
+ * (bench/README.md). So we look at all connections from time to time instead, and set a timer only for unread answers.
  */
 export const closeStillConnections = (
   server: Server,

@@ -259,7 +259,7 @@ export const settings = {
     read: filePath,
     otherwise: 'off',
     meaning:
-      'File with leaked passwords, made by `latchkey passwords build`. Passwords in it are refused when a user registers, changes or resets a password, and never at a sign-in. A file that takes its place is used at once. docs/leaked-passwords.md explains it.',
+      'File with leaked passwords, made by `latchkey passwords build`. Passwords in it are refused when a user registers, changes or resets a password, and never at a sign-in. A file that takes its place is used at once. docs/sign-in.md explains it.',
   },
   PASSWORD_WORDS: {
     read: passwordWords,
@@ -296,7 +296,7 @@ export const settings = {
     secret: true,
     commonName: true,
     meaning:
-      'Server for outgoing mail: `smtp://user:password@mail.example.com` (port 587, STARTTLS), `smtps://user:password@mail.example.com` (port 465, TLS from the start), `smtp://127.0.0.1:25` for a server on this machine without a password. With `smtp` to another machine STARTTLS and a valid certificate are required; `?tls=off` says that the connection is not encrypted. In the name and the password write `@ : / ? # %` as `%40 %3A %2F %3F %23 %25`. Without it, production sends no mails and offers nothing that needs one: see docs/without-mail.md.',
+      'Server for outgoing mail: `smtp://user:password@mail.example.com` (port 587, STARTTLS), `smtps://user:password@mail.example.com` (port 465, TLS from the start), `smtp://127.0.0.1:25` for a server on this machine without a password. With `smtp` to another machine STARTTLS and a valid certificate are required; `?tls=off` says that the connection is not encrypted. In the name and the password write `@ : / ? # %` as `%40 %3A %2F %3F %23 %25`. Without it, production sends no mails and offers nothing that needs one: see docs/sign-in.md.',
   },
   MAIL_FROM: {
     read: mailSender,
@@ -432,7 +432,7 @@ export const settings = {
     read: filePath,
     otherwise: 'none',
     meaning:
-      'JSON file with fields of your own that users are asked for: texts, phone numbers, web addresses, dates, choices, yes or no. docs/profile-fields.md explains it. A wrong file stops the start. Every instance needs the same file.',
+      'JSON file with fields of your own that users are asked for: texts, phone numbers, web addresses, dates, choices, yes or no. docs/sign-in.md explains it. A wrong file stops the start. Every instance needs the same file.',
   },
   TERMS_URL: {
     read: linkAddress,
@@ -446,7 +446,7 @@ export const settings = {
     otherwise: 'not asked',
     commonName: true,
     meaning:
-      'The version of the terms that every user must agree to before a session begins, such as `2026-11`. A new version is asked for at the next sign-in; sessions that have begun go on. Needs `TERMS_URL`. docs/profile-fields.md explains it.',
+      'The version of the terms that every user must agree to before a session begins, such as `2026-11`. A new version is asked for at the next sign-in; sessions that have begun go on. Needs `TERMS_URL`. docs/sign-in.md explains it.',
   },
   PRIVACY_URL: {
     read: linkAddress,
@@ -485,7 +485,7 @@ export const settings = {
     secret: true,
     commonName: true,
     meaning:
-      'Address to which events are sent: see docs/webhooks.md. Production needs `https`, except to an address in a private network (`WEBHOOK_ALLOW_PRIVATE`).',
+      'Address to which events are sent: see docs/programs.md. Production needs `https`, except to an address in a private network (`WEBHOOK_ALLOW_PRIVATE`).',
   },
   WEBHOOK_SECRET: {
     read: webhookSecrets,
@@ -549,13 +549,13 @@ export const settings = {
     read: oneOf('on', 'off'),
     fallback: 'off',
     meaning:
-      '`on`: users can sign in with a code or a link that is mailed to them, and addresses that may register get their account so, without a password. docs/mail-sign-in.md explains it. Switched off again, accounts without another way need “Forgot password?”; `latchkey doctor` says how many there are. Production without `SMTP_URL` refuses `on`.',
+      '`on`: users can sign in with a code or a link that is mailed to them, and addresses that may register get their account so, without a password. docs/sign-in.md explains it. Switched off again, accounts without another way need “Forgot password?”; `latchkey doctor` says how many there are. Production without `SMTP_URL` refuses `on`.',
   },
   SECOND_FACTOR: {
     read: oneOf('optional', 'required'),
     fallback: 'optional',
     meaning:
-      '`required`: an account without a second factor has to add one at its next sign-in, after a code that is mailed to its address (docs/without-mail.md says what takes its place without `SMTP_URL`). Sessions from before continue: see docs/operating.md.',
+      '`required`: an account without a second factor has to add one at its next sign-in, after a code that is mailed to its address (docs/sign-in.md says what takes its place without `SMTP_URL`). Sessions from before continue: see docs/operating.md.',
   },
   TRUSTED_DEVICES: {
     read: trustedDevices,

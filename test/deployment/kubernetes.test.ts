@@ -114,7 +114,7 @@ describe('the Kubernetes manifests', () => {
     )
     expect(other).toBe(list)
     const named = list.match(/\/[\w/]+/g)?.map((path) => path.replace(/\/$/, ''))
-    const [, section = ''] = (await read('docs/deployment.md')).split('Your ingress must not pass on:')
+    const [, section = ''] = (await read('deploy/README.md')).split('Your ingress must not pass on:')
     const [table = ''] = section.split('\n\n', 2).filter((part) => part.startsWith('|'))
     expect([...table.matchAll(/^\| `(\/[\w/]+?)\/?`/gm)].map(([, path]) => path)).toEqual(named)
     expect(named).toEqual(['/api/service', '/api/auth/admin', '/metrics'])

@@ -124,7 +124,7 @@ describe.each([
 
   it('the commands of the five minutes work when they are pasted', async () => {
     const [, journey = ''] =
-      /The same without a browser.*?```sh\n(.*?)```/s.exec(await read('docs/five-minutes.md')) ?? []
+      /The same without a browser.*?```sh\n(.*?)```/s.exec(await read('docs/forward-auth.md')) ?? []
     const mailIsThere = 'curl -s localhost:8000/dev/mailbox.json | grep -q ada@example.com'
     const commands = journey
       // A busy machine needs longer for the mail.

@@ -32,7 +32,7 @@ describe('the SQL of the systemd guide', () => {
   })
 
   it('makes two roles with which migrate and the service have what they need, and no more', async () => {
-    const sql = /```sql\n([^`]+)```/.exec(await read('docs/deployment.md'))?.[1] ?? ''
+    const sql = /```sql\n([^`]+)```/.exec(await read('deploy/README.md'))?.[1] ?? ''
     // The database and the owner get one name here: others use this server too.
     const own = sql
       .replaceAll(/password '[^']+'/g, "password 'only-for-this-test'")
@@ -181,7 +181,7 @@ describe('the command line with the settings and secrets of the units', () => {
 it('the role of the containers is made as the guide makes it', async () => {
   const read = (path: string) => readFile(fileURLToPath(new URL(`../../${path}`, import.meta.url)), 'utf8')
   // For a new database, and for one that is restored.
-  const revokes = new Set((await read('docs/deployment.md')).match(/^revoke .*;$/gm))
+  const revokes = new Set((await read('deploy/README.md')).match(/^revoke .*;$/gm))
   expect(revokes.size).toBe(2)
   const script = await read('deploy/postgres/10-latchkey-role.sh')
   expect([...revokes].filter((line) => !script.includes(`\n${line}\n`))).toEqual([])

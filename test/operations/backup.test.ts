@@ -28,9 +28,9 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-/** The commands as docs/operating.md prints them. */
+/** The commands as deploy/README.md prints them. */
 const printed = async () => {
-  const [, section = ''] = (await read('docs/operating.md')).split("\n### With PostgreSQL's own programs\n")
+  const [, section = ''] = (await read('deploy/README.md')).split("\n## With PostgreSQL's own programs\n")
   const [dump = '', restore = ''] = [...section.matchAll(/```sh\n(.*?)```/gs)].map(([, commands = '']) => commands)
   const [prepare = ''] = dump.split(/^umask/m)
   return { dump, restore: `${prepare}${/^pg_restore .*$/m.exec(restore)?.[0] ?? 'false'}` }

@@ -37,9 +37,7 @@ describe('the guide for programs without a browser', () => {
 
   const forThisService = (text: string) =>
     text.replaceAll(/https:\/\/auth\.example\.com|http:\/\/10\.0\.0\.5:3000/g, latchkey.url)
-  const commandsOfGuide = async () =>
-    [...(await read('docs/programs.md')).matchAll(/```sh\n(.*?)```/gs)].map(([, block = '']) => forThisService(block))
-  const programOfGuide = async () => forThisService(await read('docs/samples/script.mjs'))
+  const sample = async (name: string) => forThisService(await read(`docs/samples/${name}`))
 
   const signedIn = async (username: string) => {
     const tab = latchkey.browser()
@@ -48,8 +46,7 @@ describe('the guide for programs without a browser', () => {
   }
 
   it('has commands for curl that work one after the other, and end the session', async () => {
-    const commands = (await commandsOfGuide()).slice(0, 6)
-    const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', commands.join('\n')], { cwd: folder })
+    const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', await sample('session.sh')], { cwd: folder })
     expect(stdout.match(/"username":"ada"/g)).toHaveLength(4)
     expect(await readdir(folder)).toEqual([])
     const kinds = await latchkey.sql.query(`select kind from events where user_agent like 'curl/%' order by id`)
@@ -57,17 +54,18 @@ describe('the guide for programs without a browser', () => {
   })
 
   it('has commands for curl with a service key', async () => {
-    const commands = (await commandsOfGuide()).slice(6)
-    expect(commands).toHaveLength(3)
     const env = { PATH: process.env.PATH ?? '', SERVICE_KEY: key }
-    const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', commands.join('\n')], { cwd: folder, env })
+    const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', await sample('service-api.sh')], {
+      cwd: folder,
+      env,
+    })
     expect(stdout.match(/"disabled":(true|false)/g)).toEqual(['false', 'true', 'false'].map((is) => `"disabled":${is}`))
     expect(stdout.match(/"invitedBy":"Ada of Acme","returnTo":"https:\/\/app\.example\.com\/welcome"/g)).toHaveLength(2)
     expect(await readdir(folder)).toEqual([])
   })
 
   it('has a program for Node that signs in, renews, changes something and signs out', async () => {
-    const program = await programOfGuide()
+    const program = await sample('script.mjs')
     await writeFile(join(folder, 'program.mjs'), program)
     const env = { PATH: process.env.PATH ?? '', PROGRAM_PASSWORD: goodPassword }
     const { stdout } = await run(process.execPath, ['program.mjs'], { cwd: folder, env })
@@ -81,7 +79,7 @@ describe('the guide for programs without a browser', () => {
   })
 
   it('has a program for Node that gives up when it would have to wait for an hour, and says what a second step is', async () => {
-    const program = await programOfGuide()
+    const program = await sample('script.mjs')
     const reset = "(await send('POST', '/api/auth/reset-password', { email: 'bea@example.com' })).status"
     const resets = `console.log([${[reset, reset, reset, reset].join(', ')}].join())`
     await writeFile(join(folder, 'resets.mjs'), `${program.slice(0, program.indexOf('const me ='))}\n${resets}`)

@@ -12,7 +12,7 @@ import { read } from '../support/project.js'
 it('SEED_FILE makes groups, applications and an administrator, once', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'latchkey-seed-'))
   const path = join(folder, 'seed.json')
-  const [, example = ''] = /```json\n([\s\S]+?)```/.exec(await read('docs/applications.md')) ?? []
+  const example = await read('docs/samples/seed.json')
   await writeFile(path, example)
   // None of them required: the sign-in below is to end in a session.
   const fields = await profileFieldsFile(everyField.filter(({ required = false }) => !required))

@@ -9,7 +9,7 @@ import { freePort } from '../support/servers/server.js'
 import { newWebhookSecret } from '../support/webhook-receiver.js'
 
 it('names every type of the contract, and no other', async () => {
-  const guide = await read('docs/webhooks.md')
+  const guide = await read('docs/programs.md')
   const named = [...guide.matchAll(/^\| `(\w+\.\w+)` \|/gm)].map(([, type]) => type)
   expect(named).toEqual(Object.keys(webhookTypes))
 })

@@ -28,7 +28,7 @@ const lastSecrets = `${fresh},${old}`
 /** In every run, the instance that is killed comes back with them, and only the other one is restarted under load. */
 const afterKill = inLongRun<Record<string, string>>({}, { JWT_SECRET: lastSecrets })
 
-/** docs/reliability.md says how many were made by hand; one is enough to notice a mistake. */
+/** docs/scale.md says how many were made by hand; one is enough to notice a mistake. */
 const killRounds = Number(process.env.KILL_ROUNDS ?? inLongRun(20, 1))
 
 /** Which secret signed the refresh token that a visitor holds. */

@@ -13,7 +13,7 @@ describe('an address of the account page', () => {
   })
 
   it('is listed in the guide, for every section and panel', async () => {
-    const guide = await readFile(new URL('../../docs/own-pages.md', import.meta.url), 'utf8')
+    const guide = await readFile(new URL('../../packages/client/README.md', import.meta.url), 'utf8')
     const [, table = ''] = guide.split('## The addresses of the account page')
     const listed = [...(table.split('\n## ')[0] ?? '').matchAll(/`#([a-z-]+)`/g)].map(([, name]) => name)
     expect(listed).toEqual(sectionNames.flatMap((section) => [section, ...panelsOfSections[section]]))

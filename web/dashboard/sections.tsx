@@ -83,7 +83,7 @@ export const usePlaceInAddress = (isLoaded: boolean) => {
 
 /**
  * The sections of the account page and their panels, in order. Each has an address, such as /dashboard#two-step, to which
- * applications and mails can link: docs/own-pages.md lists them, so a name must not change.
+ * applications and mails can link: packages/client/README.md lists them, so a name must not change.
  */
 export const panelsOfSections = {
   profile: ['names', 'email', 'language', 'details'],

@@ -128,7 +128,7 @@ const explainMail = ({ host, port }: SmtpServer, error: unknown) => {
 const checkMail = async ({ smtpUrl, mailFrom, mailIsOff }: Config): Promise<Finding> => {
   if (mailIsOff)
     return warning(
-      'mail is off: SMTP_URL is not set, so nobody can reset a password, confirm an address or be told of a change by mail. Hand over what latchkey user reset-link and latchkey invite --print print; docs/without-mail.md says what else is different',
+      'mail is off: SMTP_URL is not set, so nobody can reset a password, confirm an address or be told of a change by mail. Hand over what latchkey user reset-link and latchkey invite --print print; docs/sign-in.md says what else is different',
     )
   if (!smtpUrl) return ok('no SMTP_URL: mails are kept for the development mailbox')
   const mailer = createSmtpMailer({ server: smtpUrl, connections: 1, deadlines: smtpDeadlines })

@@ -223,7 +223,7 @@ If the first line is a SHA-1 hash, all lines must be; otherwise all lines are pa
 than 1,024 bytes or have the count 0 are skipped.
 
 The file has 4 bytes for each entry and 4 MB more. While it is made, the folder of OUTPUT also needs 8 bytes for each line.
-Needs no settings and no database. docs/leaked-passwords.md says where to get lists.
+Needs no settings and no database. docs/sign-in.md says where to get lists.
 
   --as KIND     passwords or hashes, if the first line does not show it
   --json        {"output": …, "kind": …, "lines": …, "skipped": …, "entries": …, "bytes": …, "replaced": …}`,

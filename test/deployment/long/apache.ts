@@ -8,14 +8,13 @@ import { replaced } from '../../support/site/nginx.js'
 const modules = '/usr/lib/apache2/modules'
 const loaded = ['mpm_event', 'authn_core', 'authz_core', 'authz_user', 'headers', 'auth_openidc']
 
-const guide = fileURLToPath(new URL('../../../docs/with-apache.md', import.meta.url))
+const sample = fileURLToPath(new URL('../../../docs/samples/apache.conf', import.meta.url))
 
 type Client = { id: string; secret: string; issuer: string }
 
-/** The lines of the guide, with the addresses and secrets of this test. */
+/** The sample of the guide, with the addresses and secrets of this test. */
 const linesOfGuide = async (origin: string, { id, secret, issuer }: Client) => {
-  const lines = /```apache\n(.*?)```/s.exec(await readFile(guide, 'utf8'))?.[1] ?? ''
-  return replaced(lines, [
+  return replaced(await readFile(sample, 'utf8'), [
     ['https://auth.example.com/api/auth', issuer],
     ['https://intranet.example.com', origin],
     [/\bID$/gm, id],

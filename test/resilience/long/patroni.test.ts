@@ -8,7 +8,7 @@ import { type PatroniCluster, startPatroniCluster } from './patroni-cluster.js'
 import { timing } from './patroni-node.js'
 
 const names = Array.from({ length: 6 }, (_, index) => `person-${index}`)
-/** docs/reliability.md has the figures of several rounds. */
+/** docs/scale.md has the figures of several rounds. */
 const rounds = Array.from({ length: Number(process.env.FAULT_ROUNDS ?? 1) }, (_, index) => index + 1)
 const nothing = { lostSessions: 0, lostRegistrations: 0, doubledUsers: 0, thefts: 0, surprises: [] }
 
