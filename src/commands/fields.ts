@@ -1,4 +1,5 @@
-import { labelIn, type ProfileFieldDefinition } from '../contract/profile-fields.js'
+import { labelIn } from '../contract/languages.js'
+import type { ProfileFieldDefinition } from '../contract/profile-fields.js'
 import { countText } from '../lib/text.js'
 import { readProfileFields } from '../service/operator-files.js'
 import { loadSettings } from '../settings/config.js'

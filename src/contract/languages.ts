@@ -38,3 +38,7 @@ export const languageAmong = (locales: string): Language | undefined =>
     .split(' ')
     .map((tag) => tag.toLowerCase().split('-')[0] ?? '')
     .find(isLanguage)
+
+/** The label in this language, or else in English, or else in the first language that has one. */
+export const labelIn = (labels: Readonly<Partial<Record<Language, string>>>, language: Language, fallback: string) =>
+  labels[language] ?? labels.en ?? Object.values(labels)[0] ?? fallback

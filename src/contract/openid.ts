@@ -155,6 +155,3 @@ export const EndSession = Type.Object({
   location: Type.Optional(Type.String({ description: 'A registered address of the application, with its `state`' })),
 })
 export type EndSession = Static<typeof EndSession>
-
-/** The id of a stored request begins with the id of its application, so that the application is known even after the request is over. */
-export const applicationIdOf = (requestId: string) => requestId.slice(0, Math.max(requestId.lastIndexOf('.'), 0))

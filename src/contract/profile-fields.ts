@@ -1,5 +1,4 @@
 import { type Static, Type } from 'typebox'
-import type { Language } from './languages.js'
 import { OneOf } from './refusal-bodies.js'
 
 /** The most characters of one value, and of all values of a user together. The fields are those of PROFILE_FIELDS_FILE. */
@@ -77,7 +76,3 @@ export const InvalidFields = Type.Object(
   { title: 'InvalidFields' },
 )
 export type InvalidFields = Static<typeof InvalidFields>
-
-/** The label in this language, or else in English, or else in the first language that has one. */
-export const labelIn = (labels: FieldLabels, language: Language, fallback: string) =>
-  labels[language] ?? labels.en ?? Object.values(labels)[0] ?? fallback

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { AdminObstacle, AdminUserDetails, UserAction } from '#contract/admin/admin-bodies.js'
-import { labelIn } from '#contract/profile-fields.js'
+import { labelIn } from '#contract/languages.js'
 import { Button } from '../components/button.js'
 import { AlertIcon, CheckIcon, DeviceIcon } from '../components/icons.js'
 import { Panel } from '../components/panel.js'

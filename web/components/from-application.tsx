@@ -1,4 +1,4 @@
-import { applicationIdOf } from '#contract/openid.js'
+import { applicationIdOf } from '#contract/pages.js'
 import type { NamedApplication } from '#contract/schemas.js'
 import { queryValue } from '../browser/navigation.js'
 import { siteStorage, tabStorage } from '../browser/storage.js'

@@ -1,7 +1,7 @@
 import { useContext, useId } from 'preact/hooks'
 import type { Refusal } from '#client/client.js'
+import { labelIn } from '#contract/languages.js'
 import type { FieldValues, ProfileFieldChanges, ProfileFieldDefinition } from '#contract/profile-fields.js'
-import { labelIn } from '#contract/profile-fields.js'
 import type { TermsOfUse } from '#contract/schemas.js'
 import { fieldsTypedBefore } from '../browser/storage.js'
 import { useSettings, useWords } from '../hooks/settings.js'

@@ -6,8 +6,9 @@ import {
   publicApplication,
 } from '../../applications/applications.js'
 import type { Consents } from '../../applications/used-applications.js'
-import { type Authorization, type AuthorizationStep, applicationIdOf } from '../../contract/openid.js'
+import type { Authorization, AuthorizationStep } from '../../contract/openid.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
+import { applicationIdOf } from '../../contract/pages.js'
 import type { Proofs } from '../../factors/second-factors.js'
 import { createOncePerWindow } from '../../http/limits.js'
 import type { Clock } from '../../lib/clock.js'
