@@ -4,40 +4,17 @@ import { applicationIssuer } from '../applications/applications.js'
 import { createConsents } from '../applications/used-applications.js'
 import { createApplicationKeys } from '../keys/application-keys.js'
 import { createLoadedApplicationKeys } from '../keys/loaded-application-keys.js'
-import { seconds } from '../lib/durations.js'
 import type { Job } from '../platform/jobs.js'
-import { createOutbound } from '../platform/outbound/outbound.js'
-import {
-  isPublicAddress,
-  isPublicOrLoopbackAddress,
-  isPublicOrPrivateAddress,
-} from '../platform/outbound/public-addresses.js'
 import type { NounPlatform, Nouns } from '../service/open-rooms.js'
 import type { Config } from '../settings/config.js'
 import { createDeviceSessions } from '../sign-in/new-sessions.js'
 import { createAuthorizationRequests } from './authorize/authorization-requests.js'
+import { openBackchannel } from './backchannel.js'
 import { createDeviceRequests } from './device/device-requests.js'
 import { createDeviceAuthorizations } from './device/devices.js'
 import { createLogoutNoticeSender } from './logout/logout-notice-sender.js'
 import { createAuthorizations, createTokenExchangeParts } from './token/authorizations.js'
 import { createIdTokens, createLogoutTokens } from './token/id-tokens.js'
-
-/** Returns a function that says whether logout notices may be sent to an IP address. */
-export const backchannelMayReach = ({ backchannelAllowPrivate, production }: Config) => {
-  if (backchannelAllowPrivate === 'true') return isPublicOrPrivateAddress
-  return production ? isPublicAddress : isPublicOrLoopbackAddress
-}
-
-/** Opens the client that sends logout notices to applications. Of an answer only the status matters. */
-export const openBackchannel = (config: Config) =>
-  createOutbound({
-    connectTimeout: 10 * seconds,
-    totalTimeout: 15 * seconds,
-    maximumBytes: 4096,
-    cutBody: true,
-    mayReach: backchannelMayReach(config),
-    allowLoopbackHttp: !config.production,
-  })
 
 /** The nouns that sign tokens for applications. */
 const createTokenNouns = ({ publicUrl }: Config, { database, clock, log }: NounPlatform, { sealedValues }: Nouns) => {

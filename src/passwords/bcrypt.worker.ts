@@ -1,9 +1,8 @@
 import { createCipheriv, scryptSync } from 'node:crypto'
 import bcrypt from 'bcrypt'
-import { argon2id } from 'hash-wasm'
 import { equalInConstantTime } from '../lib/random.js'
 import { yieldToOthers } from '../platform/threads.js'
-import { type Argon2Hash, type ImportedHash, readImportedHash, type ScryptHash } from './hashes.js'
+import { type ImportedHash, readImportedHash, type ScryptHash } from './hashes.js'
 
 /** See https://github.com/firebase/scrypt. The derived key encrypts the project's signer key, and the result is the hash. */
 const firebaseKey = (derivedKey: Buffer, signerKey: Buffer) => {
@@ -21,7 +20,7 @@ const scryptMatches = (password: string, { N, r, p, salt, key, isNormalised, sig
 
 export const importedMatches = async (password: string, hash: ImportedHash) => {
   if (hash.algorithm === 'scrypt') return scryptMatches(password, hash)
-  const { argon2Matches } = await import('./bcrypt.worker.js')
+  const { argon2Matches } = await import('./argon2.js')
   return argon2Matches(password, hash)
 }
 
@@ -67,12 +66,4 @@ export const compareImported = async ({ password, hash: stored, cost }: Comparis
   if (importedHash && (await importedMatches(password, importedHash))) return true
   padTime(password, cost, beganAt)
   return false
-}
-
-/** Argon2 has its own file, which is loaded with the first such hash, because few threads ever need it. */
-export const argon2Matches = async (password: string, { memory, passes, lanes, salt, key }: Argon2Hash) => {
-  // The library throws for an empty password, which no system accepts anyway.
-  if (password === '') return false
-  const parameters = { memorySize: memory, iterations: passes, parallelism: lanes, hashLength: key.length }
-  return equalInConstantTime(await argon2id({ password, salt, ...parameters, outputType: 'binary' }), key)
 }

@@ -28,6 +28,7 @@ export type Log = ReturnType<typeof createLog>
 
 /** Names of fields that may hold a secret. Secrets should never be logged, so this is a safety net. */
 const secretNames = ['password', 'token', 'secret', 'cookie', 'authorization', 'set-cookie']
+
 // A `code` at the top level is a secret; inside an error it is the kind of the error.
 const redactedPaths = ['code', ...secretNames.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`])]
 
@@ -74,6 +75,3 @@ export const createLog = ({ level, format = 'json', destination, withPid = false
     },
     destination ?? standardOutput(),
   )
-
-/** Warnings go to standard error, because the output of the command may go to a file. */
-export const commandLog = () => createLog({ level: 'warn', format: 'plain', destination: process.stderr })

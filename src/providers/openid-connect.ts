@@ -6,13 +6,13 @@ import { days, hours, minutes, seconds } from '../lib/durations.js'
 import { isLoopback } from '../lib/networks.js'
 import type { Fetch, Outbound } from '../platform/outbound/outbound.js'
 import { displayName } from '../users/names.js'
+import { refusalFrom } from './provider-errors.js'
 import {
   type ClientSettings,
   type Profile,
   type Provider,
   type ProviderRefusal,
   providerRefusal,
-  refusalFrom,
   usableEmail,
 } from './providers.js'
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createCsvReader, csvLine } from './input.js'
+import { createCsvReader } from './csv.js'
+import { csvLine } from './input.js'
 
 const read = (text: string, pieceLength = text.length || 1) => {
   const reader = createCsvReader()

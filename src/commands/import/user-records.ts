@@ -1,15 +1,8 @@
 import { countText } from '../../lib/text.js'
 import { type FindImportField, type ImportField, type ImportRow, isPasswordColumn } from '../../users/bulk.js'
 import { CommandFailure } from '../command.js'
-import {
-  asText,
-  type CsvRow,
-  createCsvReader,
-  createJsonLinesReader,
-  type Input,
-  type JsonLine,
-  unguardFormula,
-} from './input.js'
+import { type CsvRow, createCsvReader } from './csv.js'
+import { asText, createJsonLinesReader, type Input, type JsonLine, unguardFormula } from './input.js'
 
 export type UserFormat = 'csv' | 'jsonl'
 export type UserRecord = { line: number; row: ImportRow } | { line: number; fault: string }

@@ -10,7 +10,7 @@ import { secretsFolder } from '../../platform/own-postgres/kept-secrets.js'
 import { clusterFolder } from '../../platform/own-postgres/own-postgres.js'
 import { type Command, type CommandContext, CommandFailure, operator, print, readArguments } from '../command.js'
 import { openInput } from '../import/input.js'
-import type { createSecretsOfBackup, readBackupPlace } from './backup.js'
+import type { createSecretsOfBackup, readBackupPlace } from './backup-place.js'
 
 const plurals: Readonly<Record<string, string>> = {
   'waiting code or link': 'waiting codes and links',
@@ -92,8 +92,8 @@ sign-ins, waiting codes and links, undo links and invitations of it end. docs/op
     const [name = ''] = positionals
     if (name === '-' && context.stdin.isTTY)
       throw new CommandFailure('Nothing comes from a terminal: name a file, or send one to standard input.')
-    const { readBackupPlace } = await import('./backup.js')
-    const { createSecretsOfBackup } = await import('./backup.js')
+    const { readBackupPlace } = await import('./backup-place.js')
+    const { createSecretsOfBackup } = await import('./backup-place.js')
     const place = await readBackupPlace(await context.settings())
     const secrets = createSecretsOfBackup(place, values['without-key'] ?? false)
     const { restoreBackup } = await import('../../backups/restore-backup.js')

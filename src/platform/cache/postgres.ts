@@ -2,11 +2,11 @@ import type { Logger } from 'pino'
 import type { Clock } from '../../lib/clock.js'
 import { minutes, seconds } from '../../lib/durations.js'
 import { withTimeout } from '../../lib/timing.js'
-
-import { type Database, StoreUnavailable, undefinedIfUnavailable } from '../database/database.js'
+import { type Database, type Sql, StoreUnavailable, undefinedIfUnavailable } from '../database/database.js'
 import { createPostgres } from '../database/open.js'
 import { pingLimit, type SharedCache } from './cache.js'
 import * as store from './counters.store.js'
+import type { Counter } from './shared-counters.js'
 
 export type PostgresCounters = {
   url: string
@@ -126,3 +126,26 @@ export const createPostgresCache = async (deps: Dependencies): Promise<SharedCac
     },
   }
 }
+
+/** How many counters Redis is asked about at once: it answers this many within the timeout of a command. */
+export const batchSize = 200
+
+const readCounter = ({ key, used, ends }: { key: string; used: number; ends: number }): Counter => ({
+  key,
+  used,
+  ends: new Date(ends),
+})
+
+/** The shared counters in PostgreSQL, for commands and administrators. Requests use `createPostgresCache`. */
+export const createStoredCounters = (sql: Sql, clock: Clock) => ({
+  read: async (keys: readonly string[]) => (await store.select(sql, keys, clock.offset())).map(readCounter),
+  /** Removes the counters of these keys, and returns those that existed. */
+  remove: async (keys: readonly string[]) => {
+    const removed: Counter[] = []
+    for (let at = 0; at < keys.length; at += batchSize)
+      removed.push(...(await store.forget(sql, keys.slice(at, at + batchSize), clock.offset())).map(readCounter))
+    return removed
+  },
+  keys: async (beginning = '') => (await store.selectKeys(sql, beginning, clock.offset())).map(({ key }) => key),
+  close: async () => undefined,
+})

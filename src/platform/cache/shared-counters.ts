@@ -1,16 +1,12 @@
-import type { Clock } from '../../lib/clock.js'
 import { seconds } from '../../lib/durations.js'
-import { type Sql, StoreUnavailable } from '../database/database.js'
+import { StoreUnavailable } from '../database/database.js'
 import { validAddress } from '../invalid-address.js'
-import * as store from './counters.store.js'
+import { batchSize } from './postgres.js'
 import { connectRedis, mastersOf, readyRedis } from './redis.js'
 import { readRedisAddress } from './redis-address.js'
 
 /** A counter in Redis: its key without the prefix, how many are used, and when its window ends. */
 export type Counter = { key: string; used: number; ends: Date }
-
-/** How many counters Redis is asked about at once: it answers this many within the timeout of a command. */
-const batchSize = 200
 
 const escapedPattern = (text: string) => text.replaceAll(/[\\*?[\]]/g, (character) => `\\${character}`)
 
@@ -62,23 +58,3 @@ export const openSharedCounters = async (url: string, prefix: string) => {
     close: async () => client.disconnect(),
   }
 }
-
-const readCounter = ({ key, used, ends }: { key: string; used: number; ends: number }): Counter => ({
-  key,
-  used,
-  ends: new Date(ends),
-})
-
-/** The shared counters in PostgreSQL, for commands and administrators. Requests use `createPostgresCache`. */
-export const createStoredCounters = (sql: Sql, clock: Clock) => ({
-  read: async (keys: readonly string[]) => (await store.select(sql, keys, clock.offset())).map(readCounter),
-  /** Removes the counters of these keys, and returns those that existed. */
-  remove: async (keys: readonly string[]) => {
-    const removed: Counter[] = []
-    for (let at = 0; at < keys.length; at += batchSize)
-      removed.push(...(await store.forget(sql, keys.slice(at, at + batchSize), clock.offset())).map(readCounter))
-    return removed
-  },
-  keys: async (beginning = '') => (await store.selectKeys(sql, beginning, clock.offset())).map(({ key }) => key),
-  close: async () => undefined,
-})

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import { designOf } from '../../../src/lib/design.js'
-import { type ReferenceDocument, renderReference } from '../../../src/pages/api-document.routes.js'
+import { type ReferenceDocument, renderReference } from '../../../src/pages/reference-page.js'
 import { faultsOf } from '../../support/axe.js'
 import { keepPicture, openChromium } from '../../support/chromium.js'
 
