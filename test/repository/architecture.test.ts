@@ -270,6 +270,16 @@ describe('the linters', () => {
     expect(plant(allowedInOneFile).filter((line) => rules.has(line.split(' ')[1] ?? ''))).toEqual([])
   })
 
+  it('forbid names that are there', () => {
+    const names = ['sendRefusal', 'sendProtocolError', 'bodyOf', 'protocolBodyOf', 'handleError']
+    const errors = readFileSync(join(home, 'src/http/errors.ts'), 'utf8')
+    const exported = [...errors.matchAll(/^export const (\w+)/gm)].map(([, name]) => name)
+    expect(exported).toEqual(expect.arrayContaining(names))
+    const config = readFileSync(join(home, '.oxlintrc.json'), 'utf8')
+    for (const name of names) expect(config).toContain(`"${name}"`)
+    expect(readFileSync(join(home, 'src/sessions/sessions.ts'), 'utf8')).toMatch(/\bbeginSession\b/)
+  })
+
   it('let a file be longer only while it is', () => {
     const { overrides } = JSON.parse(readFileSync(join(home, '.oxlintrc.json'), 'utf8')) as {
       overrides: { files: string[]; rules: Record<string, unknown> }[]
