@@ -108,7 +108,7 @@ const fileRules = {
 
   // Also circles of types and of late imports, which the linter does not see.
   noCircles: ({ path, imports }, tree) => {
-    const first = imports.find(({ target }) => isSource(target) && reaches(target, path, tree, () => true))
+    const first = imports.find(({ target }) => reaches(target, path, tree, () => true))
     return first && `is in a circle by ${first.target}`
   },
 
