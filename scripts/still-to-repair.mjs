@@ -96,7 +96,4 @@ export const stillToRepair = [
   'src/sign-in/sign-ins.ts (noCircles)',
   'src/users/bulk.ts (noCircles)',
   'src/users/users-bulk.store.ts (noCircles)',
-  'web/admin/user.tsx → src/contract/profile-fields.ts (browsersLoadNoTypebox)',
-  'web/components/from-application.tsx → src/contract/openid.ts (browsersLoadNoTypebox)',
-  'web/components/profile-fields.tsx → src/contract/profile-fields.ts (browsersLoadNoTypebox)',
 ]
