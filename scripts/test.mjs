@@ -1,5 +1,5 @@
 // `npm test` installs what is missing, builds, runs gates and tests side by side, and prints one line that says how it went. With
-// arguments (`npm test -- src/domain`) it runs only those tests, without gates. `npm run test:long` runs those of vitest.long.config.ts.
+// arguments (`npm test -- src/users`) it runs only those tests, without gates. `npm run test:long` runs those of vitest.long.config.ts.
 // `npm run coverage` runs all tests, and shows the share of the lines that they run. test/support/servers/ starts the servers that the
 // tests use.
 import { spawn } from 'node:child_process'

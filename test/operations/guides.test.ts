@@ -6,6 +6,7 @@ import { eventKinds } from '#contract/events.js'
 import { amrMethods } from '#contract/factors.js'
 import { fieldTypes } from '#contract/profile-fields.js'
 import { refusalCodes } from '#contract/refusals.js'
+import { rooms } from '../../scripts/rooms.mjs'
 import { programNames } from '../../src/commands/applications/program-settings.js'
 import { commandNames } from '../../src/commands/commands.js'
 import { waitsAs, waysToSignIn } from '../../src/factors/ways-to-sign-in.js'
@@ -81,9 +82,9 @@ it('the plan of the house has the table of ways to sign in', async () => {
 })
 
 it('the plan of the house names modules and folders that are there', async () => {
-  // `sign-in/sign-ins.byPassword` is a function of a module, and `src/domain/` a folder.
-  const parts =
-    /(?<=`)(?:src\/)?((?:app|commands|config|contract|domain|flows|http|lib|platform)\/[\w/-]*)(?:\.(?!test|tsx?)\w+)*(?=`)/g
+  // `sign-in/sign-ins.byPassword` is a function of a module, and `src/users/` a folder.
+  const folders = Object.keys(rooms).join('|')
+  const parts = new RegExp(`(?<=\`)(?:src/|(?=(?:${folders})/))([\\w-]+/[\\w/-]*)(?:\\.(?!test|tsx?)\\w+)*(?=\`)`, 'g')
   const named = [...new Set([...(await read('ARCHITECTURE.md')).matchAll(parts)].map(([, path = '']) => path))]
   const isThere = async (path: string) =>
     (await exists(`src/${path}`)) || (await exists(`src/${path}.ts`)) || (await exists(`src/${path}.routes.ts`))
