@@ -164,7 +164,7 @@ export const accessCheckRoutes = (server: Server, dependencies: AccessCheckRoute
 
 type RenewalOutcome = IssuedTokens | Refused<'not_authenticated' | 'unavailable'>
 
-export type Renewal = ReturnType<typeof createRenewal>
+type Renewal = ReturnType<typeof createRenewal>
 
 /**
  * New tokens for a request that came through a proxy. A page sends many requests at once, all with the same refresh token: those that
@@ -209,7 +209,7 @@ type NoteRefusedCheckDependencies = {
   metrics: Pick<Metrics, 'countRefusedCheck'> | undefined
 }
 
-export type NoteRefusedCheck = ReturnType<typeof createNoteRefusedCheck>
+type NoteRefusedCheck = ReturnType<typeof createNoteRefusedCheck>
 
 /**
  * Counts and logs refused access checks: somebody asked for what their groups, their proofs or their token do not open. A request without

@@ -6,7 +6,7 @@ import type { ChangedFactor } from './account-changes.js'
 import type { UndoKind } from './undos.js'
 
 /** Changes of an account that only operators, and programs with a key, make. */
-export const operatorChangeRows = {
+const operatorChangeRows = {
   user_deleted: {
     by: ['operator'],
     mail: 'account-deleted',
@@ -130,7 +130,7 @@ export const operatorChangeRows = {
 } as const satisfies Record<string, Consequences>
 
 /** Rows of the table of account changes that only send the owner a notice. Nothing of the account changes. */
-export const accountNotices = {
+const accountNotices = {
   // A sign-in in a browser in which the account was not used before.
   new_device: {
     by: ['sign-in'],

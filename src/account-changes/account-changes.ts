@@ -66,9 +66,9 @@ type ChangeHeldAccountDependencies = {
 }
 type Renewal = { kinds: readonly ChangeKind[]; proven: AmrMethod | undefined }
 
-export const consequencesOfEach = (kinds: AnnouncedKinds<ChangeKind>) => [kinds].flat().map(consequencesOf)
+const consequencesOfEach = (kinds: AnnouncedKinds<ChangeKind>) => [kinds].flat().map(consequencesOf)
 
-export type ChangeHeldAccount = ReturnType<typeof createChangeHeldAccount>
+type ChangeHeldAccount = ReturnType<typeof createChangeHeldAccount>
 
 /** Lets `work` change an account whose row is held, and applies what the table says follows from it. */
 export const createChangeHeldAccount = ({
@@ -313,7 +313,7 @@ export type AnyDetails = {
 
 type ChangeLimitDependencies = { cache: Pick<Cache, 'reserve' | 'refund'>; onLimited: (limiter: LimiterName) => void }
 
-export type ChangeLimit = ReturnType<typeof createChangeLimit>
+type ChangeLimit = ReturnType<typeof createChangeLimit>
 export type LimitRefusal = Refused<'too_many_requests'> & { retryAfter: number }
 
 /**

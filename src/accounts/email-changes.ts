@@ -19,15 +19,15 @@ import type { User, UserChanges, Users } from '../users/users.js'
 import * as store from './email-changes.store.js'
 
 /** How many codes a user can try for each change. */
-export const codeTries = 5
+const codeTries = 5
 
 /** Each change has its own code, so the code of an earlier mail confirms no later address. */
-export const codeIdOf = (hash: Uint8Array) => `email change ${Buffer.from(hash).toString('hex')}`
+const codeIdOf = (hash: Uint8Array) => `email change ${Buffer.from(hash).toString('hex')}`
 
 type CheckEmailCodeDependencies = { database: Database; clock: Clock; mailedCodes: MailedCodes }
 
 /** The hash of the change that the session has asked for, if the code is right. A try is counted before the code is compared. */
-export const createCheckEmailCode =
+const createCheckEmailCode =
   ({ database, clock, mailedCodes }: CheckEmailCodeDependencies) =>
   async (caller: SessionCaller, code: string) => {
     const [row] = await store.spendTry(database, caller, clock.now())
@@ -58,7 +58,7 @@ type Mailing = { client: Client; withheld: boolean; sessionId: string }
  * Mails a link and a code to the new address. An earlier change becomes void even if the new address has had too many mails: the user must
  * not see whether a mail was queued, and no longer wants the earlier address.
  */
-export const createAskEmailChange = ({ clock, users, mails, mailedCodes, isTaken }: AskEmailChangeDependencies) => {
+const createAskEmailChange = ({ clock, users, mails, mailedCodes, isTaken }: AskEmailChangeDependencies) => {
   /**
    * Mails the link to the new address, or a notice if the address is taken. Both cases write the same rows, so that the user sees no
    * difference.

@@ -28,7 +28,7 @@ type NamesDependencies = {
 }
 
 /** Usernames and addresses that the account had, or waits for, and the terms that were agreed to. */
-export const createNamesData =
+const createNamesData =
   ({ userChanges, usernames, emailChanges, undos, terms }: NamesDependencies) =>
   async (userId: string) => {
     const waiting = await emailChanges.waitingOf(userId)
@@ -66,7 +66,7 @@ type AddressesDependencies = {
 }
 
 /** What is stored under the addresses of the user. */
-export const createAddressesData =
+const createAddressesData =
   ({ registrations, invitations, mails }: AddressesDependencies) =>
   async (userId: string, emails: readonly string[]) => ({
     registrations: (await registrations.findByEmails(emails)).map(({ email, confirmedAt, expiresAt }) => ({
@@ -98,7 +98,7 @@ type WaysInDependencies = {
 }
 
 /** Providers, factors and trusted devices. */
-export const createWaysInData =
+const createWaysInData =
   ({ identityLinks, factors, passkeys, trustedDevices }: WaysInDependencies) =>
   async (id: string) => {
     const { totpCreatedAt: totp, recoveryCodesLeft } = await factors.describe(id)
@@ -163,7 +163,7 @@ const recordedEvents = async (events: Events, userId: string) => {
   }
 }
 
-export const createActivityData =
+const createActivityData =
   ({ sessionLookups, usedApplications, events }: ActivityDependencies) =>
   async (id: string) => ({
     sessions: (await sessionLookups.list(id)).map((session) => ({

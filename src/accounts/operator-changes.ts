@@ -30,7 +30,7 @@ const factorsResetChange = (factors: readonly ChangedFactor[]) =>
   factors.length > 0 ? { factors_reset: { factors } } : {}
 
 /** Operators remove ways in which an account signs in. */
-export const createOperatorFactorChanges = (deps: OperatorFactorChangesDependencies) => {
+const createOperatorFactorChanges = (deps: OperatorFactorChangesDependencies) => {
   const { accountChanges, identityLinks, userChanges, factors, passkeys, providerName } = deps
   const { byOperator } = accountChanges
 
@@ -89,7 +89,7 @@ type LockDownDependencies = {
  * The user gets a mail about a change by an administrator in the browser, or by a program with a key. An operator at the command line
  * tells users in another way, or not at all.
  */
-export const mailUnlessByCommand = ({ client }: OperatorContext) => (client.actor ? {} : { mail: null })
+const mailUnlessByCommand = ({ client }: OperatorContext) => (client.actor ? {} : { mail: null })
 
 /** A personnel system that enables everyone who is on its list must not give an account back to a thief. Neither must support. */
 const mayLiftLockDown = ({ client: { actor } }: OperatorContext) => actor === undefined || actor.role === 'admin'
@@ -98,7 +98,7 @@ const mayLiftLockDown = ({ client: { actor } }: OperatorContext) => actor === un
 export const needsNewPassword = ({ lockedDownAt, passwordHash, passwordDistrusted }: User) =>
   lockedDownAt !== undefined && (passwordHash === undefined || passwordDistrusted)
 
-export type LockDown = ReturnType<typeof createLockDown>
+type LockDown = ReturnType<typeof createLockDown>
 
 /** Takes an account out of a thief's reach, and gives it back to its owner. */
 export const createLockDown = ({ accountChanges, userChanges, undos, resetLinks }: LockDownDependencies) => {

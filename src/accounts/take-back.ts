@@ -130,7 +130,7 @@ export type Clearing = {
 
 type ClearedKind = 'totp' | 'recovery_codes' | 'passkey' | 'provider' | 'username' | 'language'
 
-export type AccountClearing = ReturnType<typeof createAccountClearing>
+type AccountClearing = ReturnType<typeof createAccountClearing>
 
 /**
  * Removes from an account the parts that `Clearing` names, and every password but the new one. The table of account changes ends and
@@ -255,7 +255,7 @@ export const createRestoredMail =
     return { ...mail, token, validFor: resetLifetime }
   }
 
-export type RestoredMail = ReturnType<typeof createRestoredMail>
+type RestoredMail = ReturnType<typeof createRestoredMail>
 
 type OperatorRecoveryDependencies = {
   accountChanges: AccountChanges

@@ -217,7 +217,7 @@ const takesAway = (before: Access, after: Access) =>
   after.access === 'groups' &&
   (before.access === 'everyone' || before.groups.some((group) => !after.groups.includes(group)))
 
-export type AdminApplicationsFlow = ReturnType<typeof createAdminApplications>
+type AdminApplicationsFlow = ReturnType<typeof createAdminApplications>
 
 /** Applications as administrators see them. Addresses and secrets change on the command line only. */
 export const createAdminApplications = (deps: Dependencies) => {

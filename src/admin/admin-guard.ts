@@ -213,7 +213,7 @@ type AdminSessionsDependencies = {
   accountChanges: AccountChanges
 }
 
-export type AdminSessions = ReturnType<typeof createAdminSessions>
+type AdminSessions = ReturnType<typeof createAdminSessions>
 
 /** At its first use as an administrator, a session is marked in the list of sessions, and its owner gets a mail. */
 export const createAdminSessions = ({ administrators, accountChanges }: AdminSessionsDependencies) => ({

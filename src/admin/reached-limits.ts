@@ -8,7 +8,7 @@ import type { SessionLookups } from '../sessions/session-lookups.js'
 import type { User, Users } from '../users/users.js'
 
 /** A counter whose window has not ended: its key, how many attempts are used, and when its window ends. */
-export type Counter = { key: string; used: number; ends: Date }
+type Counter = { key: string; used: number; ends: Date }
 
 /** The counters of the service. Commands cannot read those in its memory. */
 export type Counters = {

@@ -9,14 +9,14 @@ import * as store from './applications.store.js'
 
 /** How often a sentence was noted, and when last. */
 type Occurrences = { count: number; seenAt: Date }
-export type NotedSentence = Occurrences & { sentence: string }
+type NotedSentence = Occurrences & { sentence: string }
 
 /**
  * The errors of one kind of one application that wait to be written. Requests choose the values in the sentences, and a flood of different
  * sentences must not become a flood of writes. So in each window a sentence is written once, and at most `maxKept` new sentences are
  * written. The others are counted here until the next window begins. If there are too many different ones, the newest stay.
  */
-export const createUnwrittenErrors = ({ window, maxKept }: { window: number; maxKept: number }) => {
+const createUnwrittenErrors = ({ window, maxKept }: { window: number; maxKept: number }) => {
   let windowBegan = Number.NEGATIVE_INFINITY
   let newSentencesLeft = maxKept
   const writtenInWindow = new Set<string>()

@@ -23,7 +23,7 @@ const hasAgreed = `exists (
 const meetsDemands = `((a.factors = 1 or ${hasTwoFactors}) and (a.consent = 'none' or ${hasAgreed}))`
 
 /** Whether the user is enabled, may use the application, and has a session that meets its demands. */
-export const hasRight = `(u.disabled_at is null and ${mayUseNow} and ${meetsDemands})`
+const hasRight = `(u.disabled_at is null and ${mayUseNow} and ${meetsDemands})`
 
 /** The tables that `stillAuthorized` reads, for a statement that names `application_sessions as s`. */
 export const authorizationTables = `application_sessions as s

@@ -43,7 +43,7 @@ const typeWith = (name: string, comment: string, member: Member, definitions: re
 ]
 
 /** The types of `fields` in TypeScript: for reading, for a registration, and for a change by the user or by an operator. */
-export const typeScriptOfFields = (definitions: readonly ProfileFieldDefinition[]) => {
+const typeScriptOfFields = (definitions: readonly ProfileFieldDefinition[]) => {
   const userFields = definitions.filter(({ editedBy }) => editedBy === 'user')
   const readComment =
     '`fields` of an account, in webhooks, in the service API and as a claim of OpenID Connect. Any value can be missing.'

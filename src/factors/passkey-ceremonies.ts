@@ -25,9 +25,9 @@ export const sessionBinding = ({ userId, sessionId }: { userId: string; sessionI
 const sealedShape = /^(\d{13})\.([\w-]+)$/
 
 /** When the value of a cookie expires, for tidying up. Whether the value is genuine is checked by `read` only. */
-export const expiryOfSealedChallenge = (sealedChallenge: string) => Number(sealedShape.exec(sealedChallenge)?.[1] ?? 0)
+const expiryOfSealedChallenge = (sealedChallenge: string) => Number(sealedShape.exec(sealedChallenge)?.[1] ?? 0)
 
-export type Ceremonies = ReturnType<typeof createCeremonies>
+type Ceremonies = ReturnType<typeof createCeremonies>
 
 /**
  * Challenges for passkeys. The server stores none. The browser has a sealed value that opens only together with its challenge, its purpose
@@ -64,7 +64,7 @@ export const createCeremonies = ({ seal, clock }: { seal: Seal; clock: Clock }) 
 export type RelyingParty = { id: string; origin: string; name: string }
 
 /** The COSE numbers of EdDSA, ES256 and RS256. */
-export const algorithms = [-8, -7, -257]
+const algorithms = [-8, -7, -257]
 
 /** The challenge in the browser's answer. Undefined if the answer cannot be read, or if another site shows the page in a frame. */
 export const clientDataOf = ({ response }: PasskeyCredential) => {
@@ -137,7 +137,7 @@ export const verifyRegistration = (credential: PasskeyCredential, challenge: str
 type StoredCredential = { credentialId: string; publicKey: Uint8Array; counter: number }
 
 /** The counter after this use, and whether the passkey is synced. Undefined if the answer to this challenge is wrong. */
-export const verifyAssertion = (
+const verifyAssertion = (
   credential: PasskeyCredential,
   challenge: string,
   party: RelyingParty,
@@ -159,7 +159,7 @@ export const verifyAssertion = (
 
 const toBase64url = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64url')
 /** The user handle, with which an authenticator says whose passkey it is. */
-export const handleOf = (userId: string) => Buffer.from(userId, 'utf8').toString('base64url')
+const handleOf = (userId: string) => Buffer.from(userId, 'utf8').toString('base64url')
 
 const descriptorOf = ({ credential_id: id, transports }: store.PasskeyRow) => ({
   id: toBase64url(id),
@@ -170,7 +170,7 @@ const descriptorOf = ({ credential_id: id, transports }: store.PasskeyRow) => ({
 type PasskeyOptionsDependencies = { database: Database; ceremonies: Ceremonies; relyingParty: RelyingParty }
 
 /** The options with which a browser makes a passkey, or signs a challenge with one. */
-export const createPasskeyOptions = ({ database, ceremonies, relyingParty }: PasskeyOptionsDependencies) => {
+const createPasskeyOptions = ({ database, ceremonies, relyingParty }: PasskeyOptionsDependencies) => {
   const usablePasskeysOf = async (userId: string) =>
     (await store.selectOfUser(database, userId)).filter((row) => row.relying_party === relyingParty.id)
 
@@ -234,12 +234,7 @@ type PasskeyAnswersDependencies = {
 }
 
 /** Checks what a browser has answered to a challenge. */
-export const createPasskeyAnswers = ({
-  database,
-  ceremonies,
-  relyingParty,
-  oneTimeTokens,
-}: PasskeyAnswersDependencies) => {
+const createPasskeyAnswers = ({ database, ceremonies, relyingParty, oneTimeTokens }: PasskeyAnswersDependencies) => {
   /** The challenge that was answered. After this call it cannot be answered again, whatever follows. */
   const takeChallenge = async (purpose: Purpose, { credential, sealedChallenge, binding }: Answer) => {
     const challenge = clientDataOf(credential)?.challenge

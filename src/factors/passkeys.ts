@@ -15,7 +15,7 @@ export type { NewPasskey, ProvenPasskey } from './passkey-ceremonies.js'
 /** A passkey as its owner sees it. */
 export type Passkey = { id: string; name: string; createdAt: Date; lastUsedAt: Date | null; synced: boolean }
 
-export const fromRow = (row: store.PasskeyRow): Passkey => ({
+const fromRow = (row: store.PasskeyRow): Passkey => ({
   id: row.id,
   name: row.name,
   createdAt: row.created_at,
@@ -26,7 +26,7 @@ export const fromRow = (row: store.PasskeyRow): Passkey => ({
 export type PasskeyRecords = ReturnType<typeof createPasskeyRecords>
 
 /** Stored passkeys, for parts that begin no ceremony with them. */
-export const createPasskeyRecords = ({ database }: { database: Database }) => ({
+const createPasskeyRecords = ({ database }: { database: Database }) => ({
   list: acceptTransaction(database)(async (sql, userId: string) =>
     (await store.selectOfUser(sql, userId)).map(fromRow),
   ),
@@ -52,7 +52,7 @@ type RemovePasskeyDependencies = { relyingParty: RelyingParty; providers: Provid
  * Removes a passkey. The last way to sign in stays, and with `mustKeepPasskey` also the last usable passkey. The caller holds a lock on the
  * user's row, so that of two removals at once the second sees the first.
  */
-export const createRemovePasskey =
+const createRemovePasskey =
   ({ relyingParty, providers }: RemovePasskeyDependencies) =>
   async (sql: Transaction, user: User, id: string, { mustKeepPasskey }: { mustKeepPasskey: boolean }) => {
     const rows = await store.selectOfUser(sql, user.id)

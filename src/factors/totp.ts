@@ -74,7 +74,7 @@ type TotpSecretsDependencies = {
 }
 
 /** A value that cannot be opened is a broken row. It must never look like an account without a factor. */
-export const assertOpened = (secret: string | undefined) => {
+const assertOpened = (secret: string | undefined) => {
   if (secret === undefined) throw new Error('A TOTP secret in the database cannot be opened')
   return secret
 }
@@ -158,7 +158,7 @@ type PendingSecretsDependencies = {
 export type SecretRequest = { userId: string; sessionId: string; account: string }
 export type SecretConfirmation = { userId: string; sessionId: string; code: string }
 
-export type PendingSecrets = ReturnType<typeof createPendingSecrets>
+type PendingSecrets = ReturnType<typeof createPendingSecrets>
 
 /** Secrets that were shown to a user and wait until a code of the app confirms them. An account has one such secret, the newest. */
 export const createPendingSecrets = ({ database, clock, sealedValues, productName }: PendingSecretsDependencies) => {

@@ -11,8 +11,7 @@ const plainValue = /^[\w.-]*$/
  * In production a browser accepts a cookie whose name begins with `__Host-` from this host only: a sibling host cannot
  * plant it for the whole domain. It needs `Secure` and `Path=/`, so in development the plain names are used.
  */
-export const fullCookieName = (name: string, secure: boolean) =>
-  secure && !isSessionCookie(name) ? hostPrefix + name : name
+const fullCookieName = (name: string, secure: boolean) => (secure && !isSessionCookie(name) ? hostPrefix + name : name)
 
 /** `maxAge` is in seconds: for a cookie whose lifetime the table only limits (`atMost`), or 0 to clear a cookie. */
 type LineOptions = { secure: boolean; domain?: string | undefined; maxAge?: number | undefined }

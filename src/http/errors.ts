@@ -105,7 +105,7 @@ export const protocolBodyOf = (refused: RefusalCode, message: string) => ({
 
 type Fault = NonNullable<FastifyError['validation']>[number]
 /** A JSON schema. */
-export type Schema = { readonly [key: string]: unknown }
+type Schema = { readonly [key: string]: unknown }
 
 /** What a text must be, by the pattern of its schema. For any other pattern, the description of the schema says it. */
 const patternRules: Readonly<Record<string, string>> = {
@@ -170,7 +170,7 @@ const sentenceEnds: Readonly<Record<string, SentenceEnd>> = {
  * A sentence about a request that does not fit the schema of its route. It names the property and what it must be, never its value.
  * Undefined if no property is at fault.
  */
-export const validationMessage = ({ validation = [], validationContext }: FastifyError, schema: Schema = {}) => {
+const validationMessage = ({ validation = [], validationContext }: FastifyError, schema: Schema = {}) => {
   // Each alternative of a schema has reported a fault. That of an alternative with the right type says most.
   const faults = validation.filter(({ keyword }) => keyword !== 'anyOf')
   const fault = faults.find(({ keyword }) => keyword !== 'type') ?? faults[0]

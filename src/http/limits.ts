@@ -86,7 +86,7 @@ const nextDecision = ({ waiting }: Undecided, milliseconds: number, response: Se
  * is decided: otherwise colleagues behind one address who sign in at the same moment would refuse each other, although none has failed.
  * The wait does not change which attempts are refused in the end: the counter decides.
  */
-export const createUndecidedAttempts = () => {
+const createUndecidedAttempts = () => {
   const undecidedByKey = new Map<string, Undecided>()
 
   return {

@@ -229,7 +229,7 @@ export const route = <
 ) => {
   const { guard, tag, summary, description, body, params, query, answers, security, handle, ...rest } = options
   const { refuses, refusalCookies = {}, preHandler, onSend, config, exposeHeadRoute } = rest
-  const [method, url = ''] = address.split(' ') as [Method, string]
+  const [method, url] = address.split(' ') as [Method, string]
   const { responses } = routeRefusals<RefusalCode>(
     ...new Set([...guard.flatMap(({ refusals }) => refusals), ...refuses]),
   )
@@ -250,7 +250,7 @@ export const route = <
     reply.status(status)
     const result = await handle({ body, params, query, request, reply })
     if (result === reply || reply.sent) return reply
-    if (isRefused(result)) return sendRefusal(reply, result as Refused<RefusalCode>)
+    if (isRefused(result)) return sendRefusal(reply, result)
     return reply.send(result)
   }
   server.route({

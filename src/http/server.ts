@@ -35,10 +35,10 @@ import { type AllowedOrigins, createOwnHosts, noOtherOrigins, refuseCrossSite } 
 import { requireAdminGuard } from './route.js'
 import { compileSchemasWhenNeeded, type SchemaCompilers } from './schema-compilers.js'
 
-export const withoutQuery = (url: string) => url.split('?', 1)[0] ?? ''
+const withoutQuery = (url: string) => url.split('?', 1)[0] ?? ''
 
 /** Logs one line for each request. Routes that are called very often are logged at the debug level. */
-export const logRequests = (server: FastifyInstance, log: Log) => {
+const logRequests = (server: FastifyInstance, log: Log) => {
   // These fields hold no secret, and looking for one in them would take longer than writing them (35 µs of 42).
   const requestLog = log.child({}, { redact: { paths: [] } })
   server.addHook('onResponse', async (request, reply) => {
@@ -75,7 +75,7 @@ const asPattern = (url: string) =>
 const wrongMethod = { error: 'invalid_request', description: refusals.method_not_allowed.message, status: 405 } as const
 
 /** Learns every route that is registered from now on, and answers what belongs to none of them. */
-export const createUnknownAddresses = (server: FastifyInstance) => {
+const createUnknownAddresses = (server: FastifyInstance) => {
   const routes = new Map<string, { url: string; pattern: RegExp; methods: Set<string> }>()
   server.addHook('onRoute', ({ url, method }) => {
     const route = routes.get(url) ?? { url, pattern: asPattern(url), methods: new Set() }
@@ -115,7 +115,7 @@ const wholeAnswer = (refusal: Refused<RefusalCode>, headers: Readonly<Record<str
  * Answers bytes that the HTTP parser refuses. They never become a request, so the answer is written to the socket, with the headers
  * of every answer.
  */
-export const answerOnSocket = (
+const answerOnSocket = (
   socket: Socket,
   refusal: Refused<RefusalCode>,
   securityHeaders: Readonly<Record<string, string>>,
@@ -130,7 +130,7 @@ export const answerOnSocket = (
 }
 
 /** Refuses any `Expect` but 100-continue. Node would answer without our headers and body. */
-export const refuseExpectations = (server: HttpServer, securityHeaders: Readonly<Record<string, string>>) =>
+const refuseExpectations = (server: HttpServer, securityHeaders: Readonly<Record<string, string>>) =>
   server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
     const { headers, body } = wholeAnswer(refuse('expectation_failed'), securityHeaders)
     response.writeHead(refusals.expectation_failed.status, headers).end(body)
@@ -145,7 +145,7 @@ const isPrivate = (ip: string) => ipaddr.isValid(ip) && ipaddr.process(ip).range
  * Warns once if the first 20 requests after the start all come from one private IP address with X-Forwarded-For: then there is a proxy
  * that TRUST_PROXY does not name, and all clients share one limit. With any TRUST_PROXY it does not watch.
  */
-export const createProxyWatch = ({ trustsProxy, warn }: { trustsProxy: boolean; warn: (proxy: string) => void }) => {
+const createProxyWatch = ({ trustsProxy, warn }: { trustsProxy: boolean; warn: (proxy: string) => void }) => {
   let requestCount = 0
   let firstIp: string | undefined
   let isWatching = !trustsProxy

@@ -182,7 +182,7 @@ type LocalizedValues<Values> = {
     : Values[Name]
 }
 
-export const localizedValues = <Values extends object>(values: Values, language: Language) => {
+const localizedValues = <Values extends object>(values: Values, language: Language) => {
   const localized = Object.entries(values).map(([name, value]) => {
     if (typeof value === 'number' && isTimeSpan(name)) return [name, timeSpan(value, language)]
     return [name, name === 'newLanguage' ? languageName(value, language) : value]

@@ -24,7 +24,7 @@ const codeWith = (key: Buffer, id: string) => {
  * Short codes for mails. They are computed from the id of a row with the first of our keys, so every mail about the row has the same code,
  * and the database does not have it.
  */
-export const createCodeText = (keys: readonly Buffer[]) => ({
+const createCodeText = (keys: readonly Buffer[]) => ({
   /** The code as mails show it, in groups. */
   codeOf: (id: string) => {
     const [newestKey] = keys

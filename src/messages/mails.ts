@@ -24,7 +24,7 @@ export const kindsHiddenFromUsers: readonly MailKind[] = ['confirm-email', 'emai
 type SentMail = { to: string | null; kind: string; createdAt: Date; sentAt: Date | null }
 
 /** Stored mails to a user, for parts that send none. */
-export const createSentMails = ({ database }: { database: Database }) => ({
+const createSentMails = ({ database }: { database: Database }) => ({
   /**
    * The mails of the last day, and those that wait to be sent, to a user or to one of these addresses. Mails to a new address that the
    * user has asked for are left out, because their kind shows whether another account has that address.

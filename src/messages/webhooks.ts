@@ -10,13 +10,13 @@ import { createDeliveryRounds, lease, reasonOf, recordDelivery, scatterPause } f
 import * as store from './webhooks.store.js'
 
 /** The key of a secret, which is configured as `whsec_` and the key in base64. */
-export const keyOf = (secret: string) => Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
+const keyOf = (secret: string) => Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
 
 /**
  * The headers of Standard Webhooks. With several secrets there are several signatures, so that a receiver that knows one of the secrets
  * accepts the webhook while a secret is being replaced.
  */
-export const signedHeaders = (message: { id: string; body: string; now: Date }, keys: readonly Buffer[]) => {
+const signedHeaders = (message: { id: string; body: string; now: Date }, keys: readonly Buffer[]) => {
   const timestamp = String(Math.floor(message.now.getTime() / 1000))
   const signedText = `${message.id}.${timestamp}.${message.body}`
   const signatures = keys.map((key) => `v1,${createHmac('sha256', key).update(signedText).digest('base64')}`)
@@ -73,7 +73,7 @@ const createPost = ({ url, secrets, outbound }: Receiver, knownFields: (stored: 
 }
 
 /** Sends waiting webhooks to the receiver. The timeout of a request is 15 seconds, which is shorter than the lease. */
-export const createWebhookSender = (options: {
+const createWebhookSender = (options: {
   database: Database
   clock: Clock
   receiver: Receiver

@@ -20,7 +20,7 @@ const Content = Type.Object({
 /** The content of a waiting mail. It is stored encrypted, because its links can sign a user in. */
 export type Content = Static<typeof Content>
 
-export const writeContent = (seal: Seal, content: Content) => createSealedJson(seal, Content).seal(content)
+const writeContent = (seal: Seal, content: Content) => createSealedJson(seal, Content).seal(content)
 
 export const readContent = (seal: Seal, sealed: string | null) =>
   sealed === null ? undefined : createSealedJson(seal, Content).open(sealed)

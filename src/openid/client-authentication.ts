@@ -170,7 +170,7 @@ const createLimitedNetworks = (clock: Clock) => {
 
 const foreignPage = refuse('cross_site', { message: 'A page that does not belong to this client has sent the request' })
 
-export type ClientAuthentication = ReturnType<typeof createClientAuthentication>
+type ClientAuthentication = ReturnType<typeof createClientAuthentication>
 
 /**
  * Authenticates the client that sends a request to the token endpoint, the revocation endpoint or the one for devices. A failure is counted

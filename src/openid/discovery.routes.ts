@@ -58,7 +58,7 @@ const isOffered = (hasFields: boolean) => (name: string) => hasFields || name !=
  * The document from which applications learn what they can ask for (OpenID Connect Discovery 1.0, 3; RFC 8414, 2). A missing property
  * has a default in these standards, so the document also says what is not supported.
  */
-export const discoveryDocument = (issuer: string, hasFields: boolean): Static<typeof DiscoveryDocument> => ({
+const discoveryDocument = (issuer: string, hasFields: boolean): Static<typeof DiscoveryDocument> => ({
   issuer,
   authorization_endpoint: `${issuer}/authorize`,
   token_endpoint: `${issuer}/token`,

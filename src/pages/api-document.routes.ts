@@ -52,7 +52,7 @@ export const withNamedSchemas = <Document extends object>(document: Document) =>
   return { ...document, components: { ...components, schemas: sorted }, paths, ...webhooks }
 }
 
-export const document = {
+const document = {
   openapi: '3.1.0',
   info: {
     title: 'Latchkey',
@@ -92,7 +92,7 @@ export const document = {
 } as const
 
 /** Descriptions of the groups of operations. */
-export const tags = {
+const tags = {
   'sign in': 'A username or an email, and a password.',
   registration: 'A new account, and the proof of its email address.',
   'reset password': 'A new password by mail.',

@@ -51,7 +51,7 @@ export const needsOf = ({ serviceScope, isSensitive, adminRole }: RouteFacts, se
 }
 
 /** The description of an operation that has none of its own. */
-export const describe = (facts: RouteFacts, security: Security) => {
+const describe = (facts: RouteFacts, security: Security) => {
   const limiterSentences = facts.limiters.length > 0 ? [`Limiter: ${facts.limiters.join(', ')}.`] : []
   return [`Needs ${needsOf(facts, security)}.`, ...limiterSentences].join(' ')
 }
@@ -80,7 +80,7 @@ const sharedHeaders = {
 
 type HeaderName = keyof typeof sharedHeaders
 
-export const headerComponents = Object.fromEntries(
+const headerComponents = Object.fromEntries(
   Object.entries(sharedHeaders).map(([name, [, description, type]]) => [name, { description, schema: { type } }]),
 )
 
@@ -107,7 +107,7 @@ const headerNamesFor = (facts: RouteFacts, { status, signsIn, codes }: AnswerFac
 }
 
 /** References to the headers of an answer that follow from its route and its status. */
-export const headersFor = (facts: RouteFacts, answer: AnswerFacts) =>
+const headersFor = (facts: RouteFacts, answer: AnswerFacts) =>
   Object.fromEntries(
     headerNamesFor(facts, answer).map((name) => [sharedHeaders[name][0], { $ref: `#/components/headers/${name}` }]),
   )
@@ -115,7 +115,7 @@ export const headersFor = (facts: RouteFacts, answer: AnswerFacts) =>
 const isSafe = ({ method }: RouteFacts) => method === 'GET' || method === 'HEAD'
 
 /** Refusals that any request can get: the document has them once for all operations. */
-export const anyRequestCodes: readonly RefusalCode[] = [
+const anyRequestCodes: readonly RefusalCode[] = [
   'https_required',
   'not_found',
   'method_not_allowed',
@@ -173,7 +173,7 @@ export const completeResponses = (ownResponses: Responses, facts: RouteFacts) =>
 }
 
 type Media = { schema?: { $ref?: string } }
-export type Answer = { description: string; headers?: object; content?: Record<string, Media> }
+type Answer = { description: string; headers?: object; content?: Record<string, Media> }
 type Reference = { $ref: string }
 type Operations = Record<string, { responses: Record<string, Answer> }>
 
@@ -197,7 +197,7 @@ const nameOf = ({ description, headers = {}, content }: Answer) => {
  * An answer that several operations give stands once, under a name, and references take its place. If different answers would have the
  * same name, the answer that is given most often gets the name, and the others stay in their operations.
  */
-export const shareAnswers = (paths: Record<string, Operations>) => {
+const shareAnswers = (paths: Record<string, Operations>) => {
   const useCounts = new Map<string, number>()
   for (const operations of Object.values(paths))
     for (const { responses } of Object.values(operations))
@@ -237,7 +237,7 @@ const header = (name: string, description: string) => ({
 })
 
 /** Parts that all webhooks have in common, for the components of the document. */
-export const webhookComponents = {
+const webhookComponents = {
   parameters: {
     WebhookId: header('webhook-id', 'The same at every attempt, and of this event only'),
     WebhookTimestamp: header('webhook-timestamp', 'When this attempt was made, in seconds'),

@@ -10,7 +10,7 @@ import { escapeHtml } from '../lib/text.js'
 import type { DeliveredMail, DevelopmentMailbox } from '../platform/mail/mail.js'
 
 /** The style of the mailbox. Its colours, radii, fonts and sizes are the custom properties of lib/design-style.ts. */
-export const mailboxStyle = `
+const mailboxStyle = `
 *,*::before,*::after{box-sizing:border-box}
 body{margin:0;min-height:100dvh;padding:clamp(1.5rem,6vh,4rem) 1rem 2.5rem;color:var(--text);background:var(--background);
 background-image:radial-gradient(52rem 26rem at 50% -12rem,color-mix(in srgb,var(--accent) 13%,transparent),transparent);
@@ -55,7 +55,7 @@ h2{margin:0;font-size:var(--size-medium);font-weight:600}
 `
 
 /** The permissions of the frame around the HTML part: it may open a link that was clicked, but runs no scripts. */
-export const frameSandbox = 'allow-popups allow-top-navigation-by-user-activation'
+const frameSandbox = 'allow-popups allow-top-navigation-by-user-activation'
 
 export const asPage = (reply: FastifyReply, html: string) =>
   reply.header('Cache-Control', 'no-store').type('text/html; charset=utf-8').send(html)
@@ -108,7 +108,7 @@ const emptyMailbox = `<section class="card empty"><h1>No mail yet</h1>
 <p>Register or reset a password, and the mail appears here.</p>
 <p><a class="button" href="/register">Register</a></p></section>`
 
-export const renderMailbox = (mails: readonly DeliveredMail[], design: Design) => {
+const renderMailbox = (mails: readonly DeliveredMail[], design: Design) => {
   const count = mails.length === 1 ? '1 mail' : `${mails.length} mails`
   const list = `<section class="card"><div class="line"><h1>${count}</h1><a class="button" href="/dev/mailbox">Reload</a></div>
 <ul>${mails.map(mailItem).join('\n')}</ul></section>`
@@ -118,7 +118,7 @@ export const renderMailbox = (mails: readonly DeliveredMail[], design: Design) =
 const linkLine = /^https?:\/\/[^\s<>"]+$/
 
 /** The links of a mail: each stands alone on its line. */
-export const linksIn = (text: string) => text.split('\n').filter((line) => linkLine.test(line))
+const linksIn = (text: string) => text.split('\n').filter((line) => linkLine.test(line))
 
 const lineOf = (line: string) => {
   const text = escapeHtml(line)
@@ -146,7 +146,7 @@ export const mailFrame = (text: string, address: string, title = 'Preview of the
   `<iframe class="picture" title="${title}" style="--wide:${heightOf(text, wide)}px;--narrow:${heightOf(text, narrow)}px" sandbox="${frameSandbox}" src="${address}"></iframe>`
 
 /** The HTML part in a frame, the text part with working links, and the source of the HTML part. */
-export const renderMail = (mail: DeliveredMail, design: Design) =>
+const renderMail = (mail: DeliveredMail, design: Design) =>
   mailboxPage(
     mail.subject,
     `<p class="back"><a href="/dev/mailbox">All mails</a></p>

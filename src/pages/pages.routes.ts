@@ -50,7 +50,7 @@ const pathOf = ({ pathname, search }: URL) => pathname.replace(/^\/+/, '/') + se
  * The switch in the footer. A page with its script asks for its words in the other language (`page`), and keeps all that is typed and
  * open. Before the script has come, and on pages without one, a form leads here, and the answer redirects back to the page.
  */
-export const languageRoutes = (server: Server, { assets, cookies }: { assets: Assets; cookies: Cookies }) => {
+const languageRoutes = (server: Server, { assets, cookies }: { assets: Assets; cookies: Cookies }) => {
   const isPage = (name: string): name is PageName => Object.hasOwn(assets.pages, name)
 
   server.get(
@@ -76,7 +76,7 @@ const localesIn = (query: { ui_locales?: unknown; returnTo?: unknown }) => {
 }
 
 /** The language that an application asks for, also on the pages on the way back to it. */
-export const askedLanguage = ({ query }: FastifyRequest): Language | undefined => languageAmong(localesIn(query ?? {}))
+const askedLanguage = ({ query }: FastifyRequest): Language | undefined => languageAmong(localesIn(query ?? {}))
 
 /** The texts of the remarks: a section of the catalogue. */
 type ProxyWords = Record<'heading' | 'host' | 'scheme' | 'trust' | 'again', string>
@@ -151,7 +151,7 @@ type RemarkedPageDependencies = {
  * The page of the setup for a visitor who came by a proxy that is not set up yet: only the remarks if the form could not work, else the
  * form below them. Undefined if nothing is wrong.
  */
-export const createRemarkedPage =
+const createRemarkedPage =
   ({ page, theme, publicUrl, settingsIn }: RemarkedPageDependencies) =>
   (request: FastifyRequest, language: Language) => {
     const remarks = proxyRemarks(request, publicUrl)

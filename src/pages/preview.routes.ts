@@ -77,15 +77,15 @@ export const pageExamples = {
 } as const satisfies Record<string, PageExample>
 
 export type ExampleName = keyof typeof pageExamples
-export const isExampleName = (name: string): name is ExampleName => Object.hasOwn(pageExamples, name)
+const isExampleName = (name: string): name is ExampleName => Object.hasOwn(pageExamples, name)
 
-export const exampleScriptPath = (name: string) => `/dev/preview/examples/${name}`
+const exampleScriptPath = (name: string) => `/dev/preview/examples/${name}`
 
 /**
  * The script that runs before the page's own. It answers the page's requests and replaces the storages, so the service is not asked and
  * the browser keeps nothing.
  */
-export const exampleScript = (name: ExampleName) => {
+const exampleScript = (name: ExampleName) => {
   const { answers, storedItems = {} }: PageExample = pageExamples[name]
   return `const answers = ${JSON.stringify(answers)}
 const storedItems = ${JSON.stringify(storedItems)}
@@ -105,13 +105,13 @@ export type Look = { design: Design; brand: string }
 const footer = `Examples with the looks and the words of your settings. To see pages in the dark scheme, switch your system or browser to it.
 This page does not exist in production.`
 
-export const schemes = ['light', 'dark'] as const
+const schemes = ['light', 'dark'] as const
 export type Scheme = (typeof schemes)[number]
 
 const mailPath = (kind: MailKind, language: Language) => `/dev/preview/mails/${kind}/${language}`
 
 /** A page that says that a limit is reached. No address of it is for visitors. */
-export const tooManyRequests = 'too-many-requests'
+const tooManyRequests = 'too-many-requests'
 
 type Row = { name: string; page?: PageName; addressIn: (language: Language) => string }
 
@@ -156,7 +156,7 @@ const needsAdminGroup =
   '<p class="about">The page of administrators is not there: <code>ADMIN_GROUP</code> is empty.</p>'
 
 /** Each page and each mail, with a link for each language. */
-export const renderPreview = (look: Look, { hasAdminPage }: { hasAdminPage: boolean }) => {
+const renderPreview = (look: Look, { hasAdminPage }: { hasAdminPage: boolean }) => {
   const mails = mailKinds.map((kind) => ({ name: kind, addressIn: (language: Language) => mailPath(kind, language) }))
   const main = `<section class="card"><h1>Pages</h1>${hasAdminPage ? '' : needsAdminGroup}
 <ul>${pageRows(hasAdminPage).map(renderRow).join('\n')}</ul></section>
@@ -167,7 +167,7 @@ export const renderPreview = (look: Look, { hasAdminPage }: { hasAdminPage: bool
 
 type ShownMail = { kind: MailKind; language: Language; mail: PreviewedMail }
 
-export const renderMailPreview = ({ kind, language, mail }: ShownMail, look: Look) => {
+const renderMailPreview = ({ kind, language, mail }: ShownMail, look: Look) => {
   const frames = schemes.map((scheme) => {
     const address = `${mailPath(kind, language)}/html?scheme=${scheme}`
     return `<h2>On a ${scheme} screen</h2>\n${mailFrame(mail.text, address, `Preview of the mail, ${scheme}`)}`
@@ -183,13 +183,13 @@ ${frames.join('\n')}
 }
 
 /** The mail as on a screen with this scheme, whatever scheme the browser has. */
-export const inScheme = (html: string, scheme: Scheme | undefined) =>
+const inScheme = (html: string, scheme: Scheme | undefined) =>
   scheme === undefined
     ? html
     : html.replaceAll(/\(prefers-color-scheme: ?dark\)/g, scheme === 'dark' ? 'all' : 'not all')
 
 /** Puts the script of the example in front of the page's own. */
-export const withExample = (html: string, name: ExampleName) =>
+const withExample = (html: string, name: ExampleName) =>
   html.replace('<script type="module"', `<script src="${exampleScriptPath(name)}"></script>\n$&`)
 
 const { responses, sendRefusal } = routeRefusals('not_found')

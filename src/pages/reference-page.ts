@@ -6,7 +6,7 @@ import { escapeHtml } from '../lib/text.js'
 import { codesIn } from './complete-document.js'
 
 /** The style of the reference. Its colours, radii, fonts and sizes are the custom properties of lib/design-style.ts. */
-export const referenceStyle = `
+const referenceStyle = `
 *,*::before,*::after{box-sizing:border-box}
 html{scroll-padding-top:1rem}
 body{margin:0 auto;max-width:78rem;padding:1.5rem 1rem 4rem;color:var(--text);background:var(--background);overflow-wrap:anywhere;
@@ -88,7 +88,7 @@ export type ReferenceDocument = {
 
 type ListedOperation = { method: string; path: string; operation: ReferenceOperation }
 
-export const code = (text: string) => `<code>${escapeHtml(text)}</code>`
+const code = (text: string) => `<code>${escapeHtml(text)}</code>`
 
 const anchor = (text: string) => encodeURIComponent(text.replaceAll(' ', '-'))
 

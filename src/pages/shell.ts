@@ -32,7 +32,7 @@ export const brandMark = ({ name, logo }: Brand) => {
 }
 
 /** The icon in the browser's tab. A word mark would be too small to read there. */
-export const tabIcon = ({ name, design, logo, iconUrl }: Brand) => {
+const tabIcon = ({ name, design, logo, iconUrl }: Brand) => {
   if (iconUrl !== undefined) return iconUrl
   if (logo && !logo.size) return logo.address
   const { fill, onFill } = design.accent.light

@@ -46,9 +46,9 @@ const indexSize = (prefixes + 1) * entrySize
 
 export const headerAndIndexSize = headerSize + indexSize
 
-export const placeInIndex = (prefix: number) => headerSize + prefix * entrySize
+const placeInIndex = (prefix: number) => headerSize + prefix * entrySize
 
-export const placeOfEntry = (entry: number) => headerAndIndexSize + entry * entrySize
+const placeOfEntry = (entry: number) => headerAndIndexSize + entry * entrySize
 
 /** The bits of a SHA-1 hash that are compared. */
 export const partsOf = (sha1: Buffer, at = 0) => {
@@ -79,7 +79,7 @@ export const writeHead = (firstEntries: Uint32Array, entriesHash: Buffer) => {
 export type FileFault = 'foreign' | 'other_version' | 'truncated' | 'damaged'
 
 /** Reads the head of a file, or says what is wrong with it. The entries themselves are not read. */
-export const readHead = (head: Buffer, fileSize: number): { count: number; entriesHash: Buffer } | FileFault => {
+const readHead = (head: Buffer, fileSize: number): { count: number; entriesHash: Buffer } | FileFault => {
   if (!isLeakedFile(head)) return 'foreign'
   if (head.length < headerAndIndexSize) return 'truncated'
   if (head.readUInt32BE(16) !== version || head.readUInt32BE(20) !== indexBits) return 'other_version'
@@ -158,7 +158,7 @@ export type LeakedList = {
  * cannot be read, new passwords are refused: an operator who wants this check does not want passwords without it, and sign-ins do not need
  * it.
  */
-export const openLeakedList = async (path: string, log: Log) => {
+const openLeakedList = async (path: string, log: Log) => {
   const firstFile = await openFile(path)
   if (isRefused(firstFile)) return firstFile
   let current = firstFile

@@ -34,7 +34,7 @@ export const validate = (password: string, { isStrong, feedback }: PasswordStren
 export type PasswordStrength = { score: number; feedback: FeedbackId[]; isStrong: boolean }
 
 /** What is known about the user who chooses the password. */
-export type Person = { username?: string | undefined; email?: string | undefined; name?: string | null | undefined }
+type Person = { username?: string | undefined; email?: string | undefined; name?: string | null | undefined }
 
 const minStrong = 3
 const maxPersonalWords = 20
@@ -57,7 +57,7 @@ const wholeAndParts = (texts: readonly string[]) => {
  * The words that an attacker who knows the user and the service would try first. Only the words of the user are limited, so a long name
  * leaves out no word of the service.
  */
-export const personalInputs = ({ username, email, name }: Person, words: readonly string[]): string[] => {
+const personalInputs = ({ username, email, name }: Person, words: readonly string[]): string[] => {
   const personalWords = [username, email, email?.split('@')[0], name].filter((text) => typeof text === 'string')
   return [...new Set([...wholeAndParts(words), ...wholeAndParts(personalWords).slice(0, maxPersonalWords)])]
 }
@@ -71,7 +71,7 @@ export const strengthOf = ({ score: estimatedScore, suggestions, warning, weakne
   return { score, feedback: shownWarning === undefined ? advice : [...advice, shownWarning], isStrong }
 }
 
-export const noStrength: PasswordStrength = { score: 0, feedback: [], isStrong: false }
+const noStrength: PasswordStrength = { score: 0, feedback: [], isStrong: false }
 
 type VerificationResult = {
   matches: boolean

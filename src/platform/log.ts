@@ -17,7 +17,7 @@ const stackOf = (err: unknown) => {
 }
 
 /** One readable line from one JSON line of the log: `07:40:12 info  message name=value`. */
-export const plainLine = (line: string) => {
+const plainLine = (line: string) => {
   const { time, level, msg, err, ...fields }: Record<string, unknown> = JSON.parse(line)
   const rest = Object.entries(fields).map(([name, value]) => ` ${name}=${asText(value)}`)
   const text = `${String(level).padEnd(5)} ${inOneLine(String(msg))}${rest.join('')}`

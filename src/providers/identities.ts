@@ -21,7 +21,7 @@ type AccountCreationDependencies = {
  * Creates an account for a proven identity. No mailed link is needed: the provider has verified the address, and an invitation of that
  * address is enough. Undefined if the address or the identity got an account meanwhile.
  */
-export const createAccountCreation =
+const createAccountCreation =
   ({ newUsers, invitations }: AccountCreationDependencies) =>
   async ({
     provider,
@@ -60,7 +60,7 @@ const isStillAsDecided = (current: User | undefined, { email, undoCount }: User)
   current?.email === email && current.undoCount === undoCount
 
 /** Links an identity to an account that the policy has decided about. */
-export const createLinkIdentity = ({
+const createLinkIdentity = ({
   database,
   users,
   identityLinks,

@@ -19,14 +19,14 @@ import {
 const documentLifetime = 1 * hours
 const failureLifetime = 5 * seconds
 
-export type DiscoverySettings = { issuer: string; clientId: string; allowLoopbackHttp: boolean }
+type DiscoverySettings = { issuer: string; clientId: string; allowLoopbackHttp: boolean }
 
 /**
  * The provider's discovery document. It is loaded when it is first needed, so that the service can start while a provider is down. A
  * failure is remembered briefly, so that many requests do not wait for it one after the other. A loaded document is used while a newer one
  * is loaded in the background.
  */
-export const createDiscovery = (settings: DiscoverySettings, { clock }: { clock: Clock }) => {
+const createDiscovery = (settings: DiscoverySettings, { clock }: { clock: Clock }) => {
   let lastDocument: { metadata: oidc.ServerMetadata; at: number } | undefined
   let lastFailure: { error: unknown; at: number } | undefined
   let pendingRequest: Promise<oidc.ServerMetadata> | undefined
@@ -81,7 +81,7 @@ type KeySet = { body: string; fetchedAt: number }
  * The provider's signing keys. They are loaded again when they are old, or when a token names an unknown key. Tokens with invented key
  * names cause at most one request per cool-down. While the provider cannot be reached, the last good set is used.
  */
-export const createProviderKeys = ({ clock }: { clock: Clock }) => {
+const createProviderKeys = ({ clock }: { clock: Clock }) => {
   let current: KeySet | undefined
   let lastRenewalAt: number | undefined
   let pendingDownload: Promise<KeySet> | undefined

@@ -11,7 +11,7 @@ import * as store from './registrations.store.js'
 type WaitingRegistrationsDependencies = { database: Database; clock: Clock }
 
 /** The waiting registration that this browser began with this email or name, as typed into the sign-in form. */
-export const findOwnRow = async (
+const findOwnRow = async (
   { database, clock }: WaitingRegistrationsDependencies,
   login: string,
   browserToken: string,

@@ -249,7 +249,7 @@ type EnterInvitedDependencies = {
   events: Events
 }
 
-export type EnterInvited = ReturnType<typeof createEnterInvited>
+type EnterInvited = ReturnType<typeof createEnterInvited>
 
 /**
  * Creates the account at once and signs its user in, because nothing is left to confirm: the link of the invitation was mailed to the

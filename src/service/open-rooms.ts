@@ -94,7 +94,7 @@ type AccountChangesNounDependencies = Omit<
   Parameters<typeof createAccountVoiding>[0] & { cache: Cache; metrics: Metrics | undefined }
 
 /** Every change of an account: how it is made, what follows from it, and how many a session may cause. */
-export const createAccountChangesNoun = (deps: AccountChangesNounDependencies) => {
+const createAccountChangesNoun = (deps: AccountChangesNounDependencies) => {
   const { cache, metrics } = deps
   const applyConsequences = createAccountConsequences({ ...deps, voiding: createAccountVoiding(deps) })
   const changeHeldAccount = createChangeHeldAccount({ ...deps, applyConsequences })
@@ -110,7 +110,7 @@ type FactorNounsDependencies = Parameters<typeof createPendingSecrets>[0] &
   }
 
 /** Authenticator apps and recovery codes: their secrets, how a code is proven, and how many wrong ones are accepted. */
-export const createFactorNouns = (deps: FactorNounsDependencies) => {
+const createFactorNouns = (deps: FactorNounsDependencies) => {
   const { database, metrics, undos } = deps
   const pendingSecrets = createPendingSecrets(deps)
   const totpSecrets = createTotpSecrets({ ...deps, pendingSecrets })
@@ -139,7 +139,7 @@ type SignInStepsDependencies = Omit<
   Omit<Parameters<typeof createLastSteps>[0], 'nextSteps'>
 
 /** The ways to sign in, with the steps that they share: the first, the second and the last. */
-export const createSignInSteps = (deps: SignInStepsDependencies) => {
+const createSignInSteps = (deps: SignInStepsDependencies) => {
   const nextSteps = createNextSteps(deps)
   const lastSteps = createLastSteps({ ...deps, nextSteps })
   const newSessions = createNewSessions({ ...deps, lastSteps })
@@ -187,7 +187,7 @@ type SignInNounsDependencies = {
 }
 
 /** The nouns that decide who gets a session, and what proves who a user is. */
-export const createSignInNouns = (config: Config, deps: SignInNounsDependencies) => {
+const createSignInNouns = (config: Config, deps: SignInNounsDependencies) => {
   const { productName } = config
   const trustLifetime = config.trustedDevices === 'off' ? undefined : config.trustedDevices
   const { database, clock, metrics } = deps
@@ -259,7 +259,7 @@ type RegistrationNounsDependencies = {
 }
 
 /** The nouns that decide who gets an account. */
-export const createRegistrationNouns = (config: Config, deps: RegistrationNounsDependencies) => {
+const createRegistrationNouns = (config: Config, deps: RegistrationNounsDependencies) => {
   const registrationGate = createRegistrationGate({ mode: config.registration, domains: config.registrationDomains })
   const invitations = createInvitations({
     ...deps,

@@ -31,14 +31,14 @@ import { writableTables } from './tables.js'
 type Watched = Parameters<Metrics['watch']>[0]
 
 /** Metrics have a port of their own. Without METRICS_PORT they are not even loaded. */
-export const openMetrics = async ({ metricsPort, providers }: Config) => {
+const openMetrics = async ({ metricsPort, providers }: Config) => {
   if (metricsPort === undefined) return undefined
   const { createMetrics } = await import('../platform/metrics/metrics.js')
   return createMetrics({ ways: signInLabels(byProvider(providers).map(([id]) => id)), limiters: limiterNames })
 }
 
 /** Counts from now on, and returns the function that opens the port of the metrics. */
-export const prepareMetrics = (config: Config, metrics: Metrics | undefined, watched: Watched, server: Server) => {
+const prepareMetrics = (config: Config, metrics: Metrics | undefined, watched: Watched, server: Server) => {
   const { metricsHost: host, metricsPort: port } = config
   if (port === undefined || !metrics) return async () => undefined
   metrics.watch(watched)
@@ -65,7 +65,7 @@ const seedContent = async (
 }
 
 /** Writes the first rows of a development database: the example content, and what SEED_FILE names. */
-export const createSeeding = (config: Config, platform: NounPlatform, nouns: Nouns) => async () => {
+const createSeeding = (config: Config, platform: NounPlatform, nouns: Nouns) => async () => {
   if (config.production) return
   await seedContent(config, platform, nouns)
   if (config.seedFile === undefined) return

@@ -92,7 +92,7 @@ const findStrictFault = (json: string) => {
 }
 
 /** A sentence about bytes that `parseStrictJson` refuses: the fault, and its place. */
-export const jsonFault = (bytes: Uint8Array) => {
+const jsonFault = (bytes: Uint8Array) => {
   const text = new TextDecoder().decode(bytes)
   return encodingFault(bytes) ?? syntaxFault(text) ?? findStrictFault(text) ?? 'cannot be read as JSON'
 }

@@ -323,7 +323,7 @@ export const registerFlows = async (server: Server, config: Config, platform: Pl
 type LimitPartsHttpParts = { callers: Callers; signInCookies: SignInCookies }
 
 /** Creates the limiters: they count requests, and refuse those that are too many. */
-export const createLimitParts = (config: Config, platform: NounPlatform, nouns: Nouns, parts: LimitPartsHttpParts) => {
+const createLimitParts = (config: Config, platform: NounPlatform, nouns: Nouns, parts: LimitPartsHttpParts) => {
   const { cache, metrics, clock } = platform
   const { callers, signInCookies } = parts
   const { loginLimit: login, generalLimit: general, sensitiveLimit: sensitive } = config

@@ -12,7 +12,7 @@ import type { AccessClaims } from './tokens.js'
 export type EndedSession = { sid: string; minGeneration: number | null }
 
 /** Access tokens of the user that were issued before this second are refused, whatever session they are of. */
-export type EndedUser = { userId: string; before: number }
+type EndedUser = { userId: string; before: number }
 
 /** In the place of a user: the entry is about the tokens of all users. A restore writes it. */
 export const everyUser = nilUuid
@@ -28,7 +28,7 @@ export const asEntry = (ended: Ended): EndedSession =>
   'userId' in ended ? { sid: ended.userId, minGeneration: ended.before } : ended
 
 /** An entry of the database. */
-export const endOf = ([id, minGeneration, before]: NewEntries['entries'][number]): Ended =>
+const endOf = ([id, minGeneration, before]: NewEntries['entries'][number]): Ended =>
   before === null ? { sid: id, minGeneration } : { userId: id, before }
 
 /** A number that is higher than the generation of any token. */
@@ -38,7 +38,7 @@ const everyGeneration = 2 ** 32 - 1
  * How long an entry is kept after it was added. An access token is valid for 15 minutes, and for 20 if the clock of the
  * instance that signed it is 5 minutes ahead.
  */
-export const retention = 20 * minutes
+const retention = 20 * minutes
 
 /** Entries are forgotten a slice at a time, so that nothing is searched or moved. */
 const sliceLength = 5 * minutes
@@ -227,11 +227,12 @@ export const createEndedList = (now: () => number) => {
 /** The place to continue reading: the entries that the snapshot `seen` does not show, in the order of their key, after `xact` and `sid`. */
 export type SnapshotCursor = { seen: string | null; xact: string; sid: string }
 
-export const firstCursor: SnapshotCursor = { seen: null, xact: '0', sid: nilUuid }
+const firstCursor: SnapshotCursor = { seen: null, xact: '0', sid: nilUuid }
 
 /** The oldest transaction that was still open. New entries have its number or a higher one. */
 const oldestOpen = (snapshot: string) => snapshot.slice(0, snapshot.indexOf(':'))
 
+/** @public for bench/measures/scale */
 export const cursorAfter = (snapshot: string): SnapshotCursor => ({
   seen: snapshot,
   xact: oldestOpen(snapshot),
@@ -239,10 +240,10 @@ export const cursorAfter = (snapshot: string): SnapshotCursor => ({
 })
 
 /** A reading of the list: which server answered, and the snapshot that it saw. */
-export type Reading = { server: string; snapshot: string }
+type Reading = { server: string; snapshot: string }
 
 /** False on another server, after a restart, and after the server was set back: its numbers mean other transactions. */
-export const isContinuation = (earlier: Reading, later: Reading) =>
+const isContinuation = (earlier: Reading, later: Reading) =>
   earlier.server === later.server && BigInt(oldestOpen(later.snapshot)) >= BigInt(oldestOpen(earlier.snapshot))
 
 /** The most entries of one answer. An answer with so many is followed by another. */
@@ -309,7 +310,7 @@ const continues = ({ server, place, firstSnapshot }: Cursor, page: Reading) => {
 }
 
 /** The list for other programs: all of it without a cursor. With a cursor, the entries that have become visible since. */
-export const createEndedSince = ({ database, clock }: { database: Database; clock: Clock }) => {
+const createEndedSince = ({ database, clock }: { database: Database; clock: Clock }) => {
   const since = async (text?: string): Promise<EndedSince> => {
     const cursor = text === undefined ? undefined : readCursor(text, clock.now())
     const place = cursor?.place ?? firstCursor

@@ -80,7 +80,7 @@ type LimitsDependencies = {
 }
 
 /** The session of an access or refresh token that has not expired; without one, the network of the client. */
-export const sessionOrClientNetwork = (callers: Callers, request: FastifyRequest) => {
+const sessionOrClientNetwork = (callers: Callers, request: FastifyRequest) => {
   const session = callers.currentSessionOf(request)
   return session === undefined ? clientNetwork(request) : sessionSubject(session)
 }

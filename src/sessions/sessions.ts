@@ -39,7 +39,7 @@ import { type EndReason, purgeAfter } from './sessions.store.js'
 import type { AccessClaims, RefreshToken, Tokens } from './tokens.js'
 
 export type { IssuedTokens } from './issue-tokens.js'
-export type { RotatedBy } from './rotation.js'
+
 export type { SessionCaller } from './session-facts.js'
 
 /**
@@ -70,7 +70,7 @@ type BeginSessionDependencies = {
  * sign-in wins), or if a second factor is needed. The tokens have the names and the email of the locked row, which may have changed since
  * the user was found.
  */
-export const createBeginSession =
+const createBeginSession =
   ({ tokens, clock, life, issue, endSurplus, secondFactorRequired }: BeginSessionDependencies) =>
   async (
     sql: Transaction,
@@ -128,7 +128,7 @@ type EndingsDependencies = {
 const maxSessions = 100
 
 /** Ends sessions, and calls `onEnded` as soon as the end is committed. */
-export const createEndings = ({ database, clock, onEnded }: EndingsDependencies) => {
+const createEndings = ({ database, clock, onEnded }: EndingsDependencies) => {
   const optionalTransaction = acceptTransaction(database)
 
   const announce = (sql: Sql, endedRows: readonly { id: string }[]) =>
@@ -196,7 +196,7 @@ type LockOfHolderDependencies = { clock: Clock; life: SessionLife; graces: store
  * accept, and the same rule decides. So no browser is signed out here that could still refresh. The session cannot end before the
  * transaction does.
  */
-export const createLockOfHolder =
+const createLockOfHolder =
   ({ clock, life, graces }: LockOfHolderDependencies) =>
   async (
     sql: Transaction,
@@ -223,7 +223,7 @@ type ReplaceTokensDependencies = {
  * from now on. Within the grace time a former token does not end the session, because another tab may be sending it right now. Undefined if
  * the session has ended, or another request has already replaced the caller's token.
  */
-export const createReplaceTokens =
+const createReplaceTokens =
   ({ tokens, clock, life, issue, onEnded }: ReplaceTokensDependencies) =>
   async (sql: Transaction, caller: SessionCaller, user: SignedInUser, client: Client, change: ProofChange = {}) => {
     const now = clock.now()
@@ -265,7 +265,7 @@ const pauseAfterRound = 1 * hours
  * Deletes the sessions that are over among the next records. Most records are still needed, so a step reads more records than it may
  * delete, and returns a full batch while there are more to read. At the end of the table it pauses and starts again.
  */
-export const createPurge = ({ clock, liveNow }: { clock: Clock; liveNow: () => LiveAt }) => {
+const createPurge = ({ clock, liveNow }: { clock: Clock; liveNow: () => LiveAt }) => {
   let cursor = nilUuid
   let pausedUntil = new Date(0)
 

@@ -58,7 +58,7 @@ const isWholeUpTo = (value: unknown, most: number): value is number =>
   Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= most
 
 /** The end of the year 9999, in seconds. Every database and every format of a date can write it. */
-export const lastMoment = 253_402_300_799
+const lastMoment = 253_402_300_799
 export const isMoment = (value: unknown): value is number => isWholeUpTo(value, lastMoment)
 
 /** The highest generation. The column is a 32-bit integer, and the number of the successor must fit too. */
@@ -73,7 +73,7 @@ const isText = (value: unknown, longest: number): value is string =>
   typeof value === 'string' && isCleanText(value) && value.length > 0 && Array.from(value).length <= longest
 
 /** Cuts a display name, which may be longer than a token has room for. */
-export const cutName = (name: string) => Array.from(name).slice(0, longestNameInToken).join('').trim()
+const cutName = (name: string) => Array.from(name).slice(0, longestNameInToken).join('').trim()
 
 /** A later release may know more methods, so any short word is read. */
 const isMethods = (value: unknown): value is string[] =>
@@ -88,7 +88,7 @@ const isOwn = (claims: Payload, issuer: string) =>
   claims.iss === issuer && claims.aud === issuer && claims.sub === claims.userId
 
 /** Checks every claim although the token is signed, because another program may share the secret. */
-export const isAccessClaims = (claims: Payload, issuer: string): claims is AccessClaims =>
+const isAccessClaims = (claims: Payload, issuer: string): claims is AccessClaims =>
   isId(claims.userId) &&
   isText(claims.username, longestNameInToken) &&
   isId(claims.sid) &&
@@ -103,7 +103,7 @@ export const isAccessClaims = (claims: Payload, issuer: string): claims is Acces
   isAbsentOr(claims.mfa_time, isMoment) &&
   isAbsentOr(claims.groups, isGroupList)
 
-export const isRefreshClaims = (claims: Payload): claims is RefreshClaims =>
+const isRefreshClaims = (claims: Payload): claims is RefreshClaims =>
   isId(claims.userId) &&
   isText(claims.username, longestNameInToken) &&
   isId(claims.sid) &&
@@ -140,7 +140,7 @@ type TokenOwner = Pick<NewAccessClaims, 'username' | 'email' | 'groups'>
  * Whether the access tokens of a user stay short enough, with the longest values of all other claims, without a name, and with the longer
  * signature. Nothing is signed, because a command has no key.
  */
-export const createFits =
+const createFits =
   (issuer: string) =>
   ({ username, email, groups }: TokenOwner) => {
     const claims = { ...longestClaims, username, email, groups, sub: nilUuid, iss: issuer, aud: issuer }

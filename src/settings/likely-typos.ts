@@ -1,7 +1,7 @@
 import { filesInSecretsFolders, isSpelledLikeSetting } from './secrets.js'
 
 /** How many letters must be added, removed or replaced to turn `from` into `to` (Levenshtein). */
-export const editDistance = (from: string, to: string) => {
+const editDistance = (from: string, to: string) => {
   let previous = Array.from({ length: to.length + 1 }, (_, index) => index)
   for (const [row, letter] of Array.from(from).entries()) {
     const current = [row + 1]

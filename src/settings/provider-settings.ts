@@ -28,7 +28,7 @@ const providerNames: Read<string[]> = (value) => {
   return names
 }
 
-export const furtherProvidersSetting: Setting = {
+const furtherProvidersSetting: Setting = {
   read: providerNames,
   fallback: '',
   meaning:
@@ -42,9 +42,9 @@ export const furtherProviders = (names: unknown): ProviderId[] =>
     .map((name): ProviderId => `provider_${name}`)
 
 /** The text of the button if `PROVIDER_<NAME>_NAME` is not set: the name with a capital. */
-export const nameForButton = (id: ProviderId) => id.replace(/^provider_(.)/, (_, first: string) => first.toUpperCase())
+const nameForButton = (id: ProviderId) => id.replace(/^provider_(.)/, (_, first: string) => first.toUpperCase())
 
-export const logoSetting: Setting = {
+const logoSetting: Setting = {
   read: logoAddress,
   otherwise: 'the first letter of the name',
   meaning:

@@ -111,7 +111,7 @@ type KnownBrowsersDependencies = {
   signInCookies: Pick<SignInCookies, 'knownDevicesIn'>
 }
 
-export type KnownBrowsers = ReturnType<typeof createKnownBrowsers>
+type KnownBrowsers = ReturnType<typeof createKnownBrowsers>
 
 /** Finds out whether a request comes from a browser in which the account has signed in before. */
 export const createKnownBrowsers = ({ knownDevices, signInCookies }: KnownBrowsersDependencies) => ({

@@ -105,16 +105,16 @@ export const createSocialSignIn = ({ identities, signIns, oneTimeTokens, events 
   }
 }
 
-export type SocialSignIn = ReturnType<typeof createSocialSignIn>
+type SocialSignIn = ReturnType<typeof createSocialSignIn>
 
 const publicReasonOf = (refused: SocialRefusal): PublicReason | undefined =>
   publicReasons.find((reason) => reason === refused)
 
-export const failureUrl = (page: string, provider: ProviderId, reason?: PublicReason) =>
+const failureUrl = (page: string, provider: ProviderId, reason?: PublicReason) =>
   `${page}?error=${signInFailed(provider)}${reason === undefined ? '' : `&reason=${reason}`}`
 
 /** The sign-in page with the button of this provider in focus. */
-export const loginWithProvider = (provider: ProviderId, returnTo: string | undefined) => {
+const loginWithProvider = (provider: ProviderId, returnTo: string | undefined) => {
   const query = new URLSearchParams({ [providerParameter]: providerPath(provider) })
   if (returnTo !== undefined) query.set('returnTo', returnTo)
   return `/login?${query}`
@@ -123,7 +123,7 @@ export const loginWithProvider = (provider: ProviderId, returnTo: string | undef
 const secondFactorPage = (returnTo: string) => `/second-factor?returnTo=${encodeURIComponent(returnTo)}`
 
 /** The page at the end of a sign-in. */
-export const redirectFor = (outcome: Outcome, { provider, purpose, returnTo }: Attempt): string => {
+const redirectFor = (outcome: Outcome, { provider, purpose, returnTo }: Attempt): string => {
   const isLinking = purpose.kind === 'link'
   const page = isLinking ? returnTo : '/login'
   if (isRefused(outcome))

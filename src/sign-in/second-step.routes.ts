@@ -48,7 +48,7 @@ const nothingAsked = {
 }
 
 /** Describes the next question of a sign-in that waits, for the browser. */
-export const createNextQuestion = ({
+const createNextQuestion = ({
   signIns,
   enrolments,
   lastAnswers,

@@ -182,7 +182,7 @@ const proofOf = ({ by, passwordHash, provenAt }: FirstStep): InitialProof => {
   }
 }
 
-export type FirstSteps = ReturnType<typeof createFirstSteps>
+type FirstSteps = ReturnType<typeof createFirstSteps>
 
 /** Goes on after the first proof of a sign-in. */
 export const createFirstSteps = (deps: FirstStepsDependencies) => {

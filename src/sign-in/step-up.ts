@@ -74,8 +74,7 @@ const createRenew =
     return isRefused(renewed) ? renewed : renewed.issued
   }
 
-export const mailedCodeOf = ({ sessionId }: { sessionId: string }) =>
-  ({ mail: 'step-up-code', boundTo: sessionId }) as const
+const mailedCodeOf = ({ sessionId }: { sessionId: string }) => ({ mail: 'step-up-code', boundTo: sessionId }) as const
 
 export const createProofHandlers = (deps: ProofHandlersDependencies): ProofHandlers => {
   const { accountChanges, passwords, factors, passkeys, passkeyCeremonies, knownDevices, mailedCodes } = deps
@@ -136,7 +135,7 @@ export const createProofHandlers = (deps: ProofHandlersDependencies): ProofHandl
 }
 
 /** The handler for this proof; undefined if the request does not have it. */
-export const handlerOf = <Name extends keyof ProofValues>(handlers: ProofHandlers, given: GivenProof, name: Name) => {
+const handlerOf = <Name extends keyof ProofValues>(handlers: ProofHandlers, given: GivenProof, name: Name) => {
   const handler: ProofHandler<ProofValues[Name]> = handlers[name]
   const value: ProofValues[Name] | undefined = given[name]
   return value === undefined ? undefined : { ...handler, prove: (prover: Prover) => handler.prove(value, prover) }

@@ -378,7 +378,7 @@ const fromRow = ({ password_hash, created_at, ...row }: store.ListedRow): Listed
 const exportPage = 1_000
 
 /** Lists of many users, for the command line. */
-export const createUserLists = ({ database }: { database: Database }) => {
+const createUserLists = ({ database }: { database: Database }) => {
   const page = async (after: string | undefined, limit: number, filter: store.Filter = {}) =>
     (await store.selectPage(database, after ?? nilUuid, limit, filter)).map(fromRow)
 

@@ -44,7 +44,7 @@ const isDay = (text: string) => {
   return /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text)
 }
 
-export const isDateBound = (text: string) => text === 'today' || isDay(text)
+const isDateBound = (text: string) => text === 'today' || isDay(text)
 
 const isWebAddress = (text: string) => {
   const url = URL.canParse(text) ? new URL(text) : undefined

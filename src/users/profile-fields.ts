@@ -56,7 +56,7 @@ export const createFieldLookups = ({ definitions }: Pick<Dependencies, 'definiti
 }
 
 /** Checks new values, whether a user or an operator gives them. */
-export const createFieldEdits = ({ clock, definitions }: Dependencies) => {
+const createFieldEdits = ({ clock, definitions }: Dependencies) => {
   /** The value to store, or the fault. */
   const judge = (key: string, given: unknown, editor: FieldEditor) => {
     const definition = definitions.find((each) => each.key === key)

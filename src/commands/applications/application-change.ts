@@ -44,7 +44,7 @@ export const privateBackchannel = (address: string) =>
   `${new URL(address).hostname} of --backchannel-logout has no public address, so no logout notice is sent there: set BACKCHANNEL_ALLOW_PRIVATE=true if that is meant`
 
 /** Says at once what would otherwise show only when the first session ends. The service may know a host that this machine does not. */
-export const warnOfPrivateBackchannel = async (
+const warnOfPrivateBackchannel = async (
   { stderr }: CommandContext,
   address: string | undefined,
   { backchannelMayReach }: CommandNouns,
@@ -54,7 +54,7 @@ export const warnOfPrivateBackchannel = async (
 }
 
 /** The help of the options of `add` and `change`. */
-export const optionsHelp = `  --redirect URL       to which users come back after they have signed in here. Several are possible. It is compared byte for
+const optionsHelp = `  --redirect URL       to which users come back after they have signed in here. Several are possible. It is compared byte for
                        byte, without wildcards. https only; outside production also http to this machine
   --everyone           every user may use the application
   --group GROUP        only members of this group, or of one of several (--group a --group b)

@@ -153,7 +153,7 @@ export const checkRegistration = async (config: Config, sql?: Sql): Promise<Find
 }
 
 /** The secrets that seal stored values. */
-export const sealingSecretsOf = async ({ sealingKey, jwtSecret, dataDir }: SealingSettings) =>
+const sealingSecretsOf = async ({ sealingKey, jwtSecret, dataDir }: SealingSettings) =>
   sealingKey ?? jwtSecret ?? (await keptSecrets(dataDir, 'jwt_secret')) ?? []
 
 export type SealingSettings = Pick<Config, 'sealingKey' | 'jwtSecret' | 'dataDir'>

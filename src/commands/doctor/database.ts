@@ -42,7 +42,7 @@ const megabyte = 1024 * 1024
 const maxOtherBytes = 256 * megabyte
 
 /** Checks that the table of events has partitions for this month and the next, and how much stands outside of all months. */
-export const checkEventMonths = async (database: Database): Promise<Finding> => {
+const checkEventMonths = async (database: Database): Promise<Finding> => {
   const [found] = await database.query<{ missing: string | null; months: number; other: number }>(
     `with wanted as (
        select month, first_event_id(month) as first_id
@@ -96,11 +96,11 @@ const checkHosts = async (url: string): Promise<Finding> => {
   return worstOf(findings.map(({ says }) => says).join(', '), findings)
 }
 
-export const hostChecks = (url: string): CheckGroup['checks'] =>
+const hostChecks = (url: string): CheckGroup['checks'] =>
   postgresAddress(url).hosts.length > 1 ? [{ name: 'database hosts', run: () => checkHosts(url) }] : []
 
 /** Opens a database with few connections, and with short timeouts because a check has eight seconds. */
-export const openForChecks = (url: string) =>
+const openForChecks = (url: string) =>
   createPostgres({
     url,
     applicationName: 'latchkey doctor',
@@ -109,7 +109,7 @@ export const openForChecks = (url: string) =>
     statementTimeoutMs: 3 * seconds,
   })
 
-export const readOnlyText =
+const readOnlyText =
   'the database accepts no writes: default_transaction_read_only is on for the server, the database or the role'
 
 /** Tells databases apart, because two URLs may name the same database in different ways. */
@@ -144,7 +144,7 @@ const checkOwner = async (owner: Sql, service: Sql): Promise<Finding> => {
 }
 
 /** Checks the role that migrates, if DATABASE_OWNER_URL names one. */
-export const ownerChecks = (ownerUrl: string | undefined, service: Database): CheckGroup => {
+const ownerChecks = (ownerUrl: string | undefined, service: Database): CheckGroup => {
   if (ownerUrl === undefined) return { checks: [] }
   const owner = openForChecks(ownerUrl)
   return { checks: [{ name: 'database owner', run: () => checkOwner(owner, service) }], close: () => owner.close() }

@@ -71,7 +71,7 @@ const checkAnswers = async (urls: readonly string[], outbound: Outbound): Promis
 
 type CheckedProvider = { id: ProviderId; provider: ProviderConfig; config: Config; outbound: Outbound }
 
-export const checkProvider = async ({ id, provider, config, outbound }: CheckedProvider): Promise<Finding> => {
+const checkProvider = async ({ id, provider, config, outbound }: CheckedProvider): Promise<Finding> => {
   const { clientId, clientSecret } = provider
   if (clientId === undefined || clientSecret === undefined) return findingWithoutClient(config, id)
   const client = {

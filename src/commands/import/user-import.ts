@@ -56,7 +56,7 @@ export const readFirebaseParameters = (text: string): FirebaseParameters => {
 }
 
 /** The parameters are in a file because the signer key is a secret, and other users of the machine can read the options of a command. */
-export const loadFirebaseParameters = async (path: string) => {
+const loadFirebaseParameters = async (path: string) => {
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
     throw cannotRead(path, error)
   })
@@ -81,7 +81,7 @@ async function* afterParameters(head: Buffer, chunks: AsyncIterator<Buffer | str
 }
 
 /** The parameters at the beginning of the input, up to their closing brace, and what comes after them. */
-export const splitFirebaseParameters = async (input: Input) => {
+const splitFirebaseParameters = async (input: Input) => {
   const chunks = input.bytes[Symbol.asyncIterator]()
   let head = Buffer.alloc(0)
   let end = -1

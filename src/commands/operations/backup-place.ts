@@ -67,7 +67,7 @@ const secretsIn = ({ secrets }: Header) => {
   return { signing, sealing: secrets.SEALING_KEY === undefined ? signing : listOf(secrets.SEALING_KEY) }
 }
 
-export const opens = (sealing: readonly string[], { sealedWith }: Header) => {
+const opens = (sealing: readonly string[], { sealedWith }: Header) => {
   const ids = sealing.map(sealingKeyId)
   return sealedWith.every((id) => ids.includes(id))
 }

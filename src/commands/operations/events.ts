@@ -40,7 +40,7 @@ export const eventAsObject = (event: StoredEvent) => ({
   actorReason: event.actorReason,
 })
 
-export const eventAsJson = (event: StoredEvent) => printableJson(eventAsObject(event))
+const eventAsJson = (event: StoredEvent) => printableJson(eventAsObject(event))
 
 /**
  * The origin of an event, with who caused it: an administrator, a service key, or for a command (which has no IP address) the operator's
@@ -72,8 +72,8 @@ const padCells = (cells: readonly string[]) =>
     .join('  ')
     .trimEnd()
 
-export const followedHeading = padCells(eventHeading)
-export const followedLine = (event: StoredEvent) => padCells(cellsOf(event))
+const followedHeading = padCells(eventHeading)
+const followedLine = (event: StoredEvent) => padCells(cellsOf(event))
 
 const pollInterval = 1 * seconds
 /** An event may become visible some time after `createdAt`: it was committed late, or by a machine whose clock is behind. */
@@ -123,7 +123,7 @@ const createReader = ({ since, find, show }: FollowedEvents) => {
 }
 
 /** Shows new events until Ctrl-C or until the output is closed. Waits for a database that cannot be reached. */
-export const followEvents = async ({ stderr }: CommandContext, events: FollowedEvents) => {
+const followEvents = async ({ stderr }: CommandContext, events: FollowedEvents) => {
   const stop = new AbortController()
   const interruption = watchForInterruption(() => stop.abort())
   const read = createReader(events)

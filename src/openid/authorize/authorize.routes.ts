@@ -74,7 +74,7 @@ const createBrowserOf = (cookies: Cookies) => (request: FastifyRequest) => {
 }
 
 /** The page that applications send their users to, and its own API. */
-export const openidAuthorizeRoutes = (server: Server, deps: OpenidAuthorizeRouteDependencies) => {
+const openidAuthorizeRoutes = (server: Server, deps: OpenidAuthorizeRouteDependencies) => {
   const { guards, callers, cookies, limits, authorizationLimit, openAuthorize } = deps
 
   const visitorOf = createVisitorOf(callers)
@@ -140,7 +140,7 @@ type AuthorizationLimitDependencies = {
 
 const total = 'total_authorization_requests'
 
-export type AuthorizationLimit = ReturnType<typeof createAuthorizationLimit>
+type AuthorizationLimit = ReturnType<typeof createAuthorizationLimit>
 
 /**
  * Limits new authorization requests: each stores a row, also for a visitor who is not signed in. A signed-in user has their own count,

@@ -222,7 +222,7 @@ type MakeCodeDependencies = {
   endStolen: EndStolen
 }
 
-export type MakeCode = ReturnType<typeof createMakeCode>
+type MakeCode = ReturnType<typeof createMakeCode>
 
 /** Makes one code for each request: one transaction uses the request up, stores the consent and writes the code. */
 export const createMakeCode = ({ database, authorizations, consents, endStolen, ...deps }: MakeCodeDependencies) => {
@@ -264,7 +264,7 @@ export const createMakeCode = ({ database, authorizations, consents, endStolen, 
   }
 }
 
-export type ReportNoAccess = ReturnType<typeof createReportNoAccess>
+type ReportNoAccess = ReturnType<typeof createReportNoAccess>
 
 type ReportNoAccessDependencies = { events: Pick<Events, 'record'>; clock: Clock }
 

@@ -34,7 +34,7 @@ type BeginRequestDependencies = {
 export type AnswerAddress = { redirectAddress: string; state?: string | undefined }
 
 /** `iss` is in every answer (RFC 9207). A registered address is used as it is, byte for byte. */
-export const answerLocation = (
+const answerLocation = (
   { redirectAddress, state }: AnswerAddress,
   answer: { code: string } | { error: AuthorizationError; error_description?: string },
   iss: string,

@@ -28,12 +28,12 @@ const claimNames = ['name', 'preferred_username', 'email', 'email_verified', 'gr
 
 /** How many factors were used: one or two. */
 export const acrLevels = ['1', '2'] as const
-export type AcrLevel = (typeof acrLevels)[number]
+type AcrLevel = (typeof acrLevels)[number]
 
 type ClaimRequest = { value?: unknown; values?: unknown; essential?: unknown } | null
 type ClaimRequests = Readonly<Record<string, ClaimRequest>>
 
-export type RequestedClaims = {
+type RequestedClaims = {
   /** The names of the requested claims, for each place where they may be. */
   claims: { idToken: string[]; userinfo: string[] } | undefined
   /** `sub` with a value: only this user may be signed in (5.5.1). */
@@ -64,7 +64,7 @@ const acceptedLevels = (requests: ClaimRequests): readonly AcrLevel[] => {
 }
 
 /** Reads the parameter `claims`. Undefined if the text is not what the standard describes. */
-export const readClaims = (text: string | undefined): RequestedClaims | undefined => {
+const readClaims = (text: string | undefined): RequestedClaims | undefined => {
   if (text === undefined) return { claims: undefined, user: undefined, acr: acrLevels, needsAuthTime: false }
   const parsed = parseJson(text)
   if (!isObject(parsed)) return undefined

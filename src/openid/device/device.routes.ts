@@ -53,7 +53,7 @@ type DeviceApprovalDependencies = {
 }
 
 /** A signed-in user who has entered the code of a device, or has followed its link. */
-export type Approver = { holder: TokenHolder; client: Client }
+type Approver = { holder: TokenHolder; client: Client }
 
 type WaitingDevice = { userCode: string; request: DeviceRequest; application: Application; user: SignedInUser }
 
@@ -114,7 +114,7 @@ const createStateOf = (secondFactorRequired: boolean) => {
 }
 
 /** A user approves or denies a device that waits. */
-export const createDeviceApproval = (deps: DeviceApprovalDependencies) => {
+const createDeviceApproval = (deps: DeviceApprovalDependencies) => {
   const { applications, applicationErrors, deviceRequests, deviceAuthorizations, signedInUsers, endStolen } = deps
   const stateOf = createStateOf(deps.secondFactorRequired)
   const refuseUnknownCode = () => refuse('unknown_device_code')
@@ -188,7 +188,7 @@ type OpenidDeviceRouteDependencies = {
 }
 
 /** The page on which users let a device in, and its own API. */
-export const openidDeviceRoutes = (server: Server, deps: OpenidDeviceRouteDependencies) => {
+const openidDeviceRoutes = (server: Server, deps: OpenidDeviceRouteDependencies) => {
   const { guards, callers, freshness, countedRequests, openDeviceApproval, sendPage, sendNotFound } = deps
 
   const pageOptions = { schema: { hide: true }, config: { unlimited: 'Sent from memory' } }
@@ -291,7 +291,7 @@ const userLimiter: Limiter = {
 
 type UserCodeLimitDependencies = { countedRequests: CountedRequests; callers: Callers }
 
-export type UserCodeLimit = ReturnType<typeof createUserCodeLimit>
+type UserCodeLimit = ReturnType<typeof createUserCodeLimit>
 
 /** Counts an attempt to enter the code of a device, before the code is compared. The attempt is given back if the code is right. */
 export const createUserCodeLimit =

@@ -109,7 +109,7 @@ const createIssueTokens =
     })
 
 /** Exchanges the code of a device for tokens, once, after its user has approved it. */
-export const createRedeemDevice = (parts: RedeemDeviceParts) => {
+const createRedeemDevice = (parts: RedeemDeviceParts) => {
   const { exchange, deviceRequests } = parts
   const { database, clock, refreshTokens, endReused } = exchange
   const prepareGrant = createPrepareGrant(exchange)
@@ -159,7 +159,7 @@ type RequestToApprove = { userCode: string; request: DeviceRequest }
  * The user lets a device sign in. As in `issue-code`, the refresh token must be one that a refresh would accept, and rows are locked in the
  * same order.
  */
-export const createApproveDevice =
+const createApproveDevice =
   ({ exchange: { database }, users, sessions, consents, deviceRequests }: ApproveDeviceParts) =>
   (holder: TokenHolder, { userCode, request: { applicationId, scopes } }: RequestToApprove) =>
     commitUnlessRefused(database, async (sql) => {

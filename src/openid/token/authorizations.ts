@@ -32,7 +32,7 @@ type TokenExchangePartsOptions = SessionLimits & {
 }
 
 /** The first key signs refresh tokens. All of them verify. `grace` is `REFRESH_GRACE`. */
-export type RefreshTokenOptions = { keys: readonly Buffer[]; grace: number }
+type RefreshTokenOptions = { keys: readonly Buffer[]; grace: number }
 
 /**
  * For this long after a rotation, or for `REFRESH_GRACE` if that is longer, the previous token is exchanged for the newest one again: an
@@ -63,7 +63,7 @@ export const createTokenExchangeParts = (options: TokenExchangePartsOptions) => 
  * The holder of an access token of an application, as claims of an access token of Latchkey. `gen` is the oldest generation that is valid.
  * So programs learn from the list of ended sessions, after a change of groups or a sign-out, that these claims are too old.
  */
-export const createHolderOf =
+const createHolderOf =
   ({ database, clock, moments }: TokenExchangeParts) =>
   async (accessToken: string) => {
     const [row] = await store.selectHolder(database, fingerprint(accessToken), moments())

@@ -104,7 +104,7 @@ export const createIssueCode =
     return { code, sid }
   }
 
-export type CodeUse = { redirectAddress: string | undefined; verifier?: string | undefined }
+type CodeUse = { redirectAddress: string | undefined; verifier?: string | undefined }
 
 /** Each fault that a code can have, in the order in which they are checked. */
 export type CodeFault =
@@ -151,7 +151,7 @@ const isRetry = ({ is_just_used, challenge }: CodeRow, verifier: string | undefi
   is_just_used && challenge !== null && verifierFault(challenge, verifier, true) === undefined
 
 /** The rules of the application as they are now: an operator may have changed them since the code was made. */
-export type CodeRules = Pick<Application, 'pkce' | 'kind' | 'redirectAddresses'>
+type CodeRules = Pick<Application, 'pkce' | 'kind' | 'redirectAddresses'>
 
 const faultOf = (row: CodeRow | undefined, use: CodeUse, rules: CodeRules): CodeFault | undefined => {
   if (!row) return 'unknown_code'
@@ -163,7 +163,7 @@ const faultOf = (row: CodeRow | undefined, use: CodeUse, rules: CodeRules): Code
 }
 
 /** Returns the row of the code, or refuses with its fault. */
-export const judgeCode = (row: CodeRow | undefined, use: CodeUse, rules: CodeRules): CodeRow | Refused<CodeFault> => {
+const judgeCode = (row: CodeRow | undefined, use: CodeUse, rules: CodeRules): CodeRow | Refused<CodeFault> => {
   const fault = faultOf(row, use, rules)
   return fault === undefined && row ? row : refuse(fault ?? 'unknown_code')
 }

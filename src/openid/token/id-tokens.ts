@@ -24,7 +24,7 @@ const words: Readonly<Record<AmrMethod, string | undefined>> = {
 const wordOf = (method: string) => (Object.hasOwn(words, method) ? words[method as AmrMethod] : undefined)
 
 /** The claim `amr`. Empty if the RFC has no word for any of the methods. */
-export const authenticationMethods = (methods: readonly string[], secondFactor: boolean) => {
+const authenticationMethods = (methods: readonly string[], secondFactor: boolean) => {
   const knownWords = methods.map(wordOf).filter((word) => word !== undefined)
   return [...new Set([...knownWords, ...(secondFactor ? ['mfa'] : [])])]
 }

@@ -16,7 +16,7 @@ import { accessTokenLifetime, type Grant, grantFaults } from './grants.js'
 import type { IdTokens } from './id-tokens.js'
 
 /** The nouns that the flow needs. */
-export type TokenNouns = {
+type TokenNouns = {
   authorizations: Authorizations
   deviceAuthorizations: DeviceAuthorizations
   applicationErrors: ApplicationErrors
@@ -125,11 +125,10 @@ const grants: Readonly<Record<GrantType, typeof refresh>> = {
   refresh_token: refresh,
   'urn:ietf:params:oauth:grant-type:device_code': redeemDevice,
 }
-export const isGrantType = (name: string | undefined): name is GrantType =>
-  name !== undefined && Object.hasOwn(grants, name)
+const isGrantType = (name: string | undefined): name is GrantType => name !== undefined && Object.hasOwn(grants, name)
 
 /** The token endpoint, for a client that has authenticated. */
-export const grantTokens = async (tokenRequest: TokenRequest, nouns: TokenNouns): Promise<TokenAnswer | Faulty> => {
+const grantTokens = async (tokenRequest: TokenRequest, nouns: TokenNouns): Promise<TokenAnswer | Faulty> => {
   const type = tokenRequest.form.values.get('grant_type')
   if (type === undefined) return missingParameter('grant_type')
   if (!isGrantType(type))

@@ -67,3 +67,9 @@ export type SharedCache = Omit<Cache, 'reserve'> & {
   /** Adds what this process has counted while the store could not be reached. False for a key for which the store has no room. */
   carry(missed: readonly MissedCounts[]): Promise<boolean[]>
 }
+
+/** A counter as commands see it: its key without the prefix, how many are used, and when its window ends. */
+export type Counter = { key: string; used: number; ends: Date }
+
+/** How many counters Redis is asked about at once: it answers this many within the timeout of a command. */
+export const countersAtOnce = 200

@@ -44,7 +44,7 @@ export const redisReason = (error: Error, { tls }: RedisAddress) => {
   return message
 }
 
-export const isMissingDatabase = (error: unknown) => error instanceof Error && noSuchDatabase.test(error.message)
+const isMissingDatabase = (error: unknown) => error instanceof Error && noSuchDatabase.test(error.message)
 
 type Dependencies = {
   /** The address of Redis. Without it the counters are in PostgreSQL, and without `postgres` in this process. */

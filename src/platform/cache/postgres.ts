@@ -4,9 +4,8 @@ import { minutes, seconds } from '../../lib/durations.js'
 import { withTimeout } from '../../lib/timing.js'
 import { type Database, type Sql, StoreUnavailable, undefinedIfUnavailable } from '../database/database.js'
 import { createPostgres } from '../database/open.js'
-import { pingLimit, type SharedCache } from './cache.js'
+import { type Counter, countersAtOnce, pingLimit, type SharedCache } from './cache.js'
 import * as store from './counters.store.js'
-import type { Counter } from './shared-counters.js'
 
 export type PostgresCounters = {
   url: string
@@ -127,9 +126,6 @@ export const createPostgresCache = async (deps: Dependencies): Promise<SharedCac
   }
 }
 
-/** How many counters Redis is asked about at once: it answers this many within the timeout of a command. */
-export const batchSize = 200
-
 const readCounter = ({ key, used, ends }: { key: string; used: number; ends: number }): Counter => ({
   key,
   used,
@@ -142,8 +138,8 @@ export const createStoredCounters = (sql: Sql, clock: Clock) => ({
   /** Removes the counters of these keys, and returns those that existed. */
   remove: async (keys: readonly string[]) => {
     const removed: Counter[] = []
-    for (let at = 0; at < keys.length; at += batchSize)
-      removed.push(...(await store.forget(sql, keys.slice(at, at + batchSize), clock.offset())).map(readCounter))
+    for (let at = 0; at < keys.length; at += countersAtOnce)
+      removed.push(...(await store.forget(sql, keys.slice(at, at + countersAtOnce), clock.offset())).map(readCounter))
     return removed
   },
   keys: async (beginning = '') => (await store.selectKeys(sql, beginning, clock.offset())).map(({ key }) => key),

@@ -13,6 +13,8 @@ import type { RedisAddress } from './redis-address.js'
  * A counter is a hash with the number of used reservations and the end of the window by Redis's own clock, so that instances with
  * different clocks still share one window. The end is also the id of the window. The arguments are the offset that moves the clock, in
  * tests, and the limit of each key: its maximum and its window. In a Cluster each call has one key.
+ *
+ * @public for bench/subjects
  */
 export const reserveScript = `
 local time = redis.call('TIME')
@@ -40,7 +42,7 @@ return answers
 `
 
 /** The arguments are the windows of the keys. */
-export const refundScript = `
+const refundScript = `
 for place, key in ipairs(KEYS) do
   local counter = redis.call('HMGET', key, 'used', 'ends')
   if counter[2] == ARGV[place] and tonumber(counter[1]) > 0 then
@@ -54,7 +56,7 @@ return 0
  * After an outage, adds what a process has counted by itself. If the store has lost the window that the process knows, the window is
  * restored from what the process knows. Several processes may do this one after another.
  */
-export const carryScript = `
+const carryScript = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[6]
 local maximum, known, counted, left = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -144,7 +146,7 @@ export const connectRedis = (address: RedisAddress, commandTimeout: number): Red
 }
 
 /** Rejects if the server does not have the database that the address names. The client itself would go on in database 0. */
-export const requireDatabase = async (client: RedisClient, address: RedisAddress) => {
+const requireDatabase = async (client: RedisClient, address: RedisAddress) => {
   if (address.kind === 'single' && address.db > 0 && !(client instanceof Cluster)) await client.select(address.db)
 }
 

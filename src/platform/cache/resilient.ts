@@ -18,7 +18,7 @@ const messageOf = (error: unknown) =>
  * Knows whether the shared store can be used. After a failure no request waits for the store until a probe has found that it works. So
  * an outage costs the requests that are under way one timeout, and later requests nothing.
  */
-export const createReachability = ({ ping, catchUp, log, probeEvery }: ReachabilityDependencies) => {
+const createReachability = ({ ping, catchUp, log, probeEvery }: ReachabilityDependencies) => {
   let isReachable = true
   let isClosed = false
   let timer: NodeJS.Timeout | undefined

@@ -1,12 +1,9 @@
 import { seconds } from '../../lib/durations.js'
 import { StoreUnavailable } from '../database/database.js'
 import { validAddress } from '../invalid-address.js'
-import { batchSize } from './postgres.js'
+import { type Counter, countersAtOnce } from './cache.js'
 import { connectRedis, mastersOf, readyRedis } from './redis.js'
 import { readRedisAddress } from './redis-address.js'
-
-/** A counter in Redis: its key without the prefix, how many are used, and when its window ends. */
-export type Counter = { key: string; used: number; ends: Date }
 
 const escapedPattern = (text: string) => text.replaceAll(/[\\*?[\]]/g, (character) => `\\${character}`)
 
@@ -26,8 +23,8 @@ export const openSharedCounters = async (url: string, prefix: string) => {
 
   const inBatches = async <Result>(keys: readonly string[], work: (key: string) => Promise<Result[]>) => {
     const results: Result[] = []
-    for (let at = 0; at < keys.length; at += batchSize)
-      results.push(...(await Promise.all(keys.slice(at, at + batchSize).map(work))).flat())
+    for (let at = 0; at < keys.length; at += countersAtOnce)
+      results.push(...(await Promise.all(keys.slice(at, at + countersAtOnce).map(work))).flat())
     return results
   }
 

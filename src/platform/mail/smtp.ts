@@ -6,7 +6,7 @@ import type { Delivery, Mail, Mailer } from './mail.js'
 import type { SmtpServer } from './smtp-address.js'
 
 /** Why the server will never accept this mail, or undefined. A refused password or sender does not count: the operator can fix it. */
-export const refusalIn = (error: unknown) => {
+const refusalIn = (error: unknown) => {
   if (!(error instanceof Error)) return undefined
   const { code, command, responseCode } = error as { code?: string; command?: string; responseCode?: number }
   const isFinal = responseCode !== undefined && responseCode >= 500 && responseCode < 600
@@ -43,7 +43,7 @@ const adviceOn = ({ command, responseCode = 0 }: Failure) =>
   command === 'MAIL FROM' && responseCode >= 500 && '(does it accept the address in MAIL_FROM?)'
 
 /** The part of a failure that may be logged. */
-export const withoutSecrets = (error: unknown, { host, port }: SmtpServer) => {
+const withoutSecrets = (error: unknown, { host, port }: SmtpServer) => {
   const failure = (error ?? {}) as Failure
   const { code, originalCode, command, errno } = failure
   const tlsFault = tlsFaultOf(originalCode, error instanceof Error ? error.message : '')

@@ -26,7 +26,7 @@ const mails = {
 } as const
 
 /** Creates the counters of attempts to reach another server, outside of requests. */
-export const createAttemptCounters = (registers: Registry[]) => {
+const createAttemptCounters = (registers: Registry[]) => {
   const counterOf = <Outcome extends string>({ name, help, outcomes }: Attempts<Outcome>) => {
     const counter = new Counter({ name, help, labelNames: ['outcome'] as const, registers })
     for (const outcome of outcomes) counter.inc({ outcome }, 0)
@@ -38,7 +38,7 @@ export const createAttemptCounters = (registers: Registry[]) => {
 const word = /^[a-z][a-z0-9_]{0,47}$/
 
 /** Allows a limited number of different values for a label. Every further value becomes `other`. */
-export const createBoundedLabel = (limit: number) => {
+const createBoundedLabel = (limit: number) => {
   const known = new Set<string>()
   return (value: string) => {
     if (known.has(value)) return value

@@ -38,7 +38,7 @@ export type OutboundRequest = {
   signal?: AbortSignal | undefined
 }
 
-export type Bounds = {
+type Bounds = {
   connectTimeout: number
   maximumBytes: number
   /**
@@ -55,7 +55,7 @@ export type Bounds = {
 type RunningBounds = Bounds & { signal: AbortSignal }
 
 /** Sends a request and resolves to its answer, which is read into memory, or rejects with `OutboundFailed`. */
-export const exchange = async (url: URL, request: OutboundRequest, bounds: RunningBounds): Promise<Response> => {
+const exchange = async (url: URL, request: OutboundRequest, bounds: RunningBounds): Promise<Response> => {
   const literalAddress = addressIn(url)
   if (bounds.network && literalAddress !== undefined && !bounds.network.mayReach(literalAddress))
     throw new OutboundFailed(bounds.network.failure, url.host)

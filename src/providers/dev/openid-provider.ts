@@ -18,7 +18,7 @@ const maxEntries = 5000
 type Entry = { payload: AdapterPayload; until: number }
 
 /** The memory of the issuer. When it is full, the oldest entry is dropped. */
-export const createIssuerStorage = () => {
+const createIssuerStorage = () => {
   const entries = new Map<string, Entry>()
 
   const read = (key: string) => {

@@ -17,7 +17,7 @@ export type Person = {
   subtitle: string
 }
 
-export const people: readonly Person[] = [
+const people: readonly Person[] = [
   {
     key: 'ada',
     number: 1001,
