@@ -1,7 +1,5 @@
-import type { EmailChanges } from '../accounts/email-changes.js'
 import type { UsedApplications } from '../applications/used-applications.js'
 import type { ProviderId } from '../contract/providers.js'
-import type { TrustedDevices } from '../factors/trusted-devices.js'
 import type { Client } from '../http/request-origin.js'
 import type { Events } from '../messages/events.js'
 import { forgetMailedCodes } from '../messages/mailed-codes.js'
@@ -10,8 +8,6 @@ import type { OneTimeTokens } from '../messages/one-time-tokens.js'
 import type { Webhooks } from '../messages/webhooks.js'
 import type { Transaction } from '../platform/database/database.js'
 import type { SessionCaller, Sessions } from '../sessions/sessions.js'
-import { forgetMailSignIns } from '../sign-in/mail-sign-ins.js'
-import type { Challenges } from '../sign-in/pending-sign-ins.js'
 
 import type { User } from '../users/users.js'
 import {
@@ -24,7 +20,7 @@ import {
 } from './account-change-table.js'
 import type { AnyDetails, ChangedFactor } from './account-changes.js'
 import { type Undoable, type Undos, undoLifetime } from './undos.js'
-import { withdrawDeviceApprovals } from './voiding.store.js'
+import * as store from './voiding.store.js'
 
 type AccountConsequencesDependencies = {
   sessions: Sessions
@@ -177,39 +173,31 @@ export const createAccountConsequences = (deps: AccountConsequencesDependencies)
   }
 }
 
-type AccountVoidingDependencies = {
-  oneTimeTokens: OneTimeTokens
-  undos: Undos
-  emailChanges: EmailChanges
-  trustedDevices: TrustedDevices
-  challenges: Challenges
-}
-
 export type Voiding = Record<Voided, (sql: Transaction, userId: string, provider?: ProviderId) => Promise<unknown>>
 
 /** Says how each of the things that a change voids is removed. */
 export const createAccountVoiding = ({
   oneTimeTokens,
   undos,
-  emailChanges,
-  trustedDevices,
-  challenges,
-}: AccountVoidingDependencies): Voiding => ({
+}: {
+  oneTimeTokens: OneTimeTokens
+  undos: Undos
+}): Voiding => ({
   resets: oneTimeTokens.forgetResets,
   'restore links': oneTimeTokens.forgetRestoreLinks,
   'undo links to later addresses': undos.voidOfLaterEmails,
-  'email change': emailChanges.forget,
-  'trusted devices': trustedDevices.removeAll,
+  'email change': store.deleteEmailChange,
+  'trusted devices': store.deleteTrustedDevices,
   // Mailed codes are forgotten whatever their purpose: they were mailed when less proof was asked for, or to a former address.
   'waiting sign-ins': async (sql, userId) => {
     await forgetMailedCodes(sql, userId)
-    await forgetMailSignIns(sql, userId)
-    await withdrawDeviceApprovals(sql, userId)
-    await challenges.removeAll(sql, userId)
+    await store.deleteMailSignIns(sql, userId)
+    await store.denyUnusedApprovals(sql, userId)
+    await store.deletePendingSignIns(sql, userId)
   },
   // A device may have been approved in a session that the provider has proven, so all approvals are withdrawn.
   'waiting sign-ins by provider': async (sql, userId, provider) => {
-    await withdrawDeviceApprovals(sql, userId)
-    if (provider) await challenges.removeOfProvider(sql, userId, provider)
+    await store.denyUnusedApprovals(sql, userId)
+    if (provider) await store.deletePendingSignInsOfProvider(sql, userId, provider)
   },
 })

@@ -11,7 +11,7 @@ import { kindsHiddenFromUsers, type Mails } from '../messages/mails.js'
 import type { IdentityLinks } from '../providers/identity-links.js'
 import type { Invitations } from '../registration/invitations.js'
 import type { Registrations } from '../registration/registrations.js'
-import type { Nouns } from '../service/open-rooms.js'
+import type { Rooms } from '../service/open-rooms.js'
 import type { SessionLookups } from '../sessions/session-lookups.js'
 import type { Terms } from '../users/terms.js'
 import type { Usernames } from '../users/usernames.js'
@@ -214,7 +214,7 @@ export const createAccountData =
   }
 
 /** Composes the data of an account, for the export by its user and for `latchkey user export`. */
-export const composeAccountData = (nouns: Nouns, clock: Clock) =>
+export const composeAccountData = (nouns: Rooms, clock: Clock) =>
   createAccountData({
     clock,
     names: createNamesData(nouns),

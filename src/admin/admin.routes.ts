@@ -1,5 +1,5 @@
 import type { Server } from '../http/server.js'
-import type { Nouns } from '../service/open-rooms.js'
+import type { Rooms } from '../service/open-rooms.js'
 import { freeSpaceOf } from '../service/own-database.js'
 import type { HttpParts, Platform } from '../service/register-routes.js'
 import type { Config } from '../settings/config.js'
@@ -13,7 +13,7 @@ import { createDailyCounts } from './stats.js'
 import { createActivity, createFindWithoutAccount, createUserActions, createUserDetails } from './users.js'
 import { adminUsersRoutes } from './users.routes.js'
 
-type Dependencies = Platform & Nouns & HttpParts
+type Dependencies = Platform & Rooms & HttpParts
 
 /** The API of administrators. This file is not loaded if ADMIN_GROUP is empty. */
 export const registerAdminFlows = (server: Server, config: Config, dependencies: Dependencies) => {

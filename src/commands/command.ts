@@ -11,7 +11,7 @@ import { OperatorError } from '../lib/operator-error.js'
 import type { PageAddress } from '../messages/letters.js'
 import type { Database } from '../platform/database/database.js'
 import { accountName } from '../platform/database/postgres-address.js'
-import type { Nouns } from '../service/open-rooms.js'
+import type { Rooms } from '../service/open-rooms.js'
 import type { Environment } from '../settings/config.js'
 import type { BulkUsers } from '../users/bulk.js'
 import { type EmailRefusal, readEmail } from '../users/names.js'
@@ -24,7 +24,7 @@ export type CommandPasswords = {
 }
 
 /** The nouns of the service, and parts that only commands need. */
-export type CommandNouns = Omit<Nouns, 'passwords'> &
+export type CommandNouns = Omit<Rooms, 'passwords'> &
   OperatorNouns & {
     database: Database
     clock: Clock

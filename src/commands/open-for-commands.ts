@@ -16,7 +16,7 @@ import { createOutbound } from '../platform/outbound/outbound.js'
 import { keptSecrets } from '../platform/own-postgres/kept-secrets.js'
 import { openForCommand, settingsOfService } from '../platform/own-postgres/own-postgres.js'
 import { openConfiguredDatabase, timeoutsOfCommands } from '../service/open-platform.js'
-import { createNouns } from '../service/open-rooms.js'
+import { openRooms } from '../service/open-rooms.js'
 import { readDesign, readOwnWords, readProfileFields } from '../service/operator-files.js'
 import { ownConfigOf, type StoreConfig, type Stores, withStoresOf } from '../service/own-database.js'
 import { migrateDatabase } from '../service/prepare-database.js'
@@ -121,7 +121,7 @@ export const openNouns = async (given: Config, role: DatabaseRole): Promise<Comm
   const platform = await openCommandPlatform(given, role)
   const { config, database, workers } = platform
   // RESERVED_USERNAMES applies to users who choose a name themselves, and not to operators.
-  const nouns = createNouns({ ...config, reservedUsernames: [] }, platform)
+  const nouns = openRooms({ ...config, reservedUsernames: [] }, platform)
   return {
     ...nouns,
     ...createOperatorNouns(config, { ...platform, ...nouns }),

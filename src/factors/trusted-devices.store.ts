@@ -53,6 +53,3 @@ export const deleteOfUser = (sql: Sql, id: string, userId: string) =>
 
 export const deleteByHash = (sql: Sql, userId: string, hashes: readonly Uint8Array[]) =>
   sql.query('delete from trusted_devices where user_id = $1 and hash = any($2::bytea[])', [userId, hashes])
-
-export const deleteAllOfUser = (sql: Sql, userId: string) =>
-  sql.query('delete from trusted_devices where user_id = $1', [userId])

@@ -65,7 +65,4 @@ export const createTrustedDevices = ({
   },
   list: async (userId: string) => (await store.selectOfUser(database, userId, clock.now())).map(fromRow),
   remove: async (sql: Sql, id: string, userId: string) => (await store.deleteOfUser(sql, id, userId)).length > 0,
-  removeAll: async (sql: Sql, userId: string) => {
-    await store.deleteAllOfUser(sql, userId)
-  },
 })

@@ -5,7 +5,7 @@ import { createConsents } from '../applications/used-applications.js'
 import { createApplicationKeys } from '../keys/application-keys.js'
 import { createLoadedApplicationKeys } from '../keys/loaded-application-keys.js'
 import type { Job } from '../platform/jobs.js'
-import type { NounPlatform, Nouns } from '../service/open-rooms.js'
+import type { RoomPlatform, Rooms } from '../service/open-rooms.js'
 import type { Config } from '../settings/config.js'
 import { createDeviceSessions } from '../sign-in/new-sessions.js'
 import { createAuthorizationRequests } from './authorize/authorization-requests.js'
@@ -17,7 +17,7 @@ import { createAuthorizations, createTokenExchangeParts } from './token/authoriz
 import { createIdTokens, createLogoutTokens } from './token/id-tokens.js'
 
 /** The nouns that sign tokens for applications. */
-const createTokenNouns = ({ publicUrl }: Config, { database, clock, log }: NounPlatform, { sealedValues }: Nouns) => {
+const createTokenNouns = ({ publicUrl }: Config, { database, clock, log }: RoomPlatform, { sealedValues }: Rooms) => {
   const applicationKeys = createApplicationKeys({ database, clock, sealedValues })
   const loadedApplicationKeys = createLoadedApplicationKeys({ applicationKeys, clock, log })
   const signing = { applicationKeys: loadedApplicationKeys, clock, issuer: applicationIssuer(publicUrl) }
@@ -30,7 +30,7 @@ const createTokenNouns = ({ publicUrl }: Config, { database, clock, log }: NounP
 }
 
 /** The nouns of the OpenID provider. `openid-provider.ts` loads this file once there is an application. */
-export const createOpenidNouns = (config: Config, platform: NounPlatform, nouns: Nouns) => {
+export const createOpenidNouns = (config: Config, platform: RoomPlatform, nouns: Rooms) => {
   const { database, clock, log, metrics } = platform
   const { applications } = nouns
   const tokenNouns = createTokenNouns(config, platform, nouns)

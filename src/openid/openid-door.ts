@@ -9,7 +9,7 @@ import { clientNetwork } from '../http/request-origin.js'
 import type { Server } from '../http/server.js'
 import type { Clock } from '../lib/clock.js'
 import { seconds } from '../lib/durations.js'
-import type { NounPlatform, Nouns } from '../service/open-rooms.js'
+import type { RoomPlatform, Rooms } from '../service/open-rooms.js'
 import type { Config } from '../settings/config.js'
 import type { KnownClients } from './known-clients.js'
 import type { backgroundOf, OpenidNouns } from './open-openid.js'
@@ -68,7 +68,7 @@ export type OpenidProvider = ReturnType<typeof createOpenidProvider>
  * The OpenID provider, with which applications sign their users in. Nothing of it is loaded, made or started before there is an
  * application. The first application opens it, and the deletion of the last one closes it, also while the service runs.
  */
-export const createOpenidProvider = (config: Config, platform: NounPlatform, nouns: Nouns) => {
+export const createOpenidProvider = (config: Config, platform: RoomPlatform, nouns: Rooms) => {
   const { clock, log } = platform
   let background: ReturnType<typeof backgroundOf> = { parts: [], jobs: [] }
   let isRunning = false
@@ -111,25 +111,25 @@ export const createOpenidProvider = (config: Config, platform: NounPlatform, nou
 }
 
 /** The nouns of the provider; undefined while there is no application. */
-type ProtocolDoorOpenidProvider<Nouns> = { open(): Promise<Nouns | undefined> }
+type ProtocolDoorOpenidProvider<Rooms> = { open(): Promise<Rooms | undefined> }
 
-type Dependencies<Nouns> = {
-  openidProvider: ProtocolDoorOpenidProvider<Nouns>
+type Dependencies<Rooms> = {
+  openidProvider: ProtocolDoorOpenidProvider<Rooms>
   knownClients: KnownClients
 }
 
 type WithApplications = { applications: Applications }
-export type ProtocolDoor<Nouns extends WithApplications> = ReturnType<typeof createProtocolDoor<Nouns>>
+export type ProtocolDoor<Rooms extends WithApplications> = ReturnType<typeof createProtocolDoor<Rooms>>
 
 /**
  * Stands in front of the handlers for programs. While there is no application, their addresses are unknown. Pages of applications in
  * browsers may read the answers.
  */
-export const createProtocolDoor = <Nouns extends WithApplications>({
+export const createProtocolDoor = <Rooms extends WithApplications>({
   openidProvider,
   knownClients,
-}: Dependencies<Nouns>) => {
-  type Handler = (nouns: Nouns, request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
+}: Dependencies<Rooms>) => {
+  type Handler = (nouns: Rooms, request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
 
   const answerWith = (handler: Handler) => async (request: FastifyRequest, reply: FastifyReply) => {
     const nouns = await openidProvider.open()

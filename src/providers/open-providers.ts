@@ -1,9 +1,22 @@
-import { byProvider, type ProviderId } from '../contract/providers.js'
+import type { AccountChangesRoom } from '../account-changes/open-account-changes.js'
+import { byProvider, type ProviderId, providerLabel } from '../contract/providers.js'
+import type { FactorsRoom } from '../factors/open-factors.js'
+import type { Groups } from '../groups/groups.js'
+import type { Keys } from '../keys/open-keys.js'
 import type { Design } from '../lib/design.js'
+import type { MessagesRoom } from '../messages/open-messages.js'
 import type { Log } from '../platform/log.js'
+import type { Outbound } from '../platform/outbound/outbound.js'
+import type { Platform } from '../platform/platform.js'
+import type { RegistrationRoom } from '../registration/open-registration.js'
+import type { SessionsRoom } from '../sessions/open-sessions.js'
 import type { Config } from '../settings/config.js'
 import { redirectUrisOf } from '../settings/provider-settings.js'
-import type { ProviderSettings } from './providers.js'
+import type { UsersRoom } from '../users/open-users.js'
+import { createAttempts, createPendingLinks } from './attempts.js'
+import { createIdentities } from './identities.js'
+import { createIdentityLinks } from './identity-links.js'
+import { createProviders, type ProviderSettings } from './providers.js'
 
 type RedirectUris = Readonly<Record<ProviderId, string>>
 
@@ -20,7 +33,7 @@ const openDevProviders = async (config: Config, design: Design, redirectUris: Re
 }
 
 /** Opens the providers that have a client id. In development a local provider takes the place of each that has none. */
-export const openProviders = async (config: Config, design: Design, log: Log) => {
+export const openProviderSettings = async (config: Config, design: Design, log: Log) => {
   const { providers, production } = config
   const redirectUris = redirectUrisOf(config)
   const devProviders = await openDevProviders(config, design, redirectUris, log)
@@ -34,4 +47,39 @@ export const openProviders = async (config: Config, design: Design, log: Log) =>
     }),
   )
   return { settings, redirectUris, close: async () => devProviders?.close() }
+}
+
+export type ConfiguredProviders = ReturnType<typeof openConfiguredProviders>
+
+/** The providers that are configured, and the accounts that are linked to them. */
+export const openConfiguredProviders = ({
+  providerSettings,
+  outbound,
+  database,
+  clock,
+}: Platform & { providerSettings: ProviderSettings; outbound: Outbound }) => ({
+  providers: createProviders(providerSettings, { outbound, clock }),
+  identityLinks: createIdentityLinks({ database, clock }),
+})
+
+export type ProvidersRoom = ReturnType<typeof openProviders>
+
+type Below = Keys &
+  UsersRoom &
+  SessionsRoom &
+  MessagesRoom & { groups: Groups } & AccountChangesRoom &
+  ConfiguredProviders &
+  FactorsRoom &
+  RegistrationRoom
+
+/** Signing in with a provider, and linking one. */
+export const openProviders = (config: Config, platform: Platform, below: Below) => {
+  const { clock } = platform
+  const providerName = (id: ProviderId) => config.providers[id]?.name ?? providerLabel(id)
+  return {
+    providerName,
+    attempts: createAttempts({ seal: below.sealFor('provider attempt'), clock }),
+    pendingLinks: createPendingLinks({ seal: below.sealFor('pending link'), clock }),
+    identities: createIdentities({ ...platform, ...below, nameOf: providerName }),
+  }
 }

@@ -5,7 +5,7 @@ import type { OpenidProvider } from '../openid/openid-door.js'
 import { createHousekeeping, type Job } from '../platform/jobs.js'
 import type { Config } from '../settings/config.js'
 import { deleteExpired } from './expired-rows.store.js'
-import type { NounPlatform, Nouns } from './open-rooms.js'
+import type { RoomPlatform, Rooms } from './open-rooms.js'
 
 type ExpiringTable = {
   table: string
@@ -50,18 +50,18 @@ export const createExpiredRows = ({ clock }: { clock: Clock }): Job[] =>
   }))
 
 type LoadedNouns = {
-  sealedValues: Pick<Nouns['sealedValues'], 'reseal'>
-  loadedKeys: Pick<Nouns['loadedKeys'], 'load'>
-  endedSessions: Pick<Nouns['endedSessions'], 'load'>
-  webhooks: Pick<Nouns['webhooks'], 'subscribe'>
-  administrators: Pick<Nouns['administrators'], 'missingGroups'>
+  sealedValues: Pick<Rooms['sealedValues'], 'reseal'>
+  loadedKeys: Pick<Rooms['loadedKeys'], 'load'>
+  endedSessions: Pick<Rooms['endedSessions'], 'load'>
+  webhooks: Pick<Rooms['webhooks'], 'subscribe'>
+  administrators: Pick<Rooms['administrators'], 'missingGroups'>
 }
 
 /** Loads from the database what requests need, before the first request is answered. */
 export const createDatabaseLoading =
   (
     { sealingKey }: Config,
-    { ungatedDatabase, log }: Pick<NounPlatform, 'ungatedDatabase' | 'log'>,
+    { ungatedDatabase, log }: Pick<RoomPlatform, 'ungatedDatabase' | 'log'>,
     { sealedValues, loadedKeys, endedSessions, webhooks, administrators }: LoadedNouns,
   ) =>
   async () => {
@@ -83,8 +83,8 @@ export const createDatabaseLoading =
  * sessions and signing keys.
  */
 export const createBackground = (
-  { database, clock, log }: NounPlatform,
-  nouns: Nouns,
+  { database, clock, log }: RoomPlatform,
+  nouns: Rooms,
   openidProvider: OpenidProvider,
   housekeepingInterval = 1 * minutes,
 ) => {

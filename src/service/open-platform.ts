@@ -10,7 +10,7 @@ import { createSmtpMailer } from '../platform/mail/smtp.js'
 import { createOutbound, type OutboundOptions } from '../platform/outbound/outbound.js'
 import { isPrivateAddress, isPublicAddress, isPublicOrPrivateAddress } from '../platform/outbound/public-addresses.js'
 import { makeSecret } from '../platform/own-postgres/kept-secrets.js'
-import { openProviders } from '../providers/open-providers.js'
+import { openProviderSettings } from '../providers/open-providers.js'
 import type { Config, Environment } from '../settings/config.js'
 import { readDesign, readOwnWords, readProfileFields } from './operator-files.js'
 import { openStores, type StoreConfig } from './own-database.js'
@@ -108,7 +108,7 @@ const openParts = async (
   closeLater(mailer)
   const { workerThreads: threads, workerQueue: queueLimit, workers: processes } = config
   const workers = sharedWorkers ?? closeLater(createWorkers({ threads, processes, queueLimit, deadline: 10 * seconds }))
-  const providers = closeLater(await openProviders(config, design, log))
+  const providers = closeLater(await openProviderSettings(config, design, log))
   return {
     config,
     secrets,

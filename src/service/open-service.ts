@@ -21,7 +21,7 @@ import { createServiceKeys, readServiceKeys } from '../programs/service-keys.js'
 import { type Config, type Environment, settingsElsewhere } from '../settings/config.js'
 import { createBackground, createDatabaseLoading } from './background.js'
 import { openPlatform, type StoreTimeouts } from './open-platform.js'
-import { createNouns, type NounPlatform, type Nouns } from './open-rooms.js'
+import { openRooms, type RoomPlatform, type Rooms } from './open-rooms.js'
 import { freeSpaceOf } from './own-database.js'
 import { refuseUntilReady } from './prepare-database.js'
 import { createHttpParts, registerFlows } from './register-routes.js'
@@ -52,8 +52,8 @@ const prepareMetrics = (config: Config, metrics: Metrics | undefined, watched: W
 /** In a database of our own, the role of the service may only read content, as in a real installation. */
 const seedContent = async (
   { ownDatabase, databaseOwnerUrl }: Config,
-  { database }: NounPlatform,
-  { content }: Nouns,
+  { database }: RoomPlatform,
+  { content }: Rooms,
 ) => {
   if (!ownDatabase || databaseOwnerUrl === undefined) return content.seed(database)
   const owner = openAsOwner(databaseOwnerUrl)
@@ -65,7 +65,7 @@ const seedContent = async (
 }
 
 /** Writes the first rows of a development database: the example content, and what SEED_FILE names. */
-const createSeeding = (config: Config, platform: NounPlatform, nouns: Nouns) => async () => {
+const createSeeding = (config: Config, platform: RoomPlatform, nouns: Rooms) => async () => {
   if (config.production) return
   await seedContent(config, platform, nouns)
   if (config.seedFile === undefined) return
@@ -141,7 +141,7 @@ const openApp = async (given: Config, options: Options) => {
     database: gatedDatabase,
     leavesEventsToService: false,
   }
-  const nouns = createNouns(config, platform)
+  const nouns = openRooms(config, platform)
   const openidProvider = createOpenidProvider(config, platform, nouns)
   const httpParts = createHttpParts(config, platform, nouns)
   const { production, publicUrl, trustProxy, developmentHosts } = config

@@ -98,7 +98,7 @@ import { createProofHandlers, createStepUp } from '../sign-in/step-up.js'
 import { stepUpRoutes } from '../sign-in/step-up.routes.js'
 import { createUserSearch } from '../users/search.js'
 import type { Platform as OpenedPlatform } from './open-platform.js'
-import type { NounPlatform, Nouns } from './open-rooms.js'
+import type { RoomPlatform, Rooms } from './open-rooms.js'
 
 /** The terms of use with their version, if there are any. */
 const termsOf = ({ termsVersion: version, termsUrl: url }: Config): TermsOfUse | undefined =>
@@ -106,7 +106,7 @@ const termsOf = ({ termsVersion: version, termsUrl: url }: Config): TermsOfUse |
 
 type Parts = HttpParts & { openidProvider: OpenidProvider; assets: Assets; isClosing: () => boolean }
 type Dependencies = Platform &
-  Nouns &
+  Rooms &
   Parts & {
     secondFactorRequired: boolean
     usernameSource: UsernameSource
@@ -217,7 +217,7 @@ const registerEndSession = (server: Server, dependencies: Dependencies, pages: P
 }
 
 /** The facts about this installation that the pages show. */
-const installationOf = (config: Config, platform: Platform, nouns: Nouns) => ({
+const installationOf = (config: Config, platform: Platform, nouns: Rooms) => ({
   theme: themeOf(config, platform.design),
   providers: Object.values(nouns.providers).map(({ id, name }) => ({
     id,
@@ -257,7 +257,7 @@ const registerPreview = async (server: Server, config: Config, { design, ownWord
 }
 
 /** Registers all flows. Each routes file names its addresses, and docs/openapi.json lists all of them. */
-export const registerFlows = async (server: Server, config: Config, platform: Platform, nouns: Nouns, parts: Parts) => {
+export const registerFlows = async (server: Server, config: Config, platform: Platform, nouns: Rooms, parts: Parts) => {
   const dependencies: Dependencies = {
     ...platform,
     ...nouns,
@@ -323,7 +323,7 @@ export const registerFlows = async (server: Server, config: Config, platform: Pl
 type LimitPartsHttpParts = { callers: Callers; signInCookies: SignInCookies }
 
 /** Creates the limiters: they count requests, and refuse those that are too many. */
-const createLimitParts = (config: Config, platform: NounPlatform, nouns: Nouns, parts: LimitPartsHttpParts) => {
+const createLimitParts = (config: Config, platform: RoomPlatform, nouns: Rooms, parts: LimitPartsHttpParts) => {
   const { cache, metrics, clock } = platform
   const { callers, signInCookies } = parts
   const { loginLimit: login, generalLimit: general, sensitiveLimit: sensitive } = config
@@ -386,10 +386,10 @@ const createLimitParts = (config: Config, platform: NounPlatform, nouns: Nouns, 
   }
 }
 
-export type Platform = OpenedPlatform & NounPlatform & { serviceKeys: ServiceKeys }
+export type Platform = OpenedPlatform & RoomPlatform & { serviceKeys: ServiceKeys }
 
 /** Creates the parts that routes share: cookies, callers, guards, CSRF, limits. */
-export const createHttpParts = (config: Config, platform: Platform, nouns: Nouns) => {
+export const createHttpParts = (config: Config, platform: Platform, nouns: Rooms) => {
   const { clock } = platform
   const { tokens, loadedKeys, keysFor, attempts, pendingLinks, events, sessionLookups, proofs } = nouns
   const cookies = createCookies({

@@ -13,7 +13,7 @@ import { operatorClient } from '../http/request-origin.js'
 import { OperatorError } from '../lib/operator-error.js'
 import { readEmail, readUsername } from '../users/names.js'
 
-import type { NounPlatform, Nouns } from './open-rooms.js'
+import type { RoomPlatform, Rooms } from './open-rooms.js'
 import { readOperatorFile } from './operator-files.js'
 
 const Text = Type.String({ description: 'a text' })
@@ -115,7 +115,7 @@ const applicationFrom = (given: Static<typeof SeededApplication>): NewApplicatio
 const missingGroupSentence = (group: string, place: string) =>
   `${place} names the group ${group}, which does not exist: add it to "groups" of the file`
 
-const addApplication = async (given: unknown, place: string, platform: NounPlatform, nouns: Nouns) => {
+const addApplication = async (given: unknown, place: string, platform: RoomPlatform, nouns: Rooms) => {
   const seeded = readObject<Static<typeof SeededApplication>>(SeededApplication, given, place)
   if (await nouns.applications.find(seeded.id)) return
   const application = applicationFrom(seeded)
@@ -135,7 +135,7 @@ const addApplication = async (given: unknown, place: string, platform: NounPlatf
 
 const hashingTimeoutText = 'the password of administrator could not be hashed in time'
 
-const fieldsFrom = (given: unknown = {}, { profileFields }: Nouns) => {
+const fieldsFrom = (given: unknown = {}, { profileFields }: Rooms) => {
   if (typeof given !== 'object' || given === null || Array.isArray(given))
     throw fault('fields of administrator is no JSON object')
   const outcome = profileFields.change({}, given as ProfileFieldChanges, 'administrators')
@@ -146,8 +146,8 @@ const fieldsFrom = (given: unknown = {}, { profileFields }: Nouns) => {
 
 const addUser = async (
   { username, email, password, fields }: Static<typeof SeededUser>,
-  platform: NounPlatform,
-  nouns: Nouns,
+  platform: RoomPlatform,
+  nouns: Rooms,
 ) => {
   const address = readEmail(email)
   const name = readUsername(username)
@@ -171,7 +171,7 @@ const addUser = async (
 }
 
 /** Creates what the file names and the database does not have. For development only, because the file holds secrets in plain text. */
-export const applySeedFile = async (path: string, platform: NounPlatform, nouns: Nouns) => {
+export const applySeedFile = async (path: string, platform: RoomPlatform, nouns: Rooms) => {
   const { groups = [], applications = [], administrator } = await readSeedFile(path)
   for (const name of groups) await nouns.groups.add(name, client)
   for (const [index, given] of applications.entries())

@@ -1,13 +1,12 @@
-import type { AccountChanges } from '../account-changes/account-changes.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import type { Client } from '../http/request-origin.js'
 import type { Clock } from '../lib/clock.js'
 import { equalInConstantTime, fingerprint } from '../lib/random.js'
-import type { Database } from '../platform/database/database.js'
+import type { Database, Transaction } from '../platform/database/database.js'
 import type { Ended, EndedSessions } from './ended-sessions.js'
 import { epochSeconds, fromEpochSeconds, type IssuedTokens, type IssueTokens } from './issue-tokens.js'
 import type { SessionLife } from './live-sessions.js'
-import { proofOf } from './session-facts.js'
+import { type CallerContext, proofOf } from './session-facts.js'
 import type { Sessions } from './sessions.js'
 import type { RecordRow } from './sessions.store.js'
 import * as store from './sessions.store.js'
@@ -136,9 +135,15 @@ export const createExchangeToken = ({
 
 type OnRotation = (outcome: 'rotated' | 'raced' | 'replaced' | 'ended' | 'theft') => void
 
+/**
+ * Ends a session of which an old token was used, as a change of the account that its owner is told of. The room that changes accounts is
+ * above this one, so the composition hands this function down.
+ */
+export type ChangeByOldToken = (context: CallerContext, end: (sql: Transaction) => Promise<boolean>) => Promise<unknown>
+
 type TheftDependencies = {
   sessions: Sessions
-  accountChanges: AccountChanges
+  changeByOldToken: ChangeByOldToken
   onRotation: OnRotation
 }
 
@@ -146,15 +151,11 @@ export type EndStolen = ReturnType<typeof createEndStolen>
 
 /** Ends a stolen session. If several old tokens are used at once, the first use ends it and tells the owner. */
 export const createEndStolen =
-  ({ sessions, accountChanges, onRotation }: TheftDependencies) =>
+  ({ sessions, changeByOldToken, onRotation }: TheftDependencies) =>
   async ({ claims: { userId, sid: sessionId, gen: generation } }: RefreshToken, client: Client) => {
     onRotation('theft')
     const caller = { userId, sessionId, generation }
-    await accountChanges.byOldToken({ caller, client }, 'session_stolen', async (sql) =>
-      (await sessions.end(sql, 'refresh_theft', caller))
-        ? { changes: { session_stolen: { event: { reason: 'old_token' } } } }
-        : refuse('ended'),
-    )
+    await changeByOldToken({ caller, client }, (sql) => sessions.end(sql, 'refresh_theft', caller))
   }
 
 type RotationsDependencies = {

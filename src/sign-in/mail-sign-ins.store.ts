@@ -127,6 +127,3 @@ export const selectProven = (sql: Sql, browserHash: Uint8Array, clockOffset: num
 
 export const takeProven = (sql: Sql, browserHash: Uint8Array, clockOffset: number) =>
   sql.query(`delete from mail_sign_ins where ${isProvenInBrowser} returning id`, [browserHash, clockOffset])
-
-export const deleteOfUser = (sql: Sql, userId: string) =>
-  sql.query('delete from mail_sign_ins where user_id = $1', [userId])

@@ -22,11 +22,6 @@ import * as store from './mail-sign-ins.store.js'
 
 const tries = 5
 
-/** Deletes the sign-ins by mail of a user. Their codes and links stop working. */
-export const forgetMailSignIns = async (sql: Sql, userId: string) => {
-  await store.deleteOfUser(sql, userId)
-}
-
 type MailSignInsDependencies = {
   database: Database
   clock: Clock

@@ -131,12 +131,6 @@ export const lock = (sql: Sql, hash: Uint8Array) =>
 export const remove = (sql: Sql, hash: Uint8Array) =>
   sql.query('delete from sign_in_challenges where hash = $1', [hash])
 
-export const removeOfProvider = (sql: Sql, userId: string, provider: string) =>
-  sql.query('delete from sign_in_challenges where user_id = $1 and provider = $2', [userId, provider])
-
-export const removeAll = (sql: Sql, userId: string) =>
-  sql.query('delete from sign_in_challenges where user_id = $1', [userId])
-
 export type ExpiredRow = {
   user_id: string
   kind: string

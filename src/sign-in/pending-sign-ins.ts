@@ -192,13 +192,6 @@ export const createChallenges = ({ database, clock }: ChallengesDependencies) =>
   remove: async (sql: Sql, token: string) => {
     await store.remove(sql, fingerprint(token))
   },
-  removeAll: async (sql: Sql, userId: string) => {
-    await store.removeAll(sql, userId)
-  },
-  /** Removes the sign-ins by a provider that is being unlinked. */
-  removeOfProvider: async (sql: Sql, userId: string, provider: Identity['provider']) => {
-    await store.removeOfProvider(sql, userId, provider)
-  },
   /** Deletes expired challenges, and returns those whose owner must be told (`abandoned`). `count` is how many were deleted. */
   takeExpired: async (sql: Sql, limit: number) => {
     const rows = await store.takeExpired(sql, clock.now(), limit)

@@ -2,7 +2,7 @@
 // From dist/modules/, where a process of its own finds JavaScript.
 const built = (/** @type {string} */ path) => import(new URL(`../../dist/modules/${path}`, import.meta.url).href)
 const { loadConfig } = await built('config.js')
-const { createNouns } = await built('service/open-rooms.js')
+const { openRooms } = await built('service/open-rooms.js')
 const { readDesign } = await built('service/operator-files.js')
 const { readOwnWords } = await built('service/operator-files.js')
 const { systemClock: clock } = await built('lib/clock.js')
@@ -15,7 +15,7 @@ const config = loadConfig(settings)
 // Generous, because the machine may be busy with other programs.
 const timeouts = { connectTimeoutMs: 60_000, statementTimeoutMs: 120_000 }
 const database = createPostgres({ url: config.databaseUrl, poolSize: changes.length, ...timeouts })
-const { accountChanges } = createNouns(config, {
+const { accountChanges } = openRooms(config, {
   clock,
   log: createLog({ level: 'silent' }),
   database,

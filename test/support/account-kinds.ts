@@ -2,7 +2,7 @@ import { accountChangeTable, type ChangeKind, consequencesOf } from '../../src/a
 import type { ChangeDetails } from '../../src/account-changes/account-changes.js'
 
 import type { Database } from '../../src/platform/database/database.js'
-import type { Nouns } from '../../src/service/open-rooms.js'
+import type { Rooms } from '../../src/service/open-rooms.js'
 
 const kinds = Object.keys(accountChangeTable) as ChangeKind[]
 export const kindsByInitiator = kinds.flatMap((kind) =>
@@ -45,7 +45,7 @@ export const changeDetails = {
 
 export const client = { ip: '192.0.2.1', userAgent: 'test' }
 
-type AccountNouns = Pick<Nouns, 'newUsers' | 'sessions' | 'oneTimeTokens' | 'trustedDevices' | 'challenges'>
+type AccountNouns = Pick<Rooms, 'newUsers' | 'sessions' | 'oneTimeTokens' | 'trustedDevices' | 'challenges'>
 export type PreparedAccount = Awaited<ReturnType<typeof prepareAccount>>
 
 /** An account with two sessions and everything that a change can void. */

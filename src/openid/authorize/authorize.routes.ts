@@ -10,7 +10,7 @@ import { guardRefusals, routeRefusals, withHeaders } from '../../http/route.js'
 import type { Server } from '../../http/server.js'
 import { randomToken } from '../../lib/random.js'
 import type { pagesRoutes } from '../../pages/pages.routes.js'
-import type { Nouns } from '../../service/open-rooms.js'
+import type { Rooms } from '../../service/open-rooms.js'
 import type { HttpParts, Platform } from '../../service/register-routes.js'
 
 import type { Callers } from '../../sessions/callers.js'
@@ -167,7 +167,7 @@ export const createAuthorizationLimit = ({
   }
 }
 
-type AuthorizePageDependencies = Platform & Nouns & HttpParts & { openidProvider: OpenidProvider }
+type AuthorizePageDependencies = Platform & Rooms & HttpParts & { openidProvider: OpenidProvider }
 type Pages = ReturnType<typeof pagesRoutes>
 
 /** Registers the page to which applications send their users. Its parts are created at the first request while there is an application. */

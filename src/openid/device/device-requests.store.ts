@@ -94,9 +94,6 @@ export const setDenied = (sql: Sql, userCodeHash: Uint8Array, { userId, sessionI
     sessionId,
   ])
 
-export const denyUnusedApprovals = (sql: Sql, userId: string) =>
-  sql.query(`update device_requests set answer = 'denied' where user_id = $1 and ${isUnusedApproval}`, [userId])
-
 export type PolledRow = {
   id: string
   scopes: string[]

@@ -25,7 +25,7 @@ import type { Server } from '../../http/server.js'
 import { seconds } from '../../lib/durations.js'
 import { customerNetworkOf } from '../../lib/networks.js'
 import type { pagesRoutes } from '../../pages/pages.routes.js'
-import type { Nouns } from '../../service/open-rooms.js'
+import type { Rooms } from '../../service/open-rooms.js'
 import type { HttpParts, Platform } from '../../service/register-routes.js'
 
 import type { Callers } from '../../sessions/callers.js'
@@ -305,7 +305,7 @@ export const createUserCodeLimit =
   }
 
 type DevicePageDependencies = Platform &
-  Nouns &
+  Rooms &
   HttpParts & { openidProvider: OpenidProvider; secondFactorRequired: boolean }
 type Pages = ReturnType<typeof pagesRoutes>
 

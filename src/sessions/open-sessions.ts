@@ -1,0 +1,42 @@
+import type { Keys } from '../keys/open-keys.js'
+import type { Platform } from '../platform/platform.js'
+import type { Config } from '../settings/config.js'
+import { createAdministrators } from './administrators.js'
+import { createEndedSessions } from './ended-sessions.js'
+import { createKnownDevices } from './known-devices.js'
+import { type ChangeByOldToken, createEndStolen, createRotations } from './rotation.js'
+import { createSessionLookups } from './session-lookups.js'
+import { createSessions } from './sessions.js'
+import { createTokens } from './tokens.js'
+
+export type SessionsRoom = ReturnType<typeof openSessions>
+
+export const openSessions = (
+  config: Config,
+  { database, ungatedDatabase, clock, log, metrics, secrets }: Platform & { secrets: readonly string[] },
+  { keysFor, loadedKeys }: Keys,
+  changeByOldToken: ChangeByOldToken,
+) => {
+  // A start loads them before the service is ready, so they do not wait for the migrations.
+  const endedSessions = createEndedSessions({ database: ungatedDatabase, clock, log })
+  const tokens = createTokens({
+    secrets,
+    clock,
+    issuer: config.publicUrl,
+    keyPairs: loadedKeys,
+    hasEnded: endedSessions.refusesToken,
+  })
+  const sessions = createSessions({ ...config, tokens, database, clock, onEnded: endedSessions.add })
+  const onRotation = metrics?.countRefresh ?? (() => undefined)
+  const endStolen = createEndStolen({ sessions, changeByOldToken, onRotation })
+  return {
+    endedSessions,
+    tokens,
+    sessions,
+    endStolen,
+    rotate: createRotations({ sessions, endedSessions, endStolen, onRotation }),
+    sessionLookups: createSessionLookups({ database, clock, lifetimes: config.lifetimes }),
+    administrators: createAdministrators({ ...config, database, clock }),
+    knownDevices: createKnownDevices({ keys: keysFor('known device'), clock }),
+  }
+}
