@@ -120,22 +120,22 @@ const requireGroupNames = (names: readonly unknown[]) => {
 
 /** Adds a user by the functions that commands use. The email counts as proven; the rules for passwords do not matter. */
 const createAddUser =
-  ({ nouns, platform: { database } }: App) =>
+  ({ rooms, platform: { database } }: App) =>
   async (given: NewTestUser) => {
     const { groups = [] } = given
     requireGroupNames(groups)
     const username = orThrow(readUsername(given.username), given)
     const email = orThrow(readEmail(given.email), given)
-    const passwordHash = orThrow(await nouns.passwords.hash(given.password, testClient), given)
+    const passwordHash = orThrow(await rooms.passwords.hash(given.password, testClient), given)
     const person = { email, username, name: displayName(given.name), passwordHash, emailProven: true }
-    for (const group of groups) await nouns.groups.add(group, testClient)
+    for (const group of groups) await rooms.groups.add(group, testClient)
     const added = await database.transaction(async (sql) => {
-      const { id } = orThrow(await nouns.newUsers.create(sql, person), given)
-      orThrow(await nouns.groups.change(sql, { id, groups: [] }, { add: groups }), given)
+      const { id } = orThrow(await rooms.newUsers.create(sql, person), given)
+      orThrow(await rooms.groups.change(sql, { id, groups: [] }, { add: groups }), given)
       return { id }
     })
     // Without an event the sender of webhooks would look some seconds later.
-    nouns.webhooks.wake()
+    rooms.webhooks.wake()
     return added
   }
 

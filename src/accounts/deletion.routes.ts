@@ -30,7 +30,7 @@ type DeletedAccountsDependencies = {
   pendingLinkCookie: PendingLinkCookie
 }
 
-export type DeletedAccounts = ReturnType<typeof createDeletedAccounts>
+type DeletedAccounts = ReturnType<typeof createDeletedAccounts>
 
 /** Clears the cookies of a deleted account in the browser that deleted it. Those of other accounts stay. */
 export const createDeletedAccounts = (deps: DeletedAccountsDependencies) => {

@@ -22,8 +22,6 @@ import {
   createUndoPreview,
 } from './take-back.js'
 
-export type AccountsRoom = ReturnType<typeof openAccounts>
-
 type Below = Keys &
   UsersRoom &
   SessionsRoom &

@@ -1,8 +1,6 @@
 import type { Server } from '../http/server.js'
-import type { Rooms } from '../service/open-rooms.js'
+import type { App } from '../service/open-http.js'
 import { freeSpaceOf } from '../service/own-database.js'
-import type { HttpParts, Platform } from '../service/register-routes.js'
-import type { Config } from '../settings/config.js'
 import { createUserSearch } from '../users/search.js'
 import { adminAccessRoutes, createAdminApplications } from './access.routes.js'
 import { createAdminGuard, createAdminSessions, createReadingTrail } from './admin-guard.js'
@@ -13,15 +11,13 @@ import { createDailyCounts } from './stats.js'
 import { createActivity, createFindWithoutAccount, createUserActions, createUserDetails } from './users.js'
 import { adminUsersRoutes } from './users.routes.js'
 
-type Dependencies = Platform & Rooms & HttpParts
-
 /** The API of administrators. This file is not loaded if ADMIN_GROUP is empty. */
-export const registerAdminFlows = (server: Server, config: Config, dependencies: Dependencies) => {
-  const { clockWatch } = dependencies
+export const registerAdminRoutes = (server: Server, app: App) => {
+  const { config, clockWatch } = app
   const { publicUrl, freshFor } = config
   const parts = {
-    ...createOperatorNouns(config, dependencies),
-    ...dependencies,
+    ...createOperatorNouns(config, app),
+    ...app,
   }
   const settings = { publicUrl, freshFor }
   const adminGuard = createAdminGuard({ ...parts, adminSessions: createAdminSessions(parts), settings })

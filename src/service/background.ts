@@ -84,18 +84,18 @@ export const createDatabaseLoading =
  */
 export const createBackground = (
   { database, clock, log }: RoomPlatform,
-  nouns: Rooms,
+  rooms: Rooms,
   openidProvider: OpenidProvider,
   housekeepingInterval = 1 * minutes,
 ) => {
-  const { mails, webhooks, events, endedSessions, loadedKeys, clockWatch } = nouns
-  // These nouns purge their own rows: they know how to find them, and what else happens when a row is deleted.
+  const { mails, webhooks, events, endedSessions, loadedKeys, clockWatch } = rooms
+  // These rooms purge their own rows: they know how to find them, and what else happens when a row is deleted.
   const nounsToPurge = {
-    sessions: nouns.sessions,
+    sessions: rooms.sessions,
     endedSessions,
-    invitations: nouns.invitations,
-    unfinishedSignIns: nouns.unfinishedSignIns,
-    signingKeys: nouns.signingKeys,
+    invitations: rooms.invitations,
+    unfinishedSignIns: rooms.unfinishedSignIns,
+    signingKeys: rooms.signingKeys,
     events,
     mails,
   }

@@ -20,11 +20,12 @@ import { startMetricsServer } from '../platform/metrics/metrics-server.js'
 import { createServiceKeys, readServiceKeys } from '../programs/service-keys.js'
 import { type Config, type Environment, settingsElsewhere } from '../settings/config.js'
 import { createBackground, createDatabaseLoading } from './background.js'
+import { openApp, openHttp } from './open-http.js'
 import { openPlatform, type StoreTimeouts } from './open-platform.js'
 import { openRooms, type RoomPlatform, type Rooms } from './open-rooms.js'
 import { freeSpaceOf } from './own-database.js'
 import { refuseUntilReady } from './prepare-database.js'
-import { createHttpParts, registerFlows } from './register-routes.js'
+import { registerAllRoutes } from './register-routes.js'
 import { closeApp, createStartGate, type OpenedApp, type ServeOptions, serveApp } from './serving.js'
 import { writableTables } from './tables.js'
 
@@ -65,12 +66,12 @@ const seedContent = async (
 }
 
 /** Writes the first rows of a development database: the example content, and what SEED_FILE names. */
-const createSeeding = (config: Config, platform: RoomPlatform, nouns: Rooms) => async () => {
+const createSeeding = (config: Config, platform: RoomPlatform, rooms: Rooms) => async () => {
   if (config.production) return
-  await seedContent(config, platform, nouns)
+  await seedContent(config, platform, rooms)
   if (config.seedFile === undefined) return
   const { applySeedFile } = await import('./seed-file.js')
-  await applySeedFile(config.seedFile, platform, nouns)
+  await applySeedFile(config.seedFile, platform, rooms)
 }
 
 type Options = ServeOptions & {
@@ -113,7 +114,7 @@ const createAppHealth = (
   })
 
 /** Opens the platform and registers every route. No port is open yet, and the database may still be out of reach. */
-const openApp = async (given: Config, options: Options) => {
+const openService = async (given: Config, options: Options) => {
   const { clock = systemClock, log: givenLog, workers, storeTimeouts, housekeepingInterval, schemaCompilers } = options
   const log = givenLog ?? createLog({ level: given.logLevel })
   const serviceKeys = createServiceKeys(await readServiceKeys(given.serviceKeysFile), clock)
@@ -141,38 +142,35 @@ const openApp = async (given: Config, options: Options) => {
     database: gatedDatabase,
     leavesEventsToService: false,
   }
-  const nouns = openRooms(config, platform)
-  const openidProvider = createOpenidProvider(config, platform, nouns)
-  const httpParts = createHttpParts(config, platform, nouns)
+  const rooms = openRooms(config, platform)
+  const openidProvider = createOpenidProvider(config, platform, rooms)
+  const http = openHttp(config, platform, rooms)
   const { production, publicUrl, trustProxy, developmentHosts } = config
   const allowedOrigins = createAllowedOrigins(config.allowedOrigins)
-  const fastLane = createFastLane({ tokens: nouns.tokens, production, allowedOrigins, onAnswer: metrics?.countRequest })
+  const fastLane = createFastLane({ tokens: rooms.tokens, production, allowedOrigins, onAnswer: metrics?.countRequest })
   const serverOptions = { log, production, publicUrl, allowedOrigins, trustProxy, developmentHosts, fastLane }
   const { server, state: drainState, answerUnknown, drain } = createServer({ ...serverOptions, schemaCompilers })
   server.addHook('onRequest', gate.waitForStart)
-  server.addHook('onRequest', httpParts.callers.learnKey)
+  server.addHook('onRequest', http.callers.learnKey)
   const activeUsers = createActiveUsers({ database: gatedDatabase, clock })
   const health = createAppHealth(config, platform, status, drainState)
   const isReady = () => health.readiness() === 'ready'
-  const watched = { ...platform, ...nouns, openidProvider, activeUsers, isReady, freeSpace: freeSpaceOf(config) }
+  const watched = { ...platform, ...rooms, openidProvider, activeUsers, isReady, freeSpace: freeSpaceOf(config) }
   const startMetrics = prepareMetrics(config, metrics, watched, server)
-  const { pages, routes } = await registerFlows(server, config, platform, nouns, {
-    ...httpParts,
-    openidProvider,
-    assets: options.assets ?? (await loadAssets()),
-    isClosing: () => drainState.isClosing,
-  })
+  const assets = options.assets ?? (await loadAssets())
+  const served = { openidProvider, assets, isClosing: () => drainState.isClosing }
+  const { pages, routes } = await registerAllRoutes(server, openApp(config, platform, rooms, http, served))
   healthRoutes(server, { health })
   answerUnknown(pages.plainPage('not-found'))
-  const background = createBackground(platform, nouns, openidProvider, housekeepingInterval)
+  const background = createBackground(platform, rooms, openidProvider, housekeepingInterval)
   return {
     config,
     log,
     platform,
-    nouns,
+    rooms,
     database: ungatedDatabase,
-    seed: createSeeding(config, platform, nouns),
-    load: createDatabaseLoading(config, platform, nouns),
+    seed: createSeeding(config, platform, rooms),
+    load: createDatabaseLoading(config, platform, rooms),
     background,
     server,
     drainState,
@@ -189,16 +187,16 @@ export type App = Awaited<ReturnType<typeof startApp>>
 export const startApp = async (given: Config, options: Options) => {
   const { config: withPort, release } = await reservePort(given)
   try {
-    const app = await openApp(withPort, options)
+    const app = await openService(withPort, options)
     const close = () => closeApp(app)
     const { prepared } = await serveApp(app, { ...options, releasePort: release }).catch(async (error) => {
       await close()
       throw error
     })
-    const { config, server, log, platform, nouns, status, routes } = app
+    const { config, server, log, platform, rooms, status, routes } = app
     /** Reads the service keys again, without a restart. With a fault in the file the earlier keys stay. */
     const reload = async () => platform.serviceKeys.replace(await readServiceKeys(config.serviceKeysFile))
-    return { config, server, log, platform, nouns, prepared, isReady: () => status.isReady, routes, reload, close }
+    return { config, server, log, platform, rooms, prepared, isReady: () => status.isReady, routes, reload, close }
   } finally {
     await release()
   }

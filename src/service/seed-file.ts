@@ -115,14 +115,14 @@ const applicationFrom = (given: Static<typeof SeededApplication>): NewApplicatio
 const missingGroupSentence = (group: string, place: string) =>
   `${place} names the group ${group}, which does not exist: add it to "groups" of the file`
 
-const addApplication = async (given: unknown, place: string, platform: RoomPlatform, nouns: Rooms) => {
+const addApplication = async (given: unknown, place: string, platform: RoomPlatform, rooms: Rooms) => {
   const seeded = readObject<Static<typeof SeededApplication>>(SeededApplication, given, place)
-  if (await nouns.applications.find(seeded.id)) return
+  if (await rooms.applications.find(seeded.id)) return
   const application = applicationFrom(seeded)
   if (application.kind === 'web' && seeded.secret === undefined)
     throw fault(`${place} has no secret, which an application of the kind web needs`)
   const { database, clock } = platform
-  const { events, groups, usedApplications } = nouns
+  const { events, groups, usedApplications } = rooms
   const applicationSecrets = createApplicationSecrets({ database, clock })
   const parts = { database, clock, events, groups, applicationSecrets, usedApplications, production: false }
   const outcome = await createApplicationChanges(parts).add(application, client, seeded)
@@ -147,39 +147,39 @@ const fieldsFrom = (given: unknown = {}, { profileFields }: Rooms) => {
 const addUser = async (
   { username, email, password, fields }: Static<typeof SeededUser>,
   platform: RoomPlatform,
-  nouns: Rooms,
+  rooms: Rooms,
 ) => {
   const address = readEmail(email)
   const name = readUsername(username)
   if (isRefused(address)) throw fault('email of administrator is no email address')
   if (isRefused(name)) throw fault(`username of administrator cannot be used. ${refusals[name.refused].message}`)
-  const existing = await nouns.users.findByLogin(name.username)
+  const existing = await rooms.users.findByLogin(name.username)
   if (existing) return existing
   const asker = { ip: client.ip }
-  const passwordRefusal = await nouns.passwords.refusalFor(password, { username, email, name: null }, asker)
+  const passwordRefusal = await rooms.passwords.refusalFor(password, { username, email, name: null }, asker)
   if (passwordRefusal?.refused === 'password_rejected')
     throw fault(`password of administrator cannot be used. ${passwordRefusal.errors.join(' ')}`)
   if (passwordRefusal) throw fault(hashingTimeoutText)
-  const passwordHash = await nouns.passwords.hash(password, asker)
+  const passwordHash = await rooms.passwords.hash(password, asker)
   if (isRefused(passwordHash)) throw fault(hashingTimeoutText)
-  const user = { email: address, username: name, name: null, passwordHash, fields: fieldsFrom(fields, nouns) }
-  const created = await nouns.newUsers.create(platform.database, user)
+  const user = { email: address, username: name, name: null, passwordHash, fields: fieldsFrom(fields, rooms) }
+  const created = await rooms.newUsers.create(platform.database, user)
   if (isRefused(created))
     throw fault(`${created.refused === 'email_taken' ? 'email' : 'username'} of administrator belongs to another user`)
-  await nouns.events.record({ kind: 'user_added', userId: created.id }, client)
+  await rooms.events.record({ kind: 'user_added', userId: created.id }, client)
   return created
 }
 
 /** Creates what the file names and the database does not have. For development only, because the file holds secrets in plain text. */
-export const applySeedFile = async (path: string, platform: RoomPlatform, nouns: Rooms) => {
+export const applySeedFile = async (path: string, platform: RoomPlatform, rooms: Rooms) => {
   const { groups = [], applications = [], administrator } = await readSeedFile(path)
-  for (const name of groups) await nouns.groups.add(name, client)
+  for (const name of groups) await rooms.groups.add(name, client)
   for (const [index, given] of applications.entries())
-    await addApplication(given, `applications[${index}]`, platform, nouns)
+    await addApplication(given, `applications[${index}]`, platform, rooms)
   if (administrator === undefined) return
   const seeded = readObject<Static<typeof SeededUser>>(SeededUser, administrator, 'administrator')
-  const { id: userId } = await addUser(seeded, platform, nouns)
-  const groupOutcome = await nouns.groupChanges.change({ userId, client }, { add: seeded.groups ?? [] })
+  const { id: userId } = await addUser(seeded, platform, rooms)
+  const groupOutcome = await rooms.groupChanges.change({ userId, client }, { add: seeded.groups ?? [] })
   if (!isRefused(groupOutcome)) return
   throw fault(
     groupOutcome.refused === 'no_group'

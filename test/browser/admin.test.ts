@@ -345,7 +345,7 @@ it('manages groups, invitations and who may use an application', async () => {
   // A program invites the same address. Only who has made an invitation sends it again.
   const program = { ip: '', userAgent: '', actor: { serviceKey: 'shop', protectedGroups: [] } }
   const invited = { email: 'new@example.com', key: 'new@example.com' }
-  await latchkey.app.nouns.invitations.invite(invited, program, { invitedBy: 'Ada of Acme' })
+  await latchkey.app.rooms.invitations.invite(invited, program, { invitedBy: 'Ada of Acme' })
   await go(page, 'Groups')
   await go(page, 'Invitations')
   const ofProgram = invitations.filter({ hasText: 'Service key shop' })

@@ -30,7 +30,7 @@ const invite = (...args: string[]) =>
 const invited = async (email: string, ...more: string[]) => {
   const { code, out, err } = await invite(email, ...more)
   expect([code, err]).toEqual([0, ''])
-  latchkey.app.nouns.mails.nudge()
+  latchkey.app.rooms.mails.nudge()
   const link = linkIn(await latchkey.mailTo(email))
   expect(out).not.toContain(link)
   return link
@@ -79,7 +79,7 @@ it('an operator invites, and the person registers with the address of the invita
 })
 
 it('who has an account signs in, comes back, joins the groups and lands on the page of the inviter', async () => {
-  const { groups } = latchkey.app.nouns
+  const { groups } = latchkey.app.rooms
   await groups.add('acme', { ip: 'command line', userAgent: 'root' })
   await latchkey.signedUp('dee')
   const wishes = ['--group', 'acme', '--invited-by', 'Ada of Acme', '--return-to', '/api/auth/account-page#names']
@@ -94,7 +94,7 @@ it('who has an account signs in, comes back, joins the groups and lands on the p
   await page.getByText('Ada of Acme invites you. Join acme as dee?').waitFor()
   expect(new URL(page.url()).pathname).toBe('/invite')
   await keepPicture(page, 'invite-join')
-  expect((await latchkey.app.nouns.users.findByLogin('dee'))?.groups).toEqual([])
+  expect((await latchkey.app.rooms.users.findByLogin('dee'))?.groups).toEqual([])
   await press(page, 'Join')
   await page.waitForURL('**/api/auth/account-page#names')
   await page.getByText('acme', { exact: true }).waitFor()

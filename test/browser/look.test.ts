@@ -97,7 +97,7 @@ beforeAll(async () => {
   await visitor.post('/api/auth/register', quinn)
   links.confirm = linkIn(await latchkey.mailTo(quinn.email))
   await visitor.post('/api/auth/reset-password', { email: 'paula@example.com' })
-  await latchkey.app.nouns.invitations.invite(
+  await latchkey.app.rooms.invitations.invite(
     { email: 'olga@example.com', key: 'olga@example.com' },
     operatorClient('root'),
   )

@@ -63,7 +63,7 @@ it('are asked for by the registration, with the terms, and without a username if
   await panel.getByText('+4930123456').waitFor()
   // Shown, and not to be edited.
   await panel.getByText('Staff number').waitFor()
-  expect((await latchkey.app.nouns.users.findByLogin('ada'))?.fields).toMatchObject({
+  expect((await latchkey.app.rooms.users.findByLogin('ada'))?.fields).toMatchObject({
     mobile: '+4930123456',
     website: 'ftp://example.com',
   })

@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => latchkey?.stop())
 beforeEach(() => latchkey.sql.query('delete from users'))
 
-const newLink = async () => (await latchkey.app.nouns.setup.makeLink()) ?? ''
+const newLink = async () => (await latchkey.app.rooms.setup.makeLink()) ?? ''
 const heading = (page: Page, name: string) => page.getByRole('heading', { name, level: 1 }).waitFor()
 
 /** A phone or laptop that unlocks by itself, as Chromium's developer tools have it. */
@@ -188,7 +188,7 @@ it('shows what is wrong with the proxy without scripts and style, and above the 
 
   const other = await startLatchkey({ settings: { TRUST_PROXY: '' } })
   const behind = await visit(browser, other, { extraHTTPHeaders: { 'x-forwarded-for': '203.0.113.9' } })
-  await behind.page.goto((await other.app.nouns.setup.makeLink()) ?? '')
+  await behind.page.goto((await other.app.rooms.setup.makeLink()) ?? '')
   await behind.page.getByText('TRUST_PROXY=127.0.0.1').waitFor()
   await heading(behind.page, 'Create the first account')
   expect(await faultsOf(behind.page)).toEqual([])

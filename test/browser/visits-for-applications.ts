@@ -24,7 +24,7 @@ export const startWithApplications = async () => {
   // In development there are providers on this machine.
   const settings = { NODE_ENV: 'development', PROVIDER_A_NAME: 'Google', PROVIDER_B_NAME: 'GitHub' }
   const [latchkey, browser] = await Promise.all([startLatchkey({ settings }), openChromium()])
-  await latchkey.app.nouns.groups.add('staff', operatorClient('root'))
+  await latchkey.app.rooms.groups.add('staff', operatorClient('root'))
   const ids: Partial<Record<Name, string>> = {}
   for (const [name, more] of Object.entries(applications) as [Name, object][]) {
     const place = { home: siteOf(name), redirectAddresses: [`${siteOf(name)}/callback`] }

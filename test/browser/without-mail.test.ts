@@ -105,7 +105,7 @@ it('the account page begins with what a mail would have told, until its user has
   await owner.page.getByText('Recent activity').waitFor()
   expect(await news.count()).toBe(0)
 
-  await latchkey.app.nouns.operatorChanges.resetFactors({
+  await latchkey.app.rooms.operatorChanges.resetFactors({
     userId: await idOf(latchkey, 'ben'),
     client: operatorClient('root'),
   })
@@ -148,7 +148,7 @@ it('administrators are offered no mail, and told what operators do instead', asy
   const root = await signedUpInGroup(latchkey, 'root1', 'admins')
   const dan = await addUser(latchkey.app, { username: 'dan', email: 'dan@example.com', password: goodPassword })
   const actor = { userId: dan.id, client: operatorClient('root') }
-  await latchkey.app.nouns.operatorChanges.lockDown(actor)
+  await latchkey.app.rooms.operatorChanges.lockDown(actor)
   const { page, context, leave, faults } = await visit(browser, latchkey, { viewport: { width: 900, height: 700 } })
   const attributes = { url: latchkey.url, httpOnly: true, sameSite: 'Strict' as const }
   await context.addCookies([...root.tab.jar].map(([name, value]) => ({ name, value, ...attributes })))
@@ -190,7 +190,7 @@ it('an address that was only typed can be confirmed on the account page as soon 
   const later = await startLatchkey()
   try {
     const email = { email: 'fay@example.com', key: 'fay@example.com' }
-    const made = await later.app.nouns.invitations.print(email, operatorClient('root'))
+    const made = await later.app.rooms.invitations.print(email, operatorClient('root'))
     if ('refused' in made) throw new Error(made.refused)
     const person = { username: 'fay', email: 'fay@example.com', password: goodPassword, invite: made.token }
     expect((await later.browser().post('/api/auth/register', person)).status).toBe(201)

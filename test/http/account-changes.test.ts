@@ -66,7 +66,7 @@ const isVoided = ({ voids, webhook }: Consequences, voided: Voided) =>
 const change = async (kind: ChangeKind, initiator: Initiator, account: PreparedAccount) => {
   const { user, own } = account
   const caller = { userId: user.id, sessionId: own, generation: 0 }
-  const { accountChanges } = latchkey.app.nouns
+  const { accountChanges } = latchkey.app.rooms
   const changes = { [kind]: changeDetails[kind] }
   const work = async (sql: Transaction) => {
     await changeRow(sql, kind, user.id)
@@ -79,7 +79,7 @@ const change = async (kind: ChangeKind, initiator: Initiator, account: PreparedA
     })
   if (initiator === 'old token')
     return accountChanges.byOldToken({ caller, client }, kind as 'session_stolen', async (sql) => {
-      await latchkey.app.nouns.sessions.end(sql, 'refresh_theft', caller)
+      await latchkey.app.rooms.sessions.end(sql, 'refresh_theft', caller)
       return { changes: { session_stolen: changeDetails.session_stolen } }
     })
   if (initiator === 'caller') return accountChanges.byCaller({ caller, client }, kind as 'totp_added', work)
@@ -92,7 +92,7 @@ const change = async (kind: ChangeKind, initiator: Initiator, account: PreparedA
 describe('a change of an account', () => {
   it.each(kindsByInitiator)('$kind by $initiator has the consequences of the table', async ({ kind, initiator }) => {
     const row = consequencesOf(kind)
-    const account = await prepareAccount(latchkey.sql, latchkey.app.nouns, `${kind}-${initiator}`.replaceAll('_', '-'))
+    const account = await prepareAccount(latchkey.sql, latchkey.app.rooms, `${kind}-${initiator}`.replaceAll('_', '-'))
     const { user, own, other } = account
     const { sql } = latchkey
     await sql.query("update users set language = 'es' where id = $1", [user.id])
@@ -153,8 +153,8 @@ describe('a change of an account', () => {
   })
 
   it('that is refused leaves nothing of what was written before, whoever causes it', async () => {
-    const account = await prepareAccount(latchkey.sql, latchkey.app.nouns, 'refused')
-    const { accountChanges } = latchkey.app.nouns
+    const account = await prepareAccount(latchkey.sql, latchkey.app.rooms, 'refused')
+    const { accountChanges } = latchkey.app.rooms
     const caller = { userId: account.user.id, sessionId: account.own, generation: 0 }
     const context = { userId: account.user.id, client, caller }
     const writeAndRefuse = async (sql: Transaction, user: { id: string }) => {
@@ -176,12 +176,12 @@ describe('a change of an account', () => {
   })
 
   it('that is refused after a right code has not used the code up', async () => {
-    const { user } = await prepareAccount(latchkey.sql, latchkey.app.nouns, 'code-kept')
+    const { user } = await prepareAccount(latchkey.sql, latchkey.app.rooms, 'code-kept')
     await latchkey.sql.query("insert into totp_secrets values ($1, 'sealed', now(), 0)", [user.id])
-    const codes = await latchkey.sql.transaction((sql) => latchkey.app.nouns.factors.renewRecoveryCodes(sql, user.id))
+    const codes = await latchkey.sql.transaction((sql) => latchkey.app.rooms.factors.renewRecoveryCodes(sql, user.id))
     const code = String(codes?.[0])
     const prove = (isRefusing: boolean) =>
-      latchkey.app.nouns.factors.prove({ userId: user.id, code, client, device: undefined }, async (_, __, accept) => {
+      latchkey.app.rooms.factors.prove({ userId: user.id, code, client, device: undefined }, async (_, __, accept) => {
         if (!(await accept())) return refuse('wrong_second_factor')
         return isRefusing ? refuse('not_this_time') : 'proven'
       })

@@ -27,7 +27,7 @@ beforeAll(async () => {
   const shared = { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, REDIS_PREFIX: redisPrefix, PUBLIC_URL: publicUrl }
   second = await startLatchkey({ settings: { JWT_SECRET: secret, ...shared }, clock: latchkey.clock })
   // All mails are in one mailbox.
-  await second.app.nouns.mails.stop()
+  await second.app.rooms.mails.stop()
 })
 afterAll(async () => {
   await second.stop()
@@ -146,18 +146,18 @@ describe('the deletion of an account', () => {
     // All names are free at once.
     const identity = { provider: 'provider_b', subject: `${username}-subject` } as const
     const again = { email: { email, key: email }, username: former, name: null, identity }
-    expect(await latchkey.app.nouns.newUsers.createFromProvider(again)).toMatchObject({ email, username: former })
+    expect(await latchkey.app.rooms.newUsers.createFromProvider(again)).toMatchObject({ email, username: former })
   })
 
   it('takes back the mails that wait, and leaves what others have at these addresses', async () => {
     const tab = await latchkey.signedUp('gnu')
-    await latchkey.app.nouns.mails.stop()
+    await latchkey.app.rooms.mails.stop()
     await latchkey
       .browser()
       .post('/api/auth/register', { username: 'eland', email: 'eland@example.org', password: goodPassword })
     for (const tag of ['', '+1', '+2', '+3', '+4']) await changes.ask(tab, `eland${tag}@example.org`)
     expect((await deleteAccount(tab, 'gnu')).status).toBe(204)
-    latchkey.app.nouns.mails.start()
+    latchkey.app.rooms.mails.start()
     await latchkey.mailTo('gnu@example.com', /was deleted/)
     const newcomer = await latchkey.signedUp('topi')
     // The deletion has not made room for more mails to this address.
@@ -173,10 +173,10 @@ describe('the deletion of an account', () => {
     const registration = { username: 'saiga2', email: 'saiga@example.com', password: goodPassword }
     const deleting = testPostgres(String(latchkey.config.databaseUrl), { statementTimeoutMs: 120_000 })
     const { registering } = await deleting.transaction(async (sql) => {
-      await latchkey.app.nouns.users.lockForDeletion(sql, id)
+      await latchkey.app.rooms.users.lockForDeletion(sql, id)
       const request = latchkey.browser().post('/api/auth/register', registration)
       await untilBlocked(outside)
-      await latchkey.app.nouns.userChanges.remove(sql, id)
+      await latchkey.app.rooms.userChanges.remove(sql, id)
       return { registering: request }
     })
     expect((await registering).status).toBe(202)
@@ -212,7 +212,7 @@ describe('the deletion of an account', () => {
     }
     const before = await countAll()
     const dying = latchkey.sql.transaction(async (sql) => {
-      await latchkey.app.nouns.userChanges.remove(sql, id)
+      await latchkey.app.rooms.userChanges.remove(sql, id)
       await sql.query('select pg_terminate_backend(pg_backend_pid())')
     })
     await expect(dying).rejects.toThrow()
@@ -290,7 +290,7 @@ describe('the deletion of an account', () => {
     const [{ id } = {}] = await latchkey.sql.query<{ id: string }>("select id from users where username = 'great-auk'")
     expect(await command('--yes', '--json')).toMatchObject({ code: 0, out: `${JSON.stringify({ deleted: id })}\n` })
     expect(await command('--yes')).toMatchObject({ code: 1, err: expect.stringContaining('There is no user') })
-    latchkey.app.nouns.mails.nudge()
+    latchkey.app.rooms.mails.nudge()
     expect((await latchkey.mailTo('great-auk@example.com', /was deleted/)).text).toContain('administrator')
     expect(await latchkey.sql.query("select reason from events where kind = 'user_deleted'")).toEqual([{ reason: id }])
     expect(await tablesWith(['great-auk'])).toEqual([])

@@ -109,7 +109,7 @@ describe('the owner of an account', () => {
       expect(await register(name)).toBe('username_taken')
       expect((await change(other, { username: name })).body.code).toBe('username_taken')
     }
-    const { newUsers } = latchkey.app.nouns
+    const { newUsers } = latchkey.app.rooms
     const fromProvider = async (username: string, subject = username) => {
       const email = { email: `${subject}@example.org`, key: `${subject}@example.org` }
       const identity = { provider: 'provider_a', subject } as const

@@ -260,7 +260,7 @@ describe('the API of administrators', () => {
       expect(codeOf(await tab.get(`${adminPath}/users`))).toBe('404 not_found')
     }
     const disabled = await signedUpInGroup(latchkey, 'dora', 'admins')
-    await latchkey.app.nouns.operatorChanges.disable({ userId: disabled.id, client: operatorClient('root') })
+    await latchkey.app.rooms.operatorChanges.disable({ userId: disabled.id, client: operatorClient('root') })
     expect(eachOf(await askAll(disabled.tab, { csrf: true }), codeOf)).toEqual(all('404 not_found'))
   })
 
@@ -280,7 +280,7 @@ describe('the API of administrators', () => {
       [204, 401],
       [204, 404],
     ]).toContainEqual(disabled.sort())
-    const states = await Promise.all([one, other].map(({ id }) => latchkey.app.nouns.users.findById(id)))
+    const states = await Promise.all([one, other].map(({ id }) => latchkey.app.rooms.users.findById(id)))
     expect(states.map((user) => user?.disabled).sort()).toEqual([false, true])
   })
 
@@ -298,11 +298,11 @@ describe('the API of administrators', () => {
       groups: ['admins'],
       protectedGroups: [],
     } as const
-    const change = latchkey.app.nouns.operatorChanges.disable({
+    const change = latchkey.app.rooms.operatorChanges.disable({
       userId: pat,
       client: { ip: '192.0.2.1', userAgent: '', actor },
     })
     await expect(change).rejects.toMatchObject({ refused: 'not_found' })
-    expect((await latchkey.app.nouns.users.findById(pat))?.disabled).toBe(false)
+    expect((await latchkey.app.rooms.users.findById(pat))?.disabled).toBe(false)
   })
 })

@@ -53,8 +53,8 @@ it('an invitation that is sent again keeps its groups, unless others are given',
 it('says what a user is asked for at the next sign-in, and which application refused them', async () => {
   await latchkey.signedUp('joe')
   const id = await idOf(latchkey, 'joe')
-  const { nouns, platform } = latchkey.app
-  const user = await nouns.users.findById(id)
+  const { rooms, platform } = latchkey.app
+  const user = await rooms.users.findById(id)
   if (!user) throw new Error('joe has no account')
   const definitions: ProfileFieldDefinition[] = [
     { key: 'team', type: 'text', labels: { en: 'Team' }, required: true, registration: false, editedBy: 'user' },
@@ -72,7 +72,7 @@ it('says what a user is asked for at the next sign-in, and which application ref
   await send('POST', '/groups', { name: 'crew' })
   await addApplication(latchkey, { name: 'Flights', access: 'groups', groups: ['crew'] })
   const refused = { kind: 'application_refused', reason: noAccessReason('Flights'), userId: id } as const
-  await nouns.events.record(refused, { ip: '192.0.2.1', userAgent: '' })
+  await rooms.events.record(refused, { ip: '192.0.2.1', userAgent: '' })
   expect((await detailsOf(id)).why).toMatchObject([{ code: 'no_access', subject: 'Flights', detail: 'crew' }])
   await send('PATCH', `/users/${id}/groups`, { add: ['crew'] })
   expect((await detailsOf(id)).why).toEqual([])
@@ -91,11 +91,11 @@ it('mails that wait or were refused are named at their user, and refused ones in
   expect(await why()).toEqual([['mails_waiting', 'connect ECONNREFUSED']])
   await latchkey.sql.query(`delete from outgoing_mail where recipient_key = 'y'`)
   const note = (kind: 'mail_refused' | 'mail_accepted', reason: string) =>
-    latchkey.app.nouns.events.record({ kind, reason, userId: id }, { ip: '', userAgent: '' })
+    latchkey.app.rooms.events.record({ kind, reason, userId: id }, { ip: '', userAgent: '' })
   await note('mail_refused', 'reset-password: 550 5.1.1: no such user')
   expect(await why()).toEqual([['mail_refused', '550 5.1.1: no such user']])
   expect((await get<AdminOverview>('/overview')).attention).toMatchObject([{ code: 'mails_refused', count: 1 }])
-  await latchkey.app.nouns.events.record({ kind: 'ceiling_reached', reason: 'total_mails' }, { ip: '', userAgent: '' })
+  await latchkey.app.rooms.events.record({ kind: 'ceiling_reached', reason: 'total_mails' }, { ip: '', userAgent: '' })
   expect((await get<AdminOverview>('/overview')).attention).toMatchObject([
     { code: 'mails_refused' },
     { code: 'ceiling_reached', count: 1, message: expect.stringMatching(/^1 limit of the whole service was reached/) },

@@ -26,7 +26,7 @@ beforeAll(async () => {
   const settings = { ADMIN_GROUP: 'admins', SUPPORT_GROUP: 'helpdesk', PROFILE_FIELDS_FILE: file.path }
   latchkey = await startLatchkey({ settings })
   root = await signedUpInGroup(latchkey, 'root1', 'admins')
-  await latchkey.app.nouns.groups.add('staff', operatorClient('root'))
+  await latchkey.app.rooms.groups.add('staff', operatorClient('root'))
 })
 afterAll(async () => {
   await latchkey.stop()
@@ -113,7 +113,7 @@ describe('users', () => {
        select gen_random_uuid(), name || '@abc.example', name || '@abc.example', name, key, now()
        from (values ('Lena', '1ena'), ('mia', 'm1a'), ('Abel', 'abe1'), ('maria', 'mar1a'), ('ida', '1da')) as names (name, key)`,
     )
-    await latchkey.app.nouns.groups.add('choir', operatorClient('root'))
+    await latchkey.app.rooms.groups.add('choir', operatorClient('root'))
     const singers = "update users set groups = groups || '{choir}' where email like '%@abc.example'"
     await latchkey.sql.query(singers)
     const sorted = ['Abel', 'ida', 'Lena', 'maria', 'mia']

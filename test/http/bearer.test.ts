@@ -49,7 +49,7 @@ beforeAll(async () => {
     onProblem: () => {},
   })
   await verifier.ready()
-  await latchkey.app.nouns.groups.add('staff', operatorClient('root'))
+  await latchkey.app.rooms.groups.add('staff', operatorClient('root'))
   const native = { kind: 'native', home: 'http://127.0.0.1/', redirectAddresses: ['http://127.0.0.1/cb'] } as const
   cli = await addApplication(latchkey, { ...native, name: 'Command line', deviceFlow: true })
   tab = await latchkey.signedUp('ada')
@@ -317,7 +317,7 @@ it('every change of the groups counts at once for a device, also the second one'
         "update users set groups = $1 where username = 'ada' returning id",
         [groups],
       )
-      await latchkey.app.nouns.sessions.giveGroups(sql, user?.id ?? '')
+      await latchkey.app.rooms.sessions.giveGroups(sql, user?.id ?? '')
     })
     await expect.poll(async () => (await staff.ask(bearer(access_token)))[0], { timeout: 5_000 }).toBe(status)
   }

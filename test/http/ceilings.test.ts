@@ -47,7 +47,7 @@ const register = (email: string, body: object = {}) => {
 const reset = (email: string) => latchkey.browser().post('/reset-password', { email }, { address: otherNetwork() })
 const invite = async (address: string) => {
   const email = readEmail(address)
-  const made = isRefused(email) ? email : await latchkey.app.nouns.invitations.invite(email, operatorClient('root'))
+  const made = isRefused(email) ? email : await latchkey.app.rooms.invitations.invite(email, operatorClient('root'))
   if (isRefused(made)) throw new Error(`${address} could not be invited`)
   return made.token
 }

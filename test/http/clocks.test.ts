@@ -24,7 +24,7 @@ beforeAll(async () => {
   fast = await startLatchkey({ settings, clock: createWrongClock(5 * minutes) })
   wrong = await startLatchkey({ settings, clock: createWrongClock(8 * days) })
   // All mails are in one mailbox.
-  for (const instance of [fast, wrong]) await instance.app.nouns.mails.stop()
+  for (const instance of [fast, wrong]) await instance.app.rooms.mails.stop()
 })
 afterAll(async () => {
   await wrong.stop()
@@ -52,13 +52,13 @@ it('after all sessions of a user have ended, a new one is accepted everywhere, w
   await slow.signedUp('bo')
   const userId = await idOf(slow, 'bo')
   for (const instance of [slow, fast]) {
-    await instance.app.nouns.operatorChanges.endSessions({ userId, client: operatorClient('root') })
+    await instance.app.rooms.operatorChanges.endSessions({ userId, client: operatorClient('root') })
     const signedIn = at(slow, new Map())
     expect((await signedIn.post('/login', { username: 'bo', password: goodPassword })).status).toBe(200)
     const statuses = async () =>
       Promise.all([slow, fast].map(async (each) => (await at(each, signedIn.jar).get('/api/auth/me')).status))
     await until('both instances know of the end', () =>
-      [slow, fast].every(({ app }) => app.nouns.endedSessions.refusesToken({ sid: '', gen: 0, userId, iat: 0 })),
+      [slow, fast].every(({ app }) => app.rooms.endedSessions.refusesToken({ sid: '', gen: 0, userId, iat: 0 })),
     )
     expect(await statuses()).toEqual([200, 200])
     expect((await signedIn.post('/api/auth/refresh')).status).toBe(200)
@@ -83,7 +83,7 @@ it('a link that takes a change back works for seven days, also at an instance wh
   await changes.change(await slow.signedUp('dee'), 'dee@example.org')
   const purge = createExpiredRows({ clock: wrong.clock }).find(({ name }) => name === 'purge undos')
   expect(await purge?.run(wrong.sql, 10)).toBe(0)
-  expect(await wrong.app.nouns.users.reservedFor('dee@example.com')).toBeDefined()
+  expect(await wrong.app.rooms.users.reservedFor('dee@example.com')).toBeDefined()
   const token = await changes.undoToken('dee@example.com', /was changed/)
   expect((await at(wrong, new Map()).post('/api/auth/email/undo', { token })).status).toBe(204)
   expect(await changes.emailOf('dee')).toBe('dee@example.com')

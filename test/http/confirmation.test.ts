@@ -120,14 +120,14 @@ describe('a registration that is not confirmed yet', () => {
   it('the account is compared last: an attempt that finds the queue full, and is not counted, has not guessed its password', async () => {
     await latchkey.registered('uma')
     const stranger = await register('uma-too', { email: addressOf('uma'), password: otherPassword })
-    const { nouns } = latchkey.app
+    const { rooms } = latchkey.app
     const compared: unknown[] = []
-    const verify: typeof nouns.passwords.verify = async (password, hash, ...rest) => {
+    const verify: typeof rooms.passwords.verify = async (password, hash, ...rest) => {
       if (compared.length > 0) return refuse('busy')
       compared.push(hash)
-      return nouns.passwords.verify(password, hash, ...rest)
+      return rooms.passwords.verify(password, hash, ...rest)
     }
-    const login = createLogin({ ...nouns, passwords: { ...nouns.passwords, verify } })
+    const login = createLogin({ ...rooms, passwords: { ...rooms.passwords, verify } })
     const client = { ip: '192.0.2.1', userAgent: '' }
     const cookie = stranger.jar.get('registration')
     expect(await login.prove(addressOf('uma'), 'a guess', cookie, { client, knownDevices: [] })).toEqual({

@@ -40,7 +40,7 @@ describe('changing the email', () => {
     const thief = await latchkey.signedUp('late')
     await changes.change(thief, 'late-thief@example.net')
     const token = await changes.undoToken('late@example.com')
-    const { id: userId } = (await latchkey.app.nouns.users.findByLogin('late')) ?? { id: '' }
+    const { id: userId } = (await latchkey.app.rooms.users.findByLogin('late')) ?? { id: '' }
     // As after an answer of the mail server that it cannot take them now.
     for (const recipient of ['late-thief@example.net', 'late@example.com'])
       await latchkey.sql.query(
@@ -243,7 +243,7 @@ describe('changing the email', () => {
     await changes.change(ida, 'ida@example.net')
 
     await latchkey.advance(7 * days + minutes)
-    expect(await latchkey.app.nouns.users.reservedFor('ida@example.com')).toBeUndefined()
+    expect(await latchkey.app.rooms.users.reservedFor('ida@example.com')).toBeUndefined()
     await latchkey.signedUp('heir', { email: 'ida@example.com' })
   })
 

@@ -102,10 +102,10 @@ describe('after the restore of a dump, a session that the database does not know
   const refused = [401, 401, 401]
 
   it.each<[string, (userId: string) => Promise<unknown>]>([
-    ['disabled', (userId) => latchkey.app.nouns.operatorChanges.disable({ userId, client: operator })],
-    ['locked down', (userId) => latchkey.app.nouns.operatorChanges.lockDown({ userId, client: operator })],
-    ['signed out', (userId) => latchkey.app.nouns.operatorChanges.endSessions({ userId, client: operator })],
-    ['deleted', (userId) => latchkey.app.nouns.operatorChanges.remove({ userId, client: operator })],
+    ['disabled', (userId) => latchkey.app.rooms.operatorChanges.disable({ userId, client: operator })],
+    ['locked down', (userId) => latchkey.app.rooms.operatorChanges.lockDown({ userId, client: operator })],
+    ['signed out', (userId) => latchkey.app.rooms.operatorChanges.endSessions({ userId, client: operator })],
+    ['deleted', (userId) => latchkey.app.rooms.operatorChanges.remove({ userId, client: operator })],
   ])('is refused at once when its user is %s, and new sign-ins work', async (how, change) => {
     const username = `user-${how.replace(' ', '-')}`
     const other = await latchkey.signedUp(`${username}-2`)
@@ -117,7 +117,7 @@ describe('after the restore of a dump, a session that the database does not know
     expect(await statusesOf(other)).toEqual(accepted)
     if (how === 'deleted') return
     const client = operator
-    await latchkey.app.nouns.operatorChanges.enable({ userId, client }, { keepsPassword: true })
+    await latchkey.app.rooms.operatorChanges.enable({ userId, client }, { keepsPassword: true })
     expect(await signsIn(username)).toEqual(accepted)
     expect(await statusesOf(tab)).toEqual(refused)
   })
@@ -127,7 +127,7 @@ describe('after the restore of a dump, a session that the database does not know
     const { tab, userId } = await unknownSession(latchkey, 'early')
     await latchkey.sql.query('update users set disabled_at = now() where id = $1', [userId])
     expect(await statusesOf(tab)).toEqual([204, 200, 401])
-    await latchkey.app.nouns.operatorChanges.disable({ userId, client: operator })
+    await latchkey.app.rooms.operatorChanges.disable({ userId, client: operator })
     expect(await statusesOf(tab)).toEqual(refused)
   })
 })

@@ -196,7 +196,7 @@ it('sends mails again after a reset: the person who used them up knew the old pa
 })
 
 it('is over when the password, the email or the factors change, and after ten minutes', async () => {
-  const { users, operatorChanges } = latchkey.app.nouns
+  const { users, operatorChanges } = latchkey.app.rooms
   const actorFor = async (name: string) => ({
     userId: (await users.findByLogin(name))?.id ?? '',
     client: { ip: '', userAgent: '' },
@@ -369,7 +369,7 @@ it('after a sign-in by mail asks for the password and no second mail, and for no
   for (let times = 0; times < 6; times += 1) {
     const busy = async () => refuse('busy')
     const client = { ip: '192.0.2.1', userAgent: '' }
-    expect(await latchkey.app.nouns.enrolments.enterPassword(tab.jar.get('challenge') ?? '', busy, client)).toEqual({
+    expect(await latchkey.app.rooms.enrolments.enterPassword(tab.jar.get('challenge') ?? '', busy, client)).toEqual({
       refused: 'busy',
     })
   }

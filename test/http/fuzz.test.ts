@@ -32,7 +32,7 @@ const signInTo = async (latchkey: Latchkey) => {
     return { ...(body.user as { id: string; username: string; email: string }), name: null }
   }
   const client = { ip: '192.0.2.1', userAgent: 'fuzz' }
-  const { sessions } = latchkey.app.nouns
+  const { sessions } = latchkey.app.rooms
   const begin = () => latchkey.sql.transaction((sql) => sessions.beginSession(sql, user, { methods: ['pwd'] }, client))
   let user = await signUp()
   return async (): Promise<Credentials> => {

@@ -44,7 +44,7 @@ it('a program that signs in again and again is told so, however many networks it
   expect((await signIn('grace', address)).status).toBe(200)
   expect((await signIn('ada', address, latchkey.browser(), 'a guess')).status).toBe(401)
   expect((await signIn('ada', freshAddress(), owner)).status).toBe(200)
-  const user = await latchkey.app.nouns.users.findByLogin('ada')
+  const user = await latchkey.app.rooms.users.findByLogin('ada')
   expect(await limitedEvents('sign_ins')).toEqual([{ user_id: user?.id, username: 'ada' }])
   // Three of the program and one of the owner, which replaced that of the registration. What was refused has begun no session.
   const sessions = await latchkey.sql.query('select 1 from sessions where user_id = $1', [user?.id])

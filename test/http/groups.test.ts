@@ -12,16 +12,16 @@ const client = operatorClient('root')
 let latchkey: Latchkey
 beforeAll(async () => {
   latchkey = await startLatchkey({ settings: { GENERAL_LIMIT: '10000/15m', REFRESH_GRACE: '30s' } })
-  for (const name of ['admins', 'staff']) await latchkey.app.nouns.groups.add(name, client)
+  for (const name of ['admins', 'staff']) await latchkey.app.rooms.groups.add(name, client)
 })
 afterAll(() => latchkey.stop())
 
 const idOf = async (username: string) => {
-  const user = await latchkey.app.nouns.users.findByLogin(username)
+  const user = await latchkey.app.rooms.users.findByLogin(username)
   return user?.id ?? ''
 }
 const change = async (username: string, wanted: { add?: string[]; remove?: string[] }) =>
-  latchkey.app.nouns.groupChanges.change({ userId: await idOf(username), client }, wanted)
+  latchkey.app.rooms.groupChanges.change({ userId: await idOf(username), client }, wanted)
 const verify = (tab: Browser, query: string) => tab.get(`/api/auth/verify?${query}`)
 const groupsIn = (tab: Browser) =>
   JSON.parse(Buffer.from(tab.jar.get('access_token')?.split('.')[1] ?? '', 'base64url').toString()).groups
@@ -120,7 +120,7 @@ describe('a group', () => {
     const tab = await latchkey.signedUp('eve')
     const join = async (sql: Transaction, id: string, groups: string) => {
       await sql.query('update users set groups = $2 where id = $1', [id, `{${groups}}`])
-      await latchkey.app.nouns.sessions.giveGroups(sql, id)
+      await latchkey.app.rooms.sessions.giveGroups(sql, id)
     }
     const late = latchkey.browser()
     await overtaken(
@@ -149,7 +149,7 @@ describe('a group', () => {
     await latchkey.signedUp('fay', { email })
     expect(await change('fay', { add: ['nothing'] })).toMatchObject({ refused: 'no_group', group: 'nothing' })
     const long = Array.from({ length: 17 }, (_, index) => `group-${index}-`.padEnd(32, 'x'))
-    for (const name of long) await latchkey.app.nouns.groups.add(name, client)
+    for (const name of long) await latchkey.app.rooms.groups.add(name, client)
     const byNumber = { refused: 'too_many_groups', message: 'A user can be in at most 16 groups' }
     expect(await change('fay', { add: long })).toEqual(byNumber)
     expect(await change('fay', { add: long.slice(0, 16) })).toMatchObject({ result: true })
@@ -160,7 +160,7 @@ describe('a group', () => {
     const renamed = await tab.send('PATCH', '/api/auth/account', { username: '漢'.repeat(64) }, { csrf: true })
     expect([renamed.status, renamed.body.code]).toEqual([409, 'too_many_groups'])
     expect(renamed.body.message).toContain('would be too long')
-    expect((await latchkey.app.nouns.users.findByLogin('fay'))?.username).toBe('fay')
+    expect((await latchkey.app.rooms.users.findByLogin('fay'))?.username).toBe('fay')
     // The same with the longest name first, and then the address.
     const named = await latchkey.signedUp('漢'.repeat(64), { email: 'han@example.com' })
     expect(await change('漢'.repeat(64), { add: long.slice(0, 16) })).toMatchObject({ result: true })
@@ -174,7 +174,7 @@ describe('a group', () => {
   })
 
   it('is deleted only without members, who lose it a part at a time', async () => {
-    const { groups, groupChanges } = latchkey.app.nouns
+    const { groups, groupChanges } = latchkey.app.rooms
     await groups.add('beta', client)
     for (const name of ['gil', 'hal', 'ivy']) await latchkey.signedUp(name).then(() => change(name, { add: ['beta'] }))
     expect(await groups.remove('beta', client)).toEqual({ refused: 'group_has_members' })
@@ -186,7 +186,7 @@ describe('a group', () => {
   })
 
   it('can be left by users while it is being deleted: no two wait for each other', async () => {
-    const { groups, groupChanges } = latchkey.app.nouns
+    const { groups, groupChanges } = latchkey.app.rooms
     await groups.add('gamma', client)
     const names = ['pia', 'quin', 'rob', 'sue']
     for (const name of names) await latchkey.signedUp(name).then(() => change(name, { add: ['gamma'] }))
@@ -252,7 +252,7 @@ describe('a group', () => {
 
   it('of an invitation is that of the account which is created with it', async () => {
     const email = 'jon@example.com'
-    const { groups, invitations } = latchkey.app.nouns
+    const { groups, invitations } = latchkey.app.rooms
     for (const name of ['renewed', 'deleted-since']) await groups.add(name, client)
     await invitations.invite({ email, key: email }, client, { groups: ['staff', 'renewed', 'deleted-since'] })
     // A later group of the same name is not the group of the invitation.
@@ -271,7 +271,7 @@ describe('a group', () => {
     )
     const [, payload = ''] = tab.jar.get('access_token')?.split('.') ?? []
     const { groups: _, sub, iss, aud, ...claims } = JSON.parse(Buffer.from(payload, 'base64url').toString())
-    const { tokens } = latchkey.app.nouns
+    const { tokens } = latchkey.app.rooms
     tab.jar.set('access_token', tokens.signAccess({ ...claims, groups: undefined }))
     expect((await verify(tab, 'group=staff')).body.code).toBe('group_required')
     expect((await verify(tab, 'renew=1')).headers.get('set-cookie')).toBeNull()

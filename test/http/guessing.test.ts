@@ -98,7 +98,7 @@ describe('guesses from many networks at one account', () => {
     expect(await eventsOfCeiling()).toContainEqual({ username: null, is_marked: true })
     const until = new Date(latchkey.clock.now().getTime() + hours)
     const query = { since: new Date(0), until, kinds: ['rate_limited' as const], limit: 10 }
-    expect(await latchkey.app.nouns.events.about({ name: 'nobody' }, query)).toMatchObject([{ reason: 'account' }])
+    expect(await latchkey.app.rooms.events.about({ name: 'nobody' }, query)).toMatchObject([{ reason: 'account' }])
     const address = nextAddress()
     for (let round = 0; round < 6; round++) await guess('nobody')(address)
     expect((await guess('somebody-else')(address)).headers.get('ratelimit-remaining')).toBe('4')

@@ -39,7 +39,7 @@ const serviceKey = newServiceKey('billing')
 
 /** Another instance of the service, without HTTP: its tokens are signed with the keys that the service publishes. */
 const tokensAt = ({ app, clock, sql: database, config }: Latchkey) => {
-  const { sealedValues } = app.nouns
+  const { sealedValues } = app.rooms
   const applicationKeys = createApplicationKeys({ database, clock, sealedValues })
   const loaded = createLoadedApplicationKeys({ applicationKeys, clock, log: app.log })
   const signing = { applicationKeys: loaded, clock, issuer: applicationIssuer(config.publicUrl) }

@@ -49,7 +49,7 @@ beforeAll(async () => {
   acme = clientOf(keys.acme)
   birch = clientOf(keys.birch)
   admin = await signedUpInGroup(latchkey, 'root1', 'admins')
-  for (const name of ['acme', 'birch', 'staff']) await latchkey.app.nouns.groups.add(name, root)
+  for (const name of ['acme', 'birch', 'staff']) await latchkey.app.rooms.groups.add(name, root)
 })
 afterAll(async () => {
   await latchkey?.stop()
@@ -68,7 +68,7 @@ const emailOf = (address: string) => {
 }
 /** As the command does, by the clock of the service. */
 const inviteByCommand = async (address: string, groups: string[]) => {
-  const made = await latchkey.app.nouns.invitations.invite(emailOf(address), root, { groups })
+  const made = await latchkey.app.rooms.invitations.invite(emailOf(address), root, { groups })
   if (isRefused(made)) throw new Error(`${address} was not invited: ${made.refused}`)
   return made.token
 }
@@ -100,7 +100,7 @@ const register = (username: string, invite: string, tab = latchkey.browser()) =>
   const body = { username, email: `${username}@example.com`, password: goodPassword, invite, signIn: true }
   return tab.post('/api/auth/register', body)
 }
-const groupsOf = async (username: string) => (await latchkey.app.nouns.users.findByLogin(username))?.groups
+const groupsOf = async (username: string) => (await latchkey.app.rooms.users.findByLogin(username))?.groups
 const openFor = async (email: string) =>
   (await acme.list()).filter((invitation) => invitation.email === email).map(({ madeBy }) => madeBy)
 
@@ -306,9 +306,9 @@ describe('an account that is invited to groups', () => {
     // The link of the mail proves the address, as in a registration.
     expect(await check(token, tab)).toMatchObject({ next: 'join' })
     expect((await accept(tab, token)).status).toBe(200)
-    expect((await latchkey.app.nouns.users.findByLogin('noa'))?.emailProven).toBe(true)
+    expect((await latchkey.app.rooms.users.findByLogin('noa'))?.emailProven).toBe(true)
 
-    await latchkey.app.nouns.groupChanges.change(
+    await latchkey.app.rooms.groupChanges.change(
       { userId: await idOf(latchkey, 'noa'), client: root },
       { remove: ['staff'] },
     )
@@ -323,7 +323,7 @@ describe('an account that is invited to groups', () => {
     const oli = 'oli@example.com'
     const tab = await latchkey.signedUp('oli')
     const { token } = await mailed(oli, () => acme.create({ email: oli, groups: ['acme'] }))
-    await latchkey.app.nouns.operatorChanges.disable({ userId: await idOf(latchkey, 'oli'), client: root })
+    await latchkey.app.rooms.operatorChanges.disable({ userId: await idOf(latchkey, 'oli'), client: root })
     expect((await accept(tab, token)).status).toBe(401)
     expect(await groupsOf('oli')).toEqual([])
   })
@@ -331,13 +331,13 @@ describe('an account that is invited to groups', () => {
   it('joins what still exists, and nothing that makes an administrator', async () => {
     const pia = 'pia@example.com'
     const tab = await latchkey.signedUp('pia')
-    for (const name of ['renewed', 'gone']) await latchkey.app.nouns.groups.add(name, root)
+    for (const name of ['renewed', 'gone']) await latchkey.app.rooms.groups.add(name, root)
     const some = await mailed(pia, () => acme.create({ email: pia, groups: ['staff', 'renewed', 'gone'] }))
     const none = await mailed(pia, () => birch.create({ email: pia, groups: ['gone'] }))
-    for (const name of ['renewed', 'gone']) await latchkey.app.nouns.groups.remove(name, root)
+    for (const name of ['renewed', 'gone']) await latchkey.app.rooms.groups.remove(name, root)
     await latchkey.advance(1 * minutes)
     await tab.post('/api/auth/refresh')
-    await latchkey.app.nouns.groups.add('renewed', root)
+    await latchkey.app.rooms.groups.add('renewed', root)
     expect(await check(some.token, tab)).toMatchObject({ groups: ['staff'], next: 'join' })
     expect(await check(none.token, tab)).toMatchObject({ groups: [], next: 'nothing' })
     expect((await accept(tab, none.token)).body.code).toBe('invalid_invitation')
@@ -351,7 +351,7 @@ describe('an account that is invited to groups', () => {
   })
 
   it('in too many groups is told whether it is their number or their length, and can accept later', async () => {
-    const { groups, groupChanges } = latchkey.app.nouns
+    const { groups, groupChanges } = latchkey.app.rooms
     const prefixes = { many: 'g', long: 'long-group-'.padEnd(28, 'x') }
     const namesOf = (prefix: string) => Array.from({ length: 16 }, (_, index) => `${prefix}${index}`)
     for (const name of Object.values(prefixes).flatMap(namesOf)) await groups.add(name, root)
@@ -402,7 +402,7 @@ describe('a new account', () => {
   it('without a link joins the groups of every open invitation, as far as they fit', async () => {
     const sam = 'sam@example.com'
     const names = Array.from({ length: 15 }, (_, index) => `h${index}`)
-    for (const name of names) await latchkey.app.nouns.groups.add(name, root)
+    for (const name of names) await latchkey.app.rooms.groups.add(name, root)
     await acme.create({ email: sam, groups: ['acme', 'staff'] })
     await latchkey.advance(1 * minutes)
     const tooMany = await mailed(sam, () => birch.create({ email: sam, groups: names }))
@@ -428,7 +428,7 @@ describe('a new account', () => {
       { email: tia, groups: ['acme'], invitedBy: 'Ada' },
       { email: tia, groups: ['staff'], invitedBy: null },
     ])
-    await latchkey.app.nouns.operatorChanges.remove({ userId: await idOf(latchkey, 'tia'), client: root })
+    await latchkey.app.rooms.operatorChanges.remove({ userId: await idOf(latchkey, 'tia'), client: root })
     expect(await latchkey.sql.query('select 1 from invitations where email_key = $1', [tia])).toEqual([])
   })
 })
@@ -460,7 +460,7 @@ describe('an administrator and the command line', () => {
     expect(again.body).toMatchObject({ groups: ['staff'], invitedBy: null, returnTo: '/wiki', madeBy: 'administrator' })
     await second.tab.send('PATCH', '/api/auth/account', { name: 'Sid Second' }, { csrf: true })
     expect((await listed())[0]).toEqual(['administrator', 'Sid Second', '/wiki'])
-    await latchkey.app.nouns.operatorChanges.remove({ userId: second.id, client: root })
+    await latchkey.app.rooms.operatorChanges.remove({ userId: second.id, client: root })
     expect((await listed())[0]).toEqual(['administrator', null, '/wiki'])
 
     expect((await administer('DELETE', { email: uma, madeBy: 'service key acme' })).status).toBe(204)

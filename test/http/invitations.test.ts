@@ -25,7 +25,7 @@ const emailOf = (address: string) => {
 
 let turn = 0
 const actionsAt = (latchkey: () => Latchkey) => {
-  const nouns = () => latchkey().app.nouns
+  const nouns = () => latchkey().app.rooms
   return {
     invite: async (address: string) => {
       const made = await nouns().invitations.invite(emailOf(address), operatorClient('root'))
@@ -220,7 +220,7 @@ describe('where registration is closed', () => {
     await latchkey.mailTo('finn@example.com', /already have an account/)
     expect(await openInvitations()).not.toContain('finn@example.com')
     expect(
-      await latchkey.app.nouns.invitations.invite(emailOf('FINN@example.com'), operatorClient('root')),
+      await latchkey.app.rooms.invitations.invite(emailOf('FINN@example.com'), operatorClient('root')),
     ).toHaveProperty('refused')
   })
 
@@ -291,7 +291,7 @@ describe('where registration is closed', () => {
     expect((await register('hal@example.com', await invite('hal@example.com'), hal)).status).toBe(202)
     await latchkey.advance(2 * hours)
     expect((await register('gil@example.com', token, ida)).body.code).toBe('invalid_invitation')
-    await latchkey.app.nouns.invitations.purge(latchkey.sql, 100)
+    await latchkey.app.rooms.invitations.purge(latchkey.sql, 100)
     expect((await confirm('gil@example.com', gil))?.status).toBe(200)
     await revoke('hal@example.com')
     expect((await confirm('hal@example.com', hal))?.body.code).toBe('registration_closed')
@@ -305,7 +305,7 @@ describe('where registration is closed', () => {
     await until('the mail of the second registration', () => mailsToHal().length === 2)
     expect((await confirm('hal@example.com', hal))?.status).toBe(200)
     await latchkey.advance(1 * days)
-    await latchkey.app.nouns.invitations.purge(latchkey.sql, 100)
+    await latchkey.app.rooms.invitations.purge(latchkey.sql, 100)
     expect(await latchkey.sql.query("select 1 from invitations where email_key = 'ida@example.com'")).toEqual([])
   })
 })

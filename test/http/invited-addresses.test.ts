@@ -19,7 +19,7 @@ const emailOf = (address: string) => {
 
 it('domains bind a new address of an account, but not the present one, and an invitation overrides them', async () => {
   const changes = createEmailChanges(latchkey)
-  const { invitations } = latchkey.app.nouns
+  const { invitations } = latchkey.app.rooms
   const invited = emailOf('ada@example.dev')
   const tab = await latchkey.signedUp('ada')
   // Neither the answer nor what waits shows whether there is an invitation: only the owner of the mailbox learns it.

@@ -41,7 +41,7 @@ beforeAll(async () => {
   other = await startLatchkey({ settings: { ...settings, TERMS_VERSION: '2' }, clock: before.clock })
   strict = await startLatchkey({ settings: { ...settings, SECOND_FACTOR: 'required' }, clock: before.clock })
   // All mails are in one mailbox.
-  for (const each of [latchkey, other, strict]) await each.app.nouns.mails.stop()
+  for (const each of [latchkey, other, strict]) await each.app.rooms.mails.stop()
 })
 afterAll(async () => {
   for (const each of [strict, other, latchkey, before]) await each.stop()
@@ -60,7 +60,7 @@ const sessionsOf = (username: string) =>
   )
 /** The text of a mail, whichever instance has queued it. */
 const mailTo = async (address: string, pattern: RegExp) => {
-  before.app.nouns.mails.nudge()
+  before.app.rooms.mails.nudge()
   return (await before.mailTo(address, pattern)).text
 }
 const tokenIn = (text: string) => /#token=([\w-]+)/.exec(text)?.[1]
@@ -187,7 +187,7 @@ describe('after an enrolment', () => {
       const email = `${name}@example.com`
       const address = readEmail(email)
       if (isRefused(address)) throw new Error(`${email} is no address`)
-      const made = await strict.app.nouns.invitations.invite(address, operatorClient('root'))
+      const made = await strict.app.rooms.invitations.invite(address, operatorClient('root'))
       const invite = 'token' in made ? made.token : ''
       await tab.post('/api/auth/register', { username: name, email, password: goodPassword, invite })
       await tab.post('/api/auth/verify-email', { token: tokenIn(await mailTo(email, /verify-email#token=/)) })
@@ -384,7 +384,7 @@ describe('the terms', () => {
     const leaving = await byMail('ivo')
     expect((await leaving.get(`${path}/export`)).body).toMatchObject({ account: { username: 'ivo' } })
     expect((await leaving.post(`${path}/delete`, { username: 'ivo' })).status).toBe(204)
-    expect(await before.app.nouns.users.findByLogin('ivo')).toBeUndefined()
+    expect(await before.app.rooms.users.findByLogin('ivo')).toBeUndefined()
     const withApp = await byMail('hana')
     expect((await withApp.get(`${path}/export`)).body.code).toBe('other_step')
     await before.advance(1 * minutes)

@@ -196,7 +196,7 @@ describe('an account that is enabled while the owner of a former address can tak
     const [late, set] = [await moved('rosa'), await moved('sven')]
     for (const { id } of [late, set]) expect((await act(id, 'enable', {})).status).toBe(204)
     const email = { email: 'sven@example.org', key: 'sven@example.org' }
-    await latchkey.app.nouns.operatorChanges.setEmail(
+    await latchkey.app.rooms.operatorChanges.setEmail(
       { userId: set.id, client: operatorClient('root') },
       { from: set.thief, email, isFinal: false },
     )
@@ -205,7 +205,7 @@ describe('an account that is enabled while the owner of a former address can tak
     await latchkey.advance(8 * days)
     await askForReset(late.thief)
     // Not by a round through disabling, either.
-    const { operatorChanges, resetLinks } = latchkey.app.nouns
+    const { operatorChanges, resetLinks } = latchkey.app.rooms
     const byOperator = { userId: late.id, client: operatorClient('root') }
     await operatorChanges.disable(byOperator)
     await operatorChanges.enable(byOperator)

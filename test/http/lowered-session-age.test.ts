@@ -57,7 +57,7 @@ it('ends the sessions that are older, wherever the service checks whether a sess
   expect((await atLowered(old).act('/api/auth/change-password', passwords)).status).toBe(401)
   const listed = async (tab: Browser) => ((await tab.get('/api/auth/sessions')).body.sessions as unknown[]).length
   expect([await listed(young), await listed(atLowered(young))]).toEqual([2, 1])
-  expect(await lowered.app.nouns.sessionLookups.list(me.user.id)).toHaveLength(1)
+  expect(await lowered.app.rooms.sessionLookups.list(me.user.id)).toHaveLength(1)
   const counted = async (session: number) => {
     const lifetimes = { ...latchkey.config.lifetimes, session }
     const stats = createStats({ database: latchkey.sql, clock: latchkey.clock, lifetimes })
@@ -110,7 +110,7 @@ it('lets housekeeping delete them, which refuses their access tokens too', async
   expect((await old.post('/api/auth/refresh')).status).toBe(200)
   const copy = atLowered(old)
   expect((await copy.get('/api/auth/me')).status).toBe(200)
-  await lowered.app.nouns.sessions.purge(latchkey.sql, 1_000)
+  await lowered.app.rooms.sessions.purge(latchkey.sql, 1_000)
   await expect.poll(async () => (await copy.get('/api/auth/me')).status).toBe(401)
   expect((await old.post('/api/auth/refresh')).status).toBe(401)
 })

@@ -24,7 +24,7 @@ describe('the answer', () => {
   it('is the same for every address, and so is every refusal behind it', async () => {
     await latchkey.signedUp('same')
     await latchkey.signedUp('gone')
-    const { operatorChanges } = latchkey.app.nouns
+    const { operatorChanges } = latchkey.app.rooms
     await operatorChanges.disable({ userId: await idOf('gone'), client: { ip: 'command line', userAgent: '' } })
     for (let round = 0; round < 5; round++) await logins.ask(latchkey.browser(), addressOf('full'))
     const seen = []
@@ -162,7 +162,7 @@ describe('the gates of registration', () => {
   })
 
   it('an invitation of the address is enough, and is used up with the account', async () => {
-    const { invitations, mailedCodes } = latchkey.app.nouns
+    const { invitations, mailedCodes } = latchkey.app.rooms
     const address = addressOf('invitee')
     await invitations.invite({ email: address, key: address }, { ip: 'command line', userAgent: '' })
     await withSettings({ registration: 'invited' }, async (browser) => {
@@ -193,7 +193,7 @@ describe('what a browser can try', () => {
       'select id from mail_sign_ins where user_id = $1 order by code_expires_at desc limit 1',
       [await idOf(who)],
     )
-    return latchkey.app.nouns.mailedCodes.codeOf(row?.id ?? '')
+    return latchkey.app.rooms.mailedCodes.codeOf(row?.id ?? '')
   }
   const wrong = (times: number) => Array(times).fill('wrong_mailed_code')
 
@@ -209,7 +209,7 @@ describe('what a browser can try', () => {
       const name = `${gate}-${what}`
       await latchkey.signedUp(`${name}-own`)
       if (!what.endsWith('none')) await latchkey.signedUp(name)
-      if (what === 'disabled') await latchkey.app.nouns.operatorChanges.disable({ userId: await idOf(name), client })
+      if (what === 'disabled') await latchkey.app.rooms.operatorChanges.disable({ userId: await idOf(name), client })
     }
     await Promise.all(whats.map(prepare))
     const tryAll = async (browser: () => Browser, what: string) => {

@@ -186,11 +186,11 @@ describe('a sign-in by mail', () => {
       },
       {
         what: 'disabled',
-        change: async (name) => latchkey.app.nouns.operatorChanges.disable(await byOperator(name)),
+        change: async (name) => latchkey.app.rooms.operatorChanges.disable(await byOperator(name)),
       },
       {
         what: 'lock-down',
-        change: async (name) => latchkey.app.nouns.operatorChanges.lockDown(await byOperator(name)),
+        change: async (name) => latchkey.app.rooms.operatorChanges.lockDown(await byOperator(name)),
       },
     ]
     for (const { what, before, change } of changes) {

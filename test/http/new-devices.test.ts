@@ -152,7 +152,7 @@ describe('the sessions of a user', () => {
           "select 1 from sessions where user_id = (select id from users where username = 'eager')",
         )
       ).length
-    const { signIns, users } = latchkey.app.nouns
+    const { signIns, users } = latchkey.app.rooms
     const eager = await users.findByLogin('eager')
     if (!eager) throw new Error('The user is gone')
     /** Signs in 75 times, without requests. */

@@ -338,12 +338,12 @@ describe('what is asked', () => {
   })
 
   it('is nothing of a user who is in no group of the application, whatever they have agreed to', async () => {
-    await latchkey.app.nouns.groups.add('staff', operatorClient('root'))
+    await latchkey.app.rooms.groups.add('staff', operatorClient('root'))
     const given = { name: 'Staff', access: 'groups', groups: ['staff'], consent: 'ask' } as const
     const application = await addApplication(latchkey, given)
     const tab = await latchkey.signedUp('visitor')
     const userId = (await begin(tab, { prompt: 'consent' })).user?.id ?? ''
-    const change = latchkey.app.nouns.groupChanges.change
+    const change = latchkey.app.rooms.groupChanges.change
     const client = operatorClient('root')
     await change({ userId, client }, { add: ['staff'] })
     await tab.post('/api/auth/refresh')

@@ -12,7 +12,7 @@ let application: Awaited<ReturnType<typeof addApplication>>
 const client = operatorClient('root')
 beforeAll(async () => {
   latchkey = await startLatchkey()
-  await latchkey.app.nouns.groups.add('staff', client)
+  await latchkey.app.rooms.groups.add('staff', client)
   await latchkey.signedUp('ada')
   await latchkey.signedUp('grace')
 })

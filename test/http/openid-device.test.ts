@@ -32,7 +32,7 @@ beforeAll(async () => {
   const { databaseUrl, redisUrl = '', redisPrefix, publicUrl } = latchkey.config
   const shared = { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, REDIS_PREFIX: redisPrefix, PUBLIC_URL: publicUrl }
   second = await startLatchkey({ settings: { JWT_SECRET, ...shared }, clock: latchkey.clock })
-  await latchkey.app.nouns.groups.add('staff', operatorClient('root'))
+  await latchkey.app.rooms.groups.add('staff', operatorClient('root'))
   tv = await addApplication(latchkey, {
     ...native,
     name: 'Television',

@@ -23,8 +23,8 @@ beforeAll(async () => {
     logoutAddresses: [address, `${address}?from=latchkey`],
   })
   other = await addApplication(latchkey.sql, { name: 'Other', logoutAddresses: [foreign] })
-  const { config, platform, nouns } = latchkey.app
-  openid = createOpenidNouns(config, platform, nouns)
+  const { config, platform, rooms } = latchkey.app
+  openid = createOpenidNouns(config, platform, rooms)
   await latchkey.advance(2_000)
 })
 afterAll(() => latchkey.stop())

@@ -16,7 +16,7 @@ let other: OpenidApplication
 let ofStaff: OpenidApplication
 beforeAll(async () => {
   latchkey = await startLatchkey()
-  await latchkey.app.nouns.groups.add('staff', operatorClient('root'))
+  await latchkey.app.rooms.groups.add('staff', operatorClient('root'))
   notes = await openidApplication(latchkey, { algorithm: 'ES256' })
   other = await openidApplication(latchkey, { name: 'Other', algorithm: 'ES256' })
   ofStaff = await openidApplication(latchkey, {
@@ -105,7 +105,7 @@ describe('an ID token as a hint', () => {
 const endSessions = (sql: Transaction, userId: string) => sql.query('delete from sessions where user_id = $1', [userId])
 const leaveGroup = async (sql: Transaction, userId: string) => {
   await sql.query("update users set groups = '{}' where id = $1", [userId])
-  await latchkey.app.nouns.usedApplications.endWithoutRight(sql, { userId }, operatorClient('root'))
+  await latchkey.app.rooms.usedApplications.endWithoutRight(sql, { userId }, operatorClient('root'))
 }
 
 describe('what ends while an application asks in silence', () => {

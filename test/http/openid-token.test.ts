@@ -206,7 +206,7 @@ describe('what ends', () => {
     const tab = await latchkey.signedUp(name)
     const { userId } = await callerOf(latchkey, name)
     const client = { ip: '192.0.2.1', userAgent: 'test' }
-    await latchkey.app.nouns.groupChanges.change({ userId, client }, { add: ['staff'] })
+    await latchkey.app.rooms.groupChanges.change({ userId, client }, { add: ['staff'] })
     // The change has made the tokens of the session invalid.
     await tab.post('/api/auth/refresh')
     return { tab, userId, client }

@@ -113,7 +113,7 @@ describe('removing a passkey', () => {
     await latchkey.sql.query(
       "insert into identities (user_id, provider, subject, linked_at) select id, 'provider_b', '1', now() from users where username = 'uma'",
     )
-    const { users, identityLinks, passkeys } = latchkey.app.nouns
+    const { users, identityLinks, passkeys } = latchkey.app.rooms
     const [user] = await latchkey.sql.query<{ id: string }>("select id from users where username = 'uma'")
     const unlink = latchkey.sql.transaction(async (sql) => {
       const locked = await users.lock(sql, user?.id ?? '')

@@ -200,7 +200,7 @@ describe('a passkey', () => {
   it('of a disabled or deleted user is refused like any other', async () => {
     const { passkey } = await withPasskey('joan')
     const [user] = await latchkey.sql.query<{ id: string }>("select id from users where username = 'joan'")
-    await latchkey.sql.transaction((sql) => latchkey.app.nouns.userChanges.disable(sql, user?.id ?? ''))
+    await latchkey.sql.transaction((sql) => latchkey.app.rooms.userChanges.disable(sql, user?.id ?? ''))
     expect(outcome(await signInWith(latchkey.browser(), passkey))).toEqual(refused)
     await latchkey.sql.query('delete from users where id = $1', [user?.id])
     expect(outcome(await signInWith(latchkey.browser(), passkey))).toEqual(refused)

@@ -206,7 +206,7 @@ describe('a value that the file no longer allows', () => {
   let tab: Browser
   let notes: OpenidApplication
 
-  const storedOf = async (username: string) => (await latchkey.app.nouns.users.findByLogin(username))?.fields
+  const storedOf = async (username: string) => (await latchkey.app.rooms.users.findByLogin(username))?.fields
   const updates = () => receiver.received.filter(({ type }) => type === 'user.updated')
 
   beforeAll(async () => {
@@ -219,7 +219,7 @@ describe('a value that the file no longer allows', () => {
     const stores = { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, REDIS_PREFIX: redisPrefix }
     const settings = { JWT_SECRET, PROFILE_FIELDS_FILE: file.path, SERVICE_KEYS_FILE: keys, ...stores, ...webhooks() }
     // Only the one with the new file sends.
-    await latchkey.app.nouns.webhooks.stop()
+    await latchkey.app.rooms.webhooks.stop()
     narrow = await startLatchkey({ settings, clock: latchkey.clock })
     tab = createBrowser(narrow.url, earlier.jar)
     expect((await tab.post('/api/auth/refresh')).status).toBe(200)
@@ -298,7 +298,7 @@ describe('a value that the file no longer allows', () => {
       err: expect.stringContaining('--yes'),
     })
     expect(await command(['fields', 'purge', 'nickname', '--yes'])).toMatchObject({ code: 1 })
-    const waiting = async () => (await narrow.app.nouns.webhooks.count()).waiting
+    const waiting = async () => (await narrow.app.rooms.webhooks.count()).waiting
     await expect.poll(waiting, { timeout: 60_000 }).toBe(0)
     const before = updates().length
     expect((await command(['fields', 'purge', 'mobile', '--yes'])).out).toBe('Deleted the value of 1 user.\n')

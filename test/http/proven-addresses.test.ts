@@ -20,7 +20,7 @@ describe('an address counts as proven', () => {
     return row?.email_proven
   }
   const setByOperator = async (username: string) => {
-    const { users, operatorChanges } = latchkey.app.nouns
+    const { users, operatorChanges } = latchkey.app.rooms
     const user = await users.findByLogin(username)
     const actor = { userId: user?.id ?? '', client: { ip: '', userAgent: '' } }
     const change = { from: user?.email ?? '', email: emailOf(`${username}@example.org`), isFinal: false }
@@ -58,7 +58,7 @@ describe('an address counts as proven', () => {
   })
 
   it('for an account that a provider has verified, and for one that its provider is linked to by the address', async () => {
-    const { newUsers, identities, users } = latchkey.app.nouns
+    const { newUsers, identities, users } = latchkey.app.rooms
     const identity = { provider: 'provider_a', subject: '1' } as const
     const made = await newUsers.createFromProvider({
       email: emailOf('dan@example.com'),

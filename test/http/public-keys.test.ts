@@ -122,7 +122,7 @@ it('a rotation refuses no request, at either instance', async () => {
     }
   }
   const clients = Promise.all(turns.map(client))
-  await byKey.app.nouns.signingKeys.rotate()
+  await byKey.app.rooms.signingKeys.rotate()
   const published = async () => (await kidsAt(byKey)).length === 2 && (await kidsAt(bySecret)).length === 2
   await until('both instances publish the new key', published)
   // Short steps: a token of a client must not expire between its refresh and its use.
@@ -178,7 +178,7 @@ it('a row that something else wrote stops a start, which names the command that 
 it('a withdrawn key is refused everywhere within seconds, and signs no user out', async () => {
   const tab = await signIn(byKey)
   for (const instance of [byKey, bySecret]) expect(await meAt(instance, tab)).toBe(200)
-  const { id } = await bySecret.app.nouns.signingKeys.replaceAll()
+  const { id } = await bySecret.app.rooms.signingKeys.replaceAll()
   for (const instance of [byKey, bySecret])
     await until('the old key is refused', async () => (await meAt(instance, tab)) === 401)
   expect(await kidsAt(byKey)).toEqual([id])

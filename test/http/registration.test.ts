@@ -252,7 +252,7 @@ describe('registering by email alone (USERNAMES=from_email)', () => {
 
   it('makes one for the invited and for those who register by a mailed code', async () => {
     const email = 'same@invited.example.com'
-    await latchkey.app.nouns.invitations.invite({ email, key: email }, { ip: 'command line', userAgent: '' })
+    await latchkey.app.rooms.invitations.invite({ email, key: email }, { ip: 'command line', userAgent: '' })
     const invite = tokenIn((await latchkey.mailTo(email, /invite#/)).text)
     expect(nameIn((await begin(email, { invite, signIn: true })).asked)).toBe('same-5')
 

@@ -158,7 +158,7 @@ describe('a right password whose second step is not finished', () => {
   /** What housekeeping does when the sign-ins that wait have expired. */
   const expire = async () => {
     await latchkey.advance(11 * minutes)
-    await latchkey.sql.transaction((sql) => latchkey.app.nouns.unfinishedSignIns.purge(sql, 500))
+    await latchkey.sql.transaction((sql) => latchkey.app.rooms.unfinishedSignIns.purge(sql, 500))
   }
   const notices = (name: string) => queued(name, 'sign-in-unfinished')
   const elsewhere = { 'user-agent': firefox, 'x-forwarded-for': '203.0.113.79' }
@@ -166,7 +166,7 @@ describe('a right password whose second step is not finished', () => {
   it('is told to the owner when it has expired, once a day or for each password, with who it was', async () => {
     await addAuthenticator(await latchkey.signedUp('known'), latchkey)
     expect((await login('known', latchkey.browser(), elsewhere)).status).toBe(202)
-    await latchkey.sql.transaction((sql) => latchkey.app.nouns.unfinishedSignIns.purge(sql, 500))
+    await latchkey.sql.transaction((sql) => latchkey.app.rooms.unfinishedSignIns.purge(sql, 500))
     expect(await notices('known')).toBe(0)
     await expire()
     const { text } = await latchkey.mailTo('known@example.com', /was not finished/)

@@ -169,10 +169,10 @@ describe('users', () => {
       expect(await service.users.disable(id, { reason: ' le\u001bft\r\n\u202eus ' })).toEqual({ id, disabled: true })
     const { text } = await latchkey.mailTo('mail100@example.org', /disabled/)
     expect(text).not.toContain('left')
-    const seen = (await latchkey.app.nouns.events.allOf(id, 10)).filter(({ kind }) => kind === 'user_disabled')
+    const seen = (await latchkey.app.rooms.events.allOf(id, 10)).filter(({ kind }) => kind === 'user_disabled')
     expect(seen).toMatchObject([{ ip: 'command line', userAgent: '', actorKey: 'hr' }])
     const span = { since: new Date(0), until: new Date('2100-01-01'), limit: 1 }
-    const listed = await latchkey.app.nouns.events.between({ ...span, kinds: ['user_disabled'] })
+    const listed = await latchkey.app.rooms.events.between({ ...span, kinds: ['user_disabled'] })
     expect(eventsAsTable(listed)).toContain('(service key hr)')
     const written = "select actor_reason, actor_key from events where user_id = $1 and kind = 'user_disabled'"
     expect(await latchkey.sql.query(written, [id])).toEqual([{ actor_reason: 'left us', actor_key: 'hr' }])

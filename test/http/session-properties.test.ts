@@ -28,7 +28,7 @@ let user: { id: string; username: string; email: string; name: string | null; gr
 beforeAll(async () => {
   latchkey = await startLatchkey()
   await latchkey.signedUp('model')
-  const found = await latchkey.app.nouns.users.findByLogin('model')
+  const found = await latchkey.app.rooms.users.findByLogin('model')
   if (!found) throw new Error('The user is missing')
   user = found
 })
@@ -69,7 +69,7 @@ const claimsOf = (token: string) =>
   JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as { sid: string; gen: number }
 
 it('at most one live successor, and nothing lives after it was ended', async () => {
-  const { sessions, tokens, rotate } = latchkey.app.nouns
+  const { sessions, tokens, rotate } = latchkey.app.rooms
   const now = () => latchkey.clock.now().getTime()
 
   const read = (text: string) => {

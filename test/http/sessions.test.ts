@@ -138,9 +138,9 @@ describe('sessions', () => {
 
   it('the end of every session during refreshes wins', async () => {
     const tab = await newUser('quin')
-    const user = await latchkey.app.nouns.users.findByLogin('quin')
+    const user = await latchkey.app.rooms.users.findByLogin('quin')
     const refreshes = Array.from({ length: 20 }, () => tab.copy().post('/api/auth/refresh'))
-    await latchkey.app.nouns.sessions.endAll('sessions_ended', user?.id ?? '')
+    await latchkey.app.rooms.sessions.endAll('sessions_ended', user?.id ?? '')
     const answers = await Promise.all(refreshes)
     const newest = answers.map(refreshCookieOf).find((cookie) => cookie?.includes('Max-Age=2592000'))
     if (newest) tab.jar.set('refresh_token', newest.split(/[=;]/)[1] ?? '')
@@ -326,7 +326,7 @@ describe('sessions', () => {
     { gen: 2 ** 53 - 1 },
     { auth_time: 1e15 },
   ])('answers 401 to odd claims under our own signature: %o', async (odd) => {
-    const { tokens } = latchkey.app.nouns
+    const { tokens } = latchkey.app.rooms
     const iat = Math.floor(latchkey.clock.now().getTime() / 1000)
     const id = '0190c0de-0000-7000-8000-000000000000'
     const claims = { userId: id, username: 'ada', sid: id, iat, exp: iat + 900, gen: 0, auth_time: iat, ...odd }
@@ -347,7 +347,7 @@ describe('sessions', () => {
     await latchkey.advance(20 * days)
     const tab = await newUser('oz')
     await latchkey.advance(11 * days)
-    const { sessions } = latchkey.app.nouns
+    const { sessions } = latchkey.app.rooms
     for (const limit of [1, 2]) {
       while ((await latchkey.sql.transaction((sql) => sessions.purge(sql, limit))) > 0);
       await latchkey.advance(61 * minutes)

@@ -22,7 +22,7 @@ const started = async (settings: Record<string, string> = {}) => {
 }
 
 const tokenIn = (link = '') => /#token=([\w-]{43})$/.exec(link)?.[1] ?? ''
-const newToken = async ({ app }: Pick<Latchkey, 'app'>) => tokenIn(await app.nouns.setup.makeLink())
+const newToken = async ({ app }: Pick<Latchkey, 'app'>) => tokenIn(await app.rooms.setup.makeLink())
 const codeOf = ({ status, body }: { status: number; body: { code?: unknown } }) => `${status} ${body.code ?? ''}`.trim()
 const claimsOf = ({ jar }: Browser) =>
   JSON.parse(Buffer.from((jar.get('access_token') ?? '').split('.')[1] ?? '', 'base64url').toString())
@@ -111,7 +111,7 @@ describe('the setup', () => {
     await latchkey.sql.query('delete from users')
     const late = await latchkey.browser().post(path, { token: tokens[2], ...ada })
     expect(codeOf(late)).toBe('403 invalid_setup_token')
-    expect(await other.app.nouns.setup.makeLink()).toMatch(/#token=/)
+    expect(await other.app.rooms.setup.makeLink()).toMatch(/#token=/)
   })
 
   it('lets every instance know the group at once', async () => {
@@ -123,7 +123,7 @@ describe('the setup', () => {
     await tab.post(path, { token: await newToken(latchkey), ...ada })
     const there = createBrowser(`http://localhost:${other.app.config.port}`, tab.jar)
     expect(codeOf(await there.get(adminSelf))).toBe('403 fresh_sign_in_required')
-    expect((await other.app.nouns.administrators.roles()).admin).toBe('administrators')
+    expect((await other.app.rooms.administrators.roles()).admin).toBe('administrators')
   })
 
   it('is over with a user who came in another way, and the log says once which command makes the first administrator', async () => {
@@ -137,7 +137,7 @@ describe('the setup', () => {
     }
     const advice = latchkey.logLines.filter((line) => line.includes('latchkey user groups USER --add admins'))
     expect(advice).toHaveLength(1)
-    expect(await latchkey.app.nouns.setup.makeLink()).toBeUndefined()
+    expect(await latchkey.app.rooms.setup.makeLink()).toBeUndefined()
   })
 
   it('waits for a user who is being created, and is then too late', async () => {
@@ -182,7 +182,7 @@ describe('the group of the setup', () => {
   it('is the one that ADMIN_GROUP names, which is made if it is missing', async () => {
     for (const exists of [false, true]) {
       const latchkey = await started({ ADMIN_GROUP: 'chiefs' })
-      if (exists) await latchkey.app.nouns.groups.add('chiefs', { ip: '', userAgent: '' })
+      if (exists) await latchkey.app.rooms.groups.add('chiefs', { ip: '', userAgent: '' })
       const tab = latchkey.browser()
       expect(codeOf(await tab.post(path, { token: await newToken(latchkey), ...ada }))).toBe('201')
       expect(claimsOf(tab).groups).toEqual(['chiefs'])
@@ -201,7 +201,7 @@ describe('the group of the setup', () => {
 
   it('is not one that an operator has made for something else, whatever its name', async () => {
     const latchkey = await started()
-    await latchkey.app.nouns.groups.add('administrators', { ip: '', userAgent: '' })
+    await latchkey.app.rooms.groups.add('administrators', { ip: '', userAgent: '' })
     const answer = await latchkey.browser().post(path, { token: await newToken(latchkey), ...ada })
     expect(codeOf(answer)).toBe('409 admin_group_needed')
     expect(await latchkey.sql.query('select 1 from users')).toEqual([])
@@ -216,7 +216,7 @@ describe('the group of the setup', () => {
   it('cannot be deleted, promised by an invitation, or given by a service key', async () => {
     const latchkey = await started()
     await latchkey.browser().post(path, { token: await newToken(latchkey), ...ada })
-    const { groupChanges, invitations } = latchkey.app.nouns
+    const { groupChanges, invitations } = latchkey.app.rooms
     const client = { ip: '', userAgent: '' }
     const program = { ...client, actor: { serviceKey: 'shop', protectedGroups: 'all' } } as const
     expect(await groupChanges.deleteGroup(client, 'administrators', { alsoWithMembers: true })).toMatchObject({
@@ -226,8 +226,8 @@ describe('the group of the setup', () => {
     expect(await invitations.invite(email, client, { groups: ['administrators'] })).toMatchObject({
       refused: 'group_of_administrators',
     })
-    const user = await latchkey.app.nouns.users.findNamed('ada')
-    const disabling = latchkey.app.nouns.operatorChanges.disable({ userId: user?.id ?? '', client: program })
+    const user = await latchkey.app.rooms.users.findNamed('ada')
+    const disabling = latchkey.app.rooms.operatorChanges.disable({ userId: user?.id ?? '', client: program })
     await expect(disabling).rejects.toMatchObject({ refused: 'administrators_account' })
   })
 
@@ -242,7 +242,7 @@ describe('the group of the setup', () => {
     const there = createBrowser(`http://localhost:${named.config.port}`, tab.jar)
     expect(codeOf(await there.get(adminSelf))).toBe('404 not_found')
     await latchkey.sql.query(`update users set groups = '{}'`)
-    expect(await named.nouns.groups.remove('administrators', { ip: '', userAgent: '' })).toMatchObject({
+    expect(await named.rooms.groups.remove('administrators', { ip: '', userAgent: '' })).toMatchObject({
       refused: 'group_in_use',
     })
   })

@@ -102,7 +102,7 @@ it.each(['step-up', 'change-password'])('refuses every copied token after a %s, 
 })
 
 it('refuses a request with a copied token if the owner steps up at the same moment', async () => {
-  const { users, sessions } = latchkey.app.nouns
+  const { users, sessions } = latchkey.app.rooms
   const changes = createEmailChanges(latchkey)
   const tab = await latchkey.signedUp('quick')
   await changes.ask(tab, 'quick@example.org')

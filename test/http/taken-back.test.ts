@@ -52,7 +52,7 @@ beforeAll(async () => {
   const settings = { ...shared, ...stores, JWT_SECRET: slow.app.platform.secrets.join(','), PUBLIC_URL: slow.url }
   fast = await startLatchkey({ settings, clock: createWrongClock(5 * minutes) })
   // All mails are in one mailbox.
-  await fast.app.nouns.mails.stop()
+  await fast.app.rooms.mails.stop()
 })
 afterAll(async () => {
   await fast.stop()
@@ -82,7 +82,7 @@ const mailsTo = async (name: string) => {
       [name],
     )
   await until('every mail is sent', async () => {
-    slow.app.nouns.mails.nudge()
+    slow.app.rooms.mails.nudge()
     return (await waiting()).length === 0
   })
   // The newest comes first.
@@ -111,7 +111,7 @@ const createTheft = async () => {
   accounts += 1
   const number = accounts
   const name = `user${number}`
-  const { newUsers, passwords } = slow.app.nouns
+  const { newUsers, passwords } = slow.app.rooms
   const passwordHash = await passwords.hash(goodPassword, { ip: '' })
   if (typeof passwordHash !== 'string') throw new Error('The password could not be hashed')
   const email = `${name}@example.com`

@@ -77,7 +77,7 @@ describe('undoing a changed email', () => {
     // Without the thief's second factor.
     expect([await login('ada', newPassword), await login('thief@example.net', newPassword)]).toEqual([200, 401])
     // The address of the thief is free at once.
-    expect(await latchkey.app.nouns.users.reservedFor('thief@example.net')).toBeUndefined()
+    expect(await latchkey.app.rooms.users.reservedFor('thief@example.net')).toBeUndefined()
   })
 
   it('works after further changes, and from each earlier address only backwards', async () => {
@@ -221,7 +221,7 @@ describe('undoing a changed email', () => {
     expect((await changes.undoFactor(token)).status).toBe(204)
     expect(await changes.emailOf('ned')).toBe('ned@example.com')
     // The names of the thief are reserved for the account, as programs may know them, and do not count against its owner.
-    const { users, usernames } = latchkey.app.nouns
+    const { users, usernames } = latchkey.app.rooms
     expect(await usernames.formerOwner('ned-3')).toBeDefined()
     const ned = await users.findByLogin('ned')
     const wanted = { username: 'ned-7', key: 'ned-7' }
@@ -378,7 +378,7 @@ describe('undoing an added factor', () => {
     ['a challenge', 'kay', /passkey/],
   ])('%s does not begin by a proof from before it', async (_, name, undone) => {
     const tab = await latchkey.signedUp(name)
-    const { users, identityLinks, signIns } = latchkey.app.nouns
+    const { users, identityLinks, signIns } = latchkey.app.rooms
     const user = await users.findByLogin(name)
     if (!user) throw new Error(`${name} is missing`)
     await addPasskey(tab, latchkey.url)

@@ -9,7 +9,7 @@ const client = operatorClient('root')
 let latchkey: Latchkey
 beforeAll(async () => {
   latchkey = await startLatchkey()
-  await latchkey.app.nouns.groups.add('staff', client)
+  await latchkey.app.rooms.groups.add('staff', client)
 })
 afterAll(() => latchkey.stop())
 
@@ -50,7 +50,7 @@ const endings: Record<string, Ending> = {
     return tab.post('/login', { username: `${username}2`, password: goodPassword })
   },
   'an account that is disabled': (tab) =>
-    latchkey.app.nouns.operatorChanges.disable({ userId: sessionOf(tab).userId, client }),
+    latchkey.app.rooms.operatorChanges.disable({ userId: sessionOf(tab).userId, client }),
   'the deletion of the account': (tab, username) => tab.act('/api/auth/delete-account', { username }),
   'a hundred sessions that were used later': async (tab, username) => {
     await latchkey.sql.query(
@@ -68,7 +68,7 @@ const endings: Record<string, Ending> = {
     await latchkey.sql.query("update sessions set expires_at = now() - interval '1 day' where id = $1", [
       sessionOf(tab).sid,
     ])
-    await latchkey.app.nouns.sessions.purge(latchkey.sql, 500)
+    await latchkey.app.rooms.sessions.purge(latchkey.sql, 500)
   },
 }
 
@@ -156,7 +156,7 @@ describe('applications with access', () => {
     const tab = await latchkey.signedUp('member')
     const { userId } = sessionOf(tab)
     const change = (wanted: { add?: string[]; remove?: string[] }) =>
-      latchkey.app.nouns.groupChanges.change({ userId, client }, wanted)
+      latchkey.app.rooms.groupChanges.change({ userId, client }, wanted)
     await change({ add: ['staff'] })
     await tab.post('/api/auth/refresh')
     const ofStaff = await addApplication(latchkey.sql, { groups: ['staff'] })

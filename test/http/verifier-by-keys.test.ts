@@ -78,7 +78,7 @@ it('a guard renews a good token of the other algorithm, so that a change of it r
 it('a withdrawn key is refused when the keys are read again, and its users are renewed', async () => {
   const tab = await refreshed(await bySecret.signedUp('hopper'))
   expect(await codeOf(withKeys, tab)).toBe('hopper')
-  await byKey.app.nouns.signingKeys.replaceAll()
+  await byKey.app.rooms.signingKeys.replaceAll()
   await expect.poll(async () => (await atKeys(tab).get('/api/auth/me')).status).toBe(401)
   clock.advance(5 * minutes)
   expect(await codeOf(withKeys, tab)).toBe('unknown_key')

@@ -123,7 +123,7 @@ describe('a session that ends', () => {
     const { tab, userId } = await unknownSession(latchkey, 'perlman')
     const verifier = await follow()
     expect(await codeOf(verifier, tab)).toBe('accepted')
-    await latchkey.app.nouns.operatorChanges.endSessions({ userId, client: operatorClient('root') })
+    await latchkey.app.rooms.operatorChanges.endSessions({ userId, client: operatorClient('root') })
     await expect.poll(() => codeOf(verifier, tab)).toBe('ended')
     expect(await codeOf(await follow(), tab)).toBe('ended')
     const again = latchkey.browser()

@@ -107,7 +107,7 @@ describe('what needs a mailbox', () => {
   it('is refused alike for every account, whether it exists or not, before anything is counted', async () => {
     await added('known')
     const disabled = await added('disabled')
-    await latchkey.app.nouns.operatorChanges.disable({ userId: disabled.id, client: operatorClient('root') })
+    await latchkey.app.rooms.operatorChanges.disable({ userId: disabled.id, client: operatorClient('root') })
     for (const path of ['/reset-password', '/api/auth/reset-password', '/api/auth/mail-login']) {
       const answers = []
       for (const email of ['known@example.com', 'nobody@example.com', 'disabled@example.com', 'known', 'no address'])
@@ -209,9 +209,9 @@ describe('a printed link to choose a password', () => {
   it('is refused with a sentence for a disabled account and for one whose owner is in doubt', async () => {
     const user = await added('cam')
     const actor = { userId: user.id, client: operatorClient('root') }
-    await latchkey.app.nouns.operatorChanges.disable(actor)
+    await latchkey.app.rooms.operatorChanges.disable(actor)
     expect(await command('user', 'reset-link', 'cam')).toMatchObject({ code: 1, out: '', err: /Enable the account/ })
-    await latchkey.app.nouns.operatorChanges.enable(actor)
+    await latchkey.app.rooms.operatorChanges.enable(actor)
     await latchkey.sql.query('update users set password_hash = null, password_distrusted = true where id = $1', [
       user.id,
     ])
@@ -256,7 +256,7 @@ describe('a printed invitation', () => {
   })
 
   it('gives its groups, and only to a new account or one with a proven address', async () => {
-    await latchkey.app.nouns.groups.add('wiki', operatorClient('root'))
+    await latchkey.app.rooms.groups.add('wiki', operatorClient('root'))
     const tab = latchkey.browser()
     await register(await printedInvitation('gil@example.com', '--group', 'wiki'), 'gil', undefined, tab)
     expect(await accountOf(tab)).toMatchObject({ groups: ['wiki'] })
@@ -273,9 +273,9 @@ describe('a printed invitation', () => {
   it('is the only kind that the command makes here, and a link from the time with mail says that mail is off', async () => {
     expect(await command('invite', 'ida@example.com')).toMatchObject({ code: 1, out: '', err: /--print/ })
     expect(await command('invite', 'ida@example.com', '--print', '--language', 'de')).toMatchObject({ code: 2 })
-    const { nouns } = withMail
+    const { rooms } = withMail
     const email = { email: 'ida@example.com', key: 'ida@example.com' }
-    const made = await nouns.invitations.invite(email, operatorClient('root'))
+    const made = await rooms.invitations.invite(email, operatorClient('root'))
     if ('refused' in made) throw new Error(made.refused)
     expect((await register(made.token, 'ida')).body.code).toBe('mail_is_off')
     await latchkey.sql.query('delete from outgoing_mail')
@@ -307,7 +307,7 @@ describe('an address that was never proven', () => {
     await expect.poll(() => mailbox().map(({ to }) => to)).toContain('max@example.com')
     expect(mailbox().filter(({ to, text }) => to === 'lea@example.com' && text.includes('#'))).toEqual([])
     const userId = await idOf(latchkey, 'lea')
-    const sent = await withMail.nouns.resetLinks.sendByOperator({ userId, client: operatorClient('root') })
+    const sent = await withMail.rooms.resetLinks.sendByOperator({ userId, client: operatorClient('root') })
     expect(sent).toMatchObject({ refused: 'address_not_proven' })
 
     const browser = later(tab.jar)
@@ -369,10 +369,10 @@ describe('an address that was never proven', () => {
 
   it('is vouched for by an operator who names it again', async () => {
     await invited('ned')
-    const { recoverAccount } = latchkey.app.nouns
+    const { recoverAccount } = latchkey.app.rooms
     const email = { email: 'ned@example.com', key: 'ned@example.com' }
     await recoverAccount({ userId: await idOf(latchkey, 'ned'), email, operator: operatorClient('root') })
-    expect(await latchkey.app.nouns.users.findByLogin('ned')).toMatchObject({ emailClaimed: false, emailProven: false })
+    expect(await latchkey.app.rooms.users.findByLogin('ned')).toMatchObject({ emailClaimed: false, emailProven: false })
   })
 })
 
@@ -487,9 +487,9 @@ describe('where a second factor is required', () => {
   })
   afterAll(() => strict.stop())
 
-  // By the nouns and not by commands, whose clock is that of the machine.
+  // By the rooms and not by commands, whose clock is that of the machine.
   const resetTokenFor = async (userId: string) => {
-    const made = await strict.app.nouns.resetLinks.printByOperator({ userId, client: operatorClient('root') })
+    const made = await strict.app.rooms.resetLinks.printByOperator({ userId, client: operatorClient('root') })
     if ('refused' in made) throw new Error(made.refused)
     return made.token
   }
@@ -511,7 +511,7 @@ describe('where a second factor is required', () => {
     const tab = strict.browser()
     const person = { username: 'uma', email: 'uma@example.com', password: goodPassword }
     const email = { email: 'uma@example.com', key: 'uma@example.com' }
-    const made = await strict.app.nouns.invitations.print(email, operatorClient('root'))
+    const made = await strict.app.rooms.invitations.print(email, operatorClient('root'))
     if ('refused' in made) throw new Error(made.refused)
     const registered = await tab.post('/api/auth/register', { ...person, invite: made.token })
     expect([registered.status, registered.body.next]).toEqual([202, 'enrolment'])
@@ -552,8 +552,8 @@ describe('where a second factor is required', () => {
     const token = await resetTokenFor(user.id)
     await strict.browser().post('/api/auth/reset-password/confirm', { token, password: otherPassword })
     const actor = { userId: user.id, client: operatorClient('root') }
-    await strict.app.nouns.operatorChanges.lockDown(actor)
-    await strict.app.nouns.operatorChanges.enable(actor, { keepsPassword: true })
+    await strict.app.rooms.operatorChanges.lockDown(actor)
+    await strict.app.rooms.operatorChanges.enable(actor, { keepsPassword: true })
     expect((await (await begin('wim', otherPassword)).get(path)).body).toMatchObject({ linkRequired: true })
   })
 })

@@ -149,13 +149,13 @@ describe('the alerts', () => {
 it('a clock that is four minutes behind the database is a metric and a warning, once', async () => {
   const offset = async () => Number(/^latchkey_clock_offset_seconds (\S+)$/m.exec(await scrape())?.[1])
   await until('the clocks are compared', async () => Math.abs((await offset()) + 240) < 30)
-  await service.app.nouns.clockWatch.measureOffset()
+  await service.app.rooms.clockWatch.measureOffset()
   const warnings = service.logLines.map((line) => JSON.parse(line)).filter(({ msg }) => /clock is off/.test(msg))
   expect(warnings).toMatchObject([{ level: 'warn', offsetSeconds: expect.closeTo(-240, -2) }])
 })
 
 it('the oldest mail that waits is a metric', async () => {
-  await service.app.nouns.mails.stop()
+  await service.app.rooms.mails.stop()
   await service
     .browser()
     .post('/api/auth/register', { username: 'ada', email: 'ada@example.com', password: 'violet-Harbor-91-lantern' })
@@ -169,5 +169,5 @@ it('what an operator did with a command is in the log of the service and counted
   await until('the clean-up has run', () => lines().length > 0)
   expect(lines()).toMatchObject([{ kind: 'sessions_ended', userAgent: expect.any(String), at: expect.any(String) }])
   expect(await scrape()).toContain('latchkey_events_total{kind="sessions_ended"} 1')
-  expect(await service.sql.transaction((sql) => service.app.nouns.events.tellOfCommands(sql, 100))).toBe(0)
+  expect(await service.sql.transaction((sql) => service.app.rooms.events.tellOfCommands(sql, 100))).toBe(0)
 })

@@ -36,7 +36,7 @@ afterAll(() => latchkey.stop())
 
 it('nothing of the provider is opened before there is an application; then the running service opens it', async () => {
   const clock = createStoppedClock()
-  const openidProvider = createOpenidProvider(latchkey.config, { ...latchkey.app.platform, clock }, latchkey.app.nouns)
+  const openidProvider = createOpenidProvider(latchkey.config, { ...latchkey.app.platform, clock }, latchkey.app.rooms)
   expect(await openidProvider.open()).toBeUndefined()
   expect((await command('application', 'list')).out).toContain('There are no applications')
   await add('First', ...redirect, '--everyone')
@@ -294,7 +294,7 @@ it('a group that an application lets in cannot be deleted, also if both happen a
   const { id } = await addApplication(latchkey, { name: 'Press' })
   const changes = applicationChangesOf(latchkey)
   const client = { ip: 'command line', userAgent: 'test' }
-  const { groups } = latchkey.app.nouns
+  const { groups } = latchkey.app.rooms
   let removal: ReturnType<typeof groups.remove> | undefined
   const other = testPostgres(String(latchkey.config.databaseUrl), { statementTimeoutMs: 120_000 })
   await other.transaction(async (sql) => {

@@ -172,7 +172,7 @@ describe('“I did not get the mail”', () => {
   }
 
   it('is answered by one command: what was accepted, what waits and why', async () => {
-    const grace = await service.app.nouns.users.findByLogin('grace')
+    const grace = await service.app.rooms.users.findByLogin('grace')
     if (!grace) throw new Error('grace is missing')
     await service.sql.query(
       `insert into outgoing_mail (id, recipient_key, recipient, user_id, kind, content, attempts, created_at, next_attempt_at, last_error)

@@ -35,7 +35,7 @@ it('switches two-step sign-in off for a user who lost the phone, after --yes, an
   expect(await login()).toBe(200)
   expect((await signInWith(latchkey.browser(), passkey)).status).toBe(401)
   expect((await tab.post('/api/auth/refresh')).status).toBe(401)
-  latchkey.app.nouns.mails.nudge()
+  latchkey.app.rooms.mails.nudge()
   expect((await latchkey.mailTo('ada@example.com', /was reset/)).text).toContain('administrator')
   expect(await latchkey.sql.query("select user_agent <> '' as named from events where kind = 'factors_reset'")).toEqual(
     [{ named: true }],

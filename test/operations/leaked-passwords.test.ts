@@ -72,7 +72,7 @@ describe('a password in a list of leaked ones', () => {
     expect(await confirm(leaked)).toMatchObject({ status: 422, body: rejection })
     expect((await confirm(`${leaked}!`)).status).toBe(204)
 
-    const hash = await service.app.nouns.passwords.hash(leaked, { ip: '192.0.2.1' })
+    const hash = await service.app.rooms.passwords.hash(leaked, { ip: '192.0.2.1' })
     await service.sql.query("update users set password_hash = $1 where username = 'ada'", [hash])
     expect((await service.browser().post('/login', { username: 'ada', password: leaked })).status).toBe(200)
   })

@@ -28,7 +28,7 @@ describe('the guide for programs without a browser', () => {
       },
     })
     await latchkey.signedUp('ada')
-    await latchkey.app.nouns.groups.add('acme', { ip: 'command line', userAgent: 'root' })
+    await latchkey.app.rooms.groups.add('acme', { ip: 'command line', userAgent: 'root' })
   })
   afterAll(async () => {
     for (const each of [folder, keys]) await rm(each, { recursive: true, force: true })

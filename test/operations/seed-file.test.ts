@@ -18,8 +18,8 @@ it('SEED_FILE makes groups, applications and an administrator, once', async () =
   const fields = await profileFieldsFile(everyField.filter(({ required = false }) => !required))
   const seeded = await startLatchkey({ settings: { SEED_FILE: path, PROFILE_FIELDS_FILE: fields.path } })
   try {
-    const { platform, nouns } = seeded.app
-    const wiki = await nouns.applications.find('wiki')
+    const { platform, rooms } = seeded.app
+    const wiki = await rooms.applications.find('wiki')
     expect(wiki).toMatchObject({ name: 'Wiki', home: 'http://127.0.0.1:8080', access: 'groups', groups: ['admins'] })
     const secrets = createApplicationSecrets({ database: seeded.sql, clock: seeded.clock })
     expect(await secrets.isRight('wiki', JSON.parse(example).applications[0].secret)).toBe(true)
@@ -29,7 +29,7 @@ it('SEED_FILE makes groups, applications and an administrator, once', async () =
     expect((await tab.get('/api/auth/verify?group=admins')).status).toBe(204)
     const events = async () => (await seeded.sql.query('select id from events')).length
     const before = await events()
-    await applySeedFile(path, platform, nouns)
+    await applySeedFile(path, platform, rooms)
     expect(await events()).toBe(before)
     const application = { id: 'x', name: 'X', secret: 'x'.repeat(16), redirectAddresses: ['https://x.example'] }
     const administrator = { username: 'ben', email: 'ben@example.com', password: 'violet-Harbor-91-lantern' }
@@ -65,13 +65,13 @@ it('SEED_FILE makes groups, applications and an administrator, once', async () =
       [administered({ groups: ['crew'] }), 'administrator names the group crew, which does not exist'],
     ] as const) {
       await writeFile(path, text)
-      await expect(applySeedFile(path, platform, nouns)).rejects.toThrow(sentence)
+      await expect(applySeedFile(path, platform, rooms)).rejects.toThrow(sentence)
     }
     // What only administrators edit, and a day that users could not enter.
     const given = { staffnumber: 'A 7', birthday: '2999-01-01' }
     await writeFile(path, administered({ username: 'cy', email: 'cy@example.com', fields: given }))
-    await applySeedFile(path, platform, nouns)
-    expect((await nouns.users.findByLogin('cy'))?.fields).toEqual(given)
+    await applySeedFile(path, platform, rooms)
+    expect((await rooms.users.findByLogin('cy'))?.fields).toEqual(given)
   } finally {
     await seeded.stop()
     await fields.remove()

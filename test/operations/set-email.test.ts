@@ -62,7 +62,7 @@ it('gives a user another address after --yes, tells the old one, and refuses one
     await latchkey.sql.query("select kind, user_agent <> '' as named from events where kind = 'email_set'"),
   ).toEqual([{ kind: 'email_set', named: true }])
 
-  latchkey.app.nouns.mails.nudge()
+  latchkey.app.rooms.mails.nudge()
   const mail = await latchkey.mailTo('ada@example.com', /was changed/)
   expect(mail.html).toContain(`src="${latchkey.url}/logo.png"`)
   expect((await changes.undoEmail(await changes.undoToken('ada@example.com'))).status).toBe(204)
@@ -85,7 +85,7 @@ it('user recover leaves nothing to a thief, also of what is older than the undo 
   const changes = createEmailChanges(latchkey)
   const recover = (...args: string[]) => run(store, ['user', 'recover', ...args])
   const thief = await latchkey.signedUp('eve')
-  const { users, identityLinks } = latchkey.app.nouns
+  const { users, identityLinks } = latchkey.app.rooms
   const id = (await users.findByLogin('eve'))?.id ?? ''
   const { passkey } = await addPasskey(thief, latchkey.url)
   const identity = { provider: 'provider_a', subject: 'thief' } as const
@@ -137,7 +137,7 @@ it('user recover leaves nothing to a thief, also of what is older than the undo 
     providersRemoved: ['provider_a'],
     endedSessions: 1,
   })
-  latchkey.app.nouns.mails.nudge()
+  latchkey.app.rooms.mails.nudge()
   const mail = await latchkey.mailTo('eve@example.com', /administrator has given your account eve/)
   expect(latchkey.mails().slice(0, -before)).toEqual([mail])
   const login = (username: string, password: string) =>
@@ -177,7 +177,7 @@ it('user recover leaves nothing to a thief, also of what is older than the undo 
 
 it('user providers unlink removes one link for good, and tells the user', async () => {
   const unlink = (...args: string[]) => run(store, ['user', 'providers', 'unlink', 'gil', ...args])
-  const { users, identityLinks } = latchkey.app.nouns
+  const { users, identityLinks } = latchkey.app.rooms
   const tab = await latchkey.signedUp('gil')
   const id = (await users.findByLogin('gil'))?.id ?? ''
   const identity = { provider: 'provider_b', subject: '7' } as const
@@ -202,7 +202,7 @@ it('user providers unlink removes one link for good, and tells the user', async 
   expect((await tab.post('/api/auth/refresh')).status).toBe(200)
   expect(await users.findByIdentity(identity)).toBeUndefined()
   expect(await identityLinks.isUndone(latchkey.sql, id, identity)).toBe(true)
-  latchkey.app.nouns.mails.nudge()
+  latchkey.app.rooms.mails.nudge()
   await latchkey.mailTo('gil@example.com', /disconnected from GitHub/)
   expect(
     await latchkey.sql.query("select reason, ip from events where kind = 'provider_unlinked' and user_id = $1", [id]),

@@ -32,7 +32,7 @@ describe('linking by address', () => {
       const thief = await setup.signedUp('mia')
       await createEmailChanges(setup.service).change(thief, setup.addressOf('ada'))
       const userId = (await setup.idOf(thief)) ?? ''
-      const { operatorChanges } = setup.service.app.nouns
+      const { operatorChanges } = setup.service.app.rooms
       const actor = { userId, client: operatorClient('root') }
       for (const change of [operatorChanges.lockDown, operatorChanges.enable]) await change(actor)
       const refused = await signInWith(setup.service.browser(), 'provider-a')

@@ -19,7 +19,7 @@ beforeAll(async () => {
   const { databaseUrl, redisUrl = '', redisPrefix, publicUrl } = first.config
   const shared = { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, REDIS_PREFIX: redisPrefix, PUBLIC_URL: publicUrl }
   second = await startLatchkey({ settings: { JWT_SECRET, ...shared }, clock: first.clock })
-  await first.app.nouns.groups.add('staff', client)
+  await first.app.rooms.groups.add('staff', client)
 })
 afterAll(async () => {
   await second.stop()
@@ -48,7 +48,7 @@ const signedIn = async () => {
     [members],
   )
   const begin = (user: Member) =>
-    first.sql.transaction((sql) => first.app.nouns.sessions.beginSession(sql, user, { methods: ['pwd'] }, client))
+    first.sql.transaction((sql) => first.app.rooms.sessions.beginSession(sql, user, { methods: ['pwd'] }, client))
   return (await Promise.all(users.map(begin))).flatMap((issued) => issued ?? [])
 }
 
@@ -56,7 +56,7 @@ it(`${members} users lose a group at once: at both instances all are refused, an
   const before = await signedIn()
   expect(await answers(before)).toEqual({ 204: 2 * members })
   const startedAt = performance.now()
-  expect(await first.app.nouns.groupChanges.removeMembers(client, 'staff', 500)).toBe(members)
+  expect(await first.app.rooms.groupChanges.removeMembers(client, 'staff', 500)).toBe(members)
   const committedAt = performance.now()
   await until('all are refused at both instances', async () => !('204' in (await answers(before))))
   const took = [committedAt - startedAt, performance.now() - committedAt].map((each) => (each / seconds).toFixed(2))

@@ -7,21 +7,21 @@ import type { Latchkey } from './latchkey.js'
 const client = operatorClient('root')
 
 export const idOf = async ({ app }: Latchkey, username: string) => {
-  const user = await app.nouns.users.findByLogin(username)
+  const user = await app.rooms.users.findByLogin(username)
   if (!user) throw new Error(`There is no user ${username}`)
   return user.id
 }
 
 /** Adds the user to a group, as the command does. The session gets tokens with the new groups. */
 export const joinGroup = async (latchkey: Latchkey, tab: Browser, username: string, group: string) => {
-  await latchkey.app.nouns.groups.add(group, client)
+  await latchkey.app.rooms.groups.add(group, client)
   const userId = await idOf(latchkey, username)
-  await latchkey.app.nouns.groupChanges.change({ userId, client }, { add: [group] })
+  await latchkey.app.rooms.groupChanges.change({ userId, client }, { add: [group] })
   await tab.post('/api/auth/refresh')
 }
 
 export const leaveGroup = async ({ app }: Latchkey, userId: string, group: string) => {
-  await app.nouns.groupChanges.change({ userId, client }, { remove: [group] })
+  await app.rooms.groupChanges.change({ userId, client }, { remove: [group] })
 }
 
 /** Proves the second factor now. Each code works once, so time passes before it. */

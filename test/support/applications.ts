@@ -7,7 +7,7 @@ import type { Latchkey } from './latchkey.js'
 /** Changes of applications by operators, in the process of the service. */
 export const applicationChangesOf = ({ app, clock, config, sql: database }: Latchkey) => {
   const applicationSecrets = createApplicationSecrets({ database, clock })
-  const { events, groups, usedApplications } = app.nouns
+  const { events, groups, usedApplications } = app.rooms
   const { production } = config
   return createApplicationChanges({ database, clock, events, groups, applicationSecrets, usedApplications, production })
 }

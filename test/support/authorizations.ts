@@ -14,10 +14,10 @@ type Issued = {
 const authorizationsOf = ({ app, clock, config, sql: database }: Latchkey) =>
   createAuthorizations({
     ...config,
-    ...app.nouns,
+    ...app.rooms,
     database,
     clock,
-    refreshTokens: { keys: app.nouns.keysFor('refresh tokens of applications'), grace: config.refreshGrace },
+    refreshTokens: { keys: app.rooms.keysFor('refresh tokens of applications'), grace: config.refreshGrace },
   })
 
 /** The newest session of a user, as the caller of a request has it. */
@@ -47,7 +47,7 @@ const holderOf = async (latchkey: Latchkey, username: string) => {
     iat: epochSeconds(row.issued_at),
     exp: epochSeconds(row.expires_at),
   }
-  return { ...caller, refreshToken: { text: latchkey.app.nouns.tokens.signRefresh(claims), claims } }
+  return { ...caller, refreshToken: { text: latchkey.app.rooms.tokens.signRefresh(claims), claims } }
 }
 
 /** A code for the newest session of a user, as the authorization endpoint gives it. */

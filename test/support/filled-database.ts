@@ -107,7 +107,7 @@ export const fillDatabase = async (settings: (url: string) => Record<string, str
   await service.browser().post('/api/auth/reset-password', { email: 'grace@example.com' })
   const waiting = { username: 'waits', email: 'waits@example.com', password: goodPassword }
   await service.browser().post('/api/auth/register', waiting)
-  await service.app.nouns.groups.add('guests', operatorClient('root'))
+  await service.app.rooms.groups.add('guests', operatorClient('root'))
   await service.sql.query(
     `insert into invitations (email_key, made_by, email, operator_hash, created_at, expires_at, groups)
      values ('new@example.com', 'command line', 'new@example.com', sha256('new'), now(), now() + interval '7 days', '{guests}')`,

@@ -183,7 +183,7 @@ export const startLatchkey = async (options: StartOptions = {}) => {
   const advance = async (milliseconds: number) => {
     const waiting = 'select 1 from outgoing_mail where next_attempt_at is not null limit 1'
     // Another instance may have written one.
-    app.nouns.mails.nudge()
+    app.rooms.mails.nudge()
     await until('no mail waits', async () => (await app.platform.database.query(waiting)).length === 0)
     clock.advance(milliseconds)
   }

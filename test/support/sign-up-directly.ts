@@ -16,9 +16,9 @@ const orThrow = <Outcome>(outcome: Outcome, username: string): Exclude<Outcome, 
 /** Most users of the tests have the same password. */
 const hashes = new Map<string, string>()
 
-const hashOf = async ({ config, nouns }: App, password: string) => {
+const hashOf = async ({ config, rooms }: App, password: string) => {
   const key = `${config.bcryptCost} ${password}`
-  const hash = hashes.get(key) ?? (await nouns.passwords.hash(password, client))
+  const hash = hashes.get(key) ?? (await rooms.passwords.hash(password, client))
   if (typeof hash === 'string') hashes.set(key, hash)
   return hash
 }
@@ -34,12 +34,12 @@ export const addUser = async (app: App, { username, email, password }: NewTestUs
     name: null,
     emailProven: true,
   }
-  return orThrow(await app.platform.database.transaction((sql) => app.nouns.newUsers.create(sql, person)), username)
+  return orThrow(await app.platform.database.transaction((sql) => app.rooms.newUsers.create(sql, person)), username)
 }
 
 /** The same with a session, which begins as after the confirmation of the address: the lines that would set its cookies. */
 export const signUpDirectly = async (app: App, given: NewTestUser) => {
-  const { config, nouns } = app
+  const { config, rooms } = app
   const user = await addUser(app, given)
   const visit = {
     client: { ...client, requestId: randomUUID() },
@@ -47,7 +47,7 @@ export const signUpDirectly = async (app: App, given: NewTestUser) => {
     knownDevices: [],
     earlierSession: undefined,
   }
-  const entry = orThrow(await nouns.signIns.byRegistration(user, visit), given.username)
+  const entry = orThrow(await rooms.signIns.byRegistration(user, visit), given.username)
   if (!('issued' in entry)) throw new Error(`The sign-in of ${given.username} waits for ${entry.next}`)
   const { accessToken, accessTokenMaxAge, refreshToken, refreshTokenMaxAge, knownDevices = [] } = entry.issued
   const options = { secure: config.production, domain: config.cookieDomain }

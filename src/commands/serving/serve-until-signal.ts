@@ -102,7 +102,7 @@ const announceReady = (app: App, listeningAt: object, log: Log) => {
  * While there is no user, logs the link with which the first account is made; on a terminal it also stands by itself. Of several
  * processes only the first one does it, and not one that replaces it.
  */
-const offerSetup = async ({ nouns: { setup } }: App, log: Log) => {
+const offerSetup = async ({ rooms: { setup } }: App, log: Log) => {
   if (cluster.isWorker && cluster.worker?.id !== 1) return
   try {
     const link = await setup.makeLink()

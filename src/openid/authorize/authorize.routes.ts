@@ -10,15 +10,13 @@ import { guardRefusals, routeRefusals, withHeaders } from '../../http/route.js'
 import type { Server } from '../../http/server.js'
 import { randomToken } from '../../lib/random.js'
 import type { pagesRoutes } from '../../pages/pages.routes.js'
-import type { Rooms } from '../../service/open-rooms.js'
-import type { HttpParts, Platform } from '../../service/register-routes.js'
+import type { App } from '../../service/open-http.js'
 
 import type { Callers } from '../../sessions/callers.js'
 import type { Guards, Limits } from '../../sessions/guards.js'
-import type { Config } from '../../settings/config.js'
 import type { Ceilings } from '../../sign-in/ceilings.js'
 import type { OpenidNouns } from '../open-openid.js'
-import { addPageRoutes, type OpenidProvider, type PageRouteParts } from '../openid-door.js'
+import { addPageRoutes, type PageRouteParts } from '../openid-door.js'
 import { createAuthorize, createMakeCode, createReportNoAccess, createSignedInUsers } from './authorize.js'
 import { createAnswers, createBeginRequest, type Visitor } from './begin-request.js'
 
@@ -167,18 +165,12 @@ export const createAuthorizationLimit = ({
   }
 }
 
-type AuthorizePageDependencies = Platform & Rooms & HttpParts & { openidProvider: OpenidProvider }
 type Pages = ReturnType<typeof pagesRoutes>
 
 /** Registers the page to which applications send their users. Its parts are created at the first request while there is an application. */
-export const registerAuthorizePage = (
-  server: Server,
-  { publicUrl }: Config,
-  dependencies: AuthorizePageDependencies,
-  pages: Pages,
-) => {
+export const registerAuthorizePage = (server: Server, app: App, pages: Pages) => {
   const createAuthorizeParts = (openid: OpenidNouns) => {
-    const parts = { ...dependencies, ...openid, issuer: applicationIssuer(publicUrl) }
+    const parts = { ...app, ...openid, issuer: applicationIssuer(app.config.publicUrl) }
     const signedInUsers = createSignedInUsers(parts)
     return createAuthorize({
       ...parts,
@@ -191,9 +183,9 @@ export const registerAuthorizePage = (
   }
   let authorize: ReturnType<typeof createAuthorizeParts> | undefined
   openidAuthorizeRoutes(server, {
-    ...dependencies,
+    ...app,
     openAuthorize: async () => {
-      const openid = await dependencies.openidProvider.open()
+      const openid = await app.openidProvider.open()
       if (openid) authorize ??= createAuthorizeParts(openid)
       return openid && authorize
     },

@@ -25,8 +25,7 @@ import type { Server } from '../../http/server.js'
 import { seconds } from '../../lib/durations.js'
 import { customerNetworkOf } from '../../lib/networks.js'
 import type { pagesRoutes } from '../../pages/pages.routes.js'
-import type { Rooms } from '../../service/open-rooms.js'
-import type { HttpParts, Platform } from '../../service/register-routes.js'
+import type { App } from '../../service/open-http.js'
 
 import type { Callers } from '../../sessions/callers.js'
 import type { Guards } from '../../sessions/guards.js'
@@ -36,7 +35,6 @@ import type { Ceilings } from '../../sign-in/ceilings.js'
 import { createSignedInUsers, type SignedInUsers } from '../authorize/authorize.js'
 import { nextQuestion, type RequestDemands, type SignedInUser, sufficientMethods } from '../authorize/next-question.js'
 import { addClientRoute, type ClientNouns, type ClientRouteParts } from '../client-authentication.js'
-import type { OpenidProvider } from '../openid-door.js'
 import type { DeviceRequest, DeviceRequests } from './device-requests.js'
 import type { DeviceAuthorizations } from './devices.js'
 import { deviceRequestLifetime, pollInterval, readUserCode, shownUserCode } from './user-codes.js'
@@ -304,18 +302,15 @@ export const createUserCodeLimit =
     return (await countedRequests.countAll(attempts, request, reply)) ? reply : undefined
   }
 
-type DevicePageDependencies = Platform &
-  Rooms &
-  HttpParts & { openidProvider: OpenidProvider; secondFactorRequired: boolean }
 type Pages = ReturnType<typeof pagesRoutes>
 
 /** Registers the page on which users approve a device that has no browser. */
-export const registerDevicePage = (server: Server, dependencies: DevicePageDependencies, pages: Pages) =>
+export const registerDevicePage = (server: Server, app: App, pages: Pages) =>
   openidDeviceRoutes(server, {
-    ...dependencies,
+    ...app,
     openDeviceApproval: async () => {
-      const openid = await dependencies.openidProvider.open()
-      const parts = openid && { ...dependencies, ...openid }
+      const openid = await app.openidProvider.open()
+      const parts = openid && { ...app, ...openid }
       return parts && createDeviceApproval({ ...parts, signedInUsers: createSignedInUsers(parts) })
     },
     sendPage: pages.protocolPage('device'),

@@ -52,7 +52,7 @@ const startSites = async () => {
     settings: { PUBLIC_URL: auth, PORT: String(port), DEVELOPMENT_ON_NETWORK: 'true' },
   })
   await addPeople(latchkey.config.databaseUrl ?? '', ['ada'])
-  const { groups, groupChanges, users } = latchkey.app.nouns
+  const { groups, groupChanges, users } = latchkey.app.rooms
   const client = operatorClient('root')
   await groups.add('staff', client)
   await groupChanges.change({ userId: (await users.findByLogin('ada'))?.id ?? '', client }, { add: ['staff'] })

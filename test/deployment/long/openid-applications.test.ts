@@ -16,13 +16,13 @@ const python = '/usr/bin/python3'
 let latchkey: Latchkey
 beforeAll(async () => {
   latchkey = await startLatchkey({ settings: { BACKCHANNEL_ALLOW_PRIVATE: 'true' } })
-  await latchkey.app.nouns.groups.add('staff', operatorClient('root'))
+  await latchkey.app.rooms.groups.add('staff', operatorClient('root'))
 })
 afterAll(() => latchkey.stop())
 
 const joinStaff = async (tab: Browser) => {
   const { user } = (await tab.get('/api/auth/account')).body as { user: { id: string } }
-  await latchkey.app.nouns.groupChanges.change({ userId: user.id, client: operatorClient('root') }, { add: ['staff'] })
+  await latchkey.app.rooms.groupChanges.change({ userId: user.id, client: operatorClient('root') }, { add: ['staff'] })
   await tab.post('/api/auth/refresh')
 }
 
@@ -68,7 +68,7 @@ it('Apache lets members of a group in by mod_auth_openidc, and signs them out wi
   await until('Apache has ended its session', async () => (await member(page)).status === 302)
   expect((await stranger(page)).status).toBe(401)
   // Apache ends the session before it refuses the notice, so its answer counts.
-  await until('the notice is delivered', async () => (await latchkey.app.nouns.logoutNotices.count()).waiting === 0)
+  await until('the notice is delivered', async () => (await latchkey.app.rooms.logoutNotices.count()).waiting === 0)
   expect(await latchkey.sql.query('select message from application_errors where application_id = $1', [id])).toEqual([])
 
   // By the link on its own pages: it shows its ID token, so nothing is asked.
