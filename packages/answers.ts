@@ -1,7 +1,7 @@
 // The build copies this file into the packages that ask the service: each of them is published by itself.
 
+import { codeOfLimit } from '#contract/limits.js'
 import type { RefusalCode } from '#contract/refusals.js'
-import { codeOfLimit } from '#contract/refusals.js'
 
 type Body = { error?: unknown; code?: RefusalCode }
 

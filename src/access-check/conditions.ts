@@ -1,5 +1,5 @@
 import { countFactors } from '../contract/factors.js'
-import { readGroupList } from '../contract/names.js'
+import { readGroupList } from '../contract/groups.js'
 
 import { refuse } from '../contract/outcome.js'
 import { readDuration } from '../lib/durations.js'

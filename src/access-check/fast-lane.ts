@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { readGroupList } from '../contract/names.js'
+import { readGroupList } from '../contract/groups.js'
 import { accessCheckHeaders, securityHeaders } from '../http/headers.js'
 import type { FastLane } from '../http/limited-server.js'
 import { type AllowedOrigins, noOtherOrigins } from '../http/origins.js'

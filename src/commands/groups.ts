@@ -1,4 +1,4 @@
-import { maxGroups } from '../contract/names.js'
+import { maxGroups } from '../contract/groups.js'
 import { isRefused, type Refused } from '../contract/outcome.js'
 import type { Group } from '../groups/groups.js'
 import { countText } from '../lib/text.js'

@@ -9,11 +9,15 @@ export const longestUsername = 64
 
 /** Characters that cannot be seen, spaces among them, and halves of surrogate pairs. */
 const invisible = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/u
+
 const latin = /\p{Script=Latin}/u
+
 const resemblesLatin = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}\p{Script=Coptic}]/u
 
 const modifier = /(?!\u30FC)(?=\p{Lm})[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Common}]/u
+
 const latinInUse = /^[A-Z\u00C0-\u024F\u1E00-\u1EFF]/
+
 /**
  * False for letters that no language is written with, or that look like a sign. Among the Latin ones: letters without case, such as
  * those for clicks (`ǃ`), and those whose capital is outside the blocks of living languages, such as small capitals, phonetic signs and
@@ -23,10 +27,13 @@ const isOrdinary = (letter: string) =>
   !modifier.test(letter) && (!latin.test(letter) || (!/\p{Lo}/u.test(letter) && latinInUse.test(letter.toUpperCase())))
 
 const allowed = /[\p{L}\p{M}\p{Nd}._-]/u
+
 /** A letter may have up to four marks after it. More would be drawn over the text around the name. */
 const lettersAndDigits = /^(?:\p{L}\p{M}{0,4}|[\p{Nd}._-])+$/u
+
 /** NFKC has joined every accent in common use with its letter. Any other mark could only decorate another user's name. */
 const decorated = /([\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}])\p{M}+/u
+
 const separatorAtEdge = /^[._-]|[._-]$/
 
 /**
@@ -96,24 +103,6 @@ export const usableInUsername = (text: string, maxLength: number) =>
     .slice(0, maxLength)
     .join('')
     .replace(/[._-]+$/, '')
-
-/** A name that a header, a claim and a query can hold without encoding. */
-export const groupPattern = '^[a-z0-9][a-z0-9._-]{0,31}$'
-/** A user can be in at most so many groups, and a condition can name at most so many. */
-export const maxGroups = 16
-
-const groupName = new RegExp(groupPattern)
-export const isGroupName = (value: unknown): value is string => typeof value === 'string' && groupName.test(value)
-
-/** The groups of a token or of a condition. */
-export const isGroupList = (value: unknown): value is readonly string[] =>
-  Array.isArray(value) && value.length <= maxGroups && value.every(isGroupName)
-
-/** The groups in a text with commas; undefined if a part of it is no name of a group, or if there are too many. */
-export const readGroupList = (text: string) => {
-  const names = text.split(',')
-  return isGroupList(names) ? names : undefined
-}
 
 /** The longest name of a user that is shown, in characters: for the API, pages, commands and imports alike. */
 export const longestName = 200

@@ -32,12 +32,14 @@ export const providers = {
 
 /** `provider_` and a name. It is stored with each user who signs in there, so it must never change. */
 export type ProviderId = `provider_${string}`
+
 export type BuiltInProviderId = keyof typeof providers
 
 /** The providers with built-in defaults. PROVIDERS adds others. */
 export const builtInProviderIds = Object.keys(providers) as BuiltInProviderId[]
 
 export const providerIdPattern = '^provider_[a-z0-9]{1,30}$'
+
 const providerIdShape = new RegExp(providerIdPattern)
 
 /** Whether a text has the form of an id. Only the settings say which providers there are. */
@@ -55,15 +57,3 @@ export const providerSetting = (id: ProviderId, field: string) => `${id.toUpperC
 /** The entries of a table by provider. */
 export const byProvider = <Value>(table: Readonly<Record<ProviderId, Value>>) =>
   Object.entries(table) as [ProviderId, Value][]
-
-/**
- * The word for a provider in addresses. It follows from the id, so that pages and clients need no table: the service may have a
- * provider that was added after they were built.
- */
-export const providerPath = (id: ProviderId) => id.replaceAll('_', '-')
-
-/** The path at which a sign-in with this provider begins. */
-export const signInPath = (id: ProviderId) => `/api/auth/${providerPath(id)}`
-
-/** The path to which the provider sends the browser back. */
-export const callbackPath = (id: ProviderId) => `${signInPath(id)}/callback`

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { codeOfLimit, isRefusalCode, refusalCodes, refusals } from './refusals.js'
+import { codeOfLimit } from './limits.js'
+import { isRefusalCode, refusalCodes, refusals } from './refusals.js'
 
 describe('the table of refusals', () => {
   it.each(refusalCodes)('%s has a status, a title and a message', (code) => {

@@ -1,3 +1,5 @@
+import { limitTitles } from './limits.js'
+
 /** Refusals that only administrators get, and programs with a service key. */
 export const operatorRefusals = {
   reason_required: {
@@ -62,22 +64,6 @@ export const operatorRefusals = {
     message: 'This address cannot be registered yet: it is kept for the account that had it in the last seven days',
   },
 } as const
-
-/**
- * The titles of the three answers with status 429. The specification fixes their bodies, which have no code, so a program tells them
- * apart by their titles. The titles stand in a file of their own, because pages need them, but not the whole table of refusals.
- */
-export const limitTitles = {
-  too_many_logins: 'Too many login attempts',
-  too_many_requests: 'Too many requests',
-  too_many_attempts: 'Too many attempts',
-} as const
-
-export type LimitCode = keyof typeof limitTitles
-
-/** The code of a 429 by its title (`error` of the body). */
-export const codeOfLimit = (error: unknown): LimitCode =>
-  (Object.keys(limitTitles) as LimitCode[]).find((code) => limitTitles[code] === error) ?? 'too_many_requests'
 
 /** How a refusal looks on the wire. `error` and the code are for programs, `message` is for people. */
 export type Refusal = { status: number; error: string; message: string; retryAfter?: number }

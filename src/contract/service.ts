@@ -9,7 +9,7 @@ import {
   AdminUninvite,
   AdminUser,
 } from './admin/admin-bodies.js'
-import { groupPattern } from './names.js'
+import { groupPattern } from './groups.js'
 import { ProfileFieldChanges } from './profile-fields.js'
 import { Nullable, ServiceUser } from './schemas.js'
 

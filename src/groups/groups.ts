@@ -1,4 +1,4 @@
-import { maxGroups } from '../contract/names.js'
+import { maxGroups } from '../contract/groups.js'
 import { refuse } from '../contract/outcome.js'
 import type { Client } from '../http/request-origin.js'
 import type { Clock } from '../lib/clock.js'

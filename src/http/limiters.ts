@@ -1,4 +1,4 @@
-import type { LimitCode } from '../contract/refusals.js'
+import type { LimitCode } from '../contract/limits.js'
 import { hours, minutes } from '../lib/durations.js'
 import type { Limit } from '../platform/cache/cache.js'
 

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type LimitCode, refusals } from '../contract/refusals.js'
+import type { LimitCode } from '../contract/limits.js'
+import { refusals } from '../contract/refusals.js'
 import type { Clock } from '../lib/clock.js'
 import { seconds } from '../lib/durations.js'
 import type { Cache, Limit, Reservation } from '../platform/cache/cache.js'

@@ -8,6 +8,7 @@ import type {
 } from 'fastify'
 import { type Static, type TSchema, Type } from 'typebox'
 import type { AdminRole } from '../contract/admin/admin-bodies.js'
+import type { LimitCode } from '../contract/limits.js'
 import { isRefused, type Refused } from '../contract/outcome.js'
 import { InvalidFields } from '../contract/profile-fields.js'
 import {
@@ -20,7 +21,7 @@ import {
   TooManyMails,
   TooManyUsernames,
 } from '../contract/refusal-bodies.js'
-import { type LimitCode, type RefusalCode, refusals } from '../contract/refusals.js'
+import { type RefusalCode, refusals } from '../contract/refusals.js'
 import type { ServiceScope } from '../contract/service.js'
 import { sendRefusal } from './errors.js'
 import { isAdminPath } from './exempt-routes.js'

@@ -1,7 +1,7 @@
 import { type FastifyRequest, fastify } from 'fastify'
 import { Type } from 'typebox'
 import { describe, expect, it } from 'vitest'
-import { groupPattern } from '../contract/names.js'
+import { groupPattern } from '../contract/groups.js'
 import { ProfileFieldChanges } from '../contract/profile-fields.js'
 
 import { uuidPattern } from '../lib/uuid.js'

@@ -18,7 +18,7 @@ import { changePasswordRoutes, createChangePassword } from '../accounts/password
 import { createUndo, undoRoutes } from '../accounts/undo.routes.js'
 import { applicationIssuer } from '../applications/applications.js'
 import { usedApplicationsRoutes } from '../applications/used-applications.routes.js'
-import { signInPath } from '../contract/providers.js'
+import { signInPath } from '../contract/provider-paths.js'
 import type { Server } from '../http/server.js'
 import { jwksRoutes } from '../keys/jwks.routes.js'
 import { eventsRoutes } from '../messages/events.routes.js'

@@ -4,7 +4,7 @@ import { applicationRefusalSentence, createApplicationChanges } from '../applica
 import { defaultHome, type NewApplication } from '../applications/application-rules.js'
 import { createApplicationSecrets } from '../applications/application-secrets.js'
 
-import { groupPattern } from '../contract/names.js'
+import { groupPattern } from '../contract/groups.js'
 import { isRefused } from '../contract/outcome.js'
 import type { ProfileFieldChanges } from '../contract/profile-fields.js'
 import { refusals } from '../contract/refusals.js'

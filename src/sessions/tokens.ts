@@ -1,5 +1,5 @@
 import { amrMethods } from '../contract/factors.js'
-import { isGroupList } from '../contract/names.js'
+import { isGroupList } from '../contract/groups.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import { createTokenKey, headerOf, type TokenKey, type TokenKind } from '../keys/token-keys.js'
 import type { Clock } from '../lib/clock.js'

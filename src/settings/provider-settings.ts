@@ -1,8 +1,8 @@
+import { callbackPath } from '../contract/provider-paths.js'
 import {
   type BuiltInProviderId,
   builtInProviderIds,
   byProvider,
-  callbackPath,
   type ProviderId,
   providerLabel,
   providerSetting,

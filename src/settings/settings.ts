@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { isGroupName } from '../contract/names.js'
+import { isGroupName } from '../contract/groups.js'
 import { safeReturnTo } from '../contract/return-to.js'
 import { defaultScopes, serviceScopes } from '../contract/service.js'
 import { days, hours, minutes, readDuration } from '../lib/durations.js'

@@ -9,7 +9,8 @@ import {
   publicReasons,
   signInFailed,
 } from '../contract/pages.js'
-import { byProvider, type ProviderId, providerPath, signInPath } from '../contract/providers.js'
+import { providerPath, signInPath } from '../contract/provider-paths.js'
+import { byProvider, type ProviderId } from '../contract/providers.js'
 import { safeReturnTo } from '../contract/return-to.js'
 import type { Cookies } from '../http/cookies.js'
 import { type Client, clientOf } from '../http/request-origin.js'

@@ -1,4 +1,4 @@
-import { isGroupList, maxGroups } from '../contract/names.js'
+import { isGroupList, maxGroups } from '../contract/groups.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import type { FieldType, FieldValues, ProfileFieldChanges } from '../contract/profile-fields.js'
 import type { ProviderId } from '../contract/providers.js'

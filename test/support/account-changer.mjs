@@ -1,7 +1,7 @@
 // Changes many accounts at once, in a process of its own that the test kills in the middle of all of them.
 // From dist/modules/, where a process of its own finds JavaScript.
 const built = (/** @type {string} */ path) => import(new URL(`../../dist/modules/${path}`, import.meta.url).href)
-const { loadConfig } = await built('config.js')
+const { loadConfig } = await built('settings/config.js')
 const { openRooms } = await built('service/open-rooms.js')
 const { readDesign } = await built('service/operator-files.js')
 const { readOwnWords } = await built('service/operator-files.js')

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { AdminGroup } from '#contract/admin/admin-bodies.js'
-import { isGroupName } from '#contract/names.js'
+import { isGroupName } from '#contract/groups.js'
 import { Button } from '../components/button.js'
 import { Field } from '../components/field.js'
 import type { FieldProblems, Values } from '../components/form.js'

@@ -7,7 +7,7 @@ import {
   type PublicReason,
   providerParameter,
 } from '#contract/pages.js'
-import { providerPath } from '#contract/providers.js'
+import { providerPath } from '#contract/provider-paths.js'
 import { client } from '../browser/client.js'
 import { mount } from '../browser/mount.js'
 import {

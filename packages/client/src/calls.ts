@@ -13,8 +13,8 @@ import type {
 } from '#contract/mailed-links.js'
 import type { PasskeyCreationOptions, PasskeyCredential, PasskeyRequestOptions } from '#contract/passkeys.js'
 import type { ProfileFieldDefinition } from '#contract/profile-fields.js'
+import { providerPath } from '#contract/provider-paths.js'
 import type { ProviderId } from '#contract/providers.js'
-import { providerPath } from '#contract/providers.js'
 import type {
   Accepted,
   Account,

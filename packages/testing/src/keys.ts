@@ -1,4 +1,4 @@
-import { isGroupList, maxGroups } from '#contract/names.js'
+import { isGroupList, maxGroups } from '#contract/groups.js'
 import type { NamesOf } from '../../option-names.js'
 import { refuseUnknown } from './faults.js'
 

@@ -1,5 +1,5 @@
 import { countFactors } from '#contract/factors.js'
-import { isGroupList } from '#contract/names.js'
+import { isGroupList } from '#contract/groups.js'
 
 /** The claims of an access token. `sub` is the same as `userId`, and `iss` and `aud` are the URL of the service. */
 export type AccessClaims = {

@@ -1,4 +1,4 @@
-import { isGroupList } from '#contract/names.js'
+import { isGroupList } from '#contract/groups.js'
 import type { Verified } from './claims.js'
 
 export type ConditionOptions = {

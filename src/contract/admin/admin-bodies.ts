@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
+import { groupPattern, maxGroups } from '../groups.js'
 import { languages } from '../languages.js'
 import { UndoState } from '../mailed-links.js'
-import { groupPattern, maxGroups } from '../names.js'
 import { ProfileFieldChanges, ProfileFieldDefinition, ProfileFields } from '../profile-fields.js'
 import { OneOf } from '../refusal-bodies.js'
 import { Id, Moment, Nullable, Provider, Session, UsedApplication } from '../schemas.js'
