@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 
-const built = new URL('../dist/modules/temporary-folder.js', import.meta.url).href
+const built = new URL('../../dist/modules/platform/temporary-folder.js', import.meta.url).href
 
 it.each([
   ['a signal, which ends the process as before', '', 'SIGINT', 'SIGINT', null],
