@@ -102,7 +102,11 @@ describe('the command line with the settings and secrets of the units', () => {
     await writeFile(join(root, 'told'), localised.replaceAll('/usr/bin/node', join(root, 'node')))
     await writeFile(
       join(root, 'latchkey-command'),
-      localised.replaceAll('/usr/bin/node', process.execPath).replaceAll('/opt/latchkey/dist/main.js', program),
+      // This command makes a database of its own, and not in the folder of an installation on this machine.
+      localised
+        .replaceAll('/usr/bin/node', process.execPath)
+        .replaceAll('/opt/latchkey/dist/main.js', program)
+        .replaceAll('/var/lib/latchkey', join(root, 'state')),
     )
     for (const name of ['node', 'systemd-run', 'told', 'latchkey-command']) await chmod(join(root, name), 0o755)
   })
