@@ -108,3 +108,6 @@ export const usableInUsername = (text: string, maxLength: number) =>
 export const longestName = 200
 
 export const longestPasskeyName = 64
+
+/** `USERNAMES`: whether new users choose their username, or it is made from their address. */
+export type UsernameSource = 'chosen' | 'from_email'

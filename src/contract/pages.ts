@@ -1,4 +1,5 @@
 import type { Language } from './languages.js'
+import type { UsernameSource } from './names.js'
 import type { ProfileFieldDefinition } from './profile-fields.js'
 import type { ProviderId } from './providers.js'
 import type { TermsOfUse } from './schemas.js'
@@ -17,12 +18,16 @@ export const pageNames = [
   'undo',
   'dashboard',
 ] as const
+
 /** Pages at addresses of the protocol, to which applications send their users. */
 export const protocolPageNames = ['authorize', 'device', 'end-session'] as const
+
 /** The page of administrators, at `/api/auth/admin`. */
 const adminPageName = 'admin'
+
 /** The page of the first start, at `/api/auth/setup`. */
 const setupPageName = 'setup'
+
 export type PageName =
   | (typeof pageNames)[number]
   | (typeof protocolPageNames)[number]
@@ -31,9 +36,6 @@ export type PageName =
 
 /** `REGISTRATION`: who may create an account. */
 export type RegistrationMode = 'open' | 'invited' | 'closed'
-
-/** `USERNAMES`: whether new users choose their username, or it is made from their address. */
-export type UsernameSource = 'chosen' | 'from_email'
 
 export type ProviderButton = {
   id: ProviderId
@@ -100,6 +102,7 @@ export const loginNotices = [
   'password_reset',
   'account_deleted',
 ] as const
+
 export type LoginNotice = (typeof loginNotices)[number]
 
 /** The name of the mailed token in the fragment of the login page. */
@@ -107,8 +110,10 @@ export const mailTokenName = 'mail'
 
 /** `?error=` after a sign-in with a provider, if the service itself had a fault. */
 export const callbackFailed = 'callback_failed'
+
 /** `?error=` after a sign-in with this provider that failed there, or that we have refused: then `&reason=` may say why. */
 export const signInFailed = (provider: ProviderId) => `${provider}_auth_failed` as const
+
 export const providerOfFailure = <Provider extends { id: ProviderId }>(error: string, providers: Provider[]) =>
   providers.find(({ id }) => signInFailed(id) === error)
 
@@ -121,6 +126,7 @@ export const publicReasons = [
   'email_domain_not_allowed',
   'too_many_requests',
 ] as const
+
 export type PublicReason = (typeof publicReasons)[number]
 
 /** `?provider=provider-a` at the login page (the name as in paths, not the id): the provider whose button has the focus. */
@@ -131,7 +137,9 @@ export const linkingParameter = 'linking'
 
 /** Pages of the operator, in the footer of pages and mails: TERMS_URL, PRIVACY_URL, IMPRINT_URL, SUPPORT_URL. */
 const siteLinks = ['terms', 'privacy', 'imprint', 'support'] as const
+
 export type SiteLink = (typeof siteLinks)[number]
+
 export type SiteLinks = Partial<Record<SiteLink, string>>
 
 /**

@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { OperatorError } from '../lib/operator-error.js'
-import type { Config } from '../settings/config.js'
 
 type Names = { host: string; port: string }
 
@@ -45,7 +44,7 @@ const holdFreePort = async (host: string) => {
  * With port 0 a free port is chosen now, because addresses in mails and redirects need it. It is held until the server takes it.
  * If `PUBLIC_URL` is not set, the public address gets this port too.
  */
-export const reservePort = async (config: Config) => {
+export const reservePort = async <Config extends { host: string; port: number; publicUrl: string }>(config: Config) => {
   if (config.port !== 0) return { config, release: async () => {} }
   const { port, release } = await holdFreePort(config.host)
   const publicUrl = config.publicUrl === 'http://localhost:0' ? `http://localhost:${port}` : config.publicUrl

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
+import type { UsernameSource } from '../contract/names.js'
 import { longestName } from '../contract/names.js'
 import { isRefused, refuse } from '../contract/outcome.js'
-import type { UsernameSource } from '../contract/pages.js'
 import {
   LinkToken,
   SecondFactorNeeded,

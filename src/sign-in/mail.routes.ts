@@ -1,9 +1,9 @@
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { MailLoginLink, MailLoginNext, MailRegistration } from '../contract/mailed-links.js'
+import type { UsernameSource } from '../contract/names.js'
 import { longestName } from '../contract/names.js'
 import { isRefused, refuse } from '../contract/outcome.js'
-import type { UsernameSource } from '../contract/pages.js'
 import { ProfileFieldChanges } from '../contract/profile-fields.js'
 import {
   Accepted,

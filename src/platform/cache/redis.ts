@@ -6,8 +6,8 @@ import { OperatorError } from '../../lib/operator-error.js'
 import { withTimeout } from '../../lib/timing.js'
 import { StoreUnavailable } from '../database/database.js'
 import { type Attempt, type MissedCounts, pingLimit, type Reservation, type SharedCache, type Taken } from './cache.js'
-import { redisReason } from './open.js'
 import type { RedisAddress } from './redis-address.js'
+import { redisReason } from './redis-address.js'
 
 /**
  * A counter is a hash with the number of used reservations and the end of the window by Redis's own clock, so that instances with
