@@ -54,12 +54,12 @@ export const settingsFor = (stores, folder) => ({
 })
 
 /** Adds the people with the program's own import, before it serves. */
-const importPeople = async (/** @type {Record<string, string>} */ settings) => {
+const importPeople = async (/** @type {Record<string, string>} */ settings, /** @type {string} */ main) => {
   const hash = await bcrypt.hash(password, cost)
   const rows = people.map((name) =>
     JSON.stringify({ email: `${name}@example.com`, username: name, password_hash: hash }),
   )
-  const args = [program, 'user', 'import', '--format', 'jsonl', '-']
+  const args = [main, 'user', 'import', '--format', 'jsonl', '-']
   const child = spawn(process.execPath, args, {
     env: { ...process.env, ...settings },
     stdio: ['pipe', 'ignore', 'inherit'],
@@ -73,18 +73,19 @@ const importPeople = async (/** @type {Record<string, string>} */ settings) => {
  * @param {{ databaseUrl: string, redisUrl: string } | undefined} stores
  * @param {number} [workers]
  * @param {Record<string, string>} [own] settings
+ * @param {string} [main] the program, if not that of this folder
  */
-export const startLatchkey = async (stores, workers = 1, own = {}) => {
+export const startLatchkey = async (stores, workers = 1, own = {}, main = program) => {
   const { freePort, ownFolder, startServer } = await processes()
   const folder = await ownFolder('bench')
   const port = await freePort()
   const insidePort = await freePort()
   /** @type {Record<string, string>} */
   const settings = { ...settingsFor(stores, folder), ...own, PORT: String(port), WORKERS: String(workers) }
-  await importPeople(settings)
+  await importPeople(settings, main)
   const server = await startServer({
     command: process.execPath,
-    args: ['--import', inside, program, 'serve'],
+    args: ['--import', inside, main, 'serve'],
     folder,
     env: { ...settings, ...(workers === 1 && { BENCH_INSIDE_PORT: String(insidePort) }) },
     ready: () => isUp(port, '/health', 200),
