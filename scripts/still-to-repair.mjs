@@ -76,7 +76,6 @@ export const stillToRepair = [
   'src/sessions/rotation.ts (noCircles)',
   'src/sessions/session-cookies.ts → src/sign-in/sign-ins.ts (rulesGoDown)',
   'src/sessions/sessions.ts (noCircles)',
-  'src/settings/word-lists.ts → src/users/names.ts (rulesGoDown)',
   'src/sign-in/ceilings.ts → fastify (rulesKnowNoRequest)',
   'src/sign-in/new-sessions.ts (noCircles)',
   'src/sign-in/open-questions.ts (noCircles)',

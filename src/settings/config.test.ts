@@ -417,7 +417,7 @@ describe('configuration', () => {
 })
 
 describe('the generated references', () => {
-  const file = (path: string) => readFile(new URL(`../${path}`, import.meta.url), 'utf8')
+  const file = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8')
 
   it('docs/configuration.md is what the settings say: run npm run docs', async () => {
     expect(await file('docs/configuration.md')).toBe(configurationGuide())

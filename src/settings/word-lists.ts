@@ -1,6 +1,5 @@
 import { domainToASCII } from 'node:url'
-import { isRefused } from '../contract/outcome.js'
-import { readUsername } from '../users/names.js'
+import { normalizedUsername, usernameRefusal } from '../contract/names.js'
 import { InvalidValue, list, type Read } from './setting-values.js'
 
 const address = String.raw`[^\s@<>()[\]",;:\\]+@[^\s@<>()[\]",;:\\]+`
@@ -65,17 +64,16 @@ export const commonlyReserved = [
 
 const mustBeNames = () => new InvalidValue('must be usernames, separated by commas, or `off` alone')
 
-const keyOf: Read<string> = (text) => {
-  const username = readUsername(text)
-  if (isRefused(username)) throw mustBeNames()
-  return username.key
+const nameIn: Read<string> = (text) => {
+  const name = normalizedUsername(text)
+  if (usernameRefusal(name)) throw mustBeNames()
+  return name
 }
 
-/** The keys by which these usernames are compared. */
 export const reservedUsernames: Read<string[]> = (value) => {
   if (value === 'off') return []
-  const keys = list(keyOf)(value)
+  const names = list(nameIn)(value)
   // A list such as `off,admin` is refused, because `off` could be a username or the switch.
-  if (keys.length === 0 || keys.includes('off')) throw mustBeNames()
-  return keys
+  if (names.length === 0 || names.some((name) => name.toLowerCase() === 'off')) throw mustBeNames()
+  return names
 }

@@ -2,6 +2,7 @@ import type { ProfileFieldDefinition } from '../contract/profile-fields.js'
 import type { Keys } from '../keys/open-keys.js'
 import type { Platform } from '../platform/platform.js'
 import type { Config } from '../settings/config.js'
+import { usernameKey } from './names.js'
 import { createNewUsers } from './new-users.js'
 import { createProfileFields } from './profile-fields.js'
 import { createTerms } from './terms.js'
@@ -15,7 +16,7 @@ export const openUsers = (
   { database, clock, fieldDefinitions }: Platform & { fieldDefinitions: readonly ProfileFieldDefinition[] },
   { keysFor }: Keys,
 ) => {
-  const usernames = createUsernames({ database, clock, reserved: config.reservedUsernames })
+  const usernames = createUsernames({ database, clock, reserved: config.reservedUsernames.map(usernameKey) })
   return {
     usernames,
     users: createUsers({ database, clock }),
