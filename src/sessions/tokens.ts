@@ -1,7 +1,7 @@
 import { amrMethods } from '../contract/factors.js'
 import { isGroupList } from '../contract/names.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
-import { createTokenKey, headerOf, type TokenKey, type TokenKind } from '../keys/token-keys.js'
+import { createTokenKey, headerOf, type TokenKey, type TokenKind } from '../keys/key-pair.js'
 import type { Clock } from '../lib/clock.js'
 import { deriveKey } from '../lib/random.js'
 import { isCleanText } from '../lib/strict-json.js'
