@@ -122,8 +122,8 @@ export const openHttp = (config: Config, platform: Platform, rooms: Rooms) => {
   })
   const callers = createCallers({ cookies, tokens, loadedKeys })
   const trustedFor = config.trustedDevices === 'off' ? undefined : config.trustedDevices
-  const signInCookies = createSignInCookies({ cookies, callers, trustedFor })
-  const csrf = createCsrf({ keys: keysFor('csrf'), cookies, callers, signInCookies })
+  const signInCookies = createSignInCookies(cookies, callers, trustedFor)
+  const csrf = createCsrf(keysFor('csrf'), cookies, callers, signInCookies)
   const limitParts = createLimitParts(config, platform, rooms, { callers, signInCookies })
   const { limits } = limitParts
   const freshness = createFreshness({ callers, sessionLookups, proofs, clock, freshFor: config.freshFor })
@@ -155,7 +155,7 @@ export const openHttp = (config: Config, platform: Platform, rooms: Rooms) => {
     guards,
     cookies,
     callers,
-    browserSessionsOf: createBrowserSessions({ tokens }),
+    browserSessionsOf: createBrowserSessions(tokens),
     csrf,
     ...limitParts,
     freshness,

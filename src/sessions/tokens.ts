@@ -134,7 +134,7 @@ const base64Length = (text: string) => Math.ceil((Buffer.byteLength(text) * 4) /
 /** The id of a key has at most 16 characters. */
 const longestHeader = base64Length(JSON.stringify({ alg: 'ES256', typ: 'at+jwt', kid: 'x'.repeat(16) }))
 
-type TokenOwner = Pick<NewAccessClaims, 'username' | 'email' | 'groups'>
+type TokenOwner = { username: string; email: string; groups: readonly string[] }
 
 /**
  * Whether the access tokens of a user stay short enough, with the longest values of all other claims, without a name, and with the longer
