@@ -1,7 +1,6 @@
 import type { AttentionCode } from '../contract/admin/admin-bodies.js'
 import type { EventKind } from '../contract/events.js'
 import { timeSpan } from '../contract/time-spans.js'
-import type { ApplicationKeys } from '../keys/application-keys.js'
 import { isOverdue, signingPeriod } from '../keys/schedule.js'
 import type { SigningKeys } from '../keys/signing-keys.js'
 import { type Clock, later } from '../lib/clock.js'
@@ -22,7 +21,7 @@ type Dependencies = {
   webhooks: Pick<Webhooks, 'count' | 'oldestWaitSeconds' | 'stoppedSince'>
   logoutNotices: Pick<LogoutNotices, 'count' | 'oldestWaitSeconds'>
   signingKeys: Pick<SigningKeys, 'list'>
-  applicationKeys: Pick<ApplicationKeys, 'list'>
+  applicationKeys: Pick<SigningKeys, 'list'>
   /** How many seconds this machine's clock is ahead of the database's. */
   clockOffsetSeconds: () => number | undefined
   /** The free bytes on the disk of our own database; undefined if the database is elsewhere. */

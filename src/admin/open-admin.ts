@@ -11,8 +11,8 @@ import type { Factors } from '../factors/second-factors.js'
 import type { Groups } from '../groups/groups.js'
 import { limiterKey, limiters } from '../http/limiters.js'
 import { networkOf } from '../http/request-origin.js'
-import { createApplicationKeys } from '../keys/application-keys.js'
 import type { SealedValues } from '../keys/sealed-values.js'
+import { createSigningKeys, idTokenKeys } from '../keys/signing-keys.js'
 import type { Clock } from '../lib/clock.js'
 import type { Events } from '../messages/events.js'
 import { recipientKey } from '../messages/mail-limits.js'
@@ -86,7 +86,7 @@ const createApplicationNouns = ({ production, publicUrl }: Config, dependencies:
   return {
     applicationSecrets,
     applicationErrors: createApplicationErrors(dependencies),
-    applicationKeys: createApplicationKeys(dependencies),
+    applicationKeys: createSigningKeys(idTokenKeys, dependencies),
     applicationChanges: createApplicationChanges({ ...dependencies, applicationSecrets, production }),
     /** The issuer of ID tokens. */
     issuer: applicationIssuer(publicUrl),

@@ -1,3 +1,5 @@
+import type { ProviderId } from './providers.js'
+
 /** The methods that finish the second step of a sign-in. */
 export const secondFactorMethods = ['passkey', 'totp', 'recovery_code'] as const
 export type SecondFactorMethod = (typeof secondFactorMethods)[number]
@@ -83,3 +85,6 @@ export const inGroups = (code: string) => (code.match(new RegExp(`.{1,${groupLen
 
 /** A code as a user typed or pasted it: small letters, spaces and dashes make no difference. */
 export const withoutGroups = (typed: string) => typed.toUpperCase().replaceAll(/[^A-Z0-9]/g, '')
+
+/** How metrics and events name what began a session. The session of a device begins from another session. */
+export type SignInLabel = 'password' | 'registration' | 'setup' | 'reset' | 'mail' | 'passkey' | 'device' | ProviderId

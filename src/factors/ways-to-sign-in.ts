@@ -1,4 +1,4 @@
-import type { AmrMethod, amrMethods } from '../contract/factors.js'
+import type { AmrMethod, amrMethods, SignInLabel } from '../contract/factors.js'
 import { builtInProviderIds, type ProviderId } from '../contract/providers.js'
 
 import type { LimiterName } from '../http/limiters.js'
@@ -175,8 +175,6 @@ export const provesMail = ({ way }: SignedInBy) => waysToSignIn[way].beforeEnrol
 
 export const canSignIn = (account: Means) => names.some((name) => waysToSignIn[name].isOpenTo(account))
 
-/** How metrics and events name a way. */
-export type SignInLabel = Exclude<WayToSignIn, 'provider'> | ProviderId | 'device'
 export const labelOf = (by: SignedInBy): SignInLabel => (by.way === 'provider' ? by.provider : by.way)
 export const signInLabels = (providers: readonly ProviderId[] = builtInProviderIds): SignInLabel[] => [
   ...names.flatMap((name): readonly SignInLabel[] => (name === 'provider' ? providers : [name])),

@@ -2,24 +2,17 @@ import { maxGroups } from '../contract/groups.js'
 import { refuse } from '../contract/outcome.js'
 import type { Client } from '../http/request-origin.js'
 import type { Clock } from '../lib/clock.js'
-import type { Events } from '../messages/events.js'
+import type { MessagesRoom } from '../messages/open-messages.js'
 import type { Database, Sql, Transaction } from '../platform/database/database.js'
-import type { Administrators } from '../sessions/administrators.js'
-import type { Tokens } from '../sessions/tokens.js'
+import type { Platform } from '../platform/platform.js'
+import type { SessionsRoom } from '../sessions/open-sessions.js'
 import * as store from './groups.store.js'
 
 export type Group = { name: string; createdAt: Date; members: number }
 /** Groups that the user is already in are not added again, and groups that the user is not in are not removed. */
 export type GroupChange = { add?: readonly string[]; remove?: readonly string[] }
 
-type Dependencies = {
-  database: Database
-  clock: Clock
-  events: Pick<Events, 'checkActor' | 'recordInside'>
-  administrators: Pick<Administrators, 'roles' | 'isStored'>
-  tokens: Pick<Tokens, 'fits'>
-}
-type RemovalParts = Pick<Dependencies, 'database' | 'events' | 'administrators'>
+type Rooms = SessionsRoom & MessagesRoom
 
 /** The username that needs the most bytes in a token: 64 characters of 4 bytes each. */
 const longestUsername = '\u{20000}'.repeat(64)
@@ -28,7 +21,7 @@ const longestUsername = '\u{20000}'.repeat(64)
 const tooManyByNumber = () => refuse('too_many_groups', { message: `A user can be in at most ${maxGroups} groups` })
 
 /** Deletes a group. Refused while an application or a setting names it, and while it has members. */
-const removeGroup = ({ database, events, administrators }: RemovalParts, name: string, client: Client) =>
+const removeGroup = (database: Database, { events, administrators }: Rooms, name: string, client: Client) =>
   database.transaction(async (sql) => {
     await events.checkActor(sql, client)
     if ((await store.lockGroup(sql, name)).length === 0) return refuse('no_group')
@@ -42,13 +35,13 @@ const removeGroup = ({ database, events, administrators }: RemovalParts, name: s
     return undefined
   })
 
-export type Groups = ReturnType<typeof createGroups>
+export type Groups = ReturnType<typeof openGroups>
 
 /** The reason of the event: the groups, and who has invited. No name of a group has a space. */
 export const joinedByInvitation = (groups: readonly string[], madeBy: string) => `${groups.join(',')} by ${madeBy}`
 
 /** The groups that an invitation promises. */
-const createPromises = ({ clock, events, administrators, tokens }: Dependencies) => {
+const createPromises = (clock: Clock, { events, administrators, tokens }: Rooms) => {
   /** A function that leaves out groups of administrators, even if they have become that only since. */
   const findPromisable = async (sql?: Sql) => {
     const { roleOf } = await administrators.roles(sql)
@@ -107,8 +100,8 @@ const createPromises = ({ clock, events, administrators, tokens }: Dependencies)
  * as they are then, and a token is made from one row. The user's row is always locked before the row of a group. Before both,
  * administrators wait for each other at the groups of administrators.
  */
-export const createGroups = (deps: Dependencies) => {
-  const { database, clock, events, administrators } = deps
+export const openGroups = ({ database, clock }: Platform, rooms: Rooms) => {
+  const { events } = rooms
   const addInside = async (sql: Transaction, name: string, client: Client) => {
     const isNew = (await store.insertGroup(sql, name, clock.now())).length > 0
     if (isNew) await events.recordInside(sql, { kind: 'group_added', reason: name }, client)
@@ -152,12 +145,12 @@ export const createGroups = (deps: Dependencies) => {
       return { joined, left, groups }
     },
 
-    ...createPromises(deps),
+    ...createPromises(clock, rooms),
 
     /** The ids of at most `limit` members, whose rows are locked until the transaction ends. */
     lockMembers: async (sql: Transaction, name: string, limit: number) =>
       (await store.lockMembers(sql, name, limit)).map(({ id }) => id),
 
-    remove: (name: string, client: Client) => removeGroup({ database, events, administrators }, name, client),
+    remove: (name: string, client: Client) => removeGroup(database, rooms, name, client),
   }
 }

@@ -217,9 +217,9 @@ const firstStatus = (answers: Answers) => Number(Object.keys(answers)[0])
  * not name does not compile.
  */
 export const route = <
-  const GuardCode extends RefusalCode,
-  const Code extends RefusalCode,
-  Given extends Answers,
+  const GuardCode extends RefusalCode = never,
+  const Code extends RefusalCode = never,
+  Given extends Answers = Answers,
   Body extends TSchema | undefined = undefined,
   Params extends TSchema | undefined = undefined,
   Query extends TSchema | undefined = undefined,

@@ -5,7 +5,7 @@ import type { Config } from '../settings/config.js'
 import { createLoadedKeys } from './loaded-keys.js'
 import { sealedColumns } from './sealed-columns.js'
 import { createSealedValues } from './sealed-values.js'
-import { createSigningKeys } from './signing-keys.js'
+import { accessTokenKeys, createSigningKeys } from './signing-keys.js'
 
 export type Keys = ReturnType<typeof openKeys>
 
@@ -20,7 +20,7 @@ export const openKeys = (config: Config, platform: Platform & Secrets) => {
   const keysFor = (purpose: string) => secrets.map((secret) => deriveKey(secret, purpose))
   const sealFor = (purpose: string) => createSeal(keysFor(purpose))
   const sealedValues = createSealedValues(sealingSecrets, sealedColumns)
-  const signingKeys = createSigningKeys({ database, clock, sealedValues })
+  const signingKeys = createSigningKeys(accessTokenKeys, { database, clock, sealedValues })
   const signsWithKeyPair = config.accessTokenAlgorithm === 'ES256'
   const loadedKeys = createLoadedKeys({ signingKeys, clock, log, signsWithKeyPair })
   return { keysFor, sealFor, sealedValues, signingKeys, loadedKeys }

@@ -1,5 +1,5 @@
 import { accessTokenLifetime } from '../http/cookie-table.js'
-import { days, minutes } from '../lib/durations.js'
+import { days, hours, minutes } from '../lib/durations.js'
 
 /*
  * When a key does what, by the clock of the database. A key is published as soon as it exists, signs from its time until that of
@@ -27,8 +27,10 @@ type Durations = {
   trustedAfterwards: number
 }
 
+export type Schedule = ReturnType<typeof createSchedule>
+
 /** The schedule of the keys for one kind of token and one algorithm. */
-export const createSchedule = ({ announcedFor, trustedAfterwards }: Durations) => {
+const createSchedule = ({ announcedFor, trustedAfterwards }: Durations) => {
   /** Until when a key is trusted. Undefined while there is no later key. */
   const trustedUntil = (keys: readonly ScheduledKey[], place: number) => {
     const next = keys[place + 1]
@@ -70,3 +72,18 @@ export const accessTokenSchedule = createSchedule({
   announcedFor: 20 * minutes + 1 * minutes,
   trustedAfterwards: accessTokenLifetime + clockMargin,
 })
+
+/**
+ * Keys of ID tokens and logout tokens. Applications cache the key set for hours, some for a day. An ID token lasts for 10 minutes, and the
+ * clocks of two instances may differ.
+ */
+export const idTokenSchedule = createSchedule({
+  announcedFor: 24 * hours,
+  trustedAfterwards: 24 * hours + 15 * minutes,
+})
+
+/**
+ * How long a public key is kept after the next key signs, for ID tokens that come back as a hint (`id_token_hint`): as long as a session
+ * lasts by default (SESSION_MAX_AGE). The ID token of a longer session is not accepted as a hint any more, so logout asks the user first.
+ */
+export const hintKeyLifetime = 365 * days

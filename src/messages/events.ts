@@ -1,6 +1,6 @@
 import { type AccountEventKind, accountEventKinds, type EventKind } from '../contract/events.js'
+import type { SignInLabel } from '../contract/factors.js'
 import type { ProviderId } from '../contract/providers.js'
-import type { SignInLabel } from '../factors/ways-to-sign-in.js'
 import { type Client, commandLineIp, readAddress, readRange } from '../http/request-origin.js'
 import { type Clock, later } from '../lib/clock.js'
 import { days } from '../lib/durations.js'

@@ -5,8 +5,9 @@ import type { Design } from '../lib/design.js'
 import { fontSizes, lineHeight } from '../lib/design-tokens.js'
 import { escapeHtml } from '../lib/text.js'
 import type { Config } from '../settings/config.js'
-import { type Block, createPageAddress, type Letter } from './letters.js'
+import { createPageAddress } from './letters.js'
 import { mailWordsWith, type OwnTexts } from './own-mail-words.js'
+import type { Block, Letter } from './write-letter.js'
 
 const blockAsText = (block: Block) => {
   if ('text' in block) return block.text

@@ -6,11 +6,11 @@ import { operatorClient } from '../http/request-origin.js'
 import { designOf } from '../lib/design.js'
 import { colours } from '../lib/design-tokens.js'
 import { asHtml, asText, brandForMails } from './layout.js'
-import { createPageAddress, type MailKind, type MailValues, writeLetter } from './letters.js'
+import { createPageAddress, type MailKind, type MailValues } from './letters.js'
 import { mailExamples, mailKinds } from './mail-preview.js'
-
 import { mailTexts, mailWordsWith } from './own-mail-words.js'
 import { wordsIn } from './words/words-in.js'
+import { writeLetter } from './write-letter.js'
 
 const site = { productName: 'Ada & Söhne <b>', pageAddress: createPageAddress('https://auth.example.com/') }
 const brand = { name: site.productName, design: designOf('#ffe066') }

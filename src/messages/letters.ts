@@ -1,9 +1,6 @@
 import type { DeviceWords } from '../contract/device-names.js'
-import { type Language, languageName } from '../contract/languages.js'
-import { labelledLinks, mailTokenName, type SiteLink, type SiteLinks } from '../contract/pages.js'
-import { timeSpan } from '../contract/time-spans.js'
-import { askerSentence, type Origin, originSentence } from './origin.js'
-import { wordsIn } from './words/words-in.js'
+import type { Language } from '../contract/languages.js'
+import { mailTokenName, type SiteLink } from '../contract/pages.js'
 
 /** The undo link of a mail about a change, and how long it works in milliseconds. */
 type UndoLink = { undoToken: string; undoFor: number }
@@ -171,23 +168,15 @@ type SentenceOf<Kind extends MailKind> = Exclude<
   `link:${PageInMails}` | 'code' | 'origin' | 'asker' | 'undo' | 'help'
 >
 
-const timeSpans = ['validFor', 'undoFor', 'reservedFor'] as const
+/** Values that are shown as a span of time. */
+export const timeSpans = ['validFor', 'undoFor', 'reservedFor'] as const
 type TimeSpan = (typeof timeSpans)[number]
-const isTimeSpan = (name: string) => timeSpans.some((each) => each === name)
 
 /** The values in the form that a letter needs: times and languages are in its language. */
-type LocalizedValues<Values> = {
+export type LocalizedValues<Values> = {
   [Name in keyof Values]: Name extends TimeSpan | 'newLanguage'
     ? string | Extract<Values[Name], undefined>
     : Values[Name]
-}
-
-const localizedValues = <Values extends object>(values: Values, language: Language) => {
-  const localized = Object.entries(values).map(([name, value]) => {
-    if (typeof value === 'number' && isTimeSpan(name)) return [name, timeSpan(value, language)]
-    return [name, name === 'newLanguage' ? languageName(value, language) : value]
-  })
-  return Object.fromEntries(localized) as LocalizedValues<Values>
 }
 
 /** The texts of mails in one language. A sentence that is missing does not compile. */
@@ -214,22 +203,6 @@ export type MailWords = {
   }
 }
 
-/** The parts of a mail. A link has its own line, so that every mail program recognises it. */
-export type Block = { text: string } | { link: string; label: string } | { code: string } | { contact: string }
-export type Letter = {
-  subject: string
-  blocks: Block[]
-  footer: string
-  /** Links to pages of the operator, below the footer. */
-  links: readonly { label: string; address: string }[]
-}
-
-export type Site = {
-  productName: string
-  pageAddress: PageAddress
-  links?: SiteLinks
-  words?: Record<Language, MailWords>
-}
 export type PageAddress = ReturnType<typeof createPageAddress>
 
 const paths: Record<PageInMails, string> = {
@@ -253,72 +226,5 @@ export const createPageAddress = (publicUrl: string) => {
     if (pagesWithoutToken.includes(page)) return base + paths[page]
     if (token === undefined) throw new Error(`A link to ${paths[page]} needs a token`)
     return `${base}${paths[page]}#${page === 'mailLogin' ? mailTokenName : 'token'}=${token}`
-  }
-}
-
-/** The values that users, programs or operators have chosen, and that may look like an address. */
-const chosenNames = ['passkeyName', 'invitedBy', 'groups'] as const
-/** Zero-width spaces keep mail programs from turning such a name into a link. */
-const withoutAutoLinks = (name: string) => name.replaceAll(/[.:/@]/g, '\u200b$&\u200b')
-
-type LetterRequest<Kind extends MailKind> = {
-  kind: Kind
-  values: MailValues[Kind]
-  language: Language
-  origin: Origin
-  /** The username before a change that can still be undone. */
-  formerUsername?: string | undefined
-}
-
-/**
- * The values in the form that the words show. While a change of the username can be undone, the former username is shown with it. The mail
- * about a new username names both by itself.
- */
-const shownValues = <Kind extends MailKind>(
-  { kind, values, formerUsername }: LetterRequest<Kind>,
-  words: MailWords,
-) => {
-  const shown: MailValues[Kind] & { username?: string } & {
-    [Name in (typeof chosenNames)[number]]?: string | undefined
-  } = {
-    ...values,
-  }
-  for (const name of chosenNames) if (shown[name] !== undefined) shown[name] = withoutAutoLinks(shown[name])
-  const isRenamed = formerUsername !== undefined && formerUsername !== shown.username && kind !== 'username-changed'
-  if (shown.username !== undefined && isRenamed) shown.username = words.renamed(formerUsername, shown.username)
-  return shown
-}
-
-type AnyValues = { token?: string; undoToken?: string; undoFor?: number; code?: string | undefined }
-type AnyForm = { footer: Footer; parts: readonly string[] }
-
-export const writeLetter = <Kind extends MailKind>(request: LetterRequest<Kind>, site: Site): Letter => {
-  const { kind, language, origin } = request
-  const { productName, pageAddress, links: { support } = {} } = site
-  const words: MailWords = (site.words ?? wordsIn)[language]
-  const sentences: Record<string, string> = words.letters[kind]({
-    ...localizedValues(shownValues(request, words), language),
-    productName,
-  })
-  const { token, undoToken, undoFor = 0, code } = request.values as MailValues[Kind] & AnyValues
-  const form = mailForms[kind] as AnyForm | ((values: MailValues[Kind]) => AnyForm)
-  const { footer, parts } = typeof form === 'function' ? form(request.values) : form
-
-  const blocksOf = (part: string): Block[] => {
-    if (part === 'origin') return [{ text: originSentence(origin, productName, language, words) }]
-    if (part === 'asker') return [{ text: askerSentence(origin, language, words) }]
-    if (part === 'undo') return [{ text: words.undo(timeSpan(undoFor, language)) }]
-    if (part === 'help') return support === undefined ? [] : [{ text: words.help }, { contact: support }]
-    if (part === 'code') return code === undefined ? [] : [{ code }]
-    if (!part.startsWith('link:')) return [{ text: sentences[part] ?? '' }]
-    const page = part.slice('link:'.length) as PageInMails
-    return [{ link: pageAddress(page, token ?? undoToken), label: words.labels[page] }]
-  }
-
-  return {
-    subject: sentences.subject ?? '',
-    blocks: parts.flatMap(blocksOf),
-    footer: words.footers[footer](productName),
-    links: labelledLinks(site.links ?? {}, words.links),
   }
 }

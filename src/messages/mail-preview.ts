@@ -1,7 +1,8 @@
 import type { Language } from '../contract/languages.js'
 import { days, hours, minutes } from '../lib/durations.js'
 import { asHtml, asText, type Letterhead, letterSite } from './layout.js'
-import { type MailKind, type MailValues, mailForms, writeLetter } from './letters.js'
+import { type MailKind, type MailValues, mailForms } from './letters.js'
+import { writeLetter } from './write-letter.js'
 
 const code = 'K7QP-2MXW'
 const username = 'ada'

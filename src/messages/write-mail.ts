@@ -4,8 +4,9 @@ import type { Client } from '../http/request-origin.js'
 import type { Clock } from '../lib/clock.js'
 import { createSealedJson, type Seal } from '../lib/seal.js'
 import { asHtml, asText, type Letterhead, letterSite } from './layout.js'
-import { type MailKind, type MailValues, writeLetter } from './letters.js'
+import type { MailKind, MailValues } from './letters.js'
 import type { MailReader } from './mails.store.js'
+import { writeLetter } from './write-letter.js'
 
 const Content = Type.Object({
   to: Type.String(),

@@ -2,8 +2,8 @@ import { createApplicationErrors } from '../applications/application-errors.js'
 import { createApplicationSecrets } from '../applications/application-secrets.js'
 import { applicationIssuer } from '../applications/applications.js'
 import { createConsents } from '../applications/used-applications.js'
-import { createApplicationKeys } from '../keys/application-keys.js'
-import { createLoadedApplicationKeys } from '../keys/loaded-application-keys.js'
+import { createLoadedApplicationKeys } from '../keys/signed-token.js'
+import { createSigningKeys, idTokenKeys } from '../keys/signing-keys.js'
 import type { Job } from '../platform/jobs.js'
 import type { RoomPlatform, Rooms } from '../service/open-rooms.js'
 import type { Config } from '../settings/config.js'
@@ -18,7 +18,7 @@ import { createIdTokens, createLogoutTokens } from './token/id-tokens.js'
 
 /** The nouns that sign tokens for applications. */
 const createTokenNouns = ({ publicUrl }: Config, { database, clock, log }: RoomPlatform, { sealedValues }: Rooms) => {
-  const applicationKeys = createApplicationKeys({ database, clock, sealedValues })
+  const applicationKeys = createSigningKeys(idTokenKeys, { database, clock, sealedValues })
   const loadedApplicationKeys = createLoadedApplicationKeys({ applicationKeys, clock, log })
   const signing = { applicationKeys: loadedApplicationKeys, clock, issuer: applicationIssuer(publicUrl) }
   return {

@@ -7,6 +7,8 @@ import { createCookies } from '../http/cookies.js'
 import { createNeedsMail } from '../http/errors.js'
 import { routeLimitersFor } from '../http/limiters.js'
 import { createCountedRequests, createFindExcess, type OnRejection } from '../http/limits.js'
+import { clientOf } from '../http/request-origin.js'
+import { createLimitEvents } from '../messages/limit-events.js'
 import { createAuthorizationLimit } from '../openid/authorize/authorize.routes.js'
 import { createUserCodeLimit } from '../openid/device/device.routes.js'
 import type { OpenidProvider } from '../openid/openid-door.js'
@@ -16,7 +18,7 @@ import type { ServiceKeys } from '../programs/service-keys.js'
 import { createAttemptCookies } from '../providers/attempts.js'
 import { type Callers, createBrowserSessions, createCallers } from '../sessions/callers.js'
 import { createCsrf } from '../sessions/csrf.js'
-import { createGuards, createLimitedEvents, createLimits, createReserveRotation } from '../sessions/guards.js'
+import { createGuards, createLimits, createReserveRotation } from '../sessions/guards.js'
 import { createSignInCookies, type SignInCookies } from '../sessions/session-cookies.js'
 import type { Config } from '../settings/config.js'
 import { createPendingLinkCookie, createRecoveredAccounts } from '../sign-in/answers.js'
@@ -28,6 +30,7 @@ import {
   createMailSignInLimits,
   createPasswordGuesses,
   createSignInLimits,
+  hooksOfWays,
 } from '../sign-in/guess-limits.js'
 import type { Platform as OpenedPlatform } from './open-platform.js'
 import type { RoomPlatform, Rooms } from './open-rooms.js'
@@ -40,10 +43,10 @@ const createLimitParts = (config: Config, platform: RoomPlatform, rooms: Rooms, 
   const { callers, signInCookies } = parts
   const { loginLimit: login, generalLimit: general, sensitiveLimit: sensitive } = config
   const knownDeviceCounter = config.loginLimitKnownDevices
-  const reportLimited = createLimitedEvents({ events: rooms.events, clock })
+  const reportLimited = createLimitEvents(rooms.events, clock)
   const onRejection: OnRejection = async (rejection, request) => {
     metrics?.countRejection(rejection.limiter)
-    await reportLimited(rejection, request)
+    await reportLimited(rejection, clientOf(request))
   }
   const routeLimiters = routeLimitersFor({ login, general, sensitive })
   const countedRequests = createCountedRequests({ cache, onRejection })
@@ -68,6 +71,7 @@ const createLimitParts = (config: Config, platform: RoomPlatform, rooms: Rooms, 
     callers,
     users: rooms.users,
   })
+  const limits = createLimits(routeLimiters, countedRequests, callers)
   return {
     countedRequests,
     ceilings,
@@ -76,7 +80,14 @@ const createLimitParts = (config: Config, platform: RoomPlatform, rooms: Rooms, 
     authorizationLimit: createAuthorizationLimit({ countedRequests, ceilings, routeLimiters, callers }),
     userCodeLimit: createUserCodeLimit({ countedRequests, callers }),
     adminLimit: createAdminLimit({ countedRequests, routeLimiters, callers }),
-    limits: createLimits({ countedRequests, routeLimiters, callers, passwordGuesses }),
+    limits: {
+      ...limits,
+      beforeSignIn: hooksOfWays({
+        login: passwordGuesses.beforeName,
+        general: limits.byNetwork,
+        confirm: limits.confirm,
+      }),
+    },
     signInLimits: createSignInLimits({
       countedRequests,
       accountLimit: config.signInLimit,
@@ -94,7 +105,7 @@ const createLimitParts = (config: Config, platform: RoomPlatform, rooms: Rooms, 
       ceilings,
     }),
     mailSignInLimits: createMailSignInLimits({ ...rooms, knownBrowsers, findExcess, ceilings }),
-    reserveRotation: createReserveRotation({ cache, callers, routeLimiters, onRejection }),
+    reserveRotation: createReserveRotation(routeLimiters, cache, callers, onRejection),
   }
 }
 
@@ -111,8 +122,8 @@ export const openHttp = (config: Config, platform: Platform, rooms: Rooms) => {
   })
   const callers = createCallers({ cookies, tokens, loadedKeys })
   const trustedFor = config.trustedDevices === 'off' ? undefined : config.trustedDevices
-  const signInCookies = createSignInCookies({ cookies, callers, trustedFor })
-  const csrf = createCsrf({ keys: keysFor('csrf'), cookies, callers, signInCookies })
+  const signInCookies = createSignInCookies(cookies, callers, trustedFor)
+  const csrf = createCsrf(keysFor('csrf'), cookies, callers, signInCookies)
   const limitParts = createLimitParts(config, platform, rooms, { callers, signInCookies })
   const { limits } = limitParts
   const freshness = createFreshness({ callers, sessionLookups, proofs, clock, freshFor: config.freshFor })
@@ -126,12 +137,25 @@ export const openHttp = (config: Config, platform: Platform, rooms: Rooms) => {
     events,
     clock,
   })
-  const guards = createGuards({ callers, csrf, limits, freshness, enrolling, serviceCallers })
+  const { read, change, changeLimitedBy } = createGuards(callers, csrf, limits)
+  const guards = {
+    read,
+    /** A signed-in user looks at something that a stolen session must not see. */
+    sensitiveRead: [...read, freshness.required],
+    change,
+    changeLimitedBy,
+    /** A change that a stolen session must not make. */
+    sensitive: [...change, freshness.required],
+    /** A factor is added, by a signed-in user or at a sign-in that cannot go on without one. */
+    enrol: [enrolling.required, limits.bySessionOrNetwork, enrolling.fresh],
+    /** Another program, with a key that has this scope. */
+    service: serviceCallers.withScope,
+  }
   return {
     guards,
     cookies,
     callers,
-    browserSessionsOf: createBrowserSessions({ tokens }),
+    browserSessionsOf: createBrowserSessions(tokens),
     csrf,
     ...limitParts,
     freshness,

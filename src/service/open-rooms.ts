@@ -3,7 +3,7 @@ import { openAccounts } from '../accounts/open-accounts.js'
 import { openApplications } from '../applications/open-applications.js'
 import type { ProfileFieldDefinition } from '../contract/profile-fields.js'
 import { openFactors } from '../factors/open-factors.js'
-import { createGroups } from '../groups/groups.js'
+import { openGroups } from '../groups/groups.js'
 import { openKeys } from '../keys/open-keys.js'
 import type { Design } from '../lib/design.js'
 import { openMessages } from '../messages/open-messages.js'
@@ -61,7 +61,7 @@ export const openRooms = (config: Config, platform: RoomPlatform) => {
   const users = openUsers(config, platform, keys)
   const sessions = openSessions(config, platform, keys, changeByOldToken)
   const messages = openMessages(config, platform, keys, { ...users, ...sessions })
-  const groups = createGroups({ database, clock, ...sessions, ...messages })
+  const groups = openGroups(platform, { ...sessions, ...messages })
   const upToGroups = { ...keys, passwords, ...users, ...sessions, ...messages, groups }
   const applications = openApplications(config, platform, upToGroups)
   const accountChanges = openAccountChanges(platform, { ...upToGroups, ...applications })

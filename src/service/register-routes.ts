@@ -47,8 +47,8 @@ import { createAcceptInvitation, inviteRoutes } from '../registration/invitation
 import { createEnterInvited, createRegister, registerRoutes } from '../registration/register.routes.js'
 import { setupRoutes } from '../registration/setup.routes.js'
 import { createVerifyEmail, verifyEmailRoutes } from '../registration/verify-email.routes.js'
-import { createOwnSessions, sessionsRoutes } from '../sessions/own-sessions.routes.js'
-import { createLogout, csrfTokenRoutes, logoutRoutes, refreshRoutes } from '../sessions/session.routes.js'
+import { sessionsRoutes } from '../sessions/own-sessions.routes.js'
+import { csrfTokenRoutes, logoutRoutes, refreshRoutes, signOutHere } from '../sessions/session.routes.js'
 import {
   createMailLogin,
   createMailRegistration,
@@ -101,10 +101,10 @@ const registerFactorFlows = (server: Server, app: App) => {
 /** Flows of a session that has begun. */
 const registerSessionFlows = (server: Server, app: App) => {
   refreshRoutes(server, app)
-  logoutRoutes(server, { ...app, logout: createLogout(app) })
+  logoutRoutes(server, app)
   const proofHandlers = createProofHandlers(app)
   stepUpRoutes(server, { ...app, stepUp: createStepUp({ ...app, proofHandlers }) })
-  sessionsRoutes(server, { ...app, ownSessions: createOwnSessions(app) })
+  sessionsRoutes(server, app)
   const noteRefusedCheck = createNoteRefusedCheck(app)
   accessCheckRoutes(server, { ...app, renewal: createRenewal(app), noteRefusedCheck })
 }
@@ -153,12 +153,14 @@ type Pages = ReturnType<typeof pagesRoutes>
 
 /** Registers the page to which an application sends its user to sign out. */
 const registerEndSession = (server: Server, app: App, pages: Pages) => {
-  const signOut = createLogout(app).here
   openidEndSessionRoutes(server, {
     ...app,
     openEndSession: async () => {
       const openid = await app.openidProvider.open()
-      return openid && createEndSession({ ...app, ...openid, signOut })
+      return (
+        openid &&
+        createEndSession({ ...app, ...openid, signOut: (sessions, client) => signOutHere(app, sessions, client) })
+      )
     },
     sendPage: pages.protocolPage('end-session'),
     sendNotFound: pages.plainPage('not-found'),

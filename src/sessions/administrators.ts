@@ -23,8 +23,6 @@ export type Administrator = {
  */
 type AdminGroups = { adminGroup: string | null | undefined; supportGroup: string | undefined }
 
-type Options = AdminGroups & SessionLimits & { database: Database; clock: Clock }
-
 /** The groups whose members are administrators or support. */
 const rolesOf = (admin: string | undefined, support: string | undefined) => ({
   admin,
@@ -43,9 +41,12 @@ export type Administrators = ReturnType<typeof createAdministrators>
 /**
  * Users who may look at the accounts of others and change them, by their group. The group is read from the database, and not from a token.
  */
-export const createAdministrators = (options: Options) => {
-  const { database, clock, adminGroup, supportGroup } = options
-  const { liveNow } = createSessionLife(options)
+export const createAdministrators = (
+  database: Database,
+  clock: Clock,
+  { adminGroup, supportGroup, lifetimes }: AdminGroups & SessionLimits,
+) => {
+  const { liveNow } = createSessionLife({ clock, lifetimes })
   let storedGroup: string | undefined
 
   /**

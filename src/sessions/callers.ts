@@ -5,18 +5,13 @@ import type { Cookies } from '../http/cookies.js'
 import { sendRefusal } from '../http/errors.js'
 import { clientOf } from '../http/request-origin.js'
 import { guardHook } from '../http/route.js'
-import type { LoadedKeys } from '../keys/loaded-keys.js'
 import type { RefreshToken, Tokens } from './tokens.js'
 
 /** `generation` is the number of the token in its session: after a change of the password, earlier tokens may do less. */
 export type Caller = { userId: string; username: string; sessionId: string; generation: number; expiresAt: Date }
 
-export type Callers = ReturnType<typeof createCallers>
-
-type Dependencies = { cookies: Cookies; tokens: Tokens; loadedKeys: Pick<LoadedKeys, 'learn'> }
-
 /** The refresh token of a request. */
-const createRefreshTokens = ({ cookies, tokens }: Pick<Dependencies, 'cookies' | 'tokens'>) => {
+const createRefreshTokens = (cookies: Cookies, tokens: Tokens) => {
   const refreshTokens = new WeakMap<FastifyRequest, RefreshToken>()
 
   /** Finds expired tokens, too. The limiter and the handler ask for the same token, so its signature is checked once. */
@@ -44,28 +39,16 @@ const createRefreshTokens = ({ cookies, tokens }: Pick<Dependencies, 'cookies' |
   return { refreshTokenOf, sessionOfRefreshToken, refreshableTokenOf }
 }
 
-type RefreshTokens = ReturnType<typeof createRefreshTokens>
+export type Callers = ReturnType<typeof createCallers>
 
-/**
- * Finds the caller of a request that gives away more than an access token can, such as a code for an application. It needs the refresh
- * token of the same session, too: a copied access token, which lasts for minutes, is not enough alone.
- */
-const createHolderOf =
-  (
-    findCaller: (request: FastifyRequest) => Caller | undefined,
-    refreshableTokenOf: RefreshTokens['refreshableTokenOf'],
-  ) =>
-  (request: FastifyRequest) => {
-    const caller = findCaller(request)
-    const refreshToken = refreshableTokenOf(request)
-    return caller && caller.sessionId === refreshToken?.claims.sid ? { ...caller, refreshToken } : undefined
-  }
+/** `learn` waits for the key of a token, if another instance may have made it a moment ago. */
+type Given = { cookies: Cookies; tokens: Tokens; loadedKeys: { learn(token: string): Promise<void> | undefined } }
 
 /**
  * Finds out who is calling, from the signed cookie and the list of ended sessions in memory. No store is asked, so none can delay the
  * answer; only a request with a token of an unknown key waits (`learnKey`).
  */
-export const createCallers = ({ cookies, tokens, loadedKeys }: Dependencies) => {
+export const createCallers = ({ cookies, tokens, loadedKeys }: Given) => {
   const callersByRequest = new WeakMap<FastifyRequest, Caller>()
 
   const claimsOf = (request: FastifyRequest) => {
@@ -90,7 +73,7 @@ export const createCallers = ({ cookies, tokens, loadedKeys }: Dependencies) => 
     return caller
   }
 
-  const { refreshTokenOf, sessionOfRefreshToken, refreshableTokenOf } = createRefreshTokens({ cookies, tokens })
+  const { refreshTokenOf, sessionOfRefreshToken, refreshableTokenOf } = createRefreshTokens(cookies, tokens)
 
   /** A hook that runs before all hooks that ask who is calling. It waits only for a token whose key this instance does not know yet. */
   const learnKey = (request: FastifyRequest, _reply: FastifyReply, done: () => void) => {
@@ -120,8 +103,15 @@ export const createCallers = ({ cookies, tokens, loadedKeys }: Dependencies) => 
     /** The session of a token that has not expired. The refresh token comes first, because a refresh is about its session. */
     currentSessionOf: (request: FastifyRequest) => refreshableTokenOf(request)?.claims.sid ?? find(request)?.sessionId,
     refreshableTokenOf,
-    /** The caller with the refresh token of the same session. */
-    holderOf: createHolderOf(find, refreshableTokenOf),
+    /**
+     * The caller of a request that gives away more than an access token can, such as a code for an application. It needs the refresh token
+     * of the same session, too: a copied access token, which lasts for minutes, is not enough alone.
+     */
+    holderOf: (request: FastifyRequest) => {
+      const caller = find(request)
+      const refreshToken = refreshableTokenOf(request)
+      return caller && caller.sessionId === refreshToken?.claims.sid ? { ...caller, refreshToken } : undefined
+    },
     required: guardHook({ byAccessToken: true }, ['not_authenticated'], async (request, reply) =>
       find(request) ? undefined : sendRefusal(reply, refuse('not_authenticated')),
     ),
@@ -145,7 +135,7 @@ export type BrowserSessionsOf = ReturnType<typeof createBrowserSessions>
  * know which. Use it for sign-outs only, which may end both.
  */
 export const createBrowserSessions =
-  ({ tokens }: { tokens: Pick<Tokens, 'readAccess' | 'readRefresh'> }) =>
+  (tokens: Tokens) =>
   ({ headers: { cookie = '' } }: FastifyRequest): readonly BrowserSession[] => {
     const valuesOf = (name: string) =>
       everyValueOf(cookie, name)

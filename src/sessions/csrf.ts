@@ -4,7 +4,6 @@ import { refuse } from '../contract/outcome.js'
 import type { Cookies } from '../http/cookies.js'
 import { sendRefusal } from '../http/errors.js'
 import { guardHook } from '../http/route.js'
-
 import { equalInConstantTime, randomToken } from '../lib/random.js'
 import type { Callers } from './callers.js'
 import type { SignInCookies } from './session-cookies.js'
@@ -15,18 +14,16 @@ const tokenShape = /^([\w-]{43})\.([\w-]{43})$/
 
 export type Csrf = ReturnType<typeof createCsrf>
 
-type Dependencies = {
-  keys: readonly Buffer[]
-  cookies: Cookies
-  callers: Callers
-  signInCookies: SignInCookies
-}
-
 /**
  * A token is a nonce and an HMAC over it, the secret in its own cookie and the session, or the sign-in that waits. A sibling
  * host that plants a secret does not have our key, and a token of one session is not valid in another.
  */
-export const createCsrf = ({ keys, cookies, callers, signInCookies }: Dependencies) => {
+export const createCsrf = (
+  keys: readonly Buffer[],
+  cookies: Cookies,
+  callers: Callers,
+  signInCookies: SignInCookies,
+) => {
   const challengeBindingOf = (request: FastifyRequest) => {
     const challenge = signInCookies.challengeOf(request)
     return challenge === undefined ? undefined : `challenge ${challenge}`

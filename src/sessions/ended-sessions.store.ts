@@ -1,6 +1,8 @@
 import type { Sql } from '../platform/database/database.js'
 import { databaseNow, milliseconds } from '../platform/database/sql.js'
-import type { SnapshotCursor } from './ended-sessions.js'
+
+/** The place to continue reading: the entries that the snapshot `seen` does not show, in the order of their key, after `xact` and `sid`. */
+export type SnapshotCursor = { seen: string | null; xact: string; sid: string }
 
 export type NewEntries = {
   /** The snapshot of this statement. */

@@ -4,9 +4,8 @@ import { withTimeout } from '../lib/timing.js'
 import { isUuid, nilUuid } from '../lib/uuid.js'
 import { type Database, type Sql, StoreUnavailable } from '../platform/database/database.js'
 import { createReadingRounds } from '../platform/rounds.js'
+import type { NewEntries, SnapshotCursor } from './ended-sessions.store.js'
 import * as store from './ended-sessions.store.js'
-import { type NewEntries, selectNewEntries } from './ended-sessions.store.js'
-import type { AccessClaims } from './tokens.js'
 
 /** Access tokens of the session with a lower `gen` are refused. Null refuses all of them. */
 export type EndedSession = { sid: string; minGeneration: number | null }
@@ -224,9 +223,6 @@ export const createEndedList = (now: () => number) => {
   }
 }
 
-/** The place to continue reading: the entries that the snapshot `seen` does not show, in the order of their key, after `xact` and `sid`. */
-export type SnapshotCursor = { seen: string | null; xact: string; sid: string }
-
 const firstCursor: SnapshotCursor = { seen: null, xact: '0', sid: nilUuid }
 
 /** The oldest transaction that was still open. New entries have its number or a higher one. */
@@ -310,11 +306,11 @@ const continues = ({ server, place, firstSnapshot }: Cursor, page: Reading) => {
 }
 
 /** The list for other programs: all of it without a cursor. With a cursor, the entries that have become visible since. */
-const createEndedSince = ({ database, clock }: { database: Database; clock: Clock }) => {
+const createEndedSince = (database: Database, clock: Clock) => {
   const since = async (text?: string): Promise<EndedSince> => {
     const cursor = text === undefined ? undefined : readCursor(text, clock.now())
     const place = cursor?.place ?? firstCursor
-    const page = await selectNewEntries(database, place, maxEntries)
+    const page = await store.selectNewEntries(database, place, maxEntries)
     if (cursor && !continues(cursor, page)) return since()
     const ends = page.entries.map(endOf)
     const firstSnapshot = cursor?.firstSnapshot ?? shortened(page.snapshot)
@@ -345,7 +341,6 @@ const pageSize = 5_000
 const purgeBatches = 10
 
 type Log = { warn(details: object, message: string): void; info(details: object, message: string): void }
-type Dependencies = { database: Database; clock: Clock; log: Log }
 
 /** The list, and a way to wait for its next entry. */
 const createWaitableList = (clock: Clock) => {
@@ -406,6 +401,8 @@ const createReader = (database: Database, add: (ended: Ended) => void) => {
   }
 }
 
+type JudgedToken = { sid: string; gen: number; userId: string; iat: number }
+
 const messages = {
   failing: 'ended sessions cannot be read: going on with those that are known',
   recovered: 'ended sessions are read again',
@@ -417,7 +414,7 @@ export type EndedSessions = ReturnType<typeof createEndedSessions>
  * The sessions that have ended while access tokens of them may still be valid. The list is in the database. Each process has a copy in
  * memory for the access check, and reads new entries once a second.
  */
-export const createEndedSessions = ({ database, clock, log }: Dependencies) => {
+export const createEndedSessions = ({ database, clock, log }: { database: Database; clock: Clock; log: Log }) => {
   const { list, add, wait } = createWaitableList(clock)
   const readNews = createReader(database, add)
   /** When the last complete reading began. */
@@ -435,7 +432,7 @@ export const createEndedSessions = ({ database, clock, log }: Dependencies) => {
     load: read,
     ...createReadingRounds({ read, interval, messages, log }),
     /** Whether the access check refuses a token. It needs no query. */
-    refusesToken: ({ sid, gen, userId, iat }: Pick<AccessClaims, 'sid' | 'gen' | 'userId' | 'iat'>) => {
+    refusesToken: ({ sid, gen, userId, iat }: JudgedToken) => {
       if (readAt === undefined) throw new StoreUnavailable('The ended sessions have not been read yet')
       return list.has(sid, gen) || list.has(userId, iat) || list.has(everyUser, iat)
     },
@@ -446,7 +443,7 @@ export const createEndedSessions = ({ database, clock, log }: Dependencies) => {
     /** Adds a session that this instance has ended itself, so that it is refused at once. Only for ends that are committed. */
     add,
     /** For verifiers in other programs: the sessions that ended since the last answer, and a way to wait for the next end. */
-    since: createEndedSince({ database, clock }),
+    since: createEndedSince(database, clock),
     waitForNews: wait,
     /** How old the list is, in seconds. Undefined before it was read. */
     age: () => (readAt === undefined ? undefined : (performance.now() - readAt) / seconds),

@@ -1,7 +1,11 @@
 import { refreshTokenLifetime } from '../http/cookie-table.js'
+import type { Clock } from '../lib/clock.js'
+import type { Database } from '../platform/database/database.js'
+import type { Ended } from './ended-sessions.js'
 import type { SessionLife } from './live-sessions.js'
 import type { Proof } from './session-facts.js'
-import type { RefreshClaims, Tokens } from './tokens.js'
+import type { Graces } from './sessions.store.js'
+import type { RefreshToken, Tokens } from './tokens.js'
 
 export type SignedInUser = {
   id: string
@@ -28,57 +32,62 @@ export type IssuedTokens = {
 export const epochSeconds = (moment: Date) => Math.floor(moment.getTime() / 1000)
 export const fromEpochSeconds = (value: number) => new Date(value * 1000)
 
-type Dependencies = {
+/** What begins and renews sessions. */
+export type SessionTools = {
+  database: Database
   tokens: Tokens
+  clock: Clock
   life: SessionLife
   accessTokenLifetime: number
+  graces: Graces
+  /**
+   * Called for each session that this process has ended or did not find, and for tokens that it has replaced, as soon as the change is
+   * committed.
+   */
+  onEnded: (ended: Ended) => void
 }
-
-export type IssueTokens = ReturnType<typeof createIssueTokens>
 
 /**
  * Issues an access token for a refresh token. The result also says how long both are valid. `acceptedFrom`: tokens of this user that were
  * issued earlier are refused.
  */
-export const createIssueTokens =
-  ({ tokens, life, accessTokenLifetime }: Dependencies) =>
-  (
-    { id, username, email, name, groups }: SignedInUser,
-    { methods, provenAt, secondFactorAt }: Proof,
-    claims: RefreshClaims,
-    refreshToken: string,
-    acceptedFrom: Date | null,
-    iat = claims.iat,
-  ): IssuedTokens => {
-    // A token that was signed before SESSION_MAX_AGE was lowered has a later expiry.
-    const end = Math.min(claims.exp, life.endOf(claims.auth_time))
-    const exp = Math.min(iat + accessTokenLifetime / 1000, end)
-    const { sid, gen } = claims
-    const issuedAt = Math.max(iat, acceptedFrom ? epochSeconds(acceptedFrom) : 0)
-    const proof = {
-      auth_time: epochSeconds(provenAt),
-      amr: methods,
-      ...(secondFactorAt && { mfa_time: epochSeconds(secondFactorAt) }),
-    }
-    return {
-      user: { id, username, email, name, groups },
-      sessionId: sid,
-      accessToken: tokens.signAccess({
-        userId: id,
-        username,
-        sid,
-        gen,
-        iat: issuedAt,
-        exp,
-        email,
-        name,
-        groups,
-        ...proof,
-      }),
-      accessTokenExpiresAt: fromEpochSeconds(exp),
-      refreshToken,
-      accessTokenMaxAge: exp - iat,
-      // The clock of the instance that signed the token may be ahead of ours.
-      refreshTokenMaxAge: Math.min(end - iat, refreshTokenLifetime / 1000),
-    }
+export const issueTokens = (
+  { tokens, life, accessTokenLifetime }: SessionTools,
+  { id, username, email, name, groups }: SignedInUser,
+  { methods, provenAt, secondFactorAt }: Proof,
+  { text: refreshToken, claims }: RefreshToken,
+  acceptedFrom: Date | null,
+  iat = claims.iat,
+): IssuedTokens => {
+  // A token that was signed before SESSION_MAX_AGE was lowered has a later expiry.
+  const end = Math.min(claims.exp, life.endOf(claims.auth_time))
+  const exp = Math.min(iat + accessTokenLifetime / 1000, end)
+  const { sid, gen } = claims
+  const issuedAt = Math.max(iat, acceptedFrom ? epochSeconds(acceptedFrom) : 0)
+  const proof = {
+    auth_time: epochSeconds(provenAt),
+    amr: methods,
+    ...(secondFactorAt && { mfa_time: epochSeconds(secondFactorAt) }),
   }
+  return {
+    user: { id, username, email, name, groups },
+    sessionId: sid,
+    accessToken: tokens.signAccess({
+      userId: id,
+      username,
+      sid,
+      gen,
+      iat: issuedAt,
+      exp,
+      email,
+      name,
+      groups,
+      ...proof,
+    }),
+    accessTokenExpiresAt: fromEpochSeconds(exp),
+    refreshToken,
+    accessTokenMaxAge: exp - iat,
+    // The clock of the instance that signed the token may be ahead of ours.
+    refreshTokenMaxAge: Math.min(end - iat, refreshTokenLifetime / 1000),
+  }
+}

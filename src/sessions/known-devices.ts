@@ -3,15 +3,13 @@ import { knownDeviceLifetime, maxAccounts } from '../http/cookie-table.js'
 import { type Clock, later } from '../lib/clock.js'
 import { equalInConstantTime } from '../lib/random.js'
 
-import type { User } from '../users/users.js'
-
 const nonceBytes = 16
 /** The bytes of a nonce that identify the browser. They follow the time, and stay the same when the browser gets a new nonce. */
 const browserBytes = { from: 4, to: 10 } as const
 const macBytes = 16
 
 /** The account that known devices are bound to. After an undo, none of its devices is known any more. */
-export type DeviceOwner = Pick<User, 'id' | 'undoCount'>
+export type DeviceOwner = { id: string; undoCount: number }
 
 const browserOf = (nonce: string) => nonce.slice(2 * browserBytes.from, 2 * browserBytes.to)
 

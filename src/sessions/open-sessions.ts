@@ -4,7 +4,7 @@ import type { Config } from '../settings/config.js'
 import { createAdministrators } from './administrators.js'
 import { createEndedSessions } from './ended-sessions.js'
 import { createKnownDevices } from './known-devices.js'
-import { type ChangeByOldToken, createEndStolen, createRotations } from './rotation.js'
+import { type ChangeByOldToken, createRotations } from './rotation.js'
 import { createSessionLookups } from './session-lookups.js'
 import { createSessions } from './sessions.js'
 import { createTokens } from './tokens.js'
@@ -28,15 +28,14 @@ export const openSessions = (
   })
   const sessions = createSessions({ ...config, tokens, database, clock, onEnded: endedSessions.add })
   const onRotation = metrics?.countRefresh ?? (() => undefined)
-  const endStolen = createEndStolen({ sessions, changeByOldToken, onRotation })
+  const { exchange, end: endSession } = sessions
   return {
     endedSessions,
     tokens,
     sessions,
-    endStolen,
-    rotate: createRotations({ sessions, endedSessions, endStolen, onRotation }),
+    ...createRotations({ exchange, endSession, changeByOldToken, endedSessions, onRotation }),
     sessionLookups: createSessionLookups({ database, clock, lifetimes: config.lifetimes }),
-    administrators: createAdministrators({ ...config, database, clock }),
+    administrators: createAdministrators(database, clock, config),
     knownDevices: createKnownDevices({ keys: keysFor('known device'), clock }),
   }
 }

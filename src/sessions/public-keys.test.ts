@@ -1,16 +1,16 @@
 import { createHmac, createPrivateKey, createPublicKey, generateKeyPairSync, sign } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { createStoppedClock } from '../../test/support/clock.js'
-import { newKeyPair } from '../keys/key-pair.js'
-import { createTokenKey } from '../keys/token-keys.js'
+import { createTokenKey, newKeyPair, publicPem } from '../keys/key-pair.js'
 import { longestIssuer } from '../settings/settings.js'
 import { createTokens } from './tokens.js'
 
 const secret = 'f3a1c9e07b5d482693ae10cf7d86b24e5908d1f7a63bc4e2971d05f8ab36c7e4'
 const issuer = 'https://app.example.com'
 const clock = createStoppedClock()
-const pair = newKeyPair()
-const publicKey = createTokenKey('at+jwt', { algorithm: 'ES256', kid: pair.id, ...pair })
+const pair = await newKeyPair('ES256')
+const { id: unknownId } = await newKeyPair('ES256')
+const publicKey = createTokenKey('at+jwt', { algorithm: 'ES256', kid: pair.id, pair })
 
 const tokensFor = (address: string) =>
   createTokens({
@@ -107,7 +107,7 @@ describe('access tokens of a key pair', () => {
   const other = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
   it.each<[string, () => string]>([
     ['another key under our id', () => forge(header, payload(), other)],
-    ['an unknown key id', () => forge({ ...header, kid: newKeyPair().id })],
+    ['an unknown key id', () => forge({ ...header, kid: unknownId })],
     ['no key id', () => forge({ alg: 'ES256', typ: 'at+jwt' })],
     ['alg none', () => `${encode({ ...header, alg: 'none' })}.${encode(payload())}.`],
     ['alg ES384', () => forge({ ...header, alg: 'ES384' })],
@@ -136,15 +136,16 @@ describe('access tokens of a key pair', () => {
   })
 
   it('are refused if they are signed by HMAC with the public key, in whatever form', () => {
-    const key = createPublicKey(pair.publicKey)
+    const pem = publicPem(pair)
+    const key = createPublicKey(pem)
     const jwk = key.export({ format: 'jwk' })
     const der = key.export({ type: 'spki', format: 'der' })
     const [x, y] = [jwk.x, jwk.y].map((part) => Buffer.from(part ?? '', 'base64url'))
     const forms = [
-      pair.publicKey,
-      pair.publicKey.trim(),
-      pair.publicKey.replaceAll('\n', ''),
-      pair.publicKey.replace(/-----[^-]+-----/g, '').trim(),
+      pem,
+      pem.trim(),
+      pem.replaceAll('\n', ''),
+      pem.replace(/-----[^-]+-----/g, '').trim(),
       JSON.stringify(pair.published),
       JSON.stringify(jwk),
       JSON.stringify({ keys: [pair.published] }),

@@ -1,16 +1,13 @@
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import type { Client } from '../http/request-origin.js'
-import type { Clock } from '../lib/clock.js'
 import { equalInConstantTime, fingerprint } from '../lib/random.js'
-import type { Database, Transaction } from '../platform/database/database.js'
-import type { Ended, EndedSessions } from './ended-sessions.js'
-import { epochSeconds, fromEpochSeconds, type IssuedTokens, type IssueTokens } from './issue-tokens.js'
-import type { SessionLife } from './live-sessions.js'
-import { type CallerContext, proofOf } from './session-facts.js'
-import type { Sessions } from './sessions.js'
+import type { Transaction } from '../platform/database/database.js'
+import type { EndedSessions } from './ended-sessions.js'
+import { epochSeconds, fromEpochSeconds, type IssuedTokens, issueTokens, type SessionTools } from './issue-tokens.js'
+import { type CallerContext, proofOf, type SessionCaller } from './session-facts.js'
 import type { RecordRow } from './sessions.store.js'
 import * as store from './sessions.store.js'
-import type { RefreshClaims, RefreshToken, Tokens } from './tokens.js'
+import type { RefreshClaims, RefreshToken } from './tokens.js'
 
 /**
  * How a refresh token compares with the row of its session. `valid`: it is the newest token, or newer than the row, or another request has
@@ -46,91 +43,78 @@ export type RotationOutcome =
  */
 export type RotatedBy = 'browser' | 'proxy'
 
-type ExchangeTokenDependencies = {
-  database: Database
-  tokens: Tokens
-  clock: Clock
-  life: SessionLife
-  issue: IssueTokens
-  graces: store.Graces
-  onEnded: (ended: Ended) => void
-}
-
 /** The claims of the newest token of a session. Signed again, they give the same bytes. */
 const newestClaims = (
   claims: RefreshClaims,
   { generation, issued_at, expires_at }: { generation: number; issued_at: Date; expires_at: Date },
 ): RefreshClaims => ({ ...claims, gen: generation, iat: epochSeconds(issued_at), exp: epochSeconds(expires_at) })
 
+/**
+ * Answers a token that is not the newest of its session. If another request has rotated it a moment ago, it gets the same successor. The
+ * session may also have ended.
+ */
+const answerOldToken = async (
+  tools: SessionTools,
+  presentedToken: RefreshToken,
+  exchangeNewest: (newest: RefreshToken) => Promise<RotationOutcome>,
+): Promise<RotationOutcome> => {
+  const { database, tokens, clock, life, graces, onEnded } = tools
+  const { claims } = presentedToken
+  const { userId, sid: sessionId } = claims
+  const owner = { userId, sessionId }
+  const ended = refuse('ended', owner)
+  const moments = { live: life.liveNow(), clockOffset: clock.offset(), graces }
+  const [row] = await store.selectRecord(database, sessionId, moments)
+  if (!row) onEnded({ sid: sessionId, minGeneration: null })
+  if (!row?.usable) return ended
+  const standing = standingOf(row, presentedToken)
+  if (standing !== 'valid') return refuse(standing, owner)
+  const successor = newestClaims(claims, row)
+  const text = tokens
+    .signRefreshWithEach(successor)
+    .find((each) => equalInConstantTime(fingerprint(each), row.token_hash))
+  if (!text) return ended
+  const newest = { text, claims: successor }
+  // The groups have changed since the successor was made, so its access token would be refused. The successor is exchanged once more.
+  if (row.oldest_generation > row.generation) return exchangeNewest(newest)
+  const now = epochSeconds(clock.now())
+  return {
+    issued: issueTokens(tools, { id: userId, ...row }, proofOf(row), newest, row.accepted_from, now),
+    raced: true,
+  }
+}
+
 /** Exchanges a refresh token for the next one of its session. */
-export const createExchangeToken = ({
-  database,
-  tokens,
-  clock,
-  life,
-  issue,
-  graces,
-  onEnded,
-}: ExchangeTokenDependencies) => {
-  /**
-   * Answers a token that is not the newest of its session. If another request has rotated it a moment ago, it gets the same successor. The
-   * session may also have ended.
-   */
-  const answerOldToken = async (
-    presentedToken: RefreshToken,
-    exchangeNewest: (newest: RefreshToken) => Promise<RotationOutcome>,
-  ): Promise<RotationOutcome> => {
-    const { claims } = presentedToken
-    const { userId, sid: sessionId } = claims
-    const owner = { userId, sessionId }
-    const ended = refuse('ended', owner)
-    const [row] = await store.selectRecord(database, sessionId, {
-      live: life.liveNow(),
-      clockOffset: clock.offset(),
-      graces,
-    })
-    if (!row) onEnded({ sid: sessionId, minGeneration: null })
-    if (!row?.usable) return ended
-    const standing = standingOf(row, presentedToken)
-    if (standing !== 'valid') return refuse(standing, owner)
-    const successor = newestClaims(claims, row)
-    const text = tokens
-      .signRefreshWithEach(successor)
-      .find((each) => equalInConstantTime(fingerprint(each), row.token_hash))
-    if (!text) return ended
-    // The groups have changed since the successor was made, so its access token would be refused. The successor is exchanged once more.
-    if (row.oldest_generation > row.generation) return exchangeNewest({ text, claims: successor })
-    const now = epochSeconds(clock.now())
-    const issued = issue({ id: userId, ...row }, proofOf(row), successor, text, row.accepted_from, now)
-    return { issued, raced: true }
-  }
-
-  const exchange = async (refreshToken: RefreshToken, client: Client, by: RotatedBy): Promise<RotationOutcome> => {
-    const { text, claims } = refreshToken
-    const now = clock.now()
-    const iat = epochSeconds(now)
-    const successor = { ...claims, gen: claims.gen + 1, iat, exp: life.expiryFor(claims.auth_time) }
-    const token = tokens.signRefresh(successor)
-    const [holder] = await store.rotateRecord(database, {
-      id: claims.sid,
-      generation: successor.gen,
-      presentedHash: fingerprint(text),
-      successorHash: fingerprint(token),
-      issuedAt: fromEpochSeconds(iat),
-      expiresAt: fromEpochSeconds(successor.exp),
-      usedAt: now,
-      live: life.liveNow(),
-      clockOffset: clock.offset(),
-      client,
-      atProxy: by === 'proxy',
-      graces,
-    })
-    if (!holder) return answerOldToken(refreshToken, (newest) => exchange(newest, client, by))
-    const issued = issue({ id: claims.userId, ...holder }, proofOf(holder), successor, token, holder.accepted_from)
-    return { issued, raced: false }
-  }
-
-  return exchange
+export const exchangeToken = async (
+  tools: SessionTools,
+  refreshToken: RefreshToken,
+  client: Client,
+  by: RotatedBy,
+): Promise<RotationOutcome> => {
+  const { database, tokens, clock, life, graces } = tools
+  const { text, claims } = refreshToken
+  const now = clock.now()
+  const iat = epochSeconds(now)
+  const successor = { ...claims, gen: claims.gen + 1, iat, exp: life.expiryFor(claims.auth_time) }
+  const token = tokens.signRefresh(successor)
+  const [holder] = await store.rotateRecord(database, {
+    id: claims.sid,
+    generation: successor.gen,
+    presentedHash: fingerprint(text),
+    successorHash: fingerprint(token),
+    issuedAt: fromEpochSeconds(iat),
+    expiresAt: fromEpochSeconds(successor.exp),
+    usedAt: now,
+    live: life.liveNow(),
+    clockOffset: clock.offset(),
+    client,
+    atProxy: by === 'proxy',
+    graces,
+  })
+  if (!holder) return answerOldToken(tools, refreshToken, (newest) => exchangeToken(tools, newest, client, by))
+  const user = { id: claims.userId, ...holder }
+  const next = { text: token, claims: successor }
+  return { issued: issueTokens(tools, user, proofOf(holder), next, holder.accepted_from), raced: false }
 }
 
 type OnRotation = (outcome: 'rotated' | 'raced' | 'replaced' | 'ended' | 'theft') => void
@@ -141,55 +125,56 @@ type OnRotation = (outcome: 'rotated' | 'raced' | 'replaced' | 'ended' | 'theft'
  */
 export type ChangeByOldToken = (context: CallerContext, end: (sql: Transaction) => Promise<boolean>) => Promise<unknown>
 
-type TheftDependencies = {
-  sessions: Sessions
+type RotationSteps = {
+  exchange: (refreshToken: RefreshToken, client: Client, by: RotatedBy) => Promise<RotationOutcome>
+  endSession: (sql: Transaction, because: 'refresh_theft', session: SessionCaller) => Promise<boolean>
   changeByOldToken: ChangeByOldToken
+  endedSessions: EndedSessions
   onRotation: OnRotation
 }
 
-export type EndStolen = ReturnType<typeof createEndStolen>
+export type Rotations = ReturnType<typeof createRotations>['rotate']
+export type EndStolen = ReturnType<typeof createRotations>['endStolen']
 
-/** Ends a stolen session. If several old tokens are used at once, the first use ends it and tells the owner. */
-export const createEndStolen =
-  ({ sessions, changeByOldToken, onRotation }: TheftDependencies) =>
-  async ({ claims: { userId, sid: sessionId, gen: generation } }: RefreshToken, client: Client) => {
+/** Every exchange of a refresh token for new tokens, by a page or by the access check. It is counted, and a theft ends the session. */
+export const createRotations = ({
+  exchange,
+  endSession,
+  changeByOldToken,
+  endedSessions,
+  onRotation,
+}: RotationSteps) => {
+  /** Ends a stolen session. If several old tokens are used at once, the first use ends it and tells the owner. */
+  const endStolen = async ({ claims }: RefreshToken, client: Client) => {
     onRotation('theft')
-    const caller = { userId, sessionId, generation }
-    await changeByOldToken({ caller, client }, (sql) => sessions.end(sql, 'refresh_theft', caller))
+    const caller = { userId: claims.userId, sessionId: claims.sid, generation: claims.gen }
+    await changeByOldToken({ caller, client }, (sql) => endSession(sql, 'refresh_theft', caller))
   }
 
-type RotationsDependencies = {
-  sessions: Sessions
-  endedSessions: EndedSessions
-  endStolen: EndStolen
-  onRotation: OnRotation
-}
-
-export type Rotations = ReturnType<typeof createRotations>
-
-/**
- * Every exchange of a refresh token for new tokens, by a page or by the access check. It is counted, and a theft ends the session. A
- * session that is known to have ended is refused without a query, because behind a proxy a browser may send its token with each part of a
- * page.
- */
-export const createRotations = ({ sessions, endedSessions, endStolen, onRotation }: RotationsDependencies) => {
-  const exchange = async (refreshToken: RefreshToken, client: Client, by: RotatedBy) => {
+  /**
+   * A session that is known to have ended is refused without a query, because behind a proxy a browser may send its token with each part of
+   * a page.
+   */
+  const exchangeUnlessEnded = async (refreshToken: RefreshToken, client: Client, by: RotatedBy) => {
     const { userId, sid: sessionId } = refreshToken.claims
     const owner = { userId, sessionId }
     const outcome = endedSessions.hasEnded(sessionId)
       ? refuse('ended', owner)
-      : await sessions.rotate(refreshToken, client, by)
+      : await exchange(refreshToken, client, by)
     const hasEnded = isRefused(outcome) && outcome.refused === 'ended'
     return hasEnded && by === 'browser' && (await endedSessions.wasJustReplaced(sessionId))
       ? refuse('replaced', owner)
       : outcome
   }
 
-  return async (refreshToken: RefreshToken, client: Client, by: RotatedBy) => {
-    const outcome = await exchange(refreshToken, client, by)
-    if (!isRefused(outcome)) onRotation(outcome.raced ? 'raced' : 'rotated')
-    else if (outcome.refused === 'theft') await endStolen(refreshToken, client)
-    else onRotation(outcome.refused)
-    return outcome
+  return {
+    endStolen,
+    rotate: async (refreshToken: RefreshToken, client: Client, by: RotatedBy) => {
+      const outcome = await exchangeUnlessEnded(refreshToken, client, by)
+      if (!isRefused(outcome)) onRotation(outcome.raced ? 'raced' : 'rotated')
+      else if (outcome.refused === 'theft') await endStolen(refreshToken, client)
+      else onRotation(outcome.refused)
+      return outcome
+    },
   }
 }

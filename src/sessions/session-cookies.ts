@@ -4,9 +4,8 @@ import { maxAccounts } from '../http/cookie-table.js'
 import { type Cookies, chosenLanguage } from '../http/cookies.js'
 import { clientOf, languageOf } from '../http/request-origin.js'
 import { seconds } from '../lib/durations.js'
-import type { Visit } from '../sign-in/sign-ins.js'
-
 import type { Callers } from './callers.js'
+import type { Visit } from './session-facts.js'
 import type { IssuedTokens } from './sessions.js'
 
 const tokenShape = /^[\w-]{43}$/
@@ -16,14 +15,8 @@ export const comesFromAnotherSite = ({ headers }: FastifyRequest) => headers['se
 
 export type SignInCookies = ReturnType<typeof createSignInCookies>
 
-type Dependencies = {
-  cookies: Cookies
-  callers: Callers
-  trustedFor?: number | undefined
-}
-
 /** The cookies of a sign-in: what a browser keeps between its two steps, and what makes it known or trusted afterwards. */
-export const createSignInCookies = ({ cookies, callers, trustedFor = 0 }: Dependencies) => {
+export const createSignInCookies = (cookies: Cookies, callers: Callers, trustedFor = 0) => {
   const trustedMaxAge = Math.floor(trustedFor / seconds)
   /** Several people may use one browser, so each account has its own value, the newest first. */
   const valuesIn = (request: FastifyRequest, name: string) =>
@@ -98,7 +91,7 @@ export const sendTokensOnly = (reply: FastifyReply, cookies: Cookies, issued: Is
  * Forgets a session that has ended, in the browser: its cookies, and what the browser's cache has of this host. On one host with an
  * application, `"cookies"` and `"storage"` would take more than the sign-out is about.
  */
-export const forgetInBrowser = (reply: FastifyReply, cookies: Pick<Cookies, 'clearSession'>) => {
+export const forgetInBrowser = (reply: FastifyReply, cookies: Cookies) => {
   cookies.clearSession(reply)
   reply.header('clear-site-data', '"cache"')
 }

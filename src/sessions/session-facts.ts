@@ -51,3 +51,13 @@ export type RequestContext = { client: Client; caller?: SessionCaller | undefine
 
 /** The context of a request that needs a session. */
 export type CallerContext = RequestContext & { caller: SessionCaller }
+
+/** A browser that signs in, and what it has from earlier sign-ins. */
+export type Visit = {
+  client: Client
+  trustedDevices: readonly string[]
+  /** Undefined if the browser has not sent this cookie, although it may have it. */
+  knownDevices: readonly string[] | undefined
+  /** The session whose refresh token the browser has sent. It ends when another session begins in this browser. */
+  earlierSession: { userId: string; sessionId: string } | undefined
+}

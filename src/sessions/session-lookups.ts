@@ -2,7 +2,6 @@ import type { Clock } from '../lib/clock.js'
 import type { Database, Transaction } from '../platform/database/database.js'
 import { createSessionLife, type SessionLimits } from './live-sessions.js'
 import { type Proof, proofOf, type SessionCaller } from './session-facts.js'
-import * as listed from './sessions.store.js'
 import * as store from './sessions.store.js'
 import { lastGeneration } from './tokens.js'
 
@@ -25,7 +24,7 @@ export type Session = {
 
 export type SessionProof = Proof & { begunAt: Date }
 
-const fromRow = (row: listed.SessionRow): Session => ({
+const fromRow = (row: store.SessionRow): Session => ({
   id: row.id,
   username: row.signed_in_as,
   methods: row.methods,
@@ -58,7 +57,7 @@ export const createSessionLookups = ({ database, ...limits }: SessionLimits & { 
     proofOfCaller,
     isLive: async (caller: SessionCaller) => (await proofOfCaller(caller)) !== undefined,
     /** Whether the session lives, whichever of its tokens the caller has. */
-    isLiveForAnyToken: async ({ sessionId, userId }: Pick<SessionCaller, 'sessionId' | 'userId'>) =>
+    isLiveForAnyToken: async ({ sessionId, userId }: { sessionId: string; userId: string }) =>
       (await store.selectLive(database, sessionId, userId, liveNow())).length > 0,
     /**
      * Undefined if the session has ended or the caller's token was replaced. Otherwise the session cannot end before the transaction does.
@@ -75,6 +74,6 @@ export const createSessionLookups = ({ database, ...limits }: SessionLimits & { 
       const [row] = await store.lockRecord(sql, { ...session, generation: lastGeneration }, liveNow())
       return row && { ...proofOf(row), begunAt: row.created_at }
     },
-    list: async (userId: string) => (await listed.selectOfUser(database, userId, liveNow())).map(fromRow),
+    list: async (userId: string) => (await store.selectOfUser(database, userId, liveNow())).map(fromRow),
   }
 }

@@ -13,17 +13,16 @@ import {
   type Sql,
   type Transaction,
 } from '../platform/database/database.js'
-import type { Ended } from './ended-sessions.js'
 import {
-  createIssueTokens,
   epochSeconds,
   fromEpochSeconds,
   type IssuedTokens,
-  type IssueTokens,
+  issueTokens,
+  type SessionTools,
   type SignedInUser,
 } from './issue-tokens.js'
-import { createSessionLife, type LiveAt, type SessionLife, type SessionLimits } from './live-sessions.js'
-import { createExchangeToken, standingOf } from './rotation.js'
+import { createSessionLife, type SessionLimits } from './live-sessions.js'
+import { exchangeToken, type RotatedBy, standingOf } from './rotation.js'
 import {
   changedProof,
   initialProof,
@@ -34,8 +33,8 @@ import {
   type SessionCaller,
 } from './session-facts.js'
 import type { SessionProof } from './session-lookups.js'
+import type { EndReason } from './sessions.store.js'
 import * as store from './sessions.store.js'
-import { type EndReason, purgeAfter } from './sessions.store.js'
 import type { AccessClaims, RefreshToken, Tokens } from './tokens.js'
 
 export type { IssuedTokens } from './issue-tokens.js'
@@ -56,97 +55,33 @@ export type InitialProof = {
   inherited?: Proof
 }
 
-type BeginSessionDependencies = {
-  tokens: Tokens
-  clock: Clock
-  life: SessionLife
-  issue: IssueTokens
-  endSurplus: (sql: Transaction, userId: string, newSession: string) => Promise<void>
-  secondFactorRequired: boolean
-}
-
-/**
- * Begins a session. Undefined if the user is disabled, if the password has changed since it was checked (a reset or an undo during a
- * sign-in wins), or if a second factor is needed. The tokens have the names and the email of the locked row, which may have changed since
- * the user was found.
- */
-const createBeginSession =
-  ({ tokens, clock, life, issue, endSurplus, secondFactorRequired }: BeginSessionDependencies) =>
-  async (
-    sql: Transaction,
-    { id: userId, undoCount }: Pick<SignedInUser, 'id' | 'undoCount'>,
-    proof: InitialProof,
-    client: Client,
-    sessionId?: string,
-  ): Promise<IssuedTokens | undefined> => {
-    const { passwordHash, trustedDevice, provider } = proof
-    const checkedUser = { userId, passwordHash: passwordHash ?? null, undoCount: undoCount ?? null }
-    const [names] = await store.lockUser(sql, checkedUser)
-    if (!names) return undefined
-    const now = clock.now()
-    const iat = epochSeconds(now)
-    const sid = sessionId ?? uuidv7(now)
-    const { username } = names
-    const claims = { userId, username, sid, gen: 0, auth_time: iat, iat, exp: life.expiryFor(iat) }
-    const refreshToken = tokens.signRefresh(claims)
-    // A trusted device replaces the code at the sign-in only. It does not make the session fresh.
-    const provenAt = trustedDevice === undefined ? proof.provenAt : neverProven
-    const sessionProof = proof.inherited ?? initialProof(proof.methods, now, provenAt)
-    // Applications are told that the user signed in just now (`auth_time`), although a sign-in by mail does not make the session fresh here.
-    const isByMail = proof.inherited === undefined && proof.methods.includes('mail')
-    const proofAge = isByMail ? 0 : now.getTime() - sessionProof.provenAt.getTime()
-    const [insertedRow] = await store.insertRecord(sql, {
-      id: sid,
-      userId,
-      username,
-      tokenHash: fingerprint(refreshToken),
-      issuedAt: fromEpochSeconds(iat),
-      expiresAt: fromEpochSeconds(claims.exp),
-      clockOffset: clock.offset(),
-      client,
-      proof: sessionProof,
-      proofAge,
-      trustedDevice: trustedDevice ?? null,
-      provider: provider ?? null,
-      secondFactorRequired,
-    })
-    if (!insertedRow) return undefined
-    await endSurplus(sql, userId, sid)
-    const { accepted_from: acceptedFrom, groups } = insertedRow
-    return issue({ id: userId, ...names, groups }, sessionProof, claims, refreshToken, acceptedFrom)
-  }
-
-type SessionOwner = { sessionId: string; userId: string }
-
-type EndingsDependencies = {
-  database: Database
-  clock: Clock
-  onEnded: (ended: Ended) => void
-}
-
 /** The most sessions of a user, and more than any user needs. A program that signs in again and again must not fill the table. */
 const maxSessions = 100
 
-/** Ends sessions, and calls `onEnded` as soon as the end is committed. */
-const createEndings = ({ database, clock, onEnded }: EndingsDependencies) => {
-  const optionalTransaction = acceptTransaction(database)
+const announce = ({ onEnded }: SessionTools, sql: Sql, endedRows: readonly { id: string }[]) =>
+  afterCommit(sql, () => {
+    for (const { id } of endedRows) onEnded({ sid: id, minGeneration: null })
+  })
 
-  const announce = (sql: Sql, endedRows: readonly { id: string }[]) =>
-    afterCommit(sql, () => {
-      for (const { id } of endedRows) onEnded({ sid: id, minGeneration: null })
-    })
+/** Ends surplus sessions after a new one has begun, in its transaction. */
+const endSurplus = async (tools: SessionTools, sql: Transaction, userId: string, newSessionId: string) => {
+  const ended = await store.deleteSurplus(sql, 'signed_in', userId, newSessionId, maxSessions)
+  announce(tools, sql, ended)
+}
+
+type SessionOwner = { sessionId: string; userId: string }
+
+/** Ends sessions, and calls `onEnded` as soon as the end is committed. */
+const createEndings = (tools: SessionTools) => {
+  const { database, clock, onEnded } = tools
+  const optionalTransaction = acceptTransaction(database)
 
   return {
     end: optionalTransaction(async (sql, because: EndReason, { sessionId, userId }: SessionOwner) => {
       const ended = await store.deleteRecordOfUser(sql, because, sessionId, userId)
-      announce(sql, ended)
+      announce(tools, sql, ended)
       return ended.length > 0
     }),
-    /** Ends surplus sessions after a new one has begun, in its transaction. */
-    endSurplus: async (sql: Transaction, userId: string, newSessionId: string) => {
-      const ended = await store.deleteSurplus(sql, 'signed_in', userId, newSessionId, maxSessions)
-      announce(sql, ended)
-    },
     /**
      * Ends the sessions that began with a provider, because it is being unlinked. The session of the caller stays, and is not fresh any
      * more.
@@ -158,13 +93,13 @@ const createEndings = ({ database, clock, onEnded }: EndingsDependencies) => {
     ) => {
       const ended = await store.deleteOfProvider(sql, because, userId, provider, ownSessionId ?? null)
       if (ownSessionId !== undefined) await store.setNeverProven(sql, ownSessionId, provider, neverProven)
-      announce(sql, ended)
+      announce(tools, sql, ended)
       return ended.length
     },
     /** Ends at most `limit` of all sessions. Returns how many have ended. */
     endSome: async (because: EndReason, limit: number) => {
       const ended = await store.deleteSome(database, because, limit)
-      announce(database, ended)
+      announce(tools, database, ended)
       return ended.length
     },
     /** Ends all sessions of a user, also those that the database does not know since it was restored to an earlier state. */
@@ -172,6 +107,7 @@ const createEndings = ({ database, clock, onEnded }: EndingsDependencies) => {
       const [row] = await store.deleteAllOfUser(sql, because, userId, clock.offset())
       if (!row) throw new Error('A statement that always has a row had none')
       announce(
+        tools,
         sql,
         row.ended.map((id) => ({ id })),
       )
@@ -180,42 +116,88 @@ const createEndings = ({ database, clock, onEnded }: EndingsDependencies) => {
     }),
     endOthers: optionalTransaction(async (sql, because: EndReason, userId: string, exceptSessionId: string) => {
       const ended = await store.deleteOthersOfUser(sql, because, userId, exceptSessionId)
-      announce(sql, ended)
+      announce(tools, sql, ended)
       return ended.length
     }),
   }
 }
 
+/** The user whose proof was checked, and the number of undos at that time. */
+type CheckedUser = { id: string; undoCount?: number }
+
+/**
+ * Begins a session. Undefined if the user is disabled, if the password has changed since it was checked (a reset or an undo during a
+ * sign-in wins), or if a second factor is needed. The tokens have the names and the email of the locked row, which may have changed since
+ * the user was found.
+ */
+const begin = async (
+  tools: SessionTools,
+  sql: Transaction,
+  { id: userId, undoCount }: CheckedUser,
+  proof: InitialProof,
+  {
+    client,
+    secondFactorRequired,
+    sessionId,
+  }: { client: Client; secondFactorRequired: boolean; sessionId?: string | undefined },
+) => {
+  const { tokens, clock, life } = tools
+  const { passwordHash, trustedDevice, provider } = proof
+  const checkedUser = { userId, passwordHash: passwordHash ?? null, undoCount: undoCount ?? null }
+  const [names] = await store.lockUser(sql, checkedUser)
+  if (!names) return undefined
+  const now = clock.now()
+  const iat = epochSeconds(now)
+  const sid = sessionId ?? uuidv7(now)
+  const { username } = names
+  const claims = { userId, username, sid, gen: 0, auth_time: iat, iat, exp: life.expiryFor(iat) }
+  const text = tokens.signRefresh(claims)
+  // A trusted device replaces the code at the sign-in only. It does not make the session fresh.
+  const provenAt = trustedDevice === undefined ? proof.provenAt : neverProven
+  const sessionProof = proof.inherited ?? initialProof(proof.methods, now, provenAt)
+  // Applications are told that the user signed in just now (`auth_time`), although a sign-in by mail does not make the session fresh here.
+  const isByMail = proof.inherited === undefined && proof.methods.includes('mail')
+  const proofAge = isByMail ? 0 : now.getTime() - sessionProof.provenAt.getTime()
+  const [insertedRow] = await store.insertRecord(sql, {
+    id: sid,
+    userId,
+    username,
+    tokenHash: fingerprint(text),
+    issuedAt: fromEpochSeconds(iat),
+    expiresAt: fromEpochSeconds(claims.exp),
+    clockOffset: clock.offset(),
+    client,
+    proof: sessionProof,
+    proofAge,
+    trustedDevice: trustedDevice ?? null,
+    provider: provider ?? null,
+    secondFactorRequired,
+  })
+  if (!insertedRow) return undefined
+  await endSurplus(tools, sql, userId, sid)
+  const { accepted_from: acceptedFrom, groups } = insertedRow
+  return issueTokens(tools, { id: userId, ...names, groups }, sessionProof, { text, claims }, acceptedFrom)
+}
+
 /** A caller with the refresh token of the same session. */
 export type TokenHolder = SessionCaller & { refreshToken: RefreshToken }
-
-type LockOfHolderDependencies = { clock: Clock; life: SessionLife; graces: store.Graces }
 
 /**
  * Locks the session of a caller, for something that lasts as long as the session. The refresh token must be one that a refresh would
  * accept, and the same rule decides. So no browser is signed out here that could still refresh. The session cannot end before the
  * transaction does.
  */
-const createLockOfHolder =
-  ({ clock, life, graces }: LockOfHolderDependencies) =>
-  async (
-    sql: Transaction,
-    { refreshToken, ...caller }: TokenHolder,
-  ): Promise<SessionProof | Refused<'not_authenticated' | 'theft'>> => {
-    const moments = { live: life.liveNow(), clockOffset: clock.offset(), graces }
-    const [row] = await store.lockWholeRecord(sql, caller, moments)
-    if (!row?.usable) return refuse('not_authenticated')
-    const standing = standingOf(row, refreshToken)
-    if (standing === 'valid') return { ...proofOf(row), begunAt: row.created_at }
-    return refuse(standing === 'theft' ? 'theft' : 'not_authenticated')
-  }
-
-type ReplaceTokensDependencies = {
-  tokens: Tokens
-  clock: Clock
-  life: SessionLife
-  issue: IssueTokens
-  onEnded: (ended: Ended) => void
+const lockOfHolder = async (
+  { clock, life, graces }: SessionTools,
+  sql: Transaction,
+  { refreshToken, ...caller }: TokenHolder,
+): Promise<SessionProof | Refused<'not_authenticated' | 'theft'>> => {
+  const moments = { live: life.liveNow(), clockOffset: clock.offset(), graces }
+  const [row] = await store.lockWholeRecord(sql, caller, moments)
+  if (!row?.usable) return refuse('not_authenticated')
+  const standing = standingOf(row, refreshToken)
+  if (standing === 'valid') return { ...proofOf(row), begunAt: row.created_at }
+  return refuse(standing === 'theft' ? 'theft' : 'not_authenticated')
 }
 
 /**
@@ -223,41 +205,46 @@ type ReplaceTokensDependencies = {
  * from now on. Within the grace time a former token does not end the session, because another tab may be sending it right now. Undefined if
  * the session has ended, or another request has already replaced the caller's token.
  */
-const createReplaceTokens =
-  ({ tokens, clock, life, issue, onEnded }: ReplaceTokensDependencies) =>
-  async (sql: Transaction, caller: SessionCaller, user: SignedInUser, client: Client, change: ProofChange = {}) => {
-    const now = clock.now()
-    const { sessionId: sid } = caller
-    const [record] = await store.lockRecord(sql, caller, life.liveNow())
-    if (!record) return undefined
-    const iat = epochSeconds(now)
-    const authTime = epochSeconds(record.created_at)
-    const claims = {
-      userId: user.id,
-      username: record.signed_in_as,
-      sid,
-      gen: record.generation + 1,
-      auth_time: authTime,
-      iat,
-      exp: life.expiryFor(authTime),
-    }
-    const refreshToken = tokens.signRefresh(claims)
-    const proof = changedProof(proofOf(record), change, now)
-    await store.replaceToken(sql, {
-      id: sid,
-      generation: claims.gen,
-      successorHash: fingerprint(refreshToken),
-      issuedAt: fromEpochSeconds(iat),
-      expiresAt: fromEpochSeconds(claims.exp),
-      usedAt: now,
-      clockOffset: clock.offset(),
-      client,
-      proof,
-      proofAge: now.getTime() - proof.provenAt.getTime(),
-    })
-    sql.afterCommit(() => onEnded({ sid, minGeneration: claims.gen }))
-    return issue(user, proof, claims, refreshToken, record.accepted_from)
+const replaceTokens = async (
+  tools: SessionTools,
+  sql: Transaction,
+  caller: SessionCaller,
+  user: SignedInUser,
+  { client, change }: { client: Client; change: ProofChange },
+) => {
+  const { tokens, clock, life, onEnded } = tools
+  const now = clock.now()
+  const { sessionId: sid } = caller
+  const [record] = await store.lockRecord(sql, caller, life.liveNow())
+  if (!record) return undefined
+  const iat = epochSeconds(now)
+  const authTime = epochSeconds(record.created_at)
+  const claims = {
+    userId: user.id,
+    username: record.signed_in_as,
+    sid,
+    gen: record.generation + 1,
+    auth_time: authTime,
+    iat,
+    exp: life.expiryFor(authTime),
   }
+  const text = tokens.signRefresh(claims)
+  const proof = changedProof(proofOf(record), change, now)
+  await store.replaceToken(sql, {
+    id: sid,
+    generation: claims.gen,
+    successorHash: fingerprint(text),
+    issuedAt: fromEpochSeconds(iat),
+    expiresAt: fromEpochSeconds(claims.exp),
+    usedAt: now,
+    clockOffset: clock.offset(),
+    client,
+    proof,
+    proofAge: now.getTime() - proof.provenAt.getTime(),
+  })
+  sql.afterCommit(() => onEnded({ sid, minGeneration: claims.gen }))
+  return issueTokens(tools, user, proof, { text, claims }, record.accepted_from)
+}
 
 const pauseAfterRound = 1 * hours
 
@@ -265,21 +252,19 @@ const pauseAfterRound = 1 * hours
  * Deletes the sessions that are over among the next records. Most records are still needed, so a step reads more records than it may
  * delete, and returns a full batch while there are more to read. At the end of the table it pauses and starts again.
  */
-const createPurge = ({ clock, liveNow }: { clock: Clock; liveNow: () => LiveAt }) => {
+const createPurge = ({ clock, life }: SessionTools) => {
   let cursor = nilUuid
   let pausedUntil = new Date(0)
 
   return async (sql: Sql, limit: number) => {
     if (clock.now() < pausedUntil) return 0
-    const [step] = await purgeAfter(sql, cursor, liveNow(), limit * 10)
+    const [step] = await store.purgeAfter(sql, cursor, life.liveNow(), limit * 10)
     cursor = step?.cursor ?? nilUuid
     if (step?.cursor) return limit
     pausedUntil = later(clock.now(), pauseAfterRound)
     return 0
   }
 }
-
-export type Sessions = ReturnType<typeof createSessions>
 
 type Options = SessionLimits & {
   database: Database
@@ -289,45 +274,53 @@ type Options = SessionLimits & {
   renewGrace: number
   /** `required`: every session needs a second factor, even if the account has none. */
   secondFactor?: 'optional' | 'required'
-  /**
-   * Called for each session that this process has ended or did not find, and for tokens that it has replaced, as soon as the change is
-   * committed.
-   */
-  onEnded?: (ended: Ended) => void
+  onEnded?: SessionTools['onEnded']
 }
+
+export type Sessions = ReturnType<typeof createSessions>
 
 /** Begins, renews and ends sessions. `session-lookups` finds them. */
 export const createSessions = (options: Options) => {
-  const { database, tokens, clock, refreshGrace, renewGrace, onEnded = () => undefined } = options
-  const { endSurplus, ...endings } = createEndings({ database, clock, onEnded })
+  const { database, tokens, clock, lifetimes, refreshGrace, renewGrace, onEnded = () => undefined } = options
   const life = createSessionLife(options)
-  const { liveNow } = life
-  const issue = createIssueTokens({ tokens, life, accessTokenLifetime: options.lifetimes.accessToken })
-  const parts = { database, tokens, clock, life, issue, onEnded }
   const graces = { refreshGrace, renewGrace }
+  const tools = { database, tokens, clock, life, accessTokenLifetime: lifetimes.accessToken, graces, onEnded }
   const secondFactorRequired = options.secondFactor === 'required'
 
   return {
     /** Only `sign-in` may call this function, because it decides who gets a session. */
-    beginSession: createBeginSession({ ...parts, endSurplus, secondFactorRequired }),
-    /** Only `rotations` may call this function, because it ends a session of which an old token was used. */
-    rotate: createExchangeToken({ ...parts, graces }),
+    beginSession: (
+      sql: Transaction,
+      user: CheckedUser,
+      proof: InitialProof,
+      client: Client,
+      sessionId?: string,
+    ): Promise<IssuedTokens | undefined> => begin(tools, sql, user, proof, { client, secondFactorRequired, sessionId }),
+    /** Only `rotation` may call this function, because it ends a session of which an old token was used. */
+    exchange: (refreshToken: RefreshToken, client: Client, by: RotatedBy) =>
+      exchangeToken(tools, refreshToken, client, by),
     /** Whether a token was issued so lately that requests with the token before it may still arrive. */
     isNew: ({ iat }: AccessClaims) => clock.now().getTime() - iat * 1000 <= renewGrace,
-    lockOfHolder: createLockOfHolder({ clock, life, graces }),
-    replaceTokens: createReplaceTokens(parts),
-    ...endings,
+    lockOfHolder: (sql: Transaction, holder: TokenHolder) => lockOfHolder(tools, sql, holder),
+    replaceTokens: (
+      sql: Transaction,
+      caller: SessionCaller,
+      user: SignedInUser,
+      client: Client,
+      change: ProofChange = {},
+    ) => replaceTokens(tools, sql, caller, user, { client, change }),
+    ...createEndings(tools),
     /**
      * Copies the groups of the user, whose row is held, to the sessions. Access tokens from before the change are refused, and the next
      * refresh gets new tokens.
      */
     giveGroups: async (sql: Transaction, userId: string) => {
-      const changedRows = await store.updateGroups(sql, userId, liveNow())
+      const changedRows = await store.updateGroups(sql, userId, life.liveNow())
       sql.afterCommit(() => {
         for (const { id, oldest_generation } of changedRows) onEnded({ sid: id, minGeneration: oldest_generation })
       })
     },
-    purge: createPurge({ clock, liveNow }),
+    purge: createPurge(tools),
   }
 }
 

@@ -1,7 +1,7 @@
 import { amrMethods } from '../contract/factors.js'
 import { isGroupList } from '../contract/groups.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
-import { createTokenKey, headerOf, type TokenKey, type TokenKind } from '../keys/token-keys.js'
+import { createTokenKey, headerOf, type TokenKey, type TokenKind } from '../keys/key-pair.js'
 import type { Clock } from '../lib/clock.js'
 import { deriveKey } from '../lib/random.js'
 import { isCleanText } from '../lib/strict-json.js'
@@ -134,7 +134,7 @@ const base64Length = (text: string) => Math.ceil((Buffer.byteLength(text) * 4) /
 /** The id of a key has at most 16 characters. */
 const longestHeader = base64Length(JSON.stringify({ alg: 'ES256', typ: 'at+jwt', kid: 'x'.repeat(16) }))
 
-type TokenOwner = Pick<NewAccessClaims, 'username' | 'email' | 'groups'>
+type TokenOwner = { username: string; email: string; groups: readonly string[] }
 
 /**
  * Whether the access tokens of a user stay short enough, with the longest values of all other claims, without a name, and with the longer

@@ -1,6 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { waysToSignIn } from '../factors/ways-to-sign-in.js'
 import { deviceSubject, type Limiter, limiterKey, limiters, type RouteLimiters, userSubject } from '../http/limiters.js'
-import { type CountedRequests, type FindAttemptedUser, type FindExcess, limitHook } from '../http/limits.js'
+import {
+  type CountedRequests,
+  type FindAttemptedUser,
+  type FindExcess,
+  type LimitHook,
+  limitHook,
+} from '../http/limits.js'
 import { clientNetwork, customerNetwork } from '../http/request-origin.js'
 import { nilUuid } from '../lib/uuid.js'
 import { recipientKey } from '../messages/mail-limits.js'
@@ -270,3 +277,15 @@ export const createMailLimits = (deps: MailLimitsDependencies) => {
     },
   }
 }
+
+type WaysToSignIn = typeof waysToSignIn
+/** The setup counts in its handler, because a right token always works. */
+type CountedWay = {
+  [Way in keyof WaysToSignIn]: WaysToSignIn[Way]['limiter'] extends 'setup' ? never : Way
+}[keyof WaysToSignIn]
+
+/** The hook of the limiter in front of each way to sign in. */
+export const hooksOfWays = (hooks: Record<WaysToSignIn[CountedWay]['limiter'], LimitHook>) =>
+  Object.fromEntries(
+    Object.entries(waysToSignIn).flatMap(([way, { limiter }]) => (limiter === 'setup' ? [] : [[way, hooks[limiter]]])),
+  ) as Record<CountedWay, LimitHook>

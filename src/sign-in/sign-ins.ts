@@ -11,26 +11,17 @@ import {
   waitingWayOf,
   waysToSignIn,
 } from '../factors/ways-to-sign-in.js'
-import type { Client } from '../http/request-origin.js'
 import type { Events } from '../messages/events.js'
 import { commitUnlessRefused, type Database, type Transaction } from '../platform/database/database.js'
+import type { Visit } from '../sessions/session-facts.js'
 import type { InitialProof } from '../sessions/sessions.js'
 import type { Identity, User, Users } from '../users/users.js'
 import type { NewSessions, SignInOutcome } from './new-sessions.js'
 import type { Challenges } from './pending-sign-ins.js'
 import type { ByCode, ByEnrolment, ByPasskey } from './second-proofs.js'
 
+export type { Visit } from '../sessions/session-facts.js'
 export type { SignInOutcome } from './new-sessions.js'
-
-/** A browser that signs in, and what it has from earlier sign-ins. */
-export type Visit = {
-  client: Client
-  trustedDevices: readonly string[]
-  /** Undefined if the browser has not sent this cookie, although it may have it. */
-  knownDevices: readonly string[] | undefined
-  /** The session whose refresh token the browser has sent. It ends when another session begins in this browser. */
-  earlierSession: { userId: string; sessionId: string } | undefined
-}
 
 type SignInsDependencies = {
   events: Events

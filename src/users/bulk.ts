@@ -11,35 +11,14 @@ import { isUuid, nilUuid, uuidv7 } from '../lib/uuid.js'
 import { type HashForms, hashToStore } from '../passwords/hashes.js'
 import { type Database, isUniqueViolation } from '../platform/database/database.js'
 import { builtInFieldReaders, type Reader, type StoredBuiltInFields } from './built-in-fields.js'
-import {
-  type Email,
-  emailKey,
-  readEmail,
-  readUsername,
-  type Username,
-  usernameFromEmail,
-  usernameKey,
-} from './names.js'
+import { type Email, emailKey, readEmail, readUsername, usernameFromEmail, usernameKey } from './names.js'
 import type { ProfileFields } from './profile-fields.js'
 import type { Usernames } from './usernames.js'
 import type { Identity } from './users.js'
+import type { ImportedUser } from './users-bulk.store.js'
 import * as store from './users-bulk.store.js'
 
-/** A user from another system, ready for the table. */
-export type ImportedUser = StoredBuiltInFields & {
-  id: string
-  email: Email
-  username: Username
-  passwordHash: string | null
-  /** What the operator should know about a user who is added all the same. */
-  warning: string | undefined
-  provider: ProviderId | null
-  identities: Identity[]
-  groups: readonly string[]
-  fields: FieldValues
-  createdAt: Date
-  disabledAt: Date | null
-}
+export type { ImportedUser } from './users-bulk.store.js'
 
 /** The column with the user's identifier at a provider, in a file that is imported or exported. */
 export const identityColumn = (provider: ProviderId): `${ProviderId}_id` => `${provider}_id`

@@ -1,11 +1,28 @@
 import type { FieldValues } from '../contract/profile-fields.js'
+import type { ProviderId } from '../contract/providers.js'
 import { builtInFieldNames } from '../contract/schemas.js'
 import { uuidFloor } from '../lib/uuid.js'
 import type { Sql } from '../platform/database/database.js'
 import { selectList } from '../platform/database/sql.js'
 import { builtInColumns, type StoredBuiltInFields } from './built-in-fields.js'
-import type { ImportedUser } from './bulk.js'
+import type { Email, Username } from './names.js'
 import type { Identity } from './users.store.js'
+
+/** A user from another system, ready for the table. */
+export type ImportedUser = StoredBuiltInFields & {
+  id: string
+  email: Email
+  username: Username
+  passwordHash: string | null
+  /** What the operator should know about a user who is added all the same. */
+  warning: string | undefined
+  provider: ProviderId | null
+  identities: Identity[]
+  groups: readonly string[]
+  fields: FieldValues
+  createdAt: Date
+  disabledAt: Date | null
+}
 
 export type ListedRow = StoredBuiltInFields & {
   id: string

@@ -2,11 +2,10 @@ import { createHash, createHmac, createPublicKey, generateKeyPairSync, sign } fr
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { checkApplicationKeys } from '../../src/commands/doctor/accounts.js'
-import { createApplicationKeys } from '../../src/keys/application-keys.js'
-import { createLoadedApplicationKeys } from '../../src/keys/loaded-application-keys.js'
 import { sealedColumns } from '../../src/keys/sealed-columns.js'
 import { createSealedValues } from '../../src/keys/sealed-values.js'
-import { headerFor, unsignedToken } from '../../src/keys/signed-token.js'
+import { createLoadedApplicationKeys, headerFor, unsignedToken } from '../../src/keys/signed-token.js'
+import { createSigningKeys, idTokenKeys } from '../../src/keys/signing-keys.js'
 import { days, hours, minutes } from '../../src/lib/durations.js'
 import type { Database } from '../../src/platform/database/database.js'
 import { createMovableClock } from '../support/clock.js'
@@ -22,7 +21,7 @@ const processOn = (database: Database, { clock = createMovableClock(), sealing =
   const logged: string[] = []
   const note = (_details: object, message: string) => void logged.push(message)
   const sealedValues = createSealedValues(sealing, sealedColumns)
-  const stored = createApplicationKeys({ database, clock, sealedValues })
+  const stored = createSigningKeys(idTokenKeys, { database, clock, sealedValues })
   const log = { info: note, warn: note, error: note }
   const loaded = createLoadedApplicationKeys({ applicationKeys: stored, clock, log })
   const publishedIds = async () => (await loaded.published()).keys.map(({ kid }) => kid)

@@ -4,7 +4,7 @@ import { newKeyPair } from '../../src/keys/key-pair.js'
 import { createLoadedKeys } from '../../src/keys/loaded-keys.js'
 import { sealedColumns } from '../../src/keys/sealed-columns.js'
 import { createSealedValues } from '../../src/keys/sealed-values.js'
-import { createSigningKeys } from '../../src/keys/signing-keys.js'
+import { accessTokenKeys, createSigningKeys } from '../../src/keys/signing-keys.js'
 import { days, minutes, seconds } from '../../src/lib/durations.js'
 import type { Database } from '../../src/platform/database/database.js'
 import { createTokens } from '../../src/sessions/tokens.js'
@@ -25,7 +25,7 @@ const processOn = (
   const logged: string[] = []
   const note = (_details: object, message: string) => void logged.push(message)
   const sealedValues = createSealedValues(sealing, sealedColumns)
-  const signingKeys = createSigningKeys({ database, clock, sealedValues })
+  const signingKeys = createSigningKeys(accessTokenKeys, { database, clock, sealedValues })
   const reads = { count: 0 }
   const counting = {
     ...signingKeys,
@@ -85,7 +85,7 @@ describe('signing keys', () => {
     const first = kidOf(process.sign())
     expect(await process.published()).toEqual([first])
 
-    const { id: second } = (await process.signingKeys.rotate()) ?? {}
+    const [{ id: second } = {}] = (await process.signingKeys.rotate()) ?? []
     await process.load()
     expect(await process.published()).toEqual([first, second])
     process.clock.advance(20 * minutes)
@@ -132,7 +132,8 @@ describe('signing keys', () => {
     await process.load()
     const token = process.sign()
     expect(process.tokens.readAccess(token)).toBeDefined()
-    const { id, removed } = await process.signingKeys.replaceAll()
+    const { made, removed } = await process.signingKeys.replaceAll()
+    const id = made[0]?.id
     expect(removed).toEqual([kidOf(token)])
     await process.load()
     expect(process.tokens.readAccess(token)).toBeUndefined()
@@ -144,7 +145,7 @@ describe('signing keys', () => {
   it('a process that cannot make the next key still learns which ones are gone', async () => {
     const process = processOn(at.sql)
     await process.load()
-    const { id: second } = (await process.signingKeys.rotate()) ?? {}
+    const [{ id: second } = {}] = (await process.signingKeys.rotate()) ?? []
     await process.load()
     await at.sql.query('alter table signing_keys add constraint no_more check (false) not valid')
     await at.sql.query('delete from signing_keys where id <> $1', [second])
@@ -162,14 +163,14 @@ describe('signing keys', () => {
     const token = process.sign()
     const rows = await at.sql.query('select * from signing_keys')
     const { keys } = await process.signingKeys.read()
-    const { d = '' } = createPrivateKey(keys[0]?.pair.privateKey ?? '').export({ format: 'jwk' })
+    const { d = '' } = createPrivateKey(keys[0]?.pair?.privateKey ?? '').export({ format: 'jwk' })
     const dump = JSON.stringify(rows)
     for (const form of ['base64', 'base64url', 'hex'] as const)
       expect(dump).not.toContain(Buffer.from(d, 'base64url').toString(form))
     expect(dump).not.toContain('PRIVATE')
 
     // With the database but without SEALING_KEY: a key of one's own, and the sealed text of ours under another id.
-    const own = newKeyPair()
+    const own = await newKeyPair('ES256')
     await at.sql.query(
       `insert into signing_keys select $1, $2, created_at, signs_from from signing_keys
        union all select 'copied', private_key, created_at, signs_from from signing_keys`,
@@ -275,10 +276,10 @@ describe('signing keys of several processes', () => {
     await signer.load()
     const token = signer.sign()
     expect(verifier.tokens.readAccess(token)).toBeUndefined()
-    const madeUp = Array.from({ length: 200 }, () => {
-      const { id } = newKeyPair()
-      return token.replace(/^[^.]+/, Buffer.from(`{"alg":"ES256","typ":"at+jwt","kid":"${id}"}`).toString('base64url'))
-    })
+    const strangers = await Promise.all(Array.from({ length: 200 }, () => newKeyPair('ES256')))
+    const madeUp = strangers.map(({ id }) =>
+      token.replace(/^[^.]+/, Buffer.from(`{"alg":"ES256","typ":"at+jwt","kid":"${id}"}`).toString('base64url')),
+    )
     const before = verifier.reads.count
     await Promise.all([...madeUp, token].map(async (each) => verifier.learn(each)))
     expect(verifier.reads.count).toBe(before + 1)

@@ -6,11 +6,10 @@ import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createVerifier } from '#verify/verify.js'
 import { applicationIssuer } from '../../src/applications/applications.js'
-import { createApplicationKeys } from '../../src/keys/application-keys.js'
-import { createLoadedApplicationKeys } from '../../src/keys/loaded-application-keys.js'
+import { createLoadedApplicationKeys } from '../../src/keys/signed-token.js'
+import { createSigningKeys, idTokenKeys } from '../../src/keys/signing-keys.js'
 import { days } from '../../src/lib/durations.js'
 import { createIdTokens, createLogoutTokens, type TokenContent } from '../../src/openid/token/id-tokens.js'
-
 import { userInfoOf } from '../../src/openid/token/user-claims.js'
 import { newServiceKey } from '../../src/programs/service-keys.js'
 import { addApplication } from '../support/applications.js'
@@ -40,7 +39,7 @@ const serviceKey = newServiceKey('billing')
 /** Another instance of the service, without HTTP: its tokens are signed with the keys that the service publishes. */
 const tokensAt = ({ app, clock, sql: database, config }: Latchkey) => {
   const { sealedValues } = app.rooms
-  const applicationKeys = createApplicationKeys({ database, clock, sealedValues })
+  const applicationKeys = createSigningKeys(idTokenKeys, { database, clock, sealedValues })
   const loaded = createLoadedApplicationKeys({ applicationKeys, clock, log: app.log })
   const signing = { applicationKeys: loaded, clock, issuer: applicationIssuer(config.publicUrl) }
   return { idTokens: createIdTokens(signing), logoutTokens: createLogoutTokens(signing) }

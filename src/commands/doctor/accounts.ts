@@ -1,12 +1,9 @@
 import { timeSpan } from '../../contract/time-spans.js'
 import { countPasskeysByHost } from '../../factors/passkeys.js'
-import { createReadKeys } from '../../keys/application-key-records.js'
-import { createListKeys, type ListedApplicationKey } from '../../keys/list-keys.js'
 import { isOverdue, signingPeriod } from '../../keys/schedule.js'
 import { sealedColumns } from '../../keys/sealed-columns.js'
 import { createSealedValues, howToAddKey } from '../../keys/sealed-values.js'
-import type { ApplicationAlgorithm } from '../../keys/signed-token.js'
-import { createSigningKeys } from '../../keys/signing-keys.js'
+import { accessTokenKeys, createSigningKeys, idTokenKeys, type ListedKey } from '../../keys/signing-keys.js'
 import { systemClock } from '../../lib/clock.js'
 import { countText } from '../../lib/text.js'
 import type { Database, Sql } from '../../platform/database/database.js'
@@ -173,7 +170,7 @@ export const checkSigningKeys = async (
   config: SealingSettings & Pick<Config, 'accessTokenAlgorithm'>,
 ): Promise<Finding> => {
   const sealedValues = createSealedValues(await sealingSecretsOf(config), sealedColumns)
-  const keys = await createSigningKeys({ database, clock: systemClock, sealedValues }).list()
+  const keys = await createSigningKeys(accessTokenKeys, { database, clock: systemClock, sealedValues }).list()
   if (keys.some(({ state }) => state === 'unopened'))
     return failure('a signing key cannot be opened: use the SEALING_KEY of the other instances')
   const current = findInState(keys, 'current')
@@ -193,7 +190,7 @@ export const checkSigningKeys = async (
     : ok(says)
 }
 
-const judgeAlgorithm = (algorithm: ApplicationAlgorithm, keys: readonly ListedApplicationKey[]): Finding => {
+const judgeAlgorithm = (algorithm: string, keys: readonly ListedKey[]): Finding => {
   const keysOfAlgorithm = keys.filter((key) => key.algorithm === algorithm)
   const current = findInState(keysOfAlgorithm, 'current')
   const waiting = findInState(keysOfAlgorithm, 'waiting')
@@ -210,9 +207,9 @@ const unreadableKeysText = (ids: readonly string[]) =>
 /** Checks the keys of ID tokens: one for each algorithm that applications use. */
 export const checkApplicationKeys = async (database: Database, config: SealingSettings): Promise<Finding> => {
   const sealedValues = createSealedValues(await sealingSecretsOf(config), sealedColumns)
-  const read = createReadKeys({ database, clock: systemClock, sealedValues })
-  const { usedAlgorithms } = await read()
-  const keys = await createListKeys(read)()
+  const signingKeys = createSigningKeys(idTokenKeys, { database, clock: systemClock, sealedValues })
+  const { usedAlgorithms } = await signingKeys.read()
+  const keys = await signingKeys.list()
   if (keys.some(({ state }) => state === 'unopened'))
     return failure('a key of ID tokens cannot be opened: use the SEALING_KEY of the other instances')
   const unreadable = keys.filter(({ state }) => state === 'unreadable').map(({ id }) => id)

@@ -1,5 +1,3 @@
-import type { ListedApplicationKey } from '../../keys/list-keys.js'
-import type { ApplicationAlgorithm } from '../../keys/signed-token.js'
 import type { ListedKey } from '../../keys/signing-keys.js'
 import { countText } from '../../lib/text.js'
 import { loadConfig } from '../../settings/config.js'
@@ -17,10 +15,10 @@ import { asTable, printableJson, printList } from '../terminal/printing.js'
 
 const purposes = { access_tokens: 'access tokens', id_tokens: 'ID tokens' }
 
-type KeyOfAnyPurpose = Omit<ListedKey, 'state'> & {
+type KeyOfAnyPurpose = Omit<ListedKey, 'state' | 'algorithm'> & {
   purpose: keyof typeof purposes
   algorithm: string
-  state: (ListedKey | ListedApplicationKey)['state'] | 'checks'
+  state: ListedKey['state'] | 'checks'
 }
 
 const signsWithKeyPair = async ({ settings }: CommandContext) =>
@@ -34,11 +32,12 @@ const listAll = async (
   { signingKeys, applicationKeys }: CommandNouns,
   keyPairsSign: boolean,
 ): Promise<KeyOfAnyPurpose[]> => [
-  ...(await signingKeys.list()).map((key) => ({
-    ...key,
+  ...(await signingKeys.list()).map(({ algorithm, state, id, ...times }) => ({
+    id,
+    state: stateOf(state, keyPairsSign),
+    ...times,
     purpose: 'access_tokens' as const,
-    algorithm: 'ES256',
-    state: stateOf(key.state, keyPairsSign),
+    algorithm,
   })),
   ...(await applicationKeys.list()).map((key) => ({ purpose: 'id_tokens' as const, ...key })),
 ]
@@ -95,7 +94,7 @@ applications, at /api/auth/keys; each in the order in which they sign. STATE is 
 }
 
 /** Only a key for ID tokens has an `algorithm`. */
-type RotatedKey = { id: string; algorithm?: ApplicationAlgorithm; signsFrom: Date; isNew: boolean; signsNow: boolean }
+type RotatedKey = { id: string; algorithm?: string; signsFrom: Date; isNew: boolean; signsNow: boolean }
 type Rotation = { keys: RotatedKey[]; withdrawn: string[] }
 const emptyRotation: Rotation = { keys: [], withdrawn: [] }
 type RotationOfBoth = { accessTokens: Rotation; idTokens: Rotation }
@@ -139,14 +138,17 @@ Add --yes to do it.`
 const unopenedMessage =
   'Nothing was changed: the keys cannot be opened with SEALING_KEY. Run this with the settings of the service. If the key that sealed them is lost: latchkey keys rotate --compromised --yes'
 
+/** The algorithm is named for ID tokens only: access tokens have one. */
+const withoutAlgorithm = <Key extends { algorithm: string }>({ algorithm: _, ...key }: Key) => key
+
 /** Looks at the keys of both kinds first, so that nothing is changed if one of them cannot be opened: then it returns undefined. */
 const rotateBoth = async (nouns: CommandNouns, forAccessTokens: boolean) => {
   const { signingKeys, applicationKeys } = nouns
   if ((await listAll(nouns, true)).some(({ state }) => state === 'unopened')) return undefined
   const idTokens = await applicationKeys.rotate()
   if (idTokens && !forAccessTokens) return { accessTokens: [], idTokens }
-  const accessToken = idTokens && (await signingKeys.rotate())
-  return accessToken && { accessTokens: [accessToken], idTokens }
+  const accessTokens = idTokens && (await signingKeys.rotate())
+  return accessTokens && { accessTokens: accessTokens.map(withoutAlgorithm), idTokens }
 }
 
 const rotate = (context: CommandContext, forAccessTokens: boolean) =>
@@ -168,8 +170,8 @@ const replaceAccessTokenKeys = async (
   isKeyWanted: boolean,
 ): Promise<Rotation> => {
   if (!isKeyWanted) return { ...emptyRotation, withdrawn: await signingKeys.withdrawAll() }
-  const { id, signsFrom, removed } = await signingKeys.replaceAll()
-  return { keys: [{ id, signsFrom, isNew: true, signsNow: true }], withdrawn: removed }
+  const { made, removed } = await signingKeys.replaceAll()
+  return { keys: made.map((key) => ({ ...withoutAlgorithm(key), isNew: true, signsNow: true })), withdrawn: removed }
 }
 
 const replaceAll = (context: CommandContext, forAccessTokens: boolean) =>

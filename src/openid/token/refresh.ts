@@ -1,7 +1,7 @@
 import type { Application } from '../../applications/applications.js'
 import { type Refused, refuse } from '../../contract/outcome.js'
 import type { Client } from '../../http/request-origin.js'
-import { createTokenKey, headerOf } from '../../keys/token-keys.js'
+import { createTokenKey, headerOf } from '../../keys/key-pair.js'
 import { deriveKey, equalInConstantTime, fingerprint, randomToken } from '../../lib/random.js'
 import { isUuid } from '../../lib/uuid.js'
 import { epochSeconds, fromEpochSeconds } from '../../sessions/issue-tokens.js'
