@@ -3,9 +3,6 @@
 
 /** @type {string[]} */
 export const stillToRepair = [
-  'src/account-changes/account-change-table.ts (noCircles)',
-  'src/account-changes/account-changes.ts (noCircles)',
-  'src/account-changes/consequences.ts (noCircles)',
   'src/accounts/deletion.routes.ts → src/sign-in/second-step.routes.ts (nobodyImportsRoutes)',
   'src/accounts/export.ts → src/service/open-rooms.ts (rulesGoDown)',
   'src/admin/access.routes.ts → src/programs/groups.routes.ts (nobodyImportsRoutes)',

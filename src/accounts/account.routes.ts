@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import type { AccountChanges, ChangeDetails, Changes, FieldChanges } from '../account-changes/account-changes.js'
+import type { ChangeDetails } from '../account-changes/account-change-table.js'
+import type { AccountChanges, Changes, FieldChanges } from '../account-changes/account-changes.js'
 import { LinkedAccount } from '../contract/account-export.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import { ProfileFieldDefinition } from '../contract/profile-fields.js'

@@ -1,4 +1,5 @@
-import type { AccountChanges, ChangedFactor, OperatorContext } from '../account-changes/account-changes.js'
+import type { ChangedFactor } from '../account-changes/account-change-table.js'
+import type { AccountChanges, OperatorContext } from '../account-changes/account-changes.js'
 import type { Undos } from '../account-changes/undos.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import type { ProviderId } from '../contract/providers.js'

@@ -1,4 +1,5 @@
-import type { AccountChanges, ChangedFactor } from '../account-changes/account-changes.js'
+import type { ChangedFactor } from '../account-changes/account-change-table.js'
+import type { AccountChanges } from '../account-changes/account-changes.js'
 import { type FormerSecret, linkKindOf, type Undo, type Undos, undoLifetime } from '../account-changes/undos.js'
 import type { Language } from '../contract/languages.js'
 import { isRefused, refuse } from '../contract/outcome.js'
