@@ -3,7 +3,7 @@ import type { AccountChanges, OperatorContext } from '../account-changes/account
 import type { Undos } from '../account-changes/undos.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import type { ProviderId } from '../contract/providers.js'
-import type { PasskeyRecords } from '../factors/passkeys.js'
+import type { Passkeys } from '../factors/passkeys.js'
 import type { Factors } from '../factors/second-factors.js'
 import type { GroupChange, Groups } from '../groups/groups.js'
 import type { Client } from '../http/request-origin.js'
@@ -22,7 +22,7 @@ type OperatorFactorChangesDependencies = {
   userChanges: UserChanges
   identityLinks: IdentityLinks
   factors: Factors
-  passkeys: PasskeyRecords
+  passkeys: Passkeys
   providerName: (provider: ProviderId) => string
 }
 

@@ -8,7 +8,6 @@ import { isRefused, refuse } from '../contract/outcome.js'
 import { Factors as FactorsFactors, NoContent, RecoveryCodes, TotpBegun, TotpConfirmed } from '../contract/schemas.js'
 import type { Passkeys } from '../factors/passkeys.js'
 import type { Factors } from '../factors/second-factors.js'
-import type { AppReplacements } from '../factors/totp.js'
 import type { TrustedDevice, TrustedDevices } from '../factors/trusted-devices.js'
 import type { Cookies } from '../http/cookies.js'
 import { guardRefusals, routeRefusals, withCookies, withHeaders } from '../http/route.js'
@@ -37,8 +36,6 @@ type OwnFactorsDependencies = {
   factors: Factors
   passkeys: Passkeys
   trustedDevices: TrustedDevices
-  /** Whether every account needs a second factor. */
-  secondFactorRequired: boolean
 }
 
 /** Only the session or the sign-in that began to add the app may confirm it. */
@@ -87,7 +84,7 @@ const deviceBody = ({ id, ip, userAgent, createdAt, expiresAt }: TrustedDevice) 
 
 /** The factors of the caller's account. The routes let only fresh sessions change them. */
 export const createOwnFactors = (deps: OwnFactorsDependencies) => {
-  const { accountChanges, users, sessionLookups, factors, passkeys, trustedDevices, secondFactorRequired } = deps
+  const { accountChanges, users, sessionLookups, factors, passkeys, trustedDevices } = deps
 
   return {
     list: async ({ userId }: SessionCaller) => {
@@ -120,9 +117,9 @@ export const createOwnFactors = (deps: OwnFactorsDependencies) => {
 
     remove: (context: CallerContext) =>
       accountChanges.byCaller(context, 'totp_removed', async (sql, { id: userId }) => {
-        if (!(await factors.hasTotp(sql, userId))) return refuse('totp_is_off')
+        if (!(await factors.heldBy(sql, userId)).includes('totp')) return refuse('totp_is_off')
         // The user's row is locked: of two requests at once the second one sees what the first has left.
-        if (secondFactorRequired && (await passkeys.countUsable(sql, userId)) === 0) return refuse('last_factor')
+        if (await factors.mustKeep(sql, userId, 'totp')) return refuse('last_factor')
         await factors.remove(sql, userId)
         return { changes: { totp_removed: {} } }
       }),
@@ -282,7 +279,7 @@ type AppReplacementDependencies = {
   accountChanges: AccountChanges
   users: Users
   sessionLookups: SessionLookups
-  appReplacements: AppReplacements
+  factors: Factors
   undos: Undos
 }
 
@@ -291,20 +288,20 @@ type AppReplacementDependencies = {
  * factor, too. The routes let only fresh sessions in.
  */
 export const createAppReplacement = (deps: AppReplacementDependencies) => {
-  const { accountChanges, users, sessionLookups, appReplacements, undos } = deps
+  const { accountChanges, users, sessionLookups, factors, undos } = deps
   return {
     begin: async (caller: SessionCaller) => {
       const { userId, sessionId } = caller
       const user = await users.findById(userId)
       if (!user || !(await sessionLookups.isLive(caller))) return refuse('not_authenticated')
-      return appReplacements.begin({ userId, sessionId, account: user.email })
+      return factors.beginReplacement({ userId, sessionId, account: user.email })
     },
 
     confirm: (context: CallerContext, code: string) =>
       accountChanges.byCaller(context, 'totp_replaced', async (sql, { id: userId }) => {
         const { sessionId } = context.caller
         const earlier = totpBefore(await undos.openOf(sql, userId))
-        const replaced = await appReplacements.confirm(sql, { userId, sessionId, code }, earlier)
+        const replaced = await factors.confirmReplacement(sql, { userId, sessionId, code }, earlier)
         return isRefused(replaced) ? replaced : { changes: { totp_replaced: { undo: replaced } } }
       }),
   }

@@ -5,7 +5,7 @@ import { longestPasskeyName } from '../contract/names.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import { PasskeyCreationOptions, PasskeyCredential } from '../contract/passkeys.js'
 import { NoContent, Passkey, PasskeyAdded } from '../contract/schemas.js'
-import type { CeremonyCookies } from '../factors/passkey-ceremonies.js'
+import type { CeremonyCookies } from '../factors/ceremony-cookies.js'
 import { clientDataOf, type PasskeyCeremonies, sessionBinding } from '../factors/passkey-ceremonies.js'
 import { type NewPasskey, type Passkeys, passkeyName } from '../factors/passkeys.js'
 import type { Factors } from '../factors/second-factors.js'
@@ -37,8 +37,6 @@ type OwnPasskeysDependencies = {
   passkeys: Passkeys
   passkeyCeremonies: PasskeyCeremonies
   factors: Factors
-  /** Whether every account needs a second factor. */
-  secondFactorRequired: boolean
 }
 type CreatedPasskey = { credential: PasskeyCredential; sealedChallenge: string | undefined; name: string | undefined }
 
@@ -90,7 +88,7 @@ export const createEnrolmentPasskeys = (deps: EnrolmentDependencies) => {
 
 /** The passkeys of the caller's account. The routes let only fresh sessions add and remove them. */
 export const createOwnPasskeys = (deps: OwnPasskeysDependencies) => {
-  const { accountChanges, users, sessionLookups, passkeys, passkeyCeremonies, factors, secondFactorRequired } = deps
+  const { accountChanges, users, sessionLookups, passkeys, passkeyCeremonies, factors } = deps
 
   const addTo = createAddTo(deps)
 
@@ -127,7 +125,7 @@ export const createOwnPasskeys = (deps: OwnPasskeysDependencies) => {
 
     remove: (context: CallerContext, id: string) =>
       accountChanges.byCaller(context, 'passkey_removed', async (sql, user) => {
-        const mustKeepPasskey = secondFactorRequired && !(await factors.hasTotp(sql, user.id))
+        const mustKeepPasskey = await factors.mustKeep(sql, user.id, 'passkey')
         const removed = await passkeys.remove(sql, user, id, { mustKeepPasskey })
         if (isRefused(removed)) return removed
         return { changes: { passkey_removed: { mail: { passkeyName: removed.name } } } }

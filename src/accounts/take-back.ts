@@ -4,9 +4,8 @@ import { type FormerSecret, linkKindOf, type Undo, type Undos, undoLifetime } fr
 import type { Language } from '../contract/languages.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import type { UndoLinkKind } from '../contract/pages.js'
-import type { PasskeyRecords } from '../factors/passkeys.js'
+import type { Passkeys } from '../factors/passkeys.js'
 import type { Factors } from '../factors/second-factors.js'
-import type { AppReplacements } from '../factors/totp.js'
 import type { Client } from '../http/request-origin.js'
 import { randomToken } from '../lib/random.js'
 import type { Mails } from '../messages/mails.js'
@@ -110,8 +109,7 @@ type AccountClearingDependencies = {
   identityLinks: IdentityLinks
   usernames: Usernames
   factors: Factors
-  appReplacements: AppReplacements
-  passkeys: PasskeyRecords
+  passkeys: Passkeys
 }
 
 /** `FormerSecret`: the app with this secret works again, and the app that replaced it does not. */
@@ -138,11 +136,11 @@ type AccountClearing = ReturnType<typeof createAccountClearing>
  * voids the rest, such as sessions and links. The caller holds the user's row.
  */
 export const createAccountClearing = (deps: AccountClearingDependencies) => {
-  const { identityLinks, userChanges, usernames, factors, appReplacements, passkeys } = deps
+  const { identityLinks, userChanges, usernames, factors, passkeys } = deps
 
   const clearCodes = async (sql: Transaction, userId: string, totp: TotpClearing) => {
     if (totp === 'removed' && (await factors.remove(sql, userId))) return ['totp'] as const
-    const isRestored = typeof totp === 'object' && (await appReplacements.restore(sql, userId, totp))
+    const isRestored = typeof totp === 'object' && (await factors.restoreFormerApp(sql, userId, totp))
     // New recovery codes are removed even if the app stays: a thief may have asked for them.
     const hadNewCodes = await factors.removeNewRecoveryCodes(sql, userId, undoLifetime)
     return [...(isRestored ? (['totp'] as const) : []), ...(hadNewCodes ? (['recovery_codes'] as const) : [])]
@@ -191,7 +189,7 @@ type UndoPreviewDependencies = {
   users: Users
   identityLinks: IdentityLinks
   factors: Factors
-  passkeys: PasskeyRecords
+  passkeys: Passkeys
   undos: Undos
 }
 
@@ -205,7 +203,7 @@ export const createUndoPreview =
     const user = undo && (await users.findById(undo.userId))
     if (!user) return refuse('invalid_link')
     const { username, language, ...clearing } = clearingOf(user, await undos.openOf(user.id))
-    const hasTotp = await factors.hasTotp(user.id)
+    const hasTotp = (await factors.heldBy(user.id)).includes('totp')
     const removesTotp = hasTotp && clearing.totp === 'removed'
     const restoresTotp = hasTotp && typeof clearing.totp === 'object'
     const accountPasskeys = await passkeys.list(user.id)
@@ -261,7 +259,7 @@ type RestoredMail = ReturnType<typeof createRestoredMail>
 type OperatorRecoveryDependencies = {
   accountChanges: AccountChanges
   identityLinks: IdentityLinks
-  passkeys: PasskeyRecords
+  passkeys: Passkeys
   undos: Undos
   emailChanges: EmailChanges
   clear: AccountClearing
