@@ -14,8 +14,6 @@ export const stillToRepair = [
   'src/applications/authorizations.store.ts → src/openid/token/user-claims.ts (rulesGoDown)',
   'src/contract/pages.ts (noCircles)',
   'src/contract/schemas.ts (noCircles)',
-  'src/http/route.ts (noCircles)',
-  'src/http/server.ts (noCircles)',
   'src/messages/events.ts → src/factors/ways-to-sign-in.ts (rulesGoDown)',
   'src/messages/letters.ts (noCircles)',
   'src/messages/origin.ts (noCircles)',
