@@ -3,8 +3,6 @@
 
 /** @type {string[]} */
 export const stillToRepair = [
-  'src/accounts/deletion.routes.ts → src/sign-in/second-step.routes.ts (nobodyImportsRoutes)',
-  'src/accounts/export.ts → src/service/open-rooms.ts (rulesGoDown)',
   'src/admin/access.routes.ts → src/programs/groups.routes.ts (nobodyImportsRoutes)',
   'src/applications/applications.store.ts (noCircles)',
   'src/applications/applications.ts (noCircles)',
@@ -52,7 +50,6 @@ export const stillToRepair = [
   'src/providers/provider-errors.ts (noCircles)',
   'src/providers/providers.ts (noCircles)',
   'src/service/open-http.ts (noCircles)',
-  'src/service/open-http.ts → src/accounts/deletion.routes.ts (nobodyImportsRoutes)',
   'src/service/open-http.ts → src/openid/authorize/authorize.routes.ts (nobodyImportsRoutes)',
   'src/service/open-http.ts → src/openid/device/device.routes.ts (nobodyImportsRoutes)',
   'src/service/open-service.ts → src/pages/health.routes.ts (nobodyImportsRoutes)',

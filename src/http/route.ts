@@ -224,8 +224,8 @@ type Options<GuardCode extends RefusalCode, Code extends RefusalCode, Given exte
   refusalCookies?: Readonly<Record<number, string>>
   /** For the document, where the guard does not say it. */
   security?: readonly Readonly<Record<string, readonly string[]>>[]
-  /** A hook that needs the body. */
-  preHandler?: Hook
+  /** Hooks that need the body. */
+  preHandler?: Hook | readonly Hook[]
   onSend?: onSendAsyncHookHandler
   config?: FastifyContextConfig
   exposeHeadRoute?: boolean
@@ -284,7 +284,7 @@ export const route = <
     url,
     schema,
     onRequest: [...guard],
-    ...(preHandler && { preHandler }),
+    ...(preHandler && { preHandler: [preHandler].flat() }),
     ...(onSend && { onSend }),
     ...(config && { config }),
     ...(exposeHeadRoute !== undefined && { exposeHeadRoute }),

@@ -1,4 +1,3 @@
-import { createDeletedAccounts } from '../accounts/deletion.routes.js'
 import { createAdminLimit } from '../admin/admin-guard.js'
 import type { TermsOfUse } from '../contract/schemas.js'
 import { createCeremonyCookies } from '../factors/ceremony-cookies.js'
@@ -165,6 +164,5 @@ export const openApp = (config: Config, platform: Platform, rooms: Rooms, http: 
   usernameSource: config.usernames,
   termsOfUse: termsOf(config),
   recoveredAccounts: createRecoveredAccounts({ ...rooms, ...http }),
-  deletedAccounts: createDeletedAccounts({ ...rooms, ...http }),
   needsMail: createNeedsMail(config.mailIsOff),
 })
