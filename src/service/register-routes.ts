@@ -36,10 +36,10 @@ import { serviceGroupsRoutes } from '../programs/groups.routes.js'
 import { serviceInvitationsRoutes } from '../programs/invitations.routes.js'
 import { revocationsRoutes, signOutUserRoutes, tokensRoutes } from '../programs/sessions.routes.js'
 import { serviceUserChangesRoutes, serviceUsersRoutes } from '../programs/users.routes.js'
-import { createAcceptInvitation, inviteRoutes } from '../registration/invitations.routes.js'
-import { createEnterInvited, createRegister, registerRoutes } from '../registration/register.routes.js'
+import { inviteRoutes } from '../registration/invitations.routes.js'
+import { registerRoutes } from '../registration/register.routes.js'
 import { setupRoutes } from '../registration/setup.routes.js'
-import { createVerifyEmail, verifyEmailRoutes } from '../registration/verify-email.routes.js'
+import { verifyEmailRoutes } from '../registration/verify-email.routes.js'
 import { createOwnSessions, sessionsRoutes } from '../sessions/own-sessions.routes.js'
 import { createLogout, csrfTokenRoutes, logoutRoutes, refreshRoutes } from '../sessions/session.routes.js'
 import {
@@ -119,10 +119,9 @@ const registerProtocolFlows = (server: Server, app: App) => {
 /** A new account, from the form or the invitation to the proof of its address. */
 const registerRegistrationFlows = (server: Server, app: App) => {
   setupRoutes(server, app)
-  const enterInvited = createEnterInvited(app)
-  registerRoutes(server, { ...app, register: createRegister({ ...app, enterInvited }) })
-  inviteRoutes(server, { ...app, acceptInvitation: createAcceptInvitation(app) })
-  verifyEmailRoutes(server, { ...app, verifyEmail: createVerifyEmail(app) })
+  registerRoutes(server, app)
+  inviteRoutes(server, app)
+  verifyEmailRoutes(server, app)
 }
 
 /** Signing in with a mailed code or link. Without MAIL_SIGN_IN these routes do not exist. */
