@@ -1,575 +1,96 @@
 import type { EventKind } from '../contract/events.js'
 import type { AmrMethod } from '../contract/factors.js'
-import type { WebhookType } from '../contract/webhooks.js'
-import type { MailKind } from '../messages/letters.js'
-import type { ChangedFactor } from './account-changes.js'
-import type { UndoKind } from './undos.js'
+import type { Language } from '../contract/languages.js'
+import type { ProviderId } from '../contract/providers.js'
+import type { WebhookData, WebhookType } from '../contract/webhooks.js'
+import type { Event } from '../messages/events.js'
+import type { MailKind, MailValues } from '../messages/letters.js'
+import type { Undoable, UndoKind } from './undos.js'
 
-/** Changes of an account that only operators, and programs with a key, make. */
-const operatorChangeRows = {
-  user_deleted: {
-    by: ['operator'],
-    mail: 'account-deleted',
-    undo: null,
-    webhook: 'user.deleted',
-    otherSessions: 'end',
-    thisSession: 'ends',
-    withdrawsProofs: [],
-    voids: [],
-    event: 'user_deleted',
-  },
-  // `voids` has no restore links because the new link in the mail replaces an earlier one.
-  account_recovered: {
-    by: ['operator'],
-    mail: 'account-restored',
-    undo: null,
-    webhook: 'factor.changed each',
-    otherSessions: 'end',
-    thisSession: 'ends',
-    withdrawsProofs: [],
-    voids: ['resets', 'email change', 'trusted devices', 'waiting sign-ins'],
-    event: 'account_recovered',
-  },
-  email_set: {
-    by: ['operator'],
-    mail: 'email-changed',
-    undo: 'email',
-    webhook: 'user.updated',
-    otherSessions: 'end',
-    thisSession: 'ends',
-    withdrawsProofs: [],
-    voids: ['resets', 'restore links', 'email change', 'trusted devices', 'waiting sign-ins'],
-    event: 'email_set',
-  },
-  user_disabled: {
-    by: ['operator'],
-    mail: 'account-disabled',
-    undo: null,
-    webhook: 'user.updated',
-    otherSessions: 'end',
-    thisSession: 'ends',
-    withdrawsProofs: [],
-    voids: ['resets', 'trusted devices', 'waiting sign-ins'],
-    event: 'user_disabled',
-  },
-  user_enabled: {
-    by: ['operator'],
-    mail: 'account-enabled',
-    undo: null,
-    webhook: 'user.updated',
-    otherSessions: 'stay',
-    thisSession: 'stays',
-    withdrawsProofs: [],
-    voids: [],
-    event: 'user_enabled',
-  },
-  // Shuts out everyone who is in the account or about to get in. Undo links of the owner still work, but do not enable the account.
-  user_locked_down: {
-    by: ['operator'],
-    mail: 'account-locked-down',
-    undo: null,
-    webhook: 'user.updated',
-    otherSessions: 'end',
-    thisSession: 'ends',
-    withdrawsProofs: [],
-    voids: [
-      'resets',
-      'restore links',
-      'undo links to later addresses',
-      'email change',
-      'trusted devices',
-      'waiting sign-ins',
-    ],
-    event: 'user_locked_down',
-  },
-  password_expired: {
-    by: ['operator'],
-    mail: 'password-expired',
-    undo: null,
-    webhook: 'factor.changed password',
-    otherSessions: 'end',
-    thisSession: 'ends',
-    withdrawsProofs: [],
-    voids: ['trusted devices', 'waiting sign-ins'],
-    event: 'password_expired',
-  },
-  factors_reset: {
-    by: ['operator'],
-    mail: 'factors-reset',
-    undo: null,
-    webhook: 'factor.changed each',
-    otherSessions: 'end',
-    thisSession: 'ends',
-    withdrawsProofs: [],
-    voids: ['trusted devices', 'waiting sign-ins'],
-    event: 'factors_reset',
-  },
-  sessions_ended: {
-    by: ['operator'],
-    mail: null,
-    undo: null,
-    webhook: null,
-    otherSessions: 'end',
-    thisSession: 'ends',
-    withdrawsProofs: [],
-    voids: [],
-    event: 'sessions_ended',
-  },
-  // As `group_joined`.
-  group_left: {
-    by: ['operator'],
-    mail: null,
-    undo: null,
-    webhook: 'user.updated',
-    otherSessions: 'stay with new groups',
-    thisSession: 'stays',
-    withdrawsProofs: [],
-    voids: [],
-    event: 'group_left',
-  },
-} as const satisfies Record<string, Consequences>
+/** What an attacker who was about to get in would go on with. */
+const signIns = ['trusted devices', 'waiting sign-ins'] as const
 
-/** Rows of the table of account changes that only send the owner a notice. Nothing of the account changes. */
-const accountNotices = {
-  // A sign-in in a browser in which the account was not used before.
-  new_device: {
-    by: ['sign-in'],
-    mail: 'new-device',
-    undo: null,
-    webhook: null,
-    otherSessions: 'stay',
-    thisSession: 'stays',
-    withdrawsProofs: [],
-    voids: [],
-    event: null,
-  },
-  // The first request of an administrator in a session.
-  admin_session_began: {
-    by: ['caller'],
-    mail: 'admin-session-began',
-    undo: null,
-    webhook: null,
-    otherSessions: 'stay',
-    thisSession: 'stays',
-    withdrawsProofs: [],
-    voids: [],
-    event: 'admin_session_began',
-  },
-  device_trusted: {
-    by: ['sign-in'],
-    mail: 'device-trusted',
-    undo: null,
-    webhook: null,
-    otherSessions: 'stay',
-    thisSession: 'stays',
-    withdrawsProofs: [],
-    voids: [],
-    event: null,
-  },
-  recovery_code_used: {
-    by: ['sign-in'],
-    mail: 'recovery-code-used',
-    undo: null,
-    webhook: null,
-    otherSessions: 'stay',
-    thisSession: 'stays',
-    withdrawsProofs: [],
-    voids: [],
-    event: 'recovery_code_used',
-  },
-  wrong_codes: {
-    by: ['sign-in'],
-    mail: 'wrong-codes',
-    undo: null,
-    webhook: null,
-    otherSessions: 'stay',
-    thisSession: 'stays',
-    withdrawsProofs: [],
-    voids: [],
-    event: null,
-  },
-  // The right password was entered, and the second step was not finished.
-  sign_in_unfinished: {
-    by: ['sign-in'],
-    mail: 'sign-in-unfinished',
-    undo: null,
-    webhook: null,
-    otherSessions: 'stay',
-    thisSession: 'stays',
-    withdrawsProofs: [],
-    voids: [],
-    event: null,
-  },
-} as const satisfies Record<string, Consequences>
-
-/** Everything that can happen to an account. A kind with a column left out does not compile. */
-export const accountChangeTable = {
-  password_changed: {
-    by: ['caller'],
-    mail: 'password-changed',
-    undo: 'password',
-    webhook: 'factor.changed password',
-    otherSessions: 'end',
-    thisSession: 'new tokens',
-    withdrawsProofs: [],
-    voids: ['resets', 'restore links', 'trusted devices', 'waiting sign-ins'],
-    event: 'password_changed',
-  },
-  username_changed: {
-    by: ['caller'],
-    mail: 'username-changed',
-    undo: 'username',
-    webhook: 'user.updated',
-    otherSessions: 'stay',
-    thisSession: 'new tokens',
-    withdrawsProofs: [],
-    voids: [],
-    event: 'username_changed',
-  },
-  name_changed: {
-    by: ['caller'],
-    mail: null,
-    undo: null,
-    webhook: 'user.updated',
-    otherSessions: 'stay',
-    thisSession: 'new tokens',
-    withdrawsProofs: [],
-    voids: [],
-    event: 'name_changed',
-  },
+/**
+ * Everything that can happen to an account, and what follows from it. Only what means that nothing happens may be left out: without
+ * `mail`, `undo` and `webhook` no one is told, and the event has the name of the row. Who may, which sessions and tokens go on, and what is
+ * voided has no default, because a row that forgot it would leave a thief alive.
+ */
+// biome-ignore format: one change a line, so that the table can be read as a table
+const rows = {
+  password_changed: { by: ['caller'], otherSessions: 'end', thisSession: 'new tokens', withdrawsProofs: [], voids: ['resets', 'restore links', ...signIns], mail: 'password-changed', undo: 'password', webhook: 'factor.changed password' },
+  username_changed: { by: ['caller'], otherSessions: 'stay', thisSession: 'new tokens', withdrawsProofs: [], voids: [], mail: 'username-changed', undo: 'username', webhook: 'user.updated' },
+  name_changed: { by: ['caller'], otherSessions: 'stay', thisSession: 'new tokens', withdrawsProofs: [], voids: [], webhook: 'user.updated' },
   // While the change can be undone, its mail and further warnings are in the former language: a thief must not make them unreadable.
-  language_changed: {
-    by: ['caller'],
-    mail: 'language-changed',
-    undo: 'language',
-    webhook: null,
-    otherSessions: 'stay',
-    thisSession: 'new tokens',
-    withdrawsProofs: [],
-    voids: [],
-    event: 'language_changed',
-  },
+  language_changed: { by: ['caller'], otherSessions: 'stay', thisSession: 'new tokens', withdrawsProofs: [], voids: [], mail: 'language-changed', undo: 'language' },
   // The reason of the event names the fields, never their values.
-  fields_changed: {
-    by: ['caller', 'operator', 'sign-in'],
-    mail: null,
-    undo: null,
-    webhook: 'user.updated',
-    otherSessions: 'stay',
-    thisSession: 'new tokens',
-    withdrawsProofs: [],
-    voids: [],
-    event: 'fields_changed',
-  },
+  fields_changed: { by: ['caller', 'operator', 'sign-in'], otherSessions: 'stay', thisSession: 'new tokens', withdrawsProofs: [], voids: [], webhook: 'user.updated' },
   // The reason of the event is the version of the terms.
-  terms_agreed: {
-    by: ['sign-in'],
-    mail: null,
-    undo: null,
-    webhook: null,
-    otherSessions: 'stay',
-    thisSession: 'stays',
-    withdrawsProofs: [],
-    voids: [],
-    event: 'terms_agreed',
-  },
-  totp_added: {
-    by: ['caller', 'sign-in'],
-    mail: 'totp-added',
-    undo: 'totp',
-    webhook: 'factor.changed totp',
-    otherSessions: 'end',
-    thisSession: 'stays',
-    withdrawsProofs: [],
-    voids: ['trusted devices', 'waiting sign-ins'],
-    event: 'totp_added',
-  },
+  terms_agreed: { by: ['sign-in'], otherSessions: 'stay', thisSession: 'stays', voids: [] },
+  totp_added: { by: ['caller', 'sign-in'], otherSessions: 'end', thisSession: 'stays', voids: [...signIns], mail: 'totp-added', undo: 'totp', webhook: 'factor.changed totp' },
   // This session stays because it has just proven the new app. The undo link brings the former app back, so the account keeps a factor, and
   // a thief's app stops working.
-  totp_replaced: {
-    by: ['caller'],
-    mail: 'totp-replaced',
-    undo: 'totp_replaced',
-    webhook: 'factor.changed totp',
-    otherSessions: 'end',
-    thisSession: 'stays',
-    withdrawsProofs: [],
-    voids: ['trusted devices', 'waiting sign-ins'],
-    event: 'totp_replaced',
-  },
+  totp_replaced: { by: ['caller'], otherSessions: 'end', thisSession: 'stays', voids: [...signIns], mail: 'totp-replaced', undo: 'totp_replaced', webhook: 'factor.changed totp' },
   // A proof by the app no longer counts in this session. Its earlier tokens still claim that proof, so they are replaced.
-  totp_removed: {
-    by: ['caller'],
-    mail: 'totp-removed',
-    undo: null,
-    webhook: 'factor.changed totp',
-    otherSessions: 'end',
-    thisSession: 'new tokens',
-    withdrawsProofs: ['otp', 'rec'],
-    voids: ['trusted devices', 'waiting sign-ins'],
-    event: 'totp_removed',
-  },
-  recovery_codes_renewed: {
-    by: ['caller'],
-    mail: 'recovery-codes-renewed',
-    undo: null,
-    webhook: 'factor.changed recovery_codes',
-    otherSessions: 'stay',
-    thisSession: 'stays',
-    withdrawsProofs: [],
-    voids: ['trusted devices', 'waiting sign-ins'],
-    event: 'recovery_codes_renewed',
-  },
-  trusted_device_removed: {
-    by: ['caller'],
-    mail: null,
-    undo: null,
-    webhook: null,
-    otherSessions: 'stay',
-    thisSession: 'stays',
-    withdrawsProofs: [],
-    voids: [],
-    event: 'trusted_device_removed',
-  },
-  passkey_added: {
-    by: ['caller', 'sign-in'],
-    mail: 'passkey-added',
-    undo: 'passkey',
-    webhook: 'factor.changed passkey',
-    otherSessions: 'stay',
-    thisSession: 'stays',
-    withdrawsProofs: [],
-    voids: ['trusted devices', 'waiting sign-ins'],
-    event: 'passkey_added',
-  },
-  passkey_renamed: {
-    by: ['caller'],
-    mail: null,
-    undo: null,
-    webhook: null,
-    otherSessions: 'stay',
-    thisSession: 'stays',
-    withdrawsProofs: [],
-    voids: [],
-    event: 'passkey_renamed',
-  },
+  totp_removed: { by: ['caller'], otherSessions: 'end', thisSession: 'new tokens', withdrawsProofs: ['otp', 'rec'], voids: [...signIns], mail: 'totp-removed', undo: null, webhook: 'factor.changed totp' },
+  recovery_codes_renewed: { by: ['caller'], otherSessions: 'stay', thisSession: 'stays', voids: [...signIns], mail: 'recovery-codes-renewed', undo: null, webhook: 'factor.changed recovery_codes' },
+  trusted_device_removed: { by: ['caller'], otherSessions: 'stay', thisSession: 'stays', voids: [] },
+  passkey_added: { by: ['caller', 'sign-in'], otherSessions: 'stay', thisSession: 'stays', voids: [...signIns], mail: 'passkey-added', undo: 'passkey', webhook: 'factor.changed passkey' },
+  passkey_renamed: { by: ['caller'], otherSessions: 'stay', thisSession: 'stays', voids: [] },
   // Other sessions may have begun with the removed passkey, so they end. Which passkey this session has proven is not stored, so no passkey
   // counts as proven in it.
-  passkey_removed: {
-    by: ['caller'],
-    mail: 'passkey-removed',
-    undo: null,
-    webhook: 'factor.changed passkey',
-    otherSessions: 'end',
-    thisSession: 'new tokens',
-    withdrawsProofs: ['passkey'],
-    voids: ['trusted devices', 'waiting sign-ins'],
-    event: 'passkey_removed',
-  },
-  provider_linked: {
-    by: ['caller', 'sign-in'],
-    mail: 'provider-linked',
-    undo: 'provider',
-    webhook: 'user.updated',
-    otherSessions: 'stay',
-    thisSession: 'stays',
-    withdrawsProofs: [],
-    voids: [],
-    event: 'provider_linked',
-  },
+  passkey_removed: { by: ['caller'], otherSessions: 'end', thisSession: 'new tokens', withdrawsProofs: ['passkey'], voids: [...signIns], mail: 'passkey-removed', undo: null, webhook: 'factor.changed passkey' },
+  provider_linked: { by: ['caller', 'sign-in'], otherSessions: 'stay', thisSession: 'stays', voids: [], mail: 'provider-linked', undo: 'provider', webhook: 'user.updated' },
   // This session is no longer fresh if it began with the provider.
-  provider_unlinked: {
-    by: ['caller', 'operator'],
-    mail: 'provider-unlinked',
-    undo: null,
-    webhook: 'user.updated',
-    otherSessions: 'of the provider end',
-    thisSession: 'no longer fresh',
-    withdrawsProofs: [],
-    voids: ['waiting sign-ins by provider'],
-    event: 'provider_unlinked',
-  },
-  session_ended: {
-    by: ['caller'],
-    mail: null,
-    undo: null,
-    webhook: null,
-    otherSessions: 'stay',
-    thisSession: 'stays',
-    withdrawsProofs: [],
-    voids: [],
-    event: 'session_ended',
-  },
+  provider_unlinked: { by: ['caller', 'operator'], otherSessions: 'of the provider end', thisSession: 'no longer fresh', voids: ['waiting sign-ins by provider'], mail: 'provider-unlinked', undo: null, webhook: 'user.updated' },
+  session_ended: { by: ['caller'], otherSessions: 'stay', thisSession: 'stays', voids: [] },
   // Two browsers have tokens of this session, and no one knows which is the owner's, so the session ends.
-  session_stolen: {
-    by: ['old token'],
-    mail: 'session-stolen',
-    undo: null,
-    webhook: 'session.theft_suspected',
-    otherSessions: 'stay',
-    thisSession: 'ends',
-    withdrawsProofs: [],
-    voids: [],
-    event: 'refresh_theft',
-  },
+  session_stolen: { by: ['old token'], otherSessions: 'stay', thisSession: 'ends', voids: [], mail: 'session-stolen', undo: null, webhook: 'session.theft_suspected', event: 'refresh_theft' },
   // The new proof makes the session fresh. Its earlier tokens are refused, because a thief may have a copy of them.
-  stepped_up: {
-    by: ['caller'],
-    mail: null,
-    undo: null,
-    webhook: null,
-    otherSessions: 'stay',
-    thisSession: 'new tokens',
-    withdrawsProofs: [],
-    voids: [],
-    event: 'stepped_up',
-  },
-  signed_out_everywhere: {
-    by: ['caller'],
-    mail: null,
-    undo: null,
-    webhook: null,
-    otherSessions: 'end',
-    thisSession: 'ends',
-    withdrawsProofs: [],
-    voids: [],
-    event: 'signed_out_everywhere',
-  },
+  stepped_up: { by: ['caller'], otherSessions: 'stay', thisSession: 'new tokens', withdrawsProofs: [], voids: [] },
+  signed_out_everywhere: { by: ['caller'], otherSessions: 'end', thisSession: 'ends', voids: [] },
   // Every session of the user gets tokens with the new groups at its next refresh, so the user is not signed out.
-  // The caller joins with an invitation.
-  group_joined: {
-    by: ['caller', 'operator'],
-    mail: null,
-    undo: null,
-    webhook: 'user.updated',
-    otherSessions: 'stay with new groups',
-    thisSession: 'stays',
-    withdrawsProofs: [],
-    voids: [],
-    event: 'group_joined',
-  },
+  group_joined: { by: ['caller', 'operator'], otherSessions: 'stay with new groups', thisSession: 'stays', voids: [], webhook: 'user.updated' },
   // This mail goes to the present address. `email-changes` mails the link to the new address.
-  email_change_asked: {
-    by: ['caller'],
-    mail: 'email-change-asked',
-    undo: 'email',
-    webhook: null,
-    otherSessions: 'stay',
-    thisSession: 'stays',
-    withdrawsProofs: [],
-    voids: [],
-    event: 'email_change_asked',
-  },
+  email_change_asked: { by: ['caller'], otherSessions: 'stay', thisSession: 'stays', voids: [], mail: 'email-change-asked', undo: 'email' },
   // The undo link in the mail about `email_change_asked` still works.
-  email_change_cancelled: {
-    by: ['caller'],
-    mail: null,
-    undo: null,
-    webhook: null,
-    otherSessions: 'stay',
-    thisSession: 'stays',
-    withdrawsProofs: [],
-    voids: [],
-    event: 'email_change_cancelled',
-  },
-  email_changed: {
-    by: ['link'],
-    mail: 'email-changed',
-    undo: 'email',
-    webhook: 'user.updated',
-    otherSessions: 'end',
-    thisSession: 'new tokens',
-    withdrawsProofs: [],
-    voids: ['resets', 'restore links', 'email change', 'trusted devices', 'waiting sign-ins'],
-    event: 'email_changed',
-  },
+  email_change_cancelled: { by: ['caller'], otherSessions: 'stay', thisSession: 'stays', voids: [] },
+  email_changed: { by: ['link'], otherSessions: 'end', thisSession: 'new tokens', withdrawsProofs: [], voids: ['resets', 'restore links', 'email change', ...signIns], mail: 'email-changed', undo: 'email', webhook: 'user.updated' },
   // The user has proven the address that the account already had.
-  email_proven: {
-    by: ['link'],
-    mail: null,
-    undo: null,
-    webhook: null,
-    otherSessions: 'stay',
-    thisSession: 'stays',
-    withdrawsProofs: [],
-    voids: ['email change'],
-    event: 'email_proven',
-  },
+  email_proven: { by: ['link'], otherSessions: 'stay', thisSession: 'stays', voids: ['email change'] },
   // `voids` is empty because everything that refers to the user is deleted with the row.
-  account_deleted: {
-    by: ['caller', 'sign-in'],
-    mail: 'account-deleted',
-    undo: null,
-    webhook: 'user.deleted',
-    otherSessions: 'end',
-    thisSession: 'ends',
-    withdrawsProofs: [],
-    voids: [],
-    event: 'account_deleted',
-  },
-  password_reset: {
-    by: ['link'],
-    mail: 'password-reset',
-    undo: null,
-    webhook: 'factor.changed password',
-    otherSessions: 'end',
-    thisSession: 'ends',
-    withdrawsProofs: [],
-    voids: ['resets', 'restore links', 'trusted devices', 'waiting sign-ins'],
-    event: 'password_reset',
-  },
-  // `voids` has no restore links because `restored-mail` replaces them, or deletes them if a password was chosen.
-  email_change_undone: {
-    by: ['link'],
-    mail: 'account-restored',
-    undo: null,
-    webhook: 'factor.changed each',
-    otherSessions: 'end',
-    thisSession: 'ends',
-    withdrawsProofs: [],
-    voids: ['resets', 'email change', 'trusted devices', 'waiting sign-ins'],
-    event: 'email_change_undone',
-  },
-  // `voids` has no restore links because `restored-mail` replaces them, or deletes them if a password was chosen.
-  factor_undone: {
-    by: ['link'],
-    mail: 'account-restored',
-    undo: null,
-    webhook: 'factor.changed each',
-    otherSessions: 'end',
-    thisSession: 'ends',
-    withdrawsProofs: [],
-    voids: ['resets', 'email change', 'trusted devices', 'waiting sign-ins'],
-    event: 'factor_undone',
-  },
+  account_deleted: { by: ['caller', 'sign-in'], otherSessions: 'end', thisSession: 'ends', voids: [], mail: 'account-deleted', undo: null, webhook: 'user.deleted' },
+  password_reset: { by: ['link'], otherSessions: 'end', thisSession: 'ends', voids: ['resets', 'restore links', ...signIns], mail: 'password-reset', undo: null, webhook: 'factor.changed password' },
+  // The next two void no restore links because `take-back` replaces them, or deletes them if a password was chosen.
+  email_change_undone: { by: ['link'], otherSessions: 'end', thisSession: 'ends', voids: ['resets', 'email change', ...signIns], mail: 'account-restored', undo: null, webhook: 'factor.changed each' },
+  factor_undone: { by: ['link'], otherSessions: 'end', thisSession: 'ends', voids: ['resets', 'email change', ...signIns], mail: 'account-restored', undo: null, webhook: 'factor.changed each' },
   // The mail goes to the address that loses the account through an undo.
-  email_withdrawn: {
-    by: ['link'],
-    mail: 'email-withdrawn',
-    undo: null,
-    webhook: null,
-    otherSessions: 'stay',
-    thisSession: 'stays',
-    withdrawsProofs: [],
-    voids: [],
-    event: null,
-  },
-  ...operatorChangeRows,
-  ...accountNotices,
-} as const satisfies Record<string, Consequences>
+  email_withdrawn: { by: ['link'], otherSessions: 'stay', thisSession: 'stays', voids: [], mail: 'email-withdrawn', undo: null, event: null },
 
-type Table = typeof accountChangeTable
-export type ChangeKind = keyof Table
+  // Only operators, and programs with a key, make these.
+  user_deleted: { by: ['operator'], otherSessions: 'end', thisSession: 'ends', voids: [], mail: 'account-deleted', undo: null, webhook: 'user.deleted' },
+  // `voids` has no restore links because the new link in the mail replaces an earlier one.
+  account_recovered: { by: ['operator'], otherSessions: 'end', thisSession: 'ends', voids: ['resets', 'email change', ...signIns], mail: 'account-restored', undo: null, webhook: 'factor.changed each' },
+  email_set: { by: ['operator'], otherSessions: 'end', thisSession: 'ends', voids: ['resets', 'restore links', 'email change', ...signIns], mail: 'email-changed', undo: 'email', webhook: 'user.updated' },
+  user_disabled: { by: ['operator'], otherSessions: 'end', thisSession: 'ends', voids: ['resets', ...signIns], mail: 'account-disabled', undo: null, webhook: 'user.updated' },
+  user_enabled: { by: ['operator'], otherSessions: 'stay', thisSession: 'stays', voids: [], mail: 'account-enabled', undo: null, webhook: 'user.updated' },
+  // Shuts out everyone who is in the account or about to get in. Undo links of the owner still work, but do not enable the account.
+  user_locked_down: { by: ['operator'], otherSessions: 'end', thisSession: 'ends', voids: ['resets', 'restore links', 'undo links to later addresses', 'email change', ...signIns], mail: 'account-locked-down', undo: null, webhook: 'user.updated' },
+  password_expired: { by: ['operator'], otherSessions: 'end', thisSession: 'ends', voids: [...signIns], mail: 'password-expired', undo: null, webhook: 'factor.changed password' },
+  factors_reset: { by: ['operator'], otherSessions: 'end', thisSession: 'ends', voids: [...signIns], mail: 'factors-reset', undo: null, webhook: 'factor.changed each' },
+  sessions_ended: { by: ['operator'], otherSessions: 'end', thisSession: 'ends', voids: [] },
+  group_left: { by: ['operator'], otherSessions: 'stay with new groups', thisSession: 'stays', voids: [], webhook: 'user.updated' },
 
-/** The kinds that this initiator can cause. */
-export type KindBy<By extends Initiator> = {
-  [Kind in ChangeKind]: By extends Table[Kind]['by'][number] ? Kind : never
-}[ChangeKind]
-
-export const consequencesOf = (kind: ChangeKind): Consequences => accountChangeTable[kind]
-
-/** True if the change deletes the account. Then only the last mail and an event are left of it. */
-export const isDeletion = ({ webhook }: Consequences) => webhook === 'user.deleted'
+  // Notices: nothing of the account changes.
+  // A sign-in in a browser in which the account was not used before.
+  new_device: { by: ['sign-in'], otherSessions: 'stay', thisSession: 'stays', voids: [], mail: 'new-device', undo: null, event: null },
+  // The first request of an administrator in a session.
+  admin_session_began: { by: ['caller'], otherSessions: 'stay', thisSession: 'stays', voids: [], mail: 'admin-session-began', undo: null },
+  device_trusted: { by: ['sign-in'], otherSessions: 'stay', thisSession: 'stays', voids: [], mail: 'device-trusted', undo: null, event: null },
+  recovery_code_used: { by: ['sign-in'], otherSessions: 'stay', thisSession: 'stays', voids: [], mail: 'recovery-code-used', undo: null },
+  wrong_codes: { by: ['sign-in'], otherSessions: 'stay', thisSession: 'stays', voids: [], mail: 'wrong-codes', undo: null, event: null },
+  // The right password was entered, and the second step was not finished.
+  sign_in_unfinished: { by: ['sign-in'], otherSessions: 'stay', thisSession: 'stays', voids: [], mail: 'sign-in-unfinished', undo: null, event: null },
+} as const satisfies Record<string, ChangeRow>
 
 /** Who or what can cause a change. A sign-in can add a factor or link a provider. An old token of a session may be in a thief's hands. */
 export type Initiator = 'caller' | 'link' | 'operator' | 'sign-in' | 'old token'
@@ -587,31 +108,126 @@ export type Voided =
   | 'waiting sign-ins'
   | 'waiting sign-ins by provider'
 
+export type ChangedFactor = WebhookData<'factor.changed'>['factor']
 export type ChangeEventKind = Exclude<EventKind, 'sign_in_failed'>
+
+/** The webhook about a change. Those about users are queued by triggers. `each`: one webhook for every factor that was removed. */
+type ChangeWebhook =
+  | `factor.changed ${ChangedFactor | 'each'}`
+  | Extract<WebhookType, 'user.updated' | 'user.deleted' | 'session.theft_suspected'>
+
 /**
  * A change that ends sessions needs an event, which is stored as the reason of their end. `stay with new groups`: the sessions go on, but
  * tokens that were issued before the change are refused.
  */
-type SessionConsequences =
-  | { otherSessions: 'end' | 'of the provider end'; event: ChangeEventKind }
-  | { otherSessions: 'stay'; event: ChangeEventKind | null }
-  | { otherSessions: 'stay with new groups'; event: ChangeEventKind }
+type OtherSessions =
+  | { otherSessions: 'end' | 'of the provider end' | 'stay with new groups'; event?: ChangeEventKind }
+  | { otherSessions: 'stay'; event?: ChangeEventKind | null }
+
+/**
+ * What happens to the caller's session, if there is a caller. `new tokens`: its earlier tokens are refused from now on, and the methods in
+ * `withdrawsProofs` do not count as proven in it any more.
+ */
+type OwnSession =
+  | { thisSession: 'new tokens'; withdrawsProofs: readonly AmrMethod[] }
+  | { thisSession: 'stays' | 'no longer fresh' | 'ends'; withdrawsProofs?: never }
+
+/** The mail to the owner, at the address that the account had before the change, and the change that its link takes back. */
+type Notice = { mail: MailKind; undo: UndoKind | null } | { mail?: never; undo?: never }
+
+export type ChangeRow = OtherSessions &
+  OwnSession &
+  Notice & { by: readonly Initiator[]; voids: readonly Voided[]; webhook?: ChangeWebhook }
 
 /** The consequences of a change of an account, in the transaction of the change. */
-export type Consequences = SessionConsequences & {
+export type Consequences = {
   by: readonly Initiator[]
-  /** The mail to the owner, at the address that the account had before the change. */
   mail: MailKind | null
-  /** The change that the link in the mail takes back. */
   undo: UndoKind | null
-  /** The webhook about the change. Those about users are queued by triggers. `each`: one webhook for every factor that was removed. */
-  webhook:
-    | `factor.changed ${ChangedFactor | 'each'}`
-    | Extract<WebhookType, 'user.updated' | 'user.deleted' | 'session.theft_suspected'>
-    | null
-  /** What happens to the caller's session, if there is a caller. `new tokens`: its earlier tokens are refused from now on. */
-  thisSession: 'stays' | 'new tokens' | 'no longer fresh' | 'ends'
-  /** The methods that do not count as proven in this session any more. */
+  webhook: ChangeWebhook | null
+  thisSession: OwnSession['thisSession']
   withdrawsProofs: readonly AmrMethod[]
   voids: readonly Voided[]
+} & (
+  | { otherSessions: Exclude<OtherSessions['otherSessions'], 'stay'>; event: ChangeEventKind }
+  | { otherSessions: 'stay'; event: ChangeEventKind | null }
+)
+
+type Rows = typeof rows
+export type ChangeKind = keyof Rows
+
+/** What the row of a kind says in a column; null if it says nothing. */
+export type ColumnOf<Kind extends ChangeKind, Name extends 'mail' | 'undo' | 'webhook' | 'thisSession'> =
+  Rows[Kind] extends Record<Name, infer Value> ? Value : null
+
+/** The kinds that this initiator can cause. */
+export type KindBy<By extends Initiator> = {
+  [Kind in ChangeKind]: By extends Rows[Kind]['by'][number] ? Kind : never
+}[ChangeKind]
+
+/** A row whose name is no kind of event must say which event it is, or that it is none. */
+type NamedLikeItsEvent = {
+  [Kind in ChangeKind]: Rows[Kind] extends { event: unknown } ? never : Kind
+}[ChangeKind]
+
+const change = (kind: ChangeKind, row: ChangeRow) => {
+  const namedEvent: ChangeEventKind = kind as NamedLikeItsEvent
+  const { by, mail = null, undo = null, webhook = null, otherSessions, thisSession } = row
+  const { withdrawsProofs = [], voids, event = namedEvent } = row
+  // The type of the row has checked that a change which ends sessions has an event.
+  return { by, mail, undo, webhook, otherSessions, thisSession, withdrawsProofs, voids, event } as Consequences
+}
+
+export const accountChangeTable = Object.fromEntries(
+  Object.entries(rows).map(([kind, row]) => [kind, change(kind as ChangeKind, row)]),
+) as Readonly<Record<ChangeKind, Consequences>>
+
+export const consequencesOf = (kind: ChangeKind) => accountChangeTable[kind]
+
+/** True if the change deletes the account. Then only the last mail and an event are left of it. */
+export const isDeletion = ({ webhook }: Consequences) => webhook === 'user.deleted'
+
+/** The values of a mail that are not known from the account and its undo link. */
+type MailDetails<Mail> = Mail extends keyof MailValues
+  ? Omit<MailValues[Mail], 'username' | 'undoToken' | 'undoFor'>
+  : Record<never, never>
+type UndoDetails<Kind> = Kind extends Undoable['kind']
+  ? Omit<Extract<Undoable, { kind: Kind }>, 'kind'>
+  : Record<never, never>
+
+/** A property that may be left out if `Values` is empty. */
+type RequiredUnlessEmpty<Name extends string, Values, Optional = unknown> = [keyof Values] extends [never]
+  ? { readonly [Property in Name]?: (Values & Optional) | undefined }
+  : { readonly [Property in Name]: Values & Optional }
+
+/**
+ * Replaces the address, username or language of the mail. Without them, the mail has the values that the account had before the change.
+ * `language` is for deletions, after which no row has the user's language.
+ */
+type MailOverrides = { readonly to?: readonly string[]; readonly username?: string; readonly language?: Language }
+
+/** An operator can leave the mail out: the former address may be a thief's, or the user is disabled and cannot act on the mail. */
+type WithoutMail<Kind> = Kind extends KindBy<'operator'> ? { readonly mail: null } : never
+
+type EventDetails = Pick<Event, 'sessionId' | 'provider' | 'reason'>
+
+/** The details that the table cannot know: which passkey, which provider, what the account had before. */
+export type ChangeDetails<Kind extends ChangeKind> = (
+  | RequiredUnlessEmpty<'mail', MailDetails<ColumnOf<Kind, 'mail'>>, MailOverrides>
+  | WithoutMail<Kind>
+) &
+  RequiredUnlessEmpty<'undo', UndoDetails<ColumnOf<Kind, 'undo'>>> &
+  (Kind extends `provider_${string}` ? { readonly event: { readonly provider: ProviderId } } : unknown) &
+  (Kind extends 'stepped_up' ? { readonly proven: AmrMethod } : unknown) &
+  (ColumnOf<Kind, 'webhook'> extends 'factor.changed each'
+    ? { readonly factors: readonly ChangedFactor[] }
+    : unknown) & { readonly event?: EventDetails }
+
+/** `ChangeDetails` for code that handles every kind. */
+export type AnyDetails = {
+  readonly mail?: MailOverrides | null | undefined
+  readonly undo?: object | undefined
+  readonly factors?: readonly ChangedFactor[]
+  readonly proven?: AmrMethod
+  readonly event?: EventDetails
 }

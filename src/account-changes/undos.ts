@@ -1,15 +1,12 @@
 import { isLanguage, type Language } from '../contract/languages.js'
 import { type UndoLinkKind, undoTokenFor } from '../contract/pages.js'
 import { isProviderId } from '../contract/providers.js'
-
 import type { Clock } from '../lib/clock.js'
 import { days } from '../lib/durations.js'
 import { fingerprint, randomToken } from '../lib/random.js'
-
 import { acceptTransaction, type Database, type Sql } from '../platform/database/database.js'
 import { emailKey } from '../users/names.js'
 import type { Identity } from '../users/users.js'
-
 import * as store from './undos.store.js'
 
 export const undoLifetime = 7 * days
@@ -77,32 +74,22 @@ const fromRow = (row: store.UndoRow): Undo => ({
 type ReservedEmail = { email: string; reservedUntil: Date }
 type Addressee = { id: string; email: string }
 
-const createInsert =
-  (clock: Clock) =>
-  async (sql: Sql, user: Addressee, undoable: Undoable, { isVoid }: { isVoid: boolean }) => {
-    const token = undoTokenFor(linkKindOf(undoable), randomToken())
-    await store.insert(sql, {
-      hash: fingerprint(token),
-      userId: user.id,
-      kind: storedKindOf(undoable),
-      subject: subjectOf(undoable),
-      formerSecret: undoable.kind === 'totp_replaced' ? undoable.former : undefined,
-      email: user.email,
-      emailKey: emailKey(user.email),
-      isVoid,
-      lifetime: undoLifetime,
-      clockOffset: clock.offset(),
-    })
-    return token
-  }
-
-/** Another address whose reader can take the account back with a link. Then a thief may have chosen the present address. */
-const createFormerOwner =
-  (clock: Clock) =>
-  async (sql: Sql, { id, email }: Addressee) =>
-    (await store.selectOpen(sql, id, clock.offset())).find(
-      (undo) => !undo.is_void && emailKey(undo.email) !== emailKey(email),
-    )?.email
+const insert = async (sql: Sql, clock: Clock, user: Addressee, undoable: Undoable, isVoid: boolean) => {
+  const token = undoTokenFor(linkKindOf(undoable), randomToken())
+  await store.insert(sql, {
+    hash: fingerprint(token),
+    userId: user.id,
+    kind: storedKindOf(undoable),
+    subject: subjectOf(undoable),
+    formerSecret: undoable.kind === 'totp_replaced' ? undoable.former : undefined,
+    email: user.email,
+    emailKey: emailKey(user.email),
+    isVoid,
+    lifetime: undoLifetime,
+    clockOffset: clock.offset(),
+  })
+  return token
+}
 
 export type Undos = ReturnType<typeof createUndos>
 
@@ -111,21 +98,24 @@ export type Undos = ReturnType<typeof createUndos>
  * reserved for the user: triggers refuse it to everyone else.
  */
 export const createUndos = ({ database, clock }: { database: Database; clock: Clock }) => {
-  const insert = createInsert(clock)
-  const formerOwnerOf = createFormerOwner(clock)
+  const openOf = async (sql: Sql, userId: string) => (await store.selectOpen(sql, userId, clock.offset())).map(fromRow)
 
   return {
-    formerOwnerOf: acceptTransaction(database)(formerOwnerOf),
+    /** Another address whose reader can take the account back with a link. Then a thief may have chosen the present address. */
+    formerOwnerOf: acceptTransaction(database)(
+      async (sql, { id, email }: Addressee) =>
+        (await openOf(sql, id)).find((undo) => !undo.isVoid && emailKey(undo.email) !== emailKey(email))?.email,
+    ),
     /** The earlier addresses that an undo link can still put back. */
     formerEmailsOf: acceptTransaction(database)(async (sql, userId: string): Promise<ReservedEmail[]> => {
       const rows = await store.selectFormerEmails(sql, userId, clock.offset())
       return rows.map(({ email, reserved_until }) => ({ email, reservedUntil: reserved_until }))
     }),
     /** Adds an undo, and returns the token for the mail to the user's present address. */
-    add: (sql: Sql, user: Addressee, undoable: Undoable) => insert(sql, user, undoable, { isVoid: false }),
+    add: (sql: Sql, user: Addressee, undoable: Undoable) => insert(sql, clock, user, undoable, false),
     /** Reserves the address for the user for some days. No mail has a link for it. */
     reserveEmail: async (sql: Sql, user: Addressee) => {
-      await insert(sql, user, { kind: 'email' }, { isVoid: true })
+      await insert(sql, clock, user, { kind: 'email' }, true)
     },
     /** Finds an undo without using it. */
     find: async (token: string) => {
@@ -133,9 +123,7 @@ export const createUndos = ({ database, clock }: { database: Database; clock: Cl
       return row && fromRow(row)
     },
     /** The changes that can still be taken back, the oldest first. */
-    openOf: acceptTransaction(database)(async (sql, userId: string) =>
-      (await store.selectOpen(sql, userId, clock.offset())).map(fromRow),
-    ),
+    openOf: acceptTransaction(database)(openOf),
     /** Uses an undo up. The caller holds a lock on the user's row. */
     take: async (sql: Sql, token: string) => {
       const [row] = await store.take(sql, fingerprint(token), clock.offset())

@@ -1,114 +1,120 @@
-import type { AccountChanges } from '../account-changes/account-changes.js'
-import type { Undos } from '../account-changes/undos.js'
+import type { AccountChangesRoom } from '../account-changes/open-account-changes.js'
 import { isRefused, refuse } from '../contract/outcome.js'
-import type { Proofs } from '../factors/second-factors.js'
+import type { FactorsRoom } from '../factors/open-factors.js'
 import type { Client } from '../http/request-origin.js'
 import type { Clock } from '../lib/clock.js'
-import type { Events } from '../messages/events.js'
+import type { MessagesRoom } from '../messages/open-messages.js'
 import { commitUnlessRefused, type Database, type Transaction } from '../platform/database/database.js'
-import type { InitialProof, Sessions } from '../sessions/sessions.js'
-import type { Challenges } from '../sign-in/pending-sign-ins.js'
+import type { SessionsRoom } from '../sessions/open-sessions.js'
+import type { CallerContext } from '../sessions/session-facts.js'
+import type { InitialProof } from '../sessions/sessions.js'
+import type { SignInRoom } from '../sign-in/open-sign-in.js'
 import { usernameKey } from '../users/names.js'
-import type { Usernames } from '../users/usernames.js'
-import type { User, UserChanges, Users } from '../users/users.js'
+import type { UsersRoom } from '../users/open-users.js'
+import type { User } from '../users/users.js'
 import { clearingOf } from './take-back.js'
-
-type AccountDeletionDependencies = {
-  userChanges: UserChanges
-  usernames: Usernames
-  undos: Undos
-  sessions: Sessions
-  events: Events
-}
-
-export type AccountDeletion = ReturnType<typeof createAccountDeletion>
 
 /**
  * Deletes an account in a change that holds its row. What refers to the user is deleted with the row, and triggers delete the rest. Returns
  * the addresses and the language of the last mail. A thief may have changed both, so the mail also goes to the addresses of the last days,
  * and is in the former language.
  */
-export const createAccountDeletion =
-  ({ userChanges, usernames, undos, sessions, events }: AccountDeletionDependencies) =>
-  async (sql: Transaction, user: User, event: 'account_deleted' | 'user_deleted') => {
-    const { id, email, username } = user
-    const { language } = clearingOf(user, await undos.openOf(sql, id))
-    const restorableEmails = (await undos.formerEmailsOf(sql, id)).map((each) => each.email)
-    const pastEmails = (await userChanges.emailHistoryOf(sql, id)).map((each) => each.email)
-    const formerUsernameKeys = (await usernames.formerNamesOf(sql, id)).map((each) => each.key)
-    // Deleting the row would end the sessions too, but this instance would learn it only from its next reading of the ended sessions.
-    await sessions.endAll(sql, event, id)
-    await events.forgetNames(sql, [email, username, ...restorableEmails, ...pastEmails, ...formerUsernameKeys])
-    await userChanges.remove(sql, id)
-    return { to: [email, ...restorableEmails], ...(language && { language }) }
-  }
-
-type LeavingDependencies = {
-  database: Database
-  users: Users
-  challenges: Challenges
-  accountChanges: AccountChanges
-  deleteAccount: AccountDeletion
-  proofs: Proofs
-  clock: Clock
-  freshFor: number
+export const deleteAccount = async (
+  { userChanges, usernames, undos, sessions, events }: UsersRoom & SessionsRoom & MessagesRoom & AccountChangesRoom,
+  sql: Transaction,
+  user: User,
+  event: 'account_deleted' | 'user_deleted',
+) => {
+  const { id, email, username } = user
+  const { language } = clearingOf(user, await undos.openOf(sql, id))
+  const restorableEmails = (await undos.formerEmailsOf(sql, id)).map((each) => each.email)
+  const pastEmails = (await userChanges.emailHistoryOf(sql, id)).map((each) => each.email)
+  const formerUsernameKeys = (await usernames.formerNamesOf(sql, id)).map((each) => each.key)
+  // Deleting the row would end the sessions too, but this instance would learn it only from its next reading of the ended sessions.
+  await sessions.endAll(sql, event, id)
+  await events.forgetNames(sql, [email, username, ...restorableEmails, ...pastEmails, ...formerUsernameKeys])
+  await userChanges.remove(sql, id)
+  return { to: [email, ...restorableEmails], ...(language && { language }) }
 }
 
-export type Leaving = ReturnType<typeof createLeaving>
+type Services = UsersRoom &
+  SessionsRoom &
+  MessagesRoom &
+  AccountChangesRoom &
+  FactorsRoom &
+  SignInRoom & { database: Database; clock: Clock; freshFor: number }
 
-/** Lets users who have given every proof, but do not agree to the terms, take their data and delete the account. */
-export const createLeaving = (deps: LeavingDependencies) => {
-  const { database, users, challenges, accountChanges, deleteAccount, proofs, clock, freshFor } = deps
-
-  /**
-   * True if the sign-in is as fresh as a session would have to be. A trusted device, or an old sign-in at a provider, is not enough. An
-   * account that never had a session has nothing that a stranger could want.
-   */
-  const isFresh = ({ hasSignedIn }: User, { trustedDevice, provenAt = clock.now() }: InitialProof) =>
-    !hasSignedIn || (trustedDevice === undefined && clock.now().getTime() - provenAt.getTime() <= freshFor)
-
-  /**
-   * True if mail is the only method. A session of an account without other proofs would be asked for nothing but the mail that was answered
-   * a moment ago.
-   */
-  const isOnlyMail = (methods: readonly string[]) => methods.length > 0 && methods.every((method) => method === 'mail')
-
-  const find = async (token: string) => {
-    const challenge = await challenges.find(token)
-    if (challenge && !challenge.proof) return refuse('other_step')
-    const user = challenge && (await users.findEnabled(challenge.userId))
-    if (!user || !challenge.proof) return refuse('challenge_over')
-    if (isFresh(user, challenge.proof)) return { challenge, user }
-    const methods = await proofs.methodsFor(user)
-    if (isOnlyMail(challenge.proof.methods) && isOnlyMail(methods)) return { challenge, user }
-    return refuse('fresh_sign_in_required', { methods })
-  }
-
-  return {
-    userOf: async (token: string) => {
-      const signIn = await find(token)
-      return isRefused(signIn) ? signIn : signIn.user
-    },
-
-    /** The user must type the username, to show that they mean it. */
-    deleteAccount: async (token: string, username: string, client: Client) => {
-      const signIn = await find(token)
-      if (isRefused(signIn)) return signIn
-      const { challenge } = signIn
-      return commitUnlessRefused(database, async (sql) => {
-        const user = await users.lockForDeletion(sql, challenge.userId)
-        if (!user || user.disabled || !(await challenges.lock(sql, token))) return refuse('challenge_over')
-        if (usernameKey(username) !== usernameKey(user.username)) return refuse('other_username')
-        const mailValues = await deleteAccount(sql, user, 'account_deleted')
-        // The deletion counts as one by a session of the user, so that the event keeps no IP address.
-        const caller = { userId: user.id, sessionId: challenge.id, generation: 0 }
-        await accountChanges.bySignIn(
-          sql,
-          { user, client, caller },
-          { account_deleted: { mail: { byOperator: false, ...mailValues } } },
-        )
-        return undefined
-      })
-    },
-  }
+/** Deletes the caller's account. The username is as the user has typed it, to show that they mean this account. */
+const deleteOwn = async (services: Services, context: CallerContext, username: string) => {
+  const deleted = await services.accountChanges.byCaller(context, 'account_deleted', async (sql, user) => {
+    if (usernameKey(username) !== usernameKey(user.username)) return refuse('other_username')
+    const mailDetails = await deleteAccount(services, sql, user, 'account_deleted')
+    return { changes: { account_deleted: { mail: { byOperator: false, ...mailDetails } } } }
+  })
+  return isRefused(deleted) ? deleted : undefined
 }
+
+/**
+ * True if the sign-in is as fresh as a session would have to be. A trusted device, or an old sign-in at a provider, is not enough. An
+ * account that never had a session has nothing that a stranger could want.
+ */
+const isFresh = (
+  { clock, freshFor }: Services,
+  { hasSignedIn }: User,
+  { trustedDevice, provenAt = clock.now() }: InitialProof,
+) => !hasSignedIn || (trustedDevice === undefined && clock.now().getTime() - provenAt.getTime() <= freshFor)
+
+/**
+ * True if mail is the only method. A session of an account without other proofs would be asked for nothing but the mail that was answered a
+ * moment ago.
+ */
+const isOnlyMail = (methods: readonly string[]) => methods.length > 0 && methods.every((method) => method === 'mail')
+
+/** The sign-in that waits with every proof, and its user. */
+const findLeaving = async (services: Services, token: string) => {
+  const { challenges, users, proofs } = services
+  const challenge = await challenges.find(token)
+  if (challenge && !challenge.proof) return refuse('other_step')
+  const user = challenge && (await users.findEnabled(challenge.userId))
+  if (!user || !challenge.proof) return refuse('challenge_over')
+  if (isFresh(services, user, challenge.proof)) return { challenge, user }
+  const methods = await proofs.methodsFor(user)
+  if (isOnlyMail(challenge.proof.methods) && isOnlyMail(methods)) return { challenge, user }
+  return refuse('fresh_sign_in_required', { methods })
+}
+
+/** The user must type the username, to show that they mean it. */
+const deleteAtSignIn = async (services: Services, token: string, username: string, client: Client) => {
+  const { database, users, challenges, accountChanges } = services
+  const signIn = await findLeaving(services, token)
+  if (isRefused(signIn)) return signIn
+  const { challenge } = signIn
+  return commitUnlessRefused(database, async (sql) => {
+    const user = await users.lockForDeletion(sql, challenge.userId)
+    if (!user || user.disabled || !(await challenges.lock(sql, token))) return refuse('challenge_over')
+    if (usernameKey(username) !== usernameKey(user.username)) return refuse('other_username')
+    const mailValues = await deleteAccount(services, sql, user, 'account_deleted')
+    // The deletion counts as one by a session of the user, so that the event keeps no IP address.
+    const caller = { userId: user.id, sessionId: challenge.id, generation: 0 }
+    await accountChanges.bySignIn(
+      sql,
+      { user, client, caller },
+      { account_deleted: { mail: { byOperator: false, ...mailValues } } },
+    )
+    return undefined
+  })
+}
+
+/**
+ * Users delete their own account: with a session, or at a sign-in after every proof, because who does not agree to the terms gets no session
+ * and can still take their data and leave.
+ */
+export const createDeletion = (services: Services) => ({
+  byCaller: (context: CallerContext, username: string) => deleteOwn(services, context, username),
+  atSignIn: (token: string, username: string, client: Client) => deleteAtSignIn(services, token, username, client),
+  /** The user of a sign-in who may take their data, and delete the account. */
+  userLeaving: async (token: string) => {
+    const signIn = await findLeaving(services, token)
+    return isRefused(signIn) ? signIn : signIn.user
+  },
+})

@@ -1,11 +1,10 @@
-import type { Undos } from '../account-changes/undos.js'
+import type { AccountChangesRoom } from '../account-changes/open-account-changes.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import type { Client } from '../http/request-origin.js'
 import { type Clock, later } from '../lib/clock.js'
 import { hours } from '../lib/durations.js'
 import { fingerprint, randomToken } from '../lib/random.js'
-import type { MailedCodes } from '../messages/mailed-codes.js'
-import type { Mails } from '../messages/mails.js'
+import type { MessagesRoom } from '../messages/open-messages.js'
 import {
   acceptTransaction,
   type Database,
@@ -15,80 +14,14 @@ import {
 } from '../platform/database/database.js'
 import type { SessionCaller } from '../sessions/session-facts.js'
 import { type Email, readEmail } from '../users/names.js'
-import type { User, UserChanges, Users } from '../users/users.js'
+import type { UsersRoom } from '../users/open-users.js'
+import type { User } from '../users/users.js'
 import * as store from './email-changes.store.js'
-
-/** How many codes a user can try for each change. */
-const codeTries = 5
-
-/** Each change has its own code, so the code of an earlier mail confirms no later address. */
-const codeIdOf = (hash: Uint8Array) => `email change ${Buffer.from(hash).toString('hex')}`
-
-type CheckEmailCodeDependencies = { database: Database; clock: Clock; mailedCodes: MailedCodes }
-
-/** The hash of the change that the session has asked for, if the code is right. A try is counted before the code is compared. */
-const createCheckEmailCode =
-  ({ database, clock, mailedCodes }: CheckEmailCodeDependencies) =>
-  async (caller: SessionCaller, code: string) => {
-    const [row] = await store.spendTry(database, caller, clock.now())
-    if (!row) {
-      const [waitingChange] = await store.selectWaiting(database, caller.userId, clock.now())
-      return refuse(
-        waitingChange && waitingChange.session_id !== caller.sessionId ? 'other_browser' : 'mailed_code_void',
-      )
-    }
-    if (mailedCodes.isCodeOf(codeIdOf(row.hash), code)) return { hash: row.hash }
-    return refuse(row.code_tries_left > 0 ? 'wrong_mailed_code' : 'mailed_code_void')
-  }
 
 const lifetime = 24 * hours
 
-type AskEmailChangeDependencies = {
-  clock: Clock
-  users: Users
-  mails: Mails
-  mailedCodes: MailedCodes
-  /** Whether another user has this address, or had it until a short time ago. */
-  isTaken: (sql: Sql, userId: string, email: Email, owner: User | undefined) => Promise<boolean>
-}
-/** `withheld`: the mail to the new address is not sent. `sessionId`: the session that can enter the code of the mail. */
-type Mailing = { client: Client; withheld: boolean; sessionId: string }
-
-/**
- * Mails a link and a code to the new address. An earlier change becomes void even if the new address has had too many mails: the user must
- * not see whether a mail was queued, and no longer wants the earlier address.
- */
-const createAskEmailChange = ({ clock, users, mails, mailedCodes, isTaken }: AskEmailChangeDependencies) => {
-  /**
-   * Mails the link to the new address, or a notice if the address is taken. Both cases write the same rows, so that the user sees no
-   * difference.
-   */
-  const mailNewAddress = async (sql: Transaction, userId: string, email: Email, token: string, mailing: Mailing) => {
-    const { client, withheld } = mailing
-    const code = mailedCodes.codeOf(codeIdOf(fingerprint(token)))
-    const owner = await users.holdByEmail(sql, email.email)
-    const letter = (await isTaken(sql, userId, email, owner))
-      ? ({ template: 'email-taken', values: {} } as const)
-      : ({ template: 'confirm-email', values: { token, code, validFor: lifetime } } as const)
-    return mails.queue(sql, { to: email.email, userId, ...letter, client, withheld })
-  }
-
-  return async (sql: Transaction, { id: userId }: User, email: Email, mailing: Mailing) => {
-    const token = randomToken()
-    await mailNewAddress(sql, userId, email, token, mailing)
-    const expiresAt = later(clock.now(), lifetime)
-    const { sessionId } = mailing
-    await store.replace(sql, {
-      userId,
-      email,
-      expiresAt,
-      sessionId,
-      codeTries,
-      hash: fingerprint(token),
-      clockOffset: clock.offset(),
-    })
-  }
-}
+/** How many codes a user can try for each change. */
+const codeTries = 5
 
 export type EmailChange = { userId: string; email: Email; askedAt: Date }
 
@@ -101,32 +34,82 @@ const fromRow = (row: store.EmailChangeRow): EmailChange => {
 /** A change that is not confirmed yet. `codeSessionId`: the session that can enter its code, while there are tries left. */
 type WaitingEmailChange = { email: string; askedAt: Date; expiresAt: Date; codeSessionId: string | undefined }
 
+/** `withheld`: the mail to the new address is not sent. `sessionId`: the session that can enter the code of the mail. */
+type Mailing = { client: Client; withheld: boolean; sessionId: string }
+
+type Services = UsersRoom & MessagesRoom & AccountChangesRoom & { database: Database; clock: Clock }
+
+/** Each change has its own code, so the code of an earlier mail confirms no later address. */
+const codeIdOf = (hash: Uint8Array) => `email change ${Buffer.from(hash).toString('hex')}`
+
+/** Whether another user has this address, or had it until a short time ago. */
+const isTaken = async ({ users }: Services, sql: Sql, userId: string, email: Email, owner: User | undefined) => {
+  const reservedFor = await users.reservedFor(sql, email.email)
+  return [owner?.id, reservedFor].some((id) => id !== undefined && id !== userId)
+}
+
+/**
+ * Mails the link to the new address, or a notice if the address is taken. Both cases write the same rows, so that the user sees no
+ * difference.
+ */
+const mailNewAddress = async (
+  services: Services,
+  sql: Transaction,
+  userId: string,
+  email: Email,
+  token: string,
+  { client, withheld }: Mailing,
+) => {
+  const { users, mails, mailedCodes } = services
+  const code = mailedCodes.codeOf(codeIdOf(fingerprint(token)))
+  const owner = await users.holdByEmail(sql, email.email)
+  const letter = (await isTaken(services, sql, userId, email, owner))
+    ? ({ template: 'email-taken', values: {} } as const)
+    : ({ template: 'confirm-email', values: { token, code, validFor: lifetime } } as const)
+  return mails.queue(sql, { to: email.email, userId, ...letter, client, withheld })
+}
+
+/**
+ * Mails a link and a code to the new address. An earlier change becomes void even if the new address has had too many mails: the user must
+ * not see whether a mail was queued, and no longer wants the earlier address.
+ */
+const ask = async (services: Services, sql: Transaction, { id: userId }: User, email: Email, mailing: Mailing) => {
+  const { clock } = services
+  const token = randomToken()
+  await mailNewAddress(services, sql, userId, email, token, mailing)
+  await store.replace(sql, {
+    userId,
+    email,
+    expiresAt: later(clock.now(), lifetime),
+    sessionId: mailing.sessionId,
+    codeTries,
+    hash: fingerprint(token),
+    clockOffset: clock.offset(),
+  })
+}
+
+/** The hash of the change that the session has asked for, if the code is right. A try is counted before the code is compared. */
+const checkCode = async ({ database, clock, mailedCodes }: Services, caller: SessionCaller, code: string) => {
+  const [row] = await store.spendTry(database, caller, clock.now())
+  if (!row) {
+    const [waitingChange] = await store.selectWaiting(database, caller.userId, clock.now())
+    const isOfAnother = waitingChange && waitingChange.session_id !== caller.sessionId
+    return refuse(isOfAnother ? 'other_browser' : 'mailed_code_void')
+  }
+  if (mailedCodes.isCodeOf(codeIdOf(row.hash), code)) return { hash: row.hash }
+  return refuse(row.code_tries_left > 0 ? 'wrong_mailed_code' : 'mailed_code_void')
+}
+
 type ApplyOptions = { isProven: boolean; isFinal?: boolean }
 
 /** Thrown to roll the whole change back. */
 class AddressTaken extends Error {}
 
-type EmailChangesDependencies = {
-  database: Database
-  clock: Clock
-  users: Users
-  userChanges: UserChanges
-  undos: Undos
-  mails: Mails
-  mailedCodes: MailedCodes
-}
-
 export type EmailChanges = ReturnType<typeof createEmailChanges>
 
 /** Changes of an email that wait for the proof of the new address. The caller holds a lock on the user's row. */
-export const createEmailChanges = (deps: EmailChangesDependencies) => {
-  const { database, clock, users, userChanges, undos } = deps
-
-  /** Whether another user has this address, or had it until a short time ago. */
-  const isTaken = async (sql: Sql, userId: string, email: Email, owner: User | undefined) => {
-    const reservedFor = await users.reservedFor(sql, email.email)
-    return [owner?.id, reservedFor].some((id) => id !== undefined && id !== userId)
-  }
+export const createEmailChanges = (services: Services) => {
+  const { database, clock, users, userChanges, undos } = services
 
   /** Refuses a change that calls `apply` if another user has the address, even since a moment ago. The change is then rolled back. */
   const unlessTaken = async <Result>(change: Promise<Result>) => {
@@ -143,7 +126,8 @@ export const createEmailChanges = (deps: EmailChangesDependencies) => {
    * for it to become free. `isFinal`: no undo link works any more.
    */
   const apply = async (sql: Transaction, user: User, email: Email, { isProven, isFinal = false }: ApplyOptions) => {
-    if (await isTaken(sql, user.id, email, await users.findByEmail(sql, email.email))) throw new AddressTaken()
+    if (await isTaken(services, sql, user.id, email, await users.findByEmail(sql, email.email)))
+      throw new AddressTaken()
     if (!(await userChanges.setEmail(sql, user.id, email, { isProven }))) throw new AddressTaken()
     if (isFinal) await undos.forgetAll(sql, user.id)
     else await undos.extend(sql, user.id, user.email)
@@ -155,13 +139,13 @@ export const createEmailChanges = (deps: EmailChangesDependencies) => {
   })
 
   return {
-    ask: createAskEmailChange({ ...deps, isTaken }),
+    ask: (sql: Transaction, user: User, email: Email, mailing: Mailing) => ask(services, sql, user, email, mailing),
     unlessTaken,
     apply,
     /** The change that a mailed link confirms. */
     find: (token: string) => findByHash(fingerprint(token)),
     findByHash,
-    checkCode: createCheckEmailCode(deps),
+    checkCode: (caller: SessionCaller, code: string) => checkCode(services, caller, code),
     /** The change that waits for its confirmation. */
     waitingOf: async (userId: string): Promise<WaitingEmailChange | undefined> => {
       const [row] = await store.selectWaiting(database, userId, clock.now())

@@ -1,38 +1,39 @@
-import type { AccountChanges, ChangedFactor, OperatorContext } from '../account-changes/account-changes.js'
-import type { Undos } from '../account-changes/undos.js'
+import type { ChangedFactor } from '../account-changes/account-change-table.js'
+import type { OperatorContext } from '../account-changes/account-changes.js'
+import type { AccountChangesRoom } from '../account-changes/open-account-changes.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import type { ProviderId } from '../contract/providers.js'
-import type { PasskeyRecords } from '../factors/passkeys.js'
-import type { Factors } from '../factors/second-factors.js'
+import type { FactorsRoom } from '../factors/open-factors.js'
 import type { GroupChange, Groups } from '../groups/groups.js'
 import type { Client } from '../http/request-origin.js'
-import type { Events } from '../messages/events.js'
+import type { MessagesRoom } from '../messages/open-messages.js'
 import type { Database, Transaction } from '../platform/database/database.js'
-import type { IdentityLinks } from '../providers/identity-links.js'
-import type { Sessions } from '../sessions/sessions.js'
-import type { ResetLinks } from '../sign-in/reset-links.js'
+import type { ConfiguredProviders, ProvidersRoom } from '../providers/open-providers.js'
+import type { SessionsRoom } from '../sessions/open-sessions.js'
+import type { SignInRoom } from '../sign-in/open-sign-in.js'
 import type { Email } from '../users/names.js'
-import { isOwnerInDoubt, type User, type UserChanges } from '../users/users.js'
-import type { AccountDeletion } from './deletion.js'
+import type { UsersRoom } from '../users/open-users.js'
+import { isOwnerInDoubt, type User } from '../users/users.js'
+import { deleteAccount } from './deletion.js'
 import type { EmailChanges } from './email-changes.js'
 
-type OperatorFactorChangesDependencies = {
-  accountChanges: AccountChanges
-  userChanges: UserChanges
-  identityLinks: IdentityLinks
-  factors: Factors
-  passkeys: PasskeyRecords
-  providerName: (provider: ProviderId) => string
-}
+type Services = UsersRoom &
+  SessionsRoom &
+  MessagesRoom &
+  AccountChangesRoom &
+  FactorsRoom &
+  ConfiguredProviders &
+  ProvidersRoom &
+  SignInRoom & { emailChanges: EmailChanges }
 
 /** The change, for an account that had factors. If it had none, nothing changes and no mail is sent. */
 const factorsResetChange = (factors: readonly ChangedFactor[]) =>
   factors.length > 0 ? { factors_reset: { factors } } : {}
 
 /** Operators remove ways in which an account signs in. */
-const createOperatorFactorChanges = (deps: OperatorFactorChangesDependencies) => {
-  const { accountChanges, identityLinks, userChanges, factors, passkeys, providerName } = deps
-  const { byOperator } = accountChanges
+const factorChanges = (services: Services) => {
+  const { identityLinks, userChanges, factors, passkeys, providerName } = services
+  const { byOperator } = services.accountChanges
 
   return {
     /** The result says whether there was a password. */
@@ -78,13 +79,6 @@ const createOperatorFactorChanges = (deps: OperatorFactorChangesDependencies) =>
   }
 }
 
-type LockDownDependencies = {
-  accountChanges: AccountChanges
-  userChanges: UserChanges
-  undos: Undos
-  resetLinks: ResetLinks
-}
-
 /**
  * The user gets a mail about a change by an administrator in the browser, or by a program with a key. An operator at the command line
  * tells users in another way, or not at all.
@@ -98,11 +92,10 @@ const mayLiftLockDown = ({ client: { actor } }: OperatorContext) => actor === un
 export const needsNewPassword = ({ lockedDownAt, passwordHash, passwordDistrusted }: User) =>
   lockedDownAt !== undefined && (passwordHash === undefined || passwordDistrusted)
 
-type LockDown = ReturnType<typeof createLockDown>
-
 /** Takes an account out of a thief's reach, and gives it back to its owner. */
-export const createLockDown = ({ accountChanges, userChanges, undos, resetLinks }: LockDownDependencies) => {
-  const { byOperator } = accountChanges
+const lockDowns = (services: Services) => {
+  const { userChanges, undos, resetLinks } = services
+  const { byOperator } = services.accountChanges
 
   /** The present address may be the thief's, and a former one the owner's. */
   const addressesOf = async (sql: Transaction, { id, email }: User) => {
@@ -158,24 +151,19 @@ export const createLockDown = ({ accountChanges, userChanges, undos, resetLinks 
   }
 }
 
-type OperatorChangesDependencies = Parameters<typeof createOperatorFactorChanges>[0] & {
-  userChanges: UserChanges
-  sessions: Sessions
-  emailChanges: EmailChanges
-  deleteAccount: AccountDeletion
-}
 /** `from`: the address that the account must still have. `isFinal`: no undo link works any more, and the former address gets no mail. */
 type NewEmail = { from: string; email: Email; isFinal: boolean }
 
-export type OperatorChanges = ReturnType<typeof createOperatorChanges> & LockDown
+export type OperatorChanges = ReturnType<typeof createOperatorChanges>
 
 /** Changes of any account by operators, and by programs with a key. */
-export const createOperatorChanges = (deps: OperatorChangesDependencies) => {
-  const { accountChanges, userChanges, sessions, emailChanges, deleteAccount } = deps
-  const { byOperator } = accountChanges
+export const createOperatorChanges = (services: Services) => {
+  const { userChanges, sessions, emailChanges } = services
+  const { byOperator } = services.accountChanges
 
   return {
-    ...createOperatorFactorChanges(deps),
+    ...factorChanges(services),
+    ...lockDowns(services),
 
     /** The result says whether the user was disabled before. */
     disable: (actor: OperatorContext) =>
@@ -203,19 +191,12 @@ export const createOperatorChanges = (deps: OperatorChangesDependencies) => {
 
     remove: async (actor: OperatorContext) => {
       const removed = await byOperator(actor, 'user_deleted', async (sql, user) => {
-        const recipients = await deleteAccount(sql, user, 'user_deleted')
+        const recipients = await deleteAccount(services, sql, user, 'user_deleted')
         return { changes: { user_deleted: { mail: { byOperator: true, ...recipients } } } }
       })
       return isRefused(removed) ? removed : undefined
     },
   }
-}
-
-type GroupChangesDependencies = {
-  database: Database
-  accountChanges: AccountChanges
-  groups: Groups
-  events: Events
 }
 
 /** How many members leave in one transaction when a group is deleted. */
@@ -224,7 +205,12 @@ const memberBatch = 500
 const kinds = ['group_joined', 'group_left'] as const
 
 /** Changes the members of groups. A change takes effect within two seconds at every instance, and signs no user out. */
-export const createGroupChanges = ({ database, accountChanges, groups, events }: GroupChangesDependencies) => {
+export const createGroupChanges = ({
+  database,
+  accountChanges,
+  groups,
+  events,
+}: MessagesRoom & AccountChangesRoom & { database: Database; groups: Groups }) => {
   const changeGroups = (groupChange: GroupChange) => async (sql: Transaction, user: User) => {
     const outcome = await groups.change(sql, user, groupChange)
     if (isRefused(outcome)) return outcome

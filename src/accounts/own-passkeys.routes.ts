@@ -1,256 +1,179 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import type { AccountChanges } from '../account-changes/account-changes.js'
 import { longestPasskeyName } from '../contract/names.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import { PasskeyCreationOptions, PasskeyCredential } from '../contract/passkeys.js'
 import { NoContent, Passkey, PasskeyAdded } from '../contract/schemas.js'
-import type { CeremonyCookies } from '../factors/passkey-ceremonies.js'
-import { clientDataOf, type PasskeyCeremonies, sessionBinding } from '../factors/passkey-ceremonies.js'
-import { type NewPasskey, type Passkeys, passkeyName } from '../factors/passkeys.js'
-import type { Factors } from '../factors/second-factors.js'
-import type { Cookies } from '../http/cookies.js'
-import type { Client } from '../http/request-origin.js'
-import { guardRefusals, routeRefusals, withCookies, withHeaders } from '../http/route.js'
-import type { Server } from '../http/server.js'
+import { clientDataOf, sessionBinding } from '../factors/passkey-ceremonies.js'
+import { type NewPasskey, passkeyName } from '../factors/passkeys.js'
+import { clientOf } from '../http/request-origin.js'
+import { route, type Server, withHeaders } from '../http/route.js'
 import { uuidPattern } from '../lib/uuid.js'
 import { deviceIn } from '../messages/write-letter.js'
 import type { Transaction } from '../platform/database/database.js'
-import type { Callers } from '../sessions/callers.js'
-import type { Guards } from '../sessions/guards.js'
-import type { SignInCookies } from '../sessions/session-cookies.js'
+import type { App } from '../service/open-http.js'
 import { sendTokensOnly } from '../sessions/session-cookies.js'
-import type { CallerContext } from '../sessions/session-facts.js'
-import type { SessionLookups } from '../sessions/session-lookups.js'
-import type { SessionCaller } from '../sessions/sessions.js'
+import type { CallerContext, SessionCaller } from '../sessions/session-facts.js'
 import { sendContinuedSignIn } from '../sign-in/answers.js'
-import { type Enrolling, enrollerSecurity } from '../sign-in/enrol-guard.js'
-import type { Enrolments } from '../sign-in/enrolments.js'
-import type { SignIns, Visit } from '../sign-in/sign-ins.js'
-import type { User, Users } from '../users/users.js'
+import { enrollerSecurity } from '../sign-in/enrol-guard.js'
+import type { Visit } from '../sign-in/sign-ins.js'
+import type { User } from '../users/users.js'
 import { passkeyBody } from './user-bodies.js'
 
-type OwnPasskeysDependencies = {
-  accountChanges: AccountChanges
-  users: Users
-  sessionLookups: SessionLookups
-  passkeys: Passkeys
-  passkeyCeremonies: PasskeyCeremonies
-  factors: Factors
-  /** Whether every account needs a second factor. */
-  secondFactorRequired: boolean
-}
-type CreatedPasskey = { credential: PasskeyCredential; sealedChallenge: string | undefined; name: string | undefined }
+/** What a browser has made. `name`: as the user typed it, or else the device in the language of the page. */
+type CreatedPasskey = { credential: PasskeyCredential; sealedChallenge: string | undefined; name: string }
 
-/** The name of a new passkey. Without one, the device is named in the language of the page. */
-const nameFor = (name: string | undefined, { userAgent, language = 'en' }: Client) =>
-  name ?? deviceIn(language, userAgent)
-
-const createAddTo =
-  ({ passkeys }: OwnPasskeysDependencies) =>
-  async (sql: Transaction, user: User, newPasskey: NewPasskey, name: string) => {
+const addTo =
+  ({ passkeys }: App, newPasskey: NewPasskey, name: string) =>
+  async (sql: Transaction, user: User) => {
     const added = await passkeys.add(sql, user, newPasskey, name)
     if (isRefused(added)) return added
     const details = { mail: { passkeyName: added.name }, undo: { id: added.id } }
     return { result: passkeyBody(added), changes: { passkey_added: details } }
   }
 
-type EnrolmentDependencies = OwnPasskeysDependencies & {
-  signIns: SignIns
-  enrolments: Enrolments
+const optionsFor = async ({ users, sessionLookups, passkeyCeremonies }: App, caller: SessionCaller) => {
+  const user = await users.findById(caller.userId)
+  if (!user || !(await sessionLookups.isLive(caller))) return refuse('not_authenticated')
+  return passkeyCeremonies.registrationOptions(user, sessionBinding(caller))
 }
 
-/** The first factor of an account, added at a sign-in that cannot go on without one. */
-export const createEnrolmentPasskeys = (deps: EnrolmentDependencies) => {
-  const { passkeyCeremonies, signIns, enrolments } = deps
-  const addTo = createAddTo(deps)
-
-  return {
-    begin: async (token: string) => {
-      const open = await enrolments.findOpen(token)
-      if (isRefused(open)) return open
-      const { challenge, user } = open
-      return passkeyCeremonies.registrationOptions(user, sessionBinding({ userId: user.id, sessionId: challenge.id }))
-    },
-
-    /** Adds the passkey and finishes the sign-in. */
-    add: async ({ credential, sealedChallenge, name }: CreatedPasskey, token: string, visit: Visit) => {
-      const open = await enrolments.findOpen(token)
-      if (isRefused(open)) return open
-      const binding = sessionBinding({ userId: open.user.id, sessionId: open.challenge.id })
-      const newPasskey = await passkeyCeremonies.verifyNew({ credential, sealedChallenge, binding })
-      if (isRefused(newPasskey)) return newPasskey
-      const { client } = visit
-      return signIns.byEnrolment({ token, second: 'passkey' }, visit, (sql, user) =>
-        addTo(sql, user, newPasskey, nameFor(name, client)),
-      )
-    },
-  }
+const optionsAtSignIn = async ({ enrolments, passkeyCeremonies }: App, token: string) => {
+  const open = await enrolments.findOpen(token)
+  if (isRefused(open)) return open
+  const { challenge, user } = open
+  return passkeyCeremonies.registrationOptions(user, sessionBinding({ userId: user.id, sessionId: challenge.id }))
 }
 
-/** The passkeys of the caller's account. The routes let only fresh sessions add and remove them. */
-export const createOwnPasskeys = (deps: OwnPasskeysDependencies) => {
-  const { accountChanges, users, sessionLookups, passkeys, passkeyCeremonies, factors, secondFactorRequired } = deps
-
-  const addTo = createAddTo(deps)
-
-  return {
-    begin: async (caller: SessionCaller) => {
-      const user = await users.findById(caller.userId)
-      if (!user || !(await sessionLookups.isLive(caller))) return refuse('not_authenticated')
-      return passkeyCeremonies.registrationOptions(user, sessionBinding(caller))
-    },
-
-    add: async (context: CallerContext, { credential, sealedChallenge, name }: CreatedPasskey) => {
-      const { caller, client } = context
-      const newPasskey = await passkeyCeremonies.verifyNew({
-        credential,
-        sealedChallenge,
-        binding: sessionBinding(caller),
-      })
-      if (isRefused(newPasskey)) return newPasskey
-      const added = await accountChanges.byCaller(context, 'passkey_added', (sql, user) =>
-        addTo(sql, user, newPasskey, nameFor(name, client)),
-      )
-      return isRefused(added) ? added : added.result
-    },
-
-    rename: async (context: CallerContext, id: string, typedName: string) => {
-      const name = passkeyName(typedName)
-      if (name === null) return refuse('bad_request', { message: 'Choose a name with visible characters' })
-      const renamed = await accountChanges.byCaller(context, 'passkey_renamed', async (sql, user) => {
-        const passkey = await passkeys.rename(sql, id, user.id, name)
-        return passkey ? { result: passkeyBody(passkey), changes: { passkey_renamed: {} } } : refuse('not_found')
-      })
-      return isRefused(renamed) ? renamed : renamed.result
-    },
-
-    remove: (context: CallerContext, id: string) =>
-      accountChanges.byCaller(context, 'passkey_removed', async (sql, user) => {
-        const mustKeepPasskey = secondFactorRequired && !(await factors.hasTotp(sql, user.id))
-        const removed = await passkeys.remove(sql, user, id, { mustKeepPasskey })
-        if (isRefused(removed)) return removed
-        return { changes: { passkey_removed: { mail: { passkeyName: removed.name } } } }
-      }),
-  }
+const addPasskey = async (app: App, context: CallerContext, { credential, sealedChallenge, name }: CreatedPasskey) => {
+  const binding = sessionBinding(context.caller)
+  const newPasskey = await app.passkeyCeremonies.verifyNew({ credential, sealedChallenge, binding })
+  if (isRefused(newPasskey)) return newPasskey
+  const added = await app.accountChanges.byCaller(context, 'passkey_added', addTo(app, newPasskey, name))
+  return isRefused(added) ? added : added.result
 }
 
-const freshRefusals = [...guardRefusals, 'fresh_sign_in_required'] as const
+/** Adds the first factor of an account, and finishes the sign-in that cannot go on without one. */
+const addAtSignIn = async (
+  app: App,
+  { credential, sealedChallenge, name }: CreatedPasskey,
+  token: string,
+  visit: Visit,
+) => {
+  const open = await app.enrolments.findOpen(token)
+  if (isRefused(open)) return open
+  const binding = sessionBinding({ userId: open.user.id, sessionId: open.challenge.id })
+  const newPasskey = await app.passkeyCeremonies.verifyNew({ credential, sealedChallenge, binding })
+  if (isRefused(newPasskey)) return newPasskey
+  return app.signIns.byEnrolment({ token, second: 'passkey' }, visit, addTo(app, newPasskey, name))
+}
 
-const enrolRefusals = [
-  ...freshRefusals,
-  'challenge_over',
-  'mailed_code_required',
-  'link_required',
-  'current_password_required',
-] as const
-const beginRefusals = routeRefusals(...enrolRefusals)
-const addRefusals = routeRefusals(...enrolRefusals, 'bad_request', 'passkey_rejected', 'too_many_passkeys')
-const renameRefusals = routeRefusals(...guardRefusals, 'bad_request', 'not_found')
-const removeRefusals = routeRefusals(...freshRefusals, 'bad_request', 'not_found', 'last_way_in', 'last_factor')
+const renamePasskey = async (
+  { accountChanges, passkeys }: App,
+  context: CallerContext,
+  id: string,
+  typedName: string,
+) => {
+  const name = passkeyName(typedName)
+  if (name === null) return refuse('bad_request', { message: 'Choose a name with visible characters' })
+  const renamed = await accountChanges.byCaller(context, 'passkey_renamed', async (sql, user) => {
+    const passkey = await passkeys.rename(sql, id, user.id, name)
+    return passkey ? { result: passkeyBody(passkey), changes: { passkey_renamed: {} } } : refuse('not_found')
+  })
+  return isRefused(renamed) ? renamed : renamed.result
+}
 
-const clearsCeremony = 'Clears passkey_…, which bound the challenge to this browser'
-const tags = ['factors']
+const removePasskey = ({ accountChanges, factors, passkeys }: App, context: CallerContext, id: string) =>
+  accountChanges.byCaller(context, 'passkey_removed', async (sql, user) => {
+    const mustKeepPasskey = await factors.mustKeep(sql, user.id, 'passkey')
+    const removed = await passkeys.remove(sql, user, id, { mustKeepPasskey })
+    if (isRefused(removed)) return removed
+    return { changes: { passkey_removed: { mail: { passkeyName: removed.name } } } }
+  })
+
+const tag = 'factors'
 const name = Type.String({ minLength: 1, maxLength: longestPasskeyName })
 const params = Type.Object({ id: Type.String({ pattern: uuidPattern }) })
-const schemas = {
-  begin: {
-    tags,
+const enrolRefusals = ['challenge_over', 'mailed_code_required', 'link_required', 'current_password_required'] as const
+const clearsCeremony = 'Clears passkey_…, which bound the challenge to this browser'
+
+/** Passkeys are added with a fresh session, or at a sign-in that cannot go on without a factor. */
+const addPasskeyRoutes = (server: Server, app: App) => {
+  const { guards, ceremonyCookies, callers, enrolling, cookies, signInCookies } = app
+
+  route(server, 'POST /api/auth/passkeys/options', {
+    guard: guards.enrol,
+    tag,
     security: enrollerSecurity,
     summary: 'Begin to add a passkey; answer the challenge within 5 minutes',
-    response: {
-      200: withHeaders(PasskeyCreationOptions, { 'Set-Cookie': 'Binds the challenge to this browser' }),
-      ...withCookies(beginRefusals.responses, {
-        401: 'After `next: "enrolment"`: clears challenge, if the sign-in is over',
-      }),
+    refuses: enrolRefusals,
+    refusalCookies: { 401: 'After `next: "enrolment"`: clears challenge, if the sign-in is over' },
+    answers: { 200: withHeaders(PasskeyCreationOptions, { 'Set-Cookie': 'Binds the challenge to this browser' }) },
+    handle: async ({ request, reply }) => {
+      const enroller = enrolling.of(request)
+      const begun = await ('caller' in enroller
+        ? optionsFor(app, enroller.caller)
+        : optionsAtSignIn(app, enroller.challenge))
+      if (isRefused(begun)) {
+        signInCookies.clearChallengeIfOver(reply, begun)
+        return begun
+      }
+      ceremonyCookies.keep(request, reply, begun.ceremony)
+      return begun.options
     },
-  },
-  add: {
-    tags,
+  })
+
+  route(server, 'POST /api/auth/passkeys', {
+    guard: guards.enrol,
+    tag,
     security: enrollerSecurity,
     summary: 'Add a passkey. After `next: "enrolment"` this also finishes the sign-in',
     body: Type.Object({ credential: PasskeyCredential, name: Type.Optional(name) }),
-    response: {
+    refuses: [...enrolRefusals, 'bad_request', 'passkey_rejected', 'too_many_passkeys'],
+    refusalCookies: { 401: clearsCeremony, 403: clearsCeremony, 409: clearsCeremony },
+    answers: {
       201: withHeaders(PasskeyAdded, { 'Set-Cookie': 'After `next: "enrolment"`: access_token and refresh_token' }),
-      ...withCookies(addRefusals.responses, { 401: clearsCeremony, 403: clearsCeremony, 409: clearsCeremony }),
     },
-  },
-  rename: {
-    tags,
+    handle: async ({ body: { credential, name: typedName }, request, reply }) => {
+      const sealedChallenge = ceremonyCookies.take(request, reply, clientDataOf(credential)?.challenge)
+      const enroller = enrolling.of(request)
+      const { userAgent, language = 'en' } = clientOf(request)
+      const created = { credential, sealedChallenge, name: typedName ?? deviceIn(language, userAgent) }
+      if ('caller' in enroller) return addPasskey(app, callers.contextOf(request), created)
+      const finished = await addAtSignIn(app, created, enroller.challenge, signInCookies.visitOf(request))
+      if (!isRefused(finished))
+        return sendContinuedSignIn(reply, { cookies, signInCookies }, finished.outcome, finished.added)
+      signInCookies.clearChallengeIfOver(reply, finished)
+      return finished
+    },
+  })
+}
+
+export const passkeysRoutes = (server: Server, app: App) => {
+  const { guards, callers, cookies } = app
+
+  addPasskeyRoutes(server, app)
+
+  route(server, 'PATCH /api/auth/passkeys/:id', {
+    guard: guards.change,
+    tag,
     summary: 'Give a passkey another name',
     params,
     body: Type.Object({ name }),
-    response: { 200: Passkey, ...renameRefusals.responses },
-  },
-  remove: {
-    tags,
+    refuses: ['bad_request', 'not_found'],
+    answers: { 200: Passkey },
+    handle: ({ body, params: { id }, request }) => renamePasskey(app, callers.contextOf(request), id, body.name),
+  })
+
+  route(server, 'DELETE /api/auth/passkeys/:id', {
+    guard: guards.sensitive,
+    tag,
     summary: 'Remove a passkey, unless it is the last way in; ends the other sessions and gives this one new tokens',
     params,
-    response: {
-      204: withHeaders(NoContent, { 'Set-Cookie': 'New access_token and refresh_token' }),
-      ...removeRefusals.responses,
+    refuses: ['bad_request', 'not_found', 'last_way_in', 'last_factor'],
+    answers: { 204: withHeaders(NoContent, { 'Set-Cookie': 'New access_token and refresh_token' }) },
+    handle: async ({ params: { id }, request, reply }) => {
+      const removed = await removePasskey(app, callers.contextOf(request), id)
+      return isRefused(removed) ? removed : sendTokensOnly(reply, cookies, removed.issued)
     },
-  },
-}
-
-type PasskeysRouteDependencies = {
-  guards: Guards
-  ownPasskeys: ReturnType<typeof createOwnPasskeys>
-  enrolmentPasskeys: ReturnType<typeof createEnrolmentPasskeys>
-  ceremonyCookies: CeremonyCookies
-  callers: Callers
-  enrolling: Enrolling
-  cookies: Cookies
-  signInCookies: SignInCookies
-}
-
-export const passkeysRoutes = (server: Server, deps: PasskeysRouteDependencies) => {
-  const { guards, ownPasskeys, enrolmentPasskeys, ceremonyCookies, callers, enrolling, cookies, signInCookies } = deps
-  const path = '/api/auth/passkeys'
-
-  server.post(`${path}/options`, { schema: schemas.begin, onRequest: guards.enrol }, async (request, reply) => {
-    const enroller = enrolling.of(request)
-    const begun = await ('caller' in enroller
-      ? ownPasskeys.begin(enroller.caller)
-      : enrolmentPasskeys.begin(enroller.challenge))
-    if (isRefused(begun)) return beginRefusals.sendRefusal(signInCookies.clearChallengeIfOver(reply, begun), begun)
-    ceremonyCookies.keep(request, reply, begun.ceremony)
-    return reply.send(begun.options)
-  })
-
-  type CreatedPasskey = Parameters<typeof ownPasskeys.add>[1]
-  const addAtEnrolment = async (
-    createdPasskey: CreatedPasskey,
-    token: string,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ) => {
-    const finished = await enrolmentPasskeys.add(createdPasskey, token, signInCookies.visitOf(request))
-    if (isRefused(finished))
-      return addRefusals.sendRefusal(signInCookies.clearChallengeIfOver(reply, finished), finished)
-    return sendContinuedSignIn(reply.status(201), { cookies, signInCookies }, finished.outcome, finished.added)
-  }
-
-  server.post(path, { schema: schemas.add, onRequest: guards.enrol }, async (request, reply) => {
-    const { credential, name: typedName } = request.body
-    const sealedChallenge = ceremonyCookies.take(request, reply, clientDataOf(credential)?.challenge)
-    const enroller = enrolling.of(request)
-    const createdPasskey = { credential, sealedChallenge, name: typedName }
-    if ('challenge' in enroller) return addAtEnrolment(createdPasskey, enroller.challenge, request, reply)
-    return addRefusals.answer(reply, await ownPasskeys.add(callers.contextOf(request), createdPasskey), 201)
-  })
-
-  server.patch(`${path}/:id`, { schema: schemas.rename, onRequest: guards.change }, async (request, reply) => {
-    return renameRefusals.answer(
-      reply,
-      await ownPasskeys.rename(callers.contextOf(request), request.params.id, request.body.name),
-    )
-  })
-
-  server.delete(`${path}/:id`, { schema: schemas.remove, onRequest: guards.sensitive }, async (request, reply) => {
-    const removed = await ownPasskeys.remove(callers.contextOf(request), request.params.id)
-    return isRefused(removed)
-      ? removeRefusals.sendRefusal(reply, removed)
-      : sendTokensOnly(reply, cookies, removed.issued)
   })
 }

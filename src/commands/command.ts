@@ -1,6 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
 import { type ParseArgsConfig, parseArgs } from 'node:util'
-import type { createAccountData } from '../accounts/export.js'
 import type { OperatorNouns } from '../admin/open-admin.js'
 import { isGroupName } from '../contract/groups.js'
 import type { UsernameRefusal } from '../contract/names.js'
@@ -32,8 +31,6 @@ export type CommandNouns = Omit<Rooms, 'passwords'> &
     bulkUsers: BulkUsers
     secondFactor: 'optional' | 'required'
     passwords: CommandPasswords
-    /** The stored data of a user, as the user could download it. */
-    accountData: ReturnType<typeof createAccountData>
     /** Whether the service may send logout notices to an IP address. */
     backchannelMayReach(address: string): boolean
     /** Makes the URL of one of our pages, for links. */

@@ -1,4 +1,3 @@
-import { composeAccountData } from '../accounts/export.js'
 import { createOperatorNouns } from '../admin/open-admin.js'
 import { isRefused } from '../contract/outcome.js'
 import { systemClock as clock } from '../lib/clock.js'
@@ -127,7 +126,6 @@ export const openNouns = async (given: Config, role: DatabaseRole): Promise<Comm
     ...createOperatorNouns(config, { ...platform, ...nouns }),
     database,
     clock,
-    accountData: composeAccountData(nouns, clock),
     backchannelMayReach: backchannelMayReach(config),
     pageAddress: createPageAddress(config.publicUrl),
     bulkUsers: createBulkUsers({ database, usernames: nouns.usernames }),

@@ -1,6 +1,15 @@
 import type { Sql } from '../platform/database/database.js'
 import { databaseMoment, databaseNow, milliseconds, selectList } from '../platform/database/sql.js'
 
+/** Passkeys of another host are not counted, because no browser offers them. */
+export const selectHeld = (sql: Sql, userId: string, relyingParty: string) =>
+  sql.query<{ passkey: boolean; totp: boolean; recovery_code: boolean }>(
+    `select exists (select 1 from passkeys where user_id = $1 and relying_party = $2) as passkey,
+       exists (select 1 from totp_secrets where user_id = $1) as totp,
+       exists (select 1 from recovery_codes where user_id = $1) as recovery_code`,
+    [userId, relyingParty],
+  )
+
 export type TotpRow = { secret: string; created_at: Date; now_seconds: number }
 
 /** The time by the database's clock, in seconds since 1970. */
@@ -154,7 +163,7 @@ export const noteWrong = (sql: Sql, userId: string, clockOffset: number, isTotp:
     [userId, clockOffset, isTotp],
   )
 
-export const forget = (sql: Sql, userId: string) =>
+export const forgetWrongCodes = (sql: Sql, userId: string) =>
   sql.query('delete from wrong_codes where user_id = $1 returning user_id', [userId])
 
-export const forgetAll = (sql: Sql) => sql.query('delete from wrong_codes returning user_id')
+export const forgetAllWrongCodes = (sql: Sql) => sql.query('delete from wrong_codes returning user_id')

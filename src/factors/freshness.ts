@@ -9,19 +9,23 @@ import type { Proofs } from './second-factors.js'
 
 export type Freshness = ReturnType<typeof createFreshness>
 
-type Dependencies = {
+/**
+ * For changes that a stolen session must not make: the user must have proven who they are a short time ago, by a sign-in or a step-up.
+ * The row of the session decides, because an older token may say something else.
+ */
+export const createFreshness = ({
+  callers,
+  sessionLookups,
+  proofs,
+  clock,
+  freshFor,
+}: {
   callers: Callers
   sessionLookups: SessionLookups
   proofs: Proofs
   clock: Clock
   freshFor: number
-}
-
-/**
- * For changes that a stolen session must not make: the user must have proven who they are a short time ago, by a sign-in or a step-up.
- * The row of the session decides, because an older token may say something else.
- */
-export const createFreshness = ({ callers, sessionLookups, proofs, clock, freshFor }: Dependencies) => {
+}) => {
   /** Refuses if the caller's session is not fresh; else undefined. */
   const refusalFor = async (request: FastifyRequest) => {
     const caller = callers.of(request)

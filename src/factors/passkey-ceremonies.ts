@@ -1,10 +1,7 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refuse } from '../contract/outcome.js'
 import type { PasskeyCreationOptions, PasskeyCredential, PasskeyRequestOptions } from '../contract/passkeys.js'
 import { ceremonyLifetime } from '../http/cookie-table.js'
-import type { Cookies } from '../http/cookies.js'
-import { createTabCookies } from '../http/tab-cookies.js'
 import { type Clock, later } from '../lib/clock.js'
 import { fingerprint, randomToken } from '../lib/random.js'
 import type { Seal } from '../lib/seal.js'
@@ -25,7 +22,7 @@ export const sessionBinding = ({ userId, sessionId }: { userId: string; sessionI
 const sealedShape = /^(\d{13})\.([\w-]+)$/
 
 /** When the value of a cookie expires, for tidying up. Whether the value is genuine is checked by `read` only. */
-const expiryOfSealedChallenge = (sealedChallenge: string) => Number(sealedShape.exec(sealedChallenge)?.[1] ?? 0)
+export const expiryOfSealedChallenge = (sealedChallenge: string) => Number(sealedShape.exec(sealedChallenge)?.[1] ?? 0)
 
 type Ceremonies = ReturnType<typeof createCeremonies>
 
@@ -167,51 +164,6 @@ const descriptorOf = ({ credential_id: id, transports }: store.PasskeyRow) => ({
   transports,
 })
 
-type PasskeyOptionsDependencies = { database: Database; ceremonies: Ceremonies; relyingParty: RelyingParty }
-
-/** The options with which a browser makes a passkey, or signs a challenge with one. */
-const createPasskeyOptions = ({ database, ceremonies, relyingParty }: PasskeyOptionsDependencies) => {
-  const usablePasskeysOf = async (userId: string) =>
-    (await store.selectOfUser(database, userId)).filter((row) => row.relying_party === relyingParty.id)
-
-  const requestOptions = ({ challenge }: Ceremony, rows: store.PasskeyRow[]): PasskeyRequestOptions => ({
-    challenge,
-    timeout: ceremonyLifetime,
-    rpId: relyingParty.id,
-    allowCredentials: rows.map(descriptorOf),
-    userVerification: 'required',
-  })
-
-  /** The options are the same for every visitor of the sign-in page, and need no query. */
-  const signInOptions = () => {
-    const ceremony = ceremonies.begin('sign_in')
-    return { ceremony, options: requestOptions(ceremony, []) }
-  }
-
-  const stepUpOptions = async (userId: string, binding: string) => {
-    const ceremony = ceremonies.begin('step_up', binding)
-    return { ceremony, options: requestOptions(ceremony, await usablePasskeysOf(userId)) }
-  }
-
-  const registrationOptions = async ({ id, username, name }: User, binding: string) => {
-    const ceremony = ceremonies.begin('registration', binding)
-    const options: PasskeyCreationOptions = {
-      rp: { id: relyingParty.id, name: relyingParty.name },
-      user: { id: handleOf(id), name: username, displayName: name ?? username },
-      challenge: ceremony.challenge,
-      pubKeyCredParams: algorithms.map((alg) => ({ type: 'public-key', alg })),
-      timeout: ceremonyLifetime,
-      excludeCredentials: (await usablePasskeysOf(id)).map(descriptorOf),
-      authenticatorSelection: { residentKey: 'required', requireResidentKey: true, userVerification: 'required' },
-      attestation: 'none',
-      extensions: { credProps: true },
-    }
-    return { ceremony, options }
-  }
-
-  return { signInOptions, stepUpOptions, registrationOptions }
-}
-
 /** An answer of a browser. `binding` is what its challenge must be bound to. */
 type Answer = { credential: PasskeyCredential; sealedChallenge: string | undefined; binding: string }
 
@@ -226,53 +178,58 @@ export type RejectedReason = 'challenge' | 'unknown_passkey' | 'wrong_passkey'
 export const reject = (reason: RejectedReason, userId?: string) =>
   refuse('passkey_rejected', { reason, ...(userId !== undefined && { userId }) })
 
-type PasskeyAnswersDependencies = {
+type Services = {
   database: Database
   ceremonies: Ceremonies
   relyingParty: RelyingParty
   oneTimeTokens: OneTimeTokens
 }
 
-/** Checks what a browser has answered to a challenge. */
-const createPasskeyAnswers = ({ database, ceremonies, relyingParty, oneTimeTokens }: PasskeyAnswersDependencies) => {
-  /** The challenge that was answered. After this call it cannot be answered again, whatever follows. */
-  const takeChallenge = async (purpose: Purpose, { credential, sealedChallenge, binding }: Answer) => {
-    const challenge = clientDataOf(credential)?.challenge
-    if (challenge === undefined || sealedChallenge === undefined) return undefined
-    const expiresAt = ceremonies.read(sealedChallenge, purpose, binding, challenge)
-    if (!expiresAt) return undefined
-    const isFirst = await oneTimeTokens.useOnce('passkey_challenge', fingerprint(challenge), expiresAt)
-    return isFirst ? challenge : undefined
-  }
+const usablePasskeysOf = async ({ database, relyingParty }: Services, userId: string) =>
+  (await store.selectOfUser(database, userId)).filter((row) => row.relying_party === relyingParty.id)
 
-  const verifyNew = async (answer: Answer): Promise<NewPasskey | ReturnType<typeof reject>> => {
-    const challenge = await takeChallenge('registration', answer)
-    if (challenge === undefined) return reject('challenge')
-    const { credential } = answer
-    const verified = await verifyRegistration(credential, challenge, relyingParty)
-    return verified ? { ...verified, transports: credential.response.transports ?? [] } : reject('wrong_passkey')
-  }
+const requestOptions = (
+  { relyingParty }: Services,
+  { challenge }: Ceremony,
+  rows: store.PasskeyRow[],
+): PasskeyRequestOptions => ({
+  challenge,
+  timeout: ceremonyLifetime,
+  rpId: relyingParty.id,
+  allowCredentials: rows.map(descriptorOf),
+  userVerification: 'required',
+})
 
-  /** Verifies a passkey of any user at a sign-in, or a passkey of `userId`. */
-  const verify = async (purpose: 'sign_in' | 'step_up', answer: Answer, userId?: string) => {
-    const challenge = await takeChallenge(purpose, answer)
-    if (challenge === undefined) return reject('challenge')
-    const { credential } = answer
-    const credentialId = Buffer.from(credential.id, 'base64url')
-    const [row] = await store.selectByCredential(database, credentialId, relyingParty.id)
-    if (!row || (userId !== undefined && row.user_id !== userId)) return reject('unknown_passkey')
-    // Without a list of credentials, the authenticator says whose passkey it is. With a list, it may leave that out.
-    const handle = credential.response.userHandle ?? undefined
-    const isOwner = handle === handleOf(row.user_id) || (handle === undefined && purpose === 'step_up')
-    const storedCredential = { credentialId: credential.id, publicKey: row.public_key, counter: row.counter }
-    const verified = isOwner ? await verifyAssertion(credential, challenge, relyingParty, storedCredential) : undefined
-    return verified ? { id: row.id, userId: row.user_id, ...verified } : reject('wrong_passkey', row.user_id)
-  }
+const creationOptions = (
+  { relyingParty }: Services,
+  { challenge }: Ceremony,
+  { id, username, name }: User,
+  rows: store.PasskeyRow[],
+): PasskeyCreationOptions => ({
+  rp: { id: relyingParty.id, name: relyingParty.name },
+  user: { id: handleOf(id), name: username, displayName: name ?? username },
+  challenge,
+  pubKeyCredParams: algorithms.map((alg) => ({ type: 'public-key', alg })),
+  timeout: ceremonyLifetime,
+  excludeCredentials: rows.map(descriptorOf),
+  authenticatorSelection: { residentKey: 'required', requireResidentKey: true, userVerification: 'required' },
+  attestation: 'none',
+  extensions: { credProps: true },
+})
 
-  return { verifyNew, verify }
+/** The challenge that was answered. After this call it cannot be answered again, whatever follows. */
+const takeChallenge = async (
+  { ceremonies, oneTimeTokens }: Services,
+  purpose: Purpose,
+  { credential, sealedChallenge, binding }: Answer,
+) => {
+  const challenge = clientDataOf(credential)?.challenge
+  if (challenge === undefined || sealedChallenge === undefined) return undefined
+  const expiresAt = ceremonies.read(sealedChallenge, purpose, binding, challenge)
+  if (!expiresAt) return undefined
+  const isFirst = await oneTimeTokens.useOnce('passkey_challenge', fingerprint(challenge), expiresAt)
+  return isFirst ? challenge : undefined
 }
-
-type PasskeyCeremoniesDependencies = Parameters<typeof createPasskeyAnswers>[0]
 
 export type PasskeyCeremonies = ReturnType<typeof createPasskeyCeremonies>
 
@@ -280,31 +237,48 @@ export type PasskeyCeremonies = ReturnType<typeof createPasskeyCeremonies>
  * The question to a browser when it makes or uses a passkey, and the check of its answer. The caller binds a ceremony to a session, or to
  * whatever else stands for the user. These functions know nothing of sessions.
  */
-export const createPasskeyCeremonies = (deps: PasskeyCeremoniesDependencies) => ({
-  ...createPasskeyOptions(deps),
-  ...createPasskeyAnswers(deps),
-})
-
-export type CeremonyCookies = ReturnType<typeof createCeremonyCookies>
-
-/** One small cookie for each challenge that this browser got for a passkey: every tab of the sign-in page has one or two. */
-export const createCeremonyCookies = ({ cookies }: { cookies: Cookies }) => {
-  const tabs = createTabCookies({
-    cookies,
-    prefix: 'passkey',
-    maxOthers: 12,
-    maxBytesOfOthers: Number.POSITIVE_INFINITY,
-    expiryOf: expiryOfSealedChallenge,
-  })
+export const createPasskeyCeremonies = (services: Services) => {
+  const { database, ceremonies, relyingParty } = services
   return {
-    keep: (request: FastifyRequest, reply: FastifyReply, { challenge, sealedChallenge }: Ceremony) =>
-      tabs.keep(request, reply, challenge, sealedChallenge),
-    /** Takes the sealed challenge of this browser, and clears its cookie, because a challenge can be answered once. */
-    take: (request: FastifyRequest, reply: FastifyReply, challenge: string | undefined) => {
-      if (challenge === undefined) return undefined
-      const sealedChallenge = tabs.read(request, challenge)
-      if (sealedChallenge !== undefined) tabs.clear(reply, challenge)
-      return sealedChallenge
+    /** The options are the same for every visitor of the sign-in page, and need no query. */
+    signInOptions: () => {
+      const ceremony = ceremonies.begin('sign_in')
+      return { ceremony, options: requestOptions(services, ceremony, []) }
+    },
+
+    stepUpOptions: async (userId: string, binding: string) => {
+      const ceremony = ceremonies.begin('step_up', binding)
+      return { ceremony, options: requestOptions(services, ceremony, await usablePasskeysOf(services, userId)) }
+    },
+
+    registrationOptions: async (user: User, binding: string) => {
+      const ceremony = ceremonies.begin('registration', binding)
+      return { ceremony, options: creationOptions(services, ceremony, user, await usablePasskeysOf(services, user.id)) }
+    },
+
+    verifyNew: async (answer: Answer): Promise<NewPasskey | ReturnType<typeof reject>> => {
+      const challenge = await takeChallenge(services, 'registration', answer)
+      if (challenge === undefined) return reject('challenge')
+      const { credential } = answer
+      const verified = await verifyRegistration(credential, challenge, relyingParty)
+      return verified ? { ...verified, transports: credential.response.transports ?? [] } : reject('wrong_passkey')
+    },
+
+    /** Verifies a passkey of any user at a sign-in, or a passkey of `userId`. */
+    verify: async (purpose: 'sign_in' | 'step_up', answer: Answer, userId?: string) => {
+      const challenge = await takeChallenge(services, purpose, answer)
+      if (challenge === undefined) return reject('challenge')
+      const { credential } = answer
+      const credentialId = Buffer.from(credential.id, 'base64url')
+      const [row] = await store.selectByCredential(database, credentialId, relyingParty.id)
+      if (!row || (userId !== undefined && row.user_id !== userId)) return reject('unknown_passkey')
+      // Without a list of credentials, the authenticator says whose passkey it is. With a list, it may leave that out.
+      const handle = credential.response.userHandle ?? undefined
+      const isOwner = handle === handleOf(row.user_id) || (handle === undefined && purpose === 'step_up')
+      if (!isOwner) return reject('wrong_passkey', row.user_id)
+      const stored = { credentialId: credential.id, publicKey: row.public_key, counter: row.counter }
+      const verified = await verifyAssertion(credential, challenge, relyingParty, stored)
+      return verified ? { id: row.id, userId: row.user_id, ...verified } : reject('wrong_passkey', row.user_id)
     },
   }
 }

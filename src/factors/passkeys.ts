@@ -1,9 +1,9 @@
 import { longestPasskeyName } from '../contract/names.js'
 import { refuse } from '../contract/outcome.js'
+import type { ProviderId } from '../contract/providers.js'
 import type { Clock } from '../lib/clock.js'
 import { uuidv7 } from '../lib/uuid.js'
 import { acceptTransaction, type Database, type Sql, type Transaction } from '../platform/database/database.js'
-import type { Providers } from '../providers/providers.js'
 import { displayName } from '../users/names.js'
 import type { User } from '../users/users.js'
 import { type NewPasskey, type ProvenPasskey, type RelyingParty, reject } from './passkey-ceremonies.js'
@@ -23,72 +23,48 @@ const fromRow = (row: store.PasskeyRow): Passkey => ({
   synced: row.synced,
 })
 
-export type PasskeyRecords = ReturnType<typeof createPasskeyRecords>
-
-/** Stored passkeys, for parts that begin no ceremony with them. */
-const createPasskeyRecords = ({ database }: { database: Database }) => ({
-  list: acceptTransaction(database)(async (sql, userId: string) =>
-    (await store.selectOfUser(sql, userId)).map(fromRow),
-  ),
-  /**
-   * Removes passkeys, even if they are the last way to sign in: the caller gives the user another way, and tells the user. Returns how many
-   * were removed.
-   */
-  removeSome: async (sql: Transaction, userId: string, ids: readonly string[]) =>
-    (await store.removeSome(sql, userId, ids)).length,
-  /** Returns how many passkeys were removed. The caller tells the user. */
-  removeAll: async (sql: Transaction, userId: string) => (await store.removeAll(sql, userId)).length,
-})
-
 /** Counts all passkeys, and those that no browser offers any more, because they were made for another host. */
 export const countPasskeysByHost = async (sql: Sql, host: string) => {
   const [row] = await store.countByHost(sql, host)
   return { all: row?.all ?? 0, forOtherHosts: row?.for_other_hosts ?? 0 }
 }
 
-type RemovePasskeyDependencies = { relyingParty: RelyingParty; providers: Providers }
-
-/**
- * Removes a passkey. The last way to sign in stays, and with `mustKeepPasskey` also the last usable passkey. The caller holds a lock on the
- * user's row, so that of two removals at once the second sees the first.
- */
-const createRemovePasskey =
-  ({ relyingParty, providers }: RemovePasskeyDependencies) =>
-  async (sql: Transaction, user: User, id: string, { mustKeepPasskey }: { mustKeepPasskey: boolean }) => {
-    const rows = await store.selectOfUser(sql, user.id)
-    const passkeyRow = rows.find((row) => row.id === id)
-    if (!passkeyRow) return refuse('not_found')
-    const isOtherUsable = (row: store.PasskeyRow) => row.id !== id && row.relying_party === relyingParty.id
-    const hasPasskey = rows.some(isOtherUsable)
-    if (mustKeepPasskey && !hasPasskey && passkeyRow.relying_party === relyingParty.id) return refuse('last_factor')
-    const hasProvider = user.providers.some((provider) => providers[provider] !== undefined)
-    if (!canSignIn({ hasPassword: user.passwordHash !== undefined, hasProvider, hasPasskey }))
-      return refuse('last_way_in')
-    await store.remove(sql, id)
-    return fromRow(passkeyRow)
-  }
-
 const maxPasskeys = 25
 
 /** The name without characters that cannot be shown. Null if nothing is left. */
 export const passkeyName = (text: string) => displayName(text, longestPasskeyName)
 
-type PasskeysDependencies = {
+export type Passkeys = ReturnType<typeof createPasskeys>
+
+/** The passkeys of accounts. How a browser makes and uses them is in `passkey-ceremonies`. */
+export const createPasskeys = ({
+  database,
+  clock,
+  relyingParty,
+  providerIds,
+}: {
   database: Database
   clock: Clock
   relyingParty: RelyingParty
   /** The sign-in providers that are configured. `remove` needs them to keep the last way to sign in. */
-  providers: Providers
-}
-
-export type Passkeys = ReturnType<typeof createPasskeys>
-
-/** The passkeys of accounts. How a browser makes and uses them is in `passkey-ceremonies`. */
-export const createPasskeys = (deps: PasskeysDependencies) => {
-  const { database, clock, relyingParty } = deps
+  providerIds: readonly ProviderId[]
+}) => ({
+  list: acceptTransaction(database)(async (sql, userId: string) =>
+    (await store.selectOfUser(sql, userId)).map(fromRow),
+  ),
+  /** How many passkeys can sign this user in. Passkeys of an earlier host cannot. */
+  countUsable: acceptTransaction(database)(async (sql, userId: string) => {
+    const [row] = await store.countUsable(sql, userId, relyingParty.id)
+    return row?.count ?? 0
+  }),
+  /** The hosts of the passkeys that cannot sign the user in, one for each passkey. */
+  otherHostsOf: async (userId: string) =>
+    (await store.selectOfUser(database, userId))
+      .map((row) => row.relying_party)
+      .filter((host) => host !== relyingParty.id),
 
   /** Stores a new passkey. The caller holds a lock on the user's row. */
-  const add = async (sql: Transaction, user: User, newPasskey: NewPasskey, wantedName: string) => {
+  add: async (sql: Transaction, user: User, newPasskey: NewPasskey, wantedName: string) => {
     if ((await store.selectOfUser(sql, user.id)).length >= maxPasskeys) return refuse('too_many_passkeys')
     const name = passkeyName(wantedName) ?? 'Passkey'
     const [row] = await store.insert(sql, {
@@ -105,29 +81,38 @@ export const createPasskeys = (deps: PasskeysDependencies) => {
     })
     // Without a row, the credential belongs to an account already.
     return row ? fromRow(row) : reject('wrong_passkey', user.id)
-  }
+  },
+  /** False if the passkey was removed or used meanwhile. */
+  accept: async (sql: Sql, { id, counter, synced }: ProvenPasskey) =>
+    (await store.acceptUse(sql, { id, counter, synced, now: clock.now() })).length > 0,
+  /** Undefined if this user has no such passkey. */
+  rename: async (sql: Sql, id: string, userId: string, name: string) => {
+    const [row] = await store.rename(sql, id, userId, name)
+    return row && fromRow(row)
+  },
 
-  return {
-    ...createPasskeyRecords({ database }),
-    /** False if the passkey was removed or used meanwhile. */
-    accept: async (sql: Sql, { id, counter, synced }: ProvenPasskey) =>
-      (await store.acceptUse(sql, { id, counter, synced, now: clock.now() })).length > 0,
-    add,
-    /** How many passkeys can sign this user in. Passkeys of an earlier host cannot. */
-    countUsable: acceptTransaction(database)(async (sql, userId: string) => {
-      const [row] = await store.countUsable(sql, userId, relyingParty.id)
-      return row?.count ?? 0
-    }),
-    /** The hosts of the passkeys that cannot sign the user in, one for each passkey. */
-    otherHostsOf: async (userId: string) =>
-      (await store.selectOfUser(database, userId))
-        .map((row) => row.relying_party)
-        .filter((host) => host !== relyingParty.id),
-    /** Undefined if this user has no such passkey. */
-    rename: async (sql: Sql, id: string, userId: string, name: string) => {
-      const [row] = await store.rename(sql, id, userId, name)
-      return row && fromRow(row)
-    },
-    remove: createRemovePasskey(deps),
-  }
-}
+  /**
+   * Removes a passkey. The last way to sign in stays, and with `mustKeepPasskey` also the last usable passkey. The caller holds a lock on
+   * the user's row, so that of two removals at once the second sees the first.
+   */
+  remove: async (sql: Transaction, user: User, id: string, { mustKeepPasskey }: { mustKeepPasskey: boolean }) => {
+    const rows = await store.selectOfUser(sql, user.id)
+    const passkeyRow = rows.find((row) => row.id === id)
+    if (!passkeyRow) return refuse('not_found')
+    const hasPasskey = rows.some((row) => row.id !== id && row.relying_party === relyingParty.id)
+    if (mustKeepPasskey && !hasPasskey && passkeyRow.relying_party === relyingParty.id) return refuse('last_factor')
+    const hasProvider = user.providers.some((provider) => providerIds.includes(provider))
+    if (!canSignIn({ hasPassword: user.passwordHash !== undefined, hasProvider, hasPasskey }))
+      return refuse('last_way_in')
+    await store.remove(sql, id)
+    return fromRow(passkeyRow)
+  },
+  /**
+   * Removes passkeys, even if they are the last way to sign in: the caller gives the user another way, and tells the user. Returns how many
+   * were removed.
+   */
+  removeSome: async (sql: Transaction, userId: string, ids: readonly string[]) =>
+    (await store.removeSome(sql, userId, ids)).length,
+  /** Returns how many passkeys were removed. The caller tells the user. */
+  removeAll: async (sql: Transaction, userId: string) => (await store.removeAll(sql, userId)).length,
+})

@@ -1,23 +1,49 @@
-import { randomUUID } from 'node:crypto'
-import { withoutGroups } from '../contract/factors.js'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { inGroups, withoutGroups } from '../contract/factors.js'
 import { recoveryCodeColumn } from '../keys/sealed-columns.js'
 import type { SealedValues } from '../keys/sealed-values.js'
 import type { Clock } from '../lib/clock.js'
 import { equalInConstantTime, fingerprint } from '../lib/random.js'
-
-import { acceptTransaction, type Database, type Transaction } from '../platform/database/database.js'
+import type { Database, Sql, Transaction } from '../platform/database/database.js'
 import * as store from './factors.store.js'
-import { newRecoveryCodes } from './totp.js'
+
+const codeCount = 10
+
+/** Crockford's base32, which has no I, L, O and U. Each character has five bits. */
+const codeAlphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+/** 12 characters have 60 bits. */
+const codeLength = 12
+
+const newCode = () => Array.from(randomBytes(codeLength), (byte) => codeAlphabet[byte % codeAlphabet.length]).join('')
+
+/** Ten codes, in groups of four so that they can be read and copied. */
+export const newRecoveryCodes = () => Array.from({ length: codeCount }, () => inGroups(newCode()))
+
+/** Replaces characters that are often misread from a screen or from paper by those that codes have. */
+const withoutLookalikes = (code: string) => code.replaceAll('O', '0').replaceAll(/[IL]/g, '1').replaceAll('U', 'V')
+
+/** Reads a code that a user typed or pasted. Its form says which kind it is. Undefined if it has the form of none. */
+export const readCode = (typed: string) => {
+  const text = withoutGroups(typed)
+  if (/^\d{6}$/.test(text)) return { method: 'otp' as const, code: text }
+  return text.length === codeLength ? { method: 'rec' as const, code: withoutLookalikes(text) } : undefined
+}
 
 export type RecoveryCodes = ReturnType<typeof createRecoveryCodes>
-
-type Dependencies = { database: Database; clock: Clock; sealedValues: SealedValues }
 
 /** The hash includes the user, so that one guess cannot be compared with the codes of all accounts at once. */
 const hashOf = (userId: string, code: string) => fingerprint(`${userId} ${code}`)
 
 /** The codes that replace a lost authenticator app. Each works once. `age` is in milliseconds. */
-export const createRecoveryCodes = ({ database, clock, sealedValues }: Dependencies) => {
+export const createRecoveryCodes = ({
+  database,
+  clock,
+  sealedValues,
+}: {
+  database: Database
+  clock: Clock
+  sealedValues: SealedValues
+}) => {
   const { seal, open } = sealedValues.of(recoveryCodeColumn)
 
   /**
@@ -48,10 +74,10 @@ export const createRecoveryCodes = ({ database, clock, sealedValues }: Dependenc
       await store.insertRecoveryCodes(sql, userId, rows, clock.offset())
       return codes
     },
-    countLeft: acceptTransaction(database)(async (sql, userId: string) => {
+    countLeft: async (sql: Sql, userId: string) => {
       const [row] = await store.countRecoveryCodes(sql, userId)
       return row?.left ?? 0
-    }),
+    },
     /** Uses a code up. False if there is no such code any more. */
     take: async (sql: Transaction, userId: string, code: string) => {
       const id = await findId(sql, userId, code)

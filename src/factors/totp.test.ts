@@ -2,17 +2,8 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { testProgram } from '../../test/support/servers/programs.js'
-import {
-  base32,
-  codeOf,
-  fromBase32,
-  newRecoveryCodes,
-  newSecret,
-  otpauthUri,
-  readCode,
-  stepAt,
-  stepOfCode,
-} from './totp.js'
+import { newRecoveryCodes, readCode } from './recovery-codes.js'
+import { base32, codeOf, fromBase32, newSecret, otpauthUri, stepAt, stepOfCode } from './totp.js'
 
 /** RFC 6238, appendix B, for SHA-1: the last six of its eight digits. */
 const secret = base32(Buffer.from('12345678901234567890'))

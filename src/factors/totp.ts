@@ -1,6 +1,5 @@
 import { createHmac, randomBytes, randomUUID } from 'node:crypto'
 import type { FormerSecret } from '../account-changes/undos.js'
-import { inGroups, withoutGroups } from '../contract/factors.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import { formerTotpColumn, pendingTotpColumn, totpColumn } from '../keys/sealed-columns.js'
 import type { SealedValues } from '../keys/sealed-values.js'
@@ -9,7 +8,7 @@ import { minutes } from '../lib/durations.js'
 import { equalInConstantTime } from '../lib/random.js'
 import { acceptTransaction, type Database, type Transaction } from '../platform/database/database.js'
 import * as store from './factors.store.js'
-import type { CodeLimit } from './prove-code.js'
+import { readCode } from './recovery-codes.js'
 
 /** RFC 6238 with the values that every authenticator app knows: SHA-1, 6 digits, 30 seconds. */
 const period = 30
@@ -66,24 +65,71 @@ export const otpauthUri = (secret: string, { issuer, account }: { issuer: string
   return `otpauth://totp/${name}:${label}?secret=${secret}&issuer=${name}&algorithm=SHA1&digits=${digits}&period=${period}`
 }
 
-type TotpSecretsDependencies = {
-  database: Database
-  clock: Clock
-  sealedValues: SealedValues
-  pendingSecrets: PendingSecrets
-}
-
 /** A value that cannot be opened is a broken row. It must never look like an account without a factor. */
 const assertOpened = (secret: string | undefined) => {
   if (secret === undefined) throw new Error('A TOTP secret in the database cannot be opened')
   return secret
 }
 
-export type TotpSecrets = ReturnType<typeof createTotpSecrets>
+const pendingLifetime = 10 * minutes
 
-/** The secret that an account shares with its authenticator app. */
-export const createTotpSecrets = ({ database, clock, sealedValues, pendingSecrets }: TotpSecretsDependencies) => {
+/** `sessionId`: the session that asks for a secret, or the waiting sign-in at an enrolment. `account`: the name that the app shows. */
+export type SecretRequest = { userId: string; sessionId: string; account: string }
+export type SecretConfirmation = { userId: string; sessionId: string; code: string }
+
+/** `productName`: the name that an authenticator app shows. */
+type Services = { database: Database; clock: Clock; sealedValues: SealedValues; productName: string }
+
+/**
+ * Makes a new secret, and the text of its QR code. The user is shown both, and a code of the app has to confirm the secret. An account has
+ * one such secret, the newest.
+ */
+const offerSecret = async (services: Services, { userId, sessionId, account }: SecretRequest) => {
+  const { database, clock, sealedValues, productName } = services
+  const secret = newSecret()
+  const sealed = sealedValues.of(pendingTotpColumn).seal(userId, secret)
+  const expiresAt = later(clock.now(), pendingLifetime)
+  await store.replacePending(database, { userId, sessionId, secret: sealed, expiresAt })
+  return { secret, uri: otpauthUri(secret, { issuer: productName, account }) }
+}
+
+/** The confirmed secret, and the time step of its code, which the caller uses up. The caller holds a lock on the user's row. */
+const takeConfirmed = async (
+  { clock, sealedValues }: Services,
+  sql: Transaction,
+  { userId, sessionId, code }: SecretConfirmation,
+) => {
+  const typedCode = readCode(code)
+  const request = { userId, sessionId, now: clock.now(), clockOffset: clock.offset() }
+  const [row] = await store.selectPending(sql, request)
+  const secret = row && sealedValues.of(pendingTotpColumn).open(userId, row.secret)
+  if (!row || secret === undefined) return refuse('no_totp_begun')
+  const step = typedCode?.method === 'otp' ? stepOfCode(secret, typedCode.code, row.now_seconds) : undefined
+  if (step === undefined) return refuse('wrong_second_factor')
+  await store.deletePending(sql, userId)
+  return { secret, step }
+}
+
+/** Also forgets the wrong codes, which were guesses at the former secret. False if two-step sign-in is off. */
+const replaceSecret = async (
+  { clock, sealedValues }: Services,
+  sql: Transaction,
+  userId: string,
+  { secret, step }: { secret: string; step: number },
+) => {
+  const sealed = sealedValues.of(totpColumn).seal(userId, secret)
+  const updatedRows = await store.replaceTotp(sql, { userId, secret: sealed, step, clockOffset: clock.offset() })
+  await store.forgetWrongCodes(sql, userId)
+  return updatedRows.length > 0
+}
+
+export type Totp = ReturnType<typeof createTotp>
+
+/** The secret that an account shares with its authenticator app. For a change, the caller holds a lock on the user's row. */
+export const createTotp = (services: Services) => {
+  const { database, clock, sealedValues } = services
   const secrets = sealedValues.of(totpColumn)
+  const formerSecrets = sealedValues.of(formerTotpColumn)
 
   const find = acceptTransaction(database)(async (sql, userId: string) => {
     const [row] = await store.selectTotp(sql, userId, clock.offset())
@@ -92,18 +138,18 @@ export const createTotpSecrets = ({ database, clock, sealedValues, pendingSecret
 
   return {
     /** The time since which the account uses this app. Undefined while TOTP is off. */
-    createdAt: acceptTransaction(database)(async (sql, userId: string) => (await find(sql, userId))?.created_at),
+    createdAt: async (userId: string) => (await find(userId))?.created_at,
 
     begin: async (request: SecretRequest) =>
-      (await find(request.userId)) ? refuse('totp_is_on') : pendingSecrets.create(request),
+      (await find(request.userId)) ? refuse('totp_is_on') : offerSecret(services, request),
 
-    /** Switches TOTP on. The caller holds a lock on the user's row. The confirming code is used up. */
+    /** Switches TOTP on. The confirming code is used up. */
     confirm: async (sql: Transaction, confirmation: SecretConfirmation) => {
       const { userId } = confirmation
       if (await find(sql, userId)) return refuse('totp_is_on')
-      const newTotp = await pendingSecrets.confirm(sql, confirmation)
-      if (isRefused(newTotp)) return newTotp
-      const { secret, step } = newTotp
+      const confirmed = await takeConfirmed(services, sql, confirmation)
+      if (isRefused(confirmed)) return confirmed
+      const { secret, step } = confirmed
       await store.insertTotp(sql, { userId, secret: secrets.seal(userId, secret), step, clockOffset: clock.offset() })
       return undefined
     },
@@ -119,127 +165,27 @@ export const createTotpSecrets = ({ database, clock, sealedValues, pendingSecret
 
     /** Switches TOTP off. False if it was off before. */
     remove: async (sql: Transaction, userId: string) => (await store.deleteTotp(sql, userId)).length > 0,
-  }
-}
 
-const codeCount = 10
-
-/** Crockford's base32, which has no I, L, O and U. Each character has five bits. */
-const codeAlphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
-/** 12 characters have 60 bits. */
-const codeLength = 12
-
-const newCode = () => Array.from(randomBytes(codeLength), (byte) => codeAlphabet[byte % codeAlphabet.length]).join('')
-
-/** Ten codes, in groups of four so that they can be read and copied. */
-export const newRecoveryCodes = () => Array.from({ length: codeCount }, () => inGroups(newCode()))
-
-/** Replaces characters that are often misread from a screen or from paper by those that codes have. */
-const withoutLookalikes = (code: string) => code.replaceAll('O', '0').replaceAll(/[IL]/g, '1').replaceAll('U', 'V')
-
-/** Reads a code that a user typed or pasted. Its form says which kind it is. Undefined if it has the form of none. */
-export const readCode = (typed: string) => {
-  const text = withoutGroups(typed)
-  if (/^\d{6}$/.test(text)) return { method: 'otp' as const, code: text }
-  return text.length === codeLength ? { method: 'rec' as const, code: withoutLookalikes(text) } : undefined
-}
-
-const pendingLifetime = 10 * minutes
-
-type PendingSecretsDependencies = {
-  database: Database
-  clock: Clock
-  sealedValues: SealedValues
-  /** The name that an authenticator app shows. */
-  productName: string
-}
-
-/** `sessionId`: the session that asks for a secret, or the challenge at an enrolment. `account`: the name that the app shows. */
-export type SecretRequest = { userId: string; sessionId: string; account: string }
-export type SecretConfirmation = { userId: string; sessionId: string; code: string }
-
-type PendingSecrets = ReturnType<typeof createPendingSecrets>
-
-/** Secrets that were shown to a user and wait until a code of the app confirms them. An account has one such secret, the newest. */
-export const createPendingSecrets = ({ database, clock, sealedValues, productName }: PendingSecretsDependencies) => {
-  const { seal, open } = sealedValues.of(pendingTotpColumn)
-
-  return {
-    /** Makes a new secret, and the text of its QR code. The user is shown both. */
-    create: async ({ userId, sessionId, account }: SecretRequest) => {
-      const secret = newSecret()
-      const expiresAt = later(clock.now(), pendingLifetime)
-      await store.replacePending(database, { userId, sessionId, secret: seal(userId, secret), expiresAt })
-      return { secret, uri: otpauthUri(secret, { issuer: productName, account }) }
-    },
-
-    /** The confirmed secret, and the time step of its code, which the caller uses up. The caller holds a lock on the user's row. */
-    confirm: async (sql: Transaction, { userId, sessionId, code }: SecretConfirmation) => {
-      const typedCode = readCode(code)
-      const request = { userId, sessionId, now: clock.now(), clockOffset: clock.offset() }
-      const [row] = await store.selectPending(sql, request)
-      const secret = row && open(userId, row.secret)
-      if (!row || secret === undefined) return refuse('no_totp_begun')
-      const step = typedCode?.method === 'otp' ? stepOfCode(secret, typedCode.code, row.now_seconds) : undefined
-      if (step === undefined) return refuse('wrong_second_factor')
-      await store.deletePending(sql, userId)
-      return { secret, step }
-    },
-  }
-}
-
-type AppReplacementsDependencies = {
-  database: Database
-  clock: Clock
-  sealedValues: SealedValues
-  pendingSecrets: PendingSecrets
-  codeLimit: CodeLimit
-}
-
-export type AppReplacements = ReturnType<typeof createAppReplacements>
-
-/** Replaces the authenticator app of an account by another. Recovery codes stay. */
-export const createAppReplacements = ({
-  database,
-  clock,
-  sealedValues,
-  pendingSecrets,
-  codeLimit,
-}: AppReplacementsDependencies) => {
-  const secrets = sealedValues.of(totpColumn)
-  const formerSecrets = sealedValues.of(formerTotpColumn)
-
-  /** Also forgets the wrong codes, which were guesses at the former secret. False if two-step sign-in is off. */
-  const replaceSecret = async (sql: Transaction, userId: string, secret: string, step: number) => {
-    const sealed = secrets.seal(userId, secret)
-    const updatedRows = await store.replaceTotp(sql, { userId, secret: sealed, step, clockOffset: clock.offset() })
-    await codeLimit.forget(sql, userId)
-    return updatedRows.length > 0
-  }
-
-  return {
     /** Shows a new secret. The present app goes on working until the new one is confirmed. */
-    begin: async (request: SecretRequest) => {
-      const [current] = await store.selectTotp(database, request.userId, clock.offset())
-      return current ? pendingSecrets.create(request) : refuse('totp_is_off')
-    },
+    beginReplacement: async (request: SecretRequest) =>
+      (await find(request.userId)) ? offerSecret(services, request) : refuse('totp_is_off'),
 
     /**
-     * Replaces the app, and returns the former secret that the undo link brings back. The caller holds a lock on the user's row.
-     * `totpBefore`: what would happen to the app if the earlier changes were taken back. The undo link must not bring back an app that may
-     * be a thief's, even after the earlier undo links have expired.
+     * Replaces the app, and returns the former secret that the undo link brings back. `totpBefore`: what would happen to the app if the
+     * earlier changes were taken back. The undo link must not bring back an app that may be a thief's, even after the earlier undo links
+     * have expired.
      */
-    confirm: async (
+    confirmReplacement: async (
       sql: Transaction,
       confirmation: SecretConfirmation,
       totpBefore: 'stays' | 'removed' | FormerSecret,
     ) => {
       const { userId } = confirmation
-      const [current] = await store.selectTotp(sql, userId, clock.offset())
+      const current = await find(sql, userId)
       if (!current) return refuse('totp_is_off')
-      const newTotp = await pendingSecrets.confirm(sql, confirmation)
-      if (isRefused(newTotp)) return newTotp
-      await replaceSecret(sql, userId, newTotp.secret, newTotp.step)
+      const confirmed = await takeConfirmed(services, sql, confirmation)
+      if (isRefused(confirmed)) return confirmed
+      await replaceSecret(services, sql, userId, confirmed)
       if (totpBefore === 'removed') return { former: undefined }
       const former =
         totpBefore === 'stays'
@@ -251,6 +197,6 @@ export const createAppReplacements = ({
 
     /** Lets the app from before a replacement work again, and no other app. False if two-step sign-in is off. */
     restore: (sql: Transaction, userId: string, { id, sealed }: FormerSecret) =>
-      replaceSecret(sql, userId, assertOpened(formerSecrets.open(id, sealed)), 0),
+      replaceSecret(services, sql, userId, { secret: assertOpened(formerSecrets.open(id, sealed)), step: 0 }),
   }
 }

@@ -1,5 +1,4 @@
 import { Type } from 'typebox'
-import type { UsernameSource } from '../contract/names.js'
 import { longestName } from '../contract/names.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import { ProfileFieldChanges } from '../contract/profile-fields.js'
@@ -12,29 +11,14 @@ import {
   TypedUsername,
   withRequiredUsername,
 } from '../contract/schemas.js'
-import type { Cookies } from '../http/cookies.js'
-import { routeRefusals, withHeaders } from '../http/route.js'
-import type { Server } from '../http/server.js'
+import { route, type Server, withHeaders } from '../http/route.js'
 import { minResponseTime, takeAtLeast } from '../lib/timing.js'
-import type { Events } from '../messages/events.js'
-import type { Mails } from '../messages/mails.js'
-import type { Passwords } from '../passwords/passwords.js'
 import type { Reservation } from '../platform/cache/cache.js'
-import type { Limits } from '../sessions/guards.js'
-import type { SignInCookies } from '../sessions/session-cookies.js'
+import type { App } from '../service/open-http.js'
 import { sendSignInStep } from '../sign-in/answers.js'
-import type { Ceilings } from '../sign-in/ceilings.js'
-import type { MailLimits } from '../sign-in/guess-limits.js'
-import type { SignIns, Visit } from '../sign-in/sign-ins.js'
-
+import type { Visit } from '../sign-in/sign-ins.js'
 import { displayName, type Email, readChosenUsername, readEmail, usernameFromEmail } from '../users/names.js'
 import type { NewUser } from '../users/new-users.js'
-import type { ProfileFields } from '../users/profile-fields.js'
-import type { Terms } from '../users/terms.js'
-import type { Usernames } from '../users/usernames.js'
-import type { CompleteRegistration } from './complete-registration.js'
-import type { Invitations, RegistrationGate } from './invitations.js'
-import type { Registrations } from './registrations.js'
 
 type NewRegistration = {
   /** Undefined only if the username is made from the address (USERNAMES). */
@@ -62,216 +46,176 @@ type Counting = {
   mayMail: () => Promise<boolean>
 }
 
-type RegisterDependencies = {
-  usernames: Usernames
-  passwords: Passwords
-  registrations: Registrations
-  registrationGate: RegistrationGate
-  invitations: Invitations
-  profileFields: ProfileFields
-  terms: Terms
-  enterInvited: EnterInvited
-  mails: Mails
+/** The refusal is the same for every invitation that does not work, also if the address has an account. */
+const findInvitation = async ({ invitations, mails }: App, token: string, email: Email) => {
+  const invitation = await invitations.find(token)
+  if (invitation?.key !== email.key) return refuse('invalid_invitation')
+  // The invitation proves only the exact spelling, because another one may be another mailbox.
+  const provesAddress = invitation.provesAddress && invitation.email === email.email
+  // Where nothing is mailed, an address that the link has not proven could never be confirmed.
+  if (mails.isOff && !provesAddress && !invitation.isPrinted) return refuse('mail_is_off')
+  return { provesAddress, isPrinted: invitation.isPrinted }
+}
+
+/** What the form says, as a user who may register, or why not. The order of the checks decides what the answers tell about accounts. */
+const readForm = async (app: App, request: NewRegistration, { client }: Visit) => {
+  const { registrationGate: gate, usernames, passwords, profileFields, terms } = app
+  const { invite } = request
+  const closedRefusal = invite === undefined ? gate.refusalForAll() : undefined
+  if (closedRefusal) return closedRefusal
+  const email = readEmail(request.email)
+  if (isRefused(email)) return email
+  // The address and the invitation are checked before accounts are looked up, so that a refusal says nothing about accounts.
+  const invitation = invite === undefined ? gate.refusalForAddress(email) : await findInvitation(app, invite, email)
+  if (isRefused(invitation)) return invitation
+  const username = request.username === undefined ? usernameFromEmail(email) : readChosenUsername(request.username)
+  const name = displayName(request.name)
+  if (isRefused(username)) return username
+  if (request.terms !== undefined && request.terms !== terms.version) return refuse('terms_changed')
+  const fields = profileFields.initialValues(request.fields)
+  if (isRefused(fields)) return fields
+  // The username is checked before the password: the page finds the faults of the password by another request, and so can show all problems
+  // at once. A username that is made from the address is not checked, because a free one is found when the account is created.
+  if (request.username !== undefined && !(await usernames.mayBeChosen(username))) return refuse('username_taken')
+  const person = { username: username.username, email: email.email, name }
+  const rejected = await passwords.refusalFor(request.password, person, client)
+  if (rejected) return rejected
+  const { provesAddress = false, isPrinted = false } = invitation ?? {}
+  return { user: { email, username, name, fields }, provesAddress, isPrinted }
 }
 
 /**
- * Begins a registration and returns the secret for this browser. An email that has an account is handled in the same way and time; only
- * its owner sees the difference, in the mail. With the mailed link of an invitation, the registration is finished at once if the
- * request asks for it. With a printed one it always is.
+ * Begins a registration and returns the secret for this browser. An email that has an account is handled in the same way and time; only its
+ * owner sees the difference, in the mail. With the mailed link of an invitation, the registration is finished at once if the request asks
+ * for it. With a printed one it always is.
  */
-export const createRegister = (deps: RegisterDependencies) => {
-  const {
-    usernames,
-    passwords,
-    registrations,
-    registrationGate: gate,
-    invitations,
-    profileFields,
-    terms,
-    enterInvited,
-    mails,
-  } = deps
+const register = async (app: App, request: NewRegistration, visit: Visit, { findExcess, mayMail }: Counting) => {
+  const { passwords, registrations, mails } = app
+  const { client } = visit
+  const { invite, formerBrowserToken, application: applicationId, terms: agreedTerms } = request
+  const form = await readForm(app, request, visit)
+  if (isRefused(form)) return form
+  const excess = invite === undefined ? await findExcess() : undefined
+  if (excess) return refuse('too_many_requests', { excess })
+  const passwordHash = await passwords.hash(request.password, client)
+  if (isRefused(passwordHash)) return passwordHash
 
-  /** The refusal is the same for every invitation that does not work, also if the address has an account. */
-  const findInvitation = async (token: string, email: Email) => {
-    const invitation = await invitations.find(token)
-    if (invitation?.key !== email.key) return refuse('invalid_invitation')
-    // The invitation proves only the exact spelling, because another one may be another mailbox.
-    const provesAddress = invitation.provesAddress && invitation.email === email.email
-    // Where nothing is mailed, an address that the link has not proven could never be confirmed.
-    if (mails.isOff && !provesAddress && !invitation.isPrinted) return refuse('mail_is_off')
-    return { provesAddress, isPrinted: invitation.isPrinted }
-  }
+  const user = { ...form.user, passwordHash }
+  const { provesAddress, isPrinted } = form
+  if (invite !== undefined && (isPrinted || (provesAddress && (request.signIn || mails.isOff))))
+    return enterInvited(app, user, visit, { invite, isPrinted, agreedTerms })
 
-  return async (request: NewRegistration, visit: Visit, { findExcess, mayMail }: Counting) => {
-    const { client } = visit
-    const { invite, formerBrowserToken, application: applicationId, terms: agreedTerms } = request
-    const closedRefusal = invite === undefined ? gate.refusalForAll() : undefined
-    if (closedRefusal) return closedRefusal
-    const email = readEmail(request.email)
-    if (isRefused(email)) return email
-    // The address and the invitation are checked before accounts are looked up, so that a refusal says nothing about accounts.
-    const invitation = invite === undefined ? gate.refusalForAddress(email) : await findInvitation(invite, email)
-    if (isRefused(invitation)) return invitation
-    const username = request.username === undefined ? usernameFromEmail(email) : readChosenUsername(request.username)
-    const name = displayName(request.name)
-    if (isRefused(username)) return username
-    const person = { username: username.username, email: email.email, name }
-    if (agreedTerms !== undefined && agreedTerms !== terms.version) return refuse('terms_changed')
-    const fields = profileFields.initialValues(request.fields)
-    if (isRefused(fields)) return fields
-    // The username is checked before the password: the page finds the faults of the password by another request, and so can show all
-    // problems at once. A username that is made from the address is not checked, because a free one is found when the account is created.
-    if (request.username !== undefined && !(await usernames.mayBeChosen(username))) return refuse('username_taken')
-    const rejected = await passwords.refusalFor(request.password, person, client)
-    if (rejected) return rejected
-    const excess = invite === undefined ? await findExcess() : undefined
-    if (excess) return refuse('too_many_requests', { excess })
-    const passwordHash = await passwords.hash(request.password, client)
-    if (isRefused(passwordHash)) return passwordHash
-
-    const user = { email, username, name, passwordHash, fields }
-    const { provesAddress = false, isPrinted = false } = invitation ?? {}
-    if (invite !== undefined && (isPrinted || (provesAddress && (request.signIn || mails.isOff))))
-      return enterInvited(user, visit, { invite, isPrinted, agreedTerms })
-
-    // The same rows are written for an email that has an account, but writing its mail may take a different time.
-    const withheld = !(await mayMail())
-    const options = { invite, formerBrowserToken, withheld, applicationId, agreedTerms }
-    const registering = registrations.begin(user, client, options)
-    return { browserToken: await takeAtLeast(minResponseTime, registering) }
-  }
+  // The same rows are written for an email that has an account, but writing its mail may take a different time.
+  const withheld = !(await mayMail())
+  const options = { invite, formerBrowserToken, withheld, applicationId, agreedTerms }
+  const registering = registrations.begin(user, client, options)
+  return { browserToken: await takeAtLeast(minResponseTime, registering) }
 }
-
-/** The body is the same in every case, so it does not show whether the email has an account. */
-const acceptedBody = { message: 'Check your mail to finish the registration' }
-
-const { responses, sendRefusal } = routeRefusals(
-  'bad_request',
-  'email_shape',
-  'username_length',
-  'username_at_sign',
-  'username_characters',
-  'username_edges',
-  'username_alphabets',
-  'mail_is_off',
-  'registration_closed',
-  'invitation_required',
-  'invalid_invitation',
-  'email_domain_not_allowed',
-  'cross_site',
-  'username_taken',
-  'already_registered',
-  'password_rejected',
-  'invalid_fields',
-  'terms_changed',
-  'too_many_requests',
-  'busy',
-  'unavailable',
-)
-
-const signedInCookies = 'access_token, refresh_token and known_device'
-
-const schema = {
-  tags: ['registration'],
-  summary: 'Register; the account is created when the email is confirmed',
-  description:
-    '200: the mailed link of an invitation has proven the address. 201: the invitation was printed for an operator, so the account is there at once and its address stays unproven.',
-  body: Type.Object({
-    username: Type.Optional(TypedUsername),
-    // The schema allows more than an email may have, so that the rule for emails gives the refusal.
-    email: Type.String({ maxLength: 1024 }),
-    password: TypedPassword,
-    name: Type.Optional(Type.String({ maxLength: longestName })),
-    fields: Type.Optional(ProfileFieldChanges),
-    terms: Type.Optional(Type.String({ maxLength: 64, description: 'The version that the user agrees to' })),
-    invite: Type.Optional(Type.String({ maxLength: 1024, description: 'The token of an invitation for this address' })),
-    application: Type.Optional(SendingApplication),
-    signIn: Type.Optional(
-      Type.Boolean({
-        description:
-          'With the mailed link of an invitation for exactly this address: the account is created at once, and its user is signed in',
-      }),
-    ),
-  }),
-  response: {
-    200: withHeaders(SignedIn, { 'Set-Cookie': signedInCookies }),
-    201: withHeaders(SignedIn, { 'Set-Cookie': signedInCookies }),
-    202: withHeaders(Type.Union([Accepted, SecondFactorNeeded]), {
-      'Set-Cookie':
-        'registration, which ties this browser to the registration; or challenge, if the account was created at once and a step is missing',
-    }),
-    ...responses,
-  },
-}
-
-type RegisterRouteDependencies = {
-  register: ReturnType<typeof createRegister>
-  usernameSource: UsernameSource
-  limits: Limits
-  mailLimits: MailLimits
-  ceilings: Ceilings
-  cookies: Cookies
-  signInCookies: SignInCookies
-}
-
-export const registerRoutes = (server: Server, deps: RegisterRouteDependencies) => {
-  const { register, usernameSource, limits, mailLimits, ceilings, cookies, signInCookies } = deps
-  const options = {
-    schema: { ...schema, body: withRequiredUsername(schema.body, usernameSource) },
-    onRequest: limits.beforeSignIn.registration,
-    config: { countsIn: ['network_mails', 'total_registrations', 'total_mails', 'total_newcomer_mails'] as const },
-  }
-  server.post('/api/auth/register', options, async (request, reply) => {
-    const counting = {
-      findExcess: () => ceilings.findExcess('total_registrations', request),
-      mayMail: () => mailLimits.mayMailStranger(request, request.body.invite === undefined ? 'newcomer' : 'visitor'),
-    }
-    const formerBrowserToken = cookies.read(request, 'registration')
-    const result = await register({ ...request.body, formerBrowserToken }, signInCookies.visitOf(request), counting)
-    if (isRefused(result))
-      return result.refused === 'too_many_requests'
-        ? ceilings.answerExcess(reply, 'total_registrations', result.excess)
-        : sendRefusal(reply, result)
-    if ('outcome' in result) {
-      if (formerBrowserToken !== undefined) cookies.clear(reply, 'registration')
-      return sendSignInStep(result.isPrinted ? reply.status(201) : reply, { cookies, signInCookies }, result.outcome)
-    }
-    cookies.set(reply, 'registration', result.browserToken)
-    return reply.status(202).send(acceptedBody)
-  })
-}
-
-type EnterInvitedDependencies = {
-  registrations: Registrations
-  completeRegistration: CompleteRegistration
-  signIns: SignIns
-  events: Events
-}
-
-type EnterInvited = ReturnType<typeof createEnterInvited>
 
 /**
  * Creates the account at once and signs its user in, because nothing is left to confirm: the link of the invitation was mailed to the
  * address and has proven it, or it was printed and the address stays unproven.
  */
-export const createEnterInvited =
-  ({ registrations, completeRegistration, signIns, events }: EnterInvitedDependencies) =>
-  async (
-    user: NewUser,
-    visit: Visit,
-    details: { invite: string; isPrinted: boolean; agreedTerms: string | undefined },
-  ) => {
-    const { isPrinted } = details
-    const pending = await registrations.beginProven(user, visit.client, details)
-    const completed = await completeRegistration(pending, { provenBy: isPrinted ? 'nothing' : 'invitation' })
-    if (isRefused(completed)) {
-      const { refused } = completed
-      if (refused === 'username_taken_since') return refuse('username_taken')
-      // A mailed link proves the mailbox, so its visitor may know that the address has an account.
-      return refuse(refused === 'already_registered' && !isPrinted ? 'already_registered' : 'invalid_invitation')
-    }
-    await events.record({ kind: 'invitation_used', userId: completed.user.id }, visit.client)
-    const outcome = await signIns.byRegistration(completed.user, visit)
-    return outcome ? { outcome, isPrinted } : refuse('already_registered')
+const enterInvited = async (
+  { registrations, completeRegistration, signIns, events }: App,
+  user: NewUser,
+  visit: Visit,
+  details: { invite: string; isPrinted: boolean; agreedTerms: string | undefined },
+) => {
+  const { isPrinted } = details
+  const pending = await registrations.beginProven(user, visit.client, details)
+  const completed = await completeRegistration(pending, { provenBy: isPrinted ? 'nothing' : 'invitation' })
+  if (isRefused(completed)) {
+    const { refused } = completed
+    if (refused === 'username_taken_since') return refuse('username_taken')
+    // A mailed link proves the mailbox, so its visitor may know that the address has an account.
+    return refuse(refused === 'already_registered' && !isPrinted ? 'already_registered' : 'invalid_invitation')
   }
+  await events.record({ kind: 'invitation_used', userId: completed.user.id }, visit.client)
+  const outcome = await signIns.byRegistration(completed.user, visit)
+  return outcome ? { outcome, isPrinted } : refuse('already_registered')
+}
+
+const Registration = Type.Object({
+  username: Type.Optional(TypedUsername),
+  // The schema allows more than an email may have, so that the rule for emails gives the refusal.
+  email: Type.String({ maxLength: 1024 }),
+  password: TypedPassword,
+  name: Type.Optional(Type.String({ maxLength: longestName })),
+  fields: Type.Optional(ProfileFieldChanges),
+  terms: Type.Optional(Type.String({ maxLength: 64, description: 'The version that the user agrees to' })),
+  invite: Type.Optional(Type.String({ maxLength: 1024, description: 'The token of an invitation for this address' })),
+  application: Type.Optional(SendingApplication),
+  signIn: Type.Optional(
+    Type.Boolean({
+      description:
+        'With the mailed link of an invitation for exactly this address: the account is created at once, and its user is signed in',
+    }),
+  ),
+})
+
+const signedInCookies = 'access_token, refresh_token and known_device'
+
+export const registerRoutes = (server: Server, app: App) => {
+  const { usernameSource, limits, mailLimits, ceilings, cookies, signInCookies } = app
+
+  route(server, 'POST /api/auth/register', {
+    guard: [limits.beforeSignIn.registration],
+    tag: 'registration',
+    summary: 'Register; the account is created when the email is confirmed',
+    description:
+      '200: the mailed link of an invitation has proven the address. 201: the invitation was printed for an operator, so the account is there at once and its address stays unproven.',
+    body: withRequiredUsername(Registration, usernameSource),
+    refuses: [
+      'bad_request',
+      'email_shape',
+      'username_length',
+      'username_at_sign',
+      'username_characters',
+      'username_edges',
+      'username_alphabets',
+      'mail_is_off',
+      'registration_closed',
+      'invitation_required',
+      'invalid_invitation',
+      'email_domain_not_allowed',
+      'cross_site',
+      'username_taken',
+      'already_registered',
+      'password_rejected',
+      'invalid_fields',
+      'terms_changed',
+      'busy',
+      'unavailable',
+    ],
+    answers: {
+      200: withHeaders(SignedIn, { 'Set-Cookie': signedInCookies }),
+      201: withHeaders(SignedIn, { 'Set-Cookie': signedInCookies }),
+      202: withHeaders(Type.Union([Accepted, SecondFactorNeeded]), {
+        'Set-Cookie':
+          'registration, which ties this browser to the registration; or challenge, if the account was created at once and a step is missing',
+      }),
+    },
+    config: { countsIn: ['network_mails', 'total_registrations', 'total_mails', 'total_newcomer_mails'] },
+    handle: async ({ body, request, reply }) => {
+      const counting = {
+        findExcess: () => ceilings.findExcess('total_registrations', request),
+        mayMail: () => mailLimits.mayMailStranger(request, body.invite === undefined ? 'newcomer' : 'visitor'),
+      }
+      const formerBrowserToken = cookies.read(request, 'registration')
+      const result = await register(app, { ...body, formerBrowserToken }, signInCookies.visitOf(request), counting)
+      if (isRefused(result))
+        return result.refused === 'too_many_requests'
+          ? ceilings.answerExcess(reply, 'total_registrations', result.excess)
+          : result
+      if ('outcome' in result) {
+        if (formerBrowserToken !== undefined) cookies.clear(reply, 'registration')
+        return sendSignInStep(result.isPrinted ? reply.status(201) : reply, { cookies, signInCookies }, result.outcome)
+      }
+      cookies.set(reply, 'registration', result.browserToken)
+      reply.status(202)
+      // The body is the same in every case, so it does not show whether the email has an account.
+      return { message: 'Check your mail to finish the registration' }
+    },
+  })
+}

@@ -1,13 +1,12 @@
-import { createDeletedAccounts } from '../accounts/deletion.routes.js'
 import { createAdminLimit } from '../admin/admin-guard.js'
 import type { TermsOfUse } from '../contract/schemas.js'
+import { createCeremonyCookies } from '../factors/ceremony-cookies.js'
 import { createFreshness } from '../factors/freshness.js'
-import { createCeremonyCookies } from '../factors/passkey-ceremonies.js'
 import { createCookies } from '../http/cookies.js'
-import { createNeedsMail } from '../http/errors.js'
 import { routeLimitersFor } from '../http/limiters.js'
 import { createCountedRequests, createFindExcess, type OnRejection } from '../http/limits.js'
 import { clientOf } from '../http/request-origin.js'
+import { createNeedsMail } from '../http/route.js'
 import { createLimitEvents } from '../messages/limit-events.js'
 import { createAuthorizationLimit } from '../openid/authorize/authorize.routes.js'
 import { createUserCodeLimit } from '../openid/device/device.routes.js'
@@ -189,6 +188,5 @@ export const openApp = (config: Config, platform: Platform, rooms: Rooms, http: 
   usernameSource: config.usernames,
   termsOfUse: termsOf(config),
   recoveredAccounts: createRecoveredAccounts({ ...rooms, ...http }),
-  deletedAccounts: createDeletedAccounts({ ...rooms, ...http }),
   needsMail: createNeedsMail(config.mailIsOff),
 })

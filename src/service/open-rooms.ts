@@ -2,6 +2,7 @@ import { openAccountChanges } from '../account-changes/open-account-changes.js'
 import { openAccounts } from '../accounts/open-accounts.js'
 import { openApplications } from '../applications/open-applications.js'
 import type { ProfileFieldDefinition } from '../contract/profile-fields.js'
+import type { ProviderId } from '../contract/providers.js'
 import { openFactors } from '../factors/open-factors.js'
 import { openGroups } from '../groups/groups.js'
 import { openKeys } from '../keys/open-keys.js'
@@ -67,7 +68,8 @@ export const openRooms = (config: Config, platform: RoomPlatform) => {
   const accountChanges = openAccountChanges(platform, { ...upToGroups, ...applications })
   const configuredProviders = openConfiguredProviders(platform)
   const upToChanges = { ...upToGroups, ...applications, ...accountChanges, ...configuredProviders }
-  const factors = openFactors(config, platform, keys, upToChanges)
+  const providerIds = Object.keys(configuredProviders.providers) as ProviderId[]
+  const factors = openFactors(config, platform, { ...upToChanges, providerIds })
   const registration = openRegistration(config, platform, upToChanges)
   const upToRegistration = { ...upToChanges, ...factors, ...registration }
   const providers = openProviders(config, platform, upToRegistration)

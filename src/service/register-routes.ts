@@ -1,21 +1,14 @@
 import { accessCheckRoutes, createNoteRefusedCheck, createRenewal } from '../access-check/access-check.routes.js'
-import { accountRoutes, createProfile } from '../accounts/account.routes.js'
-import { changeEmailRoutes, createChangeEmail } from '../accounts/change-email.routes.js'
-import { confirmEmailRoutes, createConfirmationProofs, createConfirmEmail } from '../accounts/confirm-email.routes.js'
-import { createDeleteOwnAccount, deleteAccountRoutes, leavingRoutes } from '../accounts/deletion.routes.js'
-import { composeAccountData } from '../accounts/export.js'
-import { createExportAccount, exportAccountRoutes } from '../accounts/export.routes.js'
-import { createLink, createUnlink, linkedProvidersRoutes } from '../accounts/linked-providers.routes.js'
-import {
-  appReplacementRoutes,
-  createAppReplacement,
-  createOwnFactors,
-  createTotpEnrolment,
-  factorsRoutes,
-} from '../accounts/own-factors.routes.js'
-import { createEnrolmentPasskeys, createOwnPasskeys, passkeysRoutes } from '../accounts/own-passkeys.routes.js'
-import { changePasswordRoutes, createChangePassword } from '../accounts/password.routes.js'
-import { createUndo, undoRoutes } from '../accounts/undo.routes.js'
+import { accountRoutes } from '../accounts/account.routes.js'
+import { changeEmailRoutes } from '../accounts/change-email.routes.js'
+import { confirmEmailRoutes } from '../accounts/confirm-email.routes.js'
+import { deleteAccountRoutes, leavingRoutes } from '../accounts/deletion.routes.js'
+import { exportAccountRoutes } from '../accounts/export.routes.js'
+import { linkedProvidersRoutes } from '../accounts/linked-providers.routes.js'
+import { appReplacementRoutes, factorsRoutes } from '../accounts/own-factors.routes.js'
+import { passkeysRoutes } from '../accounts/own-passkeys.routes.js'
+import { changePasswordRoutes } from '../accounts/password.routes.js'
+import { undoRoutes } from '../accounts/undo.routes.js'
 import { applicationIssuer } from '../applications/applications.js'
 import { usedApplicationsRoutes } from '../applications/used-applications.routes.js'
 import { signInPath } from '../contract/provider-paths.js'
@@ -43,10 +36,10 @@ import { serviceGroupsRoutes } from '../programs/groups.routes.js'
 import { serviceInvitationsRoutes } from '../programs/invitations.routes.js'
 import { revocationsRoutes, signOutUserRoutes, tokensRoutes } from '../programs/sessions.routes.js'
 import { serviceUserChangesRoutes, serviceUsersRoutes } from '../programs/users.routes.js'
-import { createAcceptInvitation, inviteRoutes } from '../registration/invitations.routes.js'
-import { createEnterInvited, createRegister, registerRoutes } from '../registration/register.routes.js'
+import { inviteRoutes } from '../registration/invitations.routes.js'
+import { registerRoutes } from '../registration/register.routes.js'
 import { setupRoutes } from '../registration/setup.routes.js'
-import { createVerifyEmail, verifyEmailRoutes } from '../registration/verify-email.routes.js'
+import { verifyEmailRoutes } from '../registration/verify-email.routes.js'
 import { sessionsRoutes } from '../sessions/own-sessions.routes.js'
 import { csrfTokenRoutes, logoutRoutes, refreshRoutes, signOutHere } from '../sessions/session.routes.js'
 import {
@@ -68,16 +61,12 @@ import type { App } from './open-http.js'
 
 /** Flows of users for their own account. */
 const registerAccountFlows = (server: Server, app: App) => {
-  changeEmailRoutes(server, { ...app, changeEmail: createChangeEmail(app) })
-  const confirmationProofs = createConfirmationProofs(app)
-  const confirmEmail = createConfirmEmail({ ...app, confirmationProofs })
-  confirmEmailRoutes(server, { ...app, confirmEmail })
-  undoRoutes(server, { ...app, undo: createUndo(app) })
-  accountRoutes(server, { ...app, profile: createProfile(app) })
-  deleteAccountRoutes(server, { ...app, deleteOwnAccount: createDeleteOwnAccount(app) })
-  const accountData = composeAccountData(app, app.clock)
-  const exportAccount = createExportAccount({ ...app, accountData })
-  exportAccountRoutes(server, { ...app, exportAccount })
+  changeEmailRoutes(server, app)
+  confirmEmailRoutes(server, app)
+  undoRoutes(server, app)
+  accountRoutes(server, app)
+  deleteAccountRoutes(server, app)
+  exportAccountRoutes(server, app)
   eventsRoutes(server, app)
   usedApplicationsRoutes(server, app)
 }
@@ -85,16 +74,11 @@ const registerAccountFlows = (server: Server, app: App) => {
 /** Second factors and passkeys: signing in with them, adding and removing them. */
 const registerFactorFlows = (server: Server, app: App) => {
   secondFactorRoutes(server, app)
-  leavingRoutes(server, { ...app, accountData: composeAccountData(app, app.clock) })
+  leavingRoutes(server, app)
   enrolmentCodeRoutes(server, app)
-  const totpEnrolment = createTotpEnrolment(app)
-  factorsRoutes(server, { ...app, ownFactors: createOwnFactors(app), totpEnrolment })
-  appReplacementRoutes(server, { ...app, appReplacement: createAppReplacement(app) })
-  passkeysRoutes(server, {
-    ...app,
-    ownPasskeys: createOwnPasskeys(app),
-    enrolmentPasskeys: createEnrolmentPasskeys(app),
-  })
+  factorsRoutes(server, app)
+  appReplacementRoutes(server, app)
+  passkeysRoutes(server, app)
   passkeyLoginRoutes(server, { ...app, passkeyLogin: createPasskeyLogin(app) })
 }
 
@@ -135,10 +119,9 @@ const registerProtocolFlows = (server: Server, app: App) => {
 /** A new account, from the form or the invitation to the proof of its address. */
 const registerRegistrationFlows = (server: Server, app: App) => {
   setupRoutes(server, app)
-  const enterInvited = createEnterInvited(app)
-  registerRoutes(server, { ...app, register: createRegister({ ...app, enterInvited }) })
-  inviteRoutes(server, { ...app, acceptInvitation: createAcceptInvitation(app) })
-  verifyEmailRoutes(server, { ...app, verifyEmail: createVerifyEmail(app) })
+  registerRoutes(server, app)
+  inviteRoutes(server, app)
+  verifyEmailRoutes(server, app)
 }
 
 /** Signing in with a mailed code or link. Without MAIL_SIGN_IN these routes do not exist. */
@@ -218,7 +201,7 @@ export const registerAllRoutes = async (server: Server, app: App) => {
   if (config.mailSignIn === 'on' || config.mailIsOff) registerMailLogin(server, app)
   registerRegistrationFlows(server, app)
   resetPasswordRoutes(server, { ...app, resetPassword: createResetPassword(app) })
-  changePasswordRoutes(server, { ...app, changePassword: createChangePassword(app) })
+  changePasswordRoutes(server, app)
   const noteReturnTo = createReturnToNotes(config.allowedOrigins)
   socialSignInRoutes(server, {
     ...app,
@@ -227,11 +210,7 @@ export const registerAllRoutes = async (server: Server, app: App) => {
     afterSignIn: config.afterSignIn,
     allowedOrigins: config.allowedOrigins,
   })
-  linkedProvidersRoutes(server, {
-    ...app,
-    link: createLink(app),
-    unlink: createUnlink(app),
-  })
+  linkedProvidersRoutes(server, app)
   registerAccountFlows(server, app)
   registerFactorFlows(server, app)
   registerSessionFlows(server, app)

@@ -16,6 +16,10 @@ export const enrollerSecurity: Record<string, string[]>[] = [
   { challenge: [], csrfToken: [] },
 ]
 
+/** For the API document: the credential of a sign-in that waits, and what happens to its cookie. */
+export const needsChallenge = { security: [{ challenge: [] }] }
+export const clearsChallenge = { 401: 'Clears challenge, if the sign-in is over' }
+
 export type Enrolling = ReturnType<typeof createEnrolling>
 
 type Dependencies = {

@@ -13,9 +13,9 @@ import {
 } from '../contract/schemas.js'
 import type { TrustedDevices } from '../factors/trusted-devices.js'
 import type { Cookies } from '../http/cookies.js'
-import type { NeedsMail } from '../http/errors.js'
 import type { CountedRequests } from '../http/limits.js'
 import { clientOf } from '../http/request-origin.js'
+import type { NeedsMail } from '../http/route.js'
 import { routeRefusals, withCookies, withHeaders } from '../http/route.js'
 import type { Server } from '../http/server.js'
 import type { Passwords } from '../passwords/passwords.js'
@@ -23,6 +23,7 @@ import type { Limits } from '../sessions/guards.js'
 import type { SignInCookies } from '../sessions/session-cookies.js'
 import type { Users } from '../users/users.js'
 import { sendContinuedSignIn } from './answers.js'
+import { clearsChallenge, needsChallenge } from './enrol-guard.js'
 import type { Enrolments } from './enrolments.js'
 import type { MailLimits, PasswordGuesses } from './guess-limits.js'
 import type { LastAnswer, LastAnswers } from './open-questions.js'
@@ -81,8 +82,6 @@ const createNextQuestion = ({
 }
 
 /** Parts of the API document for every route of a sign-in that waits for its second step. */
-export const clearsChallenge = { 401: 'Clears challenge, if the sign-in is over' }
-export const needsChallenge = { security: [{ challenge: [] }] }
 
 const stateRefusals = routeRefusals('challenge_over', 'too_many_requests', 'unavailable')
 const { responses, sendRefusal } = routeRefusals(

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { refuse } from '#contract/outcome.js'
+import type { ChangeDetails } from '../../src/account-changes/account-change-table.js'
 import {
-  accountChangeTable,
   type ChangeKind,
+  type ChangeRow,
   type Consequences,
   consequencesOf,
   type Initiator,
   type Voided,
 } from '../../src/account-changes/account-change-table.js'
-import type { ChangeDetails } from '../../src/account-changes/account-changes.js'
 
 import type { Transaction } from '../../src/platform/database/database.js'
 import {
@@ -207,10 +207,38 @@ describe('a change of an account', () => {
   })
 
   it('with a column left out does not compile', () => {
-    const { mail: _, ...planted } = accountChangeTable.password_changed
-    // @ts-expect-error The mail is missing.
-    const row: Consequences = planted
-    expect(row).not.toHaveProperty('mail')
+    const row = {
+      by: ['caller'],
+      otherSessions: 'end',
+      thisSession: 'new tokens',
+      withdrawsProofs: [],
+      voids: [],
+      mail: 'password-changed',
+      undo: 'password',
+    } as const satisfies ChangeRow
+    const { by: _, ...withoutInitiator } = row
+    const { otherSessions: _others, ...withoutOtherSessions } = row
+    const { thisSession: _own, ...withoutThisSession } = row
+    const { withdrawsProofs: _proofs, ...withoutProofs } = row
+    const { voids: _voids, ...withoutVoids } = row
+    const { undo: _undo, ...withoutUndo } = row
+    const planted: ChangeRow[] = [
+      // @ts-expect-error Who may is missing.
+      withoutInitiator,
+      // @ts-expect-error What happens to other sessions is missing.
+      withoutOtherSessions,
+      // @ts-expect-error What happens to the caller's session is missing.
+      withoutThisSession,
+      // @ts-expect-error Which proofs do not count in the new tokens is missing.
+      withoutProofs,
+      // @ts-expect-error What is voided is missing.
+      withoutVoids,
+      // @ts-expect-error Whether the mail has an undo link is missing.
+      withoutUndo,
+      // @ts-expect-error A change that ends sessions has no event.
+      { ...row, event: null },
+    ]
+    expect(planted).toHaveLength(7)
     // @ts-expect-error The name of the passkey and its id are missing.
     const incomplete: ChangeDetails<'passkey_added'> = {}
     expect(incomplete).toEqual({})

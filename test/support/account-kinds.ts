@@ -1,5 +1,5 @@
+import type { ChangeDetails } from '../../src/account-changes/account-change-table.js'
 import { accountChangeTable, type ChangeKind, consequencesOf } from '../../src/account-changes/account-change-table.js'
-import type { ChangeDetails } from '../../src/account-changes/account-changes.js'
 
 import type { Database } from '../../src/platform/database/database.js'
 import type { Rooms } from '../../src/service/open-rooms.js'

@@ -385,7 +385,7 @@ at the next sign-in, after a code from a mail. USER is a username, an email or a
     return withNouns(context, 'service role', async ({ users, factors, passkeys, operatorChanges, secondFactor }) => {
       const { id, username } = await requireUser({ users }, positionals[0] ?? '')
       const passkeyCount = (await passkeys.list(id)).length
-      if (!(await factors.hasTotp(id)) && passkeyCount === 0) {
+      if (!(await factors.heldBy(id)).includes('totp') && passkeyCount === 0) {
         const message = `${username} has no two-step sign-in and no passkeys. Nothing was changed.`
         await print(context.stdout, values.json ? printableJson({ id, username, changed: false }) : message)
         return 0
