@@ -24,8 +24,6 @@ export const stillToRepair = [
   'src/factors/prove-code.ts (noCircles)',
   'src/factors/recovery-codes.ts (noCircles)',
   'src/factors/totp.ts (noCircles)',
-  'src/http/route.ts (noCircles)',
-  'src/http/server.ts (noCircles)',
   'src/messages/events.ts → src/factors/ways-to-sign-in.ts (rulesGoDown)',
   'src/messages/letters.ts (noCircles)',
   'src/messages/origin.ts (noCircles)',

@@ -278,15 +278,6 @@ export const handleError = (error: FastifyError, request: FastifyRequest, reply:
   return sendRefusal(reply, refusal)
 }
 
-export type NeedsMail = ReturnType<typeof createNeedsMail>
-
-/**
- * The first hook of each request that causes a mail. Where mail is off it refuses before anything is counted or looked up, so the answer is
- * the same for every account and for none.
- */
-export const createNeedsMail = (mailIsOff: boolean) => async (_: FastifyRequest, reply: FastifyReply) =>
-  mailIsOff ? sendRefusal(reply, refuse('mail_is_off')) : undefined
-
 type RouteSchema = { readonly body?: unknown; readonly querystring?: unknown }
 
 /** The longest part of an unknown name that the message repeats. */

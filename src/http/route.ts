@@ -1,5 +1,9 @@
+import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type {
+  FastifyBaseLogger,
   FastifyContextConfig,
+  FastifyInstance,
   FastifyReply,
   FastifyRequest,
   onSendAsyncHookHandler,
@@ -8,7 +12,7 @@ import type {
 } from 'fastify'
 import { type Static, type TSchema, Type } from 'typebox'
 import type { AdminRole } from '../contract/admin/admin-bodies.js'
-import { isRefused, type Refused } from '../contract/outcome.js'
+import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import { InvalidFields } from '../contract/profile-fields.js'
 import {
   ErrorBody,
@@ -25,7 +29,15 @@ import type { ServiceScope } from '../contract/service.js'
 import { sendRefusal } from './errors.js'
 import { isAdminPath } from './exempt-routes.js'
 import type { LimiterName } from './limiters.js'
-import type { Server } from './server.js'
+
+/** The server that routes register at. */
+export type Server = FastifyInstance<
+  HttpServer,
+  IncomingMessage,
+  ServerResponse,
+  FastifyBaseLogger,
+  TypeBoxTypeProvider
+>
 
 /** The refusals whose bodies have another shape than the usual one. */
 const otherBodies = {
@@ -136,6 +148,17 @@ export const guardHook = <const Code extends RefusalCode>(
   hook: Hook,
 ): GuardHook<Code> => Object.assign(hook, { facts, refusals })
 
+export type NeedsMail = ReturnType<typeof createNeedsMail>
+
+/**
+ * The first hook of each request that causes a mail. Where mail is off it refuses before anything is counted or looked up, so the answer is
+ * the same for every account and for none.
+ */
+export const createNeedsMail = (mailIsOff: boolean) =>
+  guardHook({}, ['mail_is_off'], async (_, reply) =>
+    mailIsOff ? sendRefusal(reply, refuse('mail_is_off')) : undefined,
+  )
+
 const factsOfHook = (hook: unknown): HookFacts =>
   typeof hook === 'function' && 'facts' in hook ? (hook as GuardHook).facts : {}
 
@@ -190,7 +213,10 @@ type Options<GuardCode extends RefusalCode, Code extends RefusalCode, Given exte
   body?: Body
   params?: Params
   query?: Query
-  /** The refusals of the handler and of the schemas, besides those of the guard. */
+  /**
+   * The refusals of the handler and of the schemas. Those of the guard come first in the document; one that is named here, too, stands in
+   * the order of this list.
+   */
   refuses: readonly Code[]
   /** The answers by their status. A handler that sets none gets the first. */
   answers: Given
@@ -230,9 +256,9 @@ export const route = <
   const { guard, tag, summary, description, body, params, query, answers, security, handle, ...rest } = options
   const { refuses, refusalCookies = {}, preHandler, onSend, config, exposeHeadRoute } = rest
   const [method, url] = address.split(' ') as [Method, string]
-  const { responses } = routeRefusals<RefusalCode>(
-    ...new Set([...guard.flatMap(({ refusals }) => refusals), ...refuses]),
-  )
+  const ofGuard = guard.flatMap(({ refusals }) => refusals)
+  const ofGuardAlone = ofGuard.filter((code) => !(refuses as readonly RefusalCode[]).includes(code))
+  const { responses } = routeRefusals<RefusalCode>(...new Set([...ofGuardAlone, ...refuses]))
   const schema = {
     tags: [tag],
     summary,

@@ -163,7 +163,7 @@ const createProxyWatch = ({ trustsProxy, warn }: { trustsProxy: boolean; warn: (
   return { watch, isWatching: () => isWatching }
 }
 
-export type Server = ReturnType<typeof createServer>['server']
+export type { Server } from './route.js'
 
 /** While draining, health answers 503; while closing, every answer closes its connection. */
 export type DrainState = { isDraining: boolean; isClosing: boolean }
@@ -322,7 +322,7 @@ declare module 'fastify' {
 }
 
 /** Counts each answer by the pattern of its route, so that text of a client in the path never becomes a label. */
-export const countRequests = (server: Server, metrics: Metrics) => {
+export const countRequests = (server: FastifyInstance, metrics: Metrics) => {
   server.addHook('onResponse', async (request, reply) => {
     metrics.countRequest({
       route: request.is404 ? undefined : request.routeOptions.url,

@@ -11,7 +11,7 @@ import {
   withRequiredUsername,
 } from '../contract/schemas.js'
 import type { Cookies } from '../http/cookies.js'
-import { type Limiter, limiters } from '../http/limiters.js'
+import { fixedLimiter } from '../http/limiters.js'
 import type { CountedRequests } from '../http/limits.js'
 import { type Client, clientNetwork } from '../http/request-origin.js'
 import { routeRefusals, withHeaders } from '../http/route.js'
@@ -65,7 +65,7 @@ const schema = {
   },
 }
 
-const wrongTokens: Limiter = { name: 'setup', limit: limiters.setup.limit, code: 'too_many_requests' }
+const wrongTokens = fixedLimiter('setup')
 
 type AccountDependencies = {
   setup: Setup

@@ -4,9 +4,9 @@ import type { TermsOfUse } from '../contract/schemas.js'
 import { createFreshness } from '../factors/freshness.js'
 import { createCeremonyCookies } from '../factors/passkey-ceremonies.js'
 import { createCookies } from '../http/cookies.js'
-import { createNeedsMail } from '../http/errors.js'
 import { routeLimitersFor } from '../http/limiters.js'
-import { createCountedRequests, createFindExcess, type OnRejection } from '../http/limits.js'
+import { createCountedRequests, type OnRejection } from '../http/limits.js'
+import { createNeedsMail } from '../http/route.js'
 import { createAuthorizationLimit } from '../openid/authorize/authorize.routes.js'
 import { createUserCodeLimit } from '../openid/device/device.routes.js'
 import type { OpenidProvider } from '../openid/openid-door.js'
@@ -22,78 +22,50 @@ import type { Config } from '../settings/config.js'
 import { createPendingLinkCookie, createRecoveredAccounts } from '../sign-in/answers.js'
 import { createCeilings } from '../sign-in/ceilings.js'
 import { createEnrolling } from '../sign-in/enrol-guard.js'
-import {
-  createKnownBrowsers,
-  createMailLimits,
-  createMailSignInLimits,
-  createPasswordGuesses,
-  createSignInLimits,
-} from '../sign-in/guess-limits.js'
+import { createGuessLimits } from '../sign-in/guess-limits.js'
 import type { Platform as OpenedPlatform } from './open-platform.js'
 import type { RoomPlatform, Rooms } from './open-rooms.js'
 
 type Callees = { callers: Callers; signInCookies: SignInCookies }
 
-/** Creates the limiters: they count requests, and refuse those that are too many. */
-const createLimitParts = (config: Config, platform: RoomPlatform, rooms: Rooms, parts: Callees) => {
+/** The limiters, and what counts in them. */
+const openLimits = (config: Config, platform: RoomPlatform, rooms: Rooms, { callers, signInCookies }: Callees) => {
   const { cache, metrics, clock } = platform
-  const { callers, signInCookies } = parts
-  const { loginLimit: login, generalLimit: general, sensitiveLimit: sensitive } = config
-  const knownDeviceCounter = config.loginLimitKnownDevices
   const reportLimited = createLimitedEvents({ events: rooms.events, clock })
   const onRejection: OnRejection = async (rejection, request) => {
     metrics?.countRejection(rejection.limiter)
     await reportLimited(rejection, request)
   }
-  const routeLimiters = routeLimitersFor({ login, general, sensitive })
-  const countedRequests = createCountedRequests({ cache, onRejection })
-  const findExcess = createFindExcess({ cache, onRejection })
-  const ceilings = createCeilings({
-    ...rooms,
-    findExcess,
-    limits: {
-      registrations: config.totalRegistrationLimit,
-      mails: config.totalMailLimit,
-      waiting: config.totalWaitingLimit,
-    },
+  const routeLimiters = routeLimitersFor({
+    LOGIN_LIMIT: config.loginLimit,
+    ACCOUNT_LIMIT: config.accountLimit,
+    SIGN_IN_LIMIT: config.signInLimit,
+    NETWORK_SIGN_IN_LIMIT: config.networkSignInLimit,
+    NETWORK_MAIL_LIMIT: config.networkMailLimit,
+    GENERAL_LIMIT: config.generalLimit,
+    SENSITIVE_LIMIT: config.sensitiveLimit,
+    TOTAL_REGISTRATION_LIMIT: config.totalRegistrationLimit,
+    TOTAL_MAIL_LIMIT: config.totalMailLimit,
+    TOTAL_WAITING_LIMIT: config.totalWaitingLimit,
   })
-  const knownBrowsers = createKnownBrowsers({ knownDevices: rooms.knownDevices, signInCookies })
-  const passwordGuesses = createPasswordGuesses({
-    countedRequests,
-    routeLimiters,
-    nameLimit: config.accountLimit,
-    knownDeviceCounter,
-    nameMarks: rooms.nameMarks,
-    knownBrowsers,
-    callers,
-    users: rooms.users,
+  const countedRequests = createCountedRequests({ cache, onRejection })
+  const ceilings = createCeilings({ ...rooms, countedRequests, routeLimiters })
+  const counting = { countedRequests, routeLimiters, ceilings }
+  const shared = { ...counting, callers }
+  const guessLimits = createGuessLimits({
+    ...rooms,
+    ...shared,
+    cache,
+    signInCookies,
+    knownDeviceCounter: config.loginLimitKnownDevices,
   })
   return {
-    countedRequests,
-    ceilings,
-    routeLimiters,
-    passwordGuesses,
-    authorizationLimit: createAuthorizationLimit({ countedRequests, ceilings, routeLimiters, callers }),
-    userCodeLimit: createUserCodeLimit({ countedRequests, callers }),
-    adminLimit: createAdminLimit({ countedRequests, routeLimiters, callers }),
-    limits: createLimits({ countedRequests, routeLimiters, callers, passwordGuesses }),
-    signInLimits: createSignInLimits({
-      countedRequests,
-      accountLimit: config.signInLimit,
-      networkLimit: config.networkSignInLimit,
-      knownDeviceCounter,
-      cache,
-      knownBrowsers,
-    }),
-    mailLimits: createMailLimits({
-      cache,
-      countedRequests,
-      routeLimiters,
-      strangerMailLimit: config.networkMailLimit,
-      findExcess,
-      ceilings,
-    }),
-    mailSignInLimits: createMailSignInLimits({ ...rooms, knownBrowsers, findExcess, ceilings }),
+    ...counting,
+    ...guessLimits,
+    authorizationLimit: createAuthorizationLimit(shared),
+    userCodeLimit: createUserCodeLimit(shared),
+    adminLimit: createAdminLimit(shared),
+    limits: createLimits({ ...shared, ...guessLimits }),
     reserveRotation: createReserveRotation({ cache, callers, routeLimiters, onRejection }),
   }
 }
@@ -113,7 +85,7 @@ export const openHttp = (config: Config, platform: Platform, rooms: Rooms) => {
   const trustedFor = config.trustedDevices === 'off' ? undefined : config.trustedDevices
   const signInCookies = createSignInCookies({ cookies, callers, trustedFor })
   const csrf = createCsrf({ keys: keysFor('csrf'), cookies, callers, signInCookies })
-  const limitParts = createLimitParts(config, platform, rooms, { callers, signInCookies })
+  const limitParts = openLimits(config, platform, rooms, { callers, signInCookies })
   const { limits } = limitParts
   const freshness = createFreshness({ callers, sessionLookups, proofs, clock, freshFor: config.freshFor })
   const attemptCookies = createAttemptCookies({ cookies, attempts })

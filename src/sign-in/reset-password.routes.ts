@@ -14,9 +14,9 @@ import {
   TypedPassword,
 } from '../contract/schemas.js'
 import type { Cookies } from '../http/cookies.js'
-import type { NeedsMail } from '../http/errors.js'
 import type { CountedRequests } from '../http/limits.js'
 import { type Client, clientOf } from '../http/request-origin.js'
+import type { NeedsMail } from '../http/route.js'
 import { routeRefusals, withHeaders } from '../http/route.js'
 import type { Server } from '../http/server.js'
 import { minResponseTime, takeAtLeast } from '../lib/timing.js'
