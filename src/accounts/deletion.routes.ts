@@ -14,8 +14,7 @@ import type { Guards, Limits } from '../sessions/guards.js'
 import type { KnownDevices } from '../sessions/known-devices.js'
 import type { SignInCookies } from '../sessions/session-cookies.js'
 import type { CallerContext } from '../sessions/session-facts.js'
-import type { PendingLinkCookie } from '../sign-in/answers.js'
-import { clearsChallenge, needsChallenge } from '../sign-in/second-step.routes.js'
+import { challengeSecurity, clearsChallenge, type PendingLinkCookie } from '../sign-in/answers.js'
 import { usernameKey } from '../users/names.js'
 import type { User, Users } from '../users/users.js'
 import type { AccountDeletion, Leaving } from './deletion.js'
@@ -145,13 +144,13 @@ const schemas = {
   export: {
     tags: ['sign in'],
     summary: 'Everything that is stored about a user who is asked for the terms or for fields',
-    ...needsChallenge,
+    security: challengeSecurity,
     response: { 200: AccountExport, ...withCookies(exportRefusals.responses, clearsChallenge) },
   },
   delete: {
     tags: ['sign in'],
     summary: 'Delete the account of a user who is asked for the terms or for fields',
-    ...needsChallenge,
+    security: challengeSecurity,
     body: Type.Object({ username: Type.String({ minLength: 1, maxLength: 1024 }) }),
     response: {
       204: withHeaders(NoContent, { 'Set-Cookie': 'Clears all cookies of the account' }),

@@ -7,7 +7,7 @@ import type { Clock } from '../lib/clock.js'
 import type { Events } from '../messages/events.js'
 import { commitUnlessRefused, type Database, type Transaction } from '../platform/database/database.js'
 import type { InitialProof, Sessions } from '../sessions/sessions.js'
-import type { Challenges } from '../sign-in/pending-sign-ins.js'
+import type { PendingSignIns } from '../sign-in/pending-sign-ins.js'
 import { usernameKey } from '../users/names.js'
 import type { Usernames } from '../users/usernames.js'
 import type { User, UserChanges, Users } from '../users/users.js'
@@ -46,7 +46,7 @@ export const createAccountDeletion =
 type LeavingDependencies = {
   database: Database
   users: Users
-  challenges: Challenges
+  pendingSignIns: PendingSignIns
   accountChanges: AccountChanges
   deleteAccount: AccountDeletion
   proofs: Proofs
@@ -58,7 +58,7 @@ export type Leaving = ReturnType<typeof createLeaving>
 
 /** Lets users who have given every proof, but do not agree to the terms, take their data and delete the account. */
 export const createLeaving = (deps: LeavingDependencies) => {
-  const { database, users, challenges, accountChanges, deleteAccount, proofs, clock, freshFor } = deps
+  const { database, users, pendingSignIns, accountChanges, deleteAccount, proofs, clock, freshFor } = deps
 
   /**
    * True if the sign-in is as fresh as a session would have to be. A trusted device, or an old sign-in at a provider, is not enough. An
@@ -74,13 +74,13 @@ export const createLeaving = (deps: LeavingDependencies) => {
   const isOnlyMail = (methods: readonly string[]) => methods.length > 0 && methods.every((method) => method === 'mail')
 
   const find = async (token: string) => {
-    const challenge = await challenges.find(token)
-    if (challenge && !challenge.proof) return refuse('other_step')
-    const user = challenge && (await users.findEnabled(challenge.userId))
-    if (!user || !challenge.proof) return refuse('challenge_over')
-    if (isFresh(user, challenge.proof)) return { challenge, user }
+    const pending = await pendingSignIns.find(token)
+    if (pending && !pending.proof) return refuse('other_step')
+    const user = pending && (await users.findEnabled(pending.userId))
+    if (!user || !pending?.proof) return refuse('challenge_over')
+    if (isFresh(user, pending.proof)) return { pending, user }
     const methods = await proofs.methodsFor(user)
-    if (isOnlyMail(challenge.proof.methods) && isOnlyMail(methods)) return { challenge, user }
+    if (isOnlyMail(pending.proof.methods) && isOnlyMail(methods)) return { pending, user }
     return refuse('fresh_sign_in_required', { methods })
   }
 
@@ -94,14 +94,14 @@ export const createLeaving = (deps: LeavingDependencies) => {
     deleteAccount: async (token: string, username: string, client: Client) => {
       const signIn = await find(token)
       if (isRefused(signIn)) return signIn
-      const { challenge } = signIn
+      const { pending } = signIn
       return commitUnlessRefused(database, async (sql) => {
-        const user = await users.lockForDeletion(sql, challenge.userId)
-        if (!user || user.disabled || !(await challenges.lock(sql, token))) return refuse('challenge_over')
+        const user = await users.lockForDeletion(sql, pending.userId)
+        if (!user || user.disabled || !(await pendingSignIns.lock(sql, token))) return refuse('challenge_over')
         if (usernameKey(username) !== usernameKey(user.username)) return refuse('other_username')
         const mailValues = await deleteAccount(sql, user, 'account_deleted')
         // The deletion counts as one by a session of the user, so that the event keeps no IP address.
-        const caller = { userId: user.id, sessionId: challenge.id, generation: 0 }
+        const caller = { userId: user.id, sessionId: pending.id, generation: 0 }
         await accountChanges.bySignIn(
           sql,
           { user, client, caller },

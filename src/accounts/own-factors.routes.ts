@@ -19,13 +19,13 @@ import type { Callers } from '../sessions/callers.js'
 import type { Guards } from '../sessions/guards.js'
 import type { SignInCookies } from '../sessions/session-cookies.js'
 import { sendTokensOnly } from '../sessions/session-cookies.js'
-import type { CallerContext } from '../sessions/session-facts.js'
+import type { CallerContext, Visit } from '../sessions/session-facts.js'
 import type { SessionLookups } from '../sessions/session-lookups.js'
 import type { SessionCaller } from '../sessions/sessions.js'
 import { sendContinuedSignIn } from '../sign-in/answers.js'
 import { type Enrolling, enrollerSecurity } from '../sign-in/enrol-guard.js'
 import type { Enrolments } from '../sign-in/enrolments.js'
-import type { SignIns, Visit } from '../sign-in/sign-ins.js'
+import type { SignIns } from '../sign-in/sign-ins.js'
 import type { User, Users } from '../users/users.js'
 import { totpBefore } from './take-back.js'
 import { passkeyBody } from './user-bodies.js'
@@ -63,14 +63,14 @@ export const createTotpEnrolment = ({ factors, signIns, enrolments }: EnrolmentD
   begin: async (token: string) => {
     const open = await enrolments.findOpen(token)
     if (isRefused(open)) return open
-    const { challenge, user } = open
-    return factors.begin({ userId: user.id, sessionId: challenge.id, account: user.email })
+    const { pending, user } = open
+    return factors.begin({ userId: user.id, sessionId: pending.id, account: user.email })
   },
 
   /** Switches two-step sign-in on and finishes the sign-in. */
   confirm: async (code: string, token: string, visit: Visit) => {
-    const finished = await signIns.byEnrolment({ token, second: 'otp' }, visit, (sql, user, challengeId) =>
-      addTotp(factors, sql, user, { sessionId: challengeId, code }),
+    const finished = await signIns.byEnrolment({ token, second: 'otp' }, visit, (sql, user, pendingId) =>
+      addTotp(factors, sql, user, { sessionId: pendingId, code }),
     )
     if (!('outcome' in finished)) return finished
     return { outcome: finished.outcome, recoveryCodes: finished.added.recoveryCodes }

@@ -20,13 +20,13 @@ import type { Callers } from '../sessions/callers.js'
 import type { Guards } from '../sessions/guards.js'
 import type { SignInCookies } from '../sessions/session-cookies.js'
 import { sendTokensOnly } from '../sessions/session-cookies.js'
-import type { CallerContext } from '../sessions/session-facts.js'
+import type { CallerContext, Visit } from '../sessions/session-facts.js'
 import type { SessionLookups } from '../sessions/session-lookups.js'
 import type { SessionCaller } from '../sessions/sessions.js'
 import { sendContinuedSignIn } from '../sign-in/answers.js'
 import { type Enrolling, enrollerSecurity } from '../sign-in/enrol-guard.js'
 import type { Enrolments } from '../sign-in/enrolments.js'
-import type { SignIns, Visit } from '../sign-in/sign-ins.js'
+import type { SignIns } from '../sign-in/sign-ins.js'
 import type { User, Users } from '../users/users.js'
 import { passkeyBody } from './user-bodies.js'
 
@@ -69,15 +69,15 @@ export const createEnrolmentPasskeys = (deps: EnrolmentDependencies) => {
     begin: async (token: string) => {
       const open = await enrolments.findOpen(token)
       if (isRefused(open)) return open
-      const { challenge, user } = open
-      return passkeyCeremonies.registrationOptions(user, sessionBinding({ userId: user.id, sessionId: challenge.id }))
+      const { pending, user } = open
+      return passkeyCeremonies.registrationOptions(user, sessionBinding({ userId: user.id, sessionId: pending.id }))
     },
 
     /** Adds the passkey and finishes the sign-in. */
     add: async ({ credential, sealedChallenge, name }: CreatedPasskey, token: string, visit: Visit) => {
       const open = await enrolments.findOpen(token)
       if (isRefused(open)) return open
-      const binding = sessionBinding({ userId: open.user.id, sessionId: open.challenge.id })
+      const binding = sessionBinding({ userId: open.user.id, sessionId: open.pending.id })
       const newPasskey = await passkeyCeremonies.verifyNew({ credential, sealedChallenge, binding })
       if (isRefused(newPasskey)) return newPasskey
       const { client } = visit

@@ -10,7 +10,7 @@ import type { NewUsers } from '../users/new-users.js'
 import { type Identity, isAddressTrusted, type User, type UserChanges, type Users } from '../users/users.js'
 import type { IdentityLinks } from './identity-links.js'
 import { decide, type LinkingRefusal } from './linking.js'
-import type { Profile } from './providers.js'
+import type { Profile } from './provider.js'
 
 type AccountCreationDependencies = {
   newUsers: NewUsers

@@ -13,16 +13,16 @@ import type { OpenidProvider } from '../openid/openid-door.js'
 import type { Assets } from '../pages/assets.js'
 import { createServiceCallers } from '../programs/service-callers.js'
 import type { ServiceKeys } from '../programs/service-keys.js'
-import { createAttemptCookies } from '../providers/attempts.js'
 import { type Callers, createBrowserSessions, createCallers } from '../sessions/callers.js'
 import { createCsrf } from '../sessions/csrf.js'
 import { createGuards, createLimitedEvents, createLimits, createReserveRotation } from '../sessions/guards.js'
 import { createSignInCookies, type SignInCookies } from '../sessions/session-cookies.js'
 import type { Config } from '../settings/config.js'
-import { createPendingLinkCookie, createRecoveredAccounts } from '../sign-in/answers.js'
+import { createAttemptCookies, createPendingLinkCookie, createRecoveredAccounts } from '../sign-in/answers.js'
 import { createCeilings } from '../sign-in/ceilings.js'
 import { createEnrolling } from '../sign-in/enrol-guard.js'
 import { createGuessLimits } from '../sign-in/guess-limits.js'
+import { createReturnToNotes } from '../sign-in/return-to-notes.js'
 import type { Platform as OpenedPlatform } from './open-platform.js'
 import type { RoomPlatform, Rooms } from './open-rooms.js'
 
@@ -88,10 +88,10 @@ export const openHttp = (config: Config, platform: Platform, rooms: Rooms) => {
   const limitParts = openLimits(config, platform, rooms, { callers, signInCookies })
   const { limits } = limitParts
   const freshness = createFreshness({ callers, sessionLookups, proofs, clock, freshFor: config.freshFor })
-  const attemptCookies = createAttemptCookies({ cookies, attempts })
+  const attemptCookies = createAttemptCookies(cookies, attempts)
   const enrolling = createEnrolling({ callers, csrf, signInCookies, freshness })
   const ceremonyCookies = createCeremonyCookies({ cookies })
-  const pendingLinkCookie = createPendingLinkCookie({ cookies, pendingLinks })
+  const pendingLinkCookie = createPendingLinkCookie(cookies, pendingLinks)
   const serviceCallers = createServiceCallers({
     serviceKeys: platform.serviceKeys,
     limits,
@@ -139,4 +139,5 @@ export const openApp = (config: Config, platform: Platform, rooms: Rooms, http: 
   recoveredAccounts: createRecoveredAccounts({ ...rooms, ...http }),
   deletedAccounts: createDeletedAccounts({ ...rooms, ...http }),
   needsMail: createNeedsMail(config.mailIsOff),
+  noteReturnTo: createReturnToNotes(config.allowedOrigins),
 })

@@ -4,9 +4,9 @@ import { maxAccounts } from '../http/cookie-table.js'
 import { type Cookies, chosenLanguage } from '../http/cookies.js'
 import { clientOf, languageOf } from '../http/request-origin.js'
 import { seconds } from '../lib/durations.js'
-import type { Visit } from '../sign-in/sign-ins.js'
 
 import type { Callers } from './callers.js'
+import type { Visit } from './session-facts.js'
 import type { IssuedTokens } from './sessions.js'
 
 const tokenShape = /^[\w-]{43}$/

@@ -49,5 +49,15 @@ export type SessionCaller = { sessionId: string; userId: string; generation: num
 /** Where a request comes from: the client, and the session if the user is signed in. */
 export type RequestContext = { client: Client; caller?: SessionCaller | undefined }
 
+/** A browser that signs in, and what it has from earlier sign-ins. */
+export type Visit = {
+  client: Client
+  trustedDevices: readonly string[]
+  /** Undefined if the browser has not sent this cookie, although it may have it. */
+  knownDevices: readonly string[] | undefined
+  /** The session whose refresh token the browser has sent. It ends when another session begins in this browser. */
+  earlierSession: { userId: string; sessionId: string } | undefined
+}
+
 /** The context of a request that needs a session. */
 export type CallerContext = RequestContext & { caller: SessionCaller }
