@@ -32,7 +32,7 @@ export type Purpose = Static<typeof Purpose>
 export type Attempt = Omit<Static<typeof SealedAttempt>, 'expiresAt'> & { expiresAt: Date }
 
 /** The cookies of the browser that begins an attempt. */
-type BrowserState = Pick<Attempt, 'knownDevices' | 'earlierSession'>
+type BrowserState = { knownDevices?: Attempt['knownDevices']; earlierSession?: Attempt['earlierSession'] }
 
 /** Attempts to sign in at a provider. The server stores none: the browser has a sealed value. */
 export const createAttempts = ({ seal, clock }: { seal: Seal; clock: Clock }) => {

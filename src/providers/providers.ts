@@ -12,23 +12,23 @@ export type ProviderSettings = Readonly<Record<ProviderId, SettingsOfOne>>
 
 export type Providers = Readonly<Record<ProviderId, Provider>>
 
-type Dependencies = { outbound: Outbound; clock: Clock }
+type Machine = { outbound: Outbound; clock: Clock }
 
 /** Another kind of provider needs a file like these two, and a kind in `contract/providers.ts`. */
-const openProvider = async (id: ProviderId, settings: SettingsOfOne, dependencies: Dependencies) => {
+const openProvider = async (id: ProviderId, settings: SettingsOfOne, machine: Machine) => {
   if (settings.kind === 'github') {
     const { createGitHub } = await import('./github.js')
-    return createGitHub(id, settings, dependencies)
+    return createGitHub(id, settings, machine)
   }
   const { createOpenIdConnect } = await import('./openid-connect.js')
-  return createOpenIdConnect(id, settings, dependencies)
+  return createOpenIdConnect(id, settings, machine)
 }
 
 /** Loads the code of the provider, and the library that it uses, for the first sign-in. */
-const createProvider = (id: ProviderId, settings: SettingsOfOne, dependencies: Dependencies): Provider => {
+const createProvider = (id: ProviderId, settings: SettingsOfOne, machine: Machine): Provider => {
   let provider: Promise<Provider> | undefined
   const open = () => {
-    provider ??= openProvider(id, settings, dependencies)
+    provider ??= openProvider(id, settings, machine)
     return provider
   }
   return {
@@ -40,5 +40,5 @@ const createProvider = (id: ProviderId, settings: SettingsOfOne, dependencies: D
 }
 
 /** The providers, in the order of their settings. */
-export const createProviders = (settings: ProviderSettings, dependencies: Dependencies): Providers =>
-  Object.fromEntries(byProvider(settings).map(([id, each]) => [id, createProvider(id, each, dependencies)]))
+export const createProviders = (settings: ProviderSettings, machine: Machine): Providers =>
+  Object.fromEntries(byProvider(settings).map(([id, each]) => [id, createProvider(id, each, machine)]))
