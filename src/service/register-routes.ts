@@ -1,4 +1,4 @@
-import { accessCheckRoutes, createNoteRefusedCheck, createRenewal } from '../access-check/access-check.routes.js'
+import { accessCheckRoutes } from '../access-check/access-check.routes.js'
 import { accountRoutes, createProfile } from '../accounts/account.routes.js'
 import { changeEmailRoutes, createChangeEmail } from '../accounts/change-email.routes.js'
 import { confirmEmailRoutes, createConfirmationProofs, createConfirmEmail } from '../accounts/confirm-email.routes.js'
@@ -98,8 +98,7 @@ const registerSessionFlows = (server: Server, app: App) => {
   logoutRoutes(server, { ...app, logout: createLogout(app) })
   stepUpRoutes(server, app)
   sessionsRoutes(server, { ...app, ownSessions: createOwnSessions(app) })
-  const noteRefusedCheck = createNoteRefusedCheck(app)
-  accessCheckRoutes(server, { ...app, renewal: createRenewal(app), noteRefusedCheck })
+  accessCheckRoutes(server, app)
 }
 
 /** Flows of other programs, which have a service key. */
