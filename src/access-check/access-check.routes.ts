@@ -5,11 +5,10 @@ import { Caller, NoContent } from '../contract/schemas.js'
 import type { Cookies } from '../http/cookies.js'
 import { createOncePerWindow } from '../http/limits.js'
 import { clientNetwork, clientOf } from '../http/request-origin.js'
-import { routeRefusals, withHeaders } from '../http/route.js'
+import { route, routeRefusals, withHeaders } from '../http/route.js'
 import type { Server } from '../http/server.js'
 import type { Clock } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
-import type { Log } from '../platform/log.js'
 import type { Metrics, RefusedCheck } from '../platform/metrics/metrics.js'
 import type { Callers } from '../sessions/callers.js'
 import type { ReserveRotation } from '../sessions/guards.js'
@@ -19,7 +18,6 @@ import type { AccessClaims, RefreshToken, RefusedToken, Tokens } from '../sessio
 import { type Conditions, readConditions, refusalFor } from './conditions.js'
 import { identityHeaders, identityOf } from './identity-headers.js'
 
-const meRefusals = routeRefusals('not_authenticated', 'unavailable')
 const verifyRefusals = routeRefusals(
   'bad_request',
   'not_authenticated',
@@ -28,11 +26,6 @@ const verifyRefusals = routeRefusals(
   'unavailable',
 )
 
-const meSchema = {
-  tags: ['who am I'],
-  summary: 'Who the caller is, from the access token alone',
-  response: { 200: Caller, ...meRefusals.responses },
-}
 const security: Record<string, string[]>[] = [{ accessToken: [] }, { refreshToken: [] }]
 const refreshMaxAge = 'X-Auth-Refresh-Max-Age'
 const renewedHeaders = {
@@ -69,13 +62,16 @@ const verifySchema = {
   },
 }
 
-type AccessCheckRouteDependencies = {
+/** What of the app the routes use. The test of the fast lane has no stores, and gives its own. */
+type AccessCheckParts = {
   callers: Callers
   cookies: Cookies
-  tokens: Pick<Tokens, 'readAccess'>
-  renewal: Renewal
-  noteRefusedCheck: NoteRefusedCheck
+  tokens: { readAccess: Tokens['readAccess'] }
+  rotate: Rotations
+  reserveRotation: ReserveRotation
   clock: Clock
+  log: { info: (details: object, message: string) => void }
+  metrics: { countRefusedCheck: Metrics['countRefusedCheck'] } | undefined
 }
 
 type Judged = AccessClaims | RefusedToken | undefined
@@ -84,18 +80,24 @@ type Judged = AccessClaims | RefusedToken | undefined
 const lacksGroups = (claims: AccessClaims, { groups }: Conditions) =>
   groups !== undefined && claims.groups === undefined
 
-export const accessCheckRoutes = (server: Server, dependencies: AccessCheckRouteDependencies) => {
-  const { callers, cookies, tokens, renewal, noteRefusedCheck, clock } = dependencies
+export const accessCheckRoutes = (server: Server, parts: AccessCheckParts) => {
+  const { callers, cookies, tokens, clock } = parts
+  const renewTokens = createRenewal(parts)
+  const noteRefusedCheck = createNoteRefusedCheck(parts)
   const checkConfig = { quiet: true, unlimited: 'Sent with each request of an application, and needs no store' }
 
-  server.get(
-    '/api/auth/me',
-    { schema: meSchema, onRequest: callers.required, config: checkConfig },
-    async (request) => {
+  route(server, 'GET /api/auth/me', {
+    guard: [callers.required],
+    tag: 'who am I',
+    summary: 'Who the caller is, from the access token alone',
+    refuses: ['unavailable'],
+    answers: { 200: Caller },
+    config: checkConfig,
+    handle: async ({ request }) => {
       const { userId, username, sessionId, expiresAt } = callers.of(request)
       return { user: { id: userId, username }, sessionId, expiresAt: expiresAt.toISOString() }
     },
-  )
+  })
 
   /**
    * The refresh token for a renewal; undefined if there is none. If a session cookie came twice, one was planted, and only the login
@@ -107,7 +109,7 @@ export const accessCheckRoutes = (server: Server, dependencies: AccessCheckRoute
   /** Renews the tokens, sets them in the answer, and returns the new claims. */
   const renewClaims = async (request: FastifyRequest, reply: FastifyReply) => {
     const refreshToken = renewableTokenOf(request)
-    const issued = refreshToken ? await renewal(refreshToken, request) : refuse('not_authenticated')
+    const issued = refreshToken ? await renewTokens(refreshToken, request) : refuse('not_authenticated')
     if (isRefused(issued)) return issued
     cookies.renewThroughProxy(reply, issued)
     // nginx writes the line of the refresh cookie itself and knows only its value, so the age comes in a header.
@@ -164,14 +166,12 @@ export const accessCheckRoutes = (server: Server, dependencies: AccessCheckRoute
 
 type RenewalOutcome = IssuedTokens | Refused<'not_authenticated' | 'unavailable'>
 
-type Renewal = ReturnType<typeof createRenewal>
-
 /**
  * New tokens for a request that came through a proxy. A page sends many requests at once, all with the same refresh token: those that
  * arrive while the token is being exchanged share one exchange. Only an exchange that rotates the token counts in the limit of
  * refreshes, so the many requests of one page count once.
  */
-export const createRenewal = ({ rotate, reserveRotation }: { rotate: Rotations; reserveRotation: ReserveRotation }) => {
+const createRenewal = ({ rotate, reserveRotation }: AccessCheckParts) => {
   const exchanges = new Map<string, Promise<RenewalOutcome>>()
 
   const exchange = async (token: RefreshToken, request: FastifyRequest): Promise<RenewalOutcome> => {
@@ -196,27 +196,19 @@ export const createRenewal = ({ rotate, reserveRotation }: { rotate: Rotations; 
 }
 
 /** Whom the token named, if it was ours: of a refresh token that could not be exchanged, the session is known, too. */
-type Named = Pick<AccessClaims, 'userId' | 'sid'>
+type Named = { userId: string; sid: string }
 
 /** A check with many parallel requests, or a page that asks again and again, causes one line in this time. */
 const logWindow = 1 * minutes
 const maxSessions = 5_000
 const maxNetworks = 1_000
 
-type NoteRefusedCheckDependencies = {
-  log: Pick<Log, 'info'>
-  clock: Clock
-  metrics: Pick<Metrics, 'countRefusedCheck'> | undefined
-}
-
-type NoteRefusedCheck = ReturnType<typeof createNoteRefusedCheck>
-
 /**
  * Counts and logs refused access checks: somebody asked for what their groups, their proofs or their token do not open. A request without
  * any token is not among them: it is a visitor. Only a token of ours can name a session, so tokens that strangers make up are told apart by
  * their network, and cannot fill the memory of sessions.
  */
-export const createNoteRefusedCheck = ({ log, clock, metrics }: NoteRefusedCheckDependencies) => {
+const createNoteRefusedCheck = ({ log, clock, metrics }: AccessCheckParts) => {
   const isFirstOfSession = createOncePerWindow({ maxKeys: maxSessions, clock })
   const isFirstOfNetwork = createOncePerWindow({ maxKeys: maxNetworks, clock })
 

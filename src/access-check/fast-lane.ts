@@ -26,7 +26,7 @@ import { identityHeaders, identityOf } from './identity-headers.js'
  *   method, query, body       anything but a GET of exactly one of these addresses without a body is declined; the address may name
  *                             groups, and a token of a user who is in none of them is declined
  *   renewal                   a token that is accepted needs none
- *   refused checks            declined, so the framework's route counts and logs all of them (`refused-checks`)
+ *   refused checks            declined, so the framework's route counts and logs all of them
  *   access check              the cookie must be there once; `tokens.readAccess` decides, as in the framework's route. A token of
  *                             a key that this instance has yet to learn is declined like any other that is not accepted, and so is
  *                             every token until the list of ended sessions is read
@@ -81,7 +81,7 @@ type Address = { path: string; route: Route; groups?: readonly string[] }
  * each route has one list, and only the values of the caller are replaced: a list for each answer took 5 µs of 80.
  */
 
-const createVerifyRoute = (security: readonly string[]): Route => {
+const verifyRoute = (security: readonly string[]): Route => {
   const headers = [...security, ...identityHeaders.flatMap((name) => [name, ''])]
   const firstValueIndex = security.length + 1
   /** The headers are encoded once and kept with the remembered claims. */
@@ -104,7 +104,7 @@ const createVerifyRoute = (security: readonly string[]): Route => {
   }
 }
 
-const createMeRoute = (security: readonly string[]): Route => {
+const meRoute = (security: readonly string[]): Route => {
   const headers = [...security, 'content-type', 'application/json; charset=utf-8', 'content-length', '']
   const lengthIndex = headers.length - 1
   /** The body is made once and kept with the remembered claims, which saves 12 µs of 97. */
@@ -135,12 +135,12 @@ const maxAddresses = 256
 const groupQuery = /^\?(?:renew=1&)?group=([a-z\d._,-]+)(?:&renew=1)?$/
 
 /** The addresses that the lane answers. Those that name groups are read once. */
-const createAddresses = (forChecks: readonly string[], security: readonly string[]) => {
-  const verifyAddress: Address = { path: '/api/auth/verify', route: createVerifyRoute(forChecks) }
+const addressesOf = (forChecks: readonly string[], security: readonly string[]) => {
+  const verifyAddress: Address = { path: '/api/auth/verify', route: verifyRoute(forChecks) }
   const fixedAddresses = new Map<string, Address>([
     [verifyAddress.path, verifyAddress],
     [`${verifyAddress.path}?renew=1`, verifyAddress],
-    ['/api/auth/me', { path: '/api/auth/me', route: createMeRoute(security) }],
+    ['/api/auth/me', { path: '/api/auth/me', route: meRoute(security) }],
   ])
   const groupAddresses = new Map<string, Address | undefined>()
 
@@ -163,7 +163,7 @@ const createAddresses = (forChecks: readonly string[], security: readonly string
     fixedAddresses.get(url) ?? (url.startsWith(`${verifyAddress.path}?`) ? cachedAddress(url) : undefined)
 }
 
-type Dependencies = {
+type Lane = {
   tokens: Tokens
   production: boolean
   allowedOrigins?: AllowedOrigins
@@ -171,15 +171,10 @@ type Dependencies = {
   onAnswer?: ((seen: CountedRequest) => void) | undefined
 }
 
-export const createFastLane = ({
-  tokens,
-  production,
-  allowedOrigins = noOtherOrigins,
-  onAnswer,
-}: Dependencies): FastLane => {
+export const createFastLane = ({ tokens, production, allowedOrigins = noOtherOrigins, onAnswer }: Lane): FastLane => {
   const vary = allowedOrigins.isEmpty ? [] : ['vary', 'Origin']
   const listOf = (headers: Readonly<Record<string, string>>) => [...Object.entries(headers).flat(), ...vary]
-  const addressOf = createAddresses(listOf(accessCheckHeaders(production)), listOf(securityHeaders(production)))
+  const addressOf = addressesOf(listOf(accessCheckHeaders(production)), listOf(securityHeaders(production)))
 
   const report = (response: ServerResponse, route: string, status: number) => {
     const start = performance.now()

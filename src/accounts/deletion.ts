@@ -72,30 +72,30 @@ const isOnlyMail = (methods: readonly string[]) => methods.length > 0 && methods
 
 /** The sign-in that waits with every proof, and its user. */
 const findLeaving = async (services: Services, token: string) => {
-  const { challenges, users, proofs } = services
-  const challenge = await challenges.find(token)
-  if (challenge && !challenge.proof) return refuse('other_step')
-  const user = challenge && (await users.findEnabled(challenge.userId))
-  if (!user || !challenge.proof) return refuse('challenge_over')
-  if (isFresh(services, user, challenge.proof)) return { challenge, user }
+  const { pendingSignIns, users, proofs } = services
+  const pending = await pendingSignIns.find(token)
+  if (pending && !pending.proof) return refuse('other_step')
+  const user = pending && (await users.findEnabled(pending.userId))
+  if (!user || !pending.proof) return refuse('challenge_over')
+  if (isFresh(services, user, pending.proof)) return { pending, user }
   const methods = await proofs.methodsFor(user)
-  if (isOnlyMail(challenge.proof.methods) && isOnlyMail(methods)) return { challenge, user }
+  if (isOnlyMail(pending.proof.methods) && isOnlyMail(methods)) return { pending, user }
   return refuse('fresh_sign_in_required', { methods })
 }
 
 /** The user must type the username, to show that they mean it. */
 const deleteAtSignIn = async (services: Services, token: string, username: string, client: Client) => {
-  const { database, users, challenges, accountChanges } = services
+  const { database, users, pendingSignIns, accountChanges } = services
   const signIn = await findLeaving(services, token)
   if (isRefused(signIn)) return signIn
-  const { challenge } = signIn
+  const { pending } = signIn
   return commitUnlessRefused(database, async (sql) => {
-    const user = await users.lockForDeletion(sql, challenge.userId)
-    if (!user || user.disabled || !(await challenges.lock(sql, token))) return refuse('challenge_over')
+    const user = await users.lockForDeletion(sql, pending.userId)
+    if (!user || user.disabled || !(await pendingSignIns.lock(sql, token))) return refuse('challenge_over')
     if (usernameKey(username) !== usernameKey(user.username)) return refuse('other_username')
     const mailValues = await deleteAccount(services, sql, user, 'account_deleted')
     // The deletion counts as one by a session of the user, so that the event keeps no IP address.
-    const caller = { userId: user.id, sessionId: challenge.id, generation: 0 }
+    const caller = { userId: user.id, sessionId: pending.id, generation: 0 }
     await accountChanges.bySignIn(
       sql,
       { user, client, caller },

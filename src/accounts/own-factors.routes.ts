@@ -50,8 +50,8 @@ const requestFor = async ({ users, sessionLookups }: App, caller: SessionCaller)
 const requestAtSignIn = async ({ enrolments }: App, token: string) => {
   const open = await enrolments.findOpen(token)
   if (isRefused(open)) return open
-  const { challenge, user } = open
-  return { userId: user.id, sessionId: challenge.id, account: user.email }
+  const { pending, user } = open
+  return { userId: user.id, sessionId: pending.id, account: user.email }
 }
 
 /** Only the session or the sign-in that began to add the app may confirm it. */

@@ -12,10 +12,9 @@ import { deviceIn } from '../messages/write-letter.js'
 import type { Transaction } from '../platform/database/database.js'
 import type { App } from '../service/open-http.js'
 import { sendTokensOnly } from '../sessions/session-cookies.js'
-import type { CallerContext, SessionCaller } from '../sessions/session-facts.js'
+import type { CallerContext, SessionCaller, Visit } from '../sessions/session-facts.js'
 import { sendContinuedSignIn } from '../sign-in/answers.js'
 import { enrollerSecurity } from '../sign-in/enrol-guard.js'
-import type { Visit } from '../sign-in/sign-ins.js'
 import type { User } from '../users/users.js'
 import { passkeyBody } from './user-bodies.js'
 
@@ -40,8 +39,8 @@ const optionsFor = async ({ users, sessionLookups, passkeyCeremonies }: App, cal
 const optionsAtSignIn = async ({ enrolments, passkeyCeremonies }: App, token: string) => {
   const open = await enrolments.findOpen(token)
   if (isRefused(open)) return open
-  const { challenge, user } = open
-  return passkeyCeremonies.registrationOptions(user, sessionBinding({ userId: user.id, sessionId: challenge.id }))
+  const { pending, user } = open
+  return passkeyCeremonies.registrationOptions(user, sessionBinding({ userId: user.id, sessionId: pending.id }))
 }
 
 const addPasskey = async (app: App, context: CallerContext, { credential, sealedChallenge, name }: CreatedPasskey) => {
@@ -61,7 +60,7 @@ const addAtSignIn = async (
 ) => {
   const open = await app.enrolments.findOpen(token)
   if (isRefused(open)) return open
-  const binding = sessionBinding({ userId: open.user.id, sessionId: open.challenge.id })
+  const binding = sessionBinding({ userId: open.user.id, sessionId: open.pending.id })
   const newPasskey = await app.passkeyCeremonies.verifyNew({ credential, sealedChallenge, binding })
   if (isRefused(newPasskey)) return newPasskey
   return app.signIns.byEnrolment({ token, second: 'passkey' }, visit, addTo(app, newPasskey, name))

@@ -11,9 +11,9 @@ export type SecondFactorMethod = (typeof secondFactorMethods)[number]
 const proofSteps = ['second_factor', 'enrolment'] as const
 export type ProofStep = (typeof proofSteps)[number]
 /** The steps after the proofs: fields that are missing, then the terms. */
-export const lastSteps = ['profile', 'terms'] as const
-export type LastStep = (typeof lastSteps)[number]
-export const nextSteps = [...proofSteps, ...lastSteps] as const
+export const openQuestions = ['profile', 'terms'] as const
+export type OpenQuestion = (typeof openQuestions)[number]
+export const nextSteps = [...proofSteps, ...openQuestions] as const
 export type NextStep = (typeof nextSteps)[number]
 
 /** The factors that can be added at an enrolment. */

@@ -18,10 +18,41 @@ type CounterSubject =
   | 'authorization'
   | 'installation'
 
-export type LimiterRow = {
+/** The settings that have limits. */
+type LimitSetting =
+  | 'LOGIN_LIMIT'
+  | 'ACCOUNT_LIMIT'
+  | 'SIGN_IN_LIMIT'
+  | 'NETWORK_SIGN_IN_LIMIT'
+  | 'NETWORK_MAIL_LIMIT'
+  | 'GENERAL_LIMIT'
+  | 'SENSITIVE_LIMIT'
+  | 'TOTAL_REGISTRATION_LIMIT'
+  | 'TOTAL_MAIL_LIMIT'
+  | 'TOTAL_WAITING_LIMIT'
+
+/** What the client sees of a limiter, and what it gets back. */
+type Answering<Code extends LimitCode | null> = {
+  /** The refusal of a request that is one too many. Null: the answer must not show it. */
+  code: Code
+  /** An attempt that succeeded, or that could not be checked, is given back, by `refundSuccess` of the route. */
+  refundsSuccess?: true
+  /** Only an attempt that the service could not answer (5xx) is given back, by `refundFailure` of the route. */
+  refundsFailure?: true
+  /** Only a refusal has the headers of this limiter. Other answers keep the headers of another limiter of the route, such as `login`. */
+  silent?: true
+  /** A refusal says how long this limiter really waits, in `Retry-After` and in the body, instead of the fixed words of its code. */
+  tellsWait?: true
+  /** The sentence for programs, instead of the one for users. */
+  protocolMessage?: string
+}
+
+export type LimiterRow = Answering<LimitCode | null> & {
   countsBy: readonly CounterSubject[]
   /** The name of the setting that has the limit, or the limit itself. */
-  limit: `${string}_LIMIT` | { readonly maximum: number; readonly window: number }
+  limit: LimitSetting | Limit
+  /** Half of the limit, rounded up. */
+  half?: true
   /**
    * Whether a refusal is recorded as an event, because it can prevent a sign-in or a mail. Other refusals are only in the log and the
    * metrics.
@@ -31,11 +62,13 @@ export type LimiterRow = {
   about: string
 }
 
-/** Every limiter. The hooks of routes, the labels of metrics, `latchkey limits clear` and docs/api.md are made from this table. */
+/** Every limiter: nothing else counts. The labels of metrics, `latchkey limits clear` and docs/api.md are made from this table, too. */
 export const limiters = {
   login: {
     countsBy: ['network', 'device'],
     limit: 'LOGIN_LIMIT',
+    code: 'too_many_logins',
+    refundsSuccess: true,
     refusalIsEvent: true,
     about:
       'failed sign-ins, password changes, step-ups and email changes with a password, by client network; with `LOGIN_LIMIT_KNOWN_DEVICES=own` by each known device',
@@ -43,24 +76,36 @@ export const limiters = {
   account: {
     countsBy: ['name'],
     limit: 'ACCOUNT_LIMIT',
+    code: 'too_many_logins',
+    refundsSuccess: true,
+    silent: true,
     refusalIsEvent: true,
     about: 'the same, by the name that was typed, from unknown devices',
   },
   device: {
     countsBy: ['device'],
     limit: { maximum: 10, window: 1 * hours },
+    code: 'too_many_logins',
+    refundsSuccess: true,
+    silent: true,
     refusalIsEvent: false,
     about: 'the same, by known device; above that the device counts as unknown',
   },
   known: {
     countsBy: ['user'],
     limit: { maximum: 50, window: 1 * hours },
+    code: 'too_many_logins',
+    refundsSuccess: true,
+    silent: true,
     refusalIsEvent: false,
     about: 'the same, of all known devices of an account together; above that they count as unknown',
   },
   sign_ins: {
     countsBy: ['user'],
     limit: 'SIGN_IN_LIMIT',
+    code: 'too_many_logins',
+    silent: true,
+    tellsWait: true,
     refusalIsEvent: true,
     about:
       'sign-ins with the right password, by account, of all new devices together. A new password starts the count anew',
@@ -68,18 +113,25 @@ export const limiters = {
   known_sign_ins: {
     countsBy: ['device'],
     limit: 'SIGN_IN_LIMIT',
+    code: 'too_many_logins',
+    silent: true,
+    tellsWait: true,
     refusalIsEvent: true,
     about: 'the same, by known device',
   },
   network_sign_ins: {
     countsBy: ['network'],
     limit: 'NETWORK_SIGN_IN_LIMIT',
+    code: 'too_many_logins',
+    silent: true,
+    tellsWait: true,
     refusalIsEvent: true,
     about: 'the same, by client network, of all accounts; with `LOGIN_LIMIT_KNOWN_DEVICES=own` not for known devices',
   },
   network_mails: {
     countsBy: ['connection'],
     limit: 'NETWORK_MAIL_LIMIT',
+    code: null,
     refusalIsEvent: true,
     about:
       'mails to addresses that the client has not proven, by IPv4 address or IPv6 /56. Above it no mail is sent, and the answers are the same',
@@ -87,42 +139,51 @@ export const limiters = {
   general: {
     countsBy: ['network', 'session'],
     limit: 'GENERAL_LIMIT',
+    code: 'too_many_requests',
     refusalIsEvent: false,
     about: 'requests: by session where access is needed, else by client network',
   },
   session: {
     countsBy: ['network', 'session'],
     limit: 'GENERAL_LIMIT',
+    code: 'too_many_requests',
     refusalIsEvent: false,
     about: 'refreshes, and rotations by the access check, by session, else by client network',
   },
   logout: {
     countsBy: ['network', 'session'],
     limit: 'GENERAL_LIMIT',
+    code: 'too_many_requests',
     refusalIsEvent: false,
     about: 'logout and logout-all, by session, else by client network',
   },
   sensitive: {
     countsBy: ['network'],
     limit: 'SENSITIVE_LIMIT',
+    code: 'too_many_attempts',
+    refundsFailure: true,
     refusalIsEvent: true,
     about: 'requests for a reset mail, by client network',
   },
   confirm: {
     countsBy: ['network'],
     limit: 'LOGIN_LIMIT',
+    code: 'too_many_requests',
+    refundsSuccess: true,
     refusalIsEvent: true,
     about: 'failed tries to confirm a reset, to undo a change or to sign in by mail, by client network',
   },
   setup: {
     countsBy: ['network'],
     limit: { maximum: 10, window: 1 * hours },
+    code: 'too_many_requests',
     refusalIsEvent: false,
     about: 'wrong tokens of the setup, by client network. A right one always works',
   },
   device_codes: {
     countsBy: ['user'],
     limit: { maximum: 10, window: 1 * hours },
+    code: 'too_many_requests',
     refusalIsEvent: false,
     about:
       'wrong codes of the second step, of all known devices of an account together; all other devices together have as many, counted in the database',
@@ -130,12 +191,14 @@ export const limiters = {
   mailed_codes: {
     countsBy: ['user'],
     limit: { maximum: 5, window: 1 * hours },
+    code: 'too_many_requests',
     refusalIsEvent: false,
     about: 'mails with a code, by user; begins anew after a reset of the password',
   },
   mail_sign_ins: {
     countsBy: ['name', 'device'],
     limit: { maximum: 5, window: 1 * hours },
+    code: null,
     refusalIsEvent: true,
     about:
       'mails to sign in (`MAIL_SIGN_IN`), by mailbox, all spellings of its address together; by each known device. Above it no mail is sent, and the answers are the same',
@@ -143,36 +206,42 @@ export const limiters = {
   network_mail_sign_ins: {
     countsBy: ['connection'],
     limit: { maximum: 10, window: 1 * hours },
+    code: null,
     refusalIsEvent: true,
     about: 'the same, by IPv4 address or IPv6 /56, to all mailboxes together',
   },
   account_changes: {
     countsBy: ['user'],
     limit: { maximum: 30, window: 1 * hours },
+    code: 'too_many_requests',
     refusalIsEvent: false,
     about: 'changes by sessions of an account that send its owner a mail. Links in mails and operators are not counted',
   },
   email_changes: {
     countsBy: ['user'],
     limit: { maximum: 10, window: 1 * hours },
+    code: 'too_many_requests',
     refusalIsEvent: false,
     about: 'requests to change the email address, by user: each sends two mails',
   },
   administrators: {
     countsBy: ['session'],
     limit: { maximum: 1_000, window: 15 * minutes },
+    code: 'too_many_requests',
     refusalIsEvent: false,
     about: 'requests to the API of administrators, by session',
   },
   authorization_requests: {
     countsBy: ['network', 'user'],
     limit: { maximum: 300, window: 15 * minutes },
+    code: 'too_many_requests',
     refusalIsEvent: false,
     about: 'new authorization requests of applications: by user if the browser is signed in, else by client network',
   },
   posted_pages: {
     countsBy: ['network'],
     limit: { maximum: 300, window: 15 * minutes },
+    code: 'too_many_requests',
     refusalIsEvent: false,
     about:
       'forms with which applications send users here, to sign in or out, by client network. Users that come by a link are not counted',
@@ -180,30 +249,37 @@ export const limiters = {
   device_requests: {
     countsBy: ['network'],
     limit: { maximum: 100, window: 15 * minutes },
+    code: 'too_many_requests',
     refusalIsEvent: false,
     about: 'devices without a browser that ask to sign in, by client network',
   },
   user_codes: {
     countsBy: ['user'],
     limit: { maximum: 10, window: 15 * minutes },
+    code: 'too_many_requests',
+    refundsSuccess: true,
     refusalIsEvent: false,
     about: 'wrong codes that are entered to let a device without a browser sign in, by user',
   },
   network_user_codes: {
     countsBy: ['network'],
     limit: { maximum: 30, window: 15 * minutes },
+    code: 'too_many_requests',
+    refundsSuccess: true,
     refusalIsEvent: false,
     about: 'the same, by client network, of all users',
   },
   service: {
     countsBy: ['key'],
     limit: { maximum: 600, window: 1 * minutes },
+    code: 'too_many_requests',
     refusalIsEvent: false,
     about: 'requests with a service key, by key, except those that `service_revocations` and `service_tokens` count',
   },
   service_sign_outs: {
     countsBy: ['user'],
     limit: { maximum: 10, window: 1 * hours },
+    code: 'too_many_requests',
     refusalIsEvent: false,
     about:
       'sign-outs of a user by programs with a service key, of all keys together: a stolen key must keep no one out',
@@ -211,12 +287,14 @@ export const limiters = {
   service_revocations: {
     countsBy: ['key'],
     limit: { maximum: 600, window: 1 * minutes },
+    code: 'too_many_requests',
     refusalIsEvent: false,
     about: 'reads of the list of ended sessions, by key. Other requests of the program do not count here',
   },
   service_tokens: {
     countsBy: ['key'],
     limit: { maximum: 60_000, window: 1 * minutes },
+    code: 'too_many_requests',
     refusalIsEvent: false,
     about:
       'checks of the tokens of applications, by key. The limit is high because anyone can make a program ask, by sending it random tokens',
@@ -224,6 +302,9 @@ export const limiters = {
   client_failures: {
     countsBy: ['network'],
     limit: 'LOGIN_LIMIT',
+    code: 'too_many_requests',
+    protocolMessage:
+      'Too many wrong secrets or ids of clients came from this network. Correct them: a right secret works at once',
     refusalIsEvent: false,
     about:
       'requests of applications that do not authenticate rightly, by client network. A right secret works all the same, and passwords are not counted here',
@@ -231,6 +312,7 @@ export const limiters = {
   application: {
     countsBy: ['application'],
     limit: { maximum: 600, window: 1 * minutes },
+    code: 'too_many_requests',
     refusalIsEvent: false,
     about:
       'requests of an application for tokens, and to revoke them, by application; without a secret by application and client network',
@@ -238,18 +320,23 @@ export const limiters = {
   userinfo_refusals: {
     countsBy: ['network'],
     limit: { maximum: 600, window: 1 * minutes },
+    code: 'too_many_requests',
+    refundsSuccess: true,
+    silent: true,
     refusalIsEvent: false,
     about: 'requests about a user with a token that is not valid, by client network',
   },
   userinfo: {
     countsBy: ['authorization'],
     limit: { maximum: 60, window: 1 * minutes },
+    code: 'too_many_requests',
     refusalIsEvent: false,
     about: 'requests of an application about its user, by session and application',
   },
   ceiling_shares: {
     countsBy: ['connection'],
     limit: 'TOTAL_WAITING_LIMIT',
+    code: null,
     refusalIsEvent: false,
     about:
       'what one IPv4 address or IPv6 /48 may use of each limit of everybody together, so that nobody reaches it alone: a twentieth of it, but at least 100',
@@ -257,12 +344,14 @@ export const limiters = {
   total_registrations: {
     countsBy: ['installation'],
     limit: 'TOTAL_REGISTRATION_LIMIT',
+    code: 'too_many_requests',
     refusalIsEvent: true,
     about: 'new accounts, of everybody together. With an invitation, by a command or by an import they are not counted',
   },
   total_mails: {
     countsBy: ['installation'],
     limit: 'TOTAL_MAIL_LIMIT',
+    code: null,
     refusalIsEvent: true,
     about:
       'mails that visitors cause, of everybody together: registrations, resets, sign-ins by mail in new browsers. Above it no mail is sent, and the answers are the same',
@@ -270,6 +359,8 @@ export const limiters = {
   total_newcomer_mails: {
     countsBy: ['installation'],
     limit: 'TOTAL_MAIL_LIMIT',
+    code: null,
+    half: true,
     refusalIsEvent: true,
     about:
       'of these, the mails of registrations: half of the limit, so that people who have an account still get theirs',
@@ -277,6 +368,7 @@ export const limiters = {
   total_mail_sign_ins: {
     countsBy: ['installation'],
     limit: 'TOTAL_WAITING_LIMIT',
+    code: 'too_many_requests',
     refusalIsEvent: true,
     about:
       'sign-ins by mail that wait, of everybody together. A browser in which the account was signed in before is not counted',
@@ -284,12 +376,14 @@ export const limiters = {
   total_authorization_requests: {
     countsBy: ['installation'],
     limit: 'TOTAL_WAITING_LIMIT',
+    code: 'too_many_requests',
     refusalIsEvent: true,
     about: 'new authorization requests of visitors who are not signed in, of everybody together',
   },
   total_device_requests: {
     countsBy: ['installation'],
     limit: 'TOTAL_WAITING_LIMIT',
+    code: 'too_many_requests',
     refusalIsEvent: true,
     about: 'devices without a browser that ask to sign in, of everybody together',
   },
@@ -321,55 +415,30 @@ export const deviceKeyPrefixes = (userId: string) =>
 /** The key of a counter. */
 export const limiterKey = (name: LimiterName, subject: string) => `${name}:${subject}`
 
-export type Limiter = {
-  name: LimiterName
-  limit: Limit
-  code: LimitCode
-  refundsSuccess?: true
-  /** Only an attempt that the service could not answer (5xx) is given back, by `refundFailure` of the route. */
-  refundsFailure?: true
-  /** Only a refusal has the headers of this limiter. Other answers keep the headers of another limiter of the route, such as `login`. */
-  silent?: true
-  /** A refusal says how long this limiter really waits, in `Retry-After` and in the body, instead of the fixed words of its code. */
-  tellsWait?: true
-  /** The sentence for programs, instead of the one for users. */
-  protocolMessage?: string
+/** A row of the table that can count: with its name, and with the limit of its setting. */
+export type Limiter<Code extends LimitCode | null = LimitCode> = Answering<Code> & { name: LimiterName; limit: Limit }
+
+type CodeOf<Name extends LimiterName> = (typeof limiters)[Name]['code']
+type LimitsOfSettings = Readonly<Record<LimitSetting, Limit>>
+
+const halved = ({ maximum, window }: Limit): Limit => ({ maximum: Math.ceil(maximum / 2), window })
+
+const limiterWith = <Name extends LimiterName>(name: Name, limits: Partial<LimitsOfSettings>) => {
+  const { countsBy: _, refusalIsEvent: __, about: ___, half, limit: own, ...answering }: LimiterRow = limiters[name]
+  const limit = typeof own === 'string' ? limits[own] : own
+  if (!limit) throw new Error(`The limiter ${name} needs its setting`)
+  return { name, limit: half ? halved(limit) : limit, ...answering } as Limiter<CodeOf<Name>>
 }
 
-/** The limits that come from the settings of the same names. */
-export type RouteLimits = { login: Limit; general: Limit; sensitive: Limit }
+type FixedLimiterName = {
+  [Name in LimiterName]: (typeof limiters)[Name]['limit'] extends string ? never : Name
+}[LimiterName]
 
-export type RouteLimiters = ReturnType<typeof routeLimitersFor>
+/** A limiter whose limit is no setting. */
+export const fixedLimiter = <Name extends FixedLimiterName>(name: Name) => limiterWith(name, {})
 
-/** The limiters of the hooks in front of routes. The limiters of passwords and of successful sign-ins stand beside their hooks. */
-export const routeLimitersFor = ({ login, general, sensitive }: RouteLimits) =>
-  ({
-    login: { name: 'login', limit: login, code: 'too_many_logins', refundsSuccess: true },
-    confirm: { name: 'confirm', limit: login, code: 'too_many_requests', refundsSuccess: true },
-    general: { name: 'general', limit: general, code: 'too_many_requests' },
-    session: { name: 'session', limit: general, code: 'too_many_requests' },
-    logout: { name: 'logout', limit: general, code: 'too_many_requests' },
-    sensitive: { name: 'sensitive', limit: sensitive, code: 'too_many_attempts', refundsFailure: true },
-    mailed_codes: { name: 'mailed_codes', limit: limiters.mailed_codes.limit, code: 'too_many_requests' },
-    email_changes: { name: 'email_changes', limit: limiters.email_changes.limit, code: 'too_many_requests' },
-    client_failures: {
-      name: 'client_failures',
-      limit: login,
-      code: 'too_many_requests',
-      protocolMessage:
-        'Too many wrong secrets or ids of clients came from this network. Correct them: a right secret works at once',
-    },
-    administrators: { name: 'administrators', limit: limiters.administrators.limit, code: 'too_many_requests' },
-    authorization_requests: {
-      name: 'authorization_requests',
-      limit: limiters.authorization_requests.limit,
-      code: 'too_many_requests',
-    },
-    service: { name: 'service', limit: limiters.service.limit, code: 'too_many_requests' },
-    service_revocations: {
-      name: 'service_revocations',
-      limit: limiters.service_revocations.limit,
-      code: 'too_many_requests',
-    },
-    service_tokens: { name: 'service_tokens', limit: limiters.service_tokens.limit, code: 'too_many_requests' },
-  }) as const satisfies Readonly<Record<string, Limiter>>
+export type RouteLimiters = { readonly [Name in LimiterName]: Limiter<CodeOf<Name>> }
+
+/** The limiters of a service, with the limits of its settings. */
+export const routeLimitersFor = (limits: LimitsOfSettings) =>
+  Object.fromEntries(limiterNames.map((name) => [name, limiterWith(name, limits)])) as RouteLimiters

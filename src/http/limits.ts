@@ -4,7 +4,7 @@ import type { LimitCode } from '../contract/limits.js'
 import { refusals } from '../contract/refusals.js'
 import type { Clock } from '../lib/clock.js'
 import { seconds } from '../lib/durations.js'
-import type { Cache, Limit, Reservation } from '../platform/cache/cache.js'
+import type { Cache, Reservation } from '../platform/cache/cache.js'
 import { protocolBodyOf } from './errors.js'
 import { isForPrograms } from './exempt-routes.js'
 import { type Limiter, type LimiterName, limiterKey } from './limiters.js'
@@ -241,6 +241,16 @@ const createRefunds = (release: ReturnType<typeof createReservations>['release']
   }
 }
 
+/** What a request counts from inside a handler, which answers a refusal itself or hides it. It is never given back. */
+export type HandlerAttempt = {
+  limiter: Limiter<LimitCode | null>
+  subject: string
+  findAttemptedUser?: FindAttemptedUser
+}
+
+/** The first refusal, and its place among the attempts. */
+type Excess = { place: number; reservation: Reservation }
+
 export type CountedRequests = ReturnType<typeof createCountedRequests>
 
 /** Counts requests in limiters, answers those that are too many, and gives back those that succeeded. */
@@ -273,9 +283,30 @@ export const createCountedRequests = ({ cache, onRejection }: { cache: Cache; on
     return 'answered'
   }
 
+  /** Counts in the given order, until one is refused. What follows it is not counted. */
+  const findExcess = async (
+    attempts: readonly HandlerAttempt[],
+    request: FastifyRequest,
+  ): Promise<Excess | undefined> => {
+    const keyed = attempts.map(({ limiter: { name, limit }, subject, findAttemptedUser }) => ({
+      limiter: name,
+      key: limiterKey(name, subject),
+      limit,
+      findAttemptedUser,
+    }))
+    const reservations = await cache.reserveAll(keyed)
+    const place = reservations.length - 1
+    const [refused, reservation] = [keyed[place], reservations[place]]
+    if (!refused || !reservation || reservation.granted) return undefined
+    const { limiter, key, findAttemptedUser } = refused
+    await onRejection({ limiter, key, resetsIn: reservation.resetsIn, findAttemptedUser }, request)
+    return { place, reservation }
+  }
+
   return {
     hasReservation,
     countAll,
+    findExcess,
     /** As `countAll`, in one limiter. */
     count: (limiter: Limiter, subject: string, request: FastifyRequest, reply: FastifyReply) =>
       countAll([{ limiter, subject }], request, reply),
@@ -317,30 +348,3 @@ export const createOncePerWindow = ({ maxKeys, clock }: { maxKeys: number; clock
     return true
   }
 }
-
-/** What a request counts from inside a handler, which answers a refusal itself or hides it. It is never given back. */
-export type HandlerAttempt = {
-  limiter: LimiterName
-  subject: string
-  limit: Limit
-  findAttemptedUser?: FindAttemptedUser
-}
-
-/** The first refusal, and its place among the attempts. */
-type Excess = { place: number; reservation: Reservation }
-
-/** Counts in the given order, until one is refused. What follows it is not counted. */
-export const createFindExcess =
-  ({ cache, onRejection }: { cache: Cache; onRejection: OnRejection }) =>
-  async (attempts: readonly HandlerAttempt[], request: FastifyRequest): Promise<Excess | undefined> => {
-    const keyed = attempts.map((each) => ({ ...each, key: limiterKey(each.limiter, each.subject) }))
-    const reservations = await cache.reserveAll(keyed)
-    const place = reservations.length - 1
-    const [refused, reservation] = [keyed[place], reservations[place]]
-    if (!refused || !reservation || reservation.granted) return undefined
-    const { limiter, key, findAttemptedUser } = refused
-    await onRejection({ limiter, key, resetsIn: reservation.resetsIn, findAttemptedUser }, request)
-    return { place, reservation }
-  }
-
-export type FindExcess = ReturnType<typeof createFindExcess>

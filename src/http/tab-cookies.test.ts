@@ -6,13 +6,14 @@ import { createCeremonies } from '../factors/passkey-ceremonies.js'
 import { systemClock } from '../lib/clock.js'
 import { deriveKey } from '../lib/random.js'
 import { createSeal } from '../lib/seal.js'
-import { createAttemptCookies, createAttempts } from '../providers/attempts.js'
+import { createAttempts } from '../providers/attempts.js'
+import { createAttemptCookies } from '../sign-in/answers.js'
 import { createCookies } from './cookies.js'
 import { tabCookieName } from './tab-cookies.js'
 
 const attempts = createAttempts({ seal: createSeal([deriveKey('a secret', 'provider attempt')]), clock: systemClock })
 const cookies = createCookies({ secure: true, host: 'auth.example.com' })
-const attemptCookies = createAttemptCookies({ cookies, attempts })
+const attemptCookies = createAttemptCookies(cookies, attempts)
 const ceremonyCookies = createCeremonyCookies({ cookies })
 const ceremonies = createCeremonies({ seal: createSeal([deriveKey('a secret', 'passkey')]), clock: systemClock })
 const server = fastify()

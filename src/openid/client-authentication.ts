@@ -10,7 +10,7 @@ import type { Application, Applications } from '../applications/applications.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import { type ProtocolError, sendProtocolError, sendRefusal } from '../http/errors.js'
 import { type Form, formOf } from '../http/forms.js'
-import { type Limiter, type LimiterName, limiters, type RouteLimiters } from '../http/limiters.js'
+import { fixedLimiter, type LimiterName, type RouteLimiters } from '../http/limiters.js'
 import { type CountedRequests, createOncePerWindow, sendLimited } from '../http/limits.js'
 import { clientNetwork, clientOf } from '../http/request-origin.js'
 import type { Server } from '../http/server.js'
@@ -107,11 +107,7 @@ const judge = async (
 const subjectOf = ({ id, kind }: Application, request: FastifyRequest) =>
   kind === 'web' ? `application:${id}` : `application:${id}:${clientNetwork(request)}`
 
-const applicationLimiter: Limiter = {
-  name: 'application',
-  limit: limiters.application.limit,
-  code: 'too_many_requests',
-}
+const applicationLimiter = fixedLimiter('application')
 
 type Reporting = { events: Pick<Events, 'record'>; clock: Clock }
 type Dependencies = Reporting & {

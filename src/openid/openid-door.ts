@@ -3,7 +3,7 @@ import type { Applications } from '../applications/applications.js'
 import { refuse } from '../contract/outcome.js'
 import { sendRefusal } from '../http/errors.js'
 import { type Form, formOf } from '../http/forms.js'
-import { type Limiter, limiters } from '../http/limiters.js'
+import { fixedLimiter } from '../http/limiters.js'
 import { type CountedRequests, setLimitHeaders } from '../http/limits.js'
 import { clientNetwork } from '../http/request-origin.js'
 import type { Server } from '../http/server.js'
@@ -170,7 +170,7 @@ export type PageRouteParts = {
   sendTooMany: SendPage
 }
 
-const limiter: Limiter = { name: 'posted_pages', limit: limiters.posted_pages.limit, code: 'too_many_requests' }
+const limiter = fixedLimiter('posted_pages')
 
 /** The form as the query of an address. A repeated parameter is repeated, so that the check of the parameters sees it. */
 const textOf = ({ values, repeated }: Form) =>

@@ -16,7 +16,7 @@ import { languageOf } from '../http/request-origin.js'
 import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
 import { escapeHtml } from '../lib/text.js'
-import type { ReturnToNotes } from '../sign-in/provider.routes.js'
+import type { ReturnToNotes } from '../sign-in/return-to-notes.js'
 import { type Assets, type Body, compress, type Page, type PlainPageName, sendCompressed } from './assets.js'
 import {
   plainPageStatus,

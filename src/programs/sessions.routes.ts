@@ -3,7 +3,7 @@ import type { OperatorChanges } from '../accounts/operator-changes.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import { NoContent, Revocations } from '../contract/schemas.js'
 import { ServiceTokenBody, ServiceTokenState } from '../contract/service.js'
-import { type Limiter, limiters, userSubject } from '../http/limiters.js'
+import { fixedLimiter, userSubject } from '../http/limiters.js'
 import type { CountedRequests } from '../http/limits.js'
 import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
@@ -121,11 +121,7 @@ const signOutUserSchema = {
 }
 
 /** Administrators can be signed out too, so a stolen key could keep out those who can stop it. */
-const userLimiter: Limiter = {
-  name: 'service_sign_outs',
-  limit: limiters.service_sign_outs.limit,
-  code: 'too_many_requests',
-}
+const userLimiter = fixedLimiter('service_sign_outs')
 
 type SignOutUserRouteDependencies = {
   guards: Guards

@@ -1,14 +1,11 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import type { ProviderId } from '../contract/providers.js'
 import { Provider } from '../contract/schemas.js'
 import { attemptLifetime, pendingLinkLifetime } from '../http/cookie-table.js'
-import type { Cookies } from '../http/cookies.js'
-import { createTabCookies } from '../http/tab-cookies.js'
 import { type Clock, later } from '../lib/clock.js'
 import { randomToken } from '../lib/random.js'
 import { createSealedJson, type Seal } from '../lib/seal.js'
-import type { Profile } from './providers.js'
+import type { Profile } from './provider.js'
 
 /** The purpose of an attempt: to sign in, or to link an identity to an account. The session that links must still be valid at the end. */
 const Purpose = Type.Union([
@@ -35,7 +32,7 @@ export type Purpose = Static<typeof Purpose>
 export type Attempt = Omit<Static<typeof SealedAttempt>, 'expiresAt'> & { expiresAt: Date }
 
 /** The cookies of the browser that begins an attempt. */
-type BrowserState = Pick<Attempt, 'knownDevices' | 'earlierSession'>
+type BrowserState = { knownDevices?: Attempt['knownDevices']; earlierSession?: Attempt['earlierSession'] }
 
 /** Attempts to sign in at a provider. The server stores none: the browser has a sealed value. */
 export const createAttempts = ({ seal, clock }: { seal: Seal; clock: Clock }) => {
@@ -120,22 +117,3 @@ export const createPendingLinks = ({ seal, clock }: { seal: Seal; clock: Clock }
 }
 
 export type PendingLinks = ReturnType<typeof createPendingLinks>
-
-export type AttemptCookies = ReturnType<typeof createAttemptCookies>
-
-/** One cookie for each attempt to sign in at a provider, named after its state. */
-export const createAttemptCookies = ({ cookies, attempts }: { cookies: Cookies; attempts: Attempts }) => {
-  const expiryOf = (sealed: string) => attempts.open(sealed)?.expiresAt.getTime() ?? 0
-  const tabs = createTabCookies({ cookies, prefix: 'attempt', maxOthers: 4, maxBytesOfOthers: 1_500, expiryOf })
-  return {
-    keep: (request: FastifyRequest, reply: FastifyReply, attempt: Attempt) =>
-      tabs.keep(request, reply, attempt.state, attempts.seal(attempt)),
-    /** The attempt that an answer with this state belongs to, if this browser began it and it is not too old. */
-    find: (request: FastifyRequest, state: string) => {
-      const sealed = tabs.read(request, state)
-      const attempt = sealed === undefined ? undefined : attempts.open(sealed)
-      return attempt?.state === state ? attempt : undefined
-    },
-    clear: (reply: FastifyReply, { state }: Attempt) => tabs.clear(reply, state),
-  }
-}

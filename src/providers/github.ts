@@ -3,8 +3,8 @@ import type { ProviderId } from '../contract/providers.js'
 import { isLoopback } from '../lib/networks.js'
 import type { Fetch, Outbound } from '../platform/outbound/outbound.js'
 import { displayName } from '../users/names.js'
+import { type ClientSettings, type Provider, providerRefusal, usableEmail } from './provider.js'
 import { refusalFrom } from './provider-errors.js'
-import { type ClientSettings, type Provider, providerRefusal, usableEmail } from './providers.js'
 
 export type GitHubSettings = ClientSettings & { url: string; apiUrl: string; production: boolean }
 

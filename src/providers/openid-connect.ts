@@ -6,7 +6,6 @@ import { days, hours, minutes, seconds } from '../lib/durations.js'
 import { isLoopback } from '../lib/networks.js'
 import type { Fetch, Outbound } from '../platform/outbound/outbound.js'
 import { displayName } from '../users/names.js'
-import { refusalFrom } from './provider-errors.js'
 import {
   type ClientSettings,
   type Profile,
@@ -14,7 +13,8 @@ import {
   type ProviderRefusal,
   providerRefusal,
   usableEmail,
-} from './providers.js'
+} from './provider.js'
+import { refusalFrom } from './provider-errors.js'
 
 const documentLifetime = 1 * hours
 const failureLifetime = 5 * seconds

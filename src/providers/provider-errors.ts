@@ -1,6 +1,6 @@
 import * as oidc from 'openid-client'
 import { OutboundFailed } from '../platform/outbound/outbound.js'
-import { type ProviderRefusal, providerRefusal } from './providers.js'
+import { type ProviderRefusal, providerRefusal } from './provider.js'
 
 /**
  * Turns a failure at a provider into a refusal. Library errors contain whole responses as their cause, so only their codes are kept. Of the

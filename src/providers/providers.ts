@@ -1,10 +1,9 @@
-import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import { byProvider, type ProviderId } from '../contract/providers.js'
 import type { Clock } from '../lib/clock.js'
 import type { Outbound } from '../platform/outbound/outbound.js'
-import { readEmail } from '../users/names.js'
 import type { GitHubSettings } from './github.js'
 import type { OpenIdConnectSettings } from './openid-connect.js'
+import type { Provider } from './provider.js'
 
 type SettingsOfOne = ({ kind: 'openid_connect' } & OpenIdConnectSettings) | ({ kind: 'github' } & GitHubSettings)
 
@@ -13,23 +12,23 @@ export type ProviderSettings = Readonly<Record<ProviderId, SettingsOfOne>>
 
 export type Providers = Readonly<Record<ProviderId, Provider>>
 
-type Dependencies = { outbound: Outbound; clock: Clock }
+type Machine = { outbound: Outbound; clock: Clock }
 
 /** Another kind of provider needs a file like these two, and a kind in `contract/providers.ts`. */
-const openProvider = async (id: ProviderId, settings: SettingsOfOne, dependencies: Dependencies) => {
+const openProvider = async (id: ProviderId, settings: SettingsOfOne, machine: Machine) => {
   if (settings.kind === 'github') {
     const { createGitHub } = await import('./github.js')
-    return createGitHub(id, settings, dependencies)
+    return createGitHub(id, settings, machine)
   }
   const { createOpenIdConnect } = await import('./openid-connect.js')
-  return createOpenIdConnect(id, settings, dependencies)
+  return createOpenIdConnect(id, settings, machine)
 }
 
 /** Loads the code of the provider, and the library that it uses, for the first sign-in. */
-const createProvider = (id: ProviderId, settings: SettingsOfOne, dependencies: Dependencies): Provider => {
+const createProvider = (id: ProviderId, settings: SettingsOfOne, machine: Machine): Provider => {
   let provider: Promise<Provider> | undefined
   const open = () => {
-    provider ??= openProvider(id, settings, dependencies)
+    provider ??= openProvider(id, settings, machine)
     return provider
   }
   return {
@@ -41,49 +40,5 @@ const createProvider = (id: ProviderId, settings: SettingsOfOne, dependencies: D
 }
 
 /** The providers, in the order of their settings. */
-export const createProviders = (settings: ProviderSettings, dependencies: Dependencies): Providers =>
-  Object.fromEntries(byProvider(settings).map(([id, each]) => [id, createProvider(id, each, dependencies)]))
-
-/** The profile of a user at the provider. The provider has verified the email, or an operator trusts its emails (`TRUST_EMAIL`). */
-export type Profile = {
-  subject: string
-  email: string
-  username: string
-  name: string | null
-  /**
-   * When the user last proved to the provider who they are. It may be long ago, because a provider with its own session may not have asked
-   * again.
-   */
-  provenAt?: Date | undefined
-}
-
-/**
- * The values of an attempt. The answer must repeat `state` and `nonce`. `verifier` shows the provider that the same program finishes the
- * attempt (PKCE).
- */
-type AttemptValues = { state: string; verifier: string; nonce: string }
-
-/** `cause` is a fixed word for the log and the event. It never contains text from the provider. */
-export type ProviderRefusal = Refused<'failed' | 'cancelled' | 'no_email'> & { cause: string }
-
-/** The functions that each kind of provider has. */
-export type Provider = {
-  id: ProviderId
-  name: string
-  /**
-   * Returns the URL to send the browser to. `asksAgain`: the provider is asked that its user proves again who they are. One that cannot be
-   * asked leaves it out, and the session does not become fresh by it.
-   */
-  begin(attempt: AttemptValues, options?: { asksAgain: boolean }): Promise<URL | ProviderRefusal>
-  /** Reads the profile, given the URL that the browser came back to. */
-  finish(callback: URL, attempt: AttemptValues): Promise<Profile | ProviderRefusal>
-}
-
-export type ClientSettings = { name: string; clientId: string; clientSecret: string; redirectUri: string }
-
-export const providerRefusal = (refused: ProviderRefusal['refused'], cause: string): ProviderRefusal =>
-  refuse(refused, { cause })
-
-/** Undefined if the email is not valid. */
-export const usableEmail = (email: unknown): string | undefined =>
-  typeof email === 'string' && !isRefused(readEmail(email)) ? email : undefined
+export const createProviders = (settings: ProviderSettings, machine: Machine): Providers =>
+  Object.fromEntries(byProvider(settings).map(([id, each]) => [id, createProvider(id, each, machine)]))

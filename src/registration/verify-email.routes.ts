@@ -7,8 +7,8 @@ import { type Client, clientOf } from '../http/request-origin.js'
 import { route, type Server, withHeaders } from '../http/route.js'
 import { minResponseTime, takeAtLeast } from '../lib/timing.js'
 import type { App } from '../service/open-http.js'
+import type { Visit } from '../sessions/session-facts.js'
 import { sendSignInStep } from '../sign-in/answers.js'
-import type { Visit } from '../sign-in/sign-ins.js'
 
 type Proof = { token?: string | undefined; code?: string | undefined; password?: string | undefined }
 

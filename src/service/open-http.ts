@@ -4,7 +4,7 @@ import { createCeremonyCookies } from '../factors/ceremony-cookies.js'
 import { createFreshness } from '../factors/freshness.js'
 import { createCookies } from '../http/cookies.js'
 import { routeLimitersFor } from '../http/limiters.js'
-import { createCountedRequests, createFindExcess, type OnRejection } from '../http/limits.js'
+import { createCountedRequests, type OnRejection } from '../http/limits.js'
 import { clientOf } from '../http/request-origin.js'
 import { createNeedsMail } from '../http/route.js'
 import { createLimitEvents } from '../messages/limit-events.js'
@@ -14,96 +14,67 @@ import type { OpenidProvider } from '../openid/openid-door.js'
 import type { Assets } from '../pages/assets.js'
 import { createServiceCallers } from '../programs/service-callers.js'
 import type { ServiceKeys } from '../programs/service-keys.js'
-import { createAttemptCookies } from '../providers/attempts.js'
 import { type Callers, createBrowserSessions, createCallers } from '../sessions/callers.js'
 import { createCsrf } from '../sessions/csrf.js'
 import { createGuards, createLimits, createReserveRotation } from '../sessions/guards.js'
 import { createSignInCookies, type SignInCookies } from '../sessions/session-cookies.js'
 import type { Config } from '../settings/config.js'
-import { createPendingLinkCookie, createRecoveredAccounts } from '../sign-in/answers.js'
+import { createAttemptCookies, createPendingLinkCookie, createRecoveredAccounts } from '../sign-in/answers.js'
 import { createCeilings } from '../sign-in/ceilings.js'
 import { createEnrolling } from '../sign-in/enrol-guard.js'
-import {
-  createKnownBrowsers,
-  createMailLimits,
-  createMailSignInLimits,
-  createPasswordGuesses,
-  createSignInLimits,
-  hooksOfWays,
-} from '../sign-in/guess-limits.js'
+import { createGuessLimits, hooksOfWays } from '../sign-in/guess-limits.js'
+import { createReturnToNotes } from '../sign-in/return-to-notes.js'
 import type { Platform as OpenedPlatform } from './open-platform.js'
 import type { RoomPlatform, Rooms } from './open-rooms.js'
 
 type Callees = { callers: Callers; signInCookies: SignInCookies }
 
-/** Creates the limiters: they count requests, and refuse those that are too many. */
-const createLimitParts = (config: Config, platform: RoomPlatform, rooms: Rooms, parts: Callees) => {
+/** The limiters, and what counts in them. */
+const openLimits = (config: Config, platform: RoomPlatform, rooms: Rooms, { callers, signInCookies }: Callees) => {
   const { cache, metrics, clock } = platform
-  const { callers, signInCookies } = parts
-  const { loginLimit: login, generalLimit: general, sensitiveLimit: sensitive } = config
-  const knownDeviceCounter = config.loginLimitKnownDevices
   const reportLimited = createLimitEvents(rooms.events, clock)
   const onRejection: OnRejection = async (rejection, request) => {
     metrics?.countRejection(rejection.limiter)
     await reportLimited(rejection, clientOf(request))
   }
-  const routeLimiters = routeLimitersFor({ login, general, sensitive })
-  const countedRequests = createCountedRequests({ cache, onRejection })
-  const findExcess = createFindExcess({ cache, onRejection })
-  const ceilings = createCeilings({
-    ...rooms,
-    findExcess,
-    limits: {
-      registrations: config.totalRegistrationLimit,
-      mails: config.totalMailLimit,
-      waiting: config.totalWaitingLimit,
-    },
+  const routeLimiters = routeLimitersFor({
+    LOGIN_LIMIT: config.loginLimit,
+    ACCOUNT_LIMIT: config.accountLimit,
+    SIGN_IN_LIMIT: config.signInLimit,
+    NETWORK_SIGN_IN_LIMIT: config.networkSignInLimit,
+    NETWORK_MAIL_LIMIT: config.networkMailLimit,
+    GENERAL_LIMIT: config.generalLimit,
+    SENSITIVE_LIMIT: config.sensitiveLimit,
+    TOTAL_REGISTRATION_LIMIT: config.totalRegistrationLimit,
+    TOTAL_MAIL_LIMIT: config.totalMailLimit,
+    TOTAL_WAITING_LIMIT: config.totalWaitingLimit,
   })
-  const knownBrowsers = createKnownBrowsers({ knownDevices: rooms.knownDevices, signInCookies })
-  const passwordGuesses = createPasswordGuesses({
-    countedRequests,
-    routeLimiters,
-    nameLimit: config.accountLimit,
-    knownDeviceCounter,
-    nameMarks: rooms.nameMarks,
-    knownBrowsers,
-    callers,
-    users: rooms.users,
+  const countedRequests = createCountedRequests({ cache, onRejection })
+  const ceilings = createCeilings({ ...rooms, countedRequests, routeLimiters })
+  const counting = { countedRequests, routeLimiters, ceilings }
+  const shared = { ...counting, callers }
+  const guessLimits = createGuessLimits({
+    ...rooms,
+    ...shared,
+    cache,
+    signInCookies,
+    knownDeviceCounter: config.loginLimitKnownDevices,
   })
   const limits = createLimits(routeLimiters, countedRequests, callers)
   return {
-    countedRequests,
-    ceilings,
-    routeLimiters,
-    passwordGuesses,
-    authorizationLimit: createAuthorizationLimit({ countedRequests, ceilings, routeLimiters, callers }),
-    userCodeLimit: createUserCodeLimit({ countedRequests, callers }),
-    adminLimit: createAdminLimit({ countedRequests, routeLimiters, callers }),
+    ...counting,
+    ...guessLimits,
+    authorizationLimit: createAuthorizationLimit(shared),
+    userCodeLimit: createUserCodeLimit(shared),
+    adminLimit: createAdminLimit(shared),
     limits: {
       ...limits,
       beforeSignIn: hooksOfWays({
-        login: passwordGuesses.beforeName,
+        login: guessLimits.passwordGuesses.beforeName,
         general: limits.byNetwork,
         confirm: limits.confirm,
       }),
     },
-    signInLimits: createSignInLimits({
-      countedRequests,
-      accountLimit: config.signInLimit,
-      networkLimit: config.networkSignInLimit,
-      knownDeviceCounter,
-      cache,
-      knownBrowsers,
-    }),
-    mailLimits: createMailLimits({
-      cache,
-      countedRequests,
-      routeLimiters,
-      strangerMailLimit: config.networkMailLimit,
-      findExcess,
-      ceilings,
-    }),
-    mailSignInLimits: createMailSignInLimits({ ...rooms, knownBrowsers, findExcess, ceilings }),
     reserveRotation: createReserveRotation(routeLimiters, cache, callers, onRejection),
   }
 }
@@ -123,13 +94,13 @@ export const openHttp = (config: Config, platform: Platform, rooms: Rooms) => {
   const trustedFor = config.trustedDevices === 'off' ? undefined : config.trustedDevices
   const signInCookies = createSignInCookies(cookies, callers, trustedFor)
   const csrf = createCsrf(keysFor('csrf'), cookies, callers, signInCookies)
-  const limitParts = createLimitParts(config, platform, rooms, { callers, signInCookies })
+  const limitParts = openLimits(config, platform, rooms, { callers, signInCookies })
   const { limits } = limitParts
   const freshness = createFreshness({ callers, sessionLookups, proofs, clock, freshFor: config.freshFor })
-  const attemptCookies = createAttemptCookies({ cookies, attempts })
+  const attemptCookies = createAttemptCookies(cookies, attempts)
   const enrolling = createEnrolling({ callers, csrf, signInCookies, freshness })
   const ceremonyCookies = createCeremonyCookies({ cookies })
-  const pendingLinkCookie = createPendingLinkCookie({ cookies, pendingLinks })
+  const pendingLinkCookie = createPendingLinkCookie(cookies, pendingLinks)
   const serviceCallers = createServiceCallers({
     serviceKeys: platform.serviceKeys,
     limits,
@@ -189,4 +160,5 @@ export const openApp = (config: Config, platform: Platform, rooms: Rooms, http: 
   termsOfUse: termsOf(config),
   recoveredAccounts: createRecoveredAccounts({ ...rooms, ...http }),
   needsMail: createNeedsMail(config.mailIsOff),
+  noteReturnTo: createReturnToNotes(config.allowedOrigins),
 })

@@ -73,7 +73,7 @@ export const openRooms = (config: Config, platform: RoomPlatform) => {
   const registration = openRegistration(config, platform, upToChanges)
   const upToRegistration = { ...upToChanges, ...factors, ...registration }
   const providers = openProviders(config, platform, upToRegistration)
-  const signIn = openSignIn(config, platform, { ...upToRegistration, ...providers })
+  const signIn = openSignIn(platform, { ...upToRegistration, ...providers })
   const upToSignIn = { ...upToRegistration, ...providers, ...signIn }
   return {
     ...upToSignIn,

@@ -1,4 +1,4 @@
-import { accessCheckRoutes, createNoteRefusedCheck, createRenewal } from '../access-check/access-check.routes.js'
+import { accessCheckRoutes } from '../access-check/access-check.routes.js'
 import { accountRoutes } from '../accounts/account.routes.js'
 import { changeEmailRoutes } from '../accounts/change-email.routes.js'
 import { confirmEmailRoutes } from '../accounts/confirm-email.routes.js'
@@ -42,18 +42,12 @@ import { setupRoutes } from '../registration/setup.routes.js'
 import { verifyEmailRoutes } from '../registration/verify-email.routes.js'
 import { sessionsRoutes } from '../sessions/own-sessions.routes.js'
 import { csrfTokenRoutes, logoutRoutes, refreshRoutes, signOutHere } from '../sessions/session.routes.js'
-import {
-  createMailLogin,
-  createMailRegistration,
-  mailLoginRoutes,
-  mailRegistrationRoutes,
-} from '../sign-in/mail.routes.js'
-import { createPasskeyLogin, passkeyLoginRoutes } from '../sign-in/passkey.routes.js'
-import { createLogin, loginRoutes } from '../sign-in/password.routes.js'
-import { createReturnToNotes, createSocialSignIn, socialSignInRoutes } from '../sign-in/provider.routes.js'
-import { createResetPassword, resetPasswordRoutes } from '../sign-in/reset-password.routes.js'
+import { mailLoginRoutes, mailRegistrationRoutes } from '../sign-in/mail.routes.js'
+import { passkeyLoginRoutes } from '../sign-in/passkey.routes.js'
+import { loginRoutes } from '../sign-in/password.routes.js'
+import { socialSignInRoutes } from '../sign-in/provider.routes.js'
+import { resetPasswordRoutes } from '../sign-in/reset-password.routes.js'
 import { enrolmentCodeRoutes, enrolmentPasswordRoutes, secondFactorRoutes } from '../sign-in/second-step.routes.js'
-import { createProofHandlers, createStepUp } from '../sign-in/step-up.js'
 import { stepUpRoutes } from '../sign-in/step-up.routes.js'
 import { createUserSearch } from '../users/search.js'
 
@@ -79,18 +73,16 @@ const registerFactorFlows = (server: Server, app: App) => {
   factorsRoutes(server, app)
   appReplacementRoutes(server, app)
   passkeysRoutes(server, app)
-  passkeyLoginRoutes(server, { ...app, passkeyLogin: createPasskeyLogin(app) })
+  passkeyLoginRoutes(server, app)
 }
 
 /** Flows of a session that has begun. */
 const registerSessionFlows = (server: Server, app: App) => {
   refreshRoutes(server, app)
   logoutRoutes(server, app)
-  const proofHandlers = createProofHandlers(app)
-  stepUpRoutes(server, { ...app, stepUp: createStepUp({ ...app, proofHandlers }) })
+  stepUpRoutes(server, app)
   sessionsRoutes(server, app)
-  const noteRefusedCheck = createNoteRefusedCheck(app)
-  accessCheckRoutes(server, { ...app, renewal: createRenewal(app), noteRefusedCheck })
+  accessCheckRoutes(server, app)
 }
 
 /** Flows of other programs, which have a service key. */
@@ -126,9 +118,8 @@ const registerRegistrationFlows = (server: Server, app: App) => {
 
 /** Signing in with a mailed code or link. Without MAIL_SIGN_IN these routes do not exist. */
 const registerMailLogin = (server: Server, app: App) => {
-  const mailRegistration = createMailRegistration(app)
-  mailLoginRoutes(server, { ...app, mailLogin: createMailLogin(app), mailRegistration })
-  mailRegistrationRoutes(server, { ...app, mailRegistration })
+  mailLoginRoutes(server, app)
+  mailRegistrationRoutes(server, app)
   enrolmentPasswordRoutes(server, app)
 }
 
@@ -196,20 +187,13 @@ export const registerAllRoutes = async (server: Server, app: App) => {
   const { config } = app
   const hasServiceKeys = config.serviceKeysFile !== undefined
   const routes = apiDocumentRoutes(server, { design: app.design, hasServiceKeys })
-  loginRoutes(server, { ...app, login: createLogin(app) })
+  loginRoutes(server, app)
   // Where mail is off, the request for a mail says so.
   if (config.mailSignIn === 'on' || config.mailIsOff) registerMailLogin(server, app)
   registerRegistrationFlows(server, app)
-  resetPasswordRoutes(server, { ...app, resetPassword: createResetPassword(app) })
+  resetPasswordRoutes(server, app)
   changePasswordRoutes(server, app)
-  const noteReturnTo = createReturnToNotes(config.allowedOrigins)
-  socialSignInRoutes(server, {
-    ...app,
-    noteReturnTo,
-    socialSignIn: createSocialSignIn(app),
-    afterSignIn: config.afterSignIn,
-    allowedOrigins: config.allowedOrigins,
-  })
+  socialSignInRoutes(server, app)
   linkedProvidersRoutes(server, app)
   registerAccountFlows(server, app)
   registerFactorFlows(server, app)
@@ -229,7 +213,7 @@ export const registerAllRoutes = async (server: Server, app: App) => {
   if (app.mailbox) devMailboxRoutes(server, { mailbox: app.mailbox, design: app.design })
   const pages = pagesRoutes(server, {
     assets: withOwnTexts(app.assets, app.ownWords.pages),
-    noteReturnTo,
+    noteReturnTo: app.noteReturnTo,
     cookies: app.cookies,
     publicUrl: config.publicUrl,
     ...installationOf(app),

@@ -49,9 +49,6 @@ export type SessionCaller = { sessionId: string; userId: string; generation: num
 /** Where a request comes from: the client, and the session if the user is signed in. */
 export type RequestContext = { client: Client; caller?: SessionCaller | undefined }
 
-/** The context of a request that needs a session. */
-export type CallerContext = RequestContext & { caller: SessionCaller }
-
 /** A browser that signs in, and what it has from earlier sign-ins. */
 export type Visit = {
   client: Client
@@ -61,3 +58,6 @@ export type Visit = {
   /** The session whose refresh token the browser has sent. It ends when another session begins in this browser. */
   earlierSession: { userId: string; sessionId: string } | undefined
 }
+
+/** The context of a request that needs a session. */
+export type CallerContext = RequestContext & { caller: SessionCaller }

@@ -1,11 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Cookies } from '../http/cookies.js'
-import type { PendingLink, PendingLinks } from '../providers/attempts.js'
+import { createTabCookies } from '../http/tab-cookies.js'
+import type { Attempt, Attempts, PendingLink, PendingLinks } from '../providers/attempts.js'
 import type { DeviceOwner, KnownDevices } from '../sessions/known-devices.js'
 import { type SignInCookies, sendUser } from '../sessions/session-cookies.js'
+import type { Visit } from '../sessions/session-facts.js'
 import type { MailLimits, SignInLimits } from './guess-limits.js'
-import type { NewSession } from './new-sessions.js'
-import type { SignInOutcome, Visit } from './sign-ins.js'
+import type { NewSession, SignInOutcome } from './new-sessions.js'
 
 /** `extra`: further properties of the answer. */
 const sendSignedIn = (reply: FastifyReply, cookies: Cookies, session: NewSession, extra?: object) => {
@@ -13,18 +14,20 @@ const sendSignedIn = (reply: FastifyReply, cookies: Cookies, session: NewSession
   return sendUser(reply, session, extra)
 }
 
+type AnswerCookies = { cookies: Cookies; signInCookies: SignInCookies }
+
 /**
  * Answers a proof: the user is signed in, or is told the next step. If the request has also added a factor, the answer describes it, and a
  * next step keeps the status of a success.
  */
 export const sendSignInStep = (
   reply: FastifyReply,
-  { cookies, signInCookies }: { cookies: Cookies; signInCookies: SignInCookies },
+  { cookies, signInCookies }: AnswerCookies,
   outcome: SignInOutcome,
   addedFactor?: object,
 ) => {
   if ('issued' in outcome) return sendSignedIn(reply, cookies, outcome.issued, addedFactor)
-  signInCookies.setChallenge(reply, outcome.challenge)
+  signInCookies.setChallenge(reply, outcome.pending)
   const { next, methods } = outcome
   return addedFactor ? reply.send({ next, ...addedFactor }) : reply.status(202).send({ next, methods })
 }
@@ -32,7 +35,7 @@ export const sendSignInStep = (
 /** Answers a further proof of a sign-in that has waited. Its cookie is cleared, or replaced by that of the next step. */
 export const sendContinuedSignIn = (
   reply: FastifyReply,
-  parts: { cookies: Cookies; signInCookies: SignInCookies },
+  parts: AnswerCookies,
   outcome: SignInOutcome,
   addedFactor?: object,
 ) => {
@@ -40,19 +43,22 @@ export const sendContinuedSignIn = (
   return sendSignInStep(reply, parts, outcome, addedFactor)
 }
 
-type RecoveredAccountsDependencies = {
-  mailLimits: MailLimits
-  signInLimits: SignInLimits
-  knownDevices: KnownDevices
-  signInCookies: SignInCookies
-  cookies: Cookies
-}
+/** Parts of the API document for every route of a sign-in that waits. */
+export const clearsChallenge = { 401: 'Clears challenge, if the sign-in is over' }
+export const challengeSecurity: Record<string, string[]>[] = [{ challenge: [] }]
+
+type Recovery = AnswerCookies & { mailLimits: MailLimits; signInLimits: SignInLimits; knownDevices: KnownDevices }
 
 export type RecoveredAccounts = ReturnType<typeof createRecoveredAccounts>
 
 /** An owner who got the account back by a mailed link must be able to sign in, whatever an attacker has used up. */
-export const createRecoveredAccounts = (deps: RecoveredAccountsDependencies) => {
-  const { mailLimits, signInLimits, knownDevices, signInCookies, cookies } = deps
+export const createRecoveredAccounts = ({
+  mailLimits,
+  signInLimits,
+  knownDevices,
+  signInCookies,
+  cookies,
+}: Recovery) => {
   const rememberedDevices = (owner: DeviceOwner, request: FastifyRequest) =>
     knownDevices.remember(owner, signInCookies.knownDevicesIn(request))
   return {
@@ -74,19 +80,34 @@ export const createRecoveredAccounts = (deps: RecoveredAccountsDependencies) => 
   }
 }
 
-const name = 'pending_link'
-
 export type PendingLinkCookie = ReturnType<typeof createPendingLinkCookie>
 
-type PendingLinkCookieDependencies = { cookies: Cookies; pendingLinks: PendingLinks }
-
 /** The cookie with the identity that waits to be linked. */
-export const createPendingLinkCookie = ({ cookies, pendingLinks }: PendingLinkCookieDependencies) => ({
+export const createPendingLinkCookie = (cookies: Cookies, pendingLinks: PendingLinks) => ({
   keep: (reply: FastifyReply, link: Omit<PendingLink, 'expiresAt'>) =>
-    cookies.set(reply, name, pendingLinks.seal(link)),
+    cookies.set(reply, 'pending_link', pendingLinks.seal(link)),
   read: (request: FastifyRequest) => {
-    const sealed = cookies.read(request, name)
+    const sealed = cookies.read(request, 'pending_link')
     return sealed === undefined ? undefined : pendingLinks.open(sealed)
   },
-  clear: (reply: FastifyReply) => cookies.clear(reply, name),
+  clear: (reply: FastifyReply) => cookies.clear(reply, 'pending_link'),
 })
+
+export type AttemptCookies = ReturnType<typeof createAttemptCookies>
+
+/** One cookie for each attempt to sign in at a provider, named after its state. */
+export const createAttemptCookies = (cookies: Cookies, attempts: Attempts) => {
+  const expiryOf = (sealed: string) => attempts.open(sealed)?.expiresAt.getTime() ?? 0
+  const tabs = createTabCookies({ cookies, prefix: 'attempt', maxOthers: 4, maxBytesOfOthers: 1_500, expiryOf })
+  return {
+    keep: (request: FastifyRequest, reply: FastifyReply, attempt: Attempt) =>
+      tabs.keep(request, reply, attempt.state, attempts.seal(attempt)),
+    /** The attempt that an answer with this state belongs to, if this browser began it and it is not too old. */
+    find: (request: FastifyRequest, state: string) => {
+      const sealed = tabs.read(request, state)
+      const attempt = sealed === undefined ? undefined : attempts.open(sealed)
+      return attempt?.state === state ? attempt : undefined
+    },
+    clear: (reply: FastifyReply, { state }: Attempt) => tabs.clear(reply, state),
+  }
+}

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { LimiterName } from '../http/limiters.js'
-import { type FindExcess, type HandlerAttempt, sendLimited } from '../http/limits.js'
+import type { LimiterName, RouteLimiters } from '../http/limiters.js'
+import { type CountedRequests, type HandlerAttempt, sendLimited } from '../http/limits.js'
 import { siteNetwork } from '../http/request-origin.js'
 
 import type { Limit, Reservation } from '../platform/cache/cache.js'
@@ -8,7 +8,9 @@ import type { Invitations, RegistrationGate } from '../registration/invitations.
 
 import type { Email } from '../users/names.js'
 
-export type Ceiling = Extract<LimiterName, `total_${string}`>
+type Ceiling = Extract<LimiterName, `total_${string}`>
+/** Those of mails must not show. */
+type AnsweredCeiling = Exclude<Ceiling, 'total_mails' | 'total_newcomer_mails'>
 
 /** The one subject of these counters. */
 const everybody = 'all'
@@ -21,11 +23,11 @@ const shareOf = ({ maximum, window }: Limit): Limit => ({
   window,
 })
 
-type Dependencies = {
-  findExcess: FindExcess
+type Parts = {
+  countedRequests: CountedRequests
+  routeLimiters: RouteLimiters
   registrationGate: RegistrationGate
   invitations: Invitations
-  limits: { registrations: Limit; mails: Limit; waiting: Limit }
 }
 
 export type Ceilings = ReturnType<typeof createCeilings>
@@ -34,35 +36,23 @@ export type Ceilings = ReturnType<typeof createCeilings>
  * Limits for the whole installation: each client has limits of its own, but a botnet has very many clients. When one is reached, what
  * strangers ask for stops, and not what they cannot ask for (docs/scale.md has the order).
  */
-export const createCeilings = (deps: Dependencies) => {
-  const { registrationGate: gate, invitations } = deps
-  const { registrations, mails, waiting } = deps.limits
-  const limits: Readonly<Record<Ceiling, Limit>> = {
-    total_registrations: registrations,
-    total_mails: mails,
-    // The other half is for people who have an account.
-    total_newcomer_mails: { ...mails, maximum: Math.ceil(mails.maximum / 2) },
-    total_mail_sign_ins: waiting,
-    total_authorization_requests: waiting,
-    total_device_requests: waiting,
-  }
-
+export const createCeilings = ({ countedRequests, routeLimiters, registrationGate: gate, invitations }: Parts) => {
   /** One more, of the network of the client and of everybody. */
   const attemptsAt = (ceiling: Ceiling, request: FastifyRequest): HandlerAttempt[] => {
-    const limit = limits[ceiling]
-    const share = `${ceiling}:${siteNetwork(request)}`
+    const limiter = routeLimiters[ceiling]
+    const share = { ...routeLimiters.ceiling_shares, limit: shareOf(limiter.limit) }
     return [
-      { limiter: 'ceiling_shares', subject: share, limit: shareOf(limit) },
-      { limiter: ceiling, subject: everybody, limit },
+      { limiter: share, subject: `${ceiling}:${siteNetwork(request)}` },
+      { limiter, subject: everybody },
     ]
   }
 
   /** Counts one more. Returns the reservation if it is one too many, for everybody or for the network of the client. */
   const findExcess = async (ceiling: Ceiling, request: FastifyRequest): Promise<Reservation | undefined> =>
-    (await deps.findExcess(attemptsAt(ceiling, request), request))?.reservation
+    (await countedRequests.findExcess(attemptsAt(ceiling, request), request))?.reservation
 
-  const answerExcess = (reply: FastifyReply, ceiling: Ceiling, excess: Reservation) => {
-    sendLimited(reply, { name: ceiling, limit: limits[ceiling], code: 'too_many_requests' }, excess)
+  const answerExcess = (reply: FastifyReply, ceiling: AnsweredCeiling, excess: Reservation) => {
+    sendLimited(reply, routeLimiters[ceiling], excess)
     return reply
   }
 

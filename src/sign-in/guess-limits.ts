@@ -1,65 +1,79 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { waysToSignIn } from '../factors/ways-to-sign-in.js'
-import { deviceSubject, type Limiter, limiterKey, limiters, type RouteLimiters, userSubject } from '../http/limiters.js'
-import {
-  type CountedRequests,
-  type FindAttemptedUser,
-  type FindExcess,
-  type LimitHook,
-  limitHook,
-} from '../http/limits.js'
+import { deviceSubject, limiterKey, type RouteLimiters, userSubject } from '../http/limiters.js'
+import { type CountedRequests, type FindAttemptedUser, type LimitHook, limitHook } from '../http/limits.js'
 import { clientNetwork, customerNetwork } from '../http/request-origin.js'
 import { nilUuid } from '../lib/uuid.js'
 import { recipientKey } from '../messages/mail-limits.js'
-import type { Cache, Limit, Reservation } from '../platform/cache/cache.js'
+import type { Cache, Reservation } from '../platform/cache/cache.js'
 import type { Callers } from '../sessions/callers.js'
 import type { DeviceOwner, KnownDevices } from '../sessions/known-devices.js'
 import type { SignInCookies } from '../sessions/session-cookies.js'
 import type { NameMarks } from '../users/usernames.js'
-import type { User, Users } from '../users/users.js'
+import type { Users } from '../users/users.js'
 import type { Ceilings } from './ceilings.js'
-
-const deviceLimiter: Limiter = {
-  name: 'device',
-  limit: limiters.device.limit,
-  code: 'too_many_logins',
-  refundsSuccess: true,
-  silent: true,
-}
-
-/** Counts all known devices of an account together: a user who signs in often has many of them. */
-const knownDevicesLimiter: Limiter = { ...deviceLimiter, name: 'known', limit: limiters.known.limit }
 
 const guessLimiters = { names: ['login', 'account'], code: 'too_many_logins' } as const
 
 /** Stands for the account if the typed name has none. */
 const noAccount: DeviceOwner = { id: nilUuid, undoCount: 0 }
 
-type PasswordGuessesDependencies = {
+type Parts = {
+  cache: Cache
   countedRequests: CountedRequests
-  routeLimiters: Pick<RouteLimiters, 'login'>
-  /** The limit for all unknown devices together, for each name that was typed. */
-  nameLimit: Limit
-  /** `own`: a known device has its own counter in the login limiter. `shared`: it counts with its network. */
-  knownDeviceCounter: 'shared' | 'own'
-  nameMarks: Pick<NameMarks, 'of'>
-  knownBrowsers: Pick<KnownBrowsers, 'claimsAny' | 'nonceOf'>
+  routeLimiters: RouteLimiters
+  ceilings: Ceilings
   callers: Callers
-  users: Pick<Users, 'findByLogin' | 'findById'>
+  signInCookies: SignInCookies
+  knownDevices: KnownDevices
+  nameMarks: NameMarks
+  users: Users
+  /**
+   * `own`: a known device has its own counter in the limiters of networks, so that others in its network cannot stop it. `shared`: it
+   * counts with its network.
+   */
+  knownDeviceCounter: 'shared' | 'own'
 }
 
-type Guess = { account: DeviceOwner; name: string; findAttemptedUser: FindAttemptedUser }
-
 export type PasswordGuesses = ReturnType<typeof createPasswordGuesses>
+export type SignInLimits = ReturnType<typeof createSignInLimits>
+export type MailSignInLimits = ReturnType<typeof createMailSignInLimits>
+export type MailLimits = ReturnType<typeof createMailLimits>
+
+/** What stands in the way of guesses, of programs that sign in again and again, and of mails to strangers. */
+export const createGuessLimits = (parts: Parts) => {
+  const knownBrowsers = createKnownBrowsers(parts)
+  return {
+    passwordGuesses: createPasswordGuesses(parts, knownBrowsers),
+    signInLimits: createSignInLimits(parts, knownBrowsers),
+    mailSignInLimits: createMailSignInLimits(parts, knownBrowsers),
+    mailLimits: createMailLimits(parts),
+  }
+}
+
+type KnownBrowsers = ReturnType<typeof createKnownBrowsers>
+
+/** Finds out whether a request comes from a browser in which the account has signed in before. */
+const createKnownBrowsers = ({ knownDevices, signInCookies }: Parts) => ({
+  /** True if the browser claims that any account has signed in with it. Nothing is checked. */
+  claimsAny: (request: FastifyRequest) => signInCookies.knownDevicesIn(request).length > 0,
+  /** The key by which failures in this browser count; undefined if the account has not signed in with it. */
+  nonceOf: (account: DeviceOwner, request: FastifyRequest) =>
+    knownDevices.find(account, signInCookies.knownDevicesIn(request)),
+  /** The key by which sign-ins in this browser count, which a new sign-in does not change; undefined as above. */
+  browserOf: (account: DeviceOwner, request: FastifyRequest) =>
+    knownDevices.browserKey(account, signInCookies.knownDevicesIn(request)),
+})
+
+type Guess = { account: DeviceOwner; name: string; findAttemptedUser: FindAttemptedUser }
 
 /**
  * Limits guesses from many networks at one account. Unknown devices share one ceiling for each name that is typed, whether it exists or not.
  * That ceiling does not stop a known device, which has a few tries of its own, and counts as unknown when they are used up.
  */
-export const createPasswordGuesses = (deps: PasswordGuessesDependencies) => {
-  const { countedRequests, knownDeviceCounter, nameMarks, knownBrowsers, callers, users } = deps
-  const { login } = deps.routeLimiters
-  const nameLimiter: Limiter = { ...deviceLimiter, name: 'account', limit: deps.nameLimit }
+const createPasswordGuesses = (parts: Parts, knownBrowsers: KnownBrowsers) => {
+  const { countedRequests, knownDeviceCounter, nameMarks, callers, users } = parts
+  const { login, account: accountLimiter, device, known } = parts.routeLimiters
 
   const count = async ({ account, name, findAttemptedUser }: Guess, request: FastifyRequest, reply: FastifyReply) => {
     const isInLogin = countedRequests.hasReservation(request, login)
@@ -70,8 +84,8 @@ export const createPasswordGuesses = (deps: PasswordGuessesDependencies) => {
       const inLogin = knownDeviceCounter === 'own' ? { limiter: login, subject, findAttemptedUser } : byNetwork
       const outcome = await countedRequests.countAll(
         [
-          { limiter: deviceLimiter, subject, isOptional: true },
-          { limiter: knownDevicesLimiter, subject: userSubject(account.id), isOptional: true },
+          { limiter: device, subject, isOptional: true },
+          { limiter: known, subject: userSubject(account.id), isOptional: true },
           ...(isInLogin ? [] : [inLogin]),
         ],
         request,
@@ -79,7 +93,7 @@ export const createPasswordGuesses = (deps: PasswordGuessesDependencies) => {
       )
       if (outcome !== 'optional refused') return outcome
     }
-    const byName = { limiter: nameLimiter, subject: nameMarks.of(name) ?? '', findAttemptedUser }
+    const byName = { limiter: accountLimiter, subject: nameMarks.of(name) ?? '', findAttemptedUser }
     return countedRequests.countAll([...(isInLogin ? [] : [byNetwork]), byName], request, reply)
   }
 
@@ -113,95 +127,48 @@ export const createPasswordGuesses = (deps: PasswordGuessesDependencies) => {
   }
 }
 
-type KnownBrowsersDependencies = {
-  knownDevices: Pick<KnownDevices, 'find' | 'browserKey'>
-  signInCookies: Pick<SignInCookies, 'knownDevicesIn'>
-}
-
-type KnownBrowsers = ReturnType<typeof createKnownBrowsers>
-
-/** Finds out whether a request comes from a browser in which the account has signed in before. */
-export const createKnownBrowsers = ({ knownDevices, signInCookies }: KnownBrowsersDependencies) => ({
-  /** True if the browser claims that any account has signed in with it. Nothing is checked. */
-  claimsAny: (request: FastifyRequest) => signInCookies.knownDevicesIn(request).length > 0,
-  /** The key by which failures in this browser count; undefined if the account has not signed in with it. */
-  nonceOf: (account: DeviceOwner, request: FastifyRequest) =>
-    knownDevices.find(account, signInCookies.knownDevicesIn(request)),
-  /** The key by which sign-ins in this browser count, which a new sign-in does not change; undefined as above. */
-  browserOf: (account: DeviceOwner, request: FastifyRequest) =>
-    knownDevices.browserKey(account, signInCookies.knownDevicesIn(request)),
-})
-
-type SignInLimitsDependencies = {
-  countedRequests: Pick<CountedRequests, 'countAll'>
-  accountLimit: Limit
-  networkLimit: Limit
-  /** `own`: a known device has its own counter, so that others in its network cannot stop it. */
-  knownDeviceCounter: 'shared' | 'own'
-  cache: Pick<Cache, 'forget'>
-  knownBrowsers: Pick<KnownBrowsers, 'browserOf'>
-}
-
-export type SignInLimits = ReturnType<typeof createSignInLimits>
-
 /**
  * Limits sign-ins with the right password: a program that signs in again and again, instead of keeping its session, would fill the
  * tables and keep the threads busy. They are counted after the proof, so that only a client with the password can use them up. Each
  * known device has its own counter, so a thief with the password cannot lock out the owner's browser, not even from another known device.
  */
-export const createSignInLimits = (deps: SignInLimitsDependencies) => {
-  const { countedRequests, knownBrowsers, cache } = deps
-  const sharedOptions = { code: 'too_many_logins', silent: true, tellsWait: true } as const
-  const unknownDevicesLimiter: Limiter = { ...sharedOptions, name: 'sign_ins', limit: deps.accountLimit }
-  const knownDevicesLimiter: Limiter = { ...unknownDevicesLimiter, name: 'known_sign_ins' }
-  const networkLimiter: Limiter = { ...sharedOptions, name: 'network_sign_ins', limit: deps.networkLimit }
+const createSignInLimits = (parts: Parts, knownBrowsers: KnownBrowsers) => {
+  const { cache, countedRequests, routeLimiters, knownDeviceCounter } = parts
+  const { sign_ins: byUser, known_sign_ins: byDevice, network_sign_ins: byNetwork } = routeLimiters
 
   return {
     /**
      * Counts a sign-in, and answers if it is one too many. The account is counted first: if it is over its limit, the network loses no
      * attempt.
      */
-    countSignIn: async (user: DeviceOwner & Pick<User, 'username'>, request: FastifyRequest, reply: FastifyReply) => {
+    countSignIn: async (user: DeviceOwner & { username: string }, request: FastifyRequest, reply: FastifyReply) => {
       const browser = knownBrowsers.browserOf(user, request)
       const findAttemptedUser = async () => ({ userId: user.id, typedName: user.username })
       const byAccount =
         browser === undefined
-          ? { limiter: unknownDevicesLimiter, subject: userSubject(user.id), findAttemptedUser }
-          : { limiter: knownDevicesLimiter, subject: deviceSubject(user.id, browser), findAttemptedUser }
-      const countsByNetwork = browser === undefined || deps.knownDeviceCounter !== 'own'
-      const byNetwork = { limiter: networkLimiter, subject: clientNetwork(request) }
-      return countedRequests.countAll(countsByNetwork ? [byAccount, byNetwork] : [byAccount], request, reply)
+          ? { limiter: byUser, subject: userSubject(user.id), findAttemptedUser }
+          : { limiter: byDevice, subject: deviceSubject(user.id, browser), findAttemptedUser }
+      const countsByNetwork = browser === undefined || knownDeviceCounter !== 'own'
+      const ofNetwork = { limiter: byNetwork, subject: clientNetwork(request) }
+      return countedRequests.countAll(countsByNetwork ? [byAccount, ofNetwork] : [byAccount], request, reply)
     },
     /** Resets the count after a new password, because a thief who knew the earlier one may have used the sign-ins up. */
     resetSignInCount: async (account: DeviceOwner, request: FastifyRequest) => {
       const browser = knownBrowsers.browserOf(account, request)
-      await cache.forget(limiterKey(unknownDevicesLimiter.name, userSubject(account.id)))
-      if (browser !== undefined)
-        await cache.forget(limiterKey(knownDevicesLimiter.name, deviceSubject(account.id, browser)))
+      await cache.forget(limiterKey(byUser.name, userSubject(account.id)))
+      if (browser !== undefined) await cache.forget(limiterKey(byDevice.name, deviceSubject(account.id, browser)))
     },
   }
 }
-
-const byMailbox = { limiter: 'mail_sign_ins', limit: limiters.mail_sign_ins.limit } as const
-const byNetwork = { limiter: 'network_mail_sign_ins', limit: limiters.network_mail_sign_ins.limit } as const
-
-type MailSignInLimitsDependencies = {
-  users: Pick<Users, 'findByEmail'>
-  nameMarks: Pick<NameMarks, 'of'>
-  knownBrowsers: Pick<KnownBrowsers, 'claimsAny' | 'browserOf'>
-  findExcess: FindExcess
-  ceilings: Pick<Ceilings, 'attemptsAt' | 'mailAttempts'>
-}
-
-export type MailSignInLimits = ReturnType<typeof createMailSignInLimits>
 
 /**
  * Limits the sign-in mails that a network can cause and that a mailbox gets, however its address is spelled. A browser in which the
  * account was signed in before has its own limit, so that others cannot use up the mails of the owner, and no ceiling of the installation
  * stops it. The answer to the client must not show the result.
  */
-export const createMailSignInLimits = (deps: MailSignInLimitsDependencies) => {
-  const { users, nameMarks, knownBrowsers, findExcess, ceilings } = deps
+const createMailSignInLimits = (parts: Parts, knownBrowsers: KnownBrowsers) => {
+  const { countedRequests, routeLimiters, users, nameMarks, ceilings } = parts
+  const { mail_sign_ins: byMailbox, network_mail_sign_ins: byNetwork } = routeLimiters
 
   /** The browser of the account, if it was signed in there before. */
   const knownBrowserOf = async (email: string, request: FastifyRequest) => {
@@ -221,11 +188,11 @@ export const createMailSignInLimits = (deps: MailSignInLimitsDependencies) => {
       // When the limit is reached, the address is looked up for the event whether or not it has an account, so the time tells nothing.
       const findAttemptedUser = async () => ({ userId: (await users.findByEmail(email))?.id, typedName: email })
       const waiting = isKnown ? [] : ceilings.attemptsAt('total_mail_sign_ins', request)
-      const excess = await findExcess(
+      const excess = await countedRequests.findExcess(
         [
           ...waiting,
-          { ...byNetwork, subject: customerNetwork(request) },
-          { ...byMailbox, subject: knownBrowser ?? nameMarks.of(recipientKey(email)) ?? '', findAttemptedUser },
+          { limiter: byNetwork, subject: customerNetwork(request) },
+          { limiter: byMailbox, subject: knownBrowser ?? nameMarks.of(recipientKey(email)) ?? '', findAttemptedUser },
           ...(isKnown ? [] : ceilings.mailAttempts('visitor', request)),
         ],
         request,
@@ -239,41 +206,24 @@ export const createMailSignInLimits = (deps: MailSignInLimitsDependencies) => {
 /** `newcomer`: the mail is about a registration. `visitor`: about an account, and so are those that a signed-in `user` asks for. */
 type MailAskedBy = 'newcomer' | 'visitor' | 'user'
 
-type MailLimitsDependencies = {
-  cache: Pick<Cache, 'forget'>
-  countedRequests: Pick<CountedRequests, 'count'>
-  routeLimiters: Pick<RouteLimiters, 'mailed_codes'>
-  /** The limit of mails to addresses that the client has not proven. */
-  strangerMailLimit: Limit
-  findExcess: FindExcess
-  ceilings: Pick<Ceilings, 'mailAttempts'>
-}
-
-export type MailLimits = ReturnType<typeof createMailLimits>
-
 /** How many mails a client can cause, counted from inside a handler. */
-export const createMailLimits = (deps: MailLimitsDependencies) => {
-  const { cache, countedRequests, strangerMailLimit, findExcess, ceilings } = deps
-  const mailedCodesLimiter = deps.routeLimiters.mailed_codes
+const createMailLimits = ({ cache, countedRequests, routeLimiters, ceilings }: Parts) => {
+  const { mailed_codes: mailedCodes, network_mails: byNetwork } = routeLimiters
   return {
     /** Counts a mailed code for a user who is not signed in yet. */
     countMailedCode: (userId: string, request: FastifyRequest, reply: FastifyReply) =>
-      countedRequests.count(mailedCodesLimiter, userSubject(userId), request, reply),
+      countedRequests.count(mailedCodes, userSubject(userId), request, reply),
     /** Resets the count, because a thief who knew the old password may have used up the codes of this hour. */
-    forgetMailedCodes: (userId: string) => cache.forget(limiterKey(mailedCodesLimiter.name, userSubject(userId))),
+    forgetMailedCodes: (userId: string) => cache.forget(limiterKey(mailedCodes.name, userSubject(userId))),
     /**
      * Counts one more mail to an address that this client has not proven, and says whether it may be sent. Each address has its own
      * limit, too, but there are very many addresses. The answer to the client must not show the result.
      */
     mayMailStranger: async (request: FastifyRequest, askedBy: MailAskedBy) => {
-      const byNetwork = {
-        limiter: 'network_mails',
-        subject: customerNetwork(request),
-        limit: strangerMailLimit,
-      } as const
+      const ofNetwork = { limiter: byNetwork, subject: customerNetwork(request) }
       // A signed-in user has a limit of their own, and is not stopped by what strangers do.
       const ofEverybody = askedBy === 'user' ? [] : ceilings.mailAttempts(askedBy, request)
-      return (await findExcess([byNetwork, ...ofEverybody], request)) === undefined
+      return (await countedRequests.findExcess([ofNetwork, ...ofEverybody], request)) === undefined
     },
   }
 }

@@ -1,39 +1,35 @@
-import type { AccountChanges, Changes } from '../account-changes/account-changes.js'
-import type { AmrMethod, LastStep, NextStep, SecondFactorMethod } from '../contract/factors.js'
+import type { Changes } from '../account-changes/account-changes.js'
+import type { AccountChangesRoom } from '../account-changes/open-account-changes.js'
+import type { AmrMethod, NextStep, OpenQuestion, SecondFactorMethod } from '../contract/factors.js'
 import { completeWayOf, eventOf, type SignedInBy } from '../factors/ways-to-sign-in.js'
 import type { Client } from '../http/request-origin.js'
-import type { Events } from '../messages/events.js'
+import type { MessagesRoom } from '../messages/open-messages.js'
 import type { Transaction } from '../platform/database/database.js'
-import type { Identities } from '../providers/identities.js'
-import type { KnownDevices } from '../sessions/known-devices.js'
-import type { Proof } from '../sessions/session-facts.js'
-import { assignToApplication, type InitialProof, type IssuedTokens, type Sessions } from '../sessions/sessions.js'
-import type { Identity, User, UserChanges } from '../users/users.js'
-import type { LastSteps } from './open-questions.js'
-import type { Challenges } from './pending-sign-ins.js'
-import type { Visit } from './sign-ins.js'
+import type { ProvidersRoom } from '../providers/open-providers.js'
+import type { SessionsRoom } from '../sessions/open-sessions.js'
+import type { Proof, Visit } from '../sessions/session-facts.js'
+import { assignToApplication, type InitialProof, type IssuedTokens } from '../sessions/sessions.js'
+import type { UsersRoom } from '../users/open-users.js'
+import type { Identity, User } from '../users/users.js'
+import type { OpenQuestions } from './open-questions.js'
+import type { PendingSignIns } from './pending-sign-ins.js'
 
-type NewSessionsDependencies = {
-  sessions: Sessions
-  userChanges: Pick<UserChanges, 'noteSignIn'>
-  accountChanges: Pick<AccountChanges, 'bySignIn'>
-  knownDevices: KnownDevices
-  events: Pick<Events, 'record'>
-  identities: Pick<Identities, 'linkByAddress'>
-  challenges: Pick<Challenges, 'waitFor' | 'remove'>
-  lastSteps: Pick<LastSteps, 'nextFor' | 'hasAllProofs'>
-}
+type Parts = UsersRoom &
+  SessionsRoom &
+  MessagesRoom &
+  AccountChangesRoom &
+  ProvidersRoom & { pendingSignIns: PendingSignIns; questions: OpenQuestions }
 
-/** The result of a proof: a session, or a challenge for what is still missing. */
+/** The result of a proof: a session, or a sign-in that waits for what is still missing, by its token for the browser. */
 export type SignInOutcome =
   | { issued: NewSession }
-  | { challenge: string; next: NextStep; methods: readonly SecondFactorMethod[] }
+  | { pending: string; next: NextStep; methods: readonly SecondFactorMethod[] }
 
 /**
- * A sign-in whose session may begin. `token`: the token of the challenge that it has waited with. `done`: the step of `last-steps` that the
- * user has just answered.
+ * A sign-in whose session may begin. `token`: of the sign-in that has waited until now. `answered`: the question that the user has just
+ * answered.
  */
-type SignInToFinish = { by: SignedInBy; proof: InitialProof; token?: string | undefined; done?: LastStep }
+type SignInToFinish = { by: SignedInBy; proof: InitialProof; token?: string | undefined; answered?: OpenQuestion }
 
 /**
  * A new session. `knownDevices` is the new value of the cookie that makes its browser known. It is undefined if another site has sent the
@@ -41,63 +37,59 @@ type SignInToFinish = { by: SignedInBy; proof: InitialProof; token?: string | un
  */
 export type NewSession = IssuedTokens & { knownDevices: readonly string[] | undefined }
 
+export const callerOf = ({ user, sessionId }: NewSession) => ({ userId: user.id, sessionId, generation: 0 })
+
 /**
  * Begins a session, and tells the owner if the account was not used in this browser before. Both happen in one transaction, so no such
  * session begins without its mail. The first sign-in of an account needs no mail.
  */
-const createBegin =
-  ({ sessions, userChanges, accountChanges, knownDevices }: NewSessionsDependencies) =>
-  async (
-    sql: Transaction,
-    user: User,
-    proof: InitialProof,
-    { client, knownDevices: values }: Visit,
-  ): Promise<NewSession | undefined> => {
-    const account = { id: user.id, undoCount: user.undoCount ?? 0 }
-    const newValues = values && knownDevices.remember(account, values)
-    const browser = knownDevices.browserKey(account, newValues ?? [])
-    const issued = await sessions.beginSession(sql, user, proof, { ...client, browser })
-    if (!issued) return undefined
-    const isFirst = await userChanges.noteSignIn(sql, user.id, client.language)
-    const isKnown = knownDevices.find(account, values ?? []) !== undefined
-    if (!isFirst && !isKnown) {
-      // The mail takes the names from the locked row, because a change of the email may have overtaken this sign-in.
-      await accountChanges.bySignIn(sql, { user: { ...user, ...issued.user }, client }, { new_device: {} })
-    }
-    return { ...issued, knownDevices: newValues }
+const beginAndTell = async (
+  { sessions, userChanges, accountChanges, knownDevices }: Parts,
+  sql: Transaction,
+  user: User,
+  proof: InitialProof,
+  { client, knownDevices: values }: Visit,
+): Promise<NewSession | undefined> => {
+  const account = { id: user.id, undoCount: user.undoCount ?? 0 }
+  const newValues = values && knownDevices.remember(account, values)
+  const browser = knownDevices.browserKey(account, newValues ?? [])
+  const issued = await sessions.beginSession(sql, user, proof, { ...client, browser })
+  if (!issued) return undefined
+  const isFirst = await userChanges.noteSignIn(sql, user.id, client.language)
+  const isKnown = knownDevices.find(account, values ?? []) !== undefined
+  if (!isFirst && !isKnown) {
+    // The mail takes the names from the locked row, because a change of the email may have overtaken this sign-in.
+    await accountChanges.bySignIn(sql, { user: { ...user, ...issued.user }, client }, { new_device: {} })
   }
+  return { ...issued, knownDevices: newValues }
+}
 
-export const callerOf = ({ user, sessionId }: NewSession) => ({ userId: user.id, sessionId, generation: 0 })
-
-/** Begins the session, or lets the sign-in wait for the next open step of `last-steps`. */
-const createBeginOrWait = (deps: NewSessionsDependencies) => {
-  const { challenges, lastSteps } = deps
-  const beginAndTell = createBegin(deps)
-  return async (
-    sql: Transaction,
-    user: User,
-    { by, proof, token, done }: SignInToFinish,
-    visit: Visit,
-  ): Promise<SignInOutcome | undefined> => {
-    const next = await lastSteps.nextFor(sql, user, done)
-    if (next === undefined) {
-      const issued = await beginAndTell(sql, user, proof, visit)
-      if (issued && token !== undefined) await challenges.remove(sql, token)
-      return issued && { issued }
-    }
-    if (!(await lastSteps.hasAllProofs(sql, user, proof))) return undefined
-    const completeSignIn = { user, kind: next, by: completeWayOf(by), proof, token, client: visit.client }
-    const challenge = await challenges.waitFor(sql, completeSignIn)
-    return challenge === undefined ? undefined : { challenge, next, methods: [] }
+/** Begins the session, or lets the sign-in wait for the answer to the next open question. */
+const beginOrWait = async (
+  parts: Parts,
+  sql: Transaction,
+  user: User,
+  { by, proof, token, answered }: SignInToFinish,
+  visit: Visit,
+): Promise<SignInOutcome | undefined> => {
+  const { pendingSignIns, questions } = parts
+  const next = await questions.nextFor(sql, user, answered)
+  if (next === undefined) {
+    const issued = await beginAndTell(parts, sql, user, proof, visit)
+    if (issued && token !== undefined) await pendingSignIns.remove(sql, token)
+    return issued && { issued }
   }
+  if (!(await questions.hasAllProofs(sql, user, proof))) return undefined
+  const completeSignIn = { user, kind: next, by: completeWayOf(by), proof, token, client: visit.client }
+  const pending = await pendingSignIns.waitForAnswer(sql, completeSignIn)
+  return pending === undefined ? undefined : { pending, next, methods: [] }
 }
 
 export type NewSessions = ReturnType<typeof createNewSessions>
 
 /** Begins sessions inside a transaction, and records each that began. */
-export const createNewSessions = (deps: NewSessionsDependencies) => {
-  const { accountChanges, events, identities, sessions, lastSteps } = deps
-  const beginOrWait = createBeginOrWait(deps)
+export const createNewSessions = (parts: Parts) => {
+  const { accountChanges, events, identities, sessions, questions } = parts
 
   /**
    * Begins the session or lets the sign-in wait, and links a provider if there is one to link. If a session began, the event of the link
@@ -110,7 +102,7 @@ export const createNewSessions = (deps: NewSessionsDependencies) => {
     visit: Visit,
     linkChanges?: Changes<'provider_linked'>,
   ) => {
-    const outcome = await beginOrWait(sql, user, signIn, visit)
+    const outcome = await beginOrWait(parts, sql, user, signIn, visit)
     if (!outcome || !linkChanges) return outcome
     const session = 'issued' in outcome && { caller: callerOf(outcome.issued) }
     await accountChanges.bySignIn(sql, { user, client: visit.client, ...session }, linkChanges)
@@ -139,8 +131,8 @@ export const createNewSessions = (deps: NewSessionsDependencies) => {
       const linkChanges = link && (await identities.linkByAddress(sql, user, link))
       return link && !linkChanges ? undefined : begin(sql, user, signIn, visit, linkChanges)
     },
-    /** Whether a session of this user would wait for a last step. */
-    hasLastStep: async (sql: Transaction, user: User) => (await lastSteps.nextFor(sql, user)) !== undefined,
+    /** Whether a session of this user would wait for an answer. */
+    hasOpenQuestion: async (sql: Transaction, user: User) => (await questions.nextFor(sql, user)) !== undefined,
     /** Records a session after the commit. `createdWith`: the provider with which the sign-in has created the account. */
     record: async (outcome: SignInOutcome, by: SignedInBy, visit: Visit, createdWith?: Identity['provider']) => {
       if (!('issued' in outcome)) return
@@ -153,12 +145,6 @@ export const createNewSessions = (deps: NewSessionsDependencies) => {
   }
 }
 
-type DeviceSessionsDependencies = {
-  sessions: Pick<Sessions, 'beginSession'>
-  accountChanges: Pick<AccountChanges, 'bySignIn'>
-  events: Pick<Events, 'recordInside'>
-}
-
 type NewDeviceSession = { user: User; sid: string; applicationId: string; proof: Proof; client: Client }
 
 export type DeviceSessions = ReturnType<typeof createDeviceSessions>
@@ -168,7 +154,11 @@ export type DeviceSessions = ReturnType<typeof createDeviceSessions>
  * approved it, with their times, and the trigger for second factors checks it like every other session. Its own tokens are given to no one,
  * so only the application can use it. The owner is told by mail, because the approval may be the result of a fraud.
  */
-export const createDeviceSessions = ({ sessions, accountChanges, events }: DeviceSessionsDependencies) => ({
+export const createDeviceSessions = ({
+  sessions,
+  accountChanges,
+  events,
+}: SessionsRoom & AccountChangesRoom & MessagesRoom) => ({
   /** False if the user is disabled, or needs another factor by now. */
   begin: async (sql: Transaction, { user, sid, applicationId, proof, client }: NewDeviceSession) => {
     const initialProof = { methods: proof.methods as readonly AmrMethod[], inherited: proof }

@@ -2,14 +2,14 @@ import type { Client } from '../http/request-origin.js'
 import type { Sql } from '../platform/database/database.js'
 import { selectList } from '../platform/database/sql.js'
 
-export type ChallengeRow = {
+export type PendingSignInRow = {
   id: string
   user_id: string
   kind: string
   way: string
   provider: string | null
   subject: string | null
-  /** Whether the enrolment is open: see `isOpened` of `Challenge`. The password can open it, too. */
+  /** Whether the enrolment is open: see `isOpened` of `PendingSignIn`. The password can open it, too. */
   mail_proven: boolean
   /** Null while a proof is missing. */
   methods: string[] | null
@@ -19,7 +19,7 @@ export type ChallengeRow = {
   expires_at: Date
 }
 
-const challengeSelectList = selectList<ChallengeRow>({
+const pendingSelectList = selectList<PendingSignInRow>({
   id: true,
   user_id: true,
   kind: true,
@@ -34,19 +34,19 @@ const challengeSelectList = selectList<ChallengeRow>({
   expires_at: true,
 })
 
-/** The proofs of a sign-in that waits for its last steps. Its session begins with them. */
+/** The proofs of a sign-in that waits for answers. Its session begins with them. */
 export type StoredProof = { methods: readonly string[]; provenAt: Date | null; trustedDevice: string | null }
 
 const proofColumns = (proof: StoredProof | null) =>
   proof ? [proof.methods, proof.provenAt, proof.trustedDevice] : [null, null, null]
 
 /**
- * Inserts a challenge under the same conditions as a session: the user is enabled, no undo has taken the account back since the proof and,
+ * Inserts a sign-in that waits, under the same conditions as a session: the user is enabled, no undo has taken the account back since the proof and,
  * if a hash is given, the user still has the password that was checked.
  */
 export const insert = (
   sql: Sql,
-  challenge: {
+  signIn: {
     hash: Uint8Array
     userId: string
     kind: string
@@ -71,32 +71,32 @@ export const insert = (
      where u.id = $2 and u.disabled_at is null and ($7::text is null or u.password_hash = $7) and u.undo_count = $9
      for share returning hash`,
     [
-      challenge.hash,
-      challenge.userId,
-      challenge.way,
-      challenge.provider,
-      challenge.subject,
-      challenge.expiresAt,
-      challenge.passwordHash,
-      challenge.kind,
-      challenge.undoCount,
-      challenge.client.ip,
-      challenge.client.userAgent,
-      challenge.begunAt,
-      ...proofColumns(challenge.proof),
-      challenge.mailProvenAt,
+      signIn.hash,
+      signIn.userId,
+      signIn.way,
+      signIn.provider,
+      signIn.subject,
+      signIn.expiresAt,
+      signIn.passwordHash,
+      signIn.kind,
+      signIn.undoCount,
+      signIn.client.ip,
+      signIn.client.userAgent,
+      signIn.begunAt,
+      ...proofColumns(signIn.proof),
+      signIn.mailProvenAt,
     ],
   )
 
 const isOpen = 'hash = $1 and tries_left > 0 and expires_at > $2'
 
 export const select = (sql: Sql, hash: Uint8Array, now: Date) =>
-  sql.query<ChallengeRow>(`select ${challengeSelectList} from sign_in_challenges where ${isOpen}`, [hash, now])
+  sql.query<PendingSignInRow>(`select ${pendingSelectList} from sign_in_challenges where ${isOpen}`, [hash, now])
 
 /** Uses up a try before the code is compared. */
 export const reserveTry = (sql: Sql, hash: Uint8Array, now: Date) =>
-  sql.query<ChallengeRow>(
-    `update sign_in_challenges set tries_left = tries_left - 1 where ${isOpen} returning ${challengeSelectList}`,
+  sql.query<PendingSignInRow>(
+    `update sign_in_challenges set tries_left = tries_left - 1 where ${isOpen} returning ${pendingSelectList}`,
     [hash, now],
   )
 
@@ -111,7 +111,7 @@ export const markOpened = (sql: Sql, hash: Uint8Array, now: Date) =>
   )
 
 /**
- * Lets a sign-in whose proofs are complete wait for its last steps. The browser gets a new token, because the former one was given for
+ * Lets a sign-in whose proofs are complete wait for answers. The browser gets a new token, because the former one was given for
  * fewer proofs.
  */
 export const moveOn = (
@@ -142,8 +142,8 @@ export type ExpiredRow = {
 }
 
 /**
- * Deletes expired challenges. Their users are held first, and a user who is being deleted is left out. Otherwise the deletion would wait
- * for the challenge, and the caller, who writes a row about the user, for the deletion.
+ * Deletes expired sign-ins. Their users are held first, and a user who is being deleted is left out. Otherwise the deletion would wait
+ * for the sign-in, and the caller, who writes a row about the user, for the deletion.
  */
 export const takeExpired = (sql: Sql, now: Date, limit: number) =>
   sql.query<ExpiredRow>(

@@ -1,11 +1,11 @@
-import type { AccountChanges } from '../account-changes/account-changes.js'
+import type { AccountChangesRoom } from '../account-changes/open-account-changes.js'
 import {
   type AmrMethod,
   amrMethods,
-  type LastStep,
-  lastSteps,
   type NextStep,
   nextSteps,
+  type OpenQuestion,
+  openQuestions,
   type ProofStep,
 } from '../contract/factors.js'
 import { isProviderId } from '../contract/providers.js'
@@ -14,14 +14,15 @@ import { challengeLifetime } from '../http/cookie-table.js'
 import type { Client } from '../http/request-origin.js'
 import { type Clock, later } from '../lib/clock.js'
 import { fingerprint, randomToken } from '../lib/random.js'
-import type { Events } from '../messages/events.js'
+import type { MessagesRoom } from '../messages/open-messages.js'
 import { acceptTransaction, type Database, type Sql, type Transaction } from '../platform/database/database.js'
 import type { InitialProof } from '../sessions/sessions.js'
-import type { Identity, User, Users } from '../users/users.js'
+import type { UsersRoom } from '../users/open-users.js'
+import type { Identity, User } from '../users/users.js'
 import * as store from './pending-sign-ins.store.js'
 
 /** The first proof of a sign-in, and the user as it was then. `link` is written together with the session. */
-type NewChallenge = {
+type NewPendingSignIn = {
   user: User
   kind: ProofStep
   by: WaitingBy
@@ -35,7 +36,7 @@ type NewChallenge = {
 /** A sign-in whose proofs are complete. `token`: the token of its row, if it has waited before. */
 type CompleteSignIn = {
   user: User
-  kind: LastStep
+  kind: OpenQuestion
   by: SignedInBy
   proof: InitialProof
   token: string | undefined
@@ -43,7 +44,7 @@ type CompleteSignIn = {
 }
 
 /** A sign-in that waits. Codes and secrets of the sign-in are bound to `id`, which opens nothing. */
-export type Challenge = {
+export type PendingSignIn = {
   id: string
   userId: string
   kind: NextStep
@@ -58,15 +59,15 @@ export type Challenge = {
 }
 
 /** A sign-in that expired without its second proof, and the client that had given the first. */
-export type AbandonedChallenge = { userId: string; client: Client; begunAt: Date }
+type AbandonedSignIn = { userId: string; client: Client; begunAt: Date }
 
-const wayOf = ({ way, provider }: Pick<store.ChallengeRow, 'way' | 'provider'>) =>
+const wayOf = ({ way, provider }: { way: string; provider: string | null }) =>
   readWay(way, isProviderId(provider) ? provider : undefined)
 
-const isLastStep = (kind: string): kind is LastStep => lastSteps.some((each) => each === kind)
+const isOpenQuestion = (kind: string): kind is OpenQuestion => openQuestions.some((each) => each === kind)
 const isMethod = (method: string): method is AmrMethod => Object.hasOwn(amrMethods, method)
 
-const proofIn = (row: store.ChallengeRow, { provider }: SignedInBy): InitialProof | undefined =>
+const proofIn = (row: store.PendingSignInRow, { provider }: SignedInBy): InitialProof | undefined =>
   row.methods === null
     ? undefined
     : {
@@ -76,20 +77,20 @@ const proofIn = (row: store.ChallengeRow, { provider }: SignedInBy): InitialProo
         ...(row.trusted_device !== null && { trustedDevice: row.trusted_device }),
       }
 
-const abandonedIn = (rows: readonly store.ExpiredRow[]): AbandonedChallenge[] =>
+const abandonedIn = (rows: readonly store.ExpiredRow[]): AbandonedSignIn[] =>
   rows.flatMap(({ user_id: userId, kind, way, provider, ip, user_agent: userAgent, begun_at: begunAt }) => {
     const by = wayOf({ way, provider })
     // A client that has given every proof is the owner, and no stranger of whom the owner must be told.
-    return by && !isLastStep(kind) && waysToSignIn[by.way].tellsOfUnfinished
+    return by && !isOpenQuestion(kind) && waysToSignIn[by.way].tellsOfUnfinished
       ? [{ userId, client: { ip, userAgent }, begunAt }]
       : []
   })
 
-const fromRow = (row: store.ChallengeRow): Challenge | undefined => {
+const fromRow = (row: store.PendingSignInRow): PendingSignIn | undefined => {
   const by = wayOf(row)
   const kind = nextSteps.find((each) => each === row.kind)
   const proof = by && proofIn(row, by)
-  if (!by || !kind || isLastStep(kind) !== (proof !== undefined)) return undefined
+  if (!by || !kind || isOpenQuestion(kind) !== (proof !== undefined)) return undefined
   return {
     id: row.id,
     userId: row.user_id,
@@ -103,120 +104,90 @@ const fromRow = (row: store.ChallengeRow): Challenge | undefined => {
   }
 }
 
-type ChallengesDependencies = { database: Database; clock: Clock }
-
-const createBeginnings = ({ clock }: Pick<ChallengesDependencies, 'clock'>) => ({
-  /**
-   * Begins a challenge and returns the token for the browser. Undefined if the password has changed since it was checked, or the account
-   * was disabled or taken back.
-   */
-  begin: async (sql: Sql, { user, kind, by, passwordHash, link, mailProven, client }: NewChallenge) => {
-    const token = randomToken()
-    const now = clock.now()
-    const insertedRows = await store.insert(sql, {
-      hash: fingerprint(token),
-      userId: user.id,
-      kind,
-      way: by.way,
-      provider: by.provider ?? null,
-      subject: link?.subject ?? null,
-      expiresAt: later(now, challengeLifetime),
-      passwordHash: passwordHash ?? null,
-      undoCount: user.undoCount,
-      client,
-      begunAt: now,
-      mailProvenAt: mailProven ? now : null,
-      proof: null,
-    })
-    return insertedRows.length > 0 ? token : undefined
-  },
-  /** Lets a sign-in whose proofs are complete wait for a last step. If it already has a row, the row gets a new token for the browser. */
-  waitFor: async (sql: Sql, { user, kind, by, proof, token: formerToken, client }: CompleteSignIn) => {
-    const token = randomToken()
-    const now = clock.now()
-    const row = {
-      hash: fingerprint(token),
-      kind,
-      way: by.way,
-      provider: by.provider ?? null,
-      expiresAt: later(now, challengeLifetime),
-      proof: {
-        methods: proof.methods,
-        provenAt: proof.provenAt ?? null,
-        trustedDevice: proof.trustedDevice ?? null,
-      },
-    }
-    const { id: userId, undoCount } = user
-    const rows =
-      formerToken === undefined
-        ? await store.insert(sql, {
-            ...row,
-            userId,
-            subject: null,
-            passwordHash: proof.passwordHash ?? null,
-            undoCount,
-            client,
-            begunAt: now,
-            mailProvenAt: null,
-          })
-        : await store.moveOn(sql, fingerprint(formerToken), row)
-    return rows.length > 0 ? token : undefined
-  },
-})
-
-export type Challenges = ReturnType<typeof createChallenges>
+export type PendingSignIns = ReturnType<typeof createPendingSignIns>
 
 /**
- * Sign-ins that wait for the second proof, for an enrolment, or for the last steps. The table of account changes says which changes of the
- * user end them.
+ * Sign-ins that wait for the second proof, for an enrolment, or for an answer to an open question. The table of account changes says which
+ * changes of the user end them.
  */
-export const createChallenges = ({ database, clock }: ChallengesDependencies) => ({
-  ...createBeginnings({ clock }),
-  /** Undefined if the challenge has expired, was used, or has no tries left. */
-  find: acceptTransaction(database)(async (sql, token: string) => {
-    const [row] = await store.select(sql, fingerprint(token), clock.now())
-    return row && fromRow(row)
-  }),
-  /** Like `find`, and uses up a try. */
-  reserveTry: async (token: string) => {
-    const [row] = await store.reserveTry(database, fingerprint(token), clock.now())
-    return row && fromRow(row)
-  },
-  /** Opens an enrolment after a right mailed code or password. False if the challenge was used or voided meanwhile. */
-  open: async (sql: Sql, token: string) => (await store.markOpened(sql, fingerprint(token), clock.now())).length > 0,
-  giveBackTry: async (token: string) => {
-    await store.giveBackTry(database, fingerprint(token))
-  },
-  /** False if the challenge was used or voided meanwhile. */
-  lock: async (sql: Sql, token: string) => (await store.lock(sql, fingerprint(token))).length > 0,
-  remove: async (sql: Sql, token: string) => {
-    await store.remove(sql, fingerprint(token))
-  },
-  /** Deletes expired challenges, and returns those whose owner must be told (`abandoned`). `count` is how many were deleted. */
-  takeExpired: async (sql: Sql, limit: number) => {
-    const rows = await store.takeExpired(sql, clock.now(), limit)
-    return { count: rows.length, abandoned: abandonedIn(rows) }
-  },
-})
+export const createPendingSignIns = ({ database, clock }: { database: Database; clock: Clock }) => {
+  const newRow = (kind: NextStep, { way, provider }: SignedInBy) => {
+    const token = randomToken()
+    const now = clock.now()
+    const hash = fingerprint(token)
+    const expiresAt = later(now, challengeLifetime)
+    return { token, now, row: { hash, kind, way, provider: provider ?? null, expiresAt } }
+  }
 
-type UnfinishedSignInsDependencies = {
-  challenges: Challenges
-  users: Users
-  events: Events
-  accountChanges: AccountChanges
+  return {
+    /**
+     * Lets a sign-in wait for its second proof, and returns the token for the browser. Undefined if the password has changed since it was
+     * checked, or the account was disabled or taken back.
+     */
+    begin: async (sql: Sql, { user, kind, by, passwordHash, link, mailProven, client }: NewPendingSignIn) => {
+      const { token, now, row } = newRow(kind, by)
+      const insertedRows = await store.insert(sql, {
+        ...row,
+        userId: user.id,
+        subject: link?.subject ?? null,
+        passwordHash: passwordHash ?? null,
+        undoCount: user.undoCount,
+        client,
+        begunAt: now,
+        mailProvenAt: mailProven ? now : null,
+        proof: null,
+      })
+      return insertedRows.length > 0 ? token : undefined
+    },
+    /** Lets a sign-in whose proofs are complete wait for an answer. If it already has a row, the row gets a new token for the browser. */
+    waitForAnswer: async (sql: Sql, { user, kind, by, proof, token: formerToken, client }: CompleteSignIn) => {
+      const { token, now, row } = newRow(kind, by)
+      const { methods, provenAt = null, trustedDevice = null, passwordHash = null } = proof
+      const withProof = { ...row, proof: { methods, provenAt, trustedDevice } }
+      const { id: userId, undoCount } = user
+      const asNew = { userId, subject: null, passwordHash, undoCount, client, begunAt: now, mailProvenAt: null }
+      const rows =
+        formerToken === undefined
+          ? await store.insert(sql, { ...withProof, ...asNew })
+          : await store.moveOn(sql, fingerprint(formerToken), withProof)
+      return rows.length > 0 ? token : undefined
+    },
+    /** Undefined if the sign-in has expired, was finished, or has no tries left. */
+    find: acceptTransaction(database)(async (sql, token: string) => {
+      const [row] = await store.select(sql, fingerprint(token), clock.now())
+      return row && fromRow(row)
+    }),
+    /** Like `find`, and uses up a try. */
+    reserveTry: async (token: string) => {
+      const [row] = await store.reserveTry(database, fingerprint(token), clock.now())
+      return row && fromRow(row)
+    },
+    /** Opens an enrolment after a right mailed code or password. False if the sign-in was finished or voided meanwhile. */
+    open: async (sql: Sql, token: string) => (await store.markOpened(sql, fingerprint(token), clock.now())).length > 0,
+    giveBackTry: async (token: string) => {
+      await store.giveBackTry(database, fingerprint(token))
+    },
+    /** False if the sign-in was finished or voided meanwhile. */
+    lock: async (sql: Sql, token: string) => (await store.lock(sql, fingerprint(token))).length > 0,
+    remove: async (sql: Sql, token: string) => {
+      await store.remove(sql, fingerprint(token))
+    },
+    /** Deletes what has expired, and returns those whose owner must be told (`abandoned`). `count` is how many were deleted. */
+    takeExpired: async (sql: Sql, limit: number) => {
+      const rows = await store.takeExpired(sql, clock.now(), limit)
+      return { count: rows.length, abandoned: abandonedIn(rows) }
+    },
+  }
 }
+
+type Telling = UsersRoom & MessagesRoom & AccountChangesRoom & { pendingSignIns: PendingSignIns }
 
 /**
  * Sign-ins whose second step was never finished. The owner gets a mail, because another person may know the password. No mail is sent if
  * the same browser has signed in since, and at most one a day for an account (see `mail-limits`).
  */
-export const createUnfinishedSignIns = ({
-  challenges,
-  users,
-  events,
-  accountChanges,
-}: UnfinishedSignInsDependencies) => {
-  const tell = async (sql: Transaction, { userId, client, begunAt: at }: AbandonedChallenge) => {
+export const createUnfinishedSignIns = ({ pendingSignIns, users, events, accountChanges }: Telling) => {
+  const tell = async (sql: Transaction, { userId, client, begunAt: at }: AbandonedSignIn) => {
     const user = await users.findEnabled(sql, userId)
     if (!user || (await events.hasSignedIn(sql, userId, client, at))) return
     await accountChanges.bySignIn(sql, { user, client, at }, { sign_in_unfinished: {} })
@@ -224,8 +195,8 @@ export const createUnfinishedSignIns = ({
 
   return {
     purge: async (sql: Transaction, limit: number) => {
-      const { count, abandoned } = await challenges.takeExpired(sql, limit)
-      for (const challenge of abandoned) await tell(sql, challenge)
+      const { count, abandoned } = await pendingSignIns.takeExpired(sql, limit)
+      for (const signIn of abandoned) await tell(sql, signIn)
       return count
     },
   }

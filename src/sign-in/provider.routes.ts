@@ -12,25 +12,22 @@ import {
 import { providerPath, signInPath } from '../contract/provider-paths.js'
 import { byProvider, type ProviderId } from '../contract/providers.js'
 import { safeReturnTo } from '../contract/return-to.js'
-import type { Cookies } from '../http/cookies.js'
 import { type Client, clientOf } from '../http/request-origin.js'
 import { routeRefusals, withHeaders } from '../http/route.js'
 import type { Server } from '../http/server.js'
 import { fingerprint } from '../lib/random.js'
-import type { Events } from '../messages/events.js'
-import type { OneTimeTokens } from '../messages/one-time-tokens.js'
 import { StoreUnavailable } from '../platform/database/database.js'
-import type { Attempt, AttemptCookies, Attempts, Linker } from '../providers/attempts.js'
-import type { Identities, ProvenIdentity, ResolvedAccount, ResolvingRefusal } from '../providers/identities.js'
-import type { Profile, Provider, ProviderRefusal, Providers } from '../providers/providers.js'
-import type { Limits } from '../sessions/guards.js'
-import { comesFromAnotherSite, type SignInCookies } from '../sessions/session-cookies.js'
+import type { Attempt, Linker } from '../providers/attempts.js'
+import type { ResolvedAccount, ResolvingRefusal } from '../providers/identities.js'
+import type { Profile, Provider, ProviderRefusal } from '../providers/provider.js'
+import type { App } from '../service/open-http.js'
+import { comesFromAnotherSite } from '../sessions/session-cookies.js'
+import type { Visit } from '../sessions/session-facts.js'
 import type { Email } from '../users/names.js'
-import type { PendingLinkCookie } from './answers.js'
-import type { Ceilings } from './ceilings.js'
-import type { SignInOutcome, SignIns, Visit } from './sign-ins.js'
+import type { AttemptCookies } from './answers.js'
+import type { SignInOutcome } from './new-sessions.js'
 
-export type SocialRefusal = ProviderRefusal['refused'] | ResolvingRefusal | 'too_many_requests' | 'used_before'
+type SocialRefusal = ProviderRefusal['refused'] | ResolvingRefusal | 'too_many_requests' | 'used_before'
 
 /**
  * Either signed in, or a second proof is needed, or an identity was proven: then the session that began the link has to
@@ -38,75 +35,72 @@ export type SocialRefusal = ProviderRefusal['refused'] | ResolvingRefusal | 'too
  */
 type Finished = SignInOutcome | { profile: Profile; linker: Linker }
 
-export type Outcome = Finished | Refused<SocialRefusal> | (Refused<'callback_failed'> & { error: unknown })
+type Outcome = Finished | Refused<SocialRefusal> | (Refused<'callback_failed'> & { error: unknown })
 
-type CallbackVisit = Visit & { provider: Provider; callback: URL; attempt: Attempt } & Pick<
-    Required<ProvenIdentity>,
-    'mayCreate'
-  >
+type CallbackVisit = Visit & {
+  provider: Provider
+  callback: URL
+  attempt: Attempt
+  mayCreate: (email: Email) => Promise<boolean>
+}
 
-type SocialSignInDependencies = {
-  identities: Identities
-  signIns: SignIns
-  oneTimeTokens: OneTimeTokens
-  events: Events
+/** Records an answer without an attempt of this browser, or a provider that could not be reached. */
+const noteFailure = ({ events }: App, provider: ProviderId, cause: string, client: Client) =>
+  events.record({ kind: 'sign_in_failed', provider, triedBy: provider, reason: cause }, client)
+
+const recordFailure = async (
+  app: App,
+  { provider, client }: CallbackVisit,
+  refused: SocialRefusal,
+  cause: string = refused,
+) => {
+  await noteFailure(app, provider.id, cause, client)
+  return refuse(refused)
+}
+
+const signIn = async (
+  { events, signIns }: App,
+  visit: CallbackVisit,
+  { subject, provenAt }: Profile,
+  resolved: ResolvedAccount,
+) => {
+  const { provider, client } = visit
+  const { user, how, waitingLink, usedInvitation } = resolved
+  if (usedInvitation) await events.record({ kind: 'invitation_used', userId: user.id, provider: provider.id }, client)
+  const identity = { provider: provider.id, subject }
+  const isLinkWaiting = waitingLink !== undefined
+  return signIns.byProvider(user, { identity, provenAt, isNew: how === 'create', isLinkWaiting }, visit)
+}
+
+/** The second half of a sign-in at a provider: the browser is back with an answer. */
+const finish = async (app: App, visit: CallbackVisit): Promise<Finished | Refused<SocialRefusal>> => {
+  const { provider, callback, attempt, client, mayCreate } = visit
+  // The attempt is marked as used before the code is exchanged, so that only one of several answers to it continues.
+  const isFirst = await app.oneTimeTokens.useOnce('provider_attempt', fingerprint(attempt.state), attempt.expiresAt)
+  if (!isFirst) return recordFailure(app, visit, 'used_before')
+  const profile = await provider.finish(callback, attempt)
+  if (isRefused(profile)) return recordFailure(app, visit, profile.refused, profile.cause)
+  if (attempt.purpose.kind === 'link') {
+    const { userId, sessionId } = attempt.purpose
+    // The browser sends no Strict cookies from the provider's site, so the session is not known here.
+    return { profile, linker: { userId, sessionId } }
+  }
+  const resolved = await app.identities.resolve({
+    provider: provider.id,
+    profile,
+    client,
+    mustWait: app.signIns.needsSecondStep,
+    mayCreate,
+  })
+  return isRefused(resolved) ? recordFailure(app, visit, resolved.refused) : signIn(app, visit, profile, resolved)
 }
 
 /**
- * The second half of a sign-in at a provider: the browser is back with an answer. A failure at the provider is a refusal, a
- * failure on our side is `callback_failed`. No exception is thrown, so that the browser always gets a page.
+ * A failure at the provider is a refusal, a failure on our side is `callback_failed`. No exception is thrown, so that the browser always
+ * gets a page.
  */
-export const createSocialSignIn = ({ identities, signIns, oneTimeTokens, events }: SocialSignInDependencies) => {
-  const recordFailure = async (
-    { provider, client }: CallbackVisit,
-    refused: SocialRefusal,
-    cause: string = refused,
-  ) => {
-    await events.record({ kind: 'sign_in_failed', provider: provider.id, triedBy: provider.id, reason: cause }, client)
-    return refuse(refused)
-  }
-
-  const signIn = async (visit: CallbackVisit, { subject, provenAt }: Profile, resolved: ResolvedAccount) => {
-    const { provider, client } = visit
-    const { user, how, waitingLink, usedInvitation } = resolved
-    if (usedInvitation) await events.record({ kind: 'invitation_used', userId: user.id, provider: provider.id }, client)
-    const identity = { provider: provider.id, subject }
-    const isLinkWaiting = waitingLink !== undefined
-    return signIns.byProvider(user, { identity, provenAt, isNew: how === 'create', isLinkWaiting }, visit)
-  }
-
-  const finish = async (visit: CallbackVisit) => {
-    const { provider, callback, attempt, client, mayCreate } = visit
-    // The attempt is marked as used before the code is exchanged, so that only one of several answers to it continues.
-    const isFirst = await oneTimeTokens.useOnce('provider_attempt', fingerprint(attempt.state), attempt.expiresAt)
-    if (!isFirst) return recordFailure(visit, 'used_before')
-    const profile = await provider.finish(callback, attempt)
-    if (isRefused(profile)) return recordFailure(visit, profile.refused, profile.cause)
-    if (attempt.purpose.kind === 'link') {
-      const { userId, sessionId } = attempt.purpose
-      // The browser sends no Strict cookies from the provider's site, so the session is not known here.
-      return { profile, linker: { userId, sessionId } }
-    }
-    const resolved = await identities.resolve({
-      provider: provider.id,
-      profile,
-      client,
-      mustWait: signIns.needsSecondStep,
-      mayCreate,
-    })
-    return isRefused(resolved) ? recordFailure(visit, resolved.refused) : signIn(visit, profile, resolved)
-  }
-
-  return {
-    finish: (visit: CallbackVisit): Promise<Outcome> =>
-      finish(visit).catch((error: unknown) => refuse('callback_failed', { error })),
-    /** Records an answer without an attempt of this browser, or a provider that could not be reached. */
-    noteFailure: (provider: Provider['id'], cause: string, client: Client) =>
-      events.record({ kind: 'sign_in_failed', provider, triedBy: provider, reason: cause }, client),
-  }
-}
-
-type SocialSignIn = ReturnType<typeof createSocialSignIn>
+const finishSafely = (app: App, visit: CallbackVisit): Promise<Outcome> =>
+  finish(app, visit).catch((error: unknown) => refuse('callback_failed', { error }))
 
 const publicReasonOf = (refused: SocialRefusal): PublicReason | undefined =>
   publicReasons.find((reason) => reason === refused)
@@ -132,7 +126,7 @@ const redirectFor = (outcome: Outcome, { provider, purpose, returnTo }: Attempt)
       ? `${page}?error=${callbackFailed}`
       : failureUrl(page, provider, publicReasonOf(outcome.refused))
   if ('issued' in outcome) return returnTo
-  if ('challenge' in outcome) return secondFactorPage(returnTo)
+  if ('pending' in outcome) return secondFactorPage(returnTo)
   // The page finishes the link with a request of its own, which carries the session cookie.
   return `${page}?${linkingParameter}=${provider}`
 }
@@ -166,43 +160,27 @@ const callbackSchema = {
   response: { 303: Redirected, ...routeRefusals('too_many_requests').responses },
 }
 
-type SocialSignInRouteDependencies = {
-  providers: Providers
-  attempts: Attempts
-  attemptCookies: AttemptCookies
-  pendingLinkCookie: PendingLinkCookie
-  socialSignIn: SocialSignIn
-  signInCookies: SignInCookies
-  cookies: Cookies
-  limits: Limits
-  ceilings: Ceilings
-  /** The redirect URI of each provider. */
-  redirectUris: Record<ProviderId, string>
-  allowedOrigins: readonly string[]
-  /** The page after a sign-in, if no other page was requested. */
-  afterSignIn: string
-  noteReturnTo: ReturnToNotes
-}
-
 type CallbackRoute = { id: ProviderId; redirectUri: string }
 
-export const socialSignInRoutes = (server: Server, deps: SocialSignInRouteDependencies) => {
-  for (const [id, redirectUri] of byProvider(deps.redirectUris)) {
+/** These answer with redirects to pages, also when they refuse. */
+export const socialSignInRoutes = (server: Server, app: App) => {
+  const { limits, noteReturnTo } = app
+  for (const [id, redirectUri] of byProvider(app.redirectUris)) {
     const path = signInPath(id)
     const options = {
-      onRequest: deps.limits.beforeSignIn.provider,
-      onSend: redirectLimited({ id, redirectUri }, deps.attemptCookies),
+      onRequest: limits.beforeSignIn.provider,
+      onSend: redirectLimited({ id, redirectUri }, app.attemptCookies),
       // The callback uses up the attempt, which a HEAD request must not do.
       exposeHeadRoute: false,
     }
     server.get(path, { schema: beginSchema, ...options }, async (request, reply) => {
-      deps.noteReturnTo(request)
-      if (comesFromAnotherSite(request)) return askFirst(id, deps, reply, request.query.returnTo)
-      return begin(id, deps, request, reply, request.query)
+      noteReturnTo(request)
+      if (comesFromAnotherSite(request)) return askFirst(id, app, reply, request.query.returnTo)
+      return begin(id, app, request, reply, request.query)
     })
     const config = { countsIn: ['total_registrations'] as const }
     server.get(`${path}/callback`, { schema: callbackSchema, config, ...options }, (request, reply) =>
-      handleCallback({ id, redirectUri }, deps, request, reply),
+      handleCallback({ id, redirectUri }, app, request, reply),
     )
   }
 }
@@ -226,35 +204,24 @@ const redirectLimited =
  * A page of another site may lead here, and a provider at which the user is signed in asks nothing. The visitor would be signed in
  * without doing anything, so the login page asks for a press on the button.
  */
-const askFirst = (
-  id: ProviderId,
-  { allowedOrigins }: SocialSignInRouteDependencies,
-  reply: FastifyReply,
-  returnTo: string | undefined,
-) => goTo(reply, loginWithProvider(id, safeReturnTo(returnTo, allowedOrigins)))
+const askFirst = (id: ProviderId, { config }: App, reply: FastifyReply, returnTo: string | undefined) =>
+  goTo(reply, loginWithProvider(id, safeReturnTo(returnTo, config.allowedOrigins)))
 
 const begin = async (
   id: ProviderId,
-  {
-    providers,
-    attempts,
-    attemptCookies,
-    signInCookies,
-    socialSignIn,
-    afterSignIn,
-    allowedOrigins,
-  }: SocialSignInRouteDependencies,
+  app: App,
   request: FastifyRequest,
   reply: FastifyReply,
   { returnTo, fresh }: { returnTo?: string; fresh?: 'true' },
 ) => {
-  const destination = safeReturnTo(returnTo, allowedOrigins) ?? afterSignIn
+  const { config, providers, attempts, attemptCookies, signInCookies } = app
+  const destination = safeReturnTo(returnTo, config.allowedOrigins) ?? config.afterSignIn
   const attempt = attempts.begin(id, destination, { kind: 'sign_in' }, signInCookies.visitOf(request))
   const address =
     (await providers[id]?.begin(attempt, { asksAgain: fresh === 'true' })) ??
     refuse('failed', { cause: 'switched_off' })
   if (isRefused(address)) {
-    await socialSignIn.noteFailure(id, address.cause, clientOf(request))
+    await noteFailure(app, id, address.cause, clientOf(request))
     return goTo(reply, failureUrl('/login', id))
   }
   attemptCookies.keep(request, reply, attempt)
@@ -263,18 +230,18 @@ const begin = async (
 
 const handleCallback = async (
   { id, redirectUri }: CallbackRoute,
-  deps: SocialSignInRouteDependencies,
+  app: App,
   request: FastifyRequest,
   reply: FastifyReply,
 ) => {
-  const { providers, attemptCookies, signInCookies, pendingLinkCookie, socialSignIn, cookies, ceilings } = deps
+  const { providers, attemptCookies, signInCookies, pendingLinkCookie, cookies, ceilings } = app
   const visit = signInCookies.visitOf(request)
   const callback = callbackOf(request, redirectUri)
   const attempt = attemptOf(request, callback, attemptCookies)
   const provider = providers[id]
   // An attempt at one provider is never finished with the answer of another.
   if (!provider || !attempt || attempt.provider !== id) {
-    await socialSignIn.noteFailure(id, 'no_attempt', visit.client)
+    await noteFailure(app, id, 'no_attempt', visit.client)
     return goTo(reply, failureUrl('/login', id))
   }
   // If the provider is on the same site, the browser sends the cookie of known devices, which is newer than the copy in the attempt.
@@ -282,7 +249,7 @@ const handleCallback = async (
   const knownDevices = sentDevices.length > 0 ? sentDevices : attempt.knownDevices
   const earlierSession = visit.earlierSession ?? attempt.earlierSession
   const mayCreate = async (email: Email) => (await ceilings.findExcessOfProven(email, request)) === undefined
-  const outcome = await socialSignIn.finish({
+  const outcome = await finishSafely(app, {
     ...visit,
     knownDevices,
     earlierSession,
@@ -294,7 +261,7 @@ const handleCallback = async (
   if (isRefused(outcome)) {
     if (outcome.refused === 'callback_failed') logFault(request, outcome.error)
   } else if ('issued' in outcome) cookies.setNewSession(reply, outcome.issued)
-  else if ('challenge' in outcome) signInCookies.setChallenge(reply, outcome.challenge)
+  else if ('pending' in outcome) signInCookies.setChallenge(reply, outcome.pending)
   else
     pendingLinkCookie.keep(reply, {
       provider: id,
@@ -322,30 +289,4 @@ const attemptOf = (request: FastifyRequest, callback: URL, attemptCookies: Attem
 const logFault = (request: FastifyRequest, error: unknown) => {
   const level = error instanceof StoreUnavailable ? 'warn' : 'error'
   request.log[level]({ requestId: request.id, err: error }, 'a sign-in with a provider could not be completed')
-}
-
-const maxOrigins = 20
-const maxLength = 512
-
-type RequestParts = { query: unknown; log: Pick<FastifyRequest['log'], 'warn'> }
-
-export type ReturnToNotes = ReturnType<typeof createReturnToNotes>
-
-/**
- * A sign-in that should lead back to a site which is not allowed ends at AFTER_SIGN_IN, and the user does not know why. So the log
- * says it, once for each of the first such sites: anyone can write any address into a link.
- */
-export const createReturnToNotes = (allowedOrigins: readonly string[]) => {
-  const notedOrAllowed = new Set<string>(allowedOrigins)
-  const maxNoted = notedOrAllowed.size + maxOrigins
-
-  return ({ query, log }: RequestParts) => {
-    const { returnTo } = (query ?? {}) as { returnTo?: unknown }
-    if (typeof returnTo !== 'string' || returnTo.length > maxLength || !/^https?:\/\//i.test(returnTo)) return
-    if (!URL.canParse(returnTo)) return
-    const { origin } = new URL(returnTo)
-    if (notedOrAllowed.has(origin) || notedOrAllowed.size >= maxNoted) return
-    notedOrAllowed.add(origin)
-    log.warn({ origin }, 'returnTo names an origin that is not in ALLOWED_ORIGINS')
-  }
 }

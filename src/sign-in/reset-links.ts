@@ -2,20 +2,11 @@ import type { OperatorContext } from '../account-changes/account-changes.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import type { Client } from '../http/request-origin.js'
 import { randomToken } from '../lib/random.js'
-import type { Events } from '../messages/events.js'
-import type { Mails } from '../messages/mails.js'
-
-import { type OneTimeTokens, resetLifetime } from '../messages/one-time-tokens.js'
+import { resetLifetime } from '../messages/one-time-tokens.js'
+import type { MessagesRoom } from '../messages/open-messages.js'
 import { commitUnlessRefused, type Database, type Transaction } from '../platform/database/database.js'
-import { isAddressTrusted, isOwnerInDoubt, type User, type Users } from '../users/users.js'
-
-type Dependencies = {
-  database: Database
-  users: Users
-  oneTimeTokens: OneTimeTokens
-  mails: Mails
-  events: Events
-}
+import type { UsersRoom } from '../users/open-users.js'
+import { isAddressTrusted, isOwnerInDoubt, type User } from '../users/users.js'
 
 /** `withheld`: no mail is sent. `applicationId`: the application that has sent the user here. */
 type Sending = { withheld: boolean; applicationId?: string | undefined }
@@ -25,7 +16,13 @@ const template = 'reset-password'
 export type ResetLinks = ReturnType<typeof createResetLinks>
 
 /** The links with which the owner of an account chooses a new password. */
-export const createResetLinks = ({ database, users, oneTimeTokens, mails, events }: Dependencies) => {
+export const createResetLinks = ({
+  database,
+  users,
+  oneTimeTokens,
+  mails,
+  events,
+}: UsersRoom & MessagesRoom & { database: Database }) => {
   /** The last link stays valid until a newer mail is queued. Returns the refusal if no mail is queued: then nothing changes. */
   const queue = async (sql: Transaction, user: User, client: Client, { withheld, applicationId }: Sending) => {
     const token = randomToken()

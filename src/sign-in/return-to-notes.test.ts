@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createReturnToNotes } from './provider.routes.js'
+import { createReturnToNotes } from './return-to-notes.js'
 
 it('notes each origin that is not allowed once, without its path and query, and only the first ones', () => {
   const lines: unknown[] = []

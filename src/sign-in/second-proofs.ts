@@ -1,207 +1,217 @@
-import type { AccountChanges, Changes } from '../account-changes/account-changes.js'
-import type { AmrMethod } from '../contract/factors.js'
+import type { Changes } from '../account-changes/account-changes.js'
+import type { AccountChangesRoom } from '../account-changes/open-account-changes.js'
+import type { AmrMethod, OpenQuestion } from '../contract/factors.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
-import type { Passkeys, ProvenPasskey } from '../factors/passkeys.js'
-import type { Factors, NextSteps } from '../factors/second-factors.js'
-import type { TrustedDevices } from '../factors/trusted-devices.js'
+import type { FactorsRoom } from '../factors/open-factors.js'
+import type { ProvenPasskey } from '../factors/passkeys.js'
 import { waysToSignIn } from '../factors/ways-to-sign-in.js'
+import type { MessagesRoom } from '../messages/open-messages.js'
 import { commitUnlessRefused, type Database, type Transaction } from '../platform/database/database.js'
-import type { Identities } from '../providers/identities.js'
-import type { KnownDevices } from '../sessions/known-devices.js'
+import type { ProvidersRoom } from '../providers/open-providers.js'
+import type { SessionsRoom } from '../sessions/open-sessions.js'
+import type { Visit } from '../sessions/session-facts.js'
 import type { InitialProof } from '../sessions/sessions.js'
-import type { User, Users } from '../users/users.js'
+import type { UsersRoom } from '../users/open-users.js'
+import type { User } from '../users/users.js'
 import type { Enrolments } from './enrolments.js'
 import { callerOf, type NewSessions, type SignInOutcome } from './new-sessions.js'
-import type { Challenge, Challenges } from './pending-sign-ins.js'
-import type { Visit } from './sign-ins.js'
+import type { Answers, OpenQuestions } from './open-questions.js'
+import type { PendingSignIn, PendingSignIns } from './pending-sign-ins.js'
 
-type SecondProof = { token: string; code: string; trustDevice: boolean }
+/** What every way to sign in needs. */
+export type SignInParts = UsersRoom &
+  SessionsRoom &
+  MessagesRoom &
+  AccountChangesRoom &
+  FactorsRoom &
+  ProvidersRoom & {
+    database: Database
+    pendingSignIns: PendingSignIns
+    enrolments: Enrolments
+    questions: OpenQuestions
+    newSessions: NewSessions
+  }
 
 /** Both proofs of a sign-in that waited. */
-const bothProofs = ({ by }: Challenge, secondMethod: AmrMethod): InitialProof => ({
+const bothProofs = ({ by }: PendingSignIn, secondMethod: AmrMethod): InitialProof => ({
   methods: [waysToSignIn[by.way].method, secondMethod],
   provider: by.provider,
 })
 
-type TrustDependencies = { trustedDevices: TrustedDevices; accountChanges: AccountChanges }
+type SecondProof = { token: string; code: string; trustDevice: boolean }
 
 /** Trusts the browser, so that it needs no code from now on, and tells the owner. */
-const createTrust =
-  ({ trustedDevices, accountChanges }: TrustDependencies) =>
-  async (sql: Transaction, user: User, visit: Visit) => {
-    const newTokens = await trustedDevices.add(sql, user.id, visit)
-    if (newTokens) await accountChanges.bySignIn(sql, { user, client: visit.client }, { device_trusted: {} })
-    return newTokens
-  }
-
-type CodeDependencies = TrustDependencies & {
-  users: Users
-  factors: Factors
-  knownDevices: KnownDevices
-  challenges: Challenges
-  enrolments: Enrolments
-  newSessions: NewSessions
+const trustBrowser = async (
+  { trustedDevices, accountChanges }: SignInParts,
+  sql: Transaction,
+  user: User,
+  visit: Visit,
+) => {
+  const newTokens = await trustedDevices.add(sql, user.id, visit)
+  if (newTokens) await accountChanges.bySignIn(sql, { user, client: visit.client }, { device_trusted: {} })
+  return newTokens
 }
-
-export type ByCode = ReturnType<typeof createByCode>
-
-/** Finishes a challenge with a code of the app or a recovery code. */
-export const createByCode = (deps: CodeDependencies) => {
-  const { users, factors, knownDevices, challenges, enrolments, newSessions } = deps
-  const trust = createTrust(deps)
-
-  /**
-   * In one transaction, the code is used up, the challenge is removed, the link is written and the session begins. If one of them fails,
-   * none happens.
-   */
-  const finish = async (challenge: Challenge, { token, code, trustDevice }: SecondProof, visit: Visit) => {
-    const { userId, link } = challenge
-    const { client } = visit
-    const user = visit.knownDevices?.length ? await users.findById(userId) : undefined
-    const device = user && knownDevices.find(user, visit.knownDevices ?? [])
-    return factors.prove({ userId, code, client, device }, async (sql, owner, accept, method) => {
-      if (!(await challenges.lock(sql, token))) return refuse('challenge_over')
-      if (!(await accept())) return refuse('wrong_second_factor')
-      const signIn = { by: challenge.by, proof: bothProofs(challenge, method), token }
-      const outcome = await newSessions.beginWithLink(sql, owner, signIn, link, visit)
-      if (!outcome) return refuse('challenge_over')
-      return { outcome, trustedDevices: trustDevice && method === 'otp' ? await trust(sql, owner, visit) : undefined }
-    })
-  }
-
-  return async (secondProof: SecondProof, visit: Visit) => {
-    const challenge = await challenges.reserveTry(secondProof.token)
-    if (!challenge) return refuse('challenge_over')
-    if (challenge.kind !== 'second_factor') {
-      await challenges.giveBackTry(secondProof.token)
-      if (challenge.kind !== 'enrolment') return refuse('other_step')
-      const missing = await enrolments.missingProofOf(challenge)
-      if (missing === 'link') return refuse('link_required')
-      return refuse(missing === 'mailed code' ? 'mailed_code_required' : 'no_totp_begun')
-    }
-    const finished = await finish(challenge, secondProof, visit)
-    if (isRefused(finished)) {
-      // There were too many wrong codes before, so this code was not compared.
-      if (finished.refused === 'too_many_codes') await challenges.giveBackTry(secondProof.token)
-      return finished
-    }
-    await newSessions.record(finished.outcome, challenge.by, visit)
-    return finished
-  }
-}
-
-type PasskeyDependencies = {
-  database: Database
-  users: Users
-  passkeys: Passkeys
-  identities: Identities
-  challenges: Challenges
-  newSessions: NewSessions
-}
-
-export type ByPasskey = ReturnType<typeof createByPasskey>
 
 /**
- * Signs in with a passkey, which is two factors by itself. It also finishes the challenge of its user that waits in this browser. Undefined
+ * In one transaction, the code is used up, the waiting sign-in is removed, the link is written and the session begins. If one of them fails,
+ * none happens.
+ */
+const finishByCode = async (
+  parts: SignInParts,
+  pending: PendingSignIn,
+  { token, code, trustDevice }: SecondProof,
+  visit: Visit,
+) => {
+  const { users, knownDevices, factors, pendingSignIns, newSessions } = parts
+  const { userId, by, link } = pending
+  const { client } = visit
+  const user = visit.knownDevices?.length ? await users.findById(userId) : undefined
+  const device = user && knownDevices.find(user, visit.knownDevices ?? [])
+  return factors.prove({ userId, code, client, device }, async (sql, owner, accept, method) => {
+    if (!(await pendingSignIns.lock(sql, token))) return refuse('challenge_over')
+    if (!(await accept())) return refuse('wrong_second_factor')
+    const signIn = { by, proof: bothProofs(pending, method), token }
+    const outcome = await newSessions.beginWithLink(sql, owner, signIn, link, visit)
+    if (!outcome) return refuse('challenge_over')
+    const isTrusted = trustDevice && method === 'otp'
+    return { outcome, trustedDevices: isTrusted ? await trustBrowser(parts, sql, owner, visit) : undefined }
+  })
+}
+
+/** Finishes a waiting sign-in with a code of the app or a recovery code. */
+export const byCode = async (parts: SignInParts, secondProof: SecondProof, visit: Visit) => {
+  const { pendingSignIns, enrolments, newSessions } = parts
+  const pending = await pendingSignIns.reserveTry(secondProof.token)
+  if (!pending) return refuse('challenge_over')
+  if (pending.kind !== 'second_factor') {
+    await pendingSignIns.giveBackTry(secondProof.token)
+    if (pending.kind !== 'enrolment') return refuse('other_step')
+    const missing = await enrolments.missingProofOf(pending)
+    if (missing === 'link') return refuse('link_required')
+    return refuse(missing === 'mailed code' ? 'mailed_code_required' : 'no_totp_begun')
+  }
+  const finished = await finishByCode(parts, pending, secondProof, visit)
+  if (isRefused(finished)) {
+    // There were too many wrong codes before, so this code was not compared.
+    if (finished.refused === 'too_many_codes') await pendingSignIns.giveBackTry(secondProof.token)
+    return finished
+  }
+  await newSessions.record(finished.outcome, pending.by, visit)
+  return finished
+}
+
+/** The waiting sign-in of this browser, if it belongs to this user. It goes on with the passkey. */
+const lockPending = async (
+  { pendingSignIns }: SignInParts,
+  sql: Transaction,
+  token: string | undefined,
+  userId: string,
+) => {
+  if (token === undefined || !(await pendingSignIns.lock(sql, token))) return undefined
+  const pending = await pendingSignIns.find(sql, token)
+  return pending?.userId === userId ? { ...pending, token } : undefined
+}
+
+/**
+ * Signs in with a passkey, which is two factors by itself. It also finishes the sign-in of its user that waits in this browser. Undefined
  * if the user is disabled or gone, or the passkey was removed or copied.
  */
-export const createByPasskey = (deps: PasskeyDependencies) => {
-  const { database, users, passkeys, identities, challenges, newSessions } = deps
-
-  /** The waiting sign-in of this browser, if it belongs to this user. It goes on with the passkey. */
-  const lockChallenge = async (sql: Transaction, token: string | undefined, userId: string) => {
-    if (token === undefined || !(await challenges.lock(sql, token))) return undefined
-    const challenge = await challenges.find(sql, token)
-    return challenge?.userId === userId ? { ...challenge, token } : undefined
-  }
-
-  /** In one transaction, the use of the passkey is stored and the session begins. If one of them fails, neither happens. */
-  const enter = (provenPasskey: ProvenPasskey, token: string | undefined, visit: Visit) =>
-    commitUnlessRefused(database, async (sql) => {
-      const user = await users.lockEnabled(sql, provenPasskey.userId)
-      if (!user || !(await passkeys.accept(sql, provenPasskey))) return refuse('no_session')
-      const challenge = await lockChallenge(sql, token, user.id)
-      // If the proofs are not complete yet, the passkey is the second factor.
-      const isSecondFactor = challenge !== undefined && challenge.proof === undefined
-      const proof = isSecondFactor ? bothProofs(challenge, 'passkey') : { methods: ['passkey'] as const }
-      const linkChanges = challenge?.link && (await identities.linkByAddress(sql, user, challenge.link))
-      const signIn = { by: { way: 'passkey' } as const, proof, token: challenge?.token }
-      const outcome = await newSessions.begin(sql, user, signIn, visit, linkChanges)
-      return outcome ? { outcome, challenge } : refuse('no_session')
-    })
-
-  return async (provenPasskey: ProvenPasskey, token: string | undefined, visit: Visit) => {
-    const result = await enter(provenPasskey, token, visit)
-    if (isRefused(result)) return undefined
-    const { outcome, challenge } = result
-    await newSessions.record(outcome, { way: 'passkey' }, visit)
-    return { outcome, hadChallenge: challenge !== undefined }
-  }
+export const byPasskey = async (
+  parts: SignInParts,
+  provenPasskey: ProvenPasskey,
+  token: string | undefined,
+  visit: Visit,
+) => {
+  const { database, users, passkeys, identities, newSessions } = parts
+  const by = { way: 'passkey' } as const
+  // In one transaction, the use of the passkey is stored and the session begins. If one of them fails, neither happens.
+  const result = await commitUnlessRefused(database, async (sql) => {
+    const user = await users.lockEnabled(sql, provenPasskey.userId)
+    if (!user || !(await passkeys.accept(sql, provenPasskey))) return refuse('no_session')
+    const pending = await lockPending(parts, sql, token, user.id)
+    // If the proofs are not complete yet, the passkey is the second factor.
+    const isSecondFactor = pending !== undefined && pending.proof === undefined
+    const proof = isSecondFactor ? bothProofs(pending, 'passkey') : { methods: ['passkey'] as const }
+    const linkChanges = pending?.link && (await identities.linkByAddress(sql, user, pending.link))
+    const outcome = await newSessions.begin(sql, user, { by, proof, token: pending?.token }, visit, linkChanges)
+    return outcome ? { outcome, hadWaited: pending !== undefined } : refuse('no_session')
+  })
+  if (isRefused(result)) return undefined
+  await newSessions.record(result.outcome, by, visit)
+  return result
 }
 
-type EnrolmentDependencies = {
-  database: Database
-  users: Users
-  accountChanges: AccountChanges
-  challenges: Challenges
-  enrolments: Enrolments
-  nextSteps: NextSteps
-  newSessions: NewSessions
-}
-
-export type ByEnrolment = ReturnType<typeof createByEnrolment>
+/** Adds the factor. It gets the id of the waiting sign-in, to which the new factor is bound. */
+export type AddFactor<Added, Code extends string> = (
+  sql: Transaction,
+  user: User,
+  pendingId: string,
+) => Promise<{ result: Added; changes: Changes<'totp_added' | 'passkey_added'> } | Refused<Code>>
 
 /**
  * Adds an app or the first passkey to an account without a factor, at the sign-in that needs one, and begins the session. One transaction
- * locks the user's row, and both happen or neither. `add` gets the id of the challenge, to which the new factor is bound.
+ * locks the user's row, and both happen or neither.
  */
-export const createByEnrolment = (deps: EnrolmentDependencies) => {
-  const { database, users, accountChanges, challenges, enrolments, nextSteps, newSessions } = deps
+export const byEnrolment = async <Added, Code extends string>(
+  parts: SignInParts,
+  { token, second }: { token: string; second: 'otp' | 'passkey' },
+  visit: Visit,
+  add: AddFactor<Added, Code>,
+) => {
+  const { database, users, accountChanges, pendingSignIns, enrolments, nextSteps, newSessions } = parts
+  const enrolment = await enrolments.findOpen(token)
+  if (isRefused(enrolment)) return enrolment
+  const { pending } = enrolment
+  const { by, link } = pending
+  const finished = await commitUnlessRefused(database, async (sql) => {
+    const user = await users.lockEnabled(sql, pending.userId)
+    if (!user || !(await pendingSignIns.lock(sql, token))) return refuse('challenge_over')
+    // This happens if the account got a factor in another browser just before this sign-in began to wait.
+    if (await nextSteps.hasFactor(sql, user.id)) return refuse('challenge_over')
+    const added = await add(sql, user, pending.id)
+    if ('refused' in added) return added
+    // A new factor voids the sign-ins that wait, including this one. If a question is open, this sign-in begins to wait again, without its
+    // token.
+    const mustWait = await newSessions.hasOpenQuestion(sql, user)
+    if (mustWait) await accountChanges.bySignIn(sql, { user, client: visit.client }, added.changes)
+    const signIn = { by, proof: bothProofs(pending, second), token: mustWait ? undefined : token }
+    const outcome: SignInOutcome | undefined = await newSessions.beginWithLink(sql, user, signIn, link, visit)
+    // If the sign-in cannot go on, the factor must not stay, because its recovery codes would never be shown.
+    if (!outcome) return refuse('challenge_over')
+    if ('issued' in outcome) {
+      const caller = callerOf(outcome.issued)
+      await accountChanges.bySignIn(sql, { user, client: visit.client, caller }, added.changes)
+    }
+    return { outcome, added: added.result }
+  })
+  if ('outcome' in finished) await newSessions.record(finished.outcome, by, visit)
+  return finished
+}
 
-  return async <Added, Code extends string>(
-    { token, second }: { token: string; second: 'otp' | 'passkey' },
-    visit: Visit,
-    add: (
-      sql: Transaction,
-      user: User,
-      challengeId: string,
-    ) => Promise<{ result: Added; changes: Changes<'totp_added' | 'passkey_added'> } | Refused<Code>>,
-  ) => {
-    const enrolment = await enrolments.findOpen(token)
-    if (isRefused(enrolment)) return enrolment
-    const { challenge } = enrolment
-    const finished = await commitUnlessRefused(database, async (sql) => {
-      const user = await users.lockEnabled(sql, challenge.userId)
-      if (!user || !(await challenges.lock(sql, token))) return refuse('challenge_over')
-      // This happens if the account got a factor in another browser just before this sign-in began to wait.
-      if (await nextSteps.hasFactor(sql, user.id)) return refuse('challenge_over')
-      const added = await add(sql, user, challenge.id)
-      if ('refused' in added) return added
-      // A new factor voids the sign-ins that wait, including this one. If a last step is left, this sign-in begins to wait again, without
-      // its token.
-      const hasLastStep = await newSessions.hasLastStep(sql, user)
-      if (hasLastStep) await accountChanges.bySignIn(sql, { user, client: visit.client }, added.changes)
-      const signIn = {
-        by: challenge.by,
-        proof: bothProofs(challenge, second),
-        token: hasLastStep ? undefined : token,
-      }
-      const outcome: SignInOutcome | undefined = await newSessions.beginWithLink(
-        sql,
-        user,
-        signIn,
-        challenge.link,
-        visit,
-      )
-      // If the sign-in cannot go on, the factor must not stay, because its recovery codes would never be shown.
-      if (!outcome) return refuse('challenge_over')
-      if ('issued' in outcome) {
-        const caller = callerOf(outcome.issued)
-        await accountChanges.bySignIn(sql, { user, client: visit.client, caller }, added.changes)
-      }
-      return { outcome, added: added.result }
-    })
-    if ('outcome' in finished) await newSessions.record(finished.outcome, challenge.by, visit)
-    return finished
-  }
+/**
+ * Takes the answer to the question that a sign-in is asked after its proofs. In one transaction, the answer is written, and the session
+ * begins or the sign-in waits for the next answer.
+ */
+export const byAnswer = async <Question extends OpenQuestion>(
+  { database, users, accountChanges, pendingSignIns, questions, newSessions }: SignInParts,
+  token: string,
+  question: Question,
+  given: Answers[Question],
+  visit: Visit,
+) => {
+  const pending = await pendingSignIns.find(token)
+  if (!pending) return refuse('challenge_over')
+  if (!pending.proof || pending.kind !== question) return refuse('other_step')
+  const { userId, by, proof } = pending
+  const outcome = await commitUnlessRefused(database, async (sql) => {
+    const user = await users.lockEnabled(sql, userId)
+    if (!user || !(await pendingSignIns.lock(sql, token))) return refuse('challenge_over')
+    const result = await questions.answer(sql, user, question, given)
+    if ('refused' in result) return result
+    await accountChanges.bySignIn(sql, { user, client: visit.client }, result.changes)
+    const signIn = { by, proof, token, answered: question }
+    return (await newSessions.begin(sql, user, signIn, visit)) ?? refuse('challenge_over')
+  })
+  if (!('refused' in outcome)) await newSessions.record(outcome, by, visit)
+  return outcome
 }

@@ -1,37 +1,27 @@
-import type { AccountChanges } from '../account-changes/account-changes.js'
+import type { AccountChangesRoom } from '../account-changes/open-account-changes.js'
 import { amrOfProof, type ProofMethod } from '../contract/factors.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import type { PasskeyCredential } from '../contract/passkeys.js'
-import { type PasskeyCeremonies, sessionBinding } from '../factors/passkey-ceremonies.js'
-import type { Passkeys } from '../factors/passkeys.js'
-import type { CodeRefusal, Factors, Proofs } from '../factors/second-factors.js'
+import type { FactorsRoom } from '../factors/open-factors.js'
+import { sessionBinding } from '../factors/passkey-ceremonies.js'
+import type { CodeRefusal } from '../factors/second-factors.js'
 import type { Client } from '../http/request-origin.js'
-import type { Events } from '../messages/events.js'
-import type { MailedCodes } from '../messages/mailed-codes.js'
+import type { MessagesRoom } from '../messages/open-messages.js'
 import type { Passwords } from '../passwords/passwords.js'
 import type { Transaction } from '../platform/database/database.js'
-import type { KnownDevices } from '../sessions/known-devices.js'
-import type { SessionLookups } from '../sessions/session-lookups.js'
+import type { SessionsRoom } from '../sessions/open-sessions.js'
+import type { Visit } from '../sessions/session-facts.js'
 import type { IssuedTokens, SessionCaller } from '../sessions/sessions.js'
-import type { User, Users } from '../users/users.js'
-import type { Visit } from './sign-ins.js'
+import type { UsersRoom } from '../users/open-users.js'
+import type { User } from '../users/users.js'
 
-type ProofHandlersDependencies = {
-  accountChanges: AccountChanges
-  proofs: Proofs
-  passwords: Passwords
-  factors: Factors
-  passkeys: Passkeys
-  passkeyCeremonies: PasskeyCeremonies
-  knownDevices: KnownDevices
-  mailedCodes: MailedCodes
-}
+type Rooms = UsersRoom & SessionsRoom & MessagesRoom & AccountChangesRoom & FactorsRoom & { passwords: Passwords }
 
 /** The type of each proof, by the property of the request that carries it. */
 type ProofValues = { credential: PasskeyCredential; code: string; password: string; mailedCode: string }
 export type GivenProof = Partial<ProofValues>
 
-/** The user who gives the proof. The challenge is there if the proof is a passkey. */
+/** The user who gives the proof. `sealedChallenge` is there if the proof is a passkey. */
 type Prover = { user: User; caller: SessionCaller; sealedChallenge: string | undefined; visit: Visit }
 
 type WrongProof = 'wrong_current_password' | 'wrong_mailed_code' | 'mailed_code_void' | 'passkey_rejected'
@@ -41,12 +31,11 @@ type Refusal = Refused<WrongProof | 'busy' | 'not_authenticated'> | NotEnough | 
 type ProofReason = 'passkey' | 'code' | 'password' | 'mail'
 
 /** Checks one kind of proof, and says which of the account's methods it is and how events name it. */
-type ProofHandler<Value> = {
+type ProofCheck<Value> = {
   method: ProofMethod
   reason: ProofReason
-  prove: (value: Value, prover: Prover) => Promise<IssuedTokens | Refusal>
+  prove: (rooms: Rooms, value: Value, prover: Prover) => Promise<IssuedTokens | Refusal>
 }
-export type ProofHandlers = { [Name in keyof ProofValues]: ProofHandler<ProofValues[Name]> }
 
 /**
  * `confirm` checks again with the user's row locked, because another request may have used the proof or changed the password. A proof
@@ -60,95 +49,100 @@ type Renewal = {
 }
 
 /** Makes the session fresh and uses the proof up, in one transaction. */
-const createRenew =
-  ({ accountChanges, proofs }: ProofHandlersDependencies) =>
-  async ({ caller, visit }: Prover, { method, reason, confirm, refusal }: Renewal) => {
-    const context = { caller, client: visit.client }
-    const renewed = await accountChanges.byCaller(context, 'stepped_up', async (sql, current) => {
-      if (!(await confirm(sql, current))) return refuse(refusal)
-      // With a second factor that was added in the meantime, a password is not enough any more.
-      const methods = await proofs.methodsFor(sql, current)
-      if (!methods.includes(method)) return refuse('fresh_sign_in_required', { methods })
-      return { changes: { stepped_up: { proven: amrOfProof[method], event: { reason } } } }
-    })
-    return isRefused(renewed) ? renewed : renewed.issued
-  }
+const renew = async (
+  { accountChanges, proofs }: Rooms,
+  { caller, visit }: Prover,
+  { method, reason, confirm, refusal }: Renewal,
+) => {
+  const context = { caller, client: visit.client }
+  const renewed = await accountChanges.byCaller(context, 'stepped_up', async (sql, current) => {
+    if (!(await confirm(sql, current))) return refuse(refusal)
+    // With a second factor that was added in the meantime, a password is not enough any more.
+    const methods = await proofs.methodsFor(sql, current)
+    if (!methods.includes(method)) return refuse('fresh_sign_in_required', { methods })
+    return { changes: { stepped_up: { proven: amrOfProof[method], event: { reason } } } }
+  })
+  return isRefused(renewed) ? renewed : renewed.issued
+}
 
 const mailedCodeOf = ({ sessionId }: { sessionId: string }) => ({ mail: 'step-up-code', boundTo: sessionId }) as const
 
-export const createProofHandlers = (deps: ProofHandlersDependencies): ProofHandlers => {
-  const { accountChanges, passwords, factors, passkeys, passkeyCeremonies, knownDevices, mailedCodes } = deps
-  const renew = createRenew(deps)
-  return {
-    credential: {
-      method: 'passkey',
-      reason: 'passkey',
-      prove: async (credential, prover) => {
-        const answer = { credential, sealedChallenge: prover.sealedChallenge, binding: sessionBinding(prover.caller) }
-        const proven = await passkeyCeremonies.verify('step_up', answer, prover.user.id)
-        if (isRefused(proven)) return refuse('passkey_rejected')
-        const confirm = (sql: Transaction) => passkeys.accept(sql, proven)
-        return renew(prover, { method: 'passkey', reason: 'passkey', confirm, refusal: 'passkey_rejected' })
-      },
+const proofChecks: { readonly [Name in keyof ProofValues]: ProofCheck<ProofValues[Name]> } = {
+  credential: {
+    method: 'passkey',
+    reason: 'passkey',
+    prove: async (rooms, credential, prover) => {
+      const { passkeyCeremonies, passkeys } = rooms
+      const answer = { credential, sealedChallenge: prover.sealedChallenge, binding: sessionBinding(prover.caller) }
+      const proven = await passkeyCeremonies.verify('step_up', answer, prover.user.id)
+      if (isRefused(proven)) return refuse('passkey_rejected')
+      const confirm = (sql: Transaction) => passkeys.accept(sql, proven)
+      return renew(rooms, prover, { method: 'passkey', reason: 'passkey', confirm, refusal: 'passkey_rejected' })
     },
-    code: {
-      method: 'totp',
-      reason: 'code',
-      prove: async (code, { user: account, caller, visit }) => {
-        const { client } = visit
-        const userId = account.id
-        const device = knownDevices.find(account, visit.knownDevices ?? [])
-        return factors.prove({ userId, code, client, device }, async (sql, user, accept, method) => {
-          const context = { caller, client }
-          const renewed = await accountChanges.byCallerInside(sql, user, context, 'stepped_up', async () =>
-            (await accept())
-              ? { changes: { stepped_up: { proven: method, event: { reason: 'code' } } } }
-              : refuse('wrong_second_factor'),
-          )
-          return isRefused(renewed) ? renewed : renewed.issued
-        })
-      },
+  },
+  code: {
+    method: 'totp',
+    reason: 'code',
+    prove: async ({ knownDevices, factors, accountChanges }, code, { user: account, caller, visit }) => {
+      const { client } = visit
+      const device = knownDevices.find(account, visit.knownDevices ?? [])
+      return factors.prove({ userId: account.id, code, client, device }, async (sql, user, accept, method) => {
+        const context = { caller, client }
+        const renewed = await accountChanges.byCallerInside(sql, user, context, 'stepped_up', async () =>
+          (await accept())
+            ? { changes: { stepped_up: { proven: method, event: { reason: 'code' } } } }
+            : refuse('wrong_second_factor'),
+        )
+        return isRefused(renewed) ? renewed : renewed.issued
+      })
     },
-    password: {
-      method: 'password',
-      reason: 'password',
-      prove: async (password, prover) => {
-        const { passwordHash } = prover.user
-        const verified = await passwords.verify(password, passwordHash, { ...prover.visit.client, isKnown: true })
-        if (isRefused(verified)) return verified
-        if (!verified.matches) return refuse('wrong_current_password')
-        const confirm = (_: Transaction, current: User) => current.passwordHash === passwordHash
-        return renew(prover, { method: 'password', reason: 'password', confirm, refusal: 'wrong_current_password' })
-      },
+  },
+  password: {
+    method: 'password',
+    reason: 'password',
+    prove: async (rooms, password, prover) => {
+      const { passwordHash } = prover.user
+      const verified = await rooms.passwords.verify(password, passwordHash, { ...prover.visit.client, isKnown: true })
+      if (isRefused(verified)) return verified
+      if (!verified.matches) return refuse('wrong_current_password')
+      const confirm = (_: Transaction, current: User) => current.passwordHash === passwordHash
+      return renew(rooms, prover, {
+        method: 'password',
+        reason: 'password',
+        confirm,
+        refusal: 'wrong_current_password',
+      })
     },
-    mailedCode: {
-      method: 'mail',
-      reason: 'mail',
-      prove: async (code, prover) => {
-        const checked = await mailedCodes.check(mailedCodeOf(prover.caller), prover.user.id, code)
-        if (isRefused(checked)) return checked
-        const confirm = (sql: Transaction) => mailedCodes.take(sql, checked.id)
-        return renew(prover, { method: 'mail', reason: 'mail', confirm, refusal: 'mailed_code_void' })
-      },
+  },
+  mailedCode: {
+    method: 'mail',
+    reason: 'mail',
+    prove: async (rooms, code, prover) => {
+      const { mailedCodes } = rooms
+      const checked = await mailedCodes.check(mailedCodeOf(prover.caller), prover.user.id, code)
+      if (isRefused(checked)) return checked
+      const confirm = (sql: Transaction) => mailedCodes.take(sql, checked.id)
+      return renew(rooms, prover, { method: 'mail', reason: 'mail', confirm, refusal: 'mailed_code_void' })
     },
-  }
+  },
 }
 
-/** The handler for this proof; undefined if the request does not have it. */
-const handlerOf = <Name extends keyof ProofValues>(handlers: ProofHandlers, given: GivenProof, name: Name) => {
-  const handler: ProofHandler<ProofValues[Name]> = handlers[name]
+const proofNames = Object.keys(proofChecks) as (keyof ProofValues)[]
+
+/** The check of this proof; undefined if the request does not have it. */
+const checkOf = <Name extends keyof ProofValues>(given: GivenProof, name: Name) => {
+  const check: ProofCheck<ProofValues[Name]> = proofChecks[name]
   const value: ProofValues[Name] | undefined = given[name]
-  return value === undefined ? undefined : { ...handler, prove: (prover: Prover) => handler.prove(value, prover) }
+  return value === undefined
+    ? undefined
+    : { ...check, prove: (rooms: Rooms, prover: Prover) => check.prove(rooms, value, prover) }
 }
 
-type StepUpDependencies = {
-  users: Users
-  sessionLookups: SessionLookups
-  proofs: Proofs
-  passkeyCeremonies: PasskeyCeremonies
-  mailedCodes: MailedCodes
-  events: Events
-  proofHandlers: ProofHandlers
+/** The user of the caller, and the methods that count as a proof for the account. */
+export const findProver = async ({ users, sessionLookups, proofs }: Rooms, caller: SessionCaller) => {
+  const user = await users.findEnabled(caller.userId)
+  if (!user || !(await sessionLookups.isLive(caller))) return refuse('not_authenticated')
+  return { user, methods: await proofs.methodsFor(user) }
 }
 
 /** Refusals that do not count as a failed try: nothing was compared, the proof would not have been enough, or the session is over. */
@@ -157,59 +151,39 @@ const refusalsWithoutTry: readonly string[] = ['busy', 'too_many_codes', 'not_au
 type ProofRequest = { given: GivenProof; sealedChallenge: string | undefined; visit: Visit }
 
 /** Proves again who the user of a session is. The session is fresh afterwards, and has new tokens. */
-export const createStepUp = (deps: StepUpDependencies) => {
-  const { users, sessionLookups, proofs, passkeyCeremonies, mailedCodes, events, proofHandlers } = deps
-  const handlerNames = Object.keys(proofHandlers) as (keyof ProofHandlers)[]
+export const proveAgain = async (rooms: Rooms, caller: SessionCaller, request: ProofRequest) => {
+  const { given, sealedChallenge, visit } = request
+  const names = proofNames.filter((each) => given[each] !== undefined)
+  const [name] = names
+  const check = name && checkOf(given, name)
+  if (!check || names.length !== 1) return refuse('bad_request', { message: 'Send exactly one proof' })
+  const prover = await findProver(rooms, caller)
+  if (isRefused(prover)) return prover
+  const { user, methods } = prover
+  if (!methods.includes(check.method)) return refuse('fresh_sign_in_required', { methods })
+  const issued = await check.prove(rooms, { user, caller, sealedChallenge, visit })
+  if (isRefused(issued) && refusalsWithoutTry.includes(issued.refused)) return issued
+  const { userId, sessionId } = caller
+  if (isRefused(issued))
+    await rooms.events.record({ kind: 'step_up_failed', userId, sessionId, reason: check.reason }, visit.client)
+  return issued
+}
 
-  /** The user of the caller, and the methods that count as a proof for the account. */
-  const findProver = async (caller: SessionCaller) => {
-    const user = await users.findEnabled(caller.userId)
-    if (!user || !(await sessionLookups.isLive(caller))) return refuse('not_authenticated')
-    return { user, methods: await proofs.methodsFor(user) }
-  }
+/** The options of a ceremony with a passkey, in this session. */
+export const beginPasskeyProof = async (rooms: Rooms, caller: SessionCaller) => {
+  const prover = await findProver(rooms, caller)
+  if (isRefused(prover)) return prover
+  const { methods } = prover
+  if (!methods.includes('passkey')) return refuse('fresh_sign_in_required', { methods })
+  return rooms.passkeyCeremonies.stepUpOptions(caller.userId, sessionBinding(caller))
+}
 
-  const prove = async (caller: SessionCaller, { given, sealedChallenge, visit }: ProofRequest) => {
-    const names = handlerNames.filter((each) => given[each] !== undefined)
-    const [name] = names
-    const handler = name && handlerOf(proofHandlers, given, name)
-    if (!handler || names.length !== 1) return refuse('bad_request', { message: 'Send exactly one proof' })
-    const prover = await findProver(caller)
-    if (isRefused(prover)) return prover
-    const { user, methods } = prover
-    if (!methods.includes(handler.method)) return refuse('fresh_sign_in_required', { methods })
-    const issued = await handler.prove({ user, caller, sealedChallenge, visit })
-    if (isRefused(issued) && refusalsWithoutTry.includes(issued.refused)) return issued
-    const { userId, sessionId } = caller
-    if (isRefused(issued))
-      await events.record({ kind: 'step_up_failed', userId, sessionId, reason: handler.reason }, visit.client)
-    return issued
-  }
-
-  const beginPasskey = async (caller: SessionCaller) => {
-    const prover = await findProver(caller)
-    if (isRefused(prover)) return prover
-    const { methods } = prover
-    if (!methods.includes('passkey')) return refuse('fresh_sign_in_required', { methods })
-    return passkeyCeremonies.stepUpOptions(caller.userId, sessionBinding(caller))
-  }
-
-  /** Mails a code to an account that has no other method of proof. */
-  const mailCode = async (caller: SessionCaller, client: Client) => {
-    const prover = await findProver(caller)
-    if (isRefused(prover)) return prover
-    const { user, methods } = prover
-    if (!methods.includes('mail')) return refuse('fresh_sign_in_required', { methods })
-    await mailedCodes.send(mailedCodeOf(caller), user, client)
-    return undefined
-  }
-
-  return {
-    methods: async (caller: SessionCaller) => {
-      const prover = await findProver(caller)
-      return isRefused(prover) ? prover : { methods: prover.methods }
-    },
-    prove,
-    beginPasskey,
-    mailCode,
-  }
+/** Mails a code to an account that has no other method of proof. */
+export const mailProofCode = async (rooms: Rooms, caller: SessionCaller, client: Client) => {
+  const prover = await findProver(rooms, caller)
+  if (isRefused(prover)) return prover
+  const { user, methods } = prover
+  if (!methods.includes('mail')) return refuse('fresh_sign_in_required', { methods })
+  await rooms.mailedCodes.send(mailedCodeOf(caller), user, client)
+  return undefined
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { refuse } from '#contract/outcome.js'
 import { days, hours, minutes } from '../../src/lib/durations.js'
-import { createLogin } from '../../src/sign-in/password.routes.js'
+import { provePassword } from '../../src/sign-in/password.routes.js'
 import type { Browser } from '../support/client.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
@@ -127,10 +127,10 @@ describe('a registration that is not confirmed yet', () => {
       compared.push(hash)
       return rooms.passwords.verify(password, hash, ...rest)
     }
-    const login = createLogin({ ...rooms, passwords: { ...rooms.passwords, verify } })
+    const hashing = { ...rooms, passwords: { ...rooms.passwords, verify } }
     const client = { ip: '192.0.2.1', userAgent: '' }
-    const cookie = stranger.jar.get('registration')
-    expect(await login.prove(addressOf('uma'), 'a guess', cookie, { client, knownDevices: [] })).toEqual({
+    const guess = { login: addressOf('uma'), password: 'a guess', browserToken: stranger.jar.get('registration') }
+    expect(await provePassword(hashing, guess, { client, knownDevices: [] })).toEqual({
       refused: 'busy',
     })
     const [row] = await latchkey.sql.query("select password_hash from pending_registrations where username = 'uma-too'")

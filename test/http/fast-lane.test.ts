@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { refuse } from '#contract/outcome.js'
-import { accessCheckRoutes, createNoteRefusedCheck } from '../../src/access-check/access-check.routes.js'
+import { accessCheckRoutes } from '../../src/access-check/access-check.routes.js'
 import { createFastLane } from '../../src/access-check/fast-lane.js'
 
 import { createCookies } from '../../src/http/cookies.js'
@@ -74,13 +74,14 @@ const startService = async (given: Options) => {
   const cookies = createCookies({ secure: true, host: 'localhost' })
   const callers = createCallers({ cookies, tokens, loadedKeys: { learn: () => undefined } })
   // There are no stores here, so nothing can be renewed.
-  const renewal = async () => refuse('not_authenticated')
+  const rotate = async () => refuse('ended', { userId: '', sessionId: '' })
+  const reserveRotation = async () => ({ granted: true, retryAfter: 0, refund: async () => undefined })
   const refused: Record<string, number> = {}
   const countRefusedCheck = (reason: string) => {
     refused[reason] = (refused[reason] ?? 0) + 1
   }
-  const noteRefusedCheck = createNoteRefusedCheck({ log, clock, metrics: { countRefusedCheck } })
-  accessCheckRoutes(server, { callers, cookies, tokens, renewal, noteRefusedCheck, clock })
+  const metrics = { countRefusedCheck }
+  accessCheckRoutes(server, { callers, cookies, tokens, rotate, reserveRotation, clock, log, metrics })
   answerUnknown((_request, reply) => reply.status(404).send('no page'))
   const port = Number(new URL(await server.listen({ host: '127.0.0.1', port: 0 })).port)
   return { port, tokens, count, refused, state, logLines, close: () => server.close() }

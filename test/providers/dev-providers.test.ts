@@ -8,7 +8,7 @@ import { createOutbound } from '../../src/platform/outbound/outbound.js'
 import { startDevProviders } from '../../src/providers/dev/dev-providers.js'
 import { createGitHub } from '../../src/providers/github.js'
 import { createOpenIdConnect } from '../../src/providers/openid-connect.js'
-import type { Provider } from '../../src/providers/providers.js'
+import type { Provider } from '../../src/providers/provider.js'
 
 const publicUrl = 'http://localhost:3000'
 const accent = '#10204d'

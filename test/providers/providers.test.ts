@@ -6,7 +6,7 @@ import { randomToken } from '../../src/lib/random.js'
 import { createOutbound, type OutboundOptions } from '../../src/platform/outbound/outbound.js'
 import { createGitHub } from '../../src/providers/github.js'
 import { createOpenIdConnect } from '../../src/providers/openid-connect.js'
-import type { Provider } from '../../src/providers/providers.js'
+import type { Provider } from '../../src/providers/provider.js'
 
 import { createMovableClock } from '../support/clock.js'
 import { createGitHubShaped, type GitHubShaped } from '../support/providers/github.js'

@@ -45,13 +45,13 @@ export const changeDetails = {
 
 export const client = { ip: '192.0.2.1', userAgent: 'test' }
 
-type AccountNouns = Pick<Rooms, 'newUsers' | 'sessions' | 'oneTimeTokens' | 'trustedDevices' | 'challenges'>
+type AccountNouns = Pick<Rooms, 'newUsers' | 'sessions' | 'oneTimeTokens' | 'trustedDevices' | 'pendingSignIns'>
 export type PreparedAccount = Awaited<ReturnType<typeof prepareAccount>>
 
 /** An account with two sessions and everything that a change can void. */
 export const prepareAccount = async (database: Database, nouns: AccountNouns, username: string) => {
   const email = `${username}@example.com`
-  const { newUsers, sessions, oneTimeTokens, trustedDevices, challenges } = nouns
+  const { newUsers, sessions, oneTimeTokens, trustedDevices, pendingSignIns } = nouns
   // It is never compared with a password.
   const passwordHash = 'a hash'
   const newUser = { email: { email, key: email }, username: { username, key: username }, name: null, passwordHash }
@@ -65,7 +65,7 @@ export const prepareAccount = async (database: Database, nouns: AccountNouns, us
     await oneTimeTokens.replaceRestoreLink(sql, user.id, `restore ${username}`)
     await trustedDevices.add(sql, user.id, { client, trustedDevices: [] })
     for (const by of [{ way: 'password' }, { way: 'provider', provider: 'provider_a' }] as const)
-      await challenges.begin(sql, {
+      await pendingSignIns.begin(sql, {
         by,
         user,
         kind: 'second_factor',

@@ -17,7 +17,7 @@ import {
 import { isRefused, refuse } from '../../contract/outcome.js'
 import type { Freshness } from '../../factors/freshness.js'
 import { sendProtocolError } from '../../http/errors.js'
-import { type Limiter, limiters, userSubject } from '../../http/limiters.js'
+import { fixedLimiter, userSubject } from '../../http/limiters.js'
 import type { CountedRequests } from '../../http/limits.js'
 import { type Client, clientNetwork, clientOf } from '../../http/request-origin.js'
 import { guardRefusals, routeRefusals } from '../../http/route.js'
@@ -230,11 +230,7 @@ const openidDeviceRoutes = (server: Server, deps: OpenidDeviceRouteDependencies)
   })
 }
 
-const networkLimiter: Limiter = {
-  name: 'device_requests',
-  limit: limiters.device_requests.limit,
-  code: 'too_many_requests',
-}
+const networkLimiter = fixedLimiter('device_requests')
 
 type DeviceAuthorizationRouteDependencies = ClientRouteParts<ClientNouns & { deviceRequests: DeviceRequests }> & {
   countedRequests: CountedRequests
@@ -274,18 +270,8 @@ export const deviceAuthorizationRoutes = (server: Server, dependencies: DeviceAu
   })
 }
 
-const userCodeNetworkLimiter: Limiter = {
-  name: 'network_user_codes',
-  limit: limiters.network_user_codes.limit,
-  code: 'too_many_requests',
-  refundsSuccess: true,
-}
-const userLimiter: Limiter = {
-  name: 'user_codes',
-  limit: limiters.user_codes.limit,
-  code: 'too_many_requests',
-  refundsSuccess: true,
-}
+const userCodeNetworkLimiter = fixedLimiter('network_user_codes')
+const userLimiter = fixedLimiter('user_codes')
 
 type UserCodeLimitDependencies = { countedRequests: CountedRequests; callers: Callers }
 

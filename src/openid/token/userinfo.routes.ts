@@ -3,7 +3,7 @@ import type { Applications } from '../../applications/applications.js'
 import { refuse } from '../../contract/outcome.js'
 import { sendProtocolError } from '../../http/errors.js'
 import { formOf } from '../../http/forms.js'
-import { type Limiter, limiters } from '../../http/limiters.js'
+import { fixedLimiter } from '../../http/limiters.js'
 import type { CountedRequests } from '../../http/limits.js'
 import { clientNetwork, clientOf } from '../../http/request-origin.js'
 import { routeRefusals } from '../../http/route.js'
@@ -19,16 +19,10 @@ const url = '/api/auth/userinfo'
 
 const { sendRefusal } = routeRefusals('cross_site')
 
-const authorizationLimiter: Limiter = { name: 'userinfo', limit: limiters.userinfo.limit, code: 'too_many_requests' }
+const authorizationLimiter = fixedLimiter('userinfo')
 
 /** Each refusal needs a statement of the database. The limit is high because programs ask with tokens that have just expired. */
-const refusalsLimiter: Limiter = {
-  name: 'userinfo_refusals',
-  limit: limiters.userinfo_refusals.limit,
-  code: 'too_many_requests',
-  refundsSuccess: true,
-  silent: true,
-}
+const refusalsLimiter = fixedLimiter('userinfo_refusals')
 
 const bearer = /^Bearer +([\w-]{43})$/i
 
