@@ -61,11 +61,12 @@ const fillTokens = async (url, applicationId, tokens) => {
  * @type {(settings: Record<string, string>) => Promise<(n: number, generation: number) => string>}
  */
 const createRefreshTokens = async (settings) => {
-  const { createRefreshTokenTexts } = /** @type {typeof import('../../src/openid/token/refresh.js')} */ (
-    await source('openid/token/refresh.ts')
-  )
+  const { createRefreshTokens: createTexts } =
+    /** @type {typeof import('../../src/openid/token/authorizations.js')} */ (
+      await source('openid/token/authorizations.ts')
+    )
   const { deriveKey } = /** @type {typeof import('../../src/lib/random.js')} */ (await source('lib/random.ts'))
-  const texts = createRefreshTokenTexts([deriveKey(settings.JWT_SECRET ?? '', 'refresh tokens of applications')])
+  const texts = createTexts([deriveKey(settings.JWT_SECRET ?? '', 'refresh tokens of applications')])
   return (n, generation) => texts.sign({ tid: idOf('tokens', n), gen: generation, iat: Math.floor(Date.now() / 1000) })
 }
 

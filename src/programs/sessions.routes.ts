@@ -9,7 +9,7 @@ import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
 import { seconds } from '../lib/durations.js'
 import { isUuid } from '../lib/uuid.js'
-import type { Authorizations } from '../openid/token/authorizations.js'
+import type { OpenidRoom } from '../openid/open-openid.js'
 import type { EndedSessions, EndedSince } from '../sessions/ended-sessions.js'
 import type { Guards } from '../sessions/guards.js'
 import { type ServiceCallers, serviceRefusals } from './service-callers.js'
@@ -82,11 +82,9 @@ const tokensSchema = {
   response: { 200: ServiceTokenState, ...tokensResponses },
 }
 
-type Nouns = { authorizations: Authorizations }
-
 type TokensRouteDependencies = {
   guards: Guards
-  openidProvider: { open(): Promise<Nouns | undefined> }
+  openidProvider: { open(): Promise<OpenidRoom | undefined> }
   publicUrl: string
 }
 
@@ -100,7 +98,7 @@ export const tokensRoutes = (server: Server, { guards, openidProvider, publicUrl
       const nouns = await openidProvider.open()
       const holder = await nouns?.authorizations.holderOf(request.body.token)
       if (!holder) return { active: false }
-      const { applicationId: application, scopes, claims } = holder
+      const { clientId: application, scopes, claims } = holder
       return {
         active: true,
         application,

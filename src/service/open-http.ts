@@ -7,8 +7,6 @@ import { createCookies } from '../http/cookies.js'
 import { createNeedsMail } from '../http/errors.js'
 import { routeLimitersFor } from '../http/limiters.js'
 import { createCountedRequests, createFindExcess, type OnRejection } from '../http/limits.js'
-import { createAuthorizationLimit } from '../openid/authorize/authorize.routes.js'
-import { createUserCodeLimit } from '../openid/device/device.routes.js'
 import type { OpenidProvider } from '../openid/openid-door.js'
 import type { Assets } from '../pages/assets.js'
 import { createServiceCallers } from '../programs/service-callers.js'
@@ -73,8 +71,6 @@ const createLimitParts = (config: Config, platform: RoomPlatform, rooms: Rooms, 
     ceilings,
     routeLimiters,
     passwordGuesses,
-    authorizationLimit: createAuthorizationLimit({ countedRequests, ceilings, routeLimiters, callers }),
-    userCodeLimit: createUserCodeLimit({ countedRequests, callers }),
     adminLimit: createAdminLimit({ countedRequests, routeLimiters, callers }),
     limits: createLimits({ countedRequests, routeLimiters, callers, passwordGuesses }),
     signInLimits: createSignInLimits({

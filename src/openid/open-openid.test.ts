@@ -19,13 +19,16 @@ const loadedWith = async (first: string) => {
   return loaded
 }
 
-it('the service loads none of the nouns of the provider at its start', async () => {
-  const loaded = await loadedWith('app.js')
+it('the service loads nothing of an open provider at its start', async () => {
+  const loaded = await loadedWith('service/open-service.js')
   expect(loaded).toContain('openid/openid-door.js')
-  const nouns = (await importsOf('openid/open-openid.js')).filter((path) => path.startsWith('domain/'))
-  expect(nouns).toContain('applications/application-secrets.js')
-  // A function without state, which addresses are made with.
-  const pure = 'applications/applications.js'
-  expect(nouns.filter((path) => loaded.has(path) && path !== pure)).toEqual([])
+  const opened = (await importsOf('openid/open-openid.js')).filter((path) =>
+    /^(?:applications|keys|openid)\//.test(path),
+  )
+  expect(opened).toContain('applications/application-secrets.js')
+  expect(opened).toContain('openid/authorize/authorize.js')
+  // The first is functions that addresses are made with. Accounts end what was used also while there is no provider.
+  const needed = ['applications/applications.js', 'applications/used-applications.js']
+  expect(opened.filter((path) => loaded.has(path)).sort()).toEqual(needed)
   expect(loaded).not.toContain('openid/open-openid.js')
 })
