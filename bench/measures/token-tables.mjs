@@ -61,12 +61,11 @@ const fillTokens = async (url, applicationId, tokens) => {
  * @type {(settings: Record<string, string>) => Promise<(n: number, generation: number) => string>}
  */
 const createRefreshTokens = async (settings) => {
-  const { createRefreshTokens: createTexts } =
-    /** @type {typeof import('../../src/openid/token/authorizations.js')} */ (
-      await source('openid/token/authorizations.ts')
-    )
+  const { createRefreshTokenTexts } = /** @type {typeof import('../../src/openid/token/refresh-token-texts.js')} */ (
+    await source('openid/token/refresh-token-texts.ts')
+  )
   const { deriveKey } = /** @type {typeof import('../../src/lib/random.js')} */ (await source('lib/random.ts'))
-  const texts = createTexts([deriveKey(settings.JWT_SECRET ?? '', 'refresh tokens of applications')])
+  const texts = createRefreshTokenTexts([deriveKey(settings.JWT_SECRET ?? '', 'refresh tokens of applications')])
   return (n, generation) => texts.sign({ tid: idOf('tokens', n), gen: generation, iat: Math.floor(Date.now() / 1000) })
 }
 

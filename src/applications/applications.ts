@@ -5,7 +5,7 @@ import type { Application } from './application-rules.js'
 import type { ApplicationRow } from './applications.store.js'
 import * as store from './applications.store.js'
 
-export type { Application, ApplicationKind } from './application-rules.js'
+export type { Application } from './application-rules.js'
 
 /** The part of an application that users see. */
 export const publicApplication = ({ name, home }: Application) => ({ name, home })

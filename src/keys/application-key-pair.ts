@@ -10,7 +10,7 @@ import { promisify } from 'node:util'
 import type { ApplicationAlgorithm } from './signed-token.js'
 
 /** A public key as it is published (RFC 7517). */
-export type PublishedKey = { kid: string; alg: ApplicationAlgorithm; use: 'sig' } & (
+type PublishedKey = { kid: string; alg: ApplicationAlgorithm; use: 'sig' } & (
   | { kty: 'RSA'; n: string; e: string }
   | { kty: 'EC'; crv: string; x: string; y: string }
 )

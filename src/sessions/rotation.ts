@@ -147,7 +147,7 @@ type TheftDependencies = {
   onRotation: OnRotation
 }
 
-export type EndStolen = ReturnType<typeof createEndStolen>
+type EndStolen = ReturnType<typeof createEndStolen>
 
 /** Ends a stolen session. If several old tokens are used at once, the first use ends it and tells the owner. */
 export const createEndStolen =

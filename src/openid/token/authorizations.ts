@@ -3,57 +3,18 @@ import type { ApplicationsRoom } from '../../applications/open-applications.js'
 import { refuse } from '../../contract/outcome.js'
 import type { RequestOrigin } from '../../http/request-origin.js'
 import type { Keys } from '../../keys/open-keys.js'
-import { createTokenKey, headerOf } from '../../keys/token-keys.js'
 import { seconds } from '../../lib/durations.js'
-import { deriveKey, fingerprint } from '../../lib/random.js'
-import { isUuid } from '../../lib/uuid.js'
+import { fingerprint } from '../../lib/random.js'
 import type { MessagesRoom } from '../../messages/open-messages.js'
 import type { Platform } from '../../platform/platform.js'
 import { epochSeconds } from '../../sessions/issue-tokens.js'
 import { createSessionLife } from '../../sessions/live-sessions.js'
 import type { SessionsRoom } from '../../sessions/open-sessions.js'
-import { isMoment, lastGeneration } from '../../sessions/tokens.js'
 import type { Config } from '../../settings/config.js'
 import type { UsersRoom } from '../../users/open-users.js'
 import { type Grant, grantFrom } from './grants.js'
+import { createRefreshTokenTexts } from './refresh-token-texts.js'
 import * as store from './tokens.store.js'
-
-/**
- * `tid`: the id of the row of the tokens. `gen`: how often they were rotated. `iat`: when this token was issued. The row has all
- * three, so the same token can be signed again.
- */
-export type RefreshTokenClaims = { tid: string; gen: number; iat: number }
-
-const isClaims = (claims: Record<string, unknown>): claims is RefreshTokenClaims =>
-  typeof claims.tid === 'string' &&
-  isUuid(claims.tid) &&
-  Number.isSafeInteger(claims.gen) &&
-  Number(claims.gen) >= 0 &&
-  Number(claims.gen) <= lastGeneration &&
-  isMoment(claims.iat)
-
-/**
- * Signs and reads the refresh tokens of applications. They have their own keys and their own `typ`, so that none passes for a token of a
- * session, or the reverse. The first key signs. All of them verify.
- */
-export const createRefreshTokens = (keys: readonly Buffer[]) => {
-  const tokenKeys = keys.map((key) => {
-    const secret = key.toString('base64url')
-    const kid = deriveKey(secret, 'key id').toString('base64url').slice(0, 8)
-    return createTokenKey('art+jwt', { algorithm: 'HS256', kid, secret })
-  })
-  const [signingKey] = tokenKeys
-  if (!signingKey) throw new Error('There is no key for refresh tokens of applications')
-  return {
-    sign: (claims: RefreshTokenClaims) => signingKey.sign(claims),
-    /** Signs with every key, because a token may have been signed before a newer secret was added. */
-    signWithEach: (claims: RefreshTokenClaims) => tokenKeys.map(({ sign }) => sign(claims)),
-    read: (text: string): RefreshTokenClaims | undefined => {
-      const claims = tokenKeys.find(({ header }) => header === headerOf(text))?.verify(text)
-      return claims && isClaims(claims) ? claims : undefined
-    },
-  }
-}
 
 /**
  * For this long after a rotation, or for `REFRESH_GRACE` if that is longer, the previous token is exchanged for the newest one again: an
@@ -75,7 +36,7 @@ export const createTokenExchange = (
     database,
     clock,
     lifetimes,
-    refreshTokens: createRefreshTokens(below.keysFor('refresh tokens of applications')),
+    refreshTokens: createRefreshTokenTexts(below.keysFor('refresh tokens of applications')),
     gracePeriod: Math.max(minGracePeriod, refreshGrace),
     /** The times that the statements compare with. */
     moments: (): store.Moments => ({ live: liveNow(), clockOffset: clock.offset() }),

@@ -12,8 +12,9 @@ import { epochSeconds, fromEpochSeconds } from '../../sessions/issue-tokens.js'
 import { neverProven } from '../../sessions/session-facts.js'
 import type { SessionProof } from '../../sessions/session-lookups.js'
 import type { TokenHolder } from '../../sessions/sessions.js'
-import type { RefreshTokenClaims, TokenExchange } from './authorizations.js'
+import type { TokenExchange } from './authorizations.js'
 import { accessTokenLifetime, type CodeFault, type Grant, grantFrom } from './grants.js'
+import type { RefreshTokenClaims } from './refresh-token-texts.js'
 import type { CodeRow } from './tokens.store.js'
 import * as store from './tokens.store.js'
 import { sharedScopes, type TokenContent } from './user-claims.js'
@@ -35,7 +36,7 @@ export type CodeRequest = {
  * proof as the session began. A provider that says no time may have asked its user nothing: then nobody knows, and the claim is left out
  * (OpenID Connect Core 1.0, 2). The clock of the instance that stored the proof may be ahead, and `auth_time` must not be in the future.
  */
-export const authTimeOf = ({ provenAt, begunAt, methods }: SessionProof, now: Date): Pick<TokenContent, 'authTime'> => {
+export const authTimeOf = ({ provenAt, begunAt, methods }: SessionProof, now: Date) => {
   const isUnknown = provenAt <= neverProven && methods.every((method) => method === 'provider')
   const moment = provenAt > neverProven ? provenAt : begunAt
   return isUnknown ? {} : { authTime: Math.min(epochSeconds(moment), epochSeconds(now)) }

@@ -4,8 +4,9 @@ import type { RequestOrigin } from '../../http/request-origin.js'
 import { hours } from '../../lib/durations.js'
 import { equalInConstantTime, fingerprint, randomToken } from '../../lib/random.js'
 import { epochSeconds, fromEpochSeconds } from '../../sessions/issue-tokens.js'
-import type { RefreshTokenClaims, TokenExchange } from './authorizations.js'
+import type { TokenExchange } from './authorizations.js'
 import { accessTokenLifetime, type Grant, grantFrom, type RefreshFault } from './grants.js'
+import type { RefreshTokenClaims } from './refresh-token-texts.js'
 import * as store from './tokens.store.js'
 
 type Refresh = {
