@@ -1,5 +1,5 @@
 import { composeAccountData } from '../accounts/export.js'
-import { createOperatorNouns } from '../admin/open-admin.js'
+import { openAdmin } from '../admin/open-admin.js'
 import { isRefused } from '../contract/outcome.js'
 import { systemClock as clock } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
@@ -124,7 +124,7 @@ export const openNouns = async (given: Config, role: DatabaseRole): Promise<Comm
   const nouns = openRooms({ ...config, reservedUsernames: [] }, platform)
   return {
     ...nouns,
-    ...createOperatorNouns(config, { ...platform, ...nouns }),
+    ...openAdmin(config, platform, nouns),
     database,
     clock,
     accountData: composeAccountData(nouns, clock),

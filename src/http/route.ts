@@ -198,6 +198,8 @@ type Options<GuardCode extends RefusalCode, Code extends RefusalCode, Given exte
   refusalCookies?: Readonly<Record<number, string>>
   /** For the document, where the guard does not say it. */
   security?: readonly Readonly<Record<string, readonly string[]>>[]
+  /** A hook in front of the check of the body. */
+  preValidation?: Hook
   /** A hook that needs the body. */
   preHandler?: Hook
   onSend?: onSendAsyncHookHandler
@@ -228,7 +230,7 @@ export const route = <
   options: Options<GuardCode, Code, Given, Body, Params, Query>,
 ) => {
   const { guard, tag, summary, description, body, params, query, answers, security, handle, ...rest } = options
-  const { refuses, refusalCookies = {}, preHandler, onSend, config, exposeHeadRoute } = rest
+  const { refuses, refusalCookies = {}, preValidation, preHandler, onSend, config, exposeHeadRoute } = rest
   const [method, url] = address.split(' ') as [Method, string]
   const { responses } = routeRefusals<RefusalCode>(
     ...new Set([...guard.flatMap(({ refusals }) => refusals), ...refuses]),
@@ -258,6 +260,7 @@ export const route = <
     url,
     schema,
     onRequest: [...guard],
+    ...(preValidation && { preValidation }),
     ...(preHandler && { preHandler }),
     ...(onSend && { onSend }),
     ...(config && { config }),

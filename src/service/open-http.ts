@@ -1,5 +1,4 @@
 import { createDeletedAccounts } from '../accounts/deletion.routes.js'
-import { createAdminLimit } from '../admin/admin-guard.js'
 import type { TermsOfUse } from '../contract/schemas.js'
 import { createFreshness } from '../factors/freshness.js'
 import { createCeremonyCookies } from '../factors/passkey-ceremonies.js'
@@ -71,7 +70,6 @@ const createLimitParts = (config: Config, platform: RoomPlatform, rooms: Rooms, 
     ceilings,
     routeLimiters,
     passwordGuesses,
-    adminLimit: createAdminLimit({ countedRequests, routeLimiters, callers }),
     limits: createLimits({ countedRequests, routeLimiters, callers, passwordGuesses }),
     signInLimits: createSignInLimits({
       countedRequests,
@@ -122,7 +120,7 @@ export const openHttp = (config: Config, platform: Platform, rooms: Rooms) => {
     events,
     clock,
   })
-  const guards = createGuards({ callers, csrf, limits, freshness, enrolling, serviceCallers })
+  const guards = createGuards({ callers, csrf, limits, freshness, enrolling })
   return {
     guards,
     cookies,

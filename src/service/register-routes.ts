@@ -60,7 +60,6 @@ import { createResetPassword, resetPasswordRoutes } from '../sign-in/reset-passw
 import { enrolmentCodeRoutes, enrolmentPasswordRoutes, secondFactorRoutes } from '../sign-in/second-step.routes.js'
 import { createProofHandlers, createStepUp } from '../sign-in/step-up.js'
 import { stepUpRoutes } from '../sign-in/step-up.routes.js'
-import { createUserSearch } from '../users/search.js'
 
 import type { App } from './open-http.js'
 
@@ -109,13 +108,13 @@ const registerSessionFlows = (server: Server, app: App) => {
 
 /** Flows of other programs, which have a service key. */
 const registerServiceFlows = (server: Server, app: App) => {
-  serviceUsersRoutes(server, { ...app, userSearch: createUserSearch(app) })
+  serviceUsersRoutes(server, app)
   serviceUserChangesRoutes(server, app)
   serviceInvitationsRoutes(server, app)
   serviceGroupsRoutes(server, app)
   signOutUserRoutes(server, app)
   revocationsRoutes(server, app)
-  tokensRoutes(server, { ...app, publicUrl: app.config.publicUrl })
+  tokensRoutes(server, app)
 }
 
 /** The requests that applications send by themselves, without a browser. */

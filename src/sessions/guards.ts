@@ -22,7 +22,6 @@ import { clientNetwork, clientOf } from '../http/request-origin.js'
 import type { Clock } from '../lib/clock.js'
 import type { Events } from '../messages/events.js'
 import type { Cache } from '../platform/cache/cache.js'
-import type { ServiceCallers } from '../programs/service-callers.js'
 
 import type { Enrolling } from '../sign-in/enrol-guard.js'
 import type { PasswordGuesses } from '../sign-in/guess-limits.js'
@@ -38,11 +37,10 @@ type GuardsDependencies = {
   limits: Limits
   freshness: Freshness
   enrolling: Enrolling
-  serviceCallers: ServiceCallers
 }
 
 /** The hooks of a route by one word. Those that ask a store come last, behind the limiter. */
-export const createGuards = ({ callers, csrf, limits, freshness, enrolling, serviceCallers }: GuardsDependencies) => {
+export const createGuards = ({ callers, csrf, limits, freshness, enrolling }: GuardsDependencies) => {
   const changeLimitedBy = (limiter: Limits['bySession']) => [callers.required, csrf.required, limiter]
   const read = [callers.required, limits.bySession]
   const change = changeLimitedBy(limits.bySession)
@@ -60,8 +58,6 @@ export const createGuards = ({ callers, csrf, limits, freshness, enrolling, serv
     sensitive: [...change, freshness.required],
     /** A factor is added, by a signed-in user or at a sign-in that cannot go on without one. */
     enrol: [enrolling.required, limits.bySessionOrNetwork, enrolling.fresh],
-    /** Another program, with a key that has this scope. */
-    service: serviceCallers.withScope,
   }
 }
 
