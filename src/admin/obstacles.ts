@@ -260,8 +260,6 @@ export const nextSignInObstacles = async (
   return obstacles.filter((obstacle) => obstacle !== false)
 }
 
-export type Obstacles = ReturnType<typeof createObstacles>
-
 /** Finds what keeps a user from signing in, for operators and administrators. */
 export const createObstacles = (needed: Needed) => ({
   /** The events of a user, newest first. They include requests that a limit refused to IP addresses from which the account was used. */

@@ -129,8 +129,6 @@ export type CountedForUser = { names: Counter[]; devices: Counter[]; accountAndS
 /** False if all attempts of the counter were given back. */
 const isUsed = ({ used }: Counter) => used > 0
 
-export type ClearLimits = ReturnType<typeof createClearLimits>
-
 /**
  * Lets a user try again now. The counters of networks stay, because they may count the guesses of others. The counters are in no
  * transaction, so they are removed after the event is written: an administrator who is none any more clears no limit.

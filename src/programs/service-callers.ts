@@ -12,8 +12,6 @@ import type { Limits } from '../sessions/guards.js'
 import { displayName } from '../users/names.js'
 import type { ServiceKeys } from './service-keys.js'
 
-export type ServiceCallers = ReturnType<typeof createServiceCallers>
-
 /**
  * Whether the path has characters that no address of ours needs. A proxy may read them in another way, and take the path for one that
  * it passes on.
