@@ -61,8 +61,8 @@ const fillTokens = async (url, applicationId, tokens) => {
  * @type {(settings: Record<string, string>) => Promise<(n: number, generation: number) => string>}
  */
 const createRefreshTokens = async (settings) => {
-  const { createRefreshTokenTexts } = /** @type {typeof import('../../src/openid/token/refresh.js')} */ (
-    await source('openid/token/refresh.ts')
+  const { createRefreshTokenTexts } = /** @type {typeof import('../../src/openid/token/refresh-token-texts.js')} */ (
+    await source('openid/token/refresh-token-texts.ts')
   )
   const { deriveKey } = /** @type {typeof import('../../src/lib/random.js')} */ (await source('lib/random.ts'))
   const texts = createRefreshTokenTexts([deriveKey(settings.JWT_SECRET ?? '', 'refresh tokens of applications')])

@@ -8,9 +8,9 @@ import type { RefusalCode } from '../contract/refusals.js'
 import type { Proofs } from '../factors/second-factors.js'
 import { limitHeaders, sendRefusal } from '../http/errors.js'
 import { type RouteLimiters, sessionSubject } from '../http/limiters.js'
-import { type CountedRequests, type LimitHook, limitHook } from '../http/limits.js'
+import { type CountedRequests, limitHook } from '../http/limits.js'
 import { type Client, clientOf } from '../http/request-origin.js'
-import { type GuardHook, guardHook } from '../http/route.js'
+import { guardHook, route } from '../http/route.js'
 import type { Clock } from '../lib/clock.js'
 import { hours, minutes } from '../lib/durations.js'
 import type { Events } from '../messages/events.js'
@@ -19,12 +19,13 @@ import type { Administrator, Administrators } from '../sessions/administrators.j
 import type { Callers } from '../sessions/callers.js'
 import type { Csrf } from '../sessions/csrf.js'
 import type { CallerContext } from '../sessions/session-facts.js'
+import type { Config } from '../settings/config.js'
 
 /** How long the proof of a second factor lasts for administrators, also if they only read. */
 const proofLifetime = 8 * hours
 
 /** The refusals in front of every handler: those of the guard, of the schema, and of a store that is away. */
-export const adminReadRefusals = [
+const adminReadRefusals = [
   'not_found',
   'cross_site',
   'fresh_sign_in_required',
@@ -32,34 +33,27 @@ export const adminReadRefusals = [
   'bad_request',
   'unavailable',
 ] as const satisfies RefusalCode[]
-export const adminSearchRefusals = [...adminReadRefusals, 'invalid_csrf_token'] as const satisfies RefusalCode[]
-export const adminChangeRefusals = [
-  ...adminReadRefusals,
-  'invalid_csrf_token',
-  'group_required',
-  'administrators_account',
-  'own_account',
-] as const satisfies RefusalCode[]
-
 /** Sends the answer of a path that does not exist. */
 const sendNotFound = (reply: FastifyReply) => {
   for (const name of limitHeaders) reply.removeHeader(name)
   return sendRefusal(reply, refuse('not_found'))
 }
 
-type AdminGuardDependencies = {
+/** What the guard of administrators needs. `openHttp` and the rooms give it. */
+type Needed = {
   callers: Callers
   csrf: Csrf
-  adminLimit: LimitHook
+  countedRequests: CountedRequests
+  routeLimiters: RouteLimiters
   administrators: Administrators
-  adminSessions: AdminSessions
+  accountChanges: AccountChanges
   proofs: Proofs
   clock: Clock
-  settings: { publicUrl: string; freshFor: number }
+  config: Config
 }
 
 /** Refuses if the second factor was not proven in the last `maxAge` milliseconds; else undefined. */
-const createProofCheck = ({ proofs, clock, callers }: AdminGuardDependencies) => {
+const createProofCheck = ({ proofs, clock, callers }: Needed) => {
   const message = 'Administrators confirm with a second factor that it is them'
   return async (request: FastifyRequest, { proof }: Administrator, maxAge: number) => {
     const { methods, secondFactorAt } = proof
@@ -81,22 +75,28 @@ const isCrossOrigin = ({ headers }: FastifyRequest, publicUrl: string) => {
 }
 
 /** Checks that the caller is an administrator, and remembers them with the request. */
-const createAdmission = (deps: AdminGuardDependencies) => {
-  const { callers, administrators, adminSessions, settings } = deps
-  const { publicUrl } = settings
-  const refuseWithoutProof = createProofCheck(deps)
+const createAdmission = (needed: Needed) => {
+  const { callers, administrators, accountChanges, config } = needed
+  const refuseWithoutProof = createProofCheck(needed)
   const administratorOfRequest = new WeakMap<FastifyRequest, Administrator & { neededGroups: readonly string[] }>()
   /** The groups of which one is enough for the role. */
   const groupsFor = (role: AdminRole, { admin, support }: Administrator['groups']) =>
     role === 'admin' || support === undefined ? [admin] : [admin, support]
 
+  /** At its first use as an administrator, a session is marked in the list of sessions, and its owner gets a mail. */
+  const markSession = (context: CallerContext) =>
+    accountChanges.byCaller(context, 'admin_session_began', async (sql) => {
+      const isFirst = await administrators.markSession(sql, context.caller.sessionId)
+      return { changes: isFirst ? { admin_session_began: {} } : {} }
+    })
+
   /** Returns a refusal, or undefined. The first request that is admitted marks the session as one of an administrator. */
   const admit = async (request: FastifyRequest, administrator: Administrator, neededRole: AdminRole) => {
-    if (isCrossOrigin(request, publicUrl)) return refuse('cross_site')
+    if (isCrossOrigin(request, config.publicUrl)) return refuse('cross_site')
     const refusal = await refuseWithoutProof(request, administrator, proofLifetime)
     if (refusal) return refusal
     if (neededRole === 'admin' && administrator.role !== 'admin') return refuse('group_required')
-    const beginning = administrator.isSessionMarked ? undefined : await adminSessions.begin(callers.contextOf(request))
+    const beginning = administrator.isSessionMarked ? undefined : await markSession(callers.contextOf(request))
     return isRefused(beginning) ? beginning : undefined
   }
 
@@ -127,12 +127,28 @@ const createAdmission = (deps: AdminGuardDependencies) => {
 export type AdminGuard = ReturnType<typeof createAdminGuard>
 
 /**
- * The one way to register a route of administrators: `server.get(path, adminGuard.read({ schema }), handler)`. Callers who are neither
- * administrators nor support get the answer of a path that does not exist.
+ * The limit of administrators, behind a hook that has found a caller. A page that follows events sends more requests than the general
+ * limit allows.
  */
-export const createAdminGuard = (deps: AdminGuardDependencies) => {
-  const { callers, csrf, adminLimit, settings } = deps
-  const admission = createAdmission(deps)
+const limitAdministrators = ({ countedRequests, routeLimiters, callers }: Needed) => {
+  const limiter = routeLimiters.administrators
+  return limitHook({ names: [limiter.name], code: limiter.code }, (request, reply) =>
+    countedRequests.count(limiter, sessionSubject(callers.of(request).sessionId), request, reply),
+  )
+}
+
+/** Registers a route of administrators, with one of the guards below. */
+export const adminRoute: typeof route = (server, address, options) =>
+  route(server, address, { ...options, preValidation: cleanReason, config: { ownOriginOnly: true } })
+
+/**
+ * The guards of the routes of administrators. Callers who are neither administrators nor support get the answer of a path that does not
+ * exist.
+ */
+export const createAdminGuard = (needed: Needed) => {
+  const { callers, csrf, config } = needed
+  const admission = createAdmission(needed)
+  const limit = limitAdministrators(needed)
   const { administratorOf } = admission
 
   const requireSession = guardHook({}, ['not_found'], async (request, reply) =>
@@ -140,28 +156,20 @@ export const createAdminGuard = (deps: AdminGuardDependencies) => {
   )
 
   const requireFreshProof = guardHook({}, ['fresh_sign_in_required'], async (request, reply) => {
-    const refusal = await admission.refuseWithoutProof(request, administratorOf(request), settings.freshFor)
+    const refusal = await admission.refuseWithoutProof(request, administratorOf(request), config.freshFor)
     return refusal && sendRefusal(reply, refusal)
   })
 
   const refuseOwnAccount = guardHook(
     {},
-    ['own_account', 'group_required', 'administrators_account'],
+    ['group_required', 'administrators_account', 'own_account'],
     async (request, reply) => {
       const { id } = request.params as { id?: string }
       return id === callers.of(request).userId ? sendRefusal(reply, refuse('own_account')) : undefined
     },
   )
 
-  const withHooks =
-    (onRequest: readonly GuardHook[]) =>
-    <Options extends object>(options: Options) => ({
-      ...options,
-      onRequest: [...onRequest],
-      preValidation: [cleanReason],
-      config: { ownOriginOnly: true },
-    })
-  const readHooks = (neededRole: AdminRole) => [requireSession, adminLimit, admission.requireRole(neededRole)]
+  const readHooks = (neededRole: AdminRole) => [requireSession, limit, admission.requireRole(neededRole)]
   const changeHooks = (neededRole: AdminRole) => [
     ...readHooks(neededRole),
     csrf.required,
@@ -171,13 +179,13 @@ export const createAdminGuard = (deps: AdminGuardDependencies) => {
 
   return {
     /** Administrators and support read everything. */
-    read: withHooks(readHooks('support')),
+    read: readHooks('support'),
     /** The same with a POST, so that names and addresses are in the body and not in a URL, which logs of proxies have. */
-    search: withHooks([...readHooks('support'), csrf.required]),
+    search: [...readHooks('support'), csrf.required],
     /** A change by which administrators and support help users. */
-    changeBySupport: withHooks(changeHooks('support')),
+    changeBySupport: changeHooks('support'),
     /** A change of what users may do, by administrators only. */
-    changeByAdmin: withHooks(changeHooks('admin')),
+    changeByAdmin: changeHooks('admin'),
     administratorOf,
     /** The client with the administrator as its actor and the reason: every event of the change has both. */
     actingClient: (request: FastifyRequest, reason?: string): Client => {
@@ -191,39 +199,6 @@ export const createAdminGuard = (deps: AdminGuardDependencies) => {
   }
 }
 
-type AdminLimitDependencies = {
-  countedRequests: CountedRequests
-  routeLimiters: RouteLimiters
-  callers: Callers
-}
-
-/**
- * The limit of administrators, behind a hook that has found a caller. A page that follows events sends more requests than the general
- * limit allows.
- */
-export const createAdminLimit = ({ countedRequests, routeLimiters, callers }: AdminLimitDependencies): LimitHook => {
-  const limiter = routeLimiters.administrators
-  return limitHook({ names: [limiter.name], code: limiter.code }, (request, reply) =>
-    countedRequests.count(limiter, sessionSubject(callers.of(request).sessionId), request, reply),
-  )
-}
-
-type AdminSessionsDependencies = {
-  administrators: Administrators
-  accountChanges: AccountChanges
-}
-
-type AdminSessions = ReturnType<typeof createAdminSessions>
-
-/** At its first use as an administrator, a session is marked in the list of sessions, and its owner gets a mail. */
-export const createAdminSessions = ({ administrators, accountChanges }: AdminSessionsDependencies) => ({
-  begin: (context: CallerContext) =>
-    accountChanges.byCaller(context, 'admin_session_began', async (sql) => {
-      const isFirst = await administrators.markSession(sql, context.caller.sessionId)
-      return { changes: isFirst ? { admin_session_began: {} } : {} }
-    }),
-})
-
 type Reading = {
   kind: Extract<EventKind, 'user_viewed' | 'users_searched' | 'events_searched'>
   userId?: string | undefined
@@ -235,19 +210,13 @@ type Reading = {
 const window = 15 * minutes
 const maxRemembered = 10_000
 
-type ReadingTrailDependencies = {
-  events: Events
-  adminGuard: AdminGuard
-  clock: Clock
-}
-
 export type ReadingTrail = ReturnType<typeof createReadingTrail>
 
 /**
  * Records who has looked at what. If the event cannot be written, the request fails: administrators read nothing without a trace. Every page
  * of a list counts, because anyone can make up a cursor and begin with another page than the first.
  */
-export const createReadingTrail = ({ events, adminGuard, clock }: ReadingTrailDependencies) => {
+export const createReadingTrail = (adminGuard: AdminGuard, events: Events, clock: Clock) => {
   const recordedUntil = new Map<string, number>()
 
   return async (request: FastifyRequest, { kind, userId, filters = {} }: Reading) => {

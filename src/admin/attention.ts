@@ -15,7 +15,7 @@ import * as store from './stats.store.js'
 /** Something that an operator should look at. A list has each code once. */
 export type Attention = { code: AttentionCode; message: string; count?: number; since?: Date; detail?: string }
 
-type Dependencies = {
+type Needed = {
   database: Database
   clock: Clock
   webhooks: Pick<Webhooks, 'count' | 'oldestWaitSeconds' | 'stoppedSince'>
@@ -45,7 +45,7 @@ const inWords = (milliseconds: number) => timeSpan(milliseconds, 'en')
 const countEvents = async (database: Database, clock: Clock, kind: EventKind, window: number) =>
   (await store.countEventsOfKind(database, kind, uuidFloor(later(clock.now(), -window))))[0]?.events ?? 0
 
-const checkMails = async ({ database, clock }: Dependencies): Promise<Finding[]> => {
+const checkMails = async ({ database, clock }: Needed): Promise<Finding[]> => {
   const [lateMails] = await store.countLateMails(database, later(clock.now(), -longMailWait))
   const { late_count: lateCount = 0, since, last_error: lastError } = lateMails ?? {}
   const refusedCount = await countEvents(database, clock, 'mail_refused', refusedMailsWindow)
@@ -72,7 +72,7 @@ const checkMails = async ({ database, clock }: Dependencies): Promise<Finding[]>
   ]
 }
 
-const checkCeilings = async ({ database, clock }: Dependencies): Promise<Finding> => {
+const checkCeilings = async ({ database, clock }: Needed): Promise<Finding> => {
   const count = await countEvents(database, clock, 'ceiling_reached', ceilingsWindow)
   return (
     count > 0 && {
@@ -89,7 +89,7 @@ const lateSince = (clock: Clock, oldestWaitSeconds: number) => {
   return wait > longWait ? later(clock.now(), -wait) : undefined
 }
 
-const checkWebhooks = async ({ webhooks, clock }: Dependencies): Promise<Finding[]> => {
+const checkWebhooks = async ({ webhooks, clock }: Needed): Promise<Finding[]> => {
   const { waiting, givenUp } = await webhooks.count()
   const stoppedSince = await webhooks.stoppedSince()
   const waitingSince = lateSince(clock, await webhooks.oldestWaitSeconds())
@@ -113,7 +113,7 @@ const checkWebhooks = async ({ webhooks, clock }: Dependencies): Promise<Finding
   ]
 }
 
-const checkLogoutNotices = async ({ logoutNotices, clock }: Dependencies): Promise<Finding[]> => {
+const checkLogoutNotices = async ({ logoutNotices, clock }: Needed): Promise<Finding[]> => {
   const { waiting, givenUp } = await logoutNotices.count()
   const waitingSince = lateSince(clock, await logoutNotices.oldestWaitSeconds())
   const help =
@@ -168,7 +168,7 @@ const checkKeys = (keys: readonly ListedKey[], now: Date, { tokens, unreadable, 
   ]
 }
 
-const checkAllKeys = async ({ signingKeys, applicationKeys, clock }: Dependencies): Promise<Finding[]> => {
+const checkAllKeys = async ({ signingKeys, applicationKeys, clock }: Needed): Promise<Finding[]> => {
   const now = clock.now()
   const accessTokens = {
     tokens: 'access tokens',
@@ -186,7 +186,7 @@ const checkAllKeys = async ({ signingKeys, applicationKeys, clock }: Dependencie
   ]
 }
 
-const checkClock = ({ clockOffsetSeconds }: Dependencies): Finding => {
+const checkClock = ({ clockOffsetSeconds }: Needed): Finding => {
   const offset = Math.round(Math.abs(clockOffsetSeconds() ?? 0))
   return (
     offset * seconds > toleratedOffset && {
@@ -201,7 +201,7 @@ const megabyte = 1_000_000
 /** When the disk is full, PostgreSQL stops. */
 const littleSpace = 1_000 * megabyte
 
-const checkSpace = async ({ freeSpace }: Dependencies): Promise<Finding> => {
+const checkSpace = async ({ freeSpace }: Needed): Promise<Finding> => {
   const bytes = await freeSpace()
   if (bytes === undefined || bytes >= littleSpace) return false
   const count = Math.floor(bytes / megabyte)
@@ -213,7 +213,7 @@ const checkSpace = async ({ freeSpace }: Dependencies): Promise<Finding> => {
 }
 
 /** Lists what an operator should look at. `latchkey doctor` checks more. */
-export const createAttention = (deps: Dependencies) => async (): Promise<Attention[]> => {
+export const createAttention = (deps: Needed) => async (): Promise<Attention[]> => {
   const findings = [
     ...(await checkMails(deps)),
     ...(await checkWebhooks(deps)),

@@ -31,13 +31,18 @@ export type Obstacle = {
   solvedBy?: NonNullable<AdminObstacle['solvedBy']>
 }
 
-type ObstaclesDependencies = {
+type Needed = {
+  database: Database
   clock: Clock
   events: Events
   factors: Factors
   passkeys: Passkeys
   codeWaits: ReturnType<typeof createCodeWaits>
   undos: Undos
+  applications: Applications
+  waitingMails: ReturnType<typeof createWaitingMails>
+  terms: Terms
+  profileFields: ProfileFields
   limits: SignInLimits
   settings: {
     secondFactorRequired: boolean
@@ -45,8 +50,6 @@ type ObstaclesDependencies = {
     mailIsOff: boolean
     configuredProviders: readonly ProviderId[]
   }
-  /** Functions that find obstacles in other parts of the service. `recentEvents`: the events of the user, newest first. */
-  otherFinders: readonly ((user: User, recentEvents: readonly StoredEvent[]) => Promise<Obstacle[]>)[]
 }
 
 const maxEvents = 200
@@ -125,106 +128,85 @@ const lockDownObstacle = (since: Date, recentEvents: readonly StoredEvent[]): Ob
   return { code: 'locked_down', message, since, subject, detail, solvedBy: 'enable' }
 }
 
-export type Obstacles = ReturnType<typeof createObstacles>
+const canMailTo = ({ settings }: Needed, { emailClaimed }: User) => !settings.mailIsOff && !emailClaimed
 
-/** Finds what keeps a user from signing in, for operators and administrators. */
-export const createObstacles = (deps: ObstaclesDependencies) => {
-  const { clock, events, factors, passkeys, codeWaits, undos, limits, settings, otherFinders } = deps
-  const { secondFactorRequired, mailSignIn, mailIsOff, configuredProviders } = settings
-  const canMailTo = ({ emailClaimed }: User) => !mailIsOff && !emailClaimed
-
-  const withoutPassword = async (user: User, hasPasskey: boolean): Promise<Obstacle> => {
-    const hasProvider = user.providers.some((provider) => configuredProviders.includes(provider))
-    const formerOwner = user.passwordDistrusted ? await undos.formerOwnerOf(user) : undefined
-    if (isOwnerInDoubt(user)) return ownerInDoubt(formerOwner)
-    return noPassword(canSignIn({ hasPassword: false, hasProvider, hasPasskey }), {
-      mailSignIn,
-      canMail: canMailTo(user),
-    })
-  }
-
-  /** The obstacles in the account itself. */
-  const accountObstacles = async (user: User, recentEvents: readonly StoredEvent[]): Promise<Obstacle[]> => {
-    if (user.lockedDownAt) return [lockDownObstacle(user.lockedDownAt, recentEvents)]
-    if (user.disabled) return [{ code: 'disabled', message: 'The account is disabled.', solvedBy: 'enable' }]
-    const { totpCreatedAt } = await factors.describe(user.id)
-    const hasPasskey = (await passkeys.countUsable(user.id)) > 0
-    const mustStillAddFactor = secondFactorRequired && !totpCreatedAt && !hasPasskey
-    return [
-      ...(user.passwordHash === undefined ? [await withoutPassword(user, hasPasskey)] : []),
-      ...(mustStillAddFactor ? [mustAddFactor(canMailTo(user))] : []),
-    ]
-  }
-
-  const wrongCodeObstacles = async ({ id }: User): Promise<Obstacle[]> => {
-    const secondsLeft = await codeWaits.secondsLeft(id)
-    if (secondsLeft === 0) return []
-    const until = later(clock.now(), secondsLeft * seconds)
-    const message = `Too many wrong codes: no code of the app works until ${until.toISOString()}. A recovery code does.`
-    return [{ code: 'wrong_codes', limit: 'codes', message, subject: `user:${id}`, until, solvedBy: 'clear-limits' }]
-  }
-
-  /** The events of a user, newest first. They include requests that a limit refused to IP addresses from which the account was used. */
-  const eventsOf = ({ id, username }: User) => {
-    const span = { since: later(clock.now(), -90 * days), until: later(clock.now(), 1 * days), limit: maxEvents }
-    return events.about({ userId: id, name: username }, span)
-  }
-
-  return {
-    eventsOf,
-    /** `recentEvents`: the events of the user. They also tell from which networks the account was used. */
-    of: async (user: User, recentEvents: readonly StoredEvent[]): Promise<Obstacle[]> => {
-      const limitsOrReason = await reachedLimits(
-        limits,
-        user,
-        recentEvents.filter(({ actorId, actorKey }) => (actorId ?? actorKey) === null).map(({ ip }) => ip),
-      )
-      const limitObstacles: Obstacle[] =
-        typeof limitsOrReason === 'string'
-          ? [{ code: 'limits_unknown', message: whyUnknown[limitsOrReason] }]
-          : limitsOrReason.map(limitObstacle)
-      const otherObstacles = await Promise.all(otherFinders.map((find) => find(user, recentEvents)))
-      return [
-        ...(await accountObstacles(user, recentEvents)),
-        ...otherObstacles.flat(),
-        ...(await wrongCodeObstacles(user)),
-        ...limitObstacles,
-      ]
-    },
-  }
+const withoutPassword = async (needed: Needed, user: User, hasPasskey: boolean): Promise<Obstacle> => {
+  const { mailSignIn, configuredProviders } = needed.settings
+  const hasProvider = user.providers.some((provider) => configuredProviders.includes(provider))
+  const formerOwner = user.passwordDistrusted ? await needed.undos.formerOwnerOf(user) : undefined
+  if (isOwnerInDoubt(user)) return ownerInDoubt(formerOwner)
+  const hasOtherWay = canSignIn({ hasPassword: false, hasProvider, hasPasskey })
+  return noPassword(hasOtherWay, { mailSignIn, canMail: canMailTo(needed, user) })
 }
 
-type ApplicationObstaclesDependencies = { clock: Clock; applications: Applications }
+/** The obstacles in the account itself. */
+const accountObstacles = async (
+  needed: Needed,
+  user: User,
+  recentEvents: readonly StoredEvent[],
+): Promise<Obstacle[]> => {
+  if (user.lockedDownAt) return [lockDownObstacle(user.lockedDownAt, recentEvents)]
+  if (user.disabled) return [{ code: 'disabled', message: 'The account is disabled.', solvedBy: 'enable' }]
+  const { totpCreatedAt } = await needed.factors.describe(user.id)
+  const hasPasskey = (await needed.passkeys.countUsable(user.id)) > 0
+  const mustStillAddFactor = needed.settings.secondFactorRequired && !totpCreatedAt && !hasPasskey
+  return [
+    ...(user.passwordHash === undefined ? [await withoutPassword(needed, user, hasPasskey)] : []),
+    ...(mustStillAddFactor ? [mustAddFactor(canMailTo(needed, user))] : []),
+  ]
+}
+
+const wrongCodeObstacles = async ({ clock, codeWaits }: Needed, { id }: User): Promise<Obstacle[]> => {
+  const secondsLeft = await codeWaits.secondsLeft(id)
+  if (secondsLeft === 0) return []
+  const until = later(clock.now(), secondsLeft * seconds)
+  const message = `Too many wrong codes: no code of the app works until ${until.toISOString()}. A recovery code does.`
+  return [{ code: 'wrong_codes', limit: 'codes', message, subject: `user:${id}`, until, solvedBy: 'clear-limits' }]
+}
+
+/** `recentEvents` also tell from which networks the account was used. */
+const limitObstacles = async (
+  { limits }: Needed,
+  user: User,
+  recentEvents: readonly StoredEvent[],
+): Promise<Obstacle[]> => {
+  const ownEvents = recentEvents.filter(({ actorId, actorKey }) => (actorId ?? actorKey) === null)
+  const limitsOrReason = await reachedLimits(
+    limits,
+    user,
+    ownEvents.map(({ ip }) => ip),
+  )
+  return typeof limitsOrReason === 'string'
+    ? [{ code: 'limits_unknown', message: whyUnknown[limitsOrReason] }]
+    : limitsOrReason.map(limitObstacle)
+}
 
 /** Finds applications that refused the user in the last day, and would refuse the user now. */
-export const createApplicationObstacles =
-  ({ clock, applications }: ApplicationObstaclesDependencies) =>
-  async ({ id, groups }: User, recentEvents: readonly StoredEvent[]): Promise<Obstacle[]> => {
-    const since = later(clock.now(), -1 * days)
-    const names = recentEvents
-      .filter(({ kind, userId, createdAt }) => kind === 'application_refused' && userId === id && createdAt > since)
-      .flatMap(({ reason }) => applicationWithoutAccess(reason) ?? [])
-    const refusingApplications = await Promise.all([...new Set(names)].map(applications.findByName))
-    return refusingApplications
-      .filter((application) => application !== undefined)
-      .filter((application) => !mayUse(application, groups))
-      .map(({ name, groups: admittedGroups }) => ({
-        code: 'no_access',
-        message: `The user tried to use ${name}, and is in none of its groups: ${admittedGroups.join(', ') || 'it has none'}.`,
-        subject: name,
-        detail: admittedGroups.join(', '),
-      }))
-  }
+const applicationObstacles = async (
+  { clock, applications }: Needed,
+  { id, groups }: User,
+  recentEvents: readonly StoredEvent[],
+): Promise<Obstacle[]> => {
+  const since = later(clock.now(), -1 * days)
+  const names = recentEvents
+    .filter(({ kind, userId, createdAt }) => kind === 'application_refused' && userId === id && createdAt > since)
+    .flatMap(({ reason }) => applicationWithoutAccess(reason) ?? [])
+  const refusingApplications = await Promise.all([...new Set(names)].map(applications.findByName))
+  return refusingApplications
+    .filter((application) => application !== undefined)
+    .filter((application) => !mayUse(application, groups))
+    .map(({ name, groups: admittedGroups }) => ({
+      code: 'no_access',
+      message: `The user tried to use ${name}, and is in none of its groups: ${admittedGroups.join(', ') || 'it has none'}.`,
+      subject: name,
+      detail: admittedGroups.join(', '),
+    }))
+}
 
 const maxWaiting = 100
 
-type MailObstaclesDependencies = { waitingMails: Pick<ReturnType<typeof createWaitingMails>, 'list'> }
-
 /** The obstacle if mails have failed and wait for another attempt. Mails that wait for their first attempt are no obstacle. */
-const waitingObstacles = async (
-  { waitingMails }: MailObstaclesDependencies,
-  { id, email }: User,
-): Promise<Obstacle[]> => {
+const waitingObstacles = async ({ waitingMails }: Needed, { id, email }: User): Promise<Obstacle[]> => {
   const failedMails = (await waitingMails.list(maxWaiting, { userId: id, email })).filter(
     ({ failure }) => failure !== null,
   )
@@ -253,39 +235,54 @@ const lastRefusalObstacles = ({ id }: User, recentEvents: readonly StoredEvent[]
   return [{ code: last.kind, message, since, detail }]
 }
 
-/** Finds mails that do not reach the user, who may wait for a link or a code. */
-export const createMailObstacles =
-  (deps: MailObstaclesDependencies) => async (user: User, recentEvents: readonly StoredEvent[]) => [
-    ...(await waitingObstacles(deps, user)),
-    ...lastRefusalObstacles(user, recentEvents),
+/** Finds what the user will be asked for before the next session begins. */
+export const nextSignInObstacles = async (
+  { database, terms, profileFields }: { database: Database; terms: Terms; profileFields: ProfileFields },
+  user: User,
+): Promise<Obstacle[]> => {
+  if (user.disabled) return []
+  const subject = profileFields
+    .missing(user.fields)
+    .map(({ key }) => key)
+    .join(', ')
+  const obstacles: (Obstacle | false)[] = [
+    subject !== '' && {
+      code: 'must_give_fields',
+      message: `Required fields are empty: ${subject}. The user is asked for them at the next sign-in.`,
+      subject,
+    },
+    (await terms.isAgreementMissing(database, user.id)) && {
+      code: 'must_agree_to_terms',
+      message: `The user has not agreed to the terms, version ${terms.version}, and is asked to at the next sign-in.`,
+      subject: terms.version,
+    },
   ]
-
-type NextSignInObstaclesDependencies = {
-  database: Database
-  terms: Terms
-  profileFields: ProfileFields
+  return obstacles.filter((obstacle) => obstacle !== false)
 }
 
-/** Finds what the user will be asked for before the next session begins. */
-export const createNextSignInObstacles =
-  ({ database, terms, profileFields }: NextSignInObstaclesDependencies) =>
-  async (user: User): Promise<Obstacle[]> => {
-    if (user.disabled) return []
-    const subject = profileFields
-      .missing(user.fields)
-      .map(({ key }) => key)
-      .join(', ')
-    const obstacles: (Obstacle | false)[] = [
-      subject !== '' && {
-        code: 'must_give_fields',
-        message: `Required fields are empty: ${subject}. The user is asked for them at the next sign-in.`,
-        subject,
-      },
-      (await terms.isAgreementMissing(database, user.id)) && {
-        code: 'must_agree_to_terms',
-        message: `The user has not agreed to the terms, version ${terms.version}, and is asked to at the next sign-in.`,
-        subject: terms.version,
-      },
+/** Finds what keeps a user from signing in, for operators and administrators. */
+export const createObstacles = (needed: Needed) => ({
+  /** The events of a user, newest first. They include requests that a limit refused to IP addresses from which the account was used. */
+  eventsOf: ({ id, username }: User) => {
+    const now = needed.clock.now()
+    const span = { since: later(now, -90 * days), until: later(now, 1 * days), limit: maxEvents }
+    return needed.events.about({ userId: id, name: username }, span)
+  },
+
+  /** `recentEvents`: the events of the user. */
+  of: async (user: User, recentEvents: readonly StoredEvent[]): Promise<Obstacle[]> => {
+    const ofLimits = await limitObstacles(needed, user, recentEvents)
+    const otherObstacles = await Promise.all([
+      nextSignInObstacles(needed, user),
+      applicationObstacles(needed, user, recentEvents),
+      waitingObstacles(needed, user),
+    ])
+    return [
+      ...(await accountObstacles(needed, user, recentEvents)),
+      ...otherObstacles.flat(),
+      ...lastRefusalObstacles(user, recentEvents),
+      ...(await wrongCodeObstacles(needed, user)),
+      ...ofLimits,
     ]
-    return obstacles.filter((obstacle) => obstacle !== false)
-  }
+  },
+})

@@ -1,64 +1,52 @@
-import type { Undos } from '../account-changes/undos.js'
+import type { AccountChangesRoom } from '../account-changes/open-account-changes.js'
+import type { openAccounts } from '../accounts/open-accounts.js'
 import { createApplicationChanges } from '../applications/application-changes.js'
 import { createApplicationErrors } from '../applications/application-errors.js'
 import { createApplicationSecrets } from '../applications/application-secrets.js'
-import { type Applications, applicationIssuer } from '../applications/applications.js'
-import type { UsedApplications } from '../applications/used-applications.js'
+import { applicationIssuer } from '../applications/applications.js'
+import type { ApplicationsRoom } from '../applications/open-applications.js'
 import { byProvider } from '../contract/providers.js'
-import type { Passkeys } from '../factors/passkeys.js'
+import type { FactorsRoom } from '../factors/open-factors.js'
 import { createCodeWaits } from '../factors/prove-code.js'
-import type { Factors } from '../factors/second-factors.js'
 import type { Groups } from '../groups/groups.js'
 import { limiterKey, limiters } from '../http/limiters.js'
 import { networkOf } from '../http/request-origin.js'
-import type { SealedValues } from '../keys/sealed-values.js'
+import type { Keys } from '../keys/open-keys.js'
 import { createSigningKeys, idTokenKeys } from '../keys/signing-keys.js'
-import type { Clock } from '../lib/clock.js'
-import type { Events } from '../messages/events.js'
 import { recipientKey } from '../messages/mail-limits.js'
 import { createWaitingMails } from '../messages/mails.js'
+import type { MessagesRoom } from '../messages/open-messages.js'
 import { createStoredCounters } from '../platform/cache/postgres.js'
-import type { Database } from '../platform/database/database.js'
-import type { Log } from '../platform/log.js'
+import type { Platform } from '../platform/platform.js'
+import type { RegistrationRoom } from '../registration/open-registration.js'
 import { createWaitingRegistrations } from '../registration/pending-registrations.js'
-import type { SessionLookups } from '../sessions/session-lookups.js'
+import type { SessionsRoom } from '../sessions/open-sessions.js'
 import type { Config } from '../settings/config.js'
-import type { ProfileFields } from '../users/profile-fields.js'
-import type { Terms } from '../users/terms.js'
-import type { NameMarks } from '../users/usernames.js'
-import type { Users } from '../users/users.js'
-import {
-  createApplicationObstacles,
-  createMailObstacles,
-  createNextSignInObstacles,
-  createObstacles,
-} from './obstacles.js'
+import type { SignInRoom } from '../sign-in/open-sign-in.js'
+import type { UsersRoom } from '../users/open-users.js'
+import { createObstacles } from './obstacles.js'
 import { createClearLimits } from './reached-limits.js'
 import { createStats } from './stats.js'
 
-export type OperatorNouns = ReturnType<typeof createOperatorNouns>
+export type AdminRoom = ReturnType<typeof openAdmin>
 
-type Dependencies = {
-  database: Database
-  clock: Clock
-  log: Log
-  events: Events
-  groups: Groups
-  usedApplications: UsedApplications
-  nameMarks: NameMarks
-  factors: Factors
-  passkeys: Passkeys
-  sealedValues: SealedValues
-  applications: Applications
-  terms: Terms
-  profileFields: ProfileFields
-  undos: Undos
-  users: Users
-  sessionLookups: SessionLookups
-}
+type Below = Keys &
+  UsersRoom &
+  SessionsRoom &
+  MessagesRoom & { groups: Groups } & ApplicationsRoom &
+  AccountChangesRoom &
+  FactorsRoom
+
+/** What the rules of administrators' routes may use. `limits` of requests and those of sign-ins are two things. */
+export type AdminServices = Platform &
+  Below &
+  RegistrationRoom &
+  SignInRoom &
+  ReturnType<typeof openAccounts> &
+  Omit<AdminRoom, 'limits'>
 
 /** The limits of sign-ins, and the counters of a name, a browser or a network. */
-const signInLimitsOf = (config: Config, { database, clock, nameMarks }: Dependencies) => {
+const signInLimitsOf = (config: Config, { database, clock }: Platform, { nameMarks }: Below) => {
   const { redisUrl, redisPrefix } = config
   const { loginLimit, loginLimitKnownDevices, sensitiveLimit, accountLimit, mailSignIn } = config
   return {
@@ -81,50 +69,36 @@ const signInLimitsOf = (config: Config, { database, clock, nameMarks }: Dependen
   }
 }
 
-const createApplicationNouns = ({ production, publicUrl }: Config, dependencies: Dependencies) => {
-  const applicationSecrets = createApplicationSecrets(dependencies)
-  return {
-    applicationSecrets,
-    applicationErrors: createApplicationErrors(dependencies),
-    applicationKeys: createSigningKeys(idTokenKeys, dependencies),
-    applicationChanges: createApplicationChanges({ ...dependencies, applicationSecrets, production }),
-    /** The issuer of ID tokens. */
-    issuer: applicationIssuer(publicUrl),
-  }
-}
-
-/** The nouns that only operators and administrators use: why a user cannot sign in, and how much there is of everything. */
-export const createOperatorNouns = (config: Config, dependencies: Dependencies) => {
-  const { database, clock } = dependencies
-  const limits = signInLimitsOf(config, dependencies)
+/** What only operators and administrators use: why a user cannot sign in, and how much there is of everything. */
+export const openAdmin = (config: Config, platform: Platform, below: Below) => {
+  const deps = { ...platform, ...below }
+  const { production, publicUrl } = config
+  const limits = signInLimitsOf(config, platform, below)
   /** The wait of an account after wrong codes. */
-  const codeWaits = createCodeWaits({ database, clock })
-  const waitingMails = createWaitingMails({ database })
+  const codeWaits = createCodeWaits(platform)
+  const waitingMails = createWaitingMails(platform)
   const configuredProviders = byProvider(config.providers).map(([id]) => id)
+  const applicationSecrets = createApplicationSecrets(platform)
+  const settings = {
+    secondFactorRequired: config.secondFactor === 'required',
+    mailSignIn: config.mailSignIn === 'on',
+    mailIsOff: config.mailIsOff,
+    configuredProviders,
+  }
   return {
     limits,
     codeWaits,
     configuredProviders,
-    obstacles: createObstacles({
-      ...dependencies,
-      limits,
-      codeWaits,
-      settings: {
-        secondFactorRequired: config.secondFactor === 'required',
-        mailSignIn: config.mailSignIn === 'on',
-        mailIsOff: config.mailIsOff,
-        configuredProviders,
-      },
-      otherFinders: [
-        createNextSignInObstacles(dependencies),
-        createApplicationObstacles(dependencies),
-        createMailObstacles({ waitingMails }),
-      ],
-    }),
-    clearLimits: createClearLimits({ ...dependencies, limits, codeWaits }),
-    ...createApplicationNouns(config, dependencies),
-    waitingRegistrations: createWaitingRegistrations({ database, clock }),
-    stats: createStats({ ...config, database, clock }),
+    obstacles: createObstacles({ ...deps, limits, codeWaits, waitingMails, settings }),
+    clearLimits: createClearLimits({ ...deps, limits, codeWaits }),
+    applicationSecrets,
+    applicationErrors: createApplicationErrors(platform),
+    applicationKeys: createSigningKeys(idTokenKeys, deps),
+    applicationChanges: createApplicationChanges({ ...deps, applicationSecrets, production }),
+    /** The issuer of ID tokens. */
+    issuer: applicationIssuer(publicUrl),
+    waitingRegistrations: createWaitingRegistrations(platform),
+    stats: createStats({ ...config, ...platform }),
     waitingMails,
   }
 }

@@ -114,11 +114,11 @@ export const reachedLimits = async (
   }
 }
 
-type Dependencies = {
+type Needed = {
   database: Database
   users: Users
   sessionLookups: SessionLookups
-  codeWaits: Pick<ReturnType<typeof createCodeWaits>, 'forget'>
+  codeWaits: ReturnType<typeof createCodeWaits>
   limits: SignInLimits
   events: Events
 }
@@ -129,15 +129,11 @@ export type CountedForUser = { names: Counter[]; devices: Counter[]; accountAndS
 /** False if all attempts of the counter were given back. */
 const isUsed = ({ used }: Counter) => used > 0
 
-export type ClearLimits = ReturnType<typeof createClearLimits>
-
 /**
  * Lets a user try again now. The counters of networks stay, because they may count the guesses of others. The counters are in no
  * transaction, so they are removed after the event is written: an administrator who is none any more clears no limit.
  */
-export const createClearLimits = (deps: Dependencies) => {
-  const { database, users, sessionLookups, codeWaits, limits, events } = deps
-
+export const createClearLimits = ({ database, users, sessionLookups, codeWaits, limits, events }: Needed) => {
   const countedFor = async (counters: Counters, { id, username, email }: User): Promise<CountedForUser> => {
     const sessions = await sessionLookups.list(id)
     const keysOfUser = [

@@ -10,41 +10,20 @@ import {
 } from '../contract/admin/admin-bodies.js'
 import { eventKinds } from '../contract/events.js'
 import { isRefused, refuse } from '../contract/outcome.js'
-import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
-import { type Clock, later } from '../lib/clock.js'
+import { later } from '../lib/clock.js'
 import { days } from '../lib/durations.js'
 import { isUuid } from '../lib/uuid.js'
-import { type EventQuery, type Events, readEventOrigin } from '../messages/events.js'
-import type { Callers } from '../sessions/callers.js'
-import type { Users } from '../users/users.js'
-import { type AdminGuard, adminReadRefusals, adminSearchRefusals, type ReadingTrail } from './admin-guard.js'
-import type { Attention } from './attention.js'
+import { type EventQuery, readEventOrigin } from '../messages/events.js'
+import type { App } from '../service/open-http.js'
+import { freeSpaceOf } from '../service/own-database.js'
+import { type AdminGuard, adminRoute, type ReadingTrail } from './admin-guard.js'
+import { createAttention } from './attention.js'
 import { eventBodyFor } from './bodies.js'
-import type { DailyCounts } from './stats.js'
+import type { AdminServices } from './open-admin.js'
+import { createDailyCounts } from './stats.js'
 
-const { responses, answer } = routeRefusals(...adminReadRefusals)
-const searchRefusals = routeRefusals(...adminSearchRefusals)
-
-const tags = ['administrators']
-const selfSchema = { tags, summary: 'Who asks, and what they may do', response: { 200: AdminSelf, ...responses } }
-const overviewSchema = {
-  tags,
-  summary: 'What needs attention, and the number of sign-ins on each day',
-  response: { 200: AdminOverview, ...responses },
-}
-const eventsSchema = {
-  tags,
-  summary: 'The same as `POST …/events/search`; use that: logs of proxies have the URLs of requests',
-  querystring: AdminEventQuery,
-  response: { 200: AdminEvents, ...responses },
-}
-const eventSearchSchema = {
-  tags,
-  summary: 'Events, newest first. Changes nothing',
-  body: AdminEventQuery,
-  response: { 200: AdminEvents, ...searchRefusals.responses },
-}
+const tag = 'administrators'
 
 const eventLifetime = 90 * days
 /** Events of other machines may lie in the future, because their clocks may be ahead. */
@@ -79,18 +58,12 @@ const queryFrom = ({ kind, ip, since, after }: Filters, now: Date) => {
   return query
 }
 
-type Dependencies = {
-  adminGuard: AdminGuard
-  callers: Callers
-  clock: Clock
-  events: Events
-  users: Users
-  readingTrail: ReadingTrail
-  attention: () => Promise<Attention[]>
-  dailyCounts: DailyCounts
-}
-
-const registerEvents = (server: Server, { adminGuard, clock, events, users, readingTrail }: Dependencies) => {
+const eventsRoutes = (
+  server: Server,
+  { clock, events, users }: App,
+  adminGuard: AdminGuard,
+  readingTrail: ReadingTrail,
+) => {
   const findEvents = async (request: FastifyRequest, { user: name, ...filters }: Static<typeof AdminEventQuery>) => {
     const query = queryFrom(filters, clock.now())
     if (isRefused(query)) return query
@@ -109,35 +82,68 @@ const registerEvents = (server: Server, { adminGuard, clock, events, users, read
     }
   }
 
-  server.get(`${adminPath}/events`, adminGuard.read({ schema: eventsSchema }), async (request, reply) =>
-    answer(reply, await findEvents(request, request.query)),
-  )
-  const searchOptions = adminGuard.search({ schema: eventSearchSchema })
-  server.post(`${adminPath}/events/search`, searchOptions, async (request, reply) =>
-    searchRefusals.answer(reply, await findEvents(request, request.body)),
-  )
+  adminRoute(server, `GET ${adminPath}/events`, {
+    guard: adminGuard.read,
+    tag,
+    summary: 'The same as `POST …/events/search`; use that: logs of proxies have the URLs of requests',
+    query: AdminEventQuery,
+    refuses: [],
+    answers: { 200: AdminEvents },
+    handle: ({ request, query }) => findEvents(request, query),
+  })
+
+  adminRoute(server, `POST ${adminPath}/events/search`, {
+    guard: adminGuard.search,
+    tag,
+    summary: 'Events, newest first. Changes nothing',
+    body: AdminEventQuery,
+    refuses: [],
+    answers: { 200: AdminEvents },
+    handle: ({ request, body }) => findEvents(request, body),
+  })
 }
 
 /** Administrators read about the service, its events and themselves. */
-export const adminReportsRoutes = (server: Server, deps: Dependencies) => {
-  const { adminGuard, callers, attention, dailyCounts } = deps
+export const adminReportsRoutes = (
+  server: Server,
+  app: App & AdminServices,
+  adminGuard: AdminGuard,
+  readingTrail: ReadingTrail,
+) => {
+  const { callers, clockWatch, config } = app
+  const attention = createAttention({ ...app, clockOffsetSeconds: clockWatch.offset, freeSpace: freeSpaceOf(config) })
+  const dailyCounts = createDailyCounts(app)
 
-  server.get(`${adminPath}/self`, adminGuard.read({ schema: selfSchema }), async (request) => {
-    const { username, role, groups } = adminGuard.administratorOf(request)
-    const { admin: adminGroup, support: supportGroup = null } = groups
-    return { id: callers.of(request).userId, username, role, adminGroup, supportGroup }
+  adminRoute(server, `GET ${adminPath}/self`, {
+    guard: adminGuard.read,
+    tag,
+    summary: 'Who asks, and what they may do',
+    refuses: [],
+    answers: { 200: AdminSelf },
+    handle: async ({ request }) => {
+      const { username, role, groups } = adminGuard.administratorOf(request)
+      const { admin: adminGroup, support: supportGroup = null } = groups
+      return { id: callers.of(request).userId, username, role, adminGroup, supportGroup }
+    },
   })
 
-  server.get(`${adminPath}/overview`, adminGuard.read({ schema: overviewSchema }), async () => ({
-    attention: (await attention()).map(({ code, message, count, since, detail }) => ({
-      code,
-      message,
-      count: count ?? null,
-      since: since?.toISOString() ?? null,
-      detail: detail ?? null,
-    })),
-    days: await dailyCounts(),
-  }))
+  adminRoute(server, `GET ${adminPath}/overview`, {
+    guard: adminGuard.read,
+    tag,
+    summary: 'What needs attention, and the number of sign-ins on each day',
+    refuses: [],
+    answers: { 200: AdminOverview },
+    handle: async () => ({
+      attention: (await attention()).map(({ code, message, count, since, detail }) => ({
+        code,
+        message,
+        count: count ?? null,
+        since: since?.toISOString() ?? null,
+        detail: detail ?? null,
+      })),
+      days: await dailyCounts(),
+    }),
+  })
 
-  registerEvents(server, deps)
+  eventsRoutes(server, app, adminGuard, readingTrail)
 }

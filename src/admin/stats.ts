@@ -105,8 +105,6 @@ type DailyCount = { day: string; signIns: number; failures: number; newUsers: nu
 
 const startOfDay = (moment: Date) => new Date(Math.floor(moment.getTime() / days) * days)
 
-export type DailyCounts = ReturnType<typeof createDailyCounts>
-
 /** Sign-ins, failures and new users by day, in UTC. A day that is over is counted once in the life of the process. */
 export const createDailyCounts = ({ database, clock }: { database: Database; clock: Clock }) => {
   const cache = new Map<string, { count: DailyCount; until: number }>()

@@ -1,6 +1,6 @@
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import type { Groups } from '../groups/groups.js'
-import type { Client } from '../http/request-origin.js'
+import type { RequestOrigin } from '../http/request-origin.js'
 import type { Clock } from '../lib/clock.js'
 import { uuidv7 } from '../lib/uuid.js'
 import type { Events } from '../messages/events.js'
@@ -24,7 +24,8 @@ import { type Application, applicationFrom, rowFrom } from './applications.js'
 import * as store from './applications.store.js'
 import type { UsedApplications } from './used-applications.js'
 
-type Dependencies = {
+/** What changes of applications need. A command and a seed file give the same. */
+type Needed = {
   database: Database
   clock: Clock
   events: Events
@@ -49,7 +50,7 @@ const applyChange = (before: Application, change: ApplicationChange): Applicatio
 }
 
 /** Checks an application and its groups. The groups are held, so that none is deleted before the transaction ends. */
-const faultOf = async (sql: Transaction, application: Application, { groups, production }: Dependencies) => {
+const faultOf = async (sql: Transaction, application: Application, { groups, production }: Needed) => {
   const fault = applicationFault(application, production)
   if (fault) return fault
   const existing = await groups.hold(sql, application.groups)
@@ -58,69 +59,65 @@ const faultOf = async (sql: Transaction, application: Application, { groups, pro
 }
 
 /** `fixed`: an id and a secret that a seed file chooses. */
-const createAdd =
-  (parts: Dependencies) =>
-  (
-    newApplication: NewApplication,
-    client: Client,
-    fixed: { id?: string | undefined; secret?: string | undefined } = {},
-  ) =>
-    commitUnlessRefused(parts.database, async (sql) => {
-      const now = parts.clock.now()
-      const application: Application = { ...newApplication, id: fixed.id ?? uuidv7(now), createdAt: now }
-      const fault = await faultOf(sql, application, parts)
-      if (fault) return fault
-      if ((await store.insert(sql, rowFrom(application))).length === 0) return refuse('name_taken')
-      const { kind, id } = application
-      const newSecret = kind === 'web' ? await parts.applicationSecrets.add(sql, id, fixed.secret) : undefined
-      if (isRefused(newSecret)) return newSecret
-      await parts.events.recordInside(sql, { kind: 'application_added', reason: newApplication.name }, client)
-      return { application, secret: newSecret?.secret }
-    })
+const addApplication = (
+  needed: Needed,
+  newApplication: NewApplication,
+  origin: RequestOrigin,
+  fixed: { id?: string | undefined; secret?: string | undefined },
+) =>
+  commitUnlessRefused(needed.database, async (sql) => {
+    const now = needed.clock.now()
+    const application: Application = { ...newApplication, id: fixed.id ?? uuidv7(now), createdAt: now }
+    const fault = await faultOf(sql, application, needed)
+    if (fault) return fault
+    if ((await store.insert(sql, rowFrom(application))).length === 0) return refuse('name_taken')
+    const { kind, id } = application
+    const newSecret = kind === 'web' ? await needed.applicationSecrets.add(sql, id, fixed.secret) : undefined
+    if (isRefused(newSecret)) return newSecret
+    await needed.events.recordInside(sql, { kind: 'application_added', reason: newApplication.name }, origin)
+    return { application, secret: newSecret?.secret }
+  })
 
 /** Runs `work` while the application's row is held. `summary` is for the event. It is empty if nothing has changed. */
-const createChangeHeld =
-  ({ database, events }: Dependencies) =>
-  <Outcome extends { summary: string } | Refused>(
-    id: string,
-    client: Client,
-    work: (sql: Transaction, application: Application) => Promise<Outcome>,
-  ) =>
-    commitUnlessRefused(database, async (sql) => {
-      await events.checkActor(sql, client)
-      const [row] = await store.lockById(sql, id)
-      if (!row) return refuse('no_application')
-      const outcome = await work(sql, applicationFrom(row))
-      if ('summary' in outcome && outcome.summary !== '')
-        await events.recordInside(
-          sql,
-          { kind: 'application_changed', reason: `${row.name}: ${outcome.summary}` },
-          client,
-        )
-      return outcome
-    })
+const changeHeld = <Outcome extends { summary: string } | Refused>(
+  { database, events }: Needed,
+  id: string,
+  origin: RequestOrigin,
+  work: (sql: Transaction, application: Application) => Promise<Outcome>,
+) =>
+  commitUnlessRefused(database, async (sql) => {
+    await events.checkActor(sql, origin)
+    const [row] = await store.lockById(sql, id)
+    if (!row) return refuse('no_application')
+    const outcome = await work(sql, applicationFrom(row))
+    if ('summary' in outcome && outcome.summary !== '') {
+      const reason = `${row.name}: ${outcome.summary}`
+      await events.recordInside(sql, { kind: 'application_changed', reason }, origin)
+    }
+    return outcome
+  })
 
 export type ApplicationChanges = ReturnType<typeof createApplicationChanges>
 
 /** Changes of applications by operators. Each is one transaction, with its event. */
-export const createApplicationChanges = (parts: Dependencies) => {
-  const { database, events, applicationSecrets, usedApplications } = parts
-  const changeHeld = createChangeHeld(parts)
+export const createApplicationChanges = (needed: Needed) => {
+  const { database, events, applicationSecrets, usedApplications } = needed
 
   return {
-    add: createAdd(parts),
+    add: (newApplication: NewApplication, origin: RequestOrigin, fixed: Parameters<typeof addApplication>[3] = {}) =>
+      addApplication(needed, newApplication, origin, fixed),
 
     /** Users who may not use the application any more lose access at once, and the application is told. */
-    change: async (id: string, change: ApplicationChange, client: Client) => {
+    change: async (id: string, change: ApplicationChange, origin: RequestOrigin) => {
       try {
-        return await changeHeld(id, client, async (sql, before) => {
+        return await changeHeld(needed, id, origin, async (sql, before) => {
           const application = applyChange(before, change)
-          const fault = await faultOf(sql, application, parts)
+          const fault = await faultOf(sql, application, needed)
           if (fault) return fault
           const summary = changedColumns(before, application).join(', ')
           if (summary === '') return { application, summary }
           await store.update(sql, rowFrom(application))
-          await usedApplications.endWithoutRight(sql, { applicationId: id }, client)
+          await usedApplications.endWithoutRight(sql, { applicationId: id }, origin)
           return { application, summary }
         })
       } catch (error) {
@@ -129,16 +126,16 @@ export const createApplicationChanges = (parts: Dependencies) => {
       }
     },
 
-    addSecret: (id: string, client: Client) =>
-      changeHeld(id, client, async (sql, { kind }) => {
+    addSecret: (id: string, origin: RequestOrigin) =>
+      changeHeld(needed, id, origin, async (sql, { kind }) => {
         if (kind !== 'web') return refuse('has_no_secret')
         const newSecret = await applicationSecrets.add(sql, id)
         return isRefused(newSecret) ? newSecret : { ...newSecret, summary: 'secret added' }
       }),
 
     /** Removes the older secret if `secretId` is undefined. */
-    removeSecret: (id: string, secretId: string | undefined, client: Client) =>
-      changeHeld(id, client, async (sql) => {
+    removeSecret: (id: string, secretId: string | undefined, origin: RequestOrigin) =>
+      changeHeld(needed, id, origin, async (sql) => {
         const removed = await applicationSecrets.remove(sql, id, secretId)
         return isRefused(removed) ? removed : { ...removed, summary: 'secret removed' }
       }),
@@ -147,14 +144,14 @@ export const createApplicationChanges = (parts: Dependencies) => {
      * The sessions, codes and tokens of the application are deleted with it, and it gets no more logout notices. `evenIfUsed`: it is
      * deleted even if users lose access.
      */
-    delete: (id: string, client: Client, evenIfUsed = false) =>
+    delete: (id: string, origin: RequestOrigin, evenIfUsed = false) =>
       database.transaction(async (sql) => {
         const [row] = await store.lockById(sql, id)
         if (!row) return refuse('no_application')
         const userCount = await usedApplications.countUsers(sql, id)
         if (userCount > 0 && !evenIfUsed) return refuse('application_in_use', { users: userCount })
         await store.remove(sql, id)
-        await events.recordInside(sql, { kind: 'application_deleted', reason: row.name }, client)
+        await events.recordInside(sql, { kind: 'application_deleted', reason: row.name }, origin)
         return undefined
       }),
   }

@@ -1,10 +1,9 @@
-import type { Client } from '../http/request-origin.js'
 import type { Clock } from '../lib/clock.js'
 import { minutes, seconds } from '../lib/durations.js'
 import type { Database } from '../platform/database/database.js'
 import type { Log } from '../platform/log.js'
 import { createRounds } from '../platform/rounds.js'
-import { type Application, quoted } from './applications.js'
+import { type NamedApplication, swappedSentence, unknownClientSentence } from './applications.js'
 import * as store from './applications.store.js'
 
 /** How often a sentence was noted, and when last. */
@@ -60,17 +59,6 @@ const createUnwrittenErrors = ({ window, maxKept }: { window: number; maxKept: n
   }
 }
 
-/** For an application whose secret came as a client_id. The secret itself is in no sentence. */
-export const swappedSentence = 'The id and the secret are swapped: the secret was sent as client_id'
-
-const shownLength = 8
-
-/** An unknown client_id may be a secret that was pasted into the wrong field, so no more than its beginning is shown. */
-export const unknownClientSentence = (clientId: string) => {
-  const beginning = clientId.slice(0, shownLength)
-  return `The client_id ${quoted(clientId.length > shownLength ? `${beginning}...` : beginning)} is not known`
-}
-
 /**
  * The kinds of errors, and how many different errors of each kind are kept for an application: 20 in all, besides `normal_end`. Anybody can
  * cause errors of addresses, requests and clients, so each kind has its own number, and these kinds cannot crowd out the others.
@@ -99,15 +87,15 @@ const checkInterval = 10 * seconds
 
 export type ApplicationErrors = ReturnType<typeof createApplicationErrors>
 
-type Dependencies = { database: Database; clock: Clock; log: Log }
-export type NamedApplication = Pick<Application, 'id' | 'name'>
+/** The request in which an error was noted, for the log. */
+type Requested = { requestId?: string }
 type ErrorQueue = { applicationId: string; kind: ErrorKind; errors: ReturnType<typeof createUnwrittenErrors> }
 
 /**
  * Writes an error at once if the same error was not written in this minute. Otherwise it is written when the minute is over, or when the
  * service stops.
  */
-const createWriter = ({ database, clock, log }: Dependencies) => {
+const createWriter = (database: Database, clock: Clock, log: Log) => {
   const queues = new Map<string, ErrorQueue>()
   const writesUnderWay = new Set<Promise<void>>()
 
@@ -158,19 +146,13 @@ const createWriter = ({ database, clock, log }: Dependencies) => {
 }
 
 /** The recent errors of applications in plain words, for the operator who asks why a sign-in does not work. */
-export const createApplicationErrors = (deps: Dependencies) => {
-  const { database, log } = deps
-  const writer = createWriter(deps)
+export const createApplicationErrors = ({ database, clock, log }: { database: Database; clock: Clock; log: Log }) => {
+  const writer = createWriter(database, clock, log)
 
   /** Never delays or fails the caller. Values in the sentence come from `quoted`. */
-  const note = (
-    { id, name }: NamedApplication,
-    kind: ErrorKind,
-    sentence: string,
-    client?: Pick<Client, 'requestId'>,
-  ) => {
+  const note = ({ id, name }: NamedApplication, kind: ErrorKind, sentence: string, origin?: Requested) => {
     if (!unloggedKinds.includes(kind))
-      log.info({ requestId: client?.requestId, application: id, name, reason: sentence }, 'application refused')
+      log.info({ requestId: origin?.requestId, application: id, name, reason: sentence }, 'application refused')
     writer.add(id, kind, sentence)
   }
 
@@ -184,10 +166,10 @@ export const createApplicationErrors = (deps: Dependencies) => {
      * A client_id that is not known is only logged: there is no application whose list of errors could have it. But if it is the secret of
      * one (`owner`), that application is told.
      */
-    noteUnknown: (clientId: string, owner: NamedApplication | undefined, client: Pick<Client, 'requestId'>) =>
+    noteUnknown: (clientId: string, owner: NamedApplication | undefined, origin: Requested) =>
       owner
-        ? note(owner, 'client', swappedSentence, client)
-        : log.info({ requestId: client.requestId, reason: unknownClientSentence(clientId) }, 'application refused'),
+        ? note(owner, 'client', swappedSentence, origin)
+        : log.info({ requestId: origin.requestId, reason: unknownClientSentence(clientId) }, 'application refused'),
 
     /** The errors, and how often requests ended without a code although nothing was wrong. Both lists begin with the latest. */
     list: async (applicationId: string) => {

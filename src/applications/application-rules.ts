@@ -1,7 +1,33 @@
 import { type Refused, refuse } from '../contract/outcome.js'
 import { isLoopback } from '../lib/networks.js'
 import { displayName } from '../users/names.js'
-import type { Application, ApplicationKind } from './applications.js'
+
+/** `web` keeps a secret on its server; `browser` and `native` run where no secret can be kept. */
+export type ApplicationKind = 'web' | 'browser' | 'native'
+
+/** A program that signs its users in here. Its `id` is the `client_id` of the protocol. */
+export type Application = {
+  id: string
+  name: string
+  /** The URL to which our pages lead users back, for example when a request has expired. */
+  home: string
+  kind: ApplicationKind
+  redirectAddresses: readonly string[]
+  logoutAddresses: readonly string[]
+  backchannelLogout: string | undefined
+  /** `groups`: only members of one of the groups get in. If the list is empty, no user does. */
+  access: 'everyone' | 'groups'
+  groups: readonly string[]
+  factors: 1 | 2
+  /** How old the user's last proof may be, in milliseconds. Undefined: a sign-in of any age is enough. */
+  maxAge: number | undefined
+  consent: 'none' | 'ask'
+  pkce: boolean
+  algorithm: 'RS256' | 'ES256'
+  /** Whether devices without a browser may sign in with it (RFC 8628). Only for `native`. */
+  deviceFlow: boolean
+  createdAt: Date
+}
 
 /** The faults of an address, each as the end of a sentence that begins with the address. */
 export const addressFaults = {
@@ -65,12 +91,12 @@ const isRegistered = (registered: readonly string[], kind: ApplicationKind, addr
     registered.some((each) => withoutPort(each) === withoutPort(address)))
 
 export const isRedirectAddress = (
-  { kind, redirectAddresses }: Pick<Application, 'kind' | 'redirectAddresses'>,
+  { kind, redirectAddresses }: { kind: ApplicationKind; redirectAddresses: readonly string[] },
   address: string,
 ) => isRegistered(redirectAddresses, kind, address)
 
 export const isLogoutAddress = (
-  { kind, logoutAddresses }: Pick<Application, 'kind' | 'logoutAddresses'>,
+  { kind, logoutAddresses }: { kind: ApplicationKind; logoutAddresses: readonly string[] },
   address: string,
 ) => isRegistered(logoutAddresses, kind, address)
 

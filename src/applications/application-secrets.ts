@@ -3,16 +3,8 @@ import type { Clock } from '../lib/clock.js'
 import { equalInConstantTime, fingerprint, randomToken } from '../lib/random.js'
 import { uuidv7 } from '../lib/uuid.js'
 import type { Database, Transaction } from '../platform/database/database.js'
+import { ownersAmong, type SecretHash } from './applications.js'
 import * as store from './applications.store.js'
-
-/** The hash of a secret of an application, with the id and the name of the application. */
-export type SecretHash = { id: string; name: string; hash: Buffer }
-
-/** The applications that have this secret. Every hash is compared, so that the time does not show which one was right. */
-export const ownersAmong = (hashes: readonly SecretHash[], secret: string) => {
-  const givenHash = fingerprint(secret)
-  return hashes.filter(({ hash }) => equalInConstantTime(hash, givenHash)).map(({ id, name }) => ({ id, name }))
-}
 
 /** An application has one secret, or two while the old one is being replaced. */
 export const maxSecrets = 2

@@ -1,6 +1,6 @@
 import type { Sql } from '../platform/database/database.js'
 import { databaseMoment, selectList } from '../platform/database/sql.js'
-import type { Application } from './applications.js'
+import type { Application } from './application-rules.js'
 
 export type ApplicationRow = {
   id: string
@@ -22,7 +22,8 @@ export type ApplicationRow = {
   created_at: Date
 }
 
-const applicationsColumns = selectList<ApplicationRow>({
+/** Every statement is made of these, so that a column of the row cannot be left out of one of them. */
+const columns = {
   id: true,
   name: true,
   home: true,
@@ -39,69 +40,50 @@ const applicationsColumns = selectList<ApplicationRow>({
   algorithm: true,
   device_flow: true,
   created_at: true,
-})
+} as const satisfies Record<keyof ApplicationRow, true>
+const names = Object.keys(columns) as (keyof ApplicationRow)[]
+const all = selectList<ApplicationRow>(columns)
 
 export const selectExists = (sql: Sql) =>
   sql.query<{ exist: boolean }>('select exists (select 1 from applications) as exist')
 
 export const selectById = (sql: Sql, id: string) =>
-  sql.query<ApplicationRow>(`select ${applicationsColumns} from applications where id = $1`, [id])
+  sql.query<ApplicationRow>(`select ${all} from applications where id = $1`, [id])
 
 export const selectByName = (sql: Sql, name: string) =>
-  sql.query<ApplicationRow>(`select ${applicationsColumns} from applications where lower(name) = lower($1)`, [name])
+  sql.query<ApplicationRow>(`select ${all} from applications where lower(name) = lower($1)`, [name])
 
-export const selectAll = (sql: Sql) =>
-  sql.query<ApplicationRow>(`select ${applicationsColumns} from applications order by lower(name)`)
+export const selectAll = (sql: Sql) => sql.query<ApplicationRow>(`select ${all} from applications order by lower(name)`)
 
 /** Locks the application: no other command changes it before the transaction ends. New codes and tokens can still refer to it. */
 export const lockById = (sql: Sql, id: string) =>
-  sql.query<ApplicationRow>(`select ${applicationsColumns} from applications where id = $1 for no key update`, [id])
-
-const parametersOf = (row: ApplicationRow) => [
-  row.id,
-  row.name,
-  row.home,
-  row.kind,
-  row.redirect_addresses,
-  row.logout_addresses,
-  row.backchannel_logout,
-  row.access,
-  row.groups,
-  row.factors,
-  row.max_age,
-  row.consent,
-  row.pkce,
-  row.algorithm,
-  row.device_flow,
-]
+  sql.query<ApplicationRow>(`select ${all} from applications where id = $1 for no key update`, [id])
 
 /** No row if another application has the name. */
 export const insert = (sql: Sql, row: ApplicationRow) =>
   sql.query(
-    `insert into applications (id, name, home, kind, redirect_addresses, logout_addresses, backchannel_logout, access, groups,
-       factors, max_age, consent, pkce, algorithm, device_flow, created_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) on conflict do nothing returning id`,
-    [...parametersOf(row), row.created_at],
+    `insert into applications (${all}) values (${names.map((_, index) => `$${index + 1}`).join(', ')})
+     on conflict do nothing returning id`,
+    names.map((name) => row[name]),
   )
+
+const changeable = names.filter((name) => name !== 'id' && name !== 'created_at')
 
 /** Updates a row that is locked. */
 export const update = (sql: Sql, row: ApplicationRow) =>
   sql.query(
-    `update applications set name = $2, home = $3, kind = $4, redirect_addresses = $5, logout_addresses = $6,
-       backchannel_logout = $7, access = $8, groups = $9, factors = $10, max_age = $11, consent = $12, pkce = $13, algorithm = $14,
-       device_flow = $15
-     where id = $1`,
-    parametersOf(row),
+    `update applications set ${changeable.map((name, index) => `${name} = $${index + 2}`).join(', ')} where id = $1`,
+    [row.id, ...changeable.map((name) => row[name])],
   )
 
 export const remove = (sql: Sql, id: string) => sql.query('delete from applications where id = $1 returning id', [id])
 
 type SecretRow = { id: string; hash: Buffer; created_at: Date }
-const applicationSecretsColumns = selectList<SecretRow>({ id: true, hash: true, created_at: true })
+const secretColumns = selectList<SecretRow>({ id: true, hash: true, created_at: true })
 
 export const selectSecrets = (sql: Sql, applicationId: string) =>
   sql.query<SecretRow>(
-    `select ${applicationSecretsColumns} from application_secrets where application_id = $1 order by created_at, id`,
+    `select ${secretColumns} from application_secrets where application_id = $1 order by created_at, id`,
     [applicationId],
   )
 
@@ -124,7 +106,7 @@ export const deleteSecret = (sql: Sql, applicationId: string, id: string) =>
   sql.query('delete from application_secrets where application_id = $1 and id = $2 returning id', [applicationId, id])
 
 type ErrorRow = { kind: string; message: string; count: number; seen_at: Date }
-const applicationErrorsColumns = selectList<ErrorRow>({ kind: true, message: true, count: true, seen_at: true })
+const errorColumns = selectList<ErrorRow>({ kind: true, message: true, count: true, seen_at: true })
 
 type NotedError = { applicationId: string; kind: string; message: string; count: number; seenAt: Date }
 
@@ -148,6 +130,6 @@ export const deleteOldErrors = (sql: Sql, applicationId: string, kind: string, m
 
 export const selectErrors = (sql: Sql, applicationId: string) =>
   sql.query<ErrorRow>(
-    `select ${applicationErrorsColumns} from application_errors where application_id = $1 order by seen_at desc, message`,
+    `select ${errorColumns} from application_errors where application_id = $1 order by seen_at desc, message`,
     [applicationId],
   )

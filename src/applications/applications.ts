@@ -1,34 +1,11 @@
 import { seconds } from '../lib/durations.js'
+import { equalInConstantTime, fingerprint } from '../lib/random.js'
 import type { Database } from '../platform/database/database.js'
+import type { Application } from './application-rules.js'
 import type { ApplicationRow } from './applications.store.js'
 import * as store from './applications.store.js'
 
-/** `web` keeps a secret on its server; `browser` and `native` run where no secret can be kept. */
-export type ApplicationKind = 'web' | 'browser' | 'native'
-
-/** A program that signs its users in here. Its `id` is the `client_id` of the protocol. */
-export type Application = {
-  id: string
-  name: string
-  /** The URL to which our pages lead users back, for example when a request has expired. */
-  home: string
-  kind: ApplicationKind
-  redirectAddresses: readonly string[]
-  logoutAddresses: readonly string[]
-  backchannelLogout: string | undefined
-  /** `groups`: only members of one of the groups get in. If the list is empty, no user does. */
-  access: 'everyone' | 'groups'
-  groups: readonly string[]
-  factors: 1 | 2
-  /** How old the user's last proof may be, in milliseconds. Undefined: a sign-in of any age is enough. */
-  maxAge: number | undefined
-  consent: 'none' | 'ask'
-  pkce: boolean
-  algorithm: 'RS256' | 'ES256'
-  /** Whether devices without a browser may sign in with it (RFC 8628). Only for `native`. */
-  deviceFlow: boolean
-  createdAt: Date
-}
+export type { Application } from './application-rules.js'
 
 /** The part of an application that users see. */
 export const publicApplication = ({ name, home }: Application) => ({ name, home })
@@ -41,8 +18,11 @@ export const deviceFlowFault = ({ kind, deviceFlow }: Application) => {
     : 'Only a client of the kind native can have the device flow'
 }
 
+/** Who may use an application. */
+export type Access = { access: Application['access']; groups: readonly string[] }
+
 /** Whether a user who is in these groups may use the application. */
-export const mayUse = ({ access, groups }: Pick<Application, 'access' | 'groups'>, userGroups: readonly string[]) =>
+export const mayUse = ({ access, groups }: Access, userGroups: readonly string[]) =>
   access === 'everyone' || groups.some((group) => userGroups.includes(group))
 
 export const applicationFrom = (row: ApplicationRow): Application => ({
@@ -84,6 +64,8 @@ export const rowFrom = (application: Application): ApplicationRow => ({
   created_at: application.createdAt,
 })
 
+export type NamedApplication = { id: string; name: string }
+
 export type Applications = ReturnType<typeof createApplications>
 
 /** Finds applications for everything that signs users in. Operators change them with `application-changes`. */
@@ -104,6 +86,15 @@ export const createApplications = ({ database }: { database: Database }) => ({
   list: async (): Promise<Application[]> => (await store.selectAll(database)).map(applicationFrom),
 })
 
+/** The hash of a secret of an application, with the id and the name of the application. */
+export type SecretHash = { id: string; name: string; hash: Buffer }
+
+/** The applications that have this secret. Every hash is compared, so that the time does not show which one was right. */
+export const ownersAmong = (hashes: readonly SecretHash[], secret: string) => {
+  const givenHash = fingerprint(secret)
+  return hashes.filter(({ hash }) => equalInConstantTime(hash, givenHash)).map(({ id, name }) => ({ id, name }))
+}
+
 /** The issuer of ID tokens and logout tokens. Access tokens have another issuer, so that neither kind passes for the other. */
 export const applicationIssuer = (publicUrl: string) => `${publicUrl}/api/auth`
 
@@ -116,6 +107,17 @@ const maxLength = 200
 export const quoted = (value: string) => {
   const printable = value.slice(0, maxLength).replaceAll(/[^\x20-\x7e]|`/g, '?')
   return `\`${printable}${value.length > maxLength ? '…' : ''}\``
+}
+
+/** For an application whose secret came as a client_id. The secret itself is in no sentence. */
+export const swappedSentence = 'The id and the secret are swapped: the secret was sent as client_id'
+
+const shownLength = 8
+
+/** An unknown client_id may be a secret that was pasted into the wrong field, so no more than its beginning is shown. */
+export const unknownClientSentence = (clientId: string) => {
+  const beginning = clientId.slice(0, shownLength)
+  return `The client_id ${quoted(clientId.length > shownLength ? `${beginning}...` : beginning)} is not known`
 }
 
 const reasonEnd = ': no_access, the user is in none of its groups'

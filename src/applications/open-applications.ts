@@ -8,11 +8,12 @@ import { createUsedApplications } from './used-applications.js'
 
 export type ApplicationsRoom = ReturnType<typeof openApplications>
 
+/** What is needed at every start. The OpenID provider and commands open the rest of the room themselves. */
 export const openApplications = (
   config: Config,
-  { database, clock }: Platform,
+  platform: Platform,
   below: SessionsRoom & MessagesRoom & { groups: Groups },
 ) => ({
-  applications: createApplications({ database }),
-  usedApplications: createUsedApplications({ ...config, ...below, database, clock }),
+  applications: createApplications(platform),
+  usedApplications: createUsedApplications(platform, config.lifetimes, below),
 })

@@ -1,5 +1,5 @@
 import { refuse } from '../contract/outcome.js'
-import type { Client } from '../http/request-origin.js'
+import type { RequestOrigin } from '../http/request-origin.js'
 import type { Clock } from '../lib/clock.js'
 import type { Events } from '../messages/events.js'
 import {
@@ -12,84 +12,87 @@ import {
 import { createSessionLife, type SessionLimits } from '../sessions/live-sessions.js'
 import type { CallerContext } from '../sessions/session-facts.js'
 import type { SessionLookups } from '../sessions/session-lookups.js'
-import type { Application } from './applications.js'
+import type { Application } from './application-rules.js'
 import * as store from './authorizations.store.js'
-
-type EndKind = 'application_access_ended' | 'application_token_reused'
-type EndedRows = Awaited<ReturnType<typeof store.deleteById>>
-
-type Dependencies = { database: Database; events: Pick<Events, 'recordInside'> }
-
-/** Ends authorizations before their session ends. Their codes and tokens are deleted with them, and the applications are told. */
-export const createEndAuthorizations = ({ database, events }: Dependencies) => {
-  const record = async (sql: Transaction, kind: EndKind, endedRows: EndedRows, client: Client) => {
-    for (const { sid: sessionId, user_id: userId, application_name: reason } of endedRows)
-      await events.recordInside(sql, { kind, userId, sessionId, reason }, client)
-    return endedRows.length
-  }
-
-  return {
-    /** Ends the application's access in all sessions of the user. Returns in how many sessions it was used. */
-    endOfUser: async (sql: Transaction, userId: string, applicationId: string, client: Client) => {
-      await store.holdUser(sql, userId)
-      return record(sql, 'application_access_ended', await store.deleteOfUser(sql, userId, applicationId), client)
-    },
-
-    /**
-     * Ends authorizations that are no longer allowed, after a change of the groups of a user or of who may use an application. The caller
-     * holds the row that has changed. Returns how many authorizations ended.
-     */
-    endWithoutRight: async (sql: Transaction, filter: { userId: string } | { applicationId: string }, client: Client) =>
-      record(sql, 'application_access_ended', await store.deleteWithoutRight(sql, filter), client),
-
-    /** Ends the authorization of a device that has signed out. The session of a browser is left alone. */
-    endOfDevice: async (sid: string, client: Client) => {
-      const [authorization] = await store.selectOfDevice(database, sid)
-      if (!authorization) return
-      await database.transaction(async (sql) => {
-        await store.holdUser(sql, authorization.user_id)
-        await record(sql, 'application_access_ended', await store.deleteById(sql, authorization.id), client)
-      })
-    },
-
-    /** Ends the authorization whose code or token was used again. Of several such uses at once, only the first is recorded. */
-    endReused: async (authorizationId: string, client: Client) => {
-      const [owner] = await store.selectOwner(database, authorizationId)
-      if (!owner) return
-      await database.transaction(async (sql) => {
-        await store.holdUser(sql, owner.user_id)
-        await record(sql, 'application_token_reused', await store.deleteById(sql, authorizationId), client)
-      })
-    },
-  }
-}
 
 /** An application that the user has used in a session that has not ended. */
 export type UsedApplication = {
-  application: Pick<Application, 'id' | 'name' | 'home'>
+  application: { [Name in 'id' | 'name' | 'home']: Application[Name] }
   /** It has an address for logout notices. Without one, its own session goes on after the one here has ended. */
   hearsLogouts: boolean
   since: Date
   lastUsedAt: Date
 }
 
-export type UsedApplications = ReturnType<typeof createUsedApplications>
+type EndKind = 'application_access_ended' | 'application_token_reused'
+type EndedRows = Awaited<ReturnType<typeof store.deleteById>>
 
-type Options = SessionLimits & {
-  database: Database
-  clock: Clock
-  events: Pick<Events, 'recordInside'>
-  sessionLookups: Pick<SessionLookups, 'lockOfCaller'>
+/** Ends authorizations before their session ends. Their codes and tokens are deleted with them, and the applications are told. */
+const createEndings = (database: Database, events: Events) => {
+  const record = async (sql: Transaction, kind: EndKind, endedRows: EndedRows, origin: RequestOrigin) => {
+    for (const { sid: sessionId, user_id: userId, application_name: reason } of endedRows)
+      await events.recordInside(sql, { kind, userId, sessionId, reason }, origin)
+    return endedRows.length
+  }
+
+  const endOne = (kind: EndKind, { id, user_id: userId }: { id: string; user_id: string }, origin: RequestOrigin) =>
+    database.transaction(async (sql) => {
+      await store.holdUser(sql, userId)
+      await record(sql, kind, await store.deleteById(sql, id), origin)
+    })
+
+  /** Ends the authorization whose code or token was used again. Of several such uses at once, only the first is recorded. */
+  const endReused = async (id: string, origin: RequestOrigin) => {
+    const [owner] = await store.selectOwner(database, id)
+    if (owner) await endOne('application_token_reused', { id, ...owner }, origin)
+  }
+
+  return {
+    /** Ends the application's access in all sessions of the user. Returns in how many sessions it was used. */
+    endOfUser: async (sql: Transaction, userId: string, applicationId: string, origin: RequestOrigin) => {
+      await store.holdUser(sql, userId)
+      return record(sql, 'application_access_ended', await store.deleteOfUser(sql, userId, applicationId), origin)
+    },
+
+    /**
+     * Ends authorizations that are no longer allowed, after a change of the groups of a user or of who may use an application. The caller
+     * holds the row that has changed. Returns how many authorizations ended.
+     */
+    endWithoutRight: async (
+      sql: Transaction,
+      filter: { userId: string } | { applicationId: string },
+      origin: RequestOrigin,
+    ) => record(sql, 'application_access_ended', await store.deleteWithoutRight(sql, filter), origin),
+
+    /** Ends the authorization of a device that has signed out. The session of a browser is left alone. */
+    endOfDevice: async (sid: string, origin: RequestOrigin) => {
+      const [authorization] = await store.selectOfDevice(database, sid)
+      if (authorization) await endOne('application_access_ended', authorization, origin)
+    },
+
+    endReused,
+
+    /** The same for the authorization of a device whose code was used again. */
+    endReusedDevice: async (sid: string, origin: RequestOrigin) => {
+      const [authorization] = await store.selectOfDevice(database, sid)
+      if (authorization) await endReused(authorization.id, origin)
+    },
+  }
 }
+
+export type UsedApplications = ReturnType<typeof createUsedApplications>
 
 /**
  * The applications that a user has used, and how their authorizations end: the user ends them, or the right to use them is lost. Accounts
  * also need this part of authorizations while the OpenID Connect provider is not loaded.
  */
-export const createUsedApplications = (options: Options) => {
-  const { database, sessionLookups } = options
-  const { liveNow } = createSessionLife(options)
-  const { endOfUser, endWithoutRight } = createEndAuthorizations(options)
+export const createUsedApplications = (
+  { database, clock }: { database: Database; clock: Clock },
+  lifetimes: SessionLimits['lifetimes'],
+  { events, sessionLookups }: { events: Events; sessionLookups: SessionLookups },
+) => {
+  const { liveNow } = createSessionLife({ clock, lifetimes })
+  const { endOfUser, ...endings } = createEndings(database, events)
 
   return {
     listOfUser: async (userId: string): Promise<UsedApplication[]> =>
@@ -115,16 +118,16 @@ export const createUsedApplications = (options: Options) => {
       })),
 
     /** Ends the application's access in all sessions of the caller, and withdraws the consent. */
-    endByCaller: ({ caller, client }: CallerContext, applicationId: string) =>
+    endByCaller: ({ caller, client: origin }: CallerContext, applicationId: string) =>
       commitUnlessRefused(database, async (sql) => {
         await store.holdUser(sql, caller.userId)
         if (!(await sessionLookups.lockOfCaller(sql, caller))) return refuse('not_authenticated')
         const deletedConsents = await store.deleteConsent(sql, caller.userId, applicationId)
-        const endedCount = await endOfUser(sql, caller.userId, applicationId, client)
+        const endedCount = await endOfUser(sql, caller.userId, applicationId, origin)
         return endedCount + deletedConsents.length > 0 ? { ended: endedCount } : refuse('not_found')
       }),
 
-    endWithoutRight,
+    ...endings,
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
 import { type ParseArgsConfig, parseArgs } from 'node:util'
-import type { OperatorNouns } from '../admin/open-admin.js'
+import type { AdminRoom } from '../admin/open-admin.js'
 import { isGroupName } from '../contract/groups.js'
 import type { UsernameRefusal } from '../contract/names.js'
 import { isRefused, type Refused } from '../contract/outcome.js'
@@ -25,7 +25,7 @@ export type CommandPasswords = {
 
 /** The nouns of the service, and parts that only commands need. */
 export type CommandNouns = Omit<Rooms, 'passwords'> &
-  OperatorNouns & {
+  AdminRoom & {
     database: Database
     clock: Clock
     bulkUsers: BulkUsers

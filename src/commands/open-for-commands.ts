@@ -1,4 +1,4 @@
-import { createOperatorNouns } from '../admin/open-admin.js'
+import { openAdmin } from '../admin/open-admin.js'
 import { isRefused } from '../contract/outcome.js'
 import { systemClock as clock } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
@@ -123,7 +123,7 @@ export const openNouns = async (given: Config, role: DatabaseRole): Promise<Comm
   const nouns = openRooms({ ...config, reservedUsernames: [] }, platform)
   return {
     ...nouns,
-    ...createOperatorNouns(config, { ...platform, ...nouns }),
+    ...openAdmin(config, platform, nouns),
     database,
     clock,
     backchannelMayReach: backchannelMayReach(config),

@@ -88,7 +88,7 @@ export type Actor = { protectedGroups: readonly string[] | 'all'; reason?: strin
  * language of the account. `browser` is what all sessions of one known browser have in common. `actor` is set for what an administrator or
  * a program with a key does.
  */
-export type Client = {
+export type RequestOrigin = {
   ip: string
   userAgent: string
   requestId?: string
@@ -97,6 +97,9 @@ export type Client = {
   browser?: string | undefined
   actor?: Actor
 }
+
+/** The same, where no OAuth client could be meant. */
+export type Client = RequestOrigin
 
 /** The value of `ip` for what an operator does at the command line. */
 export const commandLineIp = 'command line'

@@ -225,6 +225,8 @@ type Options<GuardCode extends RefusalCode, Code extends RefusalCode, Given exte
   refusalCookies?: Readonly<Record<number, string>>
   /** For the document, where the guard does not say it. */
   security?: readonly Readonly<Record<string, readonly string[]>>[]
+  /** A hook in front of the check of the body. */
+  preValidation?: Hook
   /** Hooks that need the body. */
   preHandler?: Hook | readonly Hook[]
   onSend?: onSendAsyncHookHandler
@@ -255,7 +257,7 @@ export const route = <
   options: Options<GuardCode, Code, Given, Body, Params, Query>,
 ) => {
   const { guard, tag, summary, description, body, params, query, answers, security, handle, ...rest } = options
-  const { refuses, refusalCookies = {}, preHandler, onSend, config, exposeHeadRoute } = rest
+  const { refuses, refusalCookies = {}, preValidation, preHandler, onSend, config, exposeHeadRoute } = rest
   const [method, url] = address.split(' ') as [Method, string]
   const ofGuard = guard.flatMap(({ refusals }) => refusals)
   const ofGuardAlone = ofGuard.filter((code) => !(refuses as readonly RefusalCode[]).includes(code))
@@ -285,6 +287,7 @@ export const route = <
     url,
     schema,
     onRequest: [...guard],
+    ...(preValidation && { preValidation }),
     ...(preHandler && { preHandler: [preHandler].flat() }),
     ...(onSend && { onSend }),
     ...(config && { config }),

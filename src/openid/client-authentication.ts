@@ -1,12 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import {
-  type ApplicationErrors,
+  type Application,
   type NamedApplication,
   swappedSentence,
   unknownClientSentence,
-} from '../applications/application-errors.js'
-import type { ApplicationSecrets } from '../applications/application-secrets.js'
-import type { Application, Applications } from '../applications/applications.js'
+} from '../applications/applications.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import { type ProtocolError, sendProtocolError, sendRefusal } from '../http/errors.js'
 import { type Form, formOf } from '../http/forms.js'
@@ -18,13 +16,13 @@ import type { Clock } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
 import { isCleanText } from '../lib/strict-json.js'
 import type { Events } from '../messages/events.js'
-import { isSentByPage, type KnownClients } from './known-clients.js'
-import type { ProtocolDoor } from './openid-door.js'
+import type { OpenidRoom } from './open-openid.js'
+import { isSentByPage, type ProtocolDoor } from './openid-door.js'
 
 type Credentials = { id: string; secret: string | undefined }
 
 /** A note for the operators of a known application. */
-type Note = { application: NamedApplication; sentence: string }
+type Note = { client: NamedApplication; sentence: string }
 type Invalid = Refused<'invalid'> & { fault: ProtocolError; note?: Note | undefined }
 
 const invalidRequest = (description: string): Invalid =>
@@ -66,15 +64,14 @@ const readCredentials = (headers: readonly string[], { values, repeated }: Form)
     : invalidRequest('client_id is not the client of the Authorization header')
 }
 
-export type ClientNouns = {
-  applications: Applications
-  applicationSecrets: ApplicationSecrets
-  applicationErrors: Pick<ApplicationErrors, 'note' | 'noteUnknown'>
+/** Finds clients, in the database or from memory. */
+type Lookups = {
+  find: (id: string) => Promise<Application | undefined>
+  isRight: (id: string, secret: string) => Promise<boolean>
+  findOwner: (secret: string) => Promise<NamedApplication | undefined>
 }
 
-type Lookups = Pick<Applications, 'find'> & Pick<ApplicationSecrets, 'isRight' | 'findOwner'>
-
-const lookupsOf = ({ applications, applicationSecrets }: ClientNouns): Lookups => ({
+const lookupsOf = ({ applications, applicationSecrets }: OpenidRoom): Lookups => ({
   ...applications,
   ...applicationSecrets,
 })
@@ -85,19 +82,19 @@ const judge = async (
   { id, secret }: Credentials,
   { find, isRight, findOwner }: Lookups,
 ): Promise<Application | Invalid> => {
-  const application = await find(id)
-  if (!application) {
+  const client = await find(id)
+  if (!client) {
     // As much work as for a wrong secret, so that the time does not show which applications exist.
     const owner = await findOwner(id)
-    return invalidClient(unknownOrWrong, owner && { application: owner, sentence: swappedSentence })
+    return invalidClient(unknownOrWrong, owner && { client: owner, sentence: swappedSentence })
   }
-  const invalid = (description: string, sentence: string) => invalidClient(description, { application, sentence })
-  if (application.kind !== 'web')
+  const invalid = (description: string, sentence: string) => invalidClient(description, { client, sentence })
+  if (client.kind !== 'web')
     return secret === undefined
-      ? application
+      ? client
       : invalid('This client has no secret and must not send one', 'A secret was sent, and the application has none')
   if (secret === undefined) return invalid('This client must authenticate', 'No secret was sent')
-  return (await isRight(id, secret)) ? application : invalid(unknownOrWrong, 'The secret is wrong')
+  return (await isRight(id, secret)) ? client : invalid(unknownOrWrong, 'The secret is wrong')
 }
 
 /**
@@ -109,41 +106,29 @@ const subjectOf = ({ id, kind }: Application, request: FastifyRequest) =>
 
 const applicationLimiter = fixedLimiter('application')
 
-type Reporting = { events: Pick<Events, 'record'>; clock: Clock }
-type Dependencies = Reporting & {
-  countedRequests: Pick<CountedRequests, 'count' | 'countAndFindExcess'>
-  routeLimiters: Pick<RouteLimiters, 'client_failures'>
-  knownClients: KnownClients
-}
-
 /** A program with a wrong secret tries again and again, but causes one event in this time. */
 const reportWindow = 15 * minutes
 const maxReported = 1_000
 
 /** The event, and the list of errors of the application, say which program it is. */
-const createReport = ({ events, clock }: Reporting) => {
+const createReport = (events: Events, clock: Clock) => {
   const isNew = createOncePerWindow({ maxKeys: maxReported, clock })
   // Ids can be invented. They have a memory of their own, and one place in it for each network: otherwise one client could fill the
   // memory, and no failure of a real application would be an event.
   const isNewNetwork = createOncePerWindow({ maxKeys: maxReported, clock })
-  return async (
-    { note }: Invalid,
-    { id }: Credentials,
-    { applicationErrors }: ClientNouns,
-    request: FastifyRequest,
-  ) => {
-    const client = clientOf(request)
+  return async ({ note }: Invalid, { id }: Credentials, { applicationErrors }: OpenidRoom, request: FastifyRequest) => {
+    const origin = clientOf(request)
     const network = clientNetwork(request)
-    if (note) applicationErrors.note(note.application, 'client', note.sentence, client)
-    else applicationErrors.noteUnknown(id, undefined, client)
+    if (note) applicationErrors.note(note.client, 'client', note.sentence, origin)
+    else applicationErrors.noteUnknown(id, undefined, origin)
     if (
       note
-        ? !isNew(`${network} ${note.application.id} ${note.sentence}`, reportWindow)
+        ? !isNew(`${network} ${note.client.id} ${note.sentence}`, reportWindow)
         : !isNewNetwork(network, reportWindow)
     )
       return
-    const reason = note ? `${note.application.name}: ${note.sentence}` : unknownClientSentence(id)
-    await events.record({ kind: 'application_refused', reason }, client)
+    const reason = note ? `${note.client.name}: ${note.sentence}` : unknownClientSentence(id)
+    await events.record({ kind: 'application_refused', reason }, origin)
   }
 }
 
@@ -166,23 +151,25 @@ const createLimitedNetworks = (clock: Clock) => {
 
 const foreignPage = refuse('cross_site', { message: 'A page that does not belong to this client has sent the request' })
 
-type ClientAuthentication = ReturnType<typeof createClientAuthentication>
+/** The request of a client that has authenticated. */
+export type ClientRequest = { client: Application; form: Form; request: FastifyRequest; reply: FastifyReply }
 
-/**
- * Authenticates the client that sends a request to the token endpoint, the revocation endpoint or the one for devices. A failure is counted
- * by network, apart from passwords; the right secret is let in even when that limit is reached.
- */
-export const createClientAuthentication = ({
-  countedRequests,
-  routeLimiters: { client_failures: failuresLimiter },
-  knownClients,
-  events,
-  clock,
-}: Dependencies) => {
-  const report = createReport({ events, clock })
-  const limitedNetworks = createLimitedNetworks(clock)
+type ClientRouteOptions = {
+  /** Called for a request whose client was refused, with the status of the answer. */
+  onClientRefused?: (form: Form, status: number) => void
+  /** Further limiters in which the handler counts. */
+  countsIn?: readonly LimiterName[]
+}
 
-  const refuseClient = async ({ fault }: Invalid, request: FastifyRequest, reply: FastifyReply) => {
+type Parts = { countedRequests: CountedRequests; routeLimiters: RouteLimiters; events: Events; clock: Clock }
+
+/** Answers a client that could not authenticate, and counts it. A failure is counted by network, apart from passwords. */
+const createRefuseClient =
+  (
+    { countedRequests, routeLimiters: { client_failures: failuresLimiter } }: Parts,
+    limitedNetworks: ReturnType<typeof createLimitedNetworks>,
+  ) =>
+  async ({ fault }: Invalid, request: FastifyRequest, reply: FastifyReply) => {
     const network = clientNetwork(request)
     const excess = await countedRequests.countAndFindExcess(failuresLimiter, network, request, reply)
     if (excess) {
@@ -192,74 +179,77 @@ export const createClientAuthentication = ({
     return undefined
   }
 
+/**
+ * Authenticates the client that sends a request to the token endpoint, the revocation endpoint or the one for devices. The right secret is
+ * let in even when the limit of failures is reached. Returns undefined if the request was answered with a refusal.
+ */
+const createAuthenticate = (parts: Parts, { knownClients }: ProtocolDoor) => {
+  const { countedRequests, events, clock } = parts
+  const report = createReport(events, clock)
+  const limitedNetworks = createLimitedNetworks(clock)
+  const refuseClient = createRefuseClient(parts, limitedNetworks)
+
   /** Whether a page of somebody else sends the request: nothing is counted for it, or it could use up the limits of its visitors. */
-  const isOfForeignPage = async (credentials: Credentials | Invalid, nouns: ClientNouns, request: FastifyRequest) =>
-    isSentByPage(request) && (isRefused(credentials) || !(await knownClients.isPageOf(credentials.id, nouns, request)))
+  const isOfForeignPage = async (credentials: Credentials | Invalid, openid: OpenidRoom, request: FastifyRequest) =>
+    isSentByPage(request) && (isRefused(credentials) || !(await knownClients.isPageOf(credentials.id, openid, request)))
 
-  return {
-    /** Returns the application; undefined if the request was answered with a refusal. */
-    authenticate: async (form: Form, nouns: ClientNouns, request: FastifyRequest, reply: FastifyReply) => {
-      const credentials = readCredentials(request.raw.headersDistinct.authorization ?? [], form)
-      if (await isOfForeignPage(credentials, nouns, request)) {
-        sendRefusal(reply, foreignPage)
-        return undefined
-      }
-      if (isRefused(credentials)) return refuseClient(credentials, request, reply)
+  return async (form: Form, openid: OpenidRoom, request: FastifyRequest, reply: FastifyReply) => {
+    const credentials = readCredentials(request.raw.headersDistinct.authorization ?? [], form)
+    if (await isOfForeignPage(credentials, openid, request)) {
+      sendRefusal(reply, foreignPage)
+      return undefined
+    }
+    if (isRefused(credentials)) return refuseClient(credentials, request, reply)
 
-      const count = (application: Application) =>
-        countedRequests.count(applicationLimiter, subjectOf(application, request), request, reply)
-      const remembered = knownClients.lookups(nouns)
-      const rememberedClient = await remembered.find(credentials.id)
-      // Anyone can be a client without a secret, so it is counted before the database is asked.
-      const isPublic = rememberedClient !== undefined && rememberedClient.kind !== 'web'
-      if (isPublic && (await count(rememberedClient))) return undefined
+    const count = (client: Application) =>
+      countedRequests.count(applicationLimiter, subjectOf(client, request), request, reply)
+    const remembered = knownClients.lookups(openid)
+    const rememberedClient = await remembered.find(credentials.id)
+    // Anyone can be a client without a secret, so it is counted before the database is asked.
+    const isPublic = rememberedClient !== undefined && rememberedClient.kind !== 'web'
+    if (isPublic && (await count(rememberedClient))) return undefined
 
-      // Of a network that fails again and again, only what may be right reaches the database.
-      const judged = limitedNetworks.has(clientNetwork(request)) ? await judge(credentials, remembered) : undefined
-      const outcome = isRefused(judged) ? judged : await judge(credentials, lookupsOf(nouns))
-      if (isRefused(outcome)) {
-        await report(outcome, credentials, nouns, request)
-        return refuseClient(outcome, request, reply)
-      }
-      if (!isPublic && (await count(outcome))) return undefined
-      return outcome
-    },
+    // Of a network that fails again and again, only what may be right reaches the database.
+    const judged = limitedNetworks.has(clientNetwork(request)) ? await judge(credentials, remembered) : undefined
+    const outcome = isRefused(judged) ? judged : await judge(credentials, lookupsOf(openid))
+    if (isRefused(outcome)) {
+      await report(outcome, credentials, openid, request)
+      return refuseClient(outcome, request, reply)
+    }
+    if (!isPublic && (await count(outcome))) return undefined
+    return outcome
   }
 }
 
-export type ClientRouteParts<Nouns extends ClientNouns> = {
-  protocolDoor: ProtocolDoor<Nouns>
-  clientAuthentication: ClientAuthentication
-  /** Called for a request whose client was refused, with the status of the answer. */
-  onClientRefused?: (form: Form, status: number) => void
-  /** Further limiters in which the handler counts. */
-  countsIn?: readonly LimiterName[]
-}
+export type ClientRoutes = ReturnType<typeof createClientRoutes>
 
-/** The request of a client that has authenticated. */
-export type ClientRequest = { application: Application; form: Form; request: FastifyRequest; reply: FastifyReply }
+/** Routes that take the form of a client after it has authenticated. All of them count together. */
+export const createClientRoutes = (parts: Parts, protocolDoor: ProtocolDoor) => {
+  const authenticate = createAuthenticate(parts, protocolDoor)
 
-/** Adds a route that takes the form of an application after the application has authenticated. */
-export const addClientRoute = <Nouns extends ClientNouns>(
-  server: Server,
-  url: string,
-  { protocolDoor, clientAuthentication, onClientRefused, countsIn = [] }: ClientRouteParts<Nouns>,
-  answer: (nouns: Nouns, sent: ClientRequest) => Promise<FastifyReply>,
-) => {
-  protocolDoor.answerPreflights(server, url)
-  const { onSend, handler } = protocolDoor.through(async (nouns, request, reply) => {
-    const form = formOf(request)
-    const application = await clientAuthentication.authenticate(form, nouns, request, reply)
-    if (application) return answer(nouns, { application, form, request, reply })
-    onClientRefused?.(form, reply.statusCode)
-    return reply
-  })
-  server.route({
-    method: 'POST',
-    url,
-    schema: { hide: true },
-    config: { countsIn: ['client_failures', 'application', ...countsIn] },
-    onSend,
-    handler,
-  })
+  return {
+    add: (
+      server: Server,
+      url: string,
+      { onClientRefused, countsIn = [] }: ClientRouteOptions,
+      answer: (openid: OpenidRoom, sent: ClientRequest) => Promise<FastifyReply>,
+    ) => {
+      protocolDoor.answerPreflights(server, url)
+      const { onSend, handler } = protocolDoor.through(async (openid, request, reply) => {
+        const form = formOf(request)
+        const client = await authenticate(form, openid, request, reply)
+        if (client) return answer(openid, { client, form, request, reply })
+        onClientRefused?.(form, reply.statusCode)
+        return reply
+      })
+      server.route({
+        method: 'POST',
+        url,
+        schema: { hide: true },
+        config: { countsIn: ['client_failures', 'application', ...countsIn] },
+        onSend,
+        handler,
+      })
+    },
+  }
 }

@@ -1,14 +1,14 @@
 import type { FastifyReply } from 'fastify'
 import { type Static, Type } from 'typebox'
+import { applicationIssuer } from '../applications/applications.js'
 import { languages } from '../contract/languages.js'
 import { grantTypes, openidPrompts } from '../contract/openid.js'
 import { refuse } from '../contract/outcome.js'
 import { ProtocolErrorBody } from '../http/errors.js'
 import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
-import type { PublishedKey } from '../keys/key-pair.js'
 import { applicationAlgorithms } from '../keys/signed-token.js'
-import type { ProfileFields } from '../users/profile-fields.js'
+import type { App } from '../service/open-http.js'
 import { acrLevels } from './authorize/request-steps.js'
 import { supportedScopes, userClaims } from './token/user-claims.js'
 
@@ -121,13 +121,6 @@ const keysSchema = {
   },
 }
 
-type OpenedProvider = { loadedApplicationKeys: { published(): Promise<{ keys: PublishedKey[] }> } }
-type Dependencies = {
-  openidProvider: { open(): Promise<OpenedProvider | undefined> }
-  issuer: string
-  profileFields: ProfileFields
-}
-
 /**
  * Any page may read the answer, and no cookie changes it. It is cached for minutes only, because a first key signs at once and must be
  * found soon.
@@ -139,9 +132,12 @@ const asPublic = (reply: FastifyReply) =>
   })
 
 /** Both answers come from memory once the provider is open. */
-export const openidDiscoveryRoutes = (server: Server, { openidProvider, issuer, profileFields }: Dependencies) => {
+export const openidDiscoveryRoutes = (
+  server: Server,
+  { openidProvider, profileFields, config: { publicUrl } }: App,
+) => {
   const config = { quiet: true, unlimited: 'Sent from memory' }
-  const document = discoveryDocument(issuer, profileFields.definitions.length > 0)
+  const document = discoveryDocument(applicationIssuer(publicUrl), profileFields.definitions.length > 0)
 
   server.get('/api/auth/.well-known/openid-configuration', { schema: configurationSchema, config }, async (_, reply) =>
     (await openidProvider.open()) ? asPublic(reply).send(document) : sendRefusal(reply, refuse('not_found')),

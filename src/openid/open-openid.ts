@@ -1,81 +1,98 @@
+import type { AccountChangesRoom } from '../account-changes/open-account-changes.js'
 import { createApplicationErrors } from '../applications/application-errors.js'
 import { createApplicationSecrets } from '../applications/application-secrets.js'
 import { applicationIssuer } from '../applications/applications.js'
+import type { ApplicationsRoom } from '../applications/open-applications.js'
 import { createConsents } from '../applications/used-applications.js'
+import type { FactorsRoom } from '../factors/open-factors.js'
+import type { Keys } from '../keys/open-keys.js'
 import { createLoadedApplicationKeys } from '../keys/signed-token.js'
 import { createSigningKeys, idTokenKeys } from '../keys/signing-keys.js'
+import type { MessagesRoom } from '../messages/open-messages.js'
 import type { Job } from '../platform/jobs.js'
-import type { RoomPlatform, Rooms } from '../service/open-rooms.js'
+import type { Platform } from '../platform/platform.js'
+import type { SessionsRoom } from '../sessions/open-sessions.js'
 import type { Config } from '../settings/config.js'
 import { createDeviceSessions } from '../sign-in/new-sessions.js'
+import type { UsersRoom } from '../users/open-users.js'
 import { createAuthorizationRequests } from './authorize/authorization-requests.js'
+import { createAuthorize, createSignedInUsers } from './authorize/authorize.js'
 import { openBackchannel } from './backchannel.js'
 import { createDeviceRequests } from './device/device-requests.js'
-import { createDeviceAuthorizations } from './device/devices.js'
+import { createDevices } from './device/devices.js'
 import { createLogoutNoticeSender } from './logout/logout-notice-sender.js'
-import { createAuthorizations, createTokenExchangeParts } from './token/authorizations.js'
+import { createAuthorizations, createTokenExchange } from './token/authorizations.js'
+import { createCodes } from './token/codes.js'
 import { createIdTokens, createLogoutTokens } from './token/id-tokens.js'
+import { createRefresh } from './token/refresh.js'
 
-/** The nouns that sign tokens for applications. */
-const createTokenNouns = ({ publicUrl }: Config, { database, clock, log }: RoomPlatform, { sealedValues }: Rooms) => {
+export type BelowOpenid = Keys &
+  UsersRoom &
+  SessionsRoom &
+  MessagesRoom &
+  ApplicationsRoom &
+  AccountChangesRoom &
+  FactorsRoom
+
+export type OpenidRoom = ReturnType<typeof openOpenid>
+
+/** The OpenID provider. `openid-door.ts` loads this file once there is an application. */
+export const openOpenid = (config: Config, platform: Platform, below: BelowOpenid) => {
+  const { database, clock, log, metrics } = platform
+  const { applications, sealedValues } = below
+  const issuer = applicationIssuer(config.publicUrl)
   const applicationKeys = createSigningKeys(idTokenKeys, { database, clock, sealedValues })
   const loadedApplicationKeys = createLoadedApplicationKeys({ applicationKeys, clock, log })
-  const signing = { applicationKeys: loadedApplicationKeys, clock, issuer: applicationIssuer(publicUrl) }
+  const signing = { applicationKeys: loadedApplicationKeys, clock, issuer }
+  const idTokens = createIdTokens(signing)
+  const logoutTokens = createLogoutTokens(signing)
+  const applicationSecrets = createApplicationSecrets(platform)
+  const applicationErrors = createApplicationErrors(platform)
+  const consents = createConsents(platform)
+  const exchange = createTokenExchange(config, platform, below)
+  const codes = createCodes(exchange)
+  const deviceRequests = createDeviceRequests(platform)
+  const signedInUsers = createSignedInUsers({ ...below, consents })
+  const ofClients = { applicationSecrets, applicationErrors, consents, signedInUsers }
   return {
-    applicationKeys,
-    loadedApplicationKeys,
-    idTokens: createIdTokens(signing),
-    logoutTokens: createLogoutTokens(signing),
-  }
-}
-
-/** The nouns of the OpenID provider. `openid-provider.ts` loads this file once there is an application. */
-export const createOpenidNouns = (config: Config, platform: RoomPlatform, nouns: Rooms) => {
-  const { database, clock, log, metrics } = platform
-  const { applications } = nouns
-  const tokenNouns = createTokenNouns(config, platform, nouns)
-  const applicationSecrets = createApplicationSecrets({ database, clock })
-  const applicationErrors = createApplicationErrors({ database, clock, log })
-  const authorizationRequests = createAuthorizationRequests({ database, clock })
-  const consents = createConsents({ database, clock })
-  const deviceRequests = createDeviceRequests({ database, clock })
-  const refreshTokens = { keys: nouns.keysFor('refresh tokens of applications'), grace: config.refreshGrace }
-  const authorizationParts = { ...config, ...nouns, database, clock, refreshTokens }
-  const authorizations = createAuthorizations(authorizationParts)
-  const deviceSessions = createDeviceSessions(nouns)
-  const exchange = createTokenExchangeParts(authorizationParts)
-  const deviceAuthorizations = createDeviceAuthorizations({
-    ...nouns,
-    exchange,
-    deviceRequests,
-    deviceSessions,
-    consents,
-  })
-  const logoutNoticeSender = createLogoutNoticeSender({
-    database,
-    clock,
-    applications,
-    logoutTokens: tokenNouns.logoutTokens,
-    applicationErrors,
-    outbound: openBackchannel(config),
-    onOutcome: (outcome) => metrics?.countAttempt.logoutNotice(outcome),
-    log,
-  })
-  return {
-    ...tokenNouns,
     applications,
     applicationSecrets,
     applicationErrors,
-    authorizationRequests,
+    applicationKeys,
+    loadedApplicationKeys,
+    idTokens,
+    logoutTokens,
+    authorize: createAuthorize({
+      ...exchange,
+      ...ofClients,
+      authorizationRequests: createAuthorizationRequests(platform),
+      idTokens,
+      codes,
+      issuer,
+    }),
+    codes,
+    refresh: createRefresh(exchange),
+    authorizations: createAuthorizations(exchange),
     deviceRequests,
-    consents,
-    authorizations,
-    deviceAuthorizations,
-    logoutNoticeSender,
+    devices: createDevices({
+      ...exchange,
+      ...ofClients,
+      deviceRequests,
+      deviceSessions: createDeviceSessions(below),
+      secondFactorRequired: config.secondFactor === 'required',
+    }),
+    logoutNoticeSender: createLogoutNoticeSender({
+      database,
+      clock,
+      applications,
+      logoutTokens,
+      applicationErrors,
+      outbound: openBackchannel(config),
+      onOutcome: (outcome) => metrics?.countAttempt.logoutNotice(outcome),
+      log,
+    }),
   }
 }
-
-export type OpenidNouns = ReturnType<typeof createOpenidNouns>
 
 type BackgroundPart = { start(): void; stop(): Promise<unknown> }
 
@@ -85,7 +102,7 @@ export const backgroundOf = ({
   applicationKeys,
   loadedApplicationKeys,
   logoutNoticeSender,
-}: OpenidNouns): { parts: readonly BackgroundPart[]; jobs: readonly Job[] } => ({
+}: OpenidRoom): { parts: readonly BackgroundPart[]; jobs: readonly Job[] } => ({
   parts: [logoutNoticeSender, applicationErrors, loadedApplicationKeys],
   jobs: [{ name: 'purge applicationKeys', run: applicationKeys.purge }],
 })

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Applications } from '../applications/applications.js'
+import { type Application, ownersAmong } from '../applications/applications.js'
 import { refuse } from '../contract/outcome.js'
 import { sendRefusal } from '../http/errors.js'
 import { type Form, formOf } from '../http/forms.js'
@@ -9,10 +9,9 @@ import { clientNetwork } from '../http/request-origin.js'
 import type { Server } from '../http/server.js'
 import type { Clock } from '../lib/clock.js'
 import { seconds } from '../lib/durations.js'
-import type { RoomPlatform, Rooms } from '../service/open-rooms.js'
+import type { Platform } from '../platform/platform.js'
 import type { Config } from '../settings/config.js'
-import type { KnownClients } from './known-clients.js'
-import type { backgroundOf, OpenidNouns } from './open-openid.js'
+import type { BelowOpenid, backgroundOf, OpenidRoom } from './open-openid.js'
 
 /** The database is asked at most this often whether there is an application. */
 const checkInterval = 1 * seconds
@@ -68,25 +67,25 @@ export type OpenidProvider = ReturnType<typeof createOpenidProvider>
  * The OpenID provider, with which applications sign their users in. Nothing of it is loaded, made or started before there is an
  * application. The first application opens it, and the deletion of the last one closes it, also while the service runs.
  */
-export const createOpenidProvider = (config: Config, platform: RoomPlatform, nouns: Rooms) => {
+export const createOpenidProvider = (config: Config, platform: Platform, rooms: BelowOpenid) => {
   const { clock, log } = platform
   let background: ReturnType<typeof backgroundOf> = { parts: [], jobs: [] }
   let isRunning = false
-  let keyAges: OpenidNouns['loadedApplicationKeys']['ages'] = () => ({})
+  let keyAges: OpenidRoom['loadedApplicationKeys']['ages'] = () => ({})
 
   const startParts = () => {
     for (const part of background.parts.toReversed()) part.start()
   }
 
   const load = async () => {
-    const { createOpenidNouns, backgroundOf } = await import('./open-openid.js')
-    const opened: OpenidNouns = createOpenidNouns(config, platform, nouns)
+    const { openOpenid, backgroundOf } = await import('./open-openid.js')
+    const opened: OpenidRoom = openOpenid(config, platform, rooms)
     background = backgroundOf(opened)
     keyAges = opened.loadedApplicationKeys.ages
     if (isRunning) startParts()
     return opened
   }
-  const onDemand = createOnDemand(clock, { isWanted: nouns.applications.exist, load })
+  const onDemand = createOnDemand(clock, { isWanted: rooms.applications.exist, load })
 
   return {
     /** Gives undefined while there is no application: then every address of the provider answers 404. */
@@ -110,41 +109,136 @@ export const createOpenidProvider = (config: Config, platform: RoomPlatform, nou
   }
 }
 
-/** The nouns of the provider; undefined while there is no application. */
-type ProtocolDoorOpenidProvider<Rooms> = { open(): Promise<Rooms | undefined> }
+/** How long an application or a secret that was just added may have to wait. */
+const refreshInterval = 1 * seconds
 
-type Dependencies<Rooms> = {
-  openidProvider: ProtocolDoorOpenidProvider<Rooms>
-  knownClients: KnownClients
+const exposedHeaders = 'WWW-Authenticate, Retry-After'
+const preflightHeaders = {
+  'Access-Control-Allow-Methods': 'GET, POST',
+  'Access-Control-Allow-Headers': 'Authorization, Content-Type',
+  'Access-Control-Max-Age': '600',
 }
 
-type WithApplications = { applications: Applications }
-export type ProtocolDoor<Rooms extends WithApplications> = ReturnType<typeof createProtocolDoor<Rooms>>
+const loopback = /^http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost)(?::\d+)?$/
+
+/**
+ * The origins of the pages of an application: those of its redirect addresses with `https`, and outside production those of this machine. A
+ * native application has no page.
+ */
+export const originsOf = ({ kind, redirectAddresses }: Application, production: boolean) =>
+  kind === 'native'
+    ? []
+    : redirectAddresses
+        .map((address) => new URL(address).origin)
+        .filter((origin) => origin.startsWith('https://') || (!production && loopback.test(origin)))
+
+/** What `read` gave last, at most a second ago. While the database is away, older than that. */
+const createRecent = <Value>(clock: Clock, read: (openid: OpenidRoom) => Promise<Value>) => {
+  let last: { value: Value; readAt: number } | undefined
+  let reading: Promise<Value> | undefined
+  const isRecent = ({ readAt }: { readAt: number }) => Math.abs(clock.now().getTime() - readAt) < refreshInterval
+
+  const readNow = async (openid: OpenidRoom) => {
+    const value = await read(openid)
+    last = { value, readAt: clock.now().getTime() }
+    return value
+  }
+
+  return async (openid: OpenidRoom) => {
+    // While a slow database has not answered, requests use the last value.
+    if (last && (reading || isRecent(last))) return last.value
+    reading ??= readNow(openid).finally(() => {
+      reading = undefined
+    })
+    try {
+      return await reading
+    } catch (error) {
+      if (last) return last.value
+      throw error
+    }
+  }
+}
+
+/** Whether a page in a browser sends the request. A program sends neither of these headers, and a browser lets no page leave them out. */
+export const isSentByPage = ({ headers: { origin, 'sec-fetch-site': site } }: FastifyRequest) =>
+  origin !== undefined || (site !== undefined && site !== 'none')
+
+/**
+ * The clients as they were a second ago. So the requests of strangers are refused without a statement of the database, and pages of
+ * applications may read our answers.
+ */
+const createKnownClients = (clock: Clock, production: boolean) => {
+  const recentClients = createRecent(clock, async ({ applications }) => {
+    const all = await applications.list()
+    return {
+      byId: new Map(all.map((client) => [client.id, client])),
+      /** CORS is for applications whose own pages ask for tokens. */
+      readingOrigins: new Set(
+        all.filter(({ kind }) => kind === 'browser').flatMap((client) => originsOf(client, production)),
+      ),
+    }
+  })
+  const recentHashes = createRecent(clock, ({ applicationSecrets }) => applicationSecrets.hashes())
+
+  const find = async (id: string, openid: OpenidRoom) => (await recentClients(openid)).byId.get(id)
+  const ownersOf = async (secret: string, openid: OpenidRoom) => ownersAmong(await recentHashes(openid), secret)
+
+  return {
+    /** What `applications` and `applicationSecrets` answer, but from memory. */
+    lookups: (openid: OpenidRoom) => ({
+      find: (id: string) => find(id, openid),
+      isRight: async (id: string, secret: string) => (await ownersOf(secret, openid)).some((owner) => owner.id === id),
+      findOwner: async (secret: string) => (await ownersOf(secret, openid))[0],
+    }),
+    /** Whether the page that sends the request is one of this client. */
+    isPageOf: async (id: string, openid: OpenidRoom, { headers: { origin } }: FastifyRequest) => {
+      const client = await find(id, openid)
+      return client !== undefined && origin !== undefined && originsOf(client, production).includes(origin)
+    },
+    /** Whether the page that sends the request may read the answer. */
+    mayRead: async (openid: OpenidRoom, { headers: { origin } }: FastifyRequest) =>
+      origin !== undefined && (await recentClients(openid)).readingOrigins.has(origin),
+  }
+}
+
+type Handler = (openid: OpenidRoom, request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
+
+export type ProtocolDoor = ReturnType<typeof createProtocolDoor>
 
 /**
  * Stands in front of the handlers for programs. While there is no application, their addresses are unknown. Pages of applications in
  * browsers may read the answers.
  */
-export const createProtocolDoor = <Rooms extends WithApplications>({
-  openidProvider,
-  knownClients,
-}: Dependencies<Rooms>) => {
-  type Handler = (nouns: Rooms, request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
+export const createProtocolDoor = (openidProvider: OpenidProvider, clock: Clock, { production }: Config) => {
+  const knownClients = createKnownClients(clock, production)
 
   const answerWith = (handler: Handler) => async (request: FastifyRequest, reply: FastifyReply) => {
-    const nouns = await openidProvider.open()
-    return nouns ? handler(nouns, request, reply) : sendRefusal(reply, refuse('not_found'))
+    const openid = await openidProvider.open()
+    return openid ? handler(openid, request, reply) : sendRefusal(reply, refuse('not_found'))
+  }
+
+  /** Lets the page read the answer if it belongs to an application, and returns whether it does. CORS without credentials. */
+  const letRead = async (openid: OpenidRoom, request: FastifyRequest, reply: FastifyReply) => {
+    reply.header('vary', 'Origin')
+    // If the database is away, the request itself will report it.
+    if (!(await knownClients.mayRead(openid, request).catch(() => false))) return false
+    reply.headers({
+      'Access-Control-Allow-Origin': request.headers.origin,
+      'Access-Control-Expose-Headers': exposedHeaders,
+    })
+    return true
   }
 
   /** Runs with every answer, so that a page may also read a refusal from before the handler, such as for a body that is too large. */
-  const grant = async (request: FastifyRequest, reply: FastifyReply) => {
-    const nouns = await openidProvider.open().catch(() => undefined)
-    if (nouns) await knownClients.grant(nouns, request, reply)
+  const letReadEveryAnswer = async (request: FastifyRequest, reply: FastifyReply) => {
+    const openid = await openidProvider.open().catch(() => undefined)
+    if (openid) await letRead(openid, request, reply)
   }
 
   return {
+    knownClients,
     /** The hook and the handler of a route. */
-    through: (handler: Handler) => ({ onSend: [grant], handler: answerWith(handler) }),
+    through: (handler: Handler) => ({ onSend: [letReadEveryAnswer], handler: answerWith(handler) }),
     /** Answers the preflight that a browser sends before a request of another site's page. */
     answerPreflights: (server: Server, url: string) =>
       server.route({
@@ -152,8 +246,8 @@ export const createProtocolDoor = <Rooms extends WithApplications>({
         url,
         schema: { hide: true },
         config: { unlimited: 'Sent from memory' },
-        handler: answerWith(async (nouns, request, reply) => {
-          if (await knownClients.grant(nouns, request, reply)) reply.headers(knownClients.preflight)
+        handler: answerWith(async (openid, request, reply) => {
+          if (await letRead(openid, request, reply)) reply.headers(preflightHeaders)
           return reply.status(204).send()
         }),
       }),
@@ -162,41 +256,46 @@ export const createProtocolDoor = <Rooms extends WithApplications>({
 
 type SendPage = (request: FastifyRequest, reply: FastifyReply) => FastifyReply
 
-export type PageRouteParts = {
-  countedRequests: CountedRequests
+/** The pages at addresses of the protocol. */
+export type ProtocolPages = {
   /** `posted`: the form that an application has sent, as a query. */
-  sendPage: (request: FastifyRequest, reply: FastifyReply, posted?: string) => FastifyReply
-  sendNotFound: SendPage
-  sendTooMany: SendPage
+  protocolPage: (
+    name: 'authorize' | 'device' | 'end-session',
+  ) => (request: FastifyRequest, reply: FastifyReply, posted?: string) => FastifyReply
+  plainPage: (name: 'not-found' | 'too-many-requests') => SendPage
 }
 
-const limiter = fixedLimiter('posted_pages')
+const postedPages = fixedLimiter('posted_pages')
 
 /** The form as the query of an address. A repeated parameter is repeated, so that the check of the parameters sees it. */
 const textOf = ({ values, repeated }: Form) =>
   new URLSearchParams([...values, ...repeated.map((name) => [name, values.get(name) ?? ''])]).toString()
 
 /**
- * Adds the page to which applications send their users, by a link or by a form. While there is no application (`isOpen`), its address is
- * unknown. Everybody may send forms, from any site and without a cookie, so they are counted before they are read.
+ * Adds the page to which applications send their users, by a link or by a form. While there is no application, its address is unknown.
+ * Everybody may send forms, from any site and without a cookie, so they are counted before they are read.
  */
 export const addPageRoutes = (
   server: Server,
   url: string,
-  { countedRequests, sendPage, sendNotFound, sendTooMany, isOpen }: PageRouteParts & { isOpen: () => Promise<boolean> },
+  { openidProvider, countedRequests }: { openidProvider: OpenidProvider; countedRequests: CountedRequests },
+  { plainPage }: ProtocolPages,
+  sendPage: ReturnType<ProtocolPages['protocolPage']>,
 ) => {
+  const sendNotFound = plainPage('not-found')
+  const sendTooMany = plainPage('too-many-requests')
   const refuseWhileClosed = async (request: FastifyRequest, reply: FastifyReply) =>
-    (await isOpen()) ? undefined : sendNotFound(request, reply)
+    (await openidProvider.open()) ? undefined : sendNotFound(request, reply)
   const limitForms = async (request: FastifyRequest, reply: FastifyReply) => {
-    const excess = await countedRequests.countAndFindExcess(limiter, clientNetwork(request), request, reply)
-    return excess && sendTooMany(request, reply.header('Retry-After', setLimitHeaders(reply, limiter, excess)))
+    const excess = await countedRequests.countAndFindExcess(postedPages, clientNetwork(request), request, reply)
+    return excess && sendTooMany(request, reply.header('Retry-After', setLimitHeaders(reply, postedPages, excess)))
   }
   const schema = { hide: true }
   const fromMemory = { unlimited: 'Sent from memory' }
   server.get(url, { schema, config: fromMemory, onRequest: refuseWhileClosed }, (request, reply) =>
     sendPage(request, reply),
   )
-  const counted = { countsIn: [limiter.name] }
+  const counted = { countsIn: [postedPages.name] }
   server.post(url, { schema, config: counted, onRequest: [refuseWhileClosed, limitForms] }, (request, reply) =>
     sendPage(request, reply, textOf(formOf(request))),
   )

@@ -12,8 +12,6 @@ import type { Limits } from '../sessions/guards.js'
 import { displayName } from '../users/names.js'
 import type { ServiceKeys } from './service-keys.js'
 
-export type ServiceCallers = ReturnType<typeof createServiceCallers>
-
 /**
  * Whether the path has characters that no address of ours needs. A proxy may read them in another way, and take the path for one that
  * it passes on.
@@ -24,7 +22,7 @@ const isOddPath = ({ url }: FastifyRequest) => /[%.;\\]/.test(url.replace(/\?.*$
  * The refusals of a route for other programs. The guard itself gives all of them but `bad_request`, which is for a query that is not
  * understood.
  */
-export const serviceRefusals = [
+const serviceRefusals = [
   'bad_request',
   'not_authenticated',
   'cross_site',
@@ -42,16 +40,11 @@ const limitersOfScopes: { readonly [Scope in ServiceScope]?: 'service_revocation
   'tokens:read': 'service_tokens',
 }
 
-type ActingOptions = { reason?: string | undefined; protectedGroups?: Actor['protectedGroups'] }
-
 const bearer = /^Bearer +(\S+)$/i
 
 /** A program with an expired key tries again and again, but causes one event in this time. */
 const reportWindow = 15 * minutes
 const maxReported = 1_000
-
-/** The refusals of a change: a key cannot change the accounts of administrators. */
-export const serviceChangeRefusals = [...serviceRefusals, 'administrators_account'] as const
 
 /** RFC 6750, 3.1. */
 const sendMissingScope = (reply: FastifyReply, scope: ServiceScope) => {
@@ -60,14 +53,7 @@ const sendMissingScope = (reply: FastifyReply, scope: ServiceScope) => {
   return sendRefusal(reply.header('WWW-Authenticate', challenge), refuse('scope_required', { message }))
 }
 
-type Dependencies = {
-  serviceKeys: ServiceKeys
-  limits: Limits
-  events: Events
-  clock: Clock
-}
-
-const createReport = ({ events, clock }: Pick<Dependencies, 'events' | 'clock'>) => {
+const createReport = (events: Events, clock: Clock) => {
   const isNew = createOncePerWindow({ maxKeys: maxReported, clock })
   return async (reason: string, request: FastifyRequest) => {
     if (isNew(`${customerNetwork(request)} ${reason}`, reportWindow))
@@ -75,11 +61,13 @@ const createReport = ({ events, clock }: Pick<Dependencies, 'events' | 'clock'>)
   }
 }
 
+type Acting = { reason?: string | undefined; protectedGroups?: Actor['protectedGroups'] }
+
 /**
  * The client with the service key as its actor and the reason: every event of the change has both. A key cannot change administrators:
  * otherwise a stolen key could lock out those who can stop it.
  */
-const actingClient = (request: FastifyRequest, options: ActingOptions = {}): Client => {
+const actingClient = (request: FastifyRequest, options: Acting = {}): Client => {
   if (!request.serviceKey) throw new Error('A handler asked for its service key without the guard')
   const { name } = request.serviceKey
   const { reason, protectedGroups = 'all' } = options
@@ -91,8 +79,18 @@ const actingClient = (request: FastifyRequest, options: ActingOptions = {}): Cli
 }
 
 /** Finds out which program calls, by the key in the Authorization header. Cookies mean nothing on these routes. */
-export const createServiceCallers = ({ serviceKeys, limits, events, clock }: Dependencies) => {
-  const report = createReport({ events, clock })
+export const createServiceCallers = ({
+  serviceKeys,
+  limits,
+  events,
+  clock,
+}: {
+  serviceKeys: ServiceKeys
+  limits: Limits
+  events: Events
+  clock: Clock
+}) => {
+  const report = createReport(events, clock)
 
   /** A missing, wrong or expired key. A wrong one counts as a failed sign-in of its network. */
   const refuseKey = async (reason: string | undefined, request: FastifyRequest, reply: FastifyReply) => {

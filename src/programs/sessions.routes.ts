@@ -1,36 +1,18 @@
 import { Type } from 'typebox'
-import type { OperatorChanges } from '../accounts/operator-changes.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import { NoContent, Revocations } from '../contract/schemas.js'
 import { ServiceTokenBody, ServiceTokenState } from '../contract/service.js'
 import { fixedLimiter, userSubject } from '../http/limiters.js'
-import type { CountedRequests } from '../http/limits.js'
-import { routeRefusals } from '../http/route.js'
+import { route } from '../http/route.js'
 import type { Server } from '../http/server.js'
 import { seconds } from '../lib/durations.js'
 import { isUuid } from '../lib/uuid.js'
-import type { Authorizations } from '../openid/token/authorizations.js'
-import type { EndedSessions, EndedSince } from '../sessions/ended-sessions.js'
-import type { Guards } from '../sessions/guards.js'
-import { type ServiceCallers, serviceRefusals } from './service-callers.js'
+import type { App } from '../service/open-http.js'
+import type { EndedSince } from '../sessions/ended-sessions.js'
 
-const { responses: revocationsResponses } = routeRefusals(...serviceRefusals)
+const tag = 'for other programs'
 
 const maxWaitSeconds = 25
-const revocationsSchema = {
-  tags: ['for other programs'],
-  summary: 'Sessions whose access tokens are refused before they expire, for programs that check tokens themselves',
-  querystring: Type.Object({
-    after: Type.Optional(Type.String({ maxLength: 4_096, description: 'The cursor of the answer before' })),
-    wait: Type.Optional(
-      Type.String({
-        pattern: '^(?:1?\\d|2[0-5])$',
-        description: `How many seconds the answer waits if there is no news, 0 to ${maxWaitSeconds}`,
-      }),
-    ),
-  }),
-  response: { 200: Revocations, ...revocationsResponses },
-}
 
 /** How long one wait lasts before it checks whether the client still waits. */
 const waitSlice = 1 * seconds
@@ -43,64 +25,53 @@ const answerOf = ({ entries, users, cursor, complete }: EndedSince) => ({
   complete,
 })
 
-type RevocationsRouteDependencies = {
-  guards: Guards
-  endedSessions: EndedSessions
-  isClosing: () => boolean
-}
-
 /** The ended sessions for verifiers in other programs. If there is no news, the answer waits for some. */
-export const revocationsRoutes = (
-  server: Server,
-  { guards, endedSessions, isClosing }: RevocationsRouteDependencies,
-) => {
-  const onRequest = guards.service('revocations:read')
-
-  server.get('/api/service/revocations', { schema: revocationsSchema, onRequest }, async (request) => {
-    const { after, wait = '0' } = request.query
-    const deadline = performance.now() + Number(wait) * seconds
-    // The wait begins before the list is read, so that a session that ends in between is not missed.
-    let news = endedSessions.waitForNews(waitSlice)
-    const endedSince = await endedSessions.since(after)
-    const { complete, entries, users } = endedSince
-    if (complete || entries.length + users.length > 0) return answerOf(endedSince)
-    while (performance.now() < deadline && !isClosing() && !request.raw.socket.destroyed) {
-      if (await news) return answerOf(await endedSessions.since(endedSince.cursor))
-      news = endedSessions.waitForNews(Math.min(waitSlice, deadline - performance.now()))
-    }
-    return answerOf(wait === '0' ? endedSince : await endedSessions.since(endedSince.cursor))
+export const revocationsRoutes = (server: Server, { serviceCallers, endedSessions, isClosing }: App) =>
+  route(server, 'GET /api/service/revocations', {
+    guard: [serviceCallers.withScope('revocations:read')],
+    tag,
+    summary: 'Sessions whose access tokens are refused before they expire, for programs that check tokens themselves',
+    query: Type.Object({
+      after: Type.Optional(Type.String({ maxLength: 4_096, description: 'The cursor of the answer before' })),
+      wait: Type.Optional(
+        Type.String({
+          pattern: '^(?:1?\\d|2[0-5])$',
+          description: `How many seconds the answer waits if there is no news, 0 to ${maxWaitSeconds}`,
+        }),
+      ),
+    }),
+    refuses: [],
+    answers: { 200: Revocations },
+    handle: async ({ query: { after, wait = '0' }, request }) => {
+      const deadline = performance.now() + Number(wait) * seconds
+      // The wait begins before the list is read, so that a session that ends in between is not missed.
+      let news = endedSessions.waitForNews(waitSlice)
+      const endedSince = await endedSessions.since(after)
+      const { complete, entries, users } = endedSince
+      if (complete || entries.length + users.length > 0) return answerOf(endedSince)
+      while (performance.now() < deadline && !isClosing() && !request.raw.socket.destroyed) {
+        if (await news) return answerOf(await endedSessions.since(endedSince.cursor))
+        news = endedSessions.waitForNews(Math.min(waitSlice, deadline - performance.now()))
+      }
+      return answerOf(wait === '0' ? endedSince : await endedSessions.since(endedSince.cursor))
+    },
   })
-}
-
-const { responses: tokensResponses } = routeRefusals('bad_request', ...serviceRefusals)
-
-const tokensSchema = {
-  tags: ['for other programs'],
-  summary:
-    'Check an access token that an application has sent you, and find its user; for programs that native applications call',
-  body: ServiceTokenBody,
-  response: { 200: ServiceTokenState, ...tokensResponses },
-}
-
-type Nouns = { authorizations: Authorizations }
-
-type TokensRouteDependencies = {
-  guards: Guards
-  openidProvider: { open(): Promise<Nouns | undefined> }
-  publicUrl: string
-}
 
 /** Token introspection (RFC 7662). The answer about a token that is not valid is `active: false` alone. */
-export const tokensRoutes = (server: Server, { guards, openidProvider, publicUrl }: TokensRouteDependencies) => {
-  const onRequest = guards.service('tokens:read')
-  server.post(
-    '/api/service/token',
-    { schema: tokensSchema, onRequest },
-    async (request): Promise<ServiceTokenState> => {
-      const nouns = await openidProvider.open()
-      const holder = await nouns?.authorizations.holderOf(request.body.token)
+export const tokensRoutes = (server: Server, { serviceCallers, openidProvider, config: { publicUrl } }: App) =>
+  route(server, 'POST /api/service/token', {
+    guard: [serviceCallers.withScope('tokens:read')],
+    tag,
+    summary:
+      'Check an access token that an application has sent you, and find its user; for programs that native applications call',
+    body: ServiceTokenBody,
+    refuses: [],
+    answers: { 200: ServiceTokenState },
+    handle: async ({ body }): Promise<ServiceTokenState> => {
+      const openid = await openidProvider.open()
+      const holder = await openid?.authorizations.holderOf(body.token)
       if (!holder) return { active: false }
-      const { applicationId: application, scopes, claims } = holder
+      const { clientId: application, scopes, claims } = holder
       return {
         active: true,
         application,
@@ -108,46 +79,26 @@ export const tokensRoutes = (server: Server, { guards, openidProvider, publicUrl
         claims: { ...claims, sub: claims.userId, iss: publicUrl, aud: publicUrl },
       }
     },
-  )
-}
-
-const { responses: signOutUserResponses, sendRefusal } = routeRefusals(...serviceRefusals)
-
-const signOutUserSchema = {
-  tags: ['for other programs'],
-  summary: 'End every session of a user',
-  params: Type.Object({ id: Type.String() }),
-  response: { 204: NoContent, ...signOutUserResponses },
-}
+  })
 
 /** Administrators can be signed out too, so a stolen key could keep out those who can stop it. */
 const userLimiter = fixedLimiter('service_sign_outs')
 
-type SignOutUserRouteDependencies = {
-  guards: Guards
-  countedRequests: CountedRequests
-  operatorChanges: OperatorChanges
-  serviceCallers: ServiceCallers
-}
-
-export const signOutUserRoutes = (
-  server: Server,
-  { guards, countedRequests, operatorChanges, serviceCallers }: SignOutUserRouteDependencies,
-) => {
-  const onRequest = guards.service('sessions:end')
-  const config = { countsIn: ['service_sign_outs'] as const }
-
-  server.post(
-    '/api/service/users/:id/sign-out',
-    { schema: signOutUserSchema, onRequest, config },
-    async (request, reply) => {
-      const { id: userId } = request.params
-      if (!isUuid(userId)) return sendRefusal(reply, refuse('not_found'))
+export const signOutUserRoutes = (server: Server, { serviceCallers, countedRequests, operatorChanges }: App) =>
+  route(server, 'POST /api/service/users/:id/sign-out', {
+    guard: [serviceCallers.withScope('sessions:end')],
+    tag,
+    summary: 'End every session of a user',
+    params: Type.Object({ id: Type.String() }),
+    refuses: [],
+    answers: { 204: NoContent },
+    config: { countsIn: ['service_sign_outs'] },
+    handle: async ({ params: { id: userId }, request, reply }) => {
+      if (!isUuid(userId)) return refuse('not_found')
       if (await countedRequests.count(userLimiter, userSubject(userId), request, reply)) return reply
       // Administrators can be signed out, too, because it costs them no more than a new sign-in now and then.
       const client = serviceCallers.actingClient(request, { protectedGroups: [] })
       const ended = await operatorChanges.endSessions({ userId, client })
-      return isRefused(ended) ? sendRefusal(reply, refuse('not_found')) : reply.status(204).send()
+      return isRefused(ended) ? refuse('not_found') : undefined
     },
-  )
-}
+  })

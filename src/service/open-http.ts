@@ -1,4 +1,3 @@
-import { createAdminLimit } from '../admin/admin-guard.js'
 import type { TermsOfUse } from '../contract/schemas.js'
 import { createCeremonyCookies } from '../factors/ceremony-cookies.js'
 import { createFreshness } from '../factors/freshness.js'
@@ -8,8 +7,6 @@ import { createCountedRequests, type OnRejection } from '../http/limits.js'
 import { clientOf } from '../http/request-origin.js'
 import { createNeedsMail } from '../http/route.js'
 import { createLimitEvents } from '../messages/limit-events.js'
-import { createAuthorizationLimit } from '../openid/authorize/authorize.routes.js'
-import { createUserCodeLimit } from '../openid/device/device.routes.js'
 import type { OpenidProvider } from '../openid/openid-door.js'
 import type { Assets } from '../pages/assets.js'
 import { createServiceCallers } from '../programs/service-callers.js'
@@ -64,9 +61,6 @@ const openLimits = (config: Config, platform: RoomPlatform, rooms: Rooms, { call
   return {
     ...counting,
     ...guessLimits,
-    authorizationLimit: createAuthorizationLimit(shared),
-    userCodeLimit: createUserCodeLimit(shared),
-    adminLimit: createAdminLimit(shared),
     limits: {
       ...limits,
       beforeSignIn: hooksOfWays({
@@ -118,8 +112,6 @@ export const openHttp = (config: Config, platform: Platform, rooms: Rooms) => {
     sensitive: [...change, freshness.required],
     /** A factor is added, by a signed-in user or at a sign-in that cannot go on without one. */
     enrol: [enrolling.required, limits.bySessionOrNetwork, enrolling.fresh],
-    /** Another program, with a key that has this scope. */
-    service: serviceCallers.withScope,
   }
   return {
     guards,

@@ -9,19 +9,17 @@ import { appReplacementRoutes, factorsRoutes } from '../accounts/own-factors.rou
 import { passkeysRoutes } from '../accounts/own-passkeys.routes.js'
 import { changePasswordRoutes } from '../accounts/password.routes.js'
 import { undoRoutes } from '../accounts/undo.routes.js'
-import { applicationIssuer } from '../applications/applications.js'
 import { usedApplicationsRoutes } from '../applications/used-applications.routes.js'
 import { signInPath } from '../contract/provider-paths.js'
 import type { Server } from '../http/server.js'
 import { jwksRoutes } from '../keys/jwks.routes.js'
 import { eventsRoutes } from '../messages/events.routes.js'
 import { letterheadOf, themeOf } from '../messages/layout.js'
-import { registerAuthorizePage } from '../openid/authorize/authorize.routes.js'
-import { createClientAuthentication } from '../openid/client-authentication.js'
-import { deviceAuthorizationRoutes, registerDevicePage } from '../openid/device/device.routes.js'
+import { openidAuthorizeRoutes } from '../openid/authorize/authorize.routes.js'
+import { createClientRoutes } from '../openid/client-authentication.js'
+import { deviceAuthorizationRoutes, openidDeviceRoutes } from '../openid/device/device.routes.js'
 import { openidDiscoveryRoutes } from '../openid/discovery.routes.js'
-import { createKnownClients } from '../openid/known-clients.js'
-import { createEndSession, openidEndSessionRoutes } from '../openid/logout/end-session.routes.js'
+import { openidEndSessionRoutes } from '../openid/logout/end-session.routes.js'
 import { createProtocolDoor } from '../openid/openid-door.js'
 import { openidTokenRoutes } from '../openid/token/token.routes.js'
 import { openidRevokeRoutes, openidUserinfoRoutes } from '../openid/token/userinfo.routes.js'
@@ -49,7 +47,6 @@ import { socialSignInRoutes } from '../sign-in/provider.routes.js'
 import { resetPasswordRoutes } from '../sign-in/reset-password.routes.js'
 import { enrolmentCodeRoutes, enrolmentPasswordRoutes, secondFactorRoutes } from '../sign-in/second-step.routes.js'
 import { stepUpRoutes } from '../sign-in/step-up.routes.js'
-import { createUserSearch } from '../users/search.js'
 
 import type { App } from './open-http.js'
 
@@ -87,25 +84,23 @@ const registerSessionFlows = (server: Server, app: App) => {
 
 /** Flows of other programs, which have a service key. */
 const registerServiceFlows = (server: Server, app: App) => {
-  serviceUsersRoutes(server, { ...app, userSearch: createUserSearch(app) })
+  serviceUsersRoutes(server, app)
   serviceUserChangesRoutes(server, app)
   serviceInvitationsRoutes(server, app)
   serviceGroupsRoutes(server, app)
   signOutUserRoutes(server, app)
   revocationsRoutes(server, app)
-  tokensRoutes(server, { ...app, publicUrl: app.config.publicUrl })
+  tokensRoutes(server, app)
 }
 
 /** The requests that applications send by themselves, without a browser. */
 const registerProtocolFlows = (server: Server, app: App) => {
-  const knownClients = createKnownClients({ clock: app.clock, production: app.config.production })
-  const shared = { ...app, knownClients }
-  const protocolDoor = createProtocolDoor(shared)
-  const parts = { ...shared, protocolDoor, clientAuthentication: createClientAuthentication(shared) }
-  openidTokenRoutes(server, parts)
-  deviceAuthorizationRoutes(server, { ...parts, publicUrl: app.config.publicUrl })
-  openidRevokeRoutes(server, parts)
-  openidUserinfoRoutes(server, parts)
+  const protocolDoor = createProtocolDoor(app.openidProvider, app.clock, app.config)
+  const clientRoutes = createClientRoutes(app, protocolDoor)
+  openidTokenRoutes(server, app, clientRoutes)
+  deviceAuthorizationRoutes(server, app, clientRoutes)
+  openidRevokeRoutes(server, clientRoutes)
+  openidUserinfoRoutes(server, app, protocolDoor)
 }
 
 /** A new account, from the form or the invitation to the proof of its address. */
@@ -124,23 +119,6 @@ const registerMailLogin = (server: Server, app: App) => {
 }
 
 type Pages = ReturnType<typeof pagesRoutes>
-
-/** Registers the page to which an application sends its user to sign out. */
-const registerEndSession = (server: Server, app: App, pages: Pages) => {
-  openidEndSessionRoutes(server, {
-    ...app,
-    openEndSession: async () => {
-      const openid = await app.openidProvider.open()
-      return (
-        openid &&
-        createEndSession({ ...app, ...openid, signOut: (sessions, client) => signOutHere(app, sessions, client) })
-      )
-    },
-    sendPage: pages.protocolPage('end-session'),
-    sendNotFound: pages.plainPage('not-found'),
-    sendTooMany: pages.plainPage('too-many-requests'),
-  })
-}
 
 /** The facts about this installation that the pages show. */
 const installationOf = ({ config, ...app }: App) => ({
@@ -199,7 +177,7 @@ export const registerAllRoutes = async (server: Server, app: App) => {
   registerFactorFlows(server, app)
   registerSessionFlows(server, app)
   jwksRoutes(server, app)
-  openidDiscoveryRoutes(server, { ...app, issuer: applicationIssuer(config.publicUrl) })
+  openidDiscoveryRoutes(server, app)
   passwordStrengthRoutes(server, app)
   csrfTokenRoutes(server, app)
   csrfExampleRoutes(server, app)
@@ -219,8 +197,8 @@ export const registerAllRoutes = async (server: Server, app: App) => {
     ...installationOf(app),
   })
   if (!config.production) await registerPreview(server, app, pages)
-  registerEndSession(server, app, pages)
-  registerAuthorizePage(server, app, pages)
-  registerDevicePage(server, app, pages)
+  openidEndSessionRoutes(server, app, pages, (sessions, client) => signOutHere(app, sessions, client))
+  openidAuthorizeRoutes(server, app, pages)
+  openidDeviceRoutes(server, app, pages)
   return { pages, routes }
 }

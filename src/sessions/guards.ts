@@ -1,5 +1,4 @@
 import type { FastifyRequest } from 'fastify'
-import type { ServiceScope } from '../contract/service.js'
 import { type Limiter, limiterKey, type RouteLimiters, sessionSubject, userSubject } from '../http/limiters.js'
 import { type CountedRequests, type LimitHook, limitHook, type OnRejection } from '../http/limits.js'
 import { clientNetwork } from '../http/request-origin.js'
@@ -72,10 +71,7 @@ export type Limits = ReturnType<typeof createLimits> & {
 }
 
 /** The guards of all rooms, as routes get them. */
-export type Guards = ReturnType<typeof createGuards> &
-  Record<'sensitiveRead' | 'sensitive' | 'enrol', GuardHook[]> & {
-    service: (scope: ServiceScope) => GuardHook
-  }
+export type Guards = ReturnType<typeof createGuards> & Record<'sensitiveRead' | 'sensitive' | 'enrol', GuardHook[]>
 
 export type ReserveRotation = ReturnType<typeof createReserveRotation>
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type AdminOverview, type AdminUserDetails, type AdminUsers, adminPath } from '#contract/admin/admin-bodies.js'
 import type { ProfileFieldDefinition } from '#contract/profile-fields.js'
-import { createNextSignInObstacles } from '../../src/admin/obstacles.js'
+import { nextSignInObstacles } from '../../src/admin/obstacles.js'
 import { noAccessReason } from '../../src/applications/applications.js'
 import { createProfileFields } from '../../src/users/profile-fields.js'
 import { createTerms } from '../../src/users/terms.js'
@@ -59,12 +59,12 @@ it('says what a user is asked for at the next sign-in, and which application ref
   const definitions: ProfileFieldDefinition[] = [
     { key: 'team', type: 'text', labels: { en: 'Team' }, required: true, registration: false, editedBy: 'user' },
   ]
-  const asked = createNextSignInObstacles({
+  const asking = {
     database: latchkey.sql,
     terms: createTerms({ ...platform, version: '2' }),
     profileFields: createProfileFields({ ...platform, definitions }),
-  })
-  expect(await asked(user)).toMatchObject([
+  }
+  expect(await nextSignInObstacles(asking, user)).toMatchObject([
     { code: 'must_give_fields', subject: 'team' },
     { code: 'must_agree_to_terms', subject: '2' },
   ])

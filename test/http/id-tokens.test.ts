@@ -66,7 +66,7 @@ describe('ID tokens and logout tokens', () => {
   })
   const issue = (algorithm: 'RS256' | 'ES256', given: Partial<TokenContent> = {}) =>
     tokens.idTokens.issue({
-      application: applications[algorithm],
+      client: applications[algorithm],
       subject,
       sid,
       content: { ...content, ...given },
@@ -134,7 +134,7 @@ describe('ID tokens and logout tokens', () => {
   })
 
   it('tell of a logout', async () => {
-    const told = { application: applications.RS256, sid, userId: subject.id }
+    const told = { client: applications.RS256, sid, userId: subject.id }
     const token = await tokens.logoutTokens.issue(told)
     const { payload } = await readByApplication(token, 'RS256', 'logout+jwt')
     expect(payload).toEqual({
@@ -156,7 +156,7 @@ describe('ID tokens and logout tokens', () => {
     const tab = await latchkey.signedUp('bob')
     const token = await issue('RS256')
     await latchkey.advance(1 * days)
-    const named = { applicationId: applications.RS256.id, userId: subject.id, sid }
+    const named = { clientId: applications.RS256.id, userId: subject.id, sid }
     expect(await tokens.idTokens.readHint(token)).toEqual(named)
     for (const cookie of ['access_token', 'refresh_token'])
       expect(await tokens.idTokens.readHint(tab.jar.get(cookie) ?? '')).toBeUndefined()
@@ -165,7 +165,7 @@ describe('ID tokens and logout tokens', () => {
   it('open no other door', async () => {
     const tab = await latchkey.signedUp('cleo')
     expect(decodeProtectedHeader(tab.jar.get('access_token') ?? '').alg).toBe('ES256')
-    const about = { application: applications.ES256, sid, userId: subject.id }
+    const about = { client: applications.ES256, sid, userId: subject.id }
     const foreign = [await issue('RS256'), await issue('ES256'), await tokens.logoutTokens.issue(about)]
     const now = () => latchkey.clock.now().getTime()
     const verifier = createVerifier({ publicUrl: latchkey.url, serviceUrl: latchkey.url, jwks: true, now })

@@ -1,7 +1,7 @@
 import { SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hours } from '../../src/lib/durations.js'
-import { createOpenidNouns, type OpenidNouns } from '../../src/openid/open-openid.js'
+import { type OpenidRoom, openOpenid } from '../../src/openid/open-openid.js'
 import type { Browser } from '../support/client.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { until } from '../support/until.js'
@@ -12,7 +12,7 @@ const address = 'https://app.example/signed-out'
 const foreign = 'https://other.example/signed-out'
 
 let latchkey: Latchkey
-let openid: OpenidNouns
+let openid: OpenidRoom
 let application: string
 let other: string
 beforeAll(async () => {
@@ -24,7 +24,7 @@ beforeAll(async () => {
   })
   other = await addApplication(latchkey.sql, { name: 'Other', logoutAddresses: [foreign] })
   const { config, platform, rooms } = latchkey.app
-  openid = createOpenidNouns(config, platform, rooms)
+  openid = openOpenid(config, platform, rooms)
   await latchkey.advance(2_000)
 })
 afterAll(() => latchkey.stop())
@@ -35,7 +35,7 @@ const hintOf = async (tab: Browser, to = application) => {
   const found = await openid.applications.find(to)
   if (!found) throw new Error('There is no such application')
   return openid.idTokens.issue({
-    application: found,
+    client: found,
     subject: {
       id: userId,
       username: 'someone',
@@ -170,7 +170,7 @@ describe('anything less', () => {
     const right = await hintOf(tab)
     const claims = { iss: `${latchkey.url}/api/auth`, aud: application, sub: userId, sid }
     const logoutToken = await openid.logoutTokens.issue({
-      application: { id: application, algorithm: 'ES256' },
+      client: { id: application, algorithm: 'ES256' },
       sid,
       userId,
     })

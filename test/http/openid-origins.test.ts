@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type LimiterName, limiterKey } from '../../src/http/limiters.js'
-import { originsOf } from '../../src/openid/known-clients.js'
+import { originsOf } from '../../src/openid/openid-door.js'
 import { addApplication } from '../support/applications.js'
 import { createProtocolClient, postForm } from '../support/authorizations.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'

@@ -191,3 +191,15 @@ it('sealed value, sealing key id: a stored secret names the key that sealed it, 
   expect(kid).toBe(keyId('sealing key id', SEALING_KEY))
   expect(open(sealed, keyOf('sealed value', SEALING_KEY), `totp_secrets.secret ${id}`)).toBe(secret)
 })
+
+// A request waits for its user over an upgrade, so the names of its parameters are stored, too.
+it('a request of an application that waits has the same names as before', async () => {
+  const application = await openidApplication(latchkey, { name: 'Patient' })
+  const { sent } = await application.ask(latchkey.browser())
+  const [redirectAddress, challenge] = ['redirect_uri', 'code_challenge'].map((name) => sent.parameters.get(name))
+  expect(challenge).toMatch(/^[\w-]{43}$/)
+  const rows = await latchkey.sql.query<{ parameters: object }>('select parameters from authorization_requests')
+  expect(rows.map(({ parameters }) => parameters)).toContainEqual(
+    expect.objectContaining({ redirectAddress, challenge, scopes: expect.any(Array), prompts: [] }),
+  )
+})

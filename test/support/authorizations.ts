@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { createAuthorizations } from '../../src/openid/token/authorizations.js'
+import { createTokenExchange } from '../../src/openid/token/authorizations.js'
+import { createCodes } from '../../src/openid/token/codes.js'
 import { epochSeconds } from '../../src/sessions/issue-tokens.js'
 import type { Latchkey } from './latchkey.js'
 
@@ -10,15 +11,9 @@ type Issued = {
   scopes?: string[]
 }
 
-/** The noun of the provider, in the process of the service. */
-const authorizationsOf = ({ app, clock, config, sql: database }: Latchkey) =>
-  createAuthorizations({
-    ...config,
-    ...app.rooms,
-    database,
-    clock,
-    refreshTokens: { keys: app.rooms.keysFor('refresh tokens of applications'), grace: config.refreshGrace },
-  })
+/** The codes of the provider, in the process of the service. */
+const codesOf = ({ app, clock, config, sql: database }: Latchkey) =>
+  createCodes(createTokenExchange(config, { ...app.platform, database, clock }, app.rooms))
 
 /** The newest session of a user, as the caller of a request has it. */
 export const callerOf = async ({ sql }: Latchkey, username: string) => {
@@ -53,13 +48,15 @@ const holderOf = async (latchkey: Latchkey, username: string) => {
 /** A code for the newest session of a user, as the authorization endpoint gives it. */
 export const issueCode = async (latchkey: Latchkey, username: string, issued: Issued) => {
   const { application, redirectAddress = 'https://notes.example.com/callback', challenge, scopes } = issued
-  const result = await authorizationsOf(latchkey).issueCode(await holderOf(latchkey, username), {
-    application,
-    redirectAddress,
-    challenge,
+  const holder = await holderOf(latchkey, username)
+  const request = {
+    client: application,
+    redirectUri: redirectAddress,
+    codeChallenge: challenge,
     content: { scopes: scopes ?? ['openid', 'profile', 'email', 'groups'], nonce: 'n-0S6' },
-    client: { ip: '192.0.2.1', userAgent: 'test' },
-  })
+    origin: { ip: '192.0.2.1', userAgent: 'test' },
+  }
+  const result = await latchkey.sql.transaction((sql) => codesOf(latchkey).issue(sql, holder, request))
   if ('refused' in result) throw new Error(`No code was issued: ${result.refused}`)
   return result.code
 }

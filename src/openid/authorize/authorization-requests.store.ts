@@ -16,13 +16,13 @@ const keyValues = ({ hash, browserHash, clockOffset }: OpenRequestKey) => [hash,
 
 export const insertRequest = (
   sql: Sql,
-  request: OpenRequestKey & { applicationId: string; parameters: object; lifetime: number },
+  request: OpenRequestKey & { clientId: string; parameters: object; lifetime: number },
 ) =>
   sql.query<{ created_at: Date }>(
     `insert into authorization_requests (hash, browser_hash, application_id, parameters, created_at, expires_at)
      values ($1, $2, $4, $5, ${databaseMoment('$3')}, ${databaseNow('$3')} + ${milliseconds('$6')})
      returning created_at`,
-    [...keyValues(request), request.applicationId, request.parameters, request.lifetime],
+    [...keyValues(request), request.clientId, request.parameters, request.lifetime],
   )
 
 /** The moment at which a request begins that is not stored. */

@@ -11,12 +11,24 @@ import type { CheckedRequest } from './request-steps.js'
  */
 const maxOpen = 20
 
-type StoredParameters = Omit<CheckedRequest, 'hint'> & { redirectAddress: string }
+type NewRequest = Omit<CheckedRequest, 'hint'> & { redirectUri: string }
+
+/** The parameters as rows have them. An instance of another release may have written the row, so these names stay. */
+type StoredParameters = Omit<NewRequest, 'redirectUri' | 'codeChallenge'> & {
+  redirectAddress: string
+  challenge: string | undefined
+}
+
+const storedFrom = ({ redirectUri, codeChallenge, ...parameters }: NewRequest): StoredParameters => ({
+  ...parameters,
+  redirectAddress: redirectUri,
+  challenge: codeChallenge,
+})
 
 /** A request of an application that waits for its user. */
-export type AuthorizationRequest = StoredParameters & {
+export type AuthorizationRequest = NewRequest & {
   id: string
-  applicationId: string
+  clientId: string
   /** The user whom the request belongs to, from the first proof or consent on. (`user` is the only user whom the application accepts.) */
   assignedUserId: string | undefined
   createdAt: Date
@@ -27,14 +39,19 @@ export type AuthorizationRequest = StoredParameters & {
 /** A request is found by its id only in the browser that began it. `browser` is the value of that browser's cookie. */
 export type RequestKey = { id: string; browser: string }
 
-const fromRow = (id: string, row: store.RequestRow): AuthorizationRequest => ({
-  ...(row.parameters as StoredParameters),
-  id,
-  applicationId: row.application_id,
-  assignedUserId: row.user_id ?? undefined,
-  createdAt: row.created_at,
-  isStored: true,
-})
+const fromRow = (id: string, row: store.RequestRow): AuthorizationRequest => {
+  const { redirectAddress, challenge, ...parameters } = row.parameters as StoredParameters
+  return {
+    ...parameters,
+    redirectUri: redirectAddress,
+    codeChallenge: challenge,
+    id,
+    clientId: row.application_id,
+    assignedUserId: row.user_id ?? undefined,
+    createdAt: row.created_at,
+    isStored: true,
+  }
+}
 
 export type AuthorizationRequests = ReturnType<typeof createAuthorizationRequests>
 
@@ -47,21 +64,22 @@ export const createAuthorizationRequests = ({ database, clock }: { database: Dat
 
   return {
     /** Stores a request that was checked. */
-    begin: async (
-      applicationId: string,
-      browser: string,
-      parameters: StoredParameters,
-    ): Promise<AuthorizationRequest> => {
-      const id = `${applicationId}.${randomToken()}`
+    begin: async (clientId: string, browser: string, parameters: NewRequest): Promise<AuthorizationRequest> => {
+      const id = `${clientId}.${randomToken()}`
       const key = storeKeyOf({ id, browser })
       const lifetime = authorizationRequestLifetime
-      const [stored] = await store.insertRequest(database, { ...key, applicationId, parameters, lifetime })
+      const [stored] = await store.insertRequest(database, {
+        ...key,
+        clientId,
+        parameters: storedFrom(parameters),
+        lifetime,
+      })
       if (!stored) throw new Error('A request was not stored')
       await store.deleteSurplus(database, key.browserHash, maxOpen)
       return {
         ...parameters,
         id,
-        applicationId,
+        clientId,
         assignedUserId: undefined,
         createdAt: stored.created_at,
         isStored: true,
@@ -69,10 +87,10 @@ export const createAuthorizationRequests = ({ database, clock }: { database: Dat
     },
 
     /** A request that asks its user nothing (`prompt=none`) is answered at once: it needs no row. */
-    beginSilently: async (applicationId: string, parameters: StoredParameters): Promise<AuthorizationRequest> => {
+    beginSilently: async (clientId: string, parameters: NewRequest): Promise<AuthorizationRequest> => {
       const [now] = await store.selectMoment(database, clock.offset())
       if (!now) throw new Error('The database gave no row for a statement that always has one')
-      return { ...parameters, id: '', applicationId, assignedUserId: undefined, createdAt: now.moment, isStored: false }
+      return { ...parameters, id: '', clientId, assignedUserId: undefined, createdAt: now.moment, isStored: false }
     },
 
     /** Undefined if the request was used, has expired or belongs to another browser. */

@@ -4,7 +4,7 @@ import type { ApplicationSecrets } from '../../applications/application-secrets.
 import { type Application, type Applications, unregisteredSentence } from '../../applications/applications.js'
 import type { AuthorizationStep } from '../../contract/openid.js'
 import { refuse } from '../../contract/outcome.js'
-import type { Client } from '../../http/request-origin.js'
+import type { RequestOrigin } from '../../http/request-origin.js'
 import { type Sql, StoreUnavailable } from '../../platform/database/database.js'
 import type { TokenHolder } from '../../sessions/sessions.js'
 import type { IdTokens } from '../token/id-tokens.js'
@@ -21,47 +21,67 @@ import {
   type StepError,
 } from './request-steps.js'
 
-type BeginRequestDependencies = {
-  applications: Pick<Applications, 'find'>
-  applicationSecrets: Pick<ApplicationSecrets, 'findOwner'>
-  applicationErrors: Pick<ApplicationErrors, 'note' | 'noteUnknown'>
-  authorizationRequests: Pick<AuthorizationRequests, 'begin' | 'beginSilently'>
-  idTokens: Pick<IdTokens, 'readHint'>
+/** The browser that brings the request of a client, and the session in it. */
+export type Visitor = {
+  /** The value of the cookie that ties requests to their browser. */
+  browser: string
+  caller: TokenHolder | undefined
+  /** There is a session, but its tokens have expired and could not be renewed. */
+  couldNotRenew: boolean
+  origin: RequestOrigin
+}
+
+/** A request of a client, with the browser that brings it. */
+export type PendingRequest = { client: Application; request: AuthorizationRequest; visitor: Visitor }
+
+export type RequestServices = {
+  applications: Applications
+  applicationSecrets: ApplicationSecrets
+  applicationErrors: ApplicationErrors
+  authorizationRequests: AuthorizationRequests
+  idTokens: IdTokens
   issuer: string
+  rememberedClients: RememberedClients
+}
+
+const maxRemembered = 1_000
+
+type RememberedClients = ReturnType<typeof createRememberedClients>
+
+/** Remembers clients that have asked before, so that they get an answer while the database is away. */
+export const createRememberedClients = () => {
+  const byId = new Map<string, Application>()
+  return {
+    get: (id: string) => byId.get(id),
+    add: (client: Application) => {
+      byId.delete(client.id)
+      byId.set(client.id, client)
+      const [oldest] = byId.keys()
+      if (byId.size > maxRemembered && oldest !== undefined) byId.delete(oldest)
+    },
+  }
 }
 
 /** The destination of an answer: a registered redirect address, with the `state` of the request (RFC 6749, 4.1.2.1). */
-export type AnswerAddress = { redirectAddress: string; state?: string | undefined }
+type AnswerAddress = { redirectUri: string; state?: string | undefined }
 
 /** `iss` is in every answer (RFC 9207). A registered address is used as it is, byte for byte. */
 const answerLocation = (
-  { redirectAddress, state }: AnswerAddress,
+  { redirectUri, state }: AnswerAddress,
   answer: { code: string } | { error: AuthorizationError; error_description?: string },
   iss: string,
 ) => {
   const query = new URLSearchParams({ ...answer, ...(state !== undefined && { state }), iss })
-  return `${redirectAddress}${redirectAddress.includes('?') ? '&' : '?'}${query}`
+  return `${redirectUri}${redirectUri.includes('?') ? '&' : '?'}${query}`
 }
 
-type Sender = Pick<Visitor, 'browser' | 'client'>
-
-const busyMessage = 'too many requests from this network or user, try again in some minutes'
-
-const maxRemembered = 1_000
-
-/** Remembers applications that have asked before, so that they get an answer while the database is away. */
-const createRememberedApplications = () => {
-  const rememberedApplications = new Map<string, Application>()
-  return {
-    get: (id: string) => rememberedApplications.get(id),
-    add: (application: Application) => {
-      rememberedApplications.delete(application.id)
-      rememberedApplications.set(application.id, application)
-      const [oldest] = rememberedApplications.keys()
-      if (rememberedApplications.size > maxRemembered && oldest !== undefined) rememberedApplications.delete(oldest)
-    },
-  }
-}
+/** The URL with the error for the client whose request has a fault. */
+const errorAt = (
+  { issuer }: RequestServices,
+  client: Application,
+  address: AnswerAddress,
+  { error, description }: StepError,
+) => ({ client, location: answerLocation(address, { error, error_description: description }, issuer) })
 
 const redirectSentence = ({ redirectAddresses }: Application, sent: string | undefined) =>
   sent === undefined
@@ -72,112 +92,95 @@ const redirectSentence = ({ redirectAddresses }: Application, sent: string | und
  * Undefined if the address is not registered. Then nothing may be sent to the application (RFC 6749, 4.1.2.1), and the user sees a
  * page.
  */
-const addressOf = (application: Application, { values }: Parameters): AnswerAddress | undefined => {
-  const redirectAddress = values.get('redirect_uri')
-  const isRegistered = redirectAddress !== undefined && isRedirectAddress(application, redirectAddress)
-  return isRegistered ? { redirectAddress, state: values.get('state') } : undefined
+const addressOf = (client: Application, { values }: Parameters): AnswerAddress | undefined => {
+  const redirectUri = values.get('redirect_uri')
+  const isRegistered = redirectUri !== undefined && isRedirectAddress(client, redirectUri)
+  return isRegistered ? { redirectUri, state: values.get('state') } : undefined
 }
 
-/** The user whom the application names. A hint that we did not issue, or issued to another application, is ignored. */
-const createNamedUser =
-  ({ idTokens }: Pick<BeginRequestDependencies, 'idTokens'>) =>
-  async (application: Application, { user, hint }: CheckedRequest) => {
-    if (user !== undefined || hint === undefined) return user
-    const hintContent = await idTokens.readHint(hint)
-    return hintContent?.applicationId === application.id ? hintContent.userId : undefined
-  }
-
-const createErrorAt =
-  (issuer: string) =>
-  (application: Application, address: AnswerAddress, { error, description }: StepError) => ({
-    application,
-    location: answerLocation(address, { error, error_description: description }, issuer),
-  })
-
-/** The URL with the error for a request over the limit. Undefined if its redirect address is not registered. */
-const createAnswerBusy = ({ applications, issuer }: Pick<BeginRequestDependencies, 'applications' | 'issuer'>) => {
-  const errorAt = createErrorAt(issuer)
-  return async (text: string) => {
-    const parameters = readParameters(text)
-    const clientId = areClean(parameters) ? parameters.values.get('client_id') : undefined
-    const application = clientId === undefined ? undefined : await applications.find(clientId)
-    const address = application && addressOf(application, parameters)
-    return address && errorAt(application, address, { error: 'temporarily_unavailable', description: busyMessage })
-  }
+/** The user whom the client names. A hint that we did not issue, or issued to another client, is ignored. */
+const namedUser = async ({ idTokens }: RequestServices, client: Application, { user, hint }: CheckedRequest) => {
+  if (user !== undefined || hint === undefined) return user
+  const hintContent = await idTokens.readHint(hint)
+  return hintContent?.clientId === client.id ? hintContent.userId : undefined
 }
 
-/** An application that asks with `prompt=none` gets an answer even while the database is away. */
-const createAnswerWithoutDatabase = (
-  rememberedApplications: ReturnType<typeof createRememberedApplications>,
-  issuer: string,
+/** Stores the request if its user may be asked something. */
+const beginAt = async (
+  services: RequestServices,
+  client: Application,
+  address: AnswerAddress,
+  parameters: Parameters,
+  { browser, origin }: Visitor,
 ) => {
-  const errorAt = createErrorAt(issuer)
-  return (parameters: Parameters) => {
-    const application = rememberedApplications.get(parameters.values.get('client_id') ?? '')
-    const address = application && addressOf(application, parameters)
-    if (!address || !listOf(parameters.values.get('prompt')).includes('none')) return undefined
-    return errorAt(application, address, { error: 'temporarily_unavailable', description: 'try again in a moment' })
+  const { applicationErrors, authorizationRequests } = services
+  const checked = checkRequest(client, parameters)
+  if (isStepError(checked)) {
+    applicationErrors.note(client, 'request', `${checked.error}: ${checked.description}`, origin)
+    return errorAt(services, client, address, checked)
+  }
+  const isSilent = checked.prompts.includes('none')
+  const user = await namedUser(services, client, checked)
+  if (isSilent && checked.hint !== undefined && user === undefined)
+    return errorAt(services, client, address, { error: 'login_required', description: 'id_token_hint is not valid' })
+  const { hint: _, ...rest } = checked
+  const newRequest = { ...rest, user, redirectUri: address.redirectUri }
+  const request = isSilent
+    ? await authorizationRequests.beginSilently(client.id, newRequest)
+    : await authorizationRequests.begin(client.id, browser, newRequest)
+  return { client, request }
+}
+
+const begin = async (services: RequestServices, parameters: Parameters, visitor: Visitor) => {
+  const { applications, applicationSecrets, applicationErrors, rememberedClients } = services
+  const { origin } = visitor
+  const clientId = parameters.values.get('client_id')
+  const client = clientId === undefined ? undefined : await applications.find(clientId)
+  if (!client) {
+    const owner = clientId === undefined ? undefined : await applicationSecrets.findOwner(clientId)
+    applicationErrors.noteUnknown(clientId ?? '', owner, origin)
+    return refuse('unknown_application')
+  }
+  rememberedClients.add(client)
+  const address = addressOf(client, parameters)
+  if (address) return beginAt(services, client, address, parameters, visitor)
+  const sentence = redirectSentence(client, parameters.values.get('redirect_uri'))
+  applicationErrors.note(client, 'redirect_address', sentence, origin)
+  return refuse('redirect_not_registered')
+}
+
+/** A client that asks with `prompt=none` gets an answer even while the database is away. */
+const answerWithoutDatabase = (services: RequestServices, parameters: Parameters) => {
+  const client = services.rememberedClients.get(parameters.values.get('client_id') ?? '')
+  const address = client && addressOf(client, parameters)
+  if (!address || !listOf(parameters.values.get('prompt')).includes('none')) return undefined
+  const fault = { error: 'temporarily_unavailable', description: 'try again in a moment' } as const
+  return errorAt(services, client, address, fault)
+}
+
+/** Checks the parameters of a new request. */
+export const beginRequest = async (services: RequestServices, text: string, visitor: Visitor) => {
+  const parameters = readParameters(text)
+  if (!areClean(parameters)) return refuse('bad_request')
+  try {
+    return await begin(services, parameters, visitor)
+  } catch (error) {
+    const answer = error instanceof StoreUnavailable ? answerWithoutDatabase(services, parameters) : undefined
+    if (!answer) throw error
+    return answer
   }
 }
 
-/** Checks the parameters of a new request, and stores it if its user may be asked something. */
-export const createBeginRequest = (deps: BeginRequestDependencies) => {
-  const { applications, applicationSecrets, applicationErrors, authorizationRequests, issuer } = deps
-  const rememberedApplications = createRememberedApplications()
-  const namedUser = createNamedUser(deps)
+const busyMessage = 'too many requests from this network or user, try again in some minutes'
 
-  const errorAt = createErrorAt(issuer)
-
-  const beginAt = async (application: Application, address: AnswerAddress, parameters: Parameters, sender: Sender) => {
-    const checked = checkRequest(application, parameters)
-    if (isStepError(checked)) {
-      applicationErrors.note(application, 'request', `${checked.error}: ${checked.description}`, sender.client)
-      return errorAt(application, address, checked)
-    }
-    const user = await namedUser(application, checked)
-    if (checked.prompts.includes('none') && checked.hint !== undefined && user === undefined)
-      return errorAt(application, address, { error: 'login_required', description: 'id_token_hint is not valid' })
-    const { hint: _, ...rest } = checked
-    const newRequest = { ...rest, user, redirectAddress: address.redirectAddress }
-    const request = checked.prompts.includes('none')
-      ? await authorizationRequests.beginSilently(application.id, newRequest)
-      : await authorizationRequests.begin(application.id, sender.browser, newRequest)
-    return { application, request }
-  }
-
-  const begin = async (parameters: Parameters, sender: Sender) => {
-    const clientId = parameters.values.get('client_id')
-    const application = clientId === undefined ? undefined : await applications.find(clientId)
-    if (!application) {
-      const owner = clientId === undefined ? undefined : await applicationSecrets.findOwner(clientId)
-      applicationErrors.noteUnknown(clientId ?? '', owner, sender.client)
-      return refuse('unknown_application')
-    }
-    rememberedApplications.add(application)
-    const address = addressOf(application, parameters)
-    if (address) return beginAt(application, address, parameters, sender)
-    const sentence = redirectSentence(application, parameters.values.get('redirect_uri'))
-    applicationErrors.note(application, 'redirect_address', sentence, sender.client)
-    return refuse('redirect_not_registered')
-  }
-
-  const answerWithoutDatabase = createAnswerWithoutDatabase(rememberedApplications, issuer)
-
-  return {
-    begin: async (text: string, sender: Sender) => {
-      const parameters = readParameters(text)
-      if (!areClean(parameters)) return refuse('bad_request')
-      try {
-        return await begin(parameters, sender)
-      } catch (error) {
-        const answer = error instanceof StoreUnavailable ? answerWithoutDatabase(parameters) : undefined
-        if (!answer) throw error
-        return answer
-      }
-    },
-
-    answerBusy: createAnswerBusy(deps),
-  }
+/** The URL with the error for a request over the limit. Undefined if its redirect URI is not registered. */
+export const answerBusy = async (services: RequestServices, text: string) => {
+  const parameters = readParameters(text)
+  const clientId = areClean(parameters) ? parameters.values.get('client_id') : undefined
+  const client = clientId === undefined ? undefined : await services.applications.find(clientId)
+  const address = client && addressOf(client, parameters)
+  const fault = { error: 'temporarily_unavailable', description: busyMessage } as const
+  return address && errorAt(services, client, address, fault)
 }
 
 export type RequestEnd = { error: AuthorizationError; description?: string }
@@ -188,41 +191,26 @@ export const accessDenied = (step: AuthorizationStep): RequestEnd => ({
   description: step === 'no_access' ? 'The user has no access to this application' : 'The user has declined',
 })
 
-export type Answers = ReturnType<typeof createAnswers>
-
-type AnswersDependencies = { applicationErrors: Pick<ApplicationErrors, 'note'>; issuer: string }
-
-/** The URLs to which the browser takes the answer to a request. */
-export const createAnswers = ({ applicationErrors, issuer }: AnswersDependencies) => ({
-  /** Ends the request without a code. This is counted as a normal end and not as an error of the application. */
-  withError: (application: Application, address: AnswerAddress, { error, description }: RequestEnd) => {
-    applicationErrors.note(application, 'normal_end', description === undefined ? error : `${error}: ${description}`)
-    return answerLocation(
-      address,
-      { error, ...(description !== undefined && { error_description: description }) },
-      issuer,
-    )
-  },
-  withCode: (address: AnswerAddress, code: string) => answerLocation(address, { code }, issuer),
-})
-
-/** The browser that brings the request of an application, and the session in it. */
-export type Visitor = {
-  /** The value of the cookie that ties requests to their browser. */
-  browser: string
-  caller: TokenHolder | undefined
-  /** There is a session, but its tokens have expired and could not be renewed. */
-  couldNotRenew: boolean
-  client: Client
+/** Ends the request without a code. This is counted as a normal end and not as an error of the application. */
+export const errorLocation = (
+  { applicationErrors, issuer }: RequestServices,
+  { client, request }: PendingRequest,
+  { error, description }: RequestEnd,
+) => {
+  applicationErrors.note(client, 'normal_end', description === undefined ? error : `${error}: ${description}`)
+  const answer = { error, ...(description !== undefined && { error_description: description }) }
+  return answerLocation(request, answer, issuer)
 }
 
-/** A request of an application, with the browser that brings it. */
-export type PendingRequest = { application: Application; request: AuthorizationRequest; visitor: Visitor }
+export const codeLocation = ({ issuer }: RequestServices, { request }: PendingRequest, code: string) =>
+  answerLocation(request, { code }, issuer)
 
 export const keyOf = ({ request, visitor }: PendingRequest) => ({ id: request.id, browser: visitor.browser })
 
 /** Uses the request up. A request that is not stored can only be answered in the HTTP request that brought it. */
-export const createTake =
-  (authorizationRequests: Pick<AuthorizationRequests, 'take'>) =>
-  async (sql: Sql, pending: PendingRequest, userId: string | undefined) =>
-    !pending.request.isStored || (await authorizationRequests.take(sql, keyOf(pending), userId))
+export const takeRequest = async (
+  { authorizationRequests }: RequestServices,
+  sql: Sql,
+  pending: PendingRequest,
+  userId: string | undefined,
+) => !pending.request.isStored || (await authorizationRequests.take(sql, keyOf(pending), userId))

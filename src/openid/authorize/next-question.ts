@@ -29,7 +29,7 @@ export type RequestDemands = Pick<
   'createdAt' | 'maxAge' | 'prompts' | 'acr' | 'prefersTwoFactors' | 'user' | 'assignedUserId' | 'scopes' | 'claims'
 >
 
-type ApplicationRequest = { application: Application; request: RequestDemands }
+type ApplicationRequest = { client: Application; request: RequestDemands }
 type Situation = ApplicationRequest & { user: SignedInUser }
 
 /**
@@ -38,8 +38,8 @@ type Situation = ApplicationRequest & { user: SignedInUser }
  */
 export const hasProvenSince = ({ request, user }: Situation) => user.proof.moment > request.createdAt
 
-const maxAgeOf = ({ application, request }: Situation) => {
-  const limits = [request.maxAge, application.maxAge].filter((each) => each !== undefined)
+const maxAgeOf = ({ client, request }: Situation) => {
+  const limits = [request.maxAge, client.maxAge].filter((each) => each !== undefined)
   return limits.length === 0 ? undefined : Math.min(...limits)
 }
 
@@ -52,7 +52,7 @@ const needsFreshProof = (situation: Situation) => {
   return request.prompts.includes('login') || (limit !== undefined && age > limit)
 }
 
-const demandsTwoFactors = ({ application, request }: Situation) => application.factors === 2 || request.acr === '2'
+const demandsTwoFactors = ({ client, request }: Situation) => client.factors === 2 || request.acr === '2'
 const accountHasSecondFactor = ({ user }: Situation) => secondFactorsAmong(user.methods).length > 0
 
 const needsSecondProof = (situation: Situation) =>
@@ -68,10 +68,10 @@ const mustChooseUser = (situation: Situation) => {
   return request.prompts.includes('select_account') || isNotNamedUser(situation)
 }
 
-export const lacksConsent = ({ application, request, user }: Situation) => {
+export const lacksConsent = ({ client, request, user }: Situation) => {
   // Any program on the user's machine can pose as a native application, so its user is always asked.
-  if (application.kind === 'native' || request.prompts.includes('consent')) return true
-  return application.consent === 'ask' && !sharedScopes(request).every((scope) => user.agreedTo?.includes(scope))
+  if (client.kind === 'native' || request.prompts.includes('consent')) return true
+  return client.consent === 'ask' && !sharedScopes(request).every((scope) => user.agreedTo?.includes(scope))
 }
 
 type Question = {
@@ -86,7 +86,7 @@ const questions: readonly Question[] = [
   { step: 'choose', isAsked: mustChooseUser, errorIfSilent: 'login_required' },
   {
     step: 'no_access',
-    isAsked: ({ application, user }) => !mayUse(application, user.groups),
+    isAsked: ({ client, user }) => !mayUse(client, user.groups),
     errorIfSilent: 'access_denied',
   },
   {
@@ -120,7 +120,7 @@ export const nextQuestion = (
 }
 
 /** The error for a request with `prompt=none`, which may ask no question (OpenID Connect Core 1.0, 3.1.2.6). */
-export const silentError = ({ application }: ApplicationRequest, next: AuthorizationStep): AuthorizationError => {
-  if (next === 'consent' && application.kind === 'native') return 'interaction_required'
+export const silentError = ({ client }: ApplicationRequest, next: AuthorizationStep): AuthorizationError => {
+  if (next === 'consent' && client.kind === 'native') return 'interaction_required'
   return questions.find((each) => each.step === next)?.errorIfSilent ?? 'login_required'
 }

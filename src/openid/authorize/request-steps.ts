@@ -113,7 +113,7 @@ export type CheckedRequest = {
   state: string | undefined
   nonce: string | undefined
   scopes: OpenidScope[]
-  challenge: string | undefined
+  codeChallenge: string | undefined
   prompts: OpenidPrompt[]
   /** In milliseconds. */
   maxAge: number | undefined
@@ -128,7 +128,7 @@ export type CheckedRequest = {
 }
 
 type StepInput = {
-  application: Application
+  client: Application
   parameters: Parameters
   get: (name: string) => string | undefined
 }
@@ -145,11 +145,11 @@ const checkResponseType: Step['check'] = ({ get }) => {
     : { error: 'unsupported_response_type', description: 'response_type must be code' }
 }
 
-const checkChallenge: Step['check'] = ({ application, get }) => {
+const checkChallenge: Step['check'] = ({ client, get }) => {
   const value = get('code_challenge')
   const method = get('code_challenge_method')
   if (value === undefined && method !== undefined) return invalid('code_challenge is missing')
-  if (value === undefined) return application.pkce ? invalid('code_challenge is missing: PKCE is required') : undefined
+  if (value === undefined) return client.pkce ? invalid('code_challenge is missing: PKCE is required') : undefined
   if (method !== 'S256') return invalid('code_challenge_method must be S256')
   return s256Challenge.test(value) ? undefined : invalid('code_challenge must have 43 characters of base64url')
 }
@@ -224,10 +224,10 @@ const prefersTwo = (acrValues: readonly string[]) =>
  * Checks a request and reads its parameters. Every other parameter is ignored (OpenID Connect Core 1.0, 3.1.2.1), and so is
  * `offline_access`, like any unknown scope.
  */
-export const checkRequest = (application: Application, parameters: Parameters): CheckedRequest | StepError => {
+export const checkRequest = (client: Application, parameters: Parameters): CheckedRequest | StepError => {
   const get = (name: string) => parameters.values.get(name)
   for (const { check } of requestSteps) {
-    const error = check({ application, parameters, get })
+    const error = check({ client, parameters, get })
     if (error) return error
   }
   const requestedScopes = listOf(get('scope'))
@@ -237,7 +237,7 @@ export const checkRequest = (application: Application, parameters: Parameters): 
     state: get('state'),
     nonce: get('nonce'),
     scopes: openidScopes.filter((scope) => requestedScopes.includes(scope)),
-    challenge: get('code_challenge'),
+    codeChallenge: get('code_challenge'),
     prompts: listOf(get('prompt')).filter(isPrompt),
     maxAge: maxAge === undefined ? undefined : Number(maxAge) * seconds,
     hint: get('id_token_hint'),

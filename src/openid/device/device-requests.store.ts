@@ -5,9 +5,9 @@ type NewRequest = {
   id: string
   deviceCodeHash: Uint8Array
   userCodeHash: Uint8Array
-  applicationId: string
+  clientId: string
   scopes: readonly string[]
-  client: { ip: string; userAgent: string }
+  origin: { ip: string; userAgent: string }
   lifetime: number
   interval: number
   clockOffset: number
@@ -24,10 +24,10 @@ export const insertRequest = (sql: Sql, request: NewRequest) =>
       request.id,
       request.deviceCodeHash,
       request.userCodeHash,
-      request.applicationId,
+      request.clientId,
       request.scopes,
-      request.client.ip,
-      request.client.userAgent,
+      request.origin.ip,
+      request.origin.userAgent,
       request.clockOffset,
       request.lifetime,
       request.interval,
@@ -121,7 +121,7 @@ const polledColumns = selectList<PolledRow>({
 
 type Poll = {
   deviceCodeHash: Uint8Array
-  applicationId: string
+  clientId: string
   clockOffset: number
   /** For how long a second use counts as a retry of the first. */
   retryWindow: number
@@ -146,14 +146,7 @@ export const pollRequest = (sql: Sql, poll: Poll) =>
      update device_requests as d set polled_at = ${databaseMoment('$3')},
        poll_interval = d.poll_interval + case when held.is_too_early then $6::int else 0 end
      from held where d.id = held.id returning ${polledColumns}`,
-    [
-      poll.deviceCodeHash,
-      poll.applicationId,
-      poll.clockOffset,
-      poll.retryWindow,
-      poll.pollTolerance,
-      poll.slowDownSeconds,
-    ],
+    [poll.deviceCodeHash, poll.clientId, poll.clockOffset, poll.retryWindow, poll.pollTolerance, poll.slowDownSeconds],
   )
 
 /** Uses an approval up. Of several uses at once, only one gets a row. */

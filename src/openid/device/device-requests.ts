@@ -1,13 +1,14 @@
 import type { Application } from '../../applications/applications.js'
 import type { OpenidScope } from '../../contract/openid.js'
 import { type Refused, refuse } from '../../contract/outcome.js'
-import type { Client } from '../../http/request-origin.js'
+import type { RequestOrigin } from '../../http/request-origin.js'
 import type { Clock } from '../../lib/clock.js'
 import { seconds } from '../../lib/durations.js'
 import { fingerprint, randomToken } from '../../lib/random.js'
 
 import { uuidv7 } from '../../lib/uuid.js'
 import type { Database, Sql } from '../../platform/database/database.js'
+import type { DeviceFault } from '../token/grants.js'
 import * as store from './device-requests.store.js'
 import { deviceRequestLifetime, newUserCode, pollInterval } from './user-codes.js'
 
@@ -24,23 +25,13 @@ const maxTries = 3
 
 /** A device that waits for its user. */
 export type DeviceRequest = {
-  applicationId: string
+  clientId: string
   scopes: OpenidScope[]
-  client: Client
+  origin: RequestOrigin
   createdAt: Date
   /** Whether the user who looks at the request has approved it. The device has no tokens yet, so the approval can be taken back. */
   isApproved: boolean
 }
-
-/** The answer to a device that gets no tokens. */
-export type DeviceFault =
-  | 'unknown_device'
-  | 'device_pending'
-  | 'device_too_early'
-  | 'device_denied'
-  | 'device_expired'
-  | 'retried_device'
-  | 'reused_device'
 
 /** The approval of a user, in a session. */
 export type Approval = { id: string; userId: string; sid: string; scopes: OpenidScope[] }
@@ -53,11 +44,11 @@ const faultOf = (row: store.PolledRow): DeviceFault | undefined => {
   return row.is_too_early ? 'device_too_early' : 'device_pending'
 }
 
-type Dependencies = { database: Database; clock: Clock }
+export type DeviceRequests = ReturnType<typeof createDeviceRequests>
 
-const createBegin =
-  ({ database, clock }: Dependencies) =>
-  async ({ id: applicationId }: Application, scopes: readonly OpenidScope[], client: Client) => {
+/** Requests of devices without a browser (RFC 8628). The device code and the user code are stored as hashes only. */
+export const createDeviceRequests = ({ database, clock }: { database: Database; clock: Clock }) => ({
+  begin: async ({ id: clientId }: Application, scopes: readonly OpenidScope[], origin: RequestOrigin) => {
     for (let tries = 0; tries < maxTries; tries += 1) {
       const deviceCode = randomToken()
       const userCode = newUserCode()
@@ -65,9 +56,9 @@ const createBegin =
         id: uuidv7(clock.now()),
         deviceCodeHash: fingerprint(deviceCode),
         userCodeHash: fingerprint(userCode),
-        applicationId,
+        clientId,
         scopes,
-        client,
+        origin,
         lifetime: deviceRequestLifetime,
         interval: pollInterval,
         clockOffset: clock.offset(),
@@ -75,22 +66,16 @@ const createBegin =
       if (inserted.length > 0) return { deviceCode, userCode }
     }
     throw new Error('No free user code was found')
-  }
-
-export type DeviceRequests = ReturnType<typeof createDeviceRequests>
-
-/** Requests of devices without a browser (RFC 8628). The device code and the user code are stored as hashes only. */
-export const createDeviceRequests = ({ database, clock }: Dependencies) => ({
-  begin: createBegin({ database, clock }),
+  },
 
   /** Undefined if there is no request with this code that the user can decide about. */
   find: async (userCode: string, userId: string): Promise<DeviceRequest | undefined> => {
     const [row] = await store.selectDecidable(database, fingerprint(userCode), userId, clock.offset())
     return (
       row && {
-        applicationId: row.application_id,
+        clientId: row.application_id,
         scopes: row.scopes as OpenidScope[],
-        client: { ip: row.ip, userAgent: row.user_agent },
+        origin: { ip: row.ip, userAgent: row.user_agent },
         createdAt: row.created_at,
         isApproved: row.is_approved,
       }
@@ -107,14 +92,14 @@ export const createDeviceRequests = ({ database, clock }: Dependencies) => ({
 
   /** The approval, if there is one that was not used. With `reused_device`, `deviceSid` is the session that the first use began. */
   poll: async (
-    { id: applicationId }: Application,
+    { id: clientId }: Application,
     deviceCode: string,
   ): Promise<Approval | (Refused<DeviceFault> & { deviceSid?: string | undefined })> => {
     const deviceCodeHash = fingerprint(deviceCode)
     const clockOffset = clock.offset()
     const [row] = await store.pollRequest(database, {
       deviceCodeHash,
-      applicationId,
+      clientId,
       clockOffset,
       retryWindow,
       pollTolerance,

@@ -1,42 +1,44 @@
-import { type Application, mayUse } from '../../applications/applications.js'
-import * as authorizationsStore from '../../applications/authorizations.store.js'
+import type { ApplicationErrors } from '../../applications/application-errors.js'
+import { type Application, mayUse, publicApplication } from '../../applications/applications.js'
 import type { Consents } from '../../applications/used-applications.js'
+import { describeDevice } from '../../contract/device-names.js'
 import { countFactors } from '../../contract/factors.js'
+import type { DeviceDecisionBody, DeviceState, DeviceStep } from '../../contract/openid.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
-import type { Client } from '../../http/request-origin.js'
-import type { Clock } from '../../lib/clock.js'
-import { hours } from '../../lib/durations.js'
+import type { RequestOrigin } from '../../http/request-origin.js'
+import { customerNetworkOf } from '../../lib/networks.js'
 import { fingerprint, randomToken } from '../../lib/random.js'
 import { uuidv7 } from '../../lib/uuid.js'
-import type { Events } from '../../messages/events.js'
-import { commitUnlessRefused, type Database } from '../../platform/database/database.js'
+import { commitUnlessRefused } from '../../platform/database/database.js'
 import { epochSeconds, fromEpochSeconds } from '../../sessions/issue-tokens.js'
-import type { SessionLimits } from '../../sessions/live-sessions.js'
 import { proofOf } from '../../sessions/session-facts.js'
-import type { SessionLookups, SessionProof } from '../../sessions/session-lookups.js'
-import type { Sessions, TokenHolder } from '../../sessions/sessions.js'
+import type { SessionProof } from '../../sessions/session-lookups.js'
+import type { TokenHolder } from '../../sessions/sessions.js'
 import type { DeviceSessions } from '../../sign-in/new-sessions.js'
-import type { Users } from '../../users/users.js'
-import type { TokenExchangeParts } from '../token/authorizations.js'
+import type { SignedInUsers } from '../authorize/authorize.js'
+import { nextQuestion, type RequestDemands, type SignedInUser, sufficientMethods } from '../authorize/next-question.js'
+import type { TokenExchange } from '../token/authorizations.js'
 import { authTimeOf, type RedeemedTokens } from '../token/codes.js'
-import { accessTokenLifetime, type Grant } from '../token/grants.js'
-import * as tokenStore from '../token/tokens.store.js'
-import * as tokensStore from '../token/tokens.store.js'
-import type { Approval, DeviceFault, DeviceRequest, DeviceRequests } from './device-requests.js'
+import { accessTokenLifetime, type DeviceFault, type Grant, grantFrom } from '../token/grants.js'
+import * as store from '../token/tokens.store.js'
+import type { Approval, DeviceRequest, DeviceRequests } from './device-requests.js'
+import { readUserCode, shownUserCode } from './user-codes.js'
 
-export type RedeemDeviceParts = {
-  exchange: TokenExchangeParts
+/** What letting a device in needs, besides what all exchanges of tokens do. */
+export type DeviceServices = TokenExchange & {
   deviceRequests: DeviceRequests
   deviceSessions: DeviceSessions
-  users: Users
-  sessionLookups: SessionLookups
-  events: Events
+  consents: Consents
+  signedInUsers: SignedInUsers
+  applicationErrors: ApplicationErrors
+  /** Whether every session needs a second factor. */
+  secondFactorRequired: boolean
 }
 
 type DeviceRedemption<Signed> = {
-  application: Application
+  client: Application
   deviceCode: string
-  client: Client
+  origin: RequestOrigin
   /** Signs the ID token before the approval is used up. If signing fails, the approval is still good. */
   sign: (grant: Grant) => Promise<Signed>
 }
@@ -48,158 +50,219 @@ type NewDeviceTokens = { approval: Approval; grant: Grant; refreshHash: Uint8Arr
  * The grant of an approval, as it will be if nothing changes before the transaction. Undefined if the user is disabled, or the session of
  * the approval has ended.
  */
-const createPrepareGrant =
-  ({ database, clock, moments, grantOf }: TokenExchangeParts) =>
-  async ({ userId, sid, scopes }: Approval): Promise<Grant | undefined> => {
-    const [row] = await authorizationsStore.selectApprover(database, { userId, sid }, moments().live)
-    if (!row) return undefined
-    const now = clock.now()
-    const { begun_at: begunAt, methods } = row
-    const proof: SessionProof = { ...proofOf(row), begunAt }
-    const token_content = {
-      scopes: [...scopes],
-      ...authTimeOf(proof, now),
-      methods,
-      secondFactor: countFactors(methods) === 2,
-    }
-    return grantOf({ ...row, authorization_id: uuidv7(now), sid: uuidv7(now), token_content }, randomToken())
+const prepareGrant = async (
+  { database, clock, moments, profileFields }: DeviceServices,
+  { userId, sid, scopes }: Approval,
+): Promise<Grant | undefined> => {
+  const [row] = await store.selectApprover(database, { userId, sid }, moments().live)
+  if (!row) return undefined
+  const now = clock.now()
+  const { begun_at: begunAt, methods } = row
+  const proof: SessionProof = { ...proofOf(row), begunAt }
+  const token_content = {
+    scopes: [...scopes],
+    ...authTimeOf(proof, now),
+    methods,
+    secondFactor: countFactors(methods) === 2,
   }
+  const holder = { ...row, authorization_id: uuidv7(now), sid: uuidv7(now), token_content }
+  return grantFrom(profileFields, holder, randomToken())
+}
 
 /**
- * The device gets its own session, which the user can end without ending others. Rows are locked in the order of `issue-code`: user,
- * session, application. The demands of the application are checked on the finished rows, with the condition that every later use checks
- * too.
+ * The device gets its own session, which the user can end without ending others. Rows are locked in the order in which a code is issued:
+ * user, session, application. The demands of the application are checked on the finished rows, with the condition that every later use
+ * checks too.
  */
-const createIssueTokens =
-  ({ exchange: { database, clock, moments }, deviceRequests, ...parts }: RedeemDeviceParts) =>
-  (
-    { application, client }: Pick<DeviceRedemption<unknown>, 'application' | 'client'>,
-    { approval, grant, refreshHash, tokensId, issuedAt }: NewDeviceTokens,
-  ) =>
-    commitUnlessRefused(database, async (sql) => {
-      const { id: applicationId, name: applicationName } = application
-      const { userId } = approval
-      const { authorizationId, sid, content, accessToken } = grant
-      const user = await parts.users.lockEnabled(sql, userId)
-      const proof = user && (await parts.sessionLookups.lockLive(sql, { sessionId: approval.sid, userId }))
-      if (!user || !proof) return refuse('ended')
-      await authorizationsStore.holdApplication(sql, applicationId)
-      if (!(await deviceRequests.take(sql, approval, sid))) return refuse('taken')
-      if (!(await parts.deviceSessions.begin(sql, { user, sid, applicationId, proof, client }))) return refuse('ended')
-      const { scopes } = content
-      await authorizationsStore.upsertAuthorization(sql, {
-        id: authorizationId,
-        sid,
-        applicationId,
-        userId,
-        scopes,
-        now: clock.now(),
-      })
-      const tokens = { id: tokensId, authorizationId, refreshHash, content, issuedAt }
-      const newAccessToken = { hash: fingerprint(accessToken), lifetime: accessTokenLifetime }
-      await tokenStore.insertDeviceTokens(sql, { ...tokens, accessToken: newAccessToken }, moments())
-      const [authorizedRow] = await authorizationsStore.selectStillAuthorized(sql, authorizationId, moments().live)
-      if (!authorizedRow) return refuse('ended')
-      await parts.events.recordInside(
-        sql,
-        { kind: 'application_used', userId, sessionId: sid, reason: applicationName },
-        client,
-      )
-      return { done: true }
-    })
+const issueTokens = <Signed>(
+  services: DeviceServices,
+  { client, origin }: DeviceRedemption<Signed>,
+  { approval, grant, refreshHash, tokensId, issuedAt }: NewDeviceTokens,
+) =>
+  commitUnlessRefused(services.database, async (sql) => {
+    const { clock, moments, users, sessionLookups, deviceRequests, deviceSessions, events } = services
+    const { userId } = approval
+    const { authorizationId, sid, content, accessToken } = grant
+    const user = await users.lockEnabled(sql, userId)
+    const proof = user && (await sessionLookups.lockLive(sql, { sessionId: approval.sid, userId }))
+    if (!user || !proof) return refuse('ended')
+    await store.holdApplication(sql, client.id)
+    if (!(await deviceRequests.take(sql, approval, sid))) return refuse('taken')
+    const newSession = { user, sid, applicationId: client.id, proof, client: origin }
+    if (!(await deviceSessions.begin(sql, newSession))) return refuse('ended')
+    const { scopes } = content
+    const newAuthorization = { id: authorizationId, sid, clientId: client.id, userId, scopes, now: clock.now() }
+    await store.upsertAuthorization(sql, newAuthorization)
+    const tokens = { id: tokensId, authorizationId, refreshHash, content, issuedAt }
+    const newAccessToken = { hash: fingerprint(accessToken), lifetime: accessTokenLifetime }
+    await store.insertDeviceTokens(sql, { ...tokens, accessToken: newAccessToken }, moments())
+    const [authorizedRow] = await store.selectStillAuthorized(sql, authorizationId, moments().live)
+    if (!authorizedRow) return refuse('ended')
+    await events.recordInside(sql, { kind: 'application_used', userId, sessionId: sid, reason: client.name }, origin)
+    return { done: true }
+  })
 
-/** Exchanges the code of a device for tokens, once, after its user has approved it. */
-const createRedeemDevice = (parts: RedeemDeviceParts) => {
-  const { exchange, deviceRequests } = parts
-  const { database, clock, refreshTokens, endReused } = exchange
-  const prepareGrant = createPrepareGrant(exchange)
-  const issueTokens = createIssueTokens(parts)
-
-  const pollApproval = async ({ application, deviceCode, client }: Omit<DeviceRedemption<unknown>, 'sign'>) => {
-    const approval = await deviceRequests.poll(application, deviceCode)
-    if (!isRefused(approval) || approval.refused !== 'reused_device' || approval.deviceSid === undefined)
-      return approval
-    const [authorization] = await authorizationsStore.selectOfDevice(database, approval.deviceSid)
-    if (authorization) await endReused(authorization.id, client)
-    return approval
-  }
-
-  return async <Signed>(
-    redemption: DeviceRedemption<Signed>,
-  ): Promise<RedeemedTokens<Signed> | Refused<DeviceFault | 'ended'>> => {
-    const approval = await pollApproval(redemption)
-    if (isRefused(approval)) return refuse(approval.refused)
-    const grant = await prepareGrant(approval)
-    if (!grant) return refuse('ended')
-    const signed = await redemption.sign(grant)
-    const now = clock.now()
-    const claims = { tid: uuidv7(now), gen: 0, iat: epochSeconds(now) }
-    const refreshToken = refreshTokens.sign(claims)
-    const refreshHash = fingerprint(refreshToken)
-    const newTokens = { approval, grant, refreshHash, tokensId: claims.tid, issuedAt: fromEpochSeconds(claims.iat) }
-    const outcome = await issueTokens(redemption, newTokens)
-    if (!isRefused(outcome)) return { grant, refreshToken, signed }
-    if (outcome.refused === 'ended') return refuse('ended')
-    const approvalNow = await pollApproval(redemption)
-    return refuse(isRefused(approvalNow) ? approvalNow.refused : 'ended')
-  }
+const pollApproval = async <Signed>(
+  { deviceRequests, usedApplications }: DeviceServices,
+  { client, deviceCode, origin }: DeviceRedemption<Signed>,
+) => {
+  const approval = await deviceRequests.poll(client, deviceCode)
+  if (isRefused(approval) && approval.refused === 'reused_device' && approval.deviceSid !== undefined)
+    await usedApplications.endReusedDevice(approval.deviceSid, origin)
+  return approval
 }
 
-export type ApproveDeviceParts = {
-  exchange: TokenExchangeParts
-  users: Users
-  sessions: Sessions
-  consents: Consents
-  deviceRequests: DeviceRequests
+const redeem = async <Signed>(
+  services: DeviceServices,
+  redemption: DeviceRedemption<Signed>,
+): Promise<RedeemedTokens<Signed> | Refused<DeviceFault>> => {
+  const { clock, refreshTokens } = services
+  const approval = await pollApproval(services, redemption)
+  if (isRefused(approval)) return refuse(approval.refused)
+  const grant = await prepareGrant(services, approval)
+  if (!grant) return refuse('ended')
+  const signed = await redemption.sign(grant)
+  const now = clock.now()
+  const claims = { tid: uuidv7(now), gen: 0, iat: epochSeconds(now) }
+  const refreshToken = refreshTokens.sign(claims)
+  const refreshHash = fingerprint(refreshToken)
+  const newTokens = { approval, grant, refreshHash, tokensId: claims.tid, issuedAt: fromEpochSeconds(claims.iat) }
+  const outcome = await issueTokens(services, redemption, newTokens)
+  if (!isRefused(outcome)) return { grant, refreshToken, signed }
+  if (outcome.refused === 'ended') return refuse('ended')
+  const approvalNow = await pollApproval(services, redemption)
+  return refuse(isRefused(approvalNow) ? approvalNow.refused : 'ended')
 }
-
-type RequestToApprove = { userCode: string; request: DeviceRequest }
 
 /**
- * The user lets a device sign in. As in `issue-code`, the refresh token must be one that a refresh would accept, and rows are locked in the
+ * The user lets a device sign in. As for a code, the refresh token must be one that a refresh would accept, and rows are locked in the
  * same order.
  */
-const createApproveDevice =
-  ({ exchange: { database }, users, sessions, consents, deviceRequests }: ApproveDeviceParts) =>
-  (holder: TokenHolder, { userCode, request: { applicationId, scopes } }: RequestToApprove) =>
-    commitUnlessRefused(database, async (sql) => {
-      const { userId, sessionId } = holder
-      const user = await users.lockEnabled(sql, userId)
-      if (!user) return refuse('not_authenticated')
-      const proof = await sessions.lockOfHolder(sql, holder)
-      if (isRefused(proof)) return proof
-      const [application] = await authorizationsStore.holdApplication(sql, applicationId)
-      if (!application || !mayUse(application, user.groups)) return refuse('no_access')
-      if (!(await deviceRequests.approve(sql, userCode, { userId, sessionId }))) return refuse('over')
-      await consents.give(sql, userId, applicationId, scopes)
-      return { approved: true }
-    })
+const approveInside = (services: DeviceServices, holder: TokenHolder, { userCode, request }: WaitingDevice) =>
+  commitUnlessRefused(services.database, async (sql) => {
+    const { users, sessions, deviceRequests, consents } = services
+    const { clientId, scopes } = request
+    const { userId, sessionId } = holder
+    const user = await users.lockEnabled(sql, userId)
+    if (!user) return refuse('not_authenticated')
+    const proof = await sessions.lockOfHolder(sql, holder)
+    if (isRefused(proof)) return proof
+    const [access] = await store.holdApplication(sql, clientId)
+    if (!access || !mayUse(access, user.groups)) return refuse('no_access')
+    if (!(await deviceRequests.approve(sql, userCode, { userId, sessionId }))) return refuse('over')
+    await consents.give(sql, userId, clientId, scopes)
+    return { approved: true }
+  })
 
-/** A use is written at most this often. That is enough, because a session lasts for weeks without any use. */
-const writeInterval = 1 * hours
+/** A signed-in user who has entered the code of a device, or has followed its link. */
+type Approver = { holder: TokenHolder; origin: RequestOrigin }
 
-type Options = SessionLimits & { database: Database; clock: Clock }
+type WaitingDevice = { userCode: string; request: DeviceRequest; client: Application; user: SignedInUser }
 
 /**
- * Notes that a device was used. No browser refreshes the session of a device, so the session goes on as long as the application refreshes
- * its own tokens.
+ * The step of the page for each question that the application would ask in a browser. Native applications always ask whether to
+ * continue.
  */
-export const createNoteDeviceUse =
-  ({ database, clock, lifetimes }: Options) =>
-  async (sid: string) => {
-    const now = fromEpochSeconds(epochSeconds(clock.now()))
-    await tokensStore.noteDeviceUse(database, {
-      sid,
-      now,
-      writeInterval,
-      limits: { idle: lifetimes.refreshToken, age: lifetimes.session },
-    })
+const steps: Readonly<Record<ReturnType<typeof nextQuestion>, DeviceStep>> = {
+  sign_in: 'sign_in',
+  choose: 'sign_in',
+  start_again: 'sign_in',
+  no_access: 'no_access',
+  enrol: 'enrol',
+  prove: 'prove',
+  consent: 'approve',
+  done: 'approve',
+}
+
+/** The device gets a session of its own, so an account with a second factor must prove that factor: a trusted browser is not enough. */
+const demandsOf = ({ createdAt, scopes }: DeviceRequest, secondFactorRequired: boolean): RequestDemands => ({
+  createdAt,
+  scopes,
+  maxAge: undefined,
+  prompts: [],
+  acr: secondFactorRequired ? '2' : undefined,
+  prefersTwoFactors: true,
+  user: undefined,
+  assignedUserId: undefined,
+  claims: undefined,
+})
+
+/** The step that is open, and what the page shows of it. */
+const stateOf = (
+  { secondFactorRequired }: DeviceServices,
+  { userCode, request, client, user }: WaitingDevice,
+  { origin }: Approver,
+  answered: 'approved' | 'denied' | undefined = request.isApproved ? 'approved' : undefined,
+): DeviceState => {
+  const demanded = { client, request: demandsOf(request, secondFactorRequired) }
+  const next = answered ?? steps[nextQuestion(demanded, user)]
+  const { ip, userAgent } = request.origin
+  return {
+    next,
+    code: shownUserCode(userCode),
+    application: publicApplication(client),
+    user: { id: user.id, username: user.username },
+    scopes: request.scopes,
+    ...(next === 'prove' && { methods: [...sufficientMethods({ ...demanded, user })] }),
+    from: {
+      ip,
+      userAgent,
+      ...describeDevice(userAgent),
+      askedAt: request.createdAt.toISOString(),
+      sameNetwork: customerNetworkOf(ip) === customerNetworkOf(origin.ip),
+    },
   }
+}
 
-export type DeviceAuthorizations = ReturnType<typeof createDeviceAuthorizations>
+const refuseUnknownCode = () => refuse('unknown_device_code')
 
-/** Applications on devices without a browser: a user lets one in, and it gets its tokens. */
-export const createDeviceAuthorizations = (parts: ApproveDeviceParts & RedeemDeviceParts) => ({
-  approve: createApproveDevice(parts),
-  redeem: createRedeemDevice(parts),
+const findWaiting = async (services: DeviceServices, text: string, { holder }: Approver) => {
+  const { applications, deviceRequests, signedInUsers } = services
+  const userCode = readUserCode(text)
+  const request = userCode === undefined ? undefined : await deviceRequests.find(userCode, holder.userId)
+  const client = request && (await applications.find(request.clientId))
+  if (userCode === undefined || !client || !client.deviceFlow) return refuseUnknownCode()
+  const user = await signedInUsers.find(holder, client.id)
+  return user ? { userCode, request, client, user } : refuse('not_authenticated')
+}
+
+const deny = async (services: DeviceServices, waiting: WaitingDevice, approver: Approver) => {
+  const { userId, sessionId } = approver.holder
+  if (!(await services.deviceRequests.deny(waiting.userCode, { userId, sessionId }))) return refuseUnknownCode()
+  services.applicationErrors.note(waiting.client, 'normal_end', 'access_denied: The user has declined a device')
+  return stateOf(services, waiting, approver, 'denied')
+}
+
+const approve = async (services: DeviceServices, waiting: WaitingDevice, approver: Approver) => {
+  const { holder, origin } = approver
+  const approved = await approveInside(services, holder, waiting)
+  if (!isRefused(approved)) return stateOf(services, waiting, approver, 'approved')
+  // The refresh token was stolen, so the session ends: copied cookies must not become the tokens of a device unnoticed.
+  if (approved.refused === 'theft') await services.endStolen(holder.refreshToken, origin)
+  if (approved.refused === 'over') return refuseUnknownCode()
+  return approved.refused === 'no_access' ? stateOf(services, waiting, approver) : refuse('not_authenticated')
+}
+
+export type Devices = ReturnType<typeof createDevices>
+
+/** Applications on devices without a browser (RFC 8628): a user lets one in, and it gets its tokens. */
+export const createDevices = (services: DeviceServices) => ({
+  /** What the page asks the user. */
+  ask: async (code: string, approver: Approver) => {
+    const waiting = await findWaiting(services, code, approver)
+    return isRefused(waiting) ? waiting : stateOf(services, waiting, approver)
+  },
+
+  /** An answer counts only for the user whom the page has shown, and an approval only if no other step is open. */
+  answer: async ({ code, user: shownUserId, answer }: DeviceDecisionBody, approver: Approver) => {
+    const waiting = await findWaiting(services, code, approver)
+    if (isRefused(waiting)) return waiting
+    const state = stateOf(services, waiting, approver)
+    if (waiting.user.id !== shownUserId) return state
+    if (answer === 'deny') return deny(services, waiting, approver)
+    return state.next === 'approve' ? approve(services, waiting, approver) : state
+  },
+
+  /** Exchanges the code of a device for tokens, once, after its user has approved it. */
+  redeem: <Signed>(redemption: DeviceRedemption<Signed>) => redeem(services, redemption),
 })

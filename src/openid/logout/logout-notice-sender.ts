@@ -34,7 +34,7 @@ export type SenderParts = {
   database: Database
   clock: Clock
   applications: { find(id: string): Promise<NotifiedApplication | undefined> }
-  logoutTokens: { issue(about: { application: NotifiedApplication; sid: string; userId: string }): Promise<string> }
+  logoutTokens: { issue(about: { client: NotifiedApplication; sid: string; userId: string }): Promise<string> }
   applicationErrors: {
     note(application: NotifiedApplication, kind: 'logout_notice' | 'logout_refused', sentence: string): void
   }
@@ -69,7 +69,7 @@ const createAttempt =
     { sid, user_id: userId }: store.DueNotice,
   ): Promise<AttemptResult> => {
     try {
-      const token = await logoutTokens.issue({ application, sid, userId })
+      const token = await logoutTokens.issue({ client: application, sid, userId })
       const { status } = await outbound.withDeadline()(address, {
         method: 'POST',
         headers: { 'user-agent': 'latchkey' },

@@ -1,45 +1,34 @@
 import { createHash } from 'node:crypto'
 import { isRedirectAddress } from '../../applications/application-rules.js'
 import { type Application, mayUse } from '../../applications/applications.js'
-import * as authorizationsStore from '../../applications/authorizations.store.js'
 import { countFactors } from '../../contract/factors.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
-import type { Client } from '../../http/request-origin.js'
-import type { Clock } from '../../lib/clock.js'
+import type { RequestOrigin } from '../../http/request-origin.js'
 import { seconds } from '../../lib/durations.js'
 import { equalInConstantTime, fingerprint, randomToken } from '../../lib/random.js'
 import { uuidv7 } from '../../lib/uuid.js'
-import type { Events } from '../../messages/events.js'
 import type { Transaction } from '../../platform/database/database.js'
 import { epochSeconds, fromEpochSeconds } from '../../sessions/issue-tokens.js'
 import { neverProven } from '../../sessions/session-facts.js'
 import type { SessionProof } from '../../sessions/session-lookups.js'
-import type { Sessions, TokenHolder } from '../../sessions/sessions.js'
-import type { Users } from '../../users/users.js'
-import type { TokenExchangeParts } from './authorizations.js'
-import { accessTokenLifetime, type Grant } from './grants.js'
-import type { RefreshTokenClaims } from './refresh.js'
+import type { TokenHolder } from '../../sessions/sessions.js'
+import type { TokenExchange } from './authorizations.js'
+import { accessTokenLifetime, type CodeFault, type Grant, grantFrom } from './grants.js'
+import type { RefreshTokenClaims } from './refresh-token-texts.js'
 import type { CodeRow } from './tokens.store.js'
-import * as tokensStore from './tokens.store.js'
+import * as store from './tokens.store.js'
 import { sharedScopes, type TokenContent } from './user-claims.js'
 
 const codeLifetime = 60 * seconds
 
 /** The request of the application. `content` leaves out how the session was proven, which the session itself says. */
 export type CodeRequest = {
-  application: Pick<Application, 'id' | 'name'>
-  redirectAddress: string
+  client: { id: string; name: string }
+  redirectUri: string
   /** The S256 challenge of PKCE. */
-  challenge?: string | undefined
+  codeChallenge?: string | undefined
   content: Omit<TokenContent, 'authTime' | 'methods' | 'secondFactor'>
-  client: Client
-}
-
-type Dependencies = {
-  clock: Clock
-  users: Pick<Users, 'lockEnabled'>
-  sessions: Pick<Sessions, 'lockOfHolder'>
-  events: Pick<Events, 'recordInside'>
+  origin: RequestOrigin
 }
 
 /**
@@ -47,7 +36,7 @@ type Dependencies = {
  * proof as the session began. A provider that says no time may have asked its user nothing: then nobody knows, and the claim is left out
  * (OpenID Connect Core 1.0, 2). The clock of the instance that stored the proof may be ahead, and `auth_time` must not be in the future.
  */
-export const authTimeOf = ({ provenAt, begunAt, methods }: SessionProof, now: Date): Pick<TokenContent, 'authTime'> => {
+export const authTimeOf = ({ provenAt, begunAt, methods }: SessionProof, now: Date) => {
   const isUnknown = provenAt <= neverProven && methods.every((method) => method === 'provider')
   const moment = provenAt > neverProven ? provenAt : begunAt
   return isUnknown ? {} : { authTime: Math.min(epochSeconds(moment), epochSeconds(now)) }
@@ -57,69 +46,42 @@ export const authTimeOf = ({ provenAt, begunAt, methods }: SessionProof, now: Da
  * Issues a code for the session of the holder. Rows are locked in the order in which everything that ends a session locks them (user,
  * session, application), so that a session that ends at the same moment leaves no code behind. A refusal has written nothing.
  */
-export const createIssueCode =
-  ({ clock, users, sessions, events }: Dependencies) =>
-  async (sql: Transaction, holder: TokenHolder, request: CodeRequest) => {
-    const { application, redirectAddress, challenge, client } = request
-    const { userId, sessionId: sid } = holder
-    const user = await users.lockEnabled(sql, userId)
-    if (!user) return refuse('not_authenticated')
-    const proof = await sessions.lockOfHolder(sql, holder)
-    if (isRefused(proof)) return proof
-    const [rules] = await authorizationsStore.holdApplication(sql, application.id)
-    if (!rules || !mayUse(rules, user.groups)) return refuse('no_access')
-    const now = clock.now()
-    const scopes = sharedScopes(request.content)
-    const applicationId = application.id
-    const [authorization] = await authorizationsStore.upsertAuthorization(sql, {
-      id: uuidv7(now),
-      sid,
-      applicationId,
-      userId,
-      scopes,
-      now,
-    })
-    if (!authorization) throw new Error('An authorization was neither made nor found')
-    if (authorization.is_first)
-      await events.recordInside(
-        sql,
-        { kind: 'application_used', userId, sessionId: sid, reason: application.name },
-        client,
-      )
-    const code = randomToken()
-    await authorizationsStore.insertCode(sql, {
-      hash: fingerprint(code),
-      authorizationId: authorization.id,
-      redirectAddress,
-      challenge: challenge ?? null,
-      content: {
-        ...request.content,
-        ...authTimeOf(proof, now),
-        methods: [...proof.methods],
-        secondFactor: countFactors(proof.methods) === 2,
-      },
-      lifetime: codeLifetime,
-      clockOffset: clock.offset(),
-    })
-    return { code, sid }
-  }
+const issueCode = async (exchange: TokenExchange, sql: Transaction, holder: TokenHolder, request: CodeRequest) => {
+  const { clock, users, sessions, events } = exchange
+  const { client, redirectUri, codeChallenge = null, origin } = request
+  const { userId, sessionId: sid } = holder
+  const user = await users.lockEnabled(sql, userId)
+  if (!user) return refuse('not_authenticated')
+  const proof = await sessions.lockOfHolder(sql, holder)
+  if (isRefused(proof)) return proof
+  const [access] = await store.holdApplication(sql, client.id)
+  if (!access || !mayUse(access, user.groups)) return refuse('no_access')
+  const now = clock.now()
+  const scopes = sharedScopes(request.content)
+  const newAuthorization = { id: uuidv7(now), sid, clientId: client.id, userId, scopes, now }
+  const [authorization] = await store.upsertAuthorization(sql, newAuthorization)
+  if (!authorization) throw new Error('An authorization was neither made nor found')
+  if (authorization.is_first)
+    await events.recordInside(sql, { kind: 'application_used', userId, sessionId: sid, reason: client.name }, origin)
+  const code = randomToken()
+  await store.insertCode(sql, {
+    hash: fingerprint(code),
+    authorizationId: authorization.id,
+    redirectUri,
+    codeChallenge,
+    content: {
+      ...request.content,
+      ...authTimeOf(proof, now),
+      methods: [...proof.methods],
+      secondFactor: countFactors(proof.methods) === 2,
+    },
+    lifetime: codeLifetime,
+    clockOffset: clock.offset(),
+  })
+  return { code, sid }
+}
 
-type CodeUse = { redirectAddress: string | undefined; verifier?: string | undefined }
-
-/** Each fault that a code can have, in the order in which they are checked. */
-export type CodeFault =
-  | 'unknown_code'
-  | 'reused_code'
-  | 'retried_code'
-  | 'expired_code'
-  | 'other_redirect'
-  | 'removed_redirect'
-  | 'missing_verifier'
-  | 'unexpected_verifier'
-  | 'malformed_verifier'
-  | 'wrong_verifier'
-  | 'missing_challenge'
-  | 'ended'
+type CodeUse = { redirectUri: string | undefined; codeVerifier?: string | undefined }
 
 /** The form of a verifier (RFC 7636, 4.1). */
 const verifierShape = /^[\w.~-]{43,128}$/
@@ -151,15 +113,15 @@ const isRetry = ({ is_just_used, challenge }: CodeRow, verifier: string | undefi
   is_just_used && challenge !== null && verifierFault(challenge, verifier, true) === undefined
 
 /** The rules of the application as they are now: an operator may have changed them since the code was made. */
-type CodeRules = Pick<Application, 'pkce' | 'kind' | 'redirectAddresses'>
+type CodeRules = { [Name in 'pkce' | 'kind' | 'redirectAddresses']: Application[Name] }
 
 const faultOf = (row: CodeRow | undefined, use: CodeUse, rules: CodeRules): CodeFault | undefined => {
   if (!row) return 'unknown_code'
-  if (row.is_used) return isRetry(row, use.verifier) ? 'retried_code' : 'reused_code'
+  if (row.is_used) return isRetry(row, use.codeVerifier) ? 'retried_code' : 'reused_code'
   if (row.has_expired) return 'expired_code'
-  if (row.redirect_address !== use.redirectAddress) return 'other_redirect'
+  if (row.redirect_address !== use.redirectUri) return 'other_redirect'
   if (!isRedirectAddress(rules, row.redirect_address)) return 'removed_redirect'
-  return verifierFault(row.challenge, use.verifier, rules.pkce) ?? (row.is_authorized ? undefined : 'ended')
+  return verifierFault(row.challenge, use.codeVerifier, rules.pkce) ?? (row.is_authorized ? undefined : 'ended')
 }
 
 /** Returns the row of the code, or refuses with its fault. */
@@ -175,9 +137,9 @@ const retryWindow = 10 * seconds
 const maxTokens = 50
 
 export type Redemption<Signed> = CodeUse & {
-  application: Pick<Application, 'id'> & CodeRules
+  client: { id: string } & CodeRules
   code: string
-  client: Client
+  origin: RequestOrigin
   /**
    * Signs the ID token of the grant before the code is used up. If signing fails, the code is still good, and the program can try again.
    */
@@ -189,56 +151,71 @@ export type RedeemedTokens<Signed> = { grant: Grant; refreshToken: string; signe
 /** OpenID Connect Core 12.2: the ID token of a refresh has no `nonce`. */
 const withoutNonce = ({ nonce: _, ...content }: TokenContent): TokenContent => content
 
-/** Exchanges a code for tokens, once. */
-export const createRedeemCode = (parts: TokenExchangeParts) => {
-  const { database, clock, refreshTokens, moments, endReused, grantOf } = parts
+const deleteSurplus = ({ database }: TokenExchange, authorizationId: string) =>
+  database.transaction(async (sql) => {
+    await store.holdAuthorization(sql, authorizationId)
+    await store.deleteSurplus(sql, authorizationId, maxTokens)
+  })
 
-  const deleteSurplus = (authorizationId: string) =>
-    database.transaction(async (sql) => {
-      await tokensStore.holdAuthorization(sql, authorizationId)
-      await tokensStore.deleteSurplus(sql, authorizationId, maxTokens)
-    })
-
-  /** False if the code was used, or the authorization has ended, since the code was read. */
-  const useCode = async (codeHash: Uint8Array, row: CodeRow, accessToken: string, claims: RefreshTokenClaims) => {
-    const { authorization_id: authorizationId, token_content } = row
-    const tokens = {
-      id: claims.tid,
-      authorizationId,
-      codeHash,
-      refreshHash: fingerprint(refreshTokens.sign(claims)),
-      content: withoutNonce(token_content),
-      issuedAt: fromEpochSeconds(claims.iat),
-      accessToken: { hash: fingerprint(accessToken), lifetime: accessTokenLifetime },
-    }
-    const [redeemed] = await tokensStore.redeemCode(database, tokens, clock.now(), moments())
-    if (redeemed && redeemed.earlier_tokens >= maxTokens) await deleteSurplus(authorizationId)
-    return redeemed !== undefined
+/** False if the code was used, or the authorization has ended, since the code was read. */
+const useCode = async (
+  exchange: TokenExchange,
+  codeHash: Uint8Array,
+  { authorization_id: authorizationId, token_content: content }: CodeRow,
+  accessToken: string,
+  claims: RefreshTokenClaims,
+) => {
+  const { database, clock, refreshTokens, moments } = exchange
+  const tokens = {
+    id: claims.tid,
+    authorizationId,
+    codeHash,
+    refreshHash: fingerprint(refreshTokens.sign(claims)),
+    content: withoutNonce(content),
+    issuedAt: fromEpochSeconds(claims.iat),
+    accessToken: { hash: fingerprint(accessToken), lifetime: accessTokenLifetime },
   }
-
-  return async <Signed>(redemption: Redemption<Signed>): Promise<RedeemedTokens<Signed> | Refused<CodeFault>> => {
-    const { application, code, client, sign } = redemption
-    const hash = fingerprint(code)
-    const checkCode = async () => {
-      const [row] = await tokensStore.selectCode(
-        database,
-        { hash, applicationId: application.id, retryWindow },
-        moments(),
-      )
-      const judged = judgeCode(row, redemption, application)
-      if (row && isRefused(judged) && judged.refused === 'reused_code') await endReused(row.authorization_id, client)
-      return judged
-    }
-    const row = await checkCode()
-    if (isRefused(row)) return row
-    const accessToken = randomToken()
-    const grant = grantOf(row, accessToken)
-    const signed = await sign(grant)
-    const now = clock.now()
-    const claims = { tid: uuidv7(now), gen: 0, iat: epochSeconds(now) }
-    if (await useCode(hash, row, accessToken, claims))
-      return { grant, refreshToken: refreshTokens.sign(claims), signed }
-    const judgedAgain = await checkCode()
-    return isRefused(judgedAgain) ? judgedAgain : refuse('ended')
-  }
+  const [redeemed] = await store.redeemCode(database, tokens, clock.now(), moments())
+  if (redeemed && redeemed.earlier_tokens >= maxTokens) await deleteSurplus(exchange, authorizationId)
+  return redeemed !== undefined
 }
+
+/** Reads the code and judges it. A second use that is no retry ends the authorization. */
+const checkCode = async <Signed>(exchange: TokenExchange, hash: Uint8Array, redemption: Redemption<Signed>) => {
+  const { database, moments, usedApplications } = exchange
+  const { client, origin } = redemption
+  const [row] = await store.selectCode(database, { hash, clientId: client.id, retryWindow }, moments())
+  const judged = judgeCode(row, redemption, client)
+  if (row && isRefused(judged) && judged.refused === 'reused_code')
+    await usedApplications.endReused(row.authorization_id, origin)
+  return judged
+}
+
+const redeem = async <Signed>(
+  exchange: TokenExchange,
+  redemption: Redemption<Signed>,
+): Promise<RedeemedTokens<Signed> | Refused<CodeFault>> => {
+  const { clock, refreshTokens, profileFields } = exchange
+  const hash = fingerprint(redemption.code)
+  const row = await checkCode(exchange, hash, redemption)
+  if (isRefused(row)) return row
+  const accessToken = randomToken()
+  const grant = grantFrom(profileFields, row, accessToken)
+  const signed = await redemption.sign(grant)
+  const now = clock.now()
+  const claims = { tid: uuidv7(now), gen: 0, iat: epochSeconds(now) }
+  if (await useCode(exchange, hash, row, accessToken, claims))
+    return { grant, refreshToken: refreshTokens.sign(claims), signed }
+  const judgedAgain = await checkCode(exchange, hash, redemption)
+  return isRefused(judgedAgain) ? judgedAgain : refuse('ended')
+}
+
+export type Codes = ReturnType<typeof createCodes>
+
+/** Codes of the authorization endpoint. */
+export const createCodes = (exchange: TokenExchange) => ({
+  /** The transaction must hold no row but the user's. */
+  issue: (sql: Transaction, holder: TokenHolder, request: CodeRequest) => issueCode(exchange, sql, holder, request),
+  /** Exchanges a code for tokens, once. */
+  redeem: <Signed>(redemption: Redemption<Signed>) => redeem(exchange, redemption),
+})

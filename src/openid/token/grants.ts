@@ -1,8 +1,6 @@
 import type { ProtocolErrorCode } from '../../http/errors.js'
 import { minutes } from '../../lib/durations.js'
 import type { ProfileFields } from '../../users/profile-fields.js'
-import type { DeviceFault } from '../device/device-requests.js'
-import type { CodeFault, RefreshFault } from './authorizations.js'
 import type { HolderRow } from './tokens.store.js'
 import { narrowedTo, type Subject, type TokenContent } from './user-claims.js'
 
@@ -18,28 +16,31 @@ export type Grant = {
 }
 
 /** The content has fewer scopes than the code had, if a refresh asked for fewer. */
-export const createGrantOf =
-  ({ knownValues }: ProfileFields) =>
-  (row: HolderRow, accessToken: string, scopes?: readonly string[] | null): Grant => ({
-    accessToken,
-    authorizationId: row.authorization_id,
-    sid: row.sid,
-    subject: {
-      id: row.user_id,
-      username: row.username,
-      name: row.name,
-      email: row.email,
-      emailProven: row.email_proven,
-      groups: row.groups,
-      fields: knownValues(row.fields),
-    },
-    content: scopes ? narrowedTo(scopes, row.token_content) : row.token_content,
-  })
+export const grantFrom = (
+  { knownValues }: ProfileFields,
+  row: HolderRow,
+  accessToken: string,
+  scopes?: readonly string[] | null,
+): Grant => ({
+  accessToken,
+  authorizationId: row.authorization_id,
+  sid: row.sid,
+  subject: {
+    id: row.user_id,
+    username: row.username,
+    name: row.name,
+    email: row.email,
+    emailProven: row.email_proven,
+    groups: row.groups,
+    fields: knownValues(row.fields),
+  },
+  content: scopes ? narrowedTo(scopes, row.token_content) : row.token_content,
+})
 
-type FaultAnswer = { error: ProtocolErrorCode; description: string }
+type FaultAnswers = Record<string, { error: ProtocolErrorCode; description: string }>
 
-/** The error that the application gets for each fault (RFC 6749, 5.2). Operators read the same words in the application's list of errors. */
-export const grantFaults: Readonly<Record<CodeFault | RefreshFault | DeviceFault, FaultAnswer>> = {
+/** Each fault that a code can have, in the order in which they are checked. */
+const codeFaults = {
   unknown_code: {
     error: 'invalid_grant',
     description: 'The code is not known, was not given to this client, or its session has ended',
@@ -66,11 +67,23 @@ export const grantFaults: Readonly<Record<CodeFault | RefreshFault | DeviceFault
     error: 'invalid_grant',
     description: 'This client must use PKCE, and the request had no code_challenge',
   },
+  ended: {
+    error: 'invalid_grant',
+    description: 'The session has ended, or is not enough for this application any more: sign in again',
+  },
+} as const satisfies FaultAnswers
+
+const refreshFaults = {
   unknown_token: {
     error: 'invalid_grant',
     description: 'The refresh token is not known, or was not given to this client',
   },
   reused_token: { error: 'invalid_grant', description: 'The refresh token was used before, so its tokens have ended' },
+  more_scopes: { error: 'invalid_scope', description: 'scope asks for more than the user was asked for' },
+  ended: codeFaults.ended,
+} as const satisfies FaultAnswers
+
+const deviceFaults = {
   unknown_device: {
     error: 'invalid_grant',
     description: 'The device code is not known, or was not given to this client',
@@ -81,9 +94,17 @@ export const grantFaults: Readonly<Record<CodeFault | RefreshFault | DeviceFault
   device_expired: { error: 'expired_token', description: 'The device code has expired: ask for a new one' },
   retried_device: { error: 'invalid_grant', description: 'The device code was used a moment ago' },
   reused_device: { error: 'invalid_grant', description: 'The device code was used before, so its tokens have ended' },
-  more_scopes: { error: 'invalid_scope', description: 'scope asks for more than the user was asked for' },
-  ended: {
-    error: 'invalid_grant',
-    description: 'The session has ended, or is not enough for this application any more: sign in again',
-  },
+  ended: codeFaults.ended,
+} as const satisfies FaultAnswers
+
+export type CodeFault = keyof typeof codeFaults
+export type RefreshFault = keyof typeof refreshFaults
+export type DeviceFault = keyof typeof deviceFaults
+export type GrantFault = CodeFault | RefreshFault | DeviceFault
+
+/** The error that the application gets for each fault (RFC 6749, 5.2). Operators read the same words in the application's list of errors. */
+export const grantFaults: Readonly<Record<GrantFault, { error: ProtocolErrorCode; description: string }>> = {
+  ...codeFaults,
+  ...refreshFaults,
+  ...deviceFaults,
 }

@@ -38,7 +38,7 @@ const accessTokenHash = (accessToken: string) =>
   createHash('sha256').update(accessToken, 'ascii').digest().subarray(0, 16).toString('base64url')
 
 type NewIdToken = {
-  application: { id: string; algorithm: ApplicationAlgorithm }
+  client: { id: string; algorithm: ApplicationAlgorithm }
   subject: Subject
   sid: string
   content: TokenContent
@@ -55,7 +55,7 @@ type IdTokensDependencies = {
 }
 
 export const createIdTokens = ({ applicationKeys, clock, issuer }: IdTokensDependencies) => ({
-  issue: async ({ application, subject, sid, content, accessToken }: NewIdToken) => {
+  issue: async ({ client, subject, sid, content, accessToken }: NewIdToken) => {
     const { nonce, authTime, methods, secondFactor, acr = secondFactor ? '2' : '1' } = content
     if (authTime !== undefined && !(Number.isSafeInteger(authTime) && authTime > 0))
       throw new RangeError('An ID token needs the time of a proof, or none')
@@ -63,7 +63,7 @@ export const createIdTokens = ({ applicationKeys, clock, issuer }: IdTokensDepen
     const iat = Math.floor(clock.now().getTime() / seconds)
     const claims = {
       iss: issuer,
-      aud: application.id,
+      aud: client.id,
       ...idTokenClaimsOf(subject, content),
       sid,
       iat,
@@ -74,7 +74,7 @@ export const createIdTokens = ({ applicationKeys, clock, issuer }: IdTokensDepen
       ...(nonce !== undefined && { nonce }),
       at_hash: accessTokenHash(accessToken),
     }
-    return applicationKeys.sign(application.algorithm, { typ: 'JWT', claims })
+    return applicationKeys.sign(client.algorithm, { typ: 'JWT', claims })
   },
 
   /**
@@ -86,24 +86,24 @@ export const createIdTokens = ({ applicationKeys, clock, issuer }: IdTokensDepen
     if (!claims || claims.iss !== issuer) return undefined
     const { aud, sub, sid } = claims
     if (typeof aud !== 'string' || typeof sub !== 'string' || !isUuid(sub)) return undefined
-    return { applicationId: aud, userId: sub, ...(typeof sid === 'string' && isUuid(sid) && { sid }) }
+    return { clientId: aud, userId: sub, ...(typeof sid === 'string' && isUuid(sid) && { sid }) }
   },
 })
 
 const logoutTokensLifetime = 2 * minutes
 const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout'
 
-type NewLogoutToken = { application: { id: string; algorithm: ApplicationAlgorithm }; sid: string; userId: string }
+type NewLogoutToken = { client: { id: string; algorithm: ApplicationAlgorithm }; sid: string; userId: string }
 
 type LogoutTokensDependencies = { applicationKeys: { sign: SignToken }; clock: Clock; issuer: string }
 
 /** Logout tokens (OpenID Connect Back-Channel Logout 2.4). Each attempt to tell an application has its own token, with a new `jti`. */
 export const createLogoutTokens = ({ applicationKeys, clock, issuer }: LogoutTokensDependencies) => ({
-  issue: ({ application, sid, userId }: NewLogoutToken) => {
+  issue: ({ client, sid, userId }: NewLogoutToken) => {
     const iat = Math.floor(clock.now().getTime() / seconds)
     const claims = {
       iss: issuer,
-      aud: application.id,
+      aud: client.id,
       sub: userId,
       sid,
       iat,
@@ -111,6 +111,6 @@ export const createLogoutTokens = ({ applicationKeys, clock, issuer }: LogoutTok
       jti: randomUUID(),
       events: { [logoutEvent]: {} },
     }
-    return applicationKeys.sign(application.algorithm, { typ: 'logout+jwt', claims })
+    return applicationKeys.sign(client.algorithm, { typ: 'logout+jwt', claims })
   },
 })

@@ -1,8 +1,10 @@
-import { authorizationTables, stillAuthorized } from '../../applications/authorizations.store.js'
+import type { Access } from '../../applications/applications.js'
+import { authorizationTables, stillAuthorized } from '../../applications/still-authorized.js'
 import type { FieldValues } from '../../contract/profile-fields.js'
 import type { Sql } from '../../platform/database/database.js'
 import { databaseMoment, milliseconds, selectList } from '../../platform/database/sql.js'
-import { type LiveAt, momentsOf } from '../../sessions/live-sessions.js'
+import { type LiveAt, liveSession, momentsOf } from '../../sessions/live-sessions.js'
+import type { ProofRow } from '../../sessions/session-facts.js'
 import type { TokenContent } from './user-claims.js'
 
 /** The moments that a statement compares with. They come from the clock of the database, which tests move by the offset. */
@@ -21,11 +23,7 @@ export type HolderRow = {
   groups: string[]
   fields: FieldValues
 }
-/** `source` is the table that has the content of the token. */
-const holderColumns = (source: string) => ({
-  authorization_id: 's.id',
-  sid: 's.sid',
-  token_content: `${source}.token_content`,
+const userColumns = {
   user_id: 'u.id',
   username: 'u.username',
   name: 'u.name',
@@ -33,9 +31,81 @@ const holderColumns = (source: string) => ({
   email_proven: 'u.email_proven',
   groups: 'u.groups',
   fields: 'u.fields',
+}
+/** `source` is the table that has the content of the token. */
+const holderColumns = (source: string) => ({
+  authorization_id: 's.id',
+  sid: 's.sid',
+  token_content: `${source}.token_content`,
+  ...userColumns,
 })
 
+// ── Authorizations
+
+/** Reads who may use the application now. An operator who changes it waits until the transaction ends. */
+export const holdApplication = (sql: Sql, id: string) =>
+  sql.query<{ access: Access['access']; groups: string[] }>(
+    'select access, groups from applications where id = $1 for share',
+    [id],
+  )
+
+type NewAuthorization = {
+  id: string
+  sid: string
+  clientId: string
+  userId: string
+  scopes: readonly string[]
+  now: Date
+}
+
+/** Each session has one authorization for each application. `is_first`: this statement has created it. */
+export const upsertAuthorization = (sql: Sql, authorization: NewAuthorization) =>
+  sql.query<{ id: string; is_first: boolean }>(
+    `insert into application_sessions as s (id, sid, application_id, user_id, scopes, created_at, last_used_at)
+     values ($1, $2, $3, $4, $5, $6, $6)
+     on conflict (sid, application_id) do update set scopes = excluded.scopes, last_used_at = excluded.last_used_at
+     returning s.id, s.id = $1 as is_first`,
+    [
+      authorization.id,
+      authorization.sid,
+      authorization.clientId,
+      authorization.userId,
+      authorization.scopes,
+      authorization.now,
+    ],
+  )
+
+/** No row if the authorization has ended, or does not meet what the application demands. */
+export const selectStillAuthorized = (sql: Sql, id: string, live: LiveAt) =>
+  sql.query(`select 1 from ${authorizationTables} where s.id = $1 and ${stillAuthorized('$2')}`, [id, momentsOf(live)])
+
 // ── Codes
+
+type NewCode = {
+  hash: Uint8Array
+  authorizationId: string
+  redirectUri: string
+  codeChallenge: string | null
+  content: TokenContent
+  lifetime: number
+  clockOffset: number
+}
+
+export const insertCode = (sql: Sql, code: NewCode) =>
+  sql.query(
+    `insert into authorization_codes
+       (hash, application_session_id, redirect_address, challenge, token_content, created_at, expires_at)
+     values ($1, $2, $3, $4, $5, ${databaseMoment('$6')}, ${databaseMoment('$6')} + ${milliseconds('$7')})`,
+    [
+      code.hash,
+      code.authorizationId,
+      code.redirectUri,
+      code.codeChallenge,
+      code.content,
+      code.clockOffset,
+      code.lifetime,
+    ],
+  )
 
 export type CodeRow = HolderRow & {
   redirect_address: string
@@ -59,14 +129,14 @@ const codeColumns = selectList<CodeRow>({
 /** `retryWindow`: for how long a second use counts as a retry of the first. */
 export const selectCode = (
   sql: Sql,
-  { hash, applicationId, retryWindow }: { hash: Uint8Array; applicationId: string; retryWindow: number },
+  { hash, clientId, retryWindow }: { hash: Uint8Array; clientId: string; retryWindow: number },
   { live, clockOffset }: Moments,
 ) =>
   sql.query<CodeRow>(
     `select ${codeColumns} from authorization_codes as c
      join (${authorizationTables}) on s.id = c.application_session_id
      where c.hash = $1 and s.application_id = $2`,
-    [hash, applicationId, clockOffset, retryWindow, momentsOf(live)],
+    [hash, clientId, clockOffset, retryWindow, momentsOf(live)],
   )
 
 type NewTokens = {
@@ -76,7 +146,7 @@ type NewTokens = {
   refreshHash: Uint8Array
   content: TokenContent
   issuedAt: Date
-  accessToken: Pick<NewAccessToken, 'hash' | 'lifetime'>
+  accessToken: { hash: Uint8Array; lifetime: number }
 }
 
 /**
@@ -119,6 +189,25 @@ export const redeemCode = (sql: Sql, tokens: NewTokens, now: Date, { live, clock
     ],
   )
 
+// ── Devices
+
+type ApproverRow = Omit<HolderRow, 'authorization_id' | 'sid' | 'token_content'> & ProofRow & { begun_at: Date }
+const approverColumns = selectList<ApproverRow>({
+  ...userColumns,
+  methods: 'r.methods',
+  authenticated_at: 'r.authenticated_at',
+  second_factor_at: 'r.second_factor_at',
+  begun_at: 'r.created_at',
+})
+
+/** The user who has approved a device, if not disabled, and if the session of the approval has not ended. */
+export const selectApprover = (sql: Sql, { userId, sid }: { userId: string; sid: string }, live: LiveAt) =>
+  sql.query<ApproverRow>(
+    `select ${approverColumns} from sessions as r join users as u on u.id = r.user_id
+     where r.id = $1 and r.user_id = $2 and u.disabled_at is null and ${liveSession('$3')}`,
+    [sid, userId, momentsOf(live)],
+  )
+
 /** The tokens of a device, whose authorization was made in the same transaction. */
 export const insertDeviceTokens = (
   sql: Sql,
@@ -135,6 +224,23 @@ export const insertDeviceTokens = (
      insert into application_access_tokens (hash, application_tokens_id, scopes, expires_at)
      select $7, made.id, null, ${databaseMoment('$6')} + ${milliseconds('$8')} from made`,
     [id, authorizationId, refreshHash, content, issuedAt, clockOffset, accessToken.hash, accessToken.lifetime],
+  )
+
+/** The durations are in milliseconds. */
+type DeviceUse = { sid: string; now: Date; writeInterval: number; limits: { idle: number; age: number } }
+
+/** Extends the session of a device, and its tokens. The session of a browser is left alone. */
+export const noteDeviceUse = (sql: Sql, { sid, now, writeInterval, limits }: DeviceUse) =>
+  sql.query(
+    `with used as (
+       update sessions set last_used_at = $2, issued_at = $2,
+         expires_at = least($2::timestamptz + ${milliseconds('$4')}, created_at + ${milliseconds('$5')})
+       where id = $1 and application_id is not null and last_used_at < $2::timestamptz - ${milliseconds('$3')}
+       returning id, expires_at
+     )
+     update application_tokens as t set expires_at = used.expires_at
+     from used join application_sessions as s on s.sid = used.id where t.application_session_id = s.id`,
+    [sid, now, writeInterval, limits.idle, limits.age],
   )
 
 // ── Refresh tokens
@@ -156,7 +262,7 @@ export type NewAccessToken = { hash: Uint8Array; scopes: readonly string[] | nul
 
 type Rotation = {
   id: string
-  applicationId: string
+  clientId: string
   presentedHash: Uint8Array
   successorHash: Uint8Array
   generation: number
@@ -195,7 +301,7 @@ export const rotateTokens = (sql: Sql, rotation: Rotation, { live, clockOffset }
       rotation.presentedHash,
       rotation.successorHash,
       rotation.generation,
-      rotation.applicationId,
+      rotation.clientId,
       clockOffset,
       rotation.issuedAt,
       momentsOf(live),
@@ -203,23 +309,6 @@ export const rotateTokens = (sql: Sql, rotation: Rotation, { live, clockOffset }
       rotation.accessToken.scopes,
       rotation.accessToken.lifetime,
     ],
-  )
-
-/** The durations are in milliseconds. */
-type DeviceUse = { sid: string; now: Date; writeInterval: number; limits: { idle: number; age: number } }
-
-/** Extends the session of a device, and its tokens. The session of a browser is left alone. */
-export const noteDeviceUse = (sql: Sql, { sid, now, writeInterval, limits }: DeviceUse) =>
-  sql.query(
-    `with used as (
-       update sessions set last_used_at = $2, issued_at = $2,
-         expires_at = least($2::timestamptz + ${milliseconds('$4')}, created_at + ${milliseconds('$5')})
-       where id = $1 and application_id is not null and last_used_at < $2::timestamptz - ${milliseconds('$3')}
-       returning id, expires_at
-     )
-     update application_tokens as t set expires_at = used.expires_at
-     from used join application_sessions as s on s.sid = used.id where t.application_session_id = s.id`,
-    [sid, now, writeInterval, limits.idle, limits.age],
   )
 
 export type TokensRow = HolderRow & {
@@ -246,14 +335,14 @@ const tokensColumns = selectList<TokensRow>({
 /** `grace`: for how long after a rotation the previous token is exchanged for the newest one again. */
 export const selectTokens = (
   sql: Sql,
-  tokens: { id: string; applicationId: string; grace: number; scopes: readonly string[] | null },
+  tokens: { id: string; clientId: string; grace: number; scopes: readonly string[] | null },
   { live, clockOffset }: Moments,
 ) =>
   sql.query<TokensRow>(
     `select ${tokensColumns} from application_tokens as t
      join (${authorizationTables}) on s.id = t.application_session_id
      where t.id = $1 and s.application_id = $2`,
-    [tokens.id, tokens.applicationId, clockOffset, tokens.grace, momentsOf(live), tokens.scopes],
+    [tokens.id, tokens.clientId, clockOffset, tokens.grace, momentsOf(live), tokens.scopes],
   )
 
 /** The tokens with this id, of any application. */
@@ -326,7 +415,7 @@ export const selectHolder = (sql: Sql, hash: Uint8Array, { live, clockOffset }: 
 // ── Revocation: an application can revoke its own tokens only. One statement for both, so that unknown tokens take as long as others.
 
 /** Deletes the tokens if they are of this application. No row if there are none with this id, of any application. */
-export const deleteTokens = (sql: Sql, id: string, applicationId: string) =>
+export const deleteTokens = (sql: Sql, id: string, clientId: string) =>
   sql.query<{ sid: string; is_own: boolean }>(
     `with found as (
        select t.id, s.sid, s.application_id = $2 as is_own
@@ -335,11 +424,11 @@ export const deleteTokens = (sql: Sql, id: string, applicationId: string) =>
        delete from application_tokens as t using found where t.id = found.id and found.is_own
      )
      select sid, is_own from found`,
-    [id, applicationId],
+    [id, clientId],
   )
 
 /** Like `deleteTokens`, for a single access token. */
-export const deleteAccessToken = (sql: Sql, hash: Uint8Array, applicationId: string) =>
+export const deleteAccessToken = (sql: Sql, hash: Uint8Array, clientId: string) =>
   sql.query<{ is_own: boolean }>(
     `with found as (
        select x.hash, s.application_id = $2 as is_own from application_access_tokens as x
@@ -349,5 +438,5 @@ export const deleteAccessToken = (sql: Sql, hash: Uint8Array, applicationId: str
        delete from application_access_tokens as x using found where x.hash = found.hash and found.is_own
      )
      select is_own from found`,
-    [hash, applicationId],
+    [hash, clientId],
   )

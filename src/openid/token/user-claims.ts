@@ -50,7 +50,7 @@ export const supportedScopes: readonly string[] = [
   ...new Set(userClaims.map((name) => claimTable[name].scope)),
 ]
 
-type RequestedContent = Pick<TokenContent, 'scopes' | 'claims'>
+type RequestedContent = { scopes: string[]; claims?: NonNullable<TokenContent['claims']> }
 
 /** The scopes that the user shares. A claim that is requested by its name counts as a request for its scope. */
 export const sharedScopes = ({ scopes, claims }: RequestedContent): OpenidScope[] => {

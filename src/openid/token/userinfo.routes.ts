@@ -1,18 +1,16 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Applications } from '../../applications/applications.js'
 import { refuse } from '../../contract/outcome.js'
 import { sendProtocolError } from '../../http/errors.js'
 import { formOf } from '../../http/forms.js'
 import { fixedLimiter } from '../../http/limiters.js'
-import type { CountedRequests } from '../../http/limits.js'
 import { clientNetwork, clientOf } from '../../http/request-origin.js'
 import { routeRefusals } from '../../http/route.js'
 import type { Server } from '../../http/server.js'
 import { fingerprint } from '../../lib/random.js'
-import { addClientRoute, type ClientNouns, type ClientRouteParts } from '../client-authentication.js'
-import { isSentByPage, type KnownClients } from '../known-clients.js'
-import type { ProtocolDoor } from '../openid-door.js'
-import type { Authorizations } from './authorizations.js'
+import type { App } from '../../service/open-http.js'
+import type { ClientRoutes } from '../client-authentication.js'
+import type { OpenidRoom } from '../open-openid.js'
+import { isSentByPage, type ProtocolDoor } from '../openid-door.js'
 import { userInfoOf } from './user-claims.js'
 
 const url = '/api/auth/userinfo'
@@ -60,25 +58,14 @@ const createValidTokens = () => {
   }
 }
 
-type Nouns = { applications: Applications; authorizations: Authorizations }
-
-type OpenidUserinfoRouteDependencies = {
-  protocolDoor: ProtocolDoor<Nouns>
-  knownClients: KnownClients
-  countedRequests: CountedRequests
-}
-
 /** Answers with the claims of the user of an access token, as they are now (OpenID Connect Core 5.3). */
-export const openidUserinfoRoutes = (
-  server: Server,
-  { protocolDoor, knownClients, countedRequests }: OpenidUserinfoRouteDependencies,
-) => {
+export const openidUserinfoRoutes = (server: Server, { countedRequests }: App, protocolDoor: ProtocolDoor) => {
   protocolDoor.answerPreflights(server, url)
   const validTokens = createValidTokens()
 
-  const answer = async (nouns: Nouns, request: FastifyRequest, reply: FastifyReply) => {
+  const answer = async (openid: OpenidRoom, request: FastifyRequest, reply: FastifyReply) => {
     // A page that is none of an application could use up the limits of its visitors.
-    if (isSentByPage(request) && !(await knownClients.mayRead(nouns, request)))
+    if (isSentByPage(request) && !(await protocolDoor.knownClients.mayRead(openid, request)))
       return sendRefusal(reply, refuse('cross_site', { message: 'A page of no application has sent the request' }))
     const sentToken = readToken(request)
     if (sentToken === 'twice')
@@ -93,7 +80,7 @@ export const openidUserinfoRoutes = (
     const wasValid = token !== undefined && validTokens.has(token)
     if (!wasValid && (await countedRequests.count(refusalsLimiter, clientNetwork(request), request, reply)))
       return reply
-    const grant = token === undefined ? undefined : await nouns.authorizations.grantOfAccessToken(token)
+    const grant = token === undefined ? undefined : await openid.authorizations.grantOfAccessToken(token)
     if (!grant) {
       if (token !== undefined) validTokens.delete(token)
       return sendProtocolError(reply, { ...invalid, description: 'The access token is not valid' }, 'bearer')
@@ -121,17 +108,15 @@ export const openidUserinfoRoutes = (
     })
 }
 
-type OpenidRevokeRouteDependencies = ClientRouteParts<ClientNouns & { authorizations: Authorizations }>
-
 /** RFC 7009, 2.1. Only who holds the token can ask, and learns that it is not theirs. */
 const othersToken = { error: 'invalid_grant', description: 'The token was given to another client' } as const
 
 /** RFC 7009. The answer is 200 also for a token that is unknown (2.2). */
-export const openidRevokeRoutes = (server: Server, dependencies: OpenidRevokeRouteDependencies) =>
-  addClientRoute(server, '/api/auth/revoke', dependencies, async (nouns, { application, form, request, reply }) => {
+export const openidRevokeRoutes = (server: Server, clientRoutes: ClientRoutes) =>
+  clientRoutes.add(server, '/api/auth/revoke', {}, async (openid, { client, form, request, reply }) => {
     const token = form.values.get('token')
     if (token === undefined)
       return sendProtocolError(reply, { error: 'invalid_request', description: 'token is missing' })
-    const refused = await nouns.authorizations.revoke(application, token, clientOf(request))
+    const refused = await openid.authorizations.revoke(client, token, clientOf(request))
     return refused ? sendProtocolError(reply, othersToken) : reply.status(200).send()
   })
