@@ -303,7 +303,7 @@ describe('outgoing mail', () => {
   it('is sent later when the sender was killed between claiming and sending it', async () => {
     const server = await inbox()
     await mailsFor(server.url).queue(database, notice('ada@example.com'))
-    const program = fileURLToPath(new URL('../test/support/stuck-mail-sender.mjs', import.meta.url))
+    const program = fileURLToPath(new URL('../../test/support/stuck-mail-sender.mjs', import.meta.url))
     const task = JSON.stringify({ url: store.url, key: key.toString('hex') })
     const child = spawn(process.execPath, [program, task], { stdio: ['ignore', 'pipe', 'inherit'] })
     const [said] = await Promise.all([new Promise((resolve) => child.stdout.once('data', resolve))])

@@ -221,7 +221,7 @@ export const readImportedUser = (
   }
 }
 
-export type Batch = {
+type Batch = {
   added: ImportedUser[]
   /** How many users have an email that already has an account. They are skipped, so that an interrupted import can be run again. */
   existed: number
