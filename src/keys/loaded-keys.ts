@@ -183,8 +183,6 @@ const messages = {
 const unopenedKeys = 'a signing key cannot be opened: SEALING_KEY must be the same at every instance'
 const wayOut = 'If the key that sealed it is lost, run `latchkey keys rotate --compromised --yes`.'
 
-export type LoadedKeys = ReturnType<typeof createLoadedKeys>
-
 type Signing = {
   signingKeys: SigningKeys
   clock: Clock

@@ -1,4 +1,3 @@
-import type { KeyObject } from 'node:crypto'
 import type { Clock } from '../lib/clock.js'
 import { acceptTransaction, type Database, type Sql, type Transaction } from '../platform/database/database.js'
 import {
@@ -68,7 +67,7 @@ export type SigningKey = {
   signsFrom: number
   isRetired: boolean
   pair?: KeyPair
-  publicKey?: KeyObject
+  publicKey?: KeyPair['publicKey']
 }
 type OpenedKey = SigningKey & { pair: KeyPair }
 

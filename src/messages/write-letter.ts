@@ -17,7 +17,7 @@ import {
 import { wordsIn } from './words/words-in.js'
 
 /** The client that caused what a mail is about, and the time. */
-export type Origin = { client: Client; at: Date }
+type Origin = { client: Client; at: Date }
 
 /** "15 November 2026 at 12:00 UTC" */
 const formatTime = (moment: Date, language: Language) =>

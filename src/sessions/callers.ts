@@ -115,6 +115,12 @@ export const createCallers = ({ cookies, tokens, loadedKeys }: Given) => {
     required: guardHook({ byAccessToken: true }, ['not_authenticated'], async (request, reply) =>
       find(request) ? undefined : sendRefusal(reply, refuse('not_authenticated')),
     ),
+    /** Refuses a request without a refresh token, whatever it is. */
+    refreshTokenRequired: guardHook({}, ['not_authenticated', 'cross_site'], async (request, reply) =>
+      cookies.read(request, 'refresh_token') === undefined
+        ? sendRefusal(reply, refuse('not_authenticated'))
+        : undefined,
+    ),
     of,
     /** The caller, with the client that events and mails need. */
     contextOf: (request: FastifyRequest) => ({ caller: of(request), client: clientOf(request) }),

@@ -2,9 +2,8 @@ import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { isRefused, refuse } from '../contract/outcome.js'
 import { NoContent, Nullable, SignedIn } from '../contract/schemas.js'
-import { sendRefusal } from '../http/errors.js'
 import { type Client, clientOf } from '../http/request-origin.js'
-import { guardHook, route, withHeaders } from '../http/route.js'
+import { route, withHeaders } from '../http/route.js'
 import type { Server } from '../http/server.js'
 import type { App } from '../service/open-http.js'
 import { cacheHeader, forgetInBrowser, sendRenewed } from './session-cookies.js'
@@ -31,13 +30,9 @@ const userOfNewToken = async (
 export const refreshRoutes = (server: Server, app: App) => {
   const { rotate, cookies, callers, limits } = app
 
-  /** Refuses a request without a cookie before the limiter counts it, because every visit to the login page asks for a refresh. */
-  const tokenRequired = guardHook({}, ['not_authenticated', 'cross_site'], async (request, reply) =>
-    cookies.read(request, 'refresh_token') === undefined ? sendRefusal(reply, refuse('not_authenticated')) : undefined,
-  )
-
   route(server, 'POST /api/auth/refresh', {
-    guard: [tokenRequired, limits.session],
+    // A request without a cookie is refused before the limiter counts it, because every visit to the login page asks for a refresh.
+    guard: [callers.refreshTokenRequired, limits.session],
     tag: 'sessions',
     summary: 'Exchange the refresh token for a new pair of tokens',
     body: Nullable(

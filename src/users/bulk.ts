@@ -221,7 +221,7 @@ export const readImportedUser = (
   }
 }
 
-export type Batch = {
+type Batch = {
   added: ImportedUser[]
   /** How many users have an email that already has an account. They are skipped, so that an interrupted import can be run again. */
   existed: number
@@ -243,50 +243,52 @@ const keysOf = ({ id, email, username, identities }: ImportedUser) => ({
   otherKeys: [`id ${id}`, ...identities.map(({ provider, subject }) => `${provider} ${subject}`)],
 })
 
-type Dependencies = { database: Database; usernames: Usernames }
+type Given = { database: Database; usernames: Usernames }
+
+/** The values of these users that others have. Reservations that have expired are deleted first. */
+const takenFor = async ({ database, usernames }: Given, users: readonly ImportedUser[]) => {
+  const identities = users.flatMap((user) => user.identities)
+  const names = users.map(({ username }) => username.key)
+  await usernames.release(database, names)
+  await store.releaseEmails(database, users)
+  const rows = await store.selectTaken(database, users)
+  const reservedEmails = await store.selectReservedEmails(database, users)
+  const takenIdentities = identities.length > 0 ? await store.selectTakenIdentities(database, identities) : []
+  const reservedNames = await store.selectReserved(database, names)
+  return new Set([
+    ...reservedNames.map((row) => `username ${row.username_key}`),
+    ...rows.flatMap((row) => [`email ${row.email_key}`, `username ${row.username_key}`, `id ${row.id}`]),
+    ...reservedEmails.map((row) => `reserved ${row.email_key}`),
+    ...takenIdentities.map(({ provider, subject }) => `${provider} ${subject}`),
+  ])
+}
 
 /** Decides which of these users can be added, in the order of the file. `addedKeys`: the keys of users whom a dry run counts as added. */
-const createDecide = ({ database, usernames }: Dependencies) => {
-  const takenFor = async (users: readonly ImportedUser[]) => {
-    const identities = users.flatMap((user) => user.identities)
-    const names = users.map(({ username }) => username.key)
-    await usernames.release(database, names)
-    await store.releaseEmails(database, users)
-    const rows = await store.selectTaken(database, users)
-    const reservedEmails = await store.selectReservedEmails(database, users)
-    const takenIdentities = identities.length > 0 ? await store.selectTakenIdentities(database, identities) : []
-    const reservedNames = await store.selectReserved(database, names)
-    return new Set([
-      ...reservedNames.map((row) => `username ${row.username_key}`),
-      ...rows.flatMap((row) => [`email ${row.email_key}`, `username ${row.username_key}`, `id ${row.id}`]),
-      ...reservedEmails.map((row) => `reserved ${row.email_key}`),
-      ...takenIdentities.map(({ provider, subject }) => `${provider} ${subject}`),
-    ])
-  }
-
-  return async (users: readonly ImportedUser[], addedKeys: { has(key: string): boolean }): Promise<Batch> => {
-    const taken = await takenFor(users)
-    const isTaken = (key: string) => taken.has(key) || addedKeys.has(key)
-    const batch: Batch = { added: [], existed: 0, refused: [] }
-    for (const user of users) {
-      const { email, username, otherKeys } = keysOf(user)
-      if (isTaken(email)) batch.existed += 1
-      else if (isTaken(`reserved ${user.email.key}`)) batch.refused.push({ user, reason: emailReserved })
-      else if (isTaken(username)) batch.refused.push({ user, reason: usernameTaken })
-      else if (otherKeys.some(isTaken)) batch.refused.push({ user, reason: idTaken })
-      else {
-        batch.added.push(user)
-        for (const key of [email, username, ...otherKeys]) taken.add(key)
-      }
+const decide = async (
+  given: Given,
+  users: readonly ImportedUser[],
+  addedKeys: { has(key: string): boolean },
+): Promise<Batch> => {
+  const taken = await takenFor(given, users)
+  const isTaken = (key: string) => taken.has(key) || addedKeys.has(key)
+  const batch: Batch = { added: [], existed: 0, refused: [] }
+  for (const user of users) {
+    const { email, username, otherKeys } = keysOf(user)
+    if (isTaken(email)) batch.existed += 1
+    else if (isTaken(`reserved ${user.email.key}`)) batch.refused.push({ user, reason: emailReserved })
+    else if (isTaken(username)) batch.refused.push({ user, reason: usernameTaken })
+    else if (otherKeys.some(isTaken)) batch.refused.push({ user, reason: idTaken })
+    else {
+      batch.added.push(user)
+      for (const key of [email, username, ...otherKeys]) taken.add(key)
     }
-    return batch
   }
+  return batch
 }
 
 /** Adds many users, whose values must differ from each other and from those of existing users. */
-export const createUserImport = (deps: Dependencies) => {
-  const { database } = deps
-  const decide = createDecide(deps)
+const createUserImport = (given: Given) => {
+  const { database } = given
 
   /** The emails of the users that were inserted: all, fewer if a value was taken meanwhile, or none. */
   const insert = async (users: readonly ImportedUser[]) => {
@@ -304,7 +306,7 @@ export const createUserImport = (deps: Dependencies) => {
     const added: ImportedUser[] = []
     for (let tries = 0; tries < maxTries; tries += 1) {
       const remaining = users.filter((user) => !added.includes(user))
-      const batch = await decide(remaining, noKeys)
+      const batch = await decide(given, remaining, noKeys)
       const insertedEmails = await insert(batch.added)
       const missing = batch.added.filter((user) => !insertedEmails.has(user.email.key))
       added.push(...batch.added.filter((user) => insertedEmails.has(user.email.key)))
@@ -321,7 +323,7 @@ export const createUserImport = (deps: Dependencies) => {
     const digests = new Set<string>()
     const digest = (key: string) => fingerprint(key).toString('latin1', 0, 16)
     return async (users: readonly ImportedUser[]): Promise<Batch> => {
-      const batch = await decide(users, { has: (key) => digests.has(digest(key)) })
+      const batch = await decide(given, users, { has: (key) => digests.has(digest(key)) })
       for (const { email, username, otherKeys } of batch.added.map(keysOf))
         for (const key of [email, username, ...otherKeys]) digests.add(digest(key))
       return batch
@@ -357,7 +359,7 @@ const fromRow = ({ password_hash, created_at, ...row }: store.ListedRow): Listed
 const exportPage = 1_000
 
 /** Lists of many users, for the command line. */
-const createUserLists = ({ database }: { database: Database }) => {
+const createUserLists = (database: Database) => {
   const page = async (after: string | undefined, limit: number, filter: store.Filter = {}) =>
     (await store.selectPage(database, after ?? nilUuid, limit, filter)).map(fromRow)
 
@@ -388,7 +390,7 @@ const createUserLists = ({ database }: { database: Database }) => {
 export type BulkUsers = ReturnType<typeof createBulkUsers>
 
 /** Handles many users at once, for the command line. No request uses it. */
-export const createBulkUsers = (deps: Parameters<typeof createUserImport>[0]) => ({
-  ...createUserImport(deps),
-  ...createUserLists(deps),
+export const createBulkUsers = (given: Given) => ({
+  ...createUserImport(given),
+  ...createUserLists(given.database),
 })

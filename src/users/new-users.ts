@@ -44,30 +44,26 @@ const undefinedIfTaken = (error: unknown) => {
   throw error
 }
 
-type Dependencies = {
-  database: Database
-  clock: Clock
-  usernames: Usernames
-}
+const maxTries = 20
 
-/** The first free username that is made from a name or an address. It has a number if the plain username is taken. */
-const createFreeUsername =
-  ({ database, clock, usernames }: Dependencies) =>
-  async (from: string, id = uuidv7(clock.now())) => {
+type Given = { database: Database; clock: Clock; usernames: Usernames }
+
+export type NewUsers = ReturnType<typeof createNewUsers>
+
+/** Creates accounts. */
+export const createNewUsers = ({ database, clock, usernames }: Given) => {
+  /** The first free username that is made from a name or an address. It has a number if the plain username is taken. */
+  const freeUsername = async (from: string, id = uuidv7(clock.now())) => {
     const firstChoice = usernameFrom(from)
     const reserved = usernames.reservedNamesWith(firstChoice.key)
     const [freeRow] = await store.selectFreeSuffix(database, firstChoice.key, reserved, clock.now())
     return withSuffix(firstChoice, freeRow?.suffix ?? id.slice(-6))
   }
 
-const maxTries = 20
-
-/**
- * Runs `attempt` with a free username, for a new user who has chosen none. If another user takes the name first, the next name is tried.
- */
-const createWithFreeUsername =
-  (freeUsername: ReturnType<typeof createFreeUsername>) =>
-  async <Outcome>(
+  /**
+   * Runs `attempt` with a free username, for a new user who has chosen none. If another user takes the name first, the next name is tried.
+   */
+  const withFreeUsername = async <Outcome>(
     email: Email,
     attempt: (username: Username) => Promise<Outcome>,
     isTaken: (outcome: Outcome) => boolean,
@@ -77,13 +73,6 @@ const createWithFreeUsername =
     for (let tries = 1; tries < maxTries && isTaken(outcome); tries++) outcome = await next()
     return outcome
   }
-
-export type NewUsers = ReturnType<typeof createNewUsers>
-
-/** Creates accounts. */
-export const createNewUsers = (deps: Dependencies) => {
-  const { database, clock, usernames } = deps
-  const freeUsername = createFreeUsername(deps)
 
   /** The refusal if the email or the username is taken. Undefined if both are free. */
   const refusalIfTaken = async (sql: Sql, user: { email: Email; username: Username }) => {
@@ -136,5 +125,5 @@ export const createNewUsers = (deps: Dependencies) => {
     throw new Error('No free username was found')
   }
 
-  return { create, freeUsername, withFreeUsername: createWithFreeUsername(freeUsername), createFromProvider }
+  return { create, freeUsername, withFreeUsername, createFromProvider }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { ProfileFieldDefinition } from '../contract/profile-fields.js'
+import type { FieldValues, ProfileFieldDefinition } from '../contract/profile-fields.js'
 import { readFieldDefinitions, readFieldValue } from './field-definitions.js'
-import { createFieldLookups } from './profile-fields.js'
+import { knownValues } from './profile-fields.js'
 
 const labels = { en: 'Label' }
 const field = (more: object) => ({ key: 'team', type: 'text', labels, ...more })
@@ -67,9 +67,9 @@ describe('a value', () => {
 })
 
 it('a stored value whose field has another type now is read in the form of that type, or is missing', () => {
-  const { knownValues } = createFieldLookups({ definitions: [definitionOf({ type: 'phone' })] })
-  expect(knownValues({ team: '0049 30 123456' })).toEqual({ team: '+4930123456' })
-  expect([knownValues({ team: 'red' }), knownValues({ team: true }), knownValues({})]).toEqual([{}, {}, {}])
+  const known = (stored: FieldValues) => knownValues([definitionOf({ type: 'phone' })], stored)
+  expect(known({ team: '0049 30 123456' })).toEqual({ team: '+4930123456' })
+  expect([known({ team: 'red' }), known({ team: true }), known({})]).toEqual([{}, {}, {}])
 })
 
 describe('a file', () => {

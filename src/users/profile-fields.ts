@@ -26,48 +26,45 @@ const todayOf = (clock: Clock): Today => {
 
 const ownValue = (values: StoredFields, key: string) => (Object.hasOwn(values, key) ? values[key] : undefined)
 
-type Dependencies = { clock: Clock; definitions: readonly ProfileFieldDefinition[] }
+type Definitions = readonly ProfileFieldDefinition[]
 
-/** Reads stored values by the definitions of the present file. */
-export const createFieldLookups = ({ definitions }: Pick<Dependencies, 'definitions'>) => {
-  /**
-   * The values that the present file accepts. Any other value counts as missing, but stays in the export of the user. If a field has got
-   * another type, its value is in the form of the new type. The bound `today` is not checked again, because it is about the day on which a
-   * value was given.
-   */
-  const knownValues = (stored: StoredFields): FieldValues => {
-    if (definitions.length === 0) return {}
-    return Object.fromEntries(
-      definitions.flatMap((definition) => {
-        const result = readFieldValue(definition, ownValue(stored, definition.key) ?? null, undefined)
-        return 'value' in result && result.value !== null ? [[definition.key, result.value]] : []
-      }),
-    )
-  }
+/**
+ * The values that the present file accepts. Any other value counts as missing, but stays in the export of the user. If a field has got
+ * another type, its value is in the form of the new type. The bound `today` is not checked again, because it is about the day on which a
+ * value was given.
+ */
+export const knownValues = (definitions: Definitions, stored: StoredFields): FieldValues =>
+  Object.fromEntries(
+    definitions.flatMap((definition) => {
+      const result = readFieldValue(definition, ownValue(stored, definition.key) ?? null, undefined)
+      return 'value' in result && result.value !== null ? [[definition.key, result.value]] : []
+    }),
+  )
 
-  return {
-    knownValues,
-    /** The fields that users must fill in before they get a session. */
-    missing: (stored: StoredFields) => {
-      const values = knownValues(stored)
-      return definitions.filter(({ key, required }) => required && ownValue(values, key) === undefined)
-    },
-  }
+/** The value to store, or the fault. */
+const judge = (
+  definitions: Definitions,
+  key: string,
+  given: unknown,
+  { editor, clock }: { editor: FieldEditor; clock: Clock },
+) => {
+  const definition = definitions.find((each) => each.key === key)
+  if (!definition) return 'unknown'
+  if (editor === 'user' && definition.editedBy === 'administrators') return 'administrators_only'
+  // Values that operators enter or import may be from another day, so `today` is not checked.
+  const result = readFieldValue(definition, given, editor === 'user' ? todayOf(clock) : undefined)
+  if ('fault' in result) return result.fault
+  return result.value === null && definition.required && editor === 'user' ? 'required' : result
 }
 
-/** Checks new values, whether a user or an operator gives them. */
-const createFieldEdits = ({ clock, definitions }: Dependencies) => {
-  /** The value to store, or the fault. */
-  const judge = (key: string, given: unknown, editor: FieldEditor) => {
-    const definition = definitions.find((each) => each.key === key)
-    if (!definition) return 'unknown'
-    if (editor === 'user' && definition.editedBy === 'administrators') return 'administrators_only'
-    // Values that operators enter or import may be from another day, so `today` is not checked.
-    const result = readFieldValue(definition, given, editor === 'user' ? todayOf(clock) : undefined)
-    if ('fault' in result) return result.fault
-    return result.value === null && definition.required && editor === 'user' ? 'required' : result
-  }
+const purgeBatch = 500
 
+type Given = { database: Database; clock: Clock; definitions: Definitions }
+
+export type ProfileFields = ReturnType<typeof createProfileFields>
+
+/** The fields that an operator asks users for (PROFILE_FIELDS_FILE). Values are checked here only, whoever gives them. */
+export const createProfileFields = ({ database, clock, definitions }: Given) => {
   /** Puts the new values among the stored ones. A refusal changes nothing. */
   const change = (
     stored: StoredFields,
@@ -78,7 +75,7 @@ const createFieldEdits = ({ clock, definitions }: Dependencies) => {
     const changed: string[] = []
     const faults: InvalidFieldsRefusal['fields'] = []
     for (const [key, each] of Object.entries(given)) {
-      const valueOrFault = judge(key, each, editor)
+      const valueOrFault = judge(definitions, key, each, { editor, clock })
       if (typeof valueOrFault === 'string') faults.push({ key, fault: valueOrFault })
       else if ((fields.get(key) ?? null) !== valueOrFault.value) {
         if (valueOrFault.value === null) fields.delete(key)
@@ -92,6 +89,13 @@ const createFieldEdits = ({ clock, definitions }: Dependencies) => {
   }
 
   return {
+    definitions,
+    knownValues: (stored: StoredFields) => knownValues(definitions, stored),
+    /** The fields that users must fill in before they get a session. */
+    missing: (stored: StoredFields) => {
+      const values = knownValues(definitions, stored)
+      return definitions.filter(({ key, required }) => required && ownValue(values, key) === undefined)
+    },
     change,
     /** The fields of a new account. Required fields that the registration form asks for must be there. */
     initialValues: (given: ProfileFieldChanges = {}): StoredFields | InvalidFieldsRefusal => {
@@ -100,24 +104,6 @@ const createFieldEdits = ({ clock, definitions }: Dependencies) => {
       const result = change({}, { ...given, ...Object.fromEntries(missingFields) }, 'user')
       return 'refused' in result ? result : result.fields
     },
-  }
-}
-
-const purgeBatch = 500
-
-export type ProfileFields = ReturnType<typeof createProfileFields>
-
-/** The fields that an operator asks users for (PROFILE_FIELDS_FILE). Values are checked here only, whoever gives them. */
-export const createProfileFields = (deps: {
-  database: Database
-  clock: Clock
-  definitions: readonly ProfileFieldDefinition[]
-}) => {
-  const { database, definitions } = deps
-  return {
-    definitions,
-    ...createFieldLookups(deps),
-    ...createFieldEdits(deps),
 
     /** Stores the values. The caller holds the row of the user. */
     write: async (sql: Sql, userId: string, fields: StoredFields) => {

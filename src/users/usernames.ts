@@ -29,7 +29,7 @@ const fromRow = ({ username, username_key, reserved_until, counts }: store.Reser
 const formerNames = async (sql: Sql, userId: string, now: Date) =>
   (await store.selectOfUser(sql, userId, now)).map(fromRow)
 
-type Dependencies = { database: Database; clock: Clock; reserved?: readonly string[] | undefined }
+type Given = { database: Database; clock: Clock; reserved?: readonly string[] | undefined }
 
 export type Usernames = ReturnType<typeof createUsernames>
 
@@ -37,7 +37,7 @@ export type Usernames = ReturnType<typeof createUsernames>
  * Decides which user may have which name. `reserved` are the keys of names that users cannot take (`RESERVED_USERNAMES`). The database
  * checks last: a name that was taken or reserved meanwhile is a unique violation.
  */
-export const createUsernames = ({ database, clock, reserved = [] }: Dependencies) => {
+export const createUsernames = ({ database, clock, reserved = [] }: Given) => {
   const optionalTransaction = acceptTransaction(database)
   const isReserved = (key: string) => reserved.includes(imitatedKey(key))
 
