@@ -36,8 +36,6 @@ type Services = UsersRoom &
 
 type SetupRefusal = Refused<'already_set_up' | 'invalid_setup_token' | 'admin_group_needed' | 'username_taken'>
 
-export type Setup = ReturnType<typeof createSetup>
-
 /**
  * The first start: while there is no user, a link from the log lets whoever has it make the first account, which is an administrator's.
  */
