@@ -212,16 +212,10 @@ export const createAccountChanges = (services: Services) => {
     ) => {
       const { userId } = context.caller
       const change = () =>
-        commitUnlessRefused(database, async (sql) =>
-          changeByCaller(
-            services,
-            sql,
-            await holdUser(services, sql, userId, announcedKinds),
-            context,
-            announcedKinds,
-            work,
-          ),
-        )
+        commitUnlessRefused(database, async (sql) => {
+          const user = await holdUser(services, sql, userId, announcedKinds)
+          return changeByCaller(services, sql, user, context, announcedKinds, work)
+        })
       const canSendMail = consequencesOfEach(announcedKinds).some(({ mail }) => mail !== null)
       const outcome = canSendMail ? await limited(services, userId, change) : await change()
       return outcome as Awaited<ReturnType<typeof change>> | LimitRefusalOf<Kind>

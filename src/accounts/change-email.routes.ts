@@ -3,8 +3,7 @@ import { Type } from 'typebox'
 import { WaitingEmail } from '../contract/mailed-links.js'
 import { isRefused } from '../contract/outcome.js'
 import { Accepted, NoContent, Nullable, TypedEmail } from '../contract/schemas.js'
-import { sendRefusal } from '../http/errors.js'
-import { route, type Server } from '../http/route.js'
+import { route, routeRefusals, type Server } from '../http/route.js'
 import { minResponseTime, takeAtLeast } from '../lib/timing.js'
 import type { App } from '../service/open-http.js'
 import type { CallerContext } from '../sessions/session-facts.js'
@@ -38,6 +37,7 @@ export const changeEmailRoutes = (server: Server, app: App) => {
   const { guards, callers, limits, needsMail, mailLimits, accountChanges, emailChanges } = app
   const tag = 'account'
 
+  const { sendRefusal } = routeRefusals('email_shape')
   /** Refuses a text that is no address before mails are counted, because no mail is sent to it. */
   const refuseMistyped = async (request: FastifyRequest, reply: FastifyReply) => {
     const email = readEmail((request.body as { email: string }).email)

@@ -4,105 +4,85 @@ import { registrationLifetime } from '../http/cookie-table.js'
 import { type Clock, later } from '../lib/clock.js'
 import { commitUnlessRefused, type Database, isUniqueViolation } from '../platform/database/database.js'
 import { type Username, usernameFromEmail } from '../users/names.js'
-import type { NewUsers } from '../users/new-users.js'
-import type { ProfileFields } from '../users/profile-fields.js'
-import type { Terms } from '../users/terms.js'
-import type { User, UserChanges, Users } from '../users/users.js'
-
+import type { UsersRoom } from '../users/open-users.js'
+import type { User } from '../users/users.js'
 import type { GateRefusal, Invitations } from './invitations.js'
 import type { PendingRegistration } from './pending-registrations.js'
-
 import * as store from './registrations.store.js'
 
 type CompletionResult =
   | { user: User; usedInvitation: boolean }
   | Refused<'already_confirmed' | 'already_registered' | 'username_taken_since' | GateRefusal>
 
-type Dependencies = {
+type Services = UsersRoom & {
   database: Database
-  users: Users
-  newUsers: NewUsers
-  userChanges: UserChanges
-  invitations: Invitations
-  profileFields: ProfileFields
-  terms: Terms
   clock: Clock
+  invitations: Invitations
   usernameSource: UsernameSource
 }
 
 /** What has proven the address. An invitation that was printed proves nothing: then only its user says that the address is theirs. */
-type AddressProof = { provenBy?: 'mail' | 'invitation' | 'nothing' }
+export type AddressProof = { provenBy?: 'mail' | 'invitation' | 'nothing' }
 
-export type CompleteRegistration = ReturnType<typeof createCompleteRegistration>
-
-const createAttempt =
-  ({
-    database,
-    users,
-    newUsers,
-    userChanges,
-    invitations,
-    profileFields,
-    terms,
-    clock,
-  }: Omit<Dependencies, 'usernameSource'>) =>
-  async (
-    pending: PendingRegistration,
-    username: Username,
-    { provenBy = 'mail' }: AddressProof,
-  ): Promise<CompletionResult> => {
-    const completion = commitUnlessRefused(database, async (sql): Promise<CompletionResult> => {
-      const now = clock.now()
-      const [lockedRow] = await store.lockWaiting(sql, pending.id, now)
-      if (!lockedRow) return refuse('already_confirmed')
-      const { user } = pending
-      // The invitation counts if it was open when the registration began.
-      const openAt = later(lockedRow.expires_at, -registrationLifetime)
-      const applicant = { email: user.email, openAt, tokenHash: lockedRow.invitation_hash }
-      const admitted = await invitations.admit(sql, applicant, () =>
-        newUsers.create(sql, {
-          ...user,
-          username,
-          fields: profileFields.knownValues(user.fields ?? {}),
-          emailProven: provenBy !== 'nothing',
-          emailClaimed: provenBy === 'nothing',
-        }),
-      )
-      // Another registration with the same invitation may have been faster.
-      if (isRefused(admitted))
-        return (await users.findByEmail(sql, user.email.email)) ? refuse('already_registered') : admitted
-      const { created } = admitted
-      if (isRefused(created))
-        return refuse(created.refused === 'email_taken' ? 'already_registered' : 'username_taken_since')
-      // The invitation was used or withdrawn since it was looked at.
-      if (provenBy !== 'mail' && !admitted.usedInvitation) return refuse('invitation_required')
-      if (provenBy === 'nothing') await userChanges.openEnrolment(sql, created.id)
-      if (pending.agreedTerms !== undefined) await terms.agree(sql, created.id, pending.agreedTerms, openAt)
-      await store.markConfirmed(sql, pending.id, now)
-      return { user: created, usedInvitation: admitted.usedInvitation }
-    })
-    return completion.catch(async (error: unknown) => {
-      if (!isUniqueViolation(error)) throw error
-      const isReserved = (await users.reservedFor(pending.user.email.email)) !== undefined
-      return refuse(isReserved ? 'already_registered' : 'username_taken_since')
-    })
-  }
+const attempt = async (
+  { database, users, newUsers, userChanges, invitations, profileFields, terms, clock }: Services,
+  pending: PendingRegistration,
+  username: Username,
+  { provenBy = 'mail' }: AddressProof,
+): Promise<CompletionResult> => {
+  const completion = commitUnlessRefused(database, async (sql): Promise<CompletionResult> => {
+    const now = clock.now()
+    const [lockedRow] = await store.lockWaiting(sql, pending.id, now)
+    if (!lockedRow) return refuse('already_confirmed')
+    const { user } = pending
+    // The invitation counts if it was open when the registration began.
+    const openAt = later(lockedRow.expires_at, -registrationLifetime)
+    const applicant = { email: user.email, openAt, tokenHash: lockedRow.invitation_hash }
+    const admitted = await invitations.admit(sql, applicant, () =>
+      newUsers.create(sql, {
+        ...user,
+        username,
+        fields: profileFields.knownValues(user.fields ?? {}),
+        emailProven: provenBy !== 'nothing',
+        emailClaimed: provenBy === 'nothing',
+      }),
+    )
+    // Another registration with the same invitation may have been faster.
+    if (isRefused(admitted))
+      return (await users.findByEmail(sql, user.email.email)) ? refuse('already_registered') : admitted
+    const { created } = admitted
+    if (isRefused(created))
+      return refuse(created.refused === 'email_taken' ? 'already_registered' : 'username_taken_since')
+    // The invitation was used or withdrawn since it was looked at.
+    if (provenBy !== 'mail' && !admitted.usedInvitation) return refuse('invitation_required')
+    if (provenBy === 'nothing') await userChanges.openEnrolment(sql, created.id)
+    if (pending.agreedTerms !== undefined) await terms.agree(sql, created.id, pending.agreedTerms, openAt)
+    await store.markConfirmed(sql, pending.id, now)
+    return { user: created, usedInvitation: admitted.usedInvitation }
+  })
+  return completion.catch(async (error: unknown) => {
+    if (!isUniqueViolation(error)) throw error
+    const isReserved = (await users.reservedFor(pending.user.email.email)) !== undefined
+    return refuse(isReserved ? 'already_registered' : 'username_taken_since')
+  })
+}
 
 /**
  * Creates the account. This works once: a second request finds no registration. Registration may have been closed since it began. An
  * invitation that was open then still counts, unless it was used, withdrawn or replaced by a new one.
  */
-export const createCompleteRegistration = ({ usernameSource, ...deps }: Dependencies) => {
-  const attempt = createAttempt(deps)
-  return (pending: PendingRegistration, proof: AddressProof = {}): Promise<CompletionResult> => {
-    const { email, username } = pending.user
-    // The user has not chosen this name, so it need not have been free until now, and another name may replace it.
-    const isGeneratedName = usernameSource === 'from_email' && username.key === usernameFromEmail(email).key
-    if (!isGeneratedName) return attempt(pending, username, proof)
-    return deps.newUsers.withFreeUsername(
-      email,
-      (freeUsername) => attempt(pending, freeUsername, proof),
-      (result) => isRefused(result) && result.refused === 'username_taken_since',
-    )
-  }
+export const completeRegistration = (
+  services: Services,
+  pending: PendingRegistration,
+  proof: AddressProof = {},
+): Promise<CompletionResult> => {
+  const { email, username } = pending.user
+  // The user has not chosen this name, so it need not have been free until now, and another name may replace it.
+  const isGeneratedName = services.usernameSource === 'from_email' && username.key === usernameFromEmail(email).key
+  if (!isGeneratedName) return attempt(services, pending, username, proof)
+  return services.newUsers.withFreeUsername(
+    email,
+    (freeUsername) => attempt(services, pending, freeUsername, proof),
+    (result) => isRefused(result) && result.refused === 'username_taken_since',
+  )
 }

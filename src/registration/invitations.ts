@@ -7,11 +7,12 @@ import { type Client, commandLineIp } from '../http/request-origin.js'
 import { type Clock, later } from '../lib/clock.js'
 import { days } from '../lib/durations.js'
 import { fingerprint, randomToken } from '../lib/random.js'
-import type { Events } from '../messages/events.js'
-import type { MailRequest, Mails } from '../messages/mails.js'
+import type { MailRequest } from '../messages/mails.js'
+import type { MessagesRoom } from '../messages/open-messages.js'
 import { commitUnlessRefused, type Database, type Sql, type Transaction } from '../platform/database/database.js'
 import { displayName, type Email, emailKey } from '../users/names.js'
-import type { User, Users } from '../users/users.js'
+import type { UsersRoom } from '../users/open-users.js'
+import type { User } from '../users/users.js'
 import * as store from './invitations.store.js'
 
 const lifetime = 7 * days
@@ -54,51 +55,71 @@ const inviterRule = `one line of at most ${longestInviter} characters of plain t
 /** A mail with this name goes to an address that may belong to anyone. */
 const isInviterName = (text: string) => displayName(text, longestInviter) === text && !/[<>]/.test(text)
 
-type Dependencies = {
-  database: Database
-  users: Users
-  mails: Mails
-  clock: Clock
-  gate: RegistrationGate
-  groups: Groups
-  events: Events
-  /** The origins of pages to which an invitation may lead, besides our own. */
-  allowedOrigins: readonly string[]
-}
+type Services = UsersRoom &
+  MessagesRoom & {
+    database: Database
+    clock: Clock
+    groups: Groups
+    gate: RegistrationGate
+    /** The origins of pages to which an invitation may lead, besides our own. */
+    allowedOrigins: readonly string[]
+  }
 
 /** Invitations as others see them now: a group or an origin may not be allowed any more. */
-const createFromRows =
-  ({ groups, allowedOrigins }: Dependencies) =>
-  async <Row extends store.InvitationRow>(rows: readonly Row[], sql?: Sql) => {
-    const promisable = await groups.findPromisable(sql)
-    return rows.map((row) => {
-      const invitation: Invitation = {
-        email: row.email,
-        groups: promisable(row.groups),
-        madeBy: row.made_by,
-        invitedBy: displayName(row.invited_by, longestInviter),
-        returnTo: safeReturnTo(row.return_to ?? undefined, allowedOrigins) ?? null,
-        createdAt: row.created_at,
-        expiresAt: row.expires_at,
-      }
-      return { row, invitation }
-    })
-  }
+const fromRows = async (
+  { groups, allowedOrigins }: Services,
+  rows: readonly store.InvitationRow[],
+  sql?: Sql,
+): Promise<Invitation[]> => {
+  const promisable = await groups.findPromisable(sql)
+  return rows.map((row) => ({
+    email: row.email,
+    groups: promisable(row.groups),
+    madeBy: row.made_by,
+    invitedBy: displayName(row.invited_by, longestInviter),
+    returnTo: safeReturnTo(row.return_to ?? undefined, allowedOrigins) ?? null,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+  }))
+}
 
-/** Decides who may have an account, by the gate of registration or by an invitation. */
-const createAdmission = ({ clock, gate, groups }: Dependencies) => {
-  /** Gives the groups of each invitation to a new account. One whose groups are too many for it stays open, and can be accepted later. */
-  const useUp = async (sql: Transaction, email: Email, userId: string, open: readonly store.InvitationRow[]) => {
-    let joined: readonly string[] = []
-    for (const { groups: names, created_at, made_by } of [...open].sort(byAge)) {
-      const user = { id: userId, email: email.email, groups: joined }
-      const joinedNow = await groups.giveTo(sql, user, { names, promisedAt: created_at, by: made_by })
-      if (!joinedNow) continue
-      joined = joinedNow
-      await store.removeOfMaker(sql, email.key, made_by)
-    }
-    await store.removeUseless(sql, email.key)
+const foundIn = async (
+  services: Services,
+  rows: Awaited<ReturnType<typeof store.selectByToken>>,
+  sql?: Sql,
+): Promise<FoundInvitation | undefined> => {
+  const [row] = rows
+  const [invitation] = await fromRows(services, rows, sql)
+  return (
+    row &&
+    invitation && { ...invitation, key: row.email_key, provesAddress: row.proves_address, isPrinted: row.printed }
+  )
+}
+
+const byAge = (one: store.InvitationRow, other: store.InvitationRow) =>
+  one.created_at.getTime() - other.created_at.getTime() || (one.made_by < other.made_by ? -1 : 1)
+
+/** Gives the groups of each invitation to a new account. One whose groups are too many for it stays open, and can be accepted later. */
+const useUp = async (
+  { groups }: Services,
+  sql: Transaction,
+  email: Email,
+  userId: string,
+  open: readonly store.InvitationRow[],
+) => {
+  let joined: readonly string[] = []
+  for (const { groups: names, created_at, made_by } of [...open].sort(byAge)) {
+    const user = { id: userId, email: email.email, groups: joined }
+    const joinedNow = await groups.giveTo(sql, user, { names, promisedAt: created_at, by: made_by })
+    if (!joinedNow) continue
+    joined = joinedNow
+    await store.removeOfMaker(sql, email.key, made_by)
   }
+  await store.removeUseless(sql, email.key)
+}
+/** Decides who may have an account, by the gate of registration or by an invitation. */
+const admissionBy = (services: Services) => {
+  const { clock, gate } = services
   const lockAll = (sql: Sql, { key }: Email, openAt = clock.now()) => store.lockOfAddress(sql, key, openAt, null)
 
   return {
@@ -117,7 +138,7 @@ const createAdmission = ({ clock, gate, groups }: Dependencies) => {
       if (refusal) return refusal
       const created = await create()
       if (open.length === 0 || !created || !('id' in created)) return { created, usedInvitation: false }
-      await useUp(sql, email, created.id, open)
+      await useUp(services, sql, email, created.id, open)
       return { created, usedInvitation: true }
     },
 
@@ -136,9 +157,6 @@ const createAdmission = ({ clock, gate, groups }: Dependencies) => {
   }
 }
 
-const byAge = (one: store.InvitationRow, other: store.InvitationRow) =>
-  one.created_at.getTime() - other.created_at.getTime() || (one.made_by < other.made_by ? -1 : 1)
-
 /** The refusal of what an inviter wishes, before anything is stored. */
 const faultIn = ({ invitedBy, returnTo }: InvitationWishes, allowedOrigins: readonly string[]) => {
   if (invitedBy !== undefined && !isInviterName(invitedBy))
@@ -152,71 +170,70 @@ const faultIn = ({ invitedBy, returnTo }: InvitationWishes, allowedOrigins: read
 
 type Begun = { account: User | undefined; earlier: Awaited<ReturnType<typeof store.lockOfMaker>>[number] | undefined }
 
+const promisedBy = async ({ groups }: Services, sql: Transaction, earlier: Begun['earlier']) =>
+  earlier ? groups.stillPromised(sql, earlier.groups, earlier.created_at) : []
+
+/** The name that the invited person sees. That of an administrator is not stored here: it goes with the account. */
+const shownName = async ({ users }: Services, sql: Transaction, { actor }: Client, givenName: string | null) =>
+  displayName(givenName ?? (actor?.userId && (await users.findById(sql, actor.userId))?.name), longestInviter)
+
 /** Stores an invitation and mails its link, unless it `isPrinted`. */
-const createPlacing = ({ users, mails, clock, groups, events, allowedOrigins }: Dependencies) => {
-  const promisedBy = async (sql: Transaction, earlier: Begun['earlier']) =>
-    earlier ? groups.stillPromised(sql, earlier.groups, earlier.created_at) : []
+const place = async (
+  services: Services,
+  sql: Transaction,
+  email: Email,
+  client: Client,
+  wishes: InvitationWishes,
+  { account, earlier }: Begun,
+  isPrinted = false,
+) => {
+  const { users, mails, clock, groups, events, allowedOrigins } = services
+  const fault = faultIn(wishes, allowedOrigins)
+  if (fault) return fault
+  const groupNames = wishes.groups ?? (await promisedBy(services, sql, earlier))
+  const refusal = await groups.refusalOfPromise(sql, email.email, groupNames)
+  if (refusal) return refusal
+  if (account && groupNames.length === 0) return refuse('has_account')
+  if (!account && (await users.reservedFor(sql, email.email)) !== undefined) return refuse('email_reserved')
 
-  /** The name that the invited person sees. That of an administrator is not stored here: it goes with the account. */
-  const shownName = async (sql: Transaction, { actor }: Client, givenName: string | null) =>
-    displayName(givenName ?? (actor?.userId && (await users.findById(sql, actor.userId))?.name), longestInviter)
-
-  return async (
-    sql: Transaction,
-    email: Email,
-    client: Client,
-    wishes: InvitationWishes,
-    { account, earlier }: Begun,
-    isPrinted = false,
-  ) => {
-    const fault = faultIn(wishes, allowedOrigins)
-    if (fault) return fault
-    const groupNames = wishes.groups ?? (await promisedBy(sql, earlier))
-    const refusal = await groups.refusalOfPromise(sql, email.email, groupNames)
-    if (refusal) return refusal
-    if (account && groupNames.length === 0) return refuse('has_account')
-    if (!account && (await users.reservedFor(sql, email.email)) !== undefined) return refuse('email_reserved')
-
-    const now = clock.now()
-    const [mailedToken, operatorToken] = [randomToken(), randomToken()]
-    const givenName = wishes.invitedBy ?? earlier?.given_name ?? null
-    const invitation = {
-      email: email.email,
-      groups: groupNames,
-      madeBy: makerOf(client),
-      returnTo: safeReturnTo(wishes.returnTo ?? earlier?.return_to ?? undefined, allowedOrigins) ?? null,
-      expiresAt: later(now, isPrinted ? printedLifetime : lifetime),
-    }
-    await store.replace(sql, {
-      ...invitation,
-      emailKey: email.key,
-      administratorId: client.actor?.userId ?? null,
-      invitedBy: givenName,
-      mailedHash: isPrinted ? null : fingerprint(mailedToken),
-      operatorHash: fingerprint(operatorToken),
-      now,
-    })
-    const invitedBy = await shownName(sql, client, givenName)
-    const mail = letterFor({ ...invitation, account, token: mailedToken, invitedBy, client })
-    if (!isPrinted && isRefused(await mails.queue(sql, mail)))
-      return refuse('too_many_mails', { retryAfter: await mails.secondsUntilNext(sql, mail) })
-    const details = [
-      ...(isPrinted ? ['printed'] : []),
-      ...(groupNames.length > 0 ? [`groups ${groupNames.join(',')}`] : []),
-    ]
-    const reason = details.length > 0 ? { reason: details.join(', ') } : {}
-    await events.recordInside(sql, { kind: 'user_invited', ...reason }, { ...client, typedName: email.email })
-    return { ...invitation, token: operatorToken, invitedBy, createdAt: now }
+  const now = clock.now()
+  const [mailedToken, operatorToken] = [randomToken(), randomToken()]
+  const givenName = wishes.invitedBy ?? earlier?.given_name ?? null
+  const invitation = {
+    email: email.email,
+    groups: groupNames,
+    madeBy: makerOf(client),
+    returnTo: safeReturnTo(wishes.returnTo ?? earlier?.return_to ?? undefined, allowedOrigins) ?? null,
+    expiresAt: later(now, isPrinted ? printedLifetime : lifetime),
   }
+  await store.replace(sql, {
+    ...invitation,
+    emailKey: email.key,
+    administratorId: client.actor?.userId ?? null,
+    invitedBy: givenName,
+    mailedHash: isPrinted ? null : fingerprint(mailedToken),
+    operatorHash: fingerprint(operatorToken),
+    now,
+  })
+  const invitedBy = await shownName(services, sql, client, givenName)
+  const mail = letterFor({ ...invitation, account, token: mailedToken, invitedBy, client })
+  if (!isPrinted && isRefused(await mails.queue(sql, mail)))
+    return refuse('too_many_mails', { retryAfter: await mails.secondsUntilNext(sql, mail) })
+  const details = [
+    ...(isPrinted ? ['printed'] : []),
+    ...(groupNames.length > 0 ? [`groups ${groupNames.join(',')}`] : []),
+  ]
+  const reason = details.length > 0 ? { reason: details.join(', ') } : {}
+  await events.recordInside(sql, { kind: 'user_invited', ...reason }, { ...client, typedName: email.email })
+  return { ...invitation, token: operatorToken, invitedBy, createdAt: now }
 }
 
 /**
  * Mails a link, or makes one that an operator hands over. The `token` of the result is for the link of the operator. Unless refused, an
  * earlier invitation of the same maker for the address becomes void.
  */
-const createInviting = (deps: Dependencies) => {
-  const { database, users, mails, clock, events } = deps
-  const place = createPlacing(deps)
+const invitingBy = (services: Services) => {
+  const { database, users, mails, clock, events } = services
 
   /** Finds what must be held: the user before the invitation, as a deletion does it, and the groups later. */
   const begin = async (sql: Transaction, email: Email, client: Client): Promise<Begun> => {
@@ -230,7 +247,7 @@ const createInviting = (deps: Dependencies) => {
     invite: (email: Email, client: Client, wishes: InvitationWishes = {}) =>
       commitUnlessRefused(database, async (sql) => {
         if (mails.isOff) return refuse('mail_is_off')
-        return place(sql, email, client, wishes, await begin(sql, email, client))
+        return place(services, sql, email, client, wishes, await begin(sql, email, client))
       }),
 
     /** An invitation whose only link an operator hands over. It is mailed to nobody, so it proves no address. */
@@ -239,7 +256,7 @@ const createInviting = (deps: Dependencies) => {
         const begun = await begin(sql, email, client)
         // Only an account whose address was proven can join groups by a link that proves nothing.
         if (begun.account && !begun.account.emailProven) return refuse('address_not_proven')
-        return place(sql, email, client, wishes, begun, true)
+        return place(services, sql, email, client, wishes, begun, true)
       }),
 
     /** Invites for a maker that may neither give groups nor take them away. */
@@ -249,7 +266,7 @@ const createInviting = (deps: Dependencies) => {
         const begun = await begin(sql, email, client)
         return begun.earlier && begun.earlier.groups.length > 0
           ? refuse('invitation_has_groups')
-          : place(sql, email, client, { ...wishes, groups: [] }, begun)
+          : place(services, sql, email, client, { ...wishes, groups: [] }, begun)
       }),
   }
 }
@@ -290,35 +307,20 @@ export const isForAccount = (
  * proves the address. The link of the operator, who may hand it to anyone, does not: the registration mails a link, unless the invitation
  * was printed. Then the account has an address that opens nothing.
  */
-export const createInvitations = (deps: Dependencies) => {
-  const { database, clock, events, groups } = deps
-  const fromRows = createFromRows(deps)
-  const invitationsIn = async (rows: readonly store.InvitationRow[]) =>
-    (await fromRows(rows)).map(({ invitation }) => invitation)
-  const foundIn = async (
-    rows: Awaited<ReturnType<typeof store.selectByToken>>,
-    sql?: Sql,
-  ): Promise<FoundInvitation | undefined> => {
-    const [found] = await fromRows(rows, sql)
-    return (
-      found && {
-        ...found.invitation,
-        key: found.row.email_key,
-        provesAddress: found.row.proves_address,
-        isPrinted: found.row.printed,
-      }
-    )
-  }
+export const createInvitations = (services: Services) => {
+  const { database, clock, events, groups } = services
 
   return {
-    ...createInviting(deps),
+    ...invitingBy(services),
+    ...admissionBy(services),
 
     /** The invitation of a link, while it can be used. Changes nothing. */
-    find: async (token: string) => foundIn(await store.selectByToken(database, fingerprint(token), clock.now())),
+    find: async (token: string) =>
+      foundIn(services, await store.selectByToken(database, fingerprint(token), clock.now())),
 
     /** Uses up an invitation with groups, for the account of its address. The caller holds the user's row and makes the user join. */
     takeFor: async (sql: Transaction, user: User, token: string) => {
-      const found = await foundIn(await store.lockByToken(sql, fingerprint(token), clock.now()), sql)
+      const found = await foundIn(services, await store.lockByToken(sql, fingerprint(token), clock.now()), sql)
       if (!found || !isForAccount(found, user)) return refuse('invalid_invitation')
       const promised = await groups.stillPromised(sql, found.groups, found.createdAt)
       if (promised.length === 0) return refuse('invalid_invitation')
@@ -327,11 +329,12 @@ export const createInvitations = (deps: Dependencies) => {
     },
 
     /** The open invitations of every maker, or of one. */
-    listOpen: async (madeBy?: string) => invitationsIn(await store.selectOpen(database, clock.now(), madeBy ?? null)),
+    listOpen: async (madeBy?: string) =>
+      fromRows(services, await store.selectOpen(database, clock.now(), madeBy ?? null)),
 
     /** The invitations of these addresses, even if an address has an account meanwhile. */
     findByEmails: async (emails: readonly string[]) =>
-      invitationsIn(await store.selectOfEmails(database, emails.map(emailKey), clock.now())),
+      fromRows(services, await store.selectOfEmails(database, emails.map(emailKey), clock.now())),
 
     /**
      * Withdraws the invitations of an address, or the one of a maker. A program withdraws none but its own. Returns how many were open.
@@ -355,8 +358,6 @@ export const createInvitations = (deps: Dependencies) => {
           )
         return open.length
       }),
-
-    ...createAdmission(deps),
 
     purge: async (sql: Sql, limit: number) =>
       (await store.purge(sql, later(clock.now(), -retentionAfterExpiry), limit)).length,

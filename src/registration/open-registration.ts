@@ -5,8 +5,9 @@ import type { Platform } from '../platform/platform.js'
 import type { SessionsRoom } from '../sessions/open-sessions.js'
 import type { Config } from '../settings/config.js'
 import type { UsersRoom } from '../users/open-users.js'
-import { createCompleteRegistration } from './complete-registration.js'
+import { type AddressProof, completeRegistration } from './complete-registration.js'
 import { createInvitations, createRegistrationGate } from './invitations.js'
+import type { PendingRegistration } from './pending-registrations.js'
 import { createRegistrations } from './registrations.js'
 import { createSetup } from './setup.js'
 
@@ -19,14 +20,16 @@ export const openRegistration = (
   below: UsersRoom & SessionsRoom & MessagesRoom & AccountChangesRoom & { groups: Groups },
 ) => {
   const { registration: mode, registrationDomains: domains, allowedOrigins, publicUrl, adminGroup } = config
-  const deps = { ...platform, ...below }
   const registrationGate = createRegistrationGate({ mode, domains })
-  const invitations = createInvitations({ ...deps, gate: registrationGate, allowedOrigins })
+  const opened = { ...platform, ...below }
+  const invitations = createInvitations({ ...opened, gate: registrationGate, allowedOrigins })
+  const completion = { ...opened, invitations, usernameSource: config.usernames }
   return {
     registrationGate,
     invitations,
-    registrations: createRegistrations({ ...deps, invitations }),
-    completeRegistration: createCompleteRegistration({ ...deps, invitations, usernameSource: config.usernames }),
-    setup: createSetup({ ...deps, publicUrl, adminGroup }),
+    registrations: createRegistrations(opened),
+    completeRegistration: (pending: PendingRegistration, proof?: AddressProof) =>
+      completeRegistration(completion, pending, proof),
+    setup: createSetup({ ...opened, publicUrl, adminGroup }),
   }
 }

@@ -2,45 +2,14 @@ import { isLanguage } from '../contract/languages.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import type { Clock } from '../lib/clock.js'
 import { equalInConstantTime, fingerprint } from '../lib/random.js'
-import type { MailedCodes } from '../messages/mailed-codes.js'
+import type { MessagesRoom } from '../messages/open-messages.js'
 import type { Database } from '../platform/database/database.js'
 import { emailKey, readEmail, readUsername, usernameKey } from '../users/names.js'
 import type { NewUser } from '../users/new-users.js'
+import type { UsersRoom } from '../users/open-users.js'
 import * as store from './registrations.store.js'
 
-type WaitingRegistrationsDependencies = { database: Database; clock: Clock }
-
-/** The waiting registration that this browser began with this email or name, as typed into the sign-in form. */
-const findOwnRow = async (
-  { database, clock }: WaitingRegistrationsDependencies,
-  login: string,
-  browserToken: string,
-) => {
-  const browserHash = fingerprint(browserToken)
-  const [row] = login.includes('@')
-    ? await store.selectOwnByEmail(database, emailKey(login), browserHash, clock.now())
-    : await store.selectOwnByUsername(database, usernameKey(login), browserHash, clock.now())
-  return row
-}
-
-/** A registration without username and name, because anyone may have typed them. */
-type StoredRegistration = { email: string; confirmedAt: Date | null; expiresAt: Date }
-
-/** Stored registrations, for parts that neither begin nor confirm them. */
-export const createWaitingRegistrations = ({ database, clock }: WaitingRegistrationsDependencies) => ({
-  /** Whether a registration waits under an email or a name. */
-  has: async (login: string) => {
-    const rows = login.includes('@')
-      ? await store.selectNewestByEmail(database, emailKey(login), clock.now())
-      : await store.selectNewestByUsername(database, usernameKey(login), clock.now())
-    return rows.length > 0
-  },
-  /** All registrations with these addresses, even confirmed ones. */
-  findByEmails: async (emails: readonly string[]): Promise<StoredRegistration[]> => {
-    const rows = await store.selectOfEmails(database, emails.map(emailKey), clock.now())
-    return rows.map((row) => ({ email: row.email, confirmedAt: row.confirmed_at, expiresAt: row.expires_at }))
-  },
-})
+export type RegistrationServices = UsersRoom & MessagesRoom & { database: Database; clock: Clock }
 
 export type PendingRegistration = {
   id: string
@@ -66,22 +35,47 @@ const toPending = (row: store.PendingRow): PendingRegistration => {
   return { id, passwordHash, user: { email, username, name, passwordHash, language, fields }, agreedTerms }
 }
 
-type PendingRegistrationsDependencies = { database: Database; clock: Clock; mailedCodes: MailedCodes }
+/** The row of a link, and the refusal if the link does not work. A link that does not work any more may still have its row. */
+const rowOfLink = async (
+  { database, clock }: RegistrationServices,
+  token: string,
+  browserToken: string | undefined,
+) => {
+  const hash = fingerprint(token)
+  const browserHash = browserToken === undefined ? null : fingerprint(browserToken)
+  const [row] = await store.selectByToken(database, hash, browserHash, clock.now())
+  if (!row) return { refusal: refuse('invalid_link') }
+  if (row.confirmed) return { row, refusal: refuse('already_confirmed') }
+  return equalInConstantTime(row.token_hash, hash) ? { row } : { row, refusal: refuse('link_replaced') }
+}
+
+/** The newest registration of this browser, even if it is confirmed. */
+export const newestOfBrowser = async ({ database, clock }: RegistrationServices, browserToken: string | undefined) => {
+  const [row] = browserToken ? await store.selectByBrowser(database, fingerprint(browserToken), clock.now()) : []
+  return row
+}
+
+/** The waiting registration that this browser began with this email or name, as typed into the sign-in form. */
+const ownRow = async ({ database, clock }: RegistrationServices, login: string, browserToken: string) => {
+  const browserHash = fingerprint(browserToken)
+  const [row] = login.includes('@')
+    ? await store.selectOwnByEmail(database, emailKey(login), browserHash, clock.now())
+    : await store.selectOwnByUsername(database, usernameKey(login), browserHash, clock.now())
+  return row
+}
 
 /** Finds registrations that wait for the proof of their address, by what a browser or a mail has. */
-export const createPendingRegistrations = (
-  { database, clock, mailedCodes }: PendingRegistrationsDependencies,
-  registrationRows: RegistrationRows,
-) => {
+export const pendingRegistrationsIn = (services: RegistrationServices) => {
+  const { database, clock, mailedCodes } = services
   return {
     /** The waiting registration that this browser began. Registrations of others are never looked at. */
     findByLogin: async (login: string, browserToken: string | undefined) => {
-      const row = browserToken === undefined ? undefined : await findOwnRow({ database, clock }, login, browserToken)
+      const row = browserToken === undefined ? undefined : await ownRow(services, login, browserToken)
       return row && { passwordHash: row.password_hash }
     },
 
     findByBrowser: async (token: string, browserToken: string | undefined) => {
-      const { row, refusal } = await registrationRows.byLink(token, browserToken)
+      const { row, refusal } = await rowOfLink(services, token, browserToken)
       if (refusal) return refusal
       return row.is_this_browser ? toPending(row) : refuse('password_required')
     },
@@ -101,9 +95,9 @@ export const createPendingRegistrations = (
       if (matchingRow) return toPending(matchingRow)
       const [newestTried] = rows
       if (newestTried) return refuse(newestTried.code_tries_left > 0 ? 'invalid_code' : 'tries_used_up')
-      const newestOfBrowser = await registrationRows.byBrowser(browserToken)
-      if (!newestOfBrowser) return refuse('invalid_code')
-      return refuse(newestOfBrowser.confirmed ? 'already_confirmed' : 'tries_used_up')
+      const newest = await newestOfBrowser(services, browserToken)
+      if (!newest) return refuse('invalid_code')
+      return refuse(newest.confirmed ? 'already_confirmed' : 'tries_used_up')
     },
   }
 }
@@ -116,36 +110,12 @@ const linkStates = { invalid_link: 'unknown', already_confirmed: 'confirmed', li
 
 const applicationOf = ({ application_id: id }: store.PendingRow) => id ?? undefined
 
-type RegistrationRowsDependencies = { database: Database; clock: Clock }
-
-export type RegistrationRows = ReturnType<typeof createRegistrationRows>
-
-/** Finds the row of a registration by the link in its mail, or by the browser that began it. */
-export const createRegistrationRows = ({ database, clock }: RegistrationRowsDependencies) => ({
-  /** The row of a link, and the refusal if the link does not work. A link that does not work any more may still have its row. */
-  byLink: async (token: string, browserToken: string | undefined) => {
-    const hash = fingerprint(token)
-    const browserHash = browserToken === undefined ? null : fingerprint(browserToken)
-    const [row] = await store.selectByToken(database, hash, browserHash, clock.now())
-    if (!row) return { refusal: refuse('invalid_link') }
-    if (row.confirmed) return { row, refusal: refuse('already_confirmed') }
-    return equalInConstantTime(row.token_hash, hash) ? { row } : { row, refusal: refuse('link_replaced') }
-  },
-  /** The newest registration of this browser, even if it is confirmed. */
-  byBrowser: async (browserToken: string | undefined) => {
-    const [row] = browserToken ? await store.selectByBrowser(database, fingerprint(browserToken), clock.now()) : []
-    return row
-  },
-})
-
 /** Describes a registration for its pages. Changes nothing. */
-export const createRegistrationStates = (
-  { database, clock }: RegistrationRowsDependencies,
-  rows: RegistrationRows,
-) => ({
+export const registrationStatesIn = (services: RegistrationServices) => ({
   /** Whether a link still works, and what it needs. */
   describeLink: async (token: string, browserToken: string | undefined) => {
-    const { row, refusal } = await rows.byLink(token, browserToken)
+    const { database, clock } = services
+    const { row, refusal } = await rowOfLink(services, token, browserToken)
     const otherFields = { passwordRequired: false, newerMail: false, codeUsable: false }
     if (refusal) return { state: linkStates[refusal.refused], applicationId: row && applicationOf(row), ...otherFields }
     const newerMail = (await store.selectNewer(database, row.id, clock.now())).length > 0
@@ -155,9 +125,28 @@ export const createRegistrationStates = (
 
   /** The state of the registration that this browser began. */
   stateForBrowser: async (browserToken: string | undefined): Promise<BrowserRegistration> => {
-    const row = await rows.byBrowser(browserToken)
+    const row = await newestOfBrowser(services, browserToken)
     if (!row) return { state: 'unknown', codeUsable: false }
     const codeUsable = !row.confirmed && row.code_tries_left > 0
     return { state: row.confirmed ? 'confirmed' : 'waiting', codeUsable, applicationId: applicationOf(row) }
+  },
+})
+
+/** A registration without username and name, because anyone may have typed them. */
+type StoredRegistration = { email: string; confirmedAt: Date | null; expiresAt: Date }
+
+/** Stored registrations, for parts that neither begin nor confirm them. */
+export const createWaitingRegistrations = ({ database, clock }: { database: Database; clock: Clock }) => ({
+  /** Whether a registration waits under an email or a name. */
+  has: async (login: string) => {
+    const rows = login.includes('@')
+      ? await store.selectNewestByEmail(database, emailKey(login), clock.now())
+      : await store.selectNewestByUsername(database, usernameKey(login), clock.now())
+    return rows.length > 0
+  },
+  /** All registrations with these addresses, even confirmed ones. */
+  findByEmails: async (emails: readonly string[]): Promise<StoredRegistration[]> => {
+    const rows = await store.selectOfEmails(database, emails.map(emailKey), clock.now())
+    return rows.map((row) => ({ email: row.email, confirmedAt: row.confirmed_at, expiresAt: row.expires_at }))
   },
 })

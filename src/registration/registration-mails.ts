@@ -1,16 +1,11 @@
 import { undoLifetime } from '../account-changes/undos.js'
 import { type Refused, refuse } from '../contract/outcome.js'
 import type { Client } from '../http/request-origin.js'
-import type { Clock } from '../lib/clock.js'
 import { hours, minutes } from '../lib/durations.js'
 import { fingerprint, randomToken } from '../lib/random.js'
-
-import type { MailedCodes } from '../messages/mailed-codes.js'
-import type { Mails } from '../messages/mails.js'
-
-import type { Database, Transaction } from '../platform/database/database.js'
-import type { User, Users } from '../users/users.js'
-import { isForgotten } from './pending-registrations.js'
+import type { Transaction } from '../platform/database/database.js'
+import type { User } from '../users/users.js'
+import { isForgotten, type RegistrationServices } from './pending-registrations.js'
 import * as store from './registrations.store.js'
 
 type Registration = { id: string; email: string; expiresAt: Date; triesLeft: number; withheld: boolean }
@@ -33,51 +28,43 @@ const letterTo = (email: string, owner: User | undefined, formerOwner: string | 
   return { to: email, userId: formerOwner, template: 'address-reserved', values } as const
 }
 
-type Dependencies = {
-  database: Database
-  users: Users
-  mails: Mails
-  clock: Clock
-  mailedCodes: MailedCodes
+/**
+ * Queues the mail with the link of a registration, and its code while there are tries for it. The owner of an email that has an account, or
+ * had one until a short time ago, gets a mail that says so instead. The result and the written rows do not show which of the two it was.
+ */
+export const queueRegistrationMail = async (
+  { users, mails, clock, mailedCodes }: RegistrationServices,
+  sql: Transaction,
+  registration: Registration,
+  token: string,
+  client: Client,
+) => {
+  const { id, email, expiresAt, triesLeft, withheld } = registration
+  const owner = await users.holdByEmail(sql, email)
+  const formerOwner = await users.reservedFor(sql, email)
+  const code = triesLeft > 0 ? mailedCodes.codeOf(id) : undefined
+  const validFor = inWholeUnits(expiresAt.getTime() - clock.now().getTime())
+  const verifyMail = { to: email, userId: null, template: 'verify-email', values: { token, code, validFor } } as const
+  const letter = letterTo(email, owner, formerOwner) ?? verifyMail
+  return mails.queue(sql, { ...letter, client, withheld })
 }
 
-export type RegistrationMails = ReturnType<typeof createRegistrationMails>
-
-/** The mails with the link and the code of a registration. */
-export const createRegistrationMails = ({ database, users, mails, clock, mailedCodes }: Dependencies) => {
-  /**
-   * The owner of an email that has an account, or had one until a short time ago, gets a mail that says so. Otherwise the mail has the
-   * link, and the code while there are tries for it. The result and the written rows do not show which of the two mails it was.
-   */
-  const queue = async (sql: Transaction, registration: Registration, token: string, client: Client) => {
-    const { id, email, expiresAt, triesLeft, withheld } = registration
-    const owner = await users.holdByEmail(sql, email)
-    const formerOwner = await users.reservedFor(sql, email)
-    const code = triesLeft > 0 ? mailedCodes.codeOf(id) : undefined
-    const validFor = inWholeUnits(expiresAt.getTime() - clock.now().getTime())
-    const verifyMail = { to: email, userId: null, template: 'verify-email', values: { token, code, validFor } } as const
-    const letter = letterTo(email, owner, formerOwner) ?? verifyMail
-    return mails.queue(sql, { ...letter, client, withheld })
-  }
-
-  /** Sends a mail with a new link. The older link works until the new mail is queued, so that one link always works. */
-  const sendAgain = (
-    { id, email }: { id: string; email: string },
-    client: Client,
-    withheld: boolean,
-  ): Promise<SendAgainResult> =>
-    database.transaction(async (sql): Promise<SendAgainResult> => {
-      // Users are locked before the registration. A deletion locks in the same order, so the two cannot deadlock.
-      await users.lockUsersOfAddress(sql, email)
-      const [row] = await store.lockWaiting(sql, id, clock.now())
-      if (!row) return refuse('no_registration_waiting')
-      if (isForgotten(row)) return undefined
-      const token = randomToken()
-      const registration = { id, email: row.email, expiresAt: row.expires_at, triesLeft: row.code_tries_left, withheld }
-      const refusal = await queue(sql, registration, token, client)
-      if (!refusal) await store.replaceToken(sql, id, fingerprint(token))
-      return undefined
-    })
-
-  return { queue, sendAgain }
-}
+/** Sends a mail with a new link. The older link works until the new mail is queued, so that one link always works. */
+export const sendAgain = (
+  services: RegistrationServices,
+  { id, email }: { id: string; email: string },
+  client: Client,
+  withheld: boolean,
+): Promise<SendAgainResult> =>
+  services.database.transaction(async (sql): Promise<SendAgainResult> => {
+    // Users are locked before the registration. A deletion locks in the same order, so the two cannot deadlock.
+    await services.users.lockUsersOfAddress(sql, email)
+    const [row] = await store.lockWaiting(sql, id, services.clock.now())
+    if (!row) return refuse('no_registration_waiting')
+    if (isForgotten(row)) return undefined
+    const token = randomToken()
+    const registration = { id, email: row.email, expiresAt: row.expires_at, triesLeft: row.code_tries_left, withheld }
+    const refusal = await queueRegistrationMail(services, sql, registration, token, client)
+    if (!refusal) await store.replaceToken(sql, id, fingerprint(token))
+    return undefined
+  })

@@ -1,29 +1,21 @@
 import { isRefused, refuse } from '../contract/outcome.js'
 import { registrationLifetime } from '../http/cookie-table.js'
 import type { Client } from '../http/request-origin.js'
-import { type Clock, later } from '../lib/clock.js'
+import { later } from '../lib/clock.js'
 import { fingerprint, randomToken } from '../lib/random.js'
-
 import { uuidv7 } from '../lib/uuid.js'
-import type { MailedCodes } from '../messages/mailed-codes.js'
-import type { Mails } from '../messages/mails.js'
-
-import type { Database, Transaction } from '../platform/database/database.js'
+import type { Transaction } from '../platform/database/database.js'
 import { emailKey } from '../users/names.js'
-import type { NewUser, NewUsers } from '../users/new-users.js'
-import type { Users } from '../users/users.js'
-
-import type { Invitations } from './invitations.js'
+import type { NewUser } from '../users/new-users.js'
 import {
-  createPendingRegistrations,
-  createRegistrationRows,
-  createRegistrationStates,
   createWaitingRegistrations,
+  newestOfBrowser,
   type PendingRegistration,
+  pendingRegistrationsIn,
+  type RegistrationServices,
+  registrationStatesIn,
 } from './pending-registrations.js'
-
-import { createRegistrationMails, type RegistrationMails, type SendAgainResult } from './registration-mails.js'
-
+import { queueRegistrationMail, type SendAgainResult, sendAgain } from './registration-mails.js'
 import * as store from './registrations.store.js'
 
 /** The tries of a whole registration. A new mail gives no new tries, which would allow more guesses. */
@@ -36,54 +28,8 @@ type RegistrationDetails = {
   applicationId?: string | undefined
 }
 type NewRegistration = RegistrationDetails & { formerBrowserToken?: string | undefined; withheld: boolean }
-export type Registrations = ReturnType<typeof createRegistrations>
-
-type Dependencies = {
-  database: Database
-  users: Users
-  newUsers: NewUsers
-  invitations: Invitations
-  mails: Mails
-  clock: Clock
-  mailedCodes: MailedCodes
-}
-
-/**
- * Stores a registration until its email is verified, and returns the secret for this browser. `invite`: the invitation that allowed it.
- * `withheld`: the mail is not sent. `formerBrowserToken`: the secret that this browser had before. With the new secret, earlier mails to
- * the same address still work: a limit may hold the new mail back, and the answers must not show that. `applicationId`: the application
- * that the user came from.
- */
-const createBegin =
-  (deps: Dependencies, registrationMails: RegistrationMails) =>
-  (user: NewUser, client: Client, newRegistration: NewRegistration) =>
-    deps.database.transaction(async (sql) => {
-      const { id, token, browserToken, expiresAt } = await storeRegistration(deps, sql, user, client, newRegistration)
-      if (newRegistration.formerBrowserToken !== undefined) {
-        const secrets = {
-          formerHash: fingerprint(newRegistration.formerBrowserToken),
-          newHash: fingerprint(browserToken),
-        }
-        await store.bindNewSecret(sql, { emailKey: user.email.key, ...secrets }, deps.clock.now())
-      }
-      const { withheld } = newRegistration
-      const registration = { id, email: user.email.email, expiresAt, triesLeft: tries, withheld }
-      if (isRefused(await registrationMails.queue(sql, registration, token, client))) await store.markNotMailed(sql, id)
-      return browserToken
-    })
-
-/** Stores a registration with the link of an invitation after which nothing is left to confirm. It needs no mail, and is completed at once. */
-const createBeginProven =
-  (deps: Dependencies) => (user: NewUser, client: Client, details: RegistrationDetails & { invite: string }) =>
-    deps.database.transaction(async (sql): Promise<PendingRegistration> => {
-      const { id } = await storeRegistration(deps, sql, user, client, details)
-      await store.markNotMailed(sql, id)
-      const { passwordHash } = user
-      return { id, passwordHash, user: { ...user, language: client.language }, agreedTerms: details.agreedTerms }
-    })
-
 const storeRegistration = async (
-  { clock }: Dependencies,
+  { clock }: RegistrationServices,
   sql: Transaction,
   user: NewUser,
   client: Client,
@@ -115,33 +61,60 @@ const storeRegistration = async (
   return { id, token, browserToken, expiresAt }
 }
 
-export const createRegistrations = (deps: Dependencies) => {
-  const { database, clock } = deps
-  const registrationMails = createRegistrationMails(deps)
-  const { sendAgain } = registrationMails
-  const registrationRows = createRegistrationRows(deps)
+export type Registrations = ReturnType<typeof createRegistrations>
 
+/** Registrations wait until their email is verified. */
+export const createRegistrations = (services: RegistrationServices) => {
+  const { database, clock } = services
   return {
-    begin: createBegin(deps, registrationMails),
-    beginProven: createBeginProven(deps),
-    ...createPendingRegistrations(deps, registrationRows),
-    ...createRegistrationStates(deps, registrationRows),
+    /**
+     * Stores a registration, and returns the secret for this browser. `invite`: the invitation that allowed it. `withheld`: the mail is not
+     * sent. `formerBrowserToken`: the secret that this browser had before. With the new secret, earlier mails to the same address still
+     * work: a limit may hold the new mail back, and the answers must not show that. `applicationId`: the application that the user came
+     * from.
+     */
+    begin: (user: NewUser, client: Client, newRegistration: NewRegistration) =>
+      database.transaction(async (sql) => {
+        const stored = await storeRegistration(services, sql, user, client, newRegistration)
+        const { id, token, browserToken, expiresAt } = stored
+        const { formerBrowserToken, withheld } = newRegistration
+        if (formerBrowserToken !== undefined) {
+          const secrets = { formerHash: fingerprint(formerBrowserToken), newHash: fingerprint(browserToken) }
+          await store.bindNewSecret(sql, { emailKey: user.email.key, ...secrets }, clock.now())
+        }
+        const registration = { id, email: user.email.email, expiresAt, triesLeft: tries, withheld }
+        if (isRefused(await queueRegistrationMail(services, sql, registration, token, client)))
+          await store.markNotMailed(sql, id)
+        return browserToken
+      }),
+
+    /** With the link of an invitation after which nothing is left to confirm: it needs no mail, and is completed at once. */
+    beginProven: (user: NewUser, client: Client, details: RegistrationDetails & { invite: string }) =>
+      database.transaction(async (sql): Promise<PendingRegistration> => {
+        const { id } = await storeRegistration(services, sql, user, client, details)
+        await store.markNotMailed(sql, id)
+        const { passwordHash } = user
+        return { id, passwordHash, user: { ...user, language: client.language }, agreedTerms: details.agreedTerms }
+      }),
+
+    ...pendingRegistrationsIn(services),
+    ...registrationStatesIn(services),
 
     sendAgainToBrowser: async (
       browserToken: string | undefined,
       client: Client,
       withheld: boolean,
     ): Promise<SendAgainResult> => {
-      const row = await registrationRows.byBrowser(browserToken)
+      const row = await newestOfBrowser(services, browserToken)
       if (!row) return refuse('no_registration_waiting')
-      return row.confirmed ? refuse('already_confirmed') : sendAgain(row, client, withheld)
+      return row.confirmed ? refuse('already_confirmed') : sendAgain(services, row, client, withheld)
     },
 
     sendAgainToEmail: async (email: string, client: Client, withheld: boolean) => {
       const [row] = await store.selectNewestByEmail(database, emailKey(email), clock.now())
-      if (row) await sendAgain(row, client, withheld)
+      if (row) await sendAgain(services, row, client, withheld)
     },
 
-    findByEmails: createWaitingRegistrations(deps).findByEmails,
+    findByEmails: createWaitingRegistrations(services).findByEmails,
   }
 }

@@ -4,8 +4,7 @@ import type { Client } from '../http/request-origin.js'
 import type { Clock } from '../lib/clock.js'
 import { hours } from '../lib/durations.js'
 import { fingerprint, randomToken } from '../lib/random.js'
-
-import type { Events } from '../messages/events.js'
+import type { MessagesRoom } from '../messages/open-messages.js'
 import {
   commitUnlessRefused,
   type Database,
@@ -13,10 +12,10 @@ import {
   type Sql,
   type Transaction,
 } from '../platform/database/database.js'
-import type { Administrators } from '../sessions/administrators.js'
-import type { NewUser, NewUsers } from '../users/new-users.js'
-import type { User, UserChanges } from '../users/users.js'
-
+import type { SessionsRoom } from '../sessions/open-sessions.js'
+import type { NewUser } from '../users/new-users.js'
+import type { UsersRoom } from '../users/open-users.js'
+import type { User } from '../users/users.js'
 import * as store from './setup.store.js'
 
 const linkLifetime = 1 * hours
@@ -24,28 +23,24 @@ const linkLifetime = 1 * hours
 /** The group that the setup makes if ADMIN_GROUP names none. */
 const defaultAdminGroup = 'administrators'
 
-type Dependencies = {
-  database: Database
-  clock: Clock
-  publicUrl: string
-  /** ADMIN_GROUP. Empty (`null`): the first account is no administrator's. */
-  adminGroup: string | null | undefined
-  newUsers: NewUsers
-  userChanges: UserChanges
-  groups: Groups
-  administrators: Administrators
-  events: Events
-}
+type Services = UsersRoom &
+  SessionsRoom &
+  MessagesRoom & {
+    database: Database
+    clock: Clock
+    groups: Groups
+    publicUrl: string
+    /** ADMIN_GROUP. Empty (`null`): the first account is no administrator's. */
+    adminGroup: string | null | undefined
+  }
 
 type SetupRefusal = Refused<'already_set_up' | 'invalid_setup_token' | 'admin_group_needed' | 'username_taken'>
-
-export type Setup = ReturnType<typeof createSetup>
 
 /**
  * The first start: while there is no user, a link from the log lets whoever has it make the first account, which is an administrator's.
  */
-export const createSetup = (deps: Dependencies) => {
-  const { database, clock, publicUrl, adminGroup, newUsers, userChanges, groups, administrators, events } = deps
+export const createSetup = (services: Services) => {
+  const { database, clock, publicUrl, adminGroup, newUsers, userChanges, groups, administrators, events } = services
 
   const refusalFor = async (sql: Sql, token: string) => {
     const [standing] = await store.selectStanding(sql, fingerprint(token), clock.offset())

@@ -47,9 +47,10 @@ const verifyEmail = async (app: App, proof: Proof, browserToken: string | undefi
   return (await signIns.byRegistration(user, visit)) ?? refuse('invalid_link')
 }
 
+const tag = 'registration'
+
 export const verifyEmailRoutes = (server: Server, app: App) => {
-  const { registrations, applications, limits, needsMail, mailLimits, cookies, signInCookies } = app
-  const tag = 'registration'
+  const { registrations, applications, limits, needsMail, mailLimits, cookies } = app
   const limit = limits.beforeSignIn.registration
 
   route(server, 'POST /api/auth/verify-email/check', {
@@ -87,8 +88,14 @@ export const verifyEmailRoutes = (server: Server, app: App) => {
     },
   })
 
+  confirmRoute(server, app)
+}
+
+const confirmRoute = (server: Server, app: App) => {
+  const { limits, cookies, signInCookies } = app
+
   route(server, 'POST /api/auth/verify-email', {
-    guard: [limit],
+    guard: [limits.beforeSignIn.registration],
     tag,
     summary:
       'Confirm the email: by the link in the browser that registered, by the link and the password, or by the code',
