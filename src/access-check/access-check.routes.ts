@@ -80,6 +80,13 @@ type Judged = AccessClaims | RefusedToken | undefined
 const lacksGroups = (claims: AccessClaims, { groups }: Conditions) =>
   groups !== undefined && claims.groups === undefined
 
+/**
+ * The refresh token for a renewal; undefined if there is none. If a session cookie came twice, one was planted, and only the login
+ * page can clear it.
+ */
+const renewableTokenIn = (request: FastifyRequest, { callers, cookies }: AccessCheckParts) =>
+  request.method === 'GET' && !cookies.hasDoubledSessionCookie(request) ? callers.refreshTokenOf(request) : undefined
+
 export const accessCheckRoutes = (server: Server, parts: AccessCheckParts) => {
   const { callers, cookies, tokens, clock } = parts
   const renewTokens = createRenewal(parts)
@@ -99,16 +106,9 @@ export const accessCheckRoutes = (server: Server, parts: AccessCheckParts) => {
     },
   })
 
-  /**
-   * The refresh token for a renewal; undefined if there is none. If a session cookie came twice, one was planted, and only the login
-   * page can clear it.
-   */
-  const renewableTokenOf = (request: FastifyRequest) =>
-    request.method === 'GET' && !cookies.hasDoubledSessionCookie(request) ? callers.refreshTokenOf(request) : undefined
-
   /** Renews the tokens, sets them in the answer, and returns the new claims. */
   const renewClaims = async (request: FastifyRequest, reply: FastifyReply) => {
-    const refreshToken = renewableTokenOf(request)
+    const refreshToken = renewableTokenIn(request, parts)
     const issued = refreshToken ? await renewTokens(refreshToken, request) : refuse('not_authenticated')
     if (isRefused(issued)) return issued
     cookies.renewThroughProxy(reply, issued)
@@ -119,14 +119,15 @@ export const accessCheckRoutes = (server: Server, parts: AccessCheckParts) => {
 
   const claimsFor = async (request: FastifyRequest, reply: FastifyReply, judged: Judged, conditions: Conditions) => {
     const claims = isRefused(judged) ? undefined : judged
-    if (claims && !(conditions.renew && lacksGroups(claims, conditions) && renewableTokenOf(request))) return claims
+    if (claims && !(conditions.renew && lacksGroups(claims, conditions) && renewableTokenIn(request, parts)))
+      return claims
     return conditions.renew ? renewClaims(request, reply) : refuse('not_authenticated')
   }
 
   /** Notes that the tokens of the request did not sign anyone in. A visitor without a token has tried nothing. */
   const noteSignedOut = (request: FastifyRequest, judged: Judged, { renew }: Conditions) => {
     if (cookies.hasDoubledSessionCookie(request)) return noteRefusedCheck(request, 'doubled')
-    const refreshToken = renew ? renewableTokenOf(request) : undefined
+    const refreshToken = renew ? renewableTokenIn(request, parts) : undefined
     if (refreshToken) return noteRefusedCheck(request, 'not_renewed', refreshToken.claims)
     if (isRefused(judged))
       return noteRefusedCheck(request, judged.refused, 'claims' in judged ? judged.claims : undefined)

@@ -37,7 +37,6 @@ type Parts = {
 
 export type PasswordGuesses = ReturnType<typeof createPasswordGuesses>
 export type SignInLimits = ReturnType<typeof createSignInLimits>
-export type MailSignInLimits = ReturnType<typeof createMailSignInLimits>
 export type MailLimits = ReturnType<typeof createMailLimits>
 
 /** What stands in the way of guesses, of programs that sign in again and again, and of mails to strangers. */

@@ -140,8 +140,6 @@ const register = async (
   })
 }
 
-export type MailSignIns = ReturnType<typeof createMailSignIns>
-
 /** Sign-ins with a code or a link that was mailed (MAIL_SIGN_IN). */
 export const createMailSignIns = (parts: Parts) => {
   const { database, clock, mailedCodes } = parts

@@ -30,6 +30,35 @@ type ByProvider = {
   isLinkWaiting: boolean
 }
 
+/** A link that waits is written together with the session. */
+const byProvider = async (
+  parts: SignInParts,
+  user: User,
+  { identity, provenAt, isNew, isLinkWaiting }: ByProvider,
+  visit: Visit,
+) => {
+  const { provider } = identity
+  const by = { way: 'provider', provider } as const
+  const identityOrLink = isLinkWaiting ? { link: identity } : { identity }
+  const outcome = await enter(parts, user, { by, provenAt, ...identityOrLink }, visit)
+  if (!outcome) throw new Error('The account changed while signing in')
+  if ('issued' in outcome) await parts.newSessions.record(outcome, by, visit, isNew ? provider : undefined)
+  // There is no session yet, but the account exists already.
+  else if (isNew) await parts.events.record({ kind: 'registered', userId: user.id, provider }, visit.client)
+  return outcome
+}
+
+/** Undefined if the account that was just created was disabled or deleted meanwhile. */
+const byNewAccount = async (parts: SignInParts, user: User, way: 'registration' | 'setup', visit: Visit) => {
+  const by = { way }
+  const outcome = await enter(parts, user, { by }, visit)
+  if (!outcome) return undefined
+  const registered = { kind: 'registered', userId: user.id, ...(way === 'setup' && { reason: way }) } as const
+  if ('issued' in outcome) await parts.newSessions.record(outcome, by, visit)
+  else await parts.events.record(registered, visit.client)
+  return outcome
+}
+
 export type SignIns = ReturnType<typeof createSignIns>
 
 /**
@@ -46,17 +75,6 @@ export const createSignIns = (parts: SignInParts) => {
     return outcome
   }
 
-  /** Undefined if the account that was just created was disabled or deleted meanwhile. */
-  const byNewAccount = async (user: User, way: 'registration' | 'setup', visit: Visit) => {
-    const by = { way }
-    const outcome = await enter(parts, user, { by }, visit)
-    if (!outcome) return undefined
-    const registered = { kind: 'registered', userId: user.id, ...(way === 'setup' && { reason: way }) } as const
-    if ('issued' in outcome) await newSessions.record(outcome, by, visit)
-    else await events.record(registered, visit.client)
-    return outcome
-  }
-
   return {
     /** Undefined if the password has changed since it was checked, or the user was disabled meanwhile. */
     byPassword: (user: User, passwordHash: string, visit: Visit) => byPasswordOf('password', user, passwordHash, visit),
@@ -68,23 +86,12 @@ export const createSignIns = (parts: SignInParts) => {
     byReset: (user: User, passwordHash: string, visit: Visit) => byPasswordOf('reset', user, passwordHash, visit),
 
     /** The user has just proven the email address of the new account, and chosen or entered its password. */
-    byRegistration: (user: User, visit: Visit) => byNewAccount(user, 'registration', visit),
+    byRegistration: (user: User, visit: Visit) => byNewAccount(parts, user, 'registration', visit),
 
     /** The user has just made the first account with the link of the setup, and has chosen its password. */
-    bySetup: (user: User, visit: Visit) => byNewAccount(user, 'setup', visit),
+    bySetup: (user: User, visit: Visit) => byNewAccount(parts, user, 'setup', visit),
 
-    /** A link that waits is written together with the session. */
-    byProvider: async (user: User, { identity, provenAt, isNew, isLinkWaiting }: ByProvider, visit: Visit) => {
-      const { provider } = identity
-      const by = { way: 'provider', provider } as const
-      const identityOrLink = isLinkWaiting ? { link: identity } : { identity }
-      const outcome = await enter(parts, user, { by, provenAt, ...identityOrLink }, visit)
-      if (!outcome) throw new Error('The account changed while signing in')
-      if ('issued' in outcome) await newSessions.record(outcome, by, visit, isNew ? provider : undefined)
-      // There is no session yet, but the account exists already.
-      else if (isNew) await events.record({ kind: 'registered', userId: user.id, provider }, visit.client)
-      return outcome
-    },
+    byProvider: (user: User, given: ByProvider, visit: Visit) => byProvider(parts, user, given, visit),
 
     /** Undefined if the mail was used or voided meanwhile, or the user was disabled. */
     byMail: async (user: User, { claim, isNew }: ByMail, visit: Visit) => {

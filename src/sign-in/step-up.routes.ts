@@ -14,6 +14,27 @@ import { beginPasskeyProof, findProver, type GivenProof, mailProofCode, proveAga
 const path = '/api/auth/step-up'
 const clearsCeremony = 'With a credential: clears passkey_…, which bound the challenge to this browser'
 
+const OneProof = Type.Object({
+  password: Type.Optional(TypedPassword),
+  code: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 64, description: 'Of the authenticator app, or a recovery code' }),
+  ),
+  mailedCode: Type.Optional(Type.String({ minLength: 1, maxLength: 32 })),
+  credential: Type.Optional(PasskeyCredential),
+})
+
+/**
+ * A guess of the password counts like a sign-in. A code has its own tries, and must not lock the network out. A password that is no
+ * proof for this account is not compared, so it does not count either.
+ */
+const countPassword = (app: App) => async (request: FastifyRequest, reply: FastifyReply) => {
+  const { password } = request.body as GivenProof
+  if (password === undefined) return undefined
+  const prover = await findProver(app, app.callers.of(request))
+  if (!isRefused(prover) && !prover.methods.includes('password')) return undefined
+  return app.passwordGuesses.byCaller(request, reply)
+}
+
 export const stepUpRoutes = (server: Server, app: App) => {
   const { guards, callers, ceremonyCookies } = app
 
@@ -29,32 +50,13 @@ export const stepUpRoutes = (server: Server, app: App) => {
     },
   })
 
-  /**
-   * A guess of the password counts like a sign-in. A code has its own tries, and must not lock the network out. A password that is no
-   * proof for this account is not compared, so it does not count either.
-   */
-  const countPassword = async (request: FastifyRequest, reply: FastifyReply) => {
-    const { password } = request.body as GivenProof
-    if (password === undefined) return undefined
-    const prover = await findProver(app, callers.of(request))
-    if (!isRefused(prover) && !prover.methods.includes('password')) return undefined
-    return app.passwordGuesses.byCaller(request, reply)
-  }
-
   route(server, `POST ${path}`, {
     guard: guards.change,
     tag: 'step-up',
     summary: 'Prove again who you are; the session is fresh afterwards and gets new tokens',
     description:
       'Takes exactly one proof. 403 with `methods` if that proof is not enough for this account. Tokens of this session that were issued before are refused afterwards.',
-    body: Type.Object({
-      password: Type.Optional(TypedPassword),
-      code: Type.Optional(
-        Type.String({ minLength: 1, maxLength: 64, description: 'Of the authenticator app, or a recovery code' }),
-      ),
-      mailedCode: Type.Optional(Type.String({ minLength: 1, maxLength: 32 })),
-      credential: Type.Optional(PasskeyCredential),
-    }),
+    body: OneProof,
     refuses: [
       'bad_request',
       'wrong_current_password',
@@ -69,7 +71,7 @@ export const stepUpRoutes = (server: Server, app: App) => {
     refusalCookies: { 400: clearsCeremony, 401: clearsCeremony, 403: clearsCeremony },
     answers: { 200: withHeaders(SignedIn, { 'Set-Cookie': 'New access_token and refresh_token' }) },
     config: { countsIn: ['login', 'account', 'device_codes'] },
-    preHandler: countPassword,
+    preHandler: countPassword(app),
     onSend: app.countedRequests.refundSuccess,
     handle: async ({ body, request, reply }) => {
       const { credential } = body
