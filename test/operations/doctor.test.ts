@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type CheckGroup, runCheck } from '../../src/commands/doctor/check.js'
-import { databaseChecks } from '../../src/commands/doctor/database.js'
+import { databaseChecks } from '../../src/commands/doctor/all-checks.js'
 import { outsideChecks, redisChecks } from '../../src/commands/doctor/outside.js'
 
 import { migrateAsOwner } from '../../src/platform/database/open.js'

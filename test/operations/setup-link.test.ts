@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { administratorChecks } from '../../src/commands/doctor/accounts.js'
+import { checkAdministrators } from '../../src/commands/doctor/accounts.js'
 import { openNouns } from '../../src/commands/open-for-commands.js'
 
 import { addAuthenticator } from '../support/authenticator.js'
@@ -96,9 +96,8 @@ it('an import ends the links', () =>
 
 it('doctor names the group that the setup has made, and who is missing in it', () =>
   withService({}, async (latchkey) => {
-    const [check] = administratorChecks(latchkey.config, (examine) => () => examine(latchkey.sql))
     const says = async () => {
-      const { level, says: text } = (await check?.run()) ?? {}
+      const { level, says: text } = await checkAdministrators(latchkey.sql, latchkey.config)
       return `${level}: ${text}`
     }
     const [, token] = linkAt(latchkey.url).exec((await commandOf(latchkey)('setup-link')).out) ?? []
