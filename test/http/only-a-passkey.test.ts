@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { checkAdministrators } from '../../src/commands/doctor/accounts.js'
-import { openNouns } from '../../src/commands/open-for-commands.js'
+import { openRoomsForCommand } from '../../src/commands/open-for-commands.js'
 
 import { minutes } from '../../src/lib/durations.js'
 import { joinGroup } from '../support/administrators.js'
@@ -78,7 +78,7 @@ describe('an account with only a passkey beside its password', () => {
   it('counts as one with a second factor in lists, numbers and checks, and a reset removes the passkey', async () => {
     const { tab } = await withPasskey('dee')
     await latchkey.signedUp('eve')
-    const given = { openNouns: (role: 'service role' | 'table owner') => openNouns(latchkey.config, role) }
+    const given = { openRooms: (role: 'service role' | 'table owner') => openRoomsForCommand(latchkey.config, role) }
     const output = async (...args: string[]) => (await runCommand(given, args)).out
     const listed = await output('user', 'list', '--no-second-factor')
     expect([/\bdee\b/, /\beve\b/].map((name) => name.test(listed))).toEqual([false, true])
