@@ -17,7 +17,7 @@ import { type Finding, failure, ok, warning, worstOf } from './check.js'
 type Members = { exists: boolean; members: number; with_factor: number }
 
 /** A passkey of an earlier host proves nothing here. */
-const countMembers = async (sql: Sql, group: string, { publicUrl }: Pick<Config, 'publicUrl'>) => {
+const countMembers = async (sql: Sql, group: string, { publicUrl }: Config) => {
   const [row] = await sql.query<Members>(
     `select exists (select 1 from groups where name = $1::text) as exists, count(*)::int as members,
        (count(*) filter (where exists (select 1 from totp_secrets as t where t.user_id = u.id)

@@ -1,7 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { countText, isOneLine } from '../../lib/text.js'
-
 import type { NewContent } from '../../pages/content.js'
 import { type CommandContext, CommandFailure, command } from '../command.js'
 import { asText, cannotRead, createJsonLinesReader, type JsonLine, openInput } from './input.js'

@@ -251,7 +251,9 @@ const createImporter = (
 
 /** Records and prints the counts, also after an interruption: the users who were added stay, and the next run continues. */
 const reportCounts = async (
-  { counts, ignored, dryRun, json }: { counts: Counts; ignored: ReadonlySet<string> } & Pick<Plan, 'dryRun' | 'json'>,
+  counts: Counts,
+  ignored: ReadonlySet<string>,
+  { dryRun, json }: Plan,
   { events }: CommandRooms,
   context: CommandContext,
 ) => {
@@ -298,7 +300,7 @@ const importAll = async (rooms: CommandRooms, input: Input, plan: Plan, context:
     interruption.stopWatching()
     progress.clear()
     // Input that is empty or has no columns fails before its first row: then there are no counts to report.
-    if (rows > 0 || isDone) await reportCounts({ counts: importer.counts, ignored, ...plan }, rooms, context)
+    if (rows > 0 || isDone) await reportCounts(importer.counts, ignored, plan, rooms, context)
   }
   return { ...importer.counts, interruptedBy: interruption.signal() }
 }

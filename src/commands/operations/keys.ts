@@ -83,7 +83,7 @@ type Rotation = { keys: RotatedKey[]; withdrawn: string[] }
 const emptyRotation: Rotation = { keys: [], withdrawn: [] }
 type RotationOfBoth = { accessTokens: Rotation; idTokens: Rotation }
 
-const nameOf = ({ id, algorithm }: Pick<RotatedKey, 'id' | 'algorithm'>) =>
+const nameOf = ({ id, algorithm }: { id: string; algorithm?: ApplicationAlgorithm }) =>
   algorithm ? `${id} for ID tokens with ${algorithm}` : id
 
 const publishedOnly = 'is published, and signs once ACCESS_TOKEN_ALGORITHM is ES256'

@@ -2,7 +2,6 @@ import { mailEventKinds } from '../../contract/events.js'
 import { days } from '../../lib/durations.js'
 import type { EventQuery, StoredEvent } from '../../messages/events.js'
 import type { MailOwner, WaitingMail } from '../../messages/mails.js'
-
 import { type CommandRooms, command, findUser, limitFrom } from '../command.js'
 import { asTable, listOf } from '../terminal/printing.js'
 

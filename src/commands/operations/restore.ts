@@ -4,13 +4,12 @@ import type { Header } from '../../backups/backup-file.js'
 import type { Restored } from '../../backups/restore-backup.js'
 import { whyUnreadable } from '../../lib/operator-error.js'
 import { countText } from '../../lib/text.js'
-
 import type { PostgresAddress } from '../../platform/database/postgres-address.js'
 import { secretsFolder } from '../../platform/own-postgres/kept-secrets.js'
 import { clusterFolder } from '../../platform/own-postgres/own-postgres.js'
 import { CommandFailure, commandWithoutRooms, operator, print } from '../command.js'
 import { openInput } from '../import/input.js'
-import type { createSecretsOfBackup, readBackupPlace } from './backup-place.js'
+import type { createSecretsOfBackup, Place } from './backup-place.js'
 
 const plurals: Readonly<Record<string, string>> = {
   'waiting code or link': 'waiting codes and links',
@@ -35,7 +34,6 @@ const withReadingFault = async function* (bytes: AsyncIterable<Buffer | string>,
   }
 }
 
-type Place = Awaited<ReturnType<typeof readBackupPlace>>
 type Secrets = ReturnType<typeof createSecretsOfBackup>
 
 /**

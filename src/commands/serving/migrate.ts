@@ -1,6 +1,5 @@
 import type { SchemaStatus } from '../../platform/database/migrate.js'
 import { CommandFailure, commandWithoutRooms, UsageFault } from '../command.js'
-
 import type { MigrationTarget } from './migrate-database.js'
 
 /** Says which older versions can still run on the schema. */

@@ -1,11 +1,9 @@
 import type { FieldValues } from '../../contract/profile-fields.js'
 import { builtInProviderIds, isProviderId, type ProviderId } from '../../contract/providers.js'
 import { builtInFieldNames } from '../../contract/schemas.js'
-
 import { countText } from '../../lib/text.js'
 import { builtInFieldReaders } from '../../users/built-in-fields.js'
 import { type BulkUsers, fieldColumn, identityColumn, type ListedUser } from '../../users/bulk.js'
-
 import {
   type CommandContext,
   type CommandRooms,

@@ -1,6 +1,5 @@
 import { builtInProviderIds, isProviderId, providerLabel } from '../../contract/providers.js'
 import { builtInFieldNames } from '../../contract/schemas.js'
-
 import { days } from '../../lib/durations.js'
 import { isUuid } from '../../lib/uuid.js'
 import { builtInValues, readBuiltInFields } from '../../users/built-in-fields.js'

@@ -1,7 +1,6 @@
 import type { ObstacleCode } from '../../contract/admin/admin-bodies.js'
 import { isProviderId, providerLabel } from '../../contract/providers.js'
 import { builtInFieldNames } from '../../contract/schemas.js'
-
 import { countText } from '../../lib/text.js'
 import type { StoredEvent } from '../../messages/events.js'
 import { builtInValues } from '../../users/built-in-fields.js'
