@@ -44,10 +44,10 @@ const run = async (args: string[]) => {
       return read().envFileRemarks
     },
     settings,
-    openNouns: async (role) => {
+    openRooms: async (role) => {
       const config = loadConfig(await settings())
-      const { openNouns } = await import('./commands/open-for-commands.js')
-      return openNouns(config, role)
+      const { openRoomsForCommand } = await import('./commands/open-for-commands.js')
+      return openRoomsForCommand(config, role)
     },
   })
   process.off('beforeExit', endUnfinished)

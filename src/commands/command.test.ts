@@ -1,6 +1,7 @@
+import { Writable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { accountName } from '../platform/database/postgres-address.js'
-import { operatorName, readArguments } from './command.js'
+import { type CommandContext, type CommandRooms, command, operatorName, readArguments, UsageFault } from './command.js'
 
 describe('the name of the operator in events', () => {
   const unknownUid = () => {
@@ -43,5 +44,60 @@ describe('the arguments of a command', () => {
   it('name an option once', () => {
     const twice = ['--email', 'a@b.example', '--email', 'c@d.example']
     expect(() => readArguments(twice, { email: { type: 'string' } }, [])).toThrow('--email is given twice.')
+  })
+})
+
+describe('the frame of a command', () => {
+  const greet = command({
+    summary: 'Greet',
+    help: 'latchkey greet NAME [--loud] [--json]\n\n  --loud    louder',
+    args: ['NAME', '[TITLE]'],
+    options: { loud: { type: 'boolean' } },
+    read: ({ args: [name] }) => {
+      if (name === 'nobody') throw new UsageFault('NAME is nobody.')
+      return { greeting: `Hello ${name}` }
+    },
+    run: async (_, { args: [, title], values, greeting }) => ({
+      json: { greeting, title: title ?? null },
+      text: `${greeting}${values.loud ? '!' : '.'}`,
+      notes: ['It was heard.'],
+      code: 3,
+    }),
+  })
+
+  const run = async (...args: string[]) => {
+    const written = { out: '', err: '', opened: 0, closed: 0 }
+    const stream = (name: 'out' | 'err') =>
+      new Writable({
+        write: (chunk: Buffer, _encoding, done) => {
+          written[name] += chunk.toString()
+          done()
+        },
+      })
+    const openRooms = async () => {
+      written.opened += 1
+      const close = async () => {
+        written.closed += 1
+      }
+      return { close } as unknown as CommandRooms
+    }
+    const context = { stdout: stream('out'), stderr: stream('err'), environment: {}, openRooms }
+    const outcome = await greet.run(args, context as unknown as CommandContext).catch((error: Error) => error.message)
+    return { outcome, ...written }
+  }
+
+  it('opens the rooms, prints the text and the notes, and closes the rooms', async () => {
+    const expected = { outcome: 3, out: 'Hello ada!\n', err: 'It was heard.\n', opened: 1, closed: 1 }
+    expect(await run('ada', '--loud')).toEqual(expected)
+  })
+
+  it('prints JSON with --json, which the help names below the other options', async () => {
+    expect((await run('ada', 'Dr.', '--json')).out).toBe('{"greeting":"Hello ada","title":"Dr."}\n')
+    expect(greet.help).toMatch(/\n {2}--loud {4}louder\n {2}--json {4}one JSON object, for programs$/)
+  })
+
+  it('refuses wrong arguments before it opens a database', async () => {
+    expect(await run('nobody')).toMatchObject({ outcome: 'NAME is nobody.', opened: 0 })
+    expect(await run()).toMatchObject({ outcome: 'NAME is missing.', opened: 0 })
   })
 })

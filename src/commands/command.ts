@@ -15,6 +15,7 @@ import type { Rooms } from '../service/open-rooms.js'
 import type { Environment } from '../settings/config.js'
 import type { BulkUsers } from '../users/bulk.js'
 import { type EmailRefusal, readEmail } from '../users/names.js'
+import { printableJson } from './terminal/printing.js'
 
 /** The password functions that commands need: the rules, and the hash. */
 export type CommandPasswords = {
@@ -23,8 +24,8 @@ export type CommandPasswords = {
   hash(password: string): Promise<string>
 }
 
-/** The nouns of the service, and parts that only commands need. */
-export type CommandNouns = Omit<Rooms, 'passwords'> &
+/** The rooms of the service, and parts that only commands need. */
+export type CommandRooms = Omit<Rooms, 'passwords'> &
   AdminRoom & {
     database: Database
     clock: Clock
@@ -54,7 +55,7 @@ export type CommandContext = Terminal & {
   /** The settings of the running service, if one has its own database open; otherwise those of `environment`. */
   settings(): Promise<Environment>
   /** Opens the database in this role, and migrates it. A command calls this at most once. */
-  openNouns(role: DatabaseRole): Promise<CommandNouns>
+  openRooms(role: DatabaseRole): Promise<CommandRooms>
 }
 
 /** `run` returns the exit code: 0 for success, 1 if something failed, 2 for wrong arguments. */
@@ -76,7 +77,7 @@ export class CommandFailure extends OperatorError {
   override name = 'CommandFailure'
 }
 
-type Options = NonNullable<ParseArgsConfig['options']>
+type OptionTypes = NonNullable<ParseArgsConfig['options']>
 
 /**
  * Keeps only the first sentence of Node's message: the others do not fit our commands. A name that begins with a dash looks like an
@@ -95,7 +96,7 @@ const parseFault = (error: unknown, args: readonly string[]) => {
 }
 
 /** `positionals` are the names of the arguments. One in brackets, such as `[USER]`, may be left out. */
-export const readArguments = <CommandOptions extends Options>(
+export const readArguments = <CommandOptions extends OptionTypes>(
   args: string[],
   options: CommandOptions,
   positionals: readonly string[],
@@ -149,17 +150,17 @@ export const operatorName = (env: Environment, account = accountName() ?? '') =>
 /** The operator, as the client whom the events and mails of a command name. */
 export const operator = ({ environment }: CommandContext) => operatorClient(operatorName(environment))
 
-/** Opens the database, gives its nouns to `work`, and closes the database, also if `work` fails. */
-export const withNouns = async <Result>(
+/** Opens the rooms on the database, and closes them, also if `work` fails. */
+export const withRooms = async <Result>(
   context: CommandContext,
   role: DatabaseRole,
-  work: (nouns: CommandNouns) => Promise<Result>,
+  work: (rooms: CommandRooms) => Promise<Result>,
 ) => {
-  const nouns = await context.openNouns(role)
+  const rooms = await context.openRooms(role)
   try {
-    return await work(nouns)
+    return await work(rooms)
   } finally {
-    await nouns.close()
+    await rooms.close()
   }
 }
 
@@ -186,8 +187,121 @@ export const write = (stream: Writable, text: string) =>
 
 export const print = (stream: Writable, line: string) => write(stream, `${line}\n`)
 
+const jsonOption = { json: { type: 'boolean' } } as const
+
+type NoOptions = Record<never, never>
+
+type Arguments<Names extends readonly string[]> = {
+  [At in keyof Names]: Names[At] extends `[${string}` ? string | undefined : string
+}
+
+/** What the operator has typed. */
+type Given<Names extends readonly string[], Options extends OptionTypes> = {
+  args: Arguments<Names>
+  values: ReturnType<typeof readArguments<Options & typeof jsonOption>>['values']
+  context: CommandContext
+}
+
+/** The result of a command. With `lines`, --json prints an object on each line. */
+export type Output = ({ json: object } | { lines: readonly object[] }) & {
+  text: string | undefined
+  /** For standard error, so that they do not mix with what a program reads. */
+  notes?: readonly string[]
+  /** 0 if it is not named. */
+  code?: number
+}
+
+type Description<Names extends readonly string[], Options extends OptionTypes> = {
+  summary: string
+  /** Ends with the options: the line of --json is added below them. */
+  help: string
+  /** What the help says of --json. True: the help says it itself. False: there is no such option. */
+  json?: string | boolean
+  printsOnce?: true
+  /** The names of the arguments. One in brackets, such as `[USER]`, may be left out. */
+  args?: Names
+  options?: Options
+}
+
+type RoomsDescription<Names extends readonly string[], Options extends OptionTypes, Read> = Description<
+  Names,
+  Options
+> & {
+  role?: DatabaseRole
+  /** Reads what can be wrong in the arguments, before a database is opened. `run` gets the result with the rest. */
+  read?(given: Given<Names, Options>): Read | Promise<Read>
+  /** A number is the exit code of a command that has printed by itself. */
+  run(rooms: CommandRooms, given: Given<Names, Options> & Read & { operator: Operator }): Promise<Output | number>
+}
+
+export type Operator = ReturnType<typeof operator>
+
+/** In the column of the other options, or of what else the help lists. */
+const withJsonHelp = (help: string, json: string | boolean) => {
+  if (typeof json === 'boolean') return help
+  const column = /^ {2}\S.*? {2,}(?=\S)/m.exec(help)?.[0].length ?? '  --json    '.length
+  return `${help}${/^ {2}--/m.test(help) ? '\n' : '\n\n'}${'  --json'.padEnd(column)}${json}`
+}
+
+const printOutput = async ({ stdout, stderr }: CommandContext, asJson: boolean, output: Output | number) => {
+  if (typeof output === 'number') return output
+  const { text, notes = [], code = 0 } = output
+  if (asJson)
+    for (const each of 'lines' in output ? output.lines : [output.json]) await print(stdout, printableJson(each))
+  else if (text !== undefined) await print(stdout, text)
+  for (const note of notes) await print(stderr, note)
+  return code
+}
+
+/** The frame of every command: its arguments, its help, and how its result is printed. */
+const framed = <const Names extends readonly string[], const Options extends OptionTypes>(
+  { summary, help, json = 'one JSON object, for programs', printsOnce, args, options }: Description<Names, Options>,
+  work: (given: Given<Names, Options>, finish: (output: Output | number) => Promise<number>) => Promise<number>,
+): Command => ({
+  summary,
+  help: withJsonHelp(help, json),
+  ...(printsOnce && { printsOnce }),
+  run: async (typed, context) => {
+    const { positionals, values } = readArguments(
+      typed,
+      { ...options, ...(json !== false && jsonOption) } as Options & typeof jsonOption,
+      args ?? [],
+    )
+    const given = { args: positionals as unknown as Arguments<Names>, values, context }
+    return work(given, (output) => printOutput(context, 'json' in values && values.json === true, output))
+  },
+})
+
+/** A command that opens the rooms of the service, works in them and closes them. */
+export const command = <
+  const Names extends readonly string[] = [],
+  const Options extends OptionTypes = NoOptions,
+  Read extends object = object,
+>({
+  role = 'service role',
+  read,
+  run,
+  ...description
+}: RoomsDescription<Names, Options, Read>): Command =>
+  framed(description, async (given, finish) => {
+    const whatWasRead = (await read?.(given)) as Read
+    return withRooms(given.context, role, async (rooms) =>
+      finish(await run(rooms, { ...given, ...whatWasRead, operator: operator(given.context) })),
+    )
+  })
+
+/** A command that needs no database. */
+export const commandWithoutRooms = <
+  const Names extends readonly string[] = [],
+  const Options extends OptionTypes = NoOptions,
+>({
+  run,
+  ...description
+}: Description<Names, Options> & { run(given: Given<Names, Options>): Promise<Output | number> }): Command =>
+  framed(description, async (given, finish) => finish(await run(given)))
+
 /** The user with this username, email or id. Throws if it is the id of one user and the username of another, who chose it. */
-export const findUser = async ({ users }: Pick<CommandNouns, 'users'>, userName: string) => {
+export const findUser = async ({ users }: CommandRooms, userName: string) => {
   const user = await users.findNamed(userName)
   const namesake = user && (await users.findByLogin(userName))
   if (namesake && namesake.id !== user.id)
@@ -197,8 +311,8 @@ export const findUser = async ({ users }: Pick<CommandNouns, 'users'>, userName:
   return user
 }
 
-export const requireUser = async (nouns: Pick<CommandNouns, 'users'>, userName: string) => {
-  const user = await findUser(nouns, userName)
+export const requireUser = async (rooms: CommandRooms, userName: string) => {
+  const user = await findUser(rooms, userName)
   if (!user) throw new CommandFailure(`There is no user ${JSON.stringify(userName)}.`)
   return user
 }
@@ -219,7 +333,7 @@ export const groupNameFrom = (text: string) => {
 }
 
 /** Fails if one of the groups does not exist, for example after a typing error. */
-export const requireGroups = async ({ database, groups }: CommandNouns, names: readonly string[]) => {
+export const requireGroups = async ({ database, groups }: CommandRooms, names: readonly string[]) => {
   const existing = await database.transaction((sql) => groups.hold(sql, names))
   const unknown = names.find((name) => !existing.includes(name))
   if (unknown !== undefined)

@@ -1,5 +1,4 @@
 import { OperatorError, whyUnwritable } from '../lib/operator-error.js'
-
 import { programVersion } from '../platform/version.js'
 import { applicationAdd, applicationChange } from './applications/application-change.js'
 import {
@@ -46,9 +45,7 @@ import { userExport } from './users/user-export.js'
 import { userList, userSearch } from './users/user-list.js'
 import { userRecover, userResetLink } from './users/user-recover.js'
 import { sessionsEnd, userSessionsEnd, userSessionsList } from './users/user-sessions.js'
-
 import { userShow } from './users/user-show.js'
-
 import { wordsList } from './words-list.js'
 
 /** Every command, in the order of the help. */

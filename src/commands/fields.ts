@@ -3,17 +3,8 @@ import type { ProfileFieldDefinition } from '../contract/profile-fields.js'
 import { countText } from '../lib/text.js'
 import { readProfileFields } from '../service/operator-files.js'
 import { loadSettings } from '../settings/config.js'
-import {
-  type Command,
-  type CommandContext,
-  CommandFailure,
-  type CommandNouns,
-  operator,
-  print,
-  readArguments,
-  withNouns,
-} from './command.js'
-import { asTable, printableJson, printList } from './terminal/printing.js'
+import { CommandFailure, type CommandRooms, command, commandWithoutRooms, print } from './command.js'
+import { asTable, listOf } from './terminal/printing.js'
 
 const typeScriptTypeOf = ({ type, options = [] }: ProfileFieldDefinition) => {
   if (type === 'boolean') return 'boolean'
@@ -63,7 +54,7 @@ const typeScriptOfFields = (definitions: readonly ProfileFieldDefinition[]) => {
 
 const noFieldsText = 'PROFILE_FIELDS_FILE is not set, and no user has a value.'
 
-const rowsOf = async ({ profileFields }: CommandNouns) => {
+const rowsOf = async ({ profileFields }: CommandRooms) => {
   const counts = new Map((await profileFields.count()).map(({ key, users }) => [key, users]))
   const rowsInFile = profileFields.definitions.map(({ key, type, labels, required, registration, editedBy }) => ({
     key,
@@ -96,85 +87,57 @@ const fieldTable = (rows: readonly Row[]) =>
     ]),
   ])
 
-export const fieldsList: Command = {
+export const fieldsList = command({
   summary: 'List the profile fields, and how many users have a value',
   help: `latchkey fields list [--json]
 
-Lists the fields of PROFILE_FIELDS_FILE, and those that have left the file while users still have values of them.
+Lists the fields of PROFILE_FIELDS_FILE, and those that have left the file while users still have values of them.`,
+  json: 'one JSON object on each line, for programs',
+  run: async (rooms) => listOf(await rowsOf(rooms), { asTable: fieldTable, none: noFieldsText }),
+})
 
-  --json    one JSON object on each line, for programs`,
-
-  run: async (args, context) => {
-    const { values } = readArguments(args, { json: { type: 'boolean' } }, [])
-    return withNouns(context, 'service role', async (nouns) => {
-      const options = {
-        json: values.json,
-        asJson: (row: Row) => printableJson(row),
-        asTable: fieldTable,
-        none: noFieldsText,
-      }
-      await printList(context, await rowsOf(nouns), options)
-      return 0
-    })
-  },
-}
-
-export const fieldsTypes: Command = {
+export const fieldsTypes = commandWithoutRooms({
   summary: 'Write the profile fields as TypeScript types',
   help: `latchkey fields types > profile-fields.ts
 
 Writes the types of \`fields\` from PROFILE_FIELDS_FILE: \`ProfileFields\` is what an account, a webhook, the service API and
 the claim have, \`RegistrationFields\` what a registration takes, \`ProfileFieldChanges\` what a change of the account takes,
 and \`OperatorFieldChanges\` what the service API takes. It opens no database.`,
-
-  run: async (args, context) => {
-    readArguments(args, {}, [])
+  json: false,
+  run: async ({ context }) => {
     const { profileFieldsFile: path } = loadSettings(await context.settings(), ['PROFILE_FIELDS_FILE'])
     if (path === undefined) throw new CommandFailure('PROFILE_FIELDS_FILE is not set.')
     await print(context.stdout, typeScriptOfFields(await readProfileFields(path)))
     return 0
   },
-}
+})
 
-const purge = async (nouns: CommandNouns, key: string, context: CommandContext) => {
-  const purgedUsers = await nouns.profileFields.purge(key)
-  if (purgedUsers > 0)
-    await nouns.events.record({ kind: 'field_purged', reason: `${key}, ${purgedUsers} users` }, operator(context))
-  return purgedUsers
-}
-
-export const fieldsPurge: Command = {
+export const fieldsPurge = command({
   summary: 'Delete the values of a profile field that has left the file',
   help: `latchkey fields purge KEY [--yes] [--json]
 
 Deletes what users have entered into the field KEY, for all of them. Take the field out of PROFILE_FIELDS_FILE and restart every
 instance first. This cannot be taken back.
 
-  --yes     needed: without it, says how many users have a value and changes nothing
-  --json    one JSON object, for programs`,
-
-  run: async (args, context) => {
-    const options = { yes: { type: 'boolean' }, json: { type: 'boolean' } } as const
-    const { values, positionals } = readArguments(args, options, ['KEY'])
-    const [key = ''] = positionals
-    return withNouns(context, 'service role', async (nouns) => {
-      if (nouns.profileFields.definitions.some((each) => each.key === key))
-        throw new CommandFailure(
-          `PROFILE_FIELDS_FILE still has the field ${key}. Take it out and restart every instance first.`,
-        )
-      const users = (await nouns.profileFields.count()).find((each) => each.key === key)?.users ?? 0
-      if (users === 0)
-        throw new CommandFailure(
-          `No user has a value of ${JSON.stringify(key)}. \`latchkey fields list\` names all fields. Nothing was deleted.`,
-        )
-      if (!values.yes)
-        throw new CommandFailure(
-          `${countText(users, 'user')} would lose the value of ${JSON.stringify(key)} for good. Add --yes to do it.`,
-        )
-      const purgedUsers = await purge(nouns, key, context)
-      const message = `Deleted the value of ${countText(purgedUsers, 'user')}.`
-      await print(context.stdout, values.json ? printableJson({ key, users: purgedUsers }) : message)
-      return 0
-    })
+  --yes     needed: without it, says how many users have a value and changes nothing`,
+  args: ['KEY'],
+  options: { yes: { type: 'boolean' } },
+  run: async ({ profileFields, events }, { args: [key], values, operator }) => {
+    if (profileFields.definitions.some((each) => each.key === key))
+      throw new CommandFailure(
+        `PROFILE_FIELDS_FILE still has the field ${key}. Take it out and restart every instance first.`,
+      )
+    const users = (await profileFields.count()).find((each) => each.key === key)?.users ?? 0
+    if (users === 0)
+      throw new CommandFailure(
+        `No user has a value of ${JSON.stringify(key)}. \`latchkey fields list\` names all fields. Nothing was deleted.`,
+      )
+    if (!values.yes)
+      throw new CommandFailure(
+        `${countText(users, 'user')} would lose the value of ${JSON.stringify(key)} for good. Add --yes to do it.`,
+      )
+    const purged = await profileFields.purge(key)
+    if (purged > 0) await events.record({ kind: 'field_purged', reason: `${key}, ${purged} users` }, operator)
+    return { json: { key, users: purged }, text: `Deleted the value of ${countText(purged, 'user')}.` }
   },
-}
+})

@@ -22,7 +22,7 @@ import { migrateDatabase } from '../service/prepare-database.js'
 import { type Config, type Environment, loadSettings } from '../settings/config.js'
 import { settings } from '../settings/settings.js'
 import { createBulkUsers } from '../users/bulk.js'
-import { CommandFailure, type CommandNouns, type CommandPasswords, type DatabaseRole } from './command.js'
+import { CommandFailure, type CommandPasswords, type CommandRooms, type DatabaseRole } from './command.js'
 
 /** A command does not share its threads, so a timeout means that the machine is far too slow. */
 const timeoutFailure = () => new CommandFailure('The password could not be checked in time; try again.')
@@ -115,22 +115,22 @@ const openCommandPlatform = async (given: Config, role: DatabaseRole) => {
   }
 }
 
-/** The migrated database and the nouns that commands use, as the service's own role or as the owner of the tables. */
-export const openNouns = async (given: Config, role: DatabaseRole): Promise<CommandNouns> => {
+/** The migrated database and the rooms that commands use, as the service's own role or as the owner of the tables. */
+export const openRoomsForCommand = async (given: Config, role: DatabaseRole): Promise<CommandRooms> => {
   const platform = await openCommandPlatform(given, role)
   const { config, database, workers } = platform
   // RESERVED_USERNAMES applies to users who choose a name themselves, and not to operators.
-  const nouns = openRooms({ ...config, reservedUsernames: [] }, platform)
+  const rooms = openRooms({ ...config, reservedUsernames: [] }, platform)
   return {
-    ...nouns,
-    ...openAdmin(config, platform, nouns),
+    ...rooms,
+    ...openAdmin(config, platform, rooms),
     database,
     clock,
     backchannelMayReach: backchannelMayReach(config),
     pageAddress: createPageAddress(config.publicUrl),
-    bulkUsers: createBulkUsers({ database, usernames: nouns.usernames }),
+    bulkUsers: createBulkUsers({ database, usernames: rooms.usernames }),
     secondFactor: config.secondFactor,
-    passwords: passwordsForCommands(nouns.passwords),
+    passwords: passwordsForCommands(rooms.passwords),
     close: async () => {
       await workers.close()
       await database.close()

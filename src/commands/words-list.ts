@@ -1,8 +1,8 @@
 import { isLanguage, languages } from '../contract/languages.js'
 import { replaceableTexts } from '../service/operator-files.js'
-import { type Command, CommandFailure, print, readArguments } from './command.js'
+import { CommandFailure, commandWithoutRooms, print } from './command.js'
 
-export const wordsList: Command = {
+export const wordsList = commandWithoutRooms({
   summary: 'Print every text of pages and mails, as a file for WORDS_FILE',
   help: `latchkey words list [--language CODE] > words.json
 
@@ -10,10 +10,9 @@ Prints every text of pages and mails with its key, in the form of the file that 
 change. The places in braces, such as {productName}, must stay. It opens no database.
 
   --language CODE    only this language: ${languages.join(', ')}`,
-
-  run: async (args, context) => {
-    const { values } = readArguments(args, { language: { type: 'string' } }, [])
-    const { language } = values
+  json: false,
+  options: { language: { type: 'string' } },
+  run: async ({ values: { language }, context }) => {
     if (language !== undefined && !isLanguage(language))
       throw new CommandFailure(`--language must be one of ${languages.join(', ')}.`)
     const { pages, mails } = replaceableTexts()
@@ -22,4 +21,4 @@ change. The places in braces, such as {productName}, must stay. It opens no data
     await print(context.stdout, JSON.stringify(Object.fromEntries(texts), null, 2))
     return 0
   },
-}
+})

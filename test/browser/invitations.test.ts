@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { openNouns } from '../../src/commands/open-for-commands.js'
+import { openRoomsForCommand } from '../../src/commands/open-for-commands.js'
 import { fillIn, keepPicture, linkIn, openChromium, press, visit } from '../support/chromium.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { isLongRun } from '../support/long-run.js'
@@ -24,7 +24,7 @@ afterAll(async () => {
 })
 
 const invite = (...args: string[]) =>
-  run({ openNouns: (role) => openNouns(latchkey.config, role) }, ['invite', ...args])
+  run({ openRooms: (role) => openRoomsForCommand(latchkey.config, role) }, ['invite', ...args])
 
 /** Invites from the command line, and returns the link of the mail. The operator's is another one. */
 const invited = async (email: string, ...more: string[]) => {

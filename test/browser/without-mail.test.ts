@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { openNouns } from '../../src/commands/open-for-commands.js'
+import { openRoomsForCommand } from '../../src/commands/open-for-commands.js'
 import { operatorClient } from '../../src/http/request-origin.js'
 import { minutes } from '../../src/lib/durations.js'
 import { idOf, signedUpInGroup } from '../support/administrators.js'
@@ -27,7 +27,7 @@ afterAll(async () => {
 })
 
 const linkFrom = async (...args: string[]) => {
-  const { code, out, err } = await run({ openNouns: (role) => openNouns(latchkey.config, role) }, args)
+  const { code, out, err } = await run({ openRooms: (role) => openRoomsForCommand(latchkey.config, role) }, args)
   expect([code, err]).toEqual([0, ''])
   return out.trim()
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openNouns } from '../../src/commands/open-for-commands.js'
+import { openRoomsForCommand } from '../../src/commands/open-for-commands.js'
 import { minutes } from '../../src/lib/durations.js'
 import { addAuthenticator } from '../support/authenticator.js'
 import type { Browser } from '../support/client.js'
@@ -279,7 +279,7 @@ describe('the deletion of an account', () => {
   })
 
   it('is also a command, which asks for the username', async () => {
-    const store = { openNouns: (role: 'service role' | 'table owner') => openNouns(latchkey.config, role) }
+    const store = { openRooms: (role: 'service role' | 'table owner') => openRoomsForCommand(latchkey.config, role) }
     const command = (...more: string[]) => run(store, ['user', 'delete', 'great-auk', ...more])
     await latchkey.signedUp('great-auk')
     expect(await command()).toMatchObject({ code: 1, err: expect.stringContaining('--yes') })

@@ -6,7 +6,7 @@ import {
   type AdminUserDetails,
   adminPath,
 } from '#contract/admin/admin-bodies.js'
-import { openNouns } from '../../src/commands/open-for-commands.js'
+import { openRoomsForCommand } from '../../src/commands/open-for-commands.js'
 import { operatorClient } from '../../src/http/request-origin.js'
 import { createUserSearch } from '../../src/users/search.js'
 import { idOf, signedUpInGroup } from '../support/administrators.js'
@@ -396,7 +396,7 @@ it('the overview counts sign-ins by day, and the first use of a session as an ad
   expect(sessions.map(({ administers }) => administers)).toContain(true)
   const exported = (await root.tab.get('/api/auth/export')).body as { sessions: object[] }
   expect(exported.sessions).toContainEqual(expect.objectContaining({ administers: true, application: null }))
-  const store = { openNouns: (role: 'service role' | 'table owner') => openNouns(latchkey.config, role) }
+  const store = { openRooms: (role: 'service role' | 'table owner') => openRoomsForCommand(latchkey.config, role) }
   const listed = (await run(store, ['user', 'sessions', 'list', 'root1', '--json'])).out.trim().split('\n')
   expect(listed.map((line) => JSON.parse(line))).toContainEqual(expect.objectContaining({ administers: true }))
   expect(await get('/self')).toEqual({

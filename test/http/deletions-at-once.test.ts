@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { openNouns } from '../../src/commands/open-for-commands.js'
+import { openRoomsForCommand } from '../../src/commands/open-for-commands.js'
 import type { Browser } from '../support/client.js'
 import { createEmailChanges } from '../support/email-changes.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
@@ -36,7 +36,7 @@ it('deletions do not happen when a reset ends the session first', async () => {
 })
 
 it('deletions are told to an operator who changes the account at that moment', async () => {
-  const store = { openNouns: (role: 'service role' | 'table owner') => openNouns(latchkey.config, role) }
+  const store = { openRooms: (role: 'service role' | 'table owner') => openRoomsForCommand(latchkey.config, role) }
   for (const command of [['disable'], ['enable'], ['expire-password', '--yes']]) {
     const [name = ''] = command
     await latchkey.signedUp(name)

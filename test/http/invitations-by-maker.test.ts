@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isRefused } from '#contract/outcome.js'
 import { createServiceClient, ServiceError } from '#service/service.js'
-import { openNouns } from '../../src/commands/open-for-commands.js'
+import { openRoomsForCommand } from '../../src/commands/open-for-commands.js'
 import { operatorClient } from '../../src/http/request-origin.js'
 import { days, minutes } from '../../src/lib/durations.js'
 import { newServiceKey } from '../../src/programs/service-keys.js'
@@ -58,7 +58,7 @@ afterAll(async () => {
 })
 
 const command = (...args: string[]) =>
-  run({ openNouns: (role) => openNouns(latchkey.config, role) }, ['invite', ...args])
+  run({ openRooms: (role) => openRoomsForCommand(latchkey.config, role) }, ['invite', ...args])
 const administer = (method: string, body?: object) =>
   admin.tab.send(method, '/api/auth/admin/api/invitations', body, { csrf: true })
 const emailOf = (address: string) => {

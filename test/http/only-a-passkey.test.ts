@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { administratorChecks } from '../../src/commands/doctor/accounts.js'
-import { openNouns } from '../../src/commands/open-for-commands.js'
+import { checkAdministrators } from '../../src/commands/doctor/accounts.js'
+import { openRoomsForCommand } from '../../src/commands/open-for-commands.js'
 
 import { minutes } from '../../src/lib/durations.js'
 import { joinGroup } from '../support/administrators.js'
@@ -78,7 +78,7 @@ describe('an account with only a passkey beside its password', () => {
   it('counts as one with a second factor in lists, numbers and checks, and a reset removes the passkey', async () => {
     const { tab } = await withPasskey('dee')
     await latchkey.signedUp('eve')
-    const given = { openNouns: (role: 'service role' | 'table owner') => openNouns(latchkey.config, role) }
+    const given = { openRooms: (role: 'service role' | 'table owner') => openRoomsForCommand(latchkey.config, role) }
     const output = async (...args: string[]) => (await runCommand(given, args)).out
     const listed = await output('user', 'list', '--no-second-factor')
     expect([/\bdee\b/, /\beve\b/].map((name) => name.test(listed))).toEqual([false, true])
@@ -86,10 +86,10 @@ describe('an account with only a passkey beside its password', () => {
     expect(users).toMatchObject({ withTotp: 0, withPasskeys: 3 })
     await joinGroup(latchkey, tab, 'dee', 'admins')
     const config = { ...latchkey.config, adminGroup: 'admins' }
-    const [check] = administratorChecks(config, (run) => () => run(latchkey.sql))
-    expect(await check?.run()).toMatchObject({ level: 'ok', says: 'admins has 1 member, 1 with a second factor' })
+    const check = () => checkAdministrators(latchkey.sql, config)
+    expect(await check()).toMatchObject({ level: 'ok', says: 'admins has 1 member, 1 with a second factor' })
     await latchkey.sql.query(`update passkeys set relying_party = 'old.example'`)
-    expect(await check?.run()).toMatchObject({ level: 'warning', says: expect.stringContaining('no member of admins') })
+    expect(await check()).toMatchObject({ level: 'warning', says: expect.stringContaining('no member of admins') })
     expect(await output('user', 'factors', 'reset', 'dee', '--yes')).toContain('removed 1 passkey')
   })
 })

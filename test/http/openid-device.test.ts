@@ -1,6 +1,6 @@
 import * as openid from 'openid-client'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { openNouns } from '../../src/commands/open-for-commands.js'
+import { openRoomsForCommand } from '../../src/commands/open-for-commands.js'
 import { operatorClient } from '../../src/http/request-origin.js'
 import { minutes, seconds } from '../../src/lib/durations.js'
 import { addApplication, applicationChangesOf } from '../support/applications.js'
@@ -171,7 +171,7 @@ describe('a device', () => {
 
 it('the session of a device names its application to operators and in the export', async () => {
   expect(await errorOf(await approved())).toBe('tokens')
-  const store = { openNouns: (role: 'service role' | 'table owner') => openNouns(latchkey.config, role) }
+  const store = { openRooms: (role: 'service role' | 'table owner') => openRoomsForCommand(latchkey.config, role) }
   const listed = (await run(store, ['user', 'sessions', 'list', 'ada', '--json'])).out.trim().split('\n')
   const exported = (await tab.get('/api/auth/export')).body as { sessions: object[] }
   for (const sessions of [listed.map((line) => JSON.parse(line)), exported.sessions]) {

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openNouns } from '../../src/commands/open-for-commands.js'
+import { openRoomsForCommand } from '../../src/commands/open-for-commands.js'
 import { newServiceKey } from '../../src/programs/service-keys.js'
 import { type Browser, createBrowser } from '../support/client.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
@@ -52,7 +52,7 @@ const webhooks = () => ({
   WEBHOOK_SECRET: receiver.secret,
   WEBHOOK_ALLOW_PRIVATE: 'true',
 })
-const store = { openNouns: (role: 'service role' | 'table owner') => openNouns(latchkey.config, role) }
+const store = { openRooms: (role: 'service role' | 'table owner') => openRoomsForCommand(latchkey.config, role) }
 const command = (args: string[], input?: string) => run(store, args, input === undefined ? {} : { input })
 
 beforeAll(async () => {

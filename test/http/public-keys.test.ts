@@ -1,7 +1,7 @@
 import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createVerifier } from '#verify/verify.js'
-import { openNouns } from '../../src/commands/open-for-commands.js'
+import { openRoomsForCommand } from '../../src/commands/open-for-commands.js'
 import { minutes } from '../../src/lib/durations.js'
 import { startApp } from '../../src/service/open-service.js'
 import { type Browser, createBrowser } from '../support/client.js'
@@ -159,8 +159,8 @@ it('a row that something else wrote stops a start, which names the command that 
     { clock, log, onFatal: () => undefined, ...(await sharedParts()) },
   )
   await expect(starting).rejects.toThrow('run `latchkey keys rotate --compromised --yes`')
-  const openAsCommand = (role: 'service role' | 'table owner') => openNouns(byKey.config, role)
-  const rotated = await latchkey({ openNouns: openAsCommand }, ['keys', 'rotate', '--compromised', '--yes'], {
+  const openAsCommand = (role: 'service role' | 'table owner') => openRoomsForCommand(byKey.config, role)
+  const rotated = await latchkey({ openRooms: openAsCommand }, ['keys', 'rotate', '--compromised', '--yes'], {
     environment: { ACCESS_TOKEN_ALGORITHM: 'ES256' },
   })
   expect(rotated).toMatchObject({ code: 0, out: expect.stringContaining('it signs now. Withdrew ') })

@@ -8,7 +8,7 @@ import { serviceScopes } from '#contract/service.js'
 import { accountChangeTable, type ChangeKind, consequencesOf } from '../../src/account-changes/account-change-table.js'
 import type { DatabaseRole } from '../../src/commands/command.js'
 import { outsideChecks } from '../../src/commands/doctor/outside.js'
-import { openNouns } from '../../src/commands/open-for-commands.js'
+import { openRoomsForCommand } from '../../src/commands/open-for-commands.js'
 import { operatorClient } from '../../src/http/request-origin.js'
 import { hours, minutes } from '../../src/lib/durations.js'
 import { newServiceKey } from '../../src/programs/service-keys.js'
@@ -62,7 +62,7 @@ afterAll(async () => {
 })
 
 const command = (...args: string[]) =>
-  run({ openNouns: (role: DatabaseRole) => openNouns(latchkey.config, role) }, args)
+  run({ openRooms: (role: DatabaseRole) => openRoomsForCommand(latchkey.config, role) }, args)
 /** The link that the command prints, and nothing else. */
 const printed = async (page: string, ...args: string[]) => {
   const { code, out, err } = await command(...args)

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { openNouns } from '../../src/commands/open-for-commands.js'
+import { openRoomsForCommand } from '../../src/commands/open-for-commands.js'
 import { signInLabels } from '../../src/factors/ways-to-sign-in.js'
 import { limiterNames } from '../../src/http/limiters.js'
 import { seconds } from '../../src/lib/durations.js'
@@ -44,7 +44,12 @@ beforeAll(async () => {
     PROVIDER_OKTA_CLIENT_SECRET: 'a secret of the provider',
   }
   service = await startLatchkey({ settings, clock: createWrongClock(-240_000), housekeepingInterval: 10 * seconds })
-  await latchkey({ openNouns: (role) => openNouns(service.config, role) }, ['sessions', 'end', '--all', '--yes'])
+  await latchkey({ openRooms: (role) => openRoomsForCommand(service.config, role) }, [
+    'sessions',
+    'end',
+    '--all',
+    '--yes',
+  ])
   scrape = async () => (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
 })
 afterAll(() => service.stop())

@@ -2,14 +2,14 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createApplicationErrors } from '../../src/applications/application-errors.js'
 import { quoted } from '../../src/applications/applications.js'
 
-import { openNouns } from '../../src/commands/open-for-commands.js'
+import { openRoomsForCommand } from '../../src/commands/open-for-commands.js'
 import { addApplication } from '../support/applications.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { latchkey as run } from '../support/terminal.js'
 import { until } from '../support/until.js'
 
 let latchkey: Latchkey
-const store = { openNouns: (role: 'service role' | 'table owner') => openNouns(latchkey.config, role) }
+const store = { openRooms: (role: 'service role' | 'table owner') => openRoomsForCommand(latchkey.config, role) }
 const command = (...args: string[]) => run(store, args)
 
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createApplicationSecrets } from '../../src/applications/application-secrets.js'
 import { checkApplications } from '../../src/commands/doctor/applications.js'
-import { openNouns } from '../../src/commands/open-for-commands.js'
+import { openRoomsForCommand } from '../../src/commands/open-for-commands.js'
 
 import { minutes } from '../../src/lib/durations.js'
 import { createOpenidProvider } from '../../src/openid/openid-door.js'
@@ -14,7 +14,7 @@ import { addApplication as insertApplication, useApplication } from '../support/
 import { untilBlocked } from '../support/waits-for-lock.js'
 
 let latchkey: Latchkey
-const store = { openNouns: (role: 'service role' | 'table owner') => openNouns(latchkey.config, role) }
+const store = { openRooms: (role: 'service role' | 'table owner') => openRoomsForCommand(latchkey.config, role) }
 const command = (...args: string[]) => run(store, args)
 const add = (...args: string[]) => command('application', 'add', ...args)
 const shown = async (name: string) => JSON.parse((await command('application', 'show', name, '--json')).out)
@@ -383,7 +383,9 @@ it('who is disabled or locked down may still be signed in to an application that
 
 it('an address for logout notices that gets none is named at once, and in doctor', async () => {
   const live = { ...latchkey.config, production: true }
-  const at = (config: typeof live) => ({ openNouns: (role: 'service role' | 'table owner') => openNouns(config, role) })
+  const at = (config: typeof live) => ({
+    openRooms: (role: 'service role' | 'table owner') => openRoomsForCommand(config, role),
+  })
   const home = (host: string) => ['--backchannel-logout', `https://${host}/logout`]
   const warning =
     '10.1.2.3 of --backchannel-logout has no public address, so no logout notice is sent there: set BACKCHANNEL_ALLOW_PRIVATE=true if that is meant'
@@ -421,7 +423,7 @@ it('doctor checks the registered addresses', async () => {
   })
   const beside = { ...config, publicUrl: 'https://wiki.example.com:8443' }
   const ownHost = 'https://wiki.example.com/callback is on the host of Latchkey itself'
-  const besideStore = { openNouns: (role: 'service role' | 'table owner') => openNouns(beside, role) }
+  const besideStore = { openRooms: (role: 'service role' | 'table owner') => openRoomsForCommand(beside, role) }
   const warned = await run(besideStore, ['application', 'add', 'Beside', ...redirect, '--everyone', '--json'])
   expect(warned).toMatchObject({ code: 0, err: expect.stringContaining(ownHost) })
   expect(await checkApplications(sql, beside)).toMatchObject({

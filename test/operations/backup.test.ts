@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openNouns } from '../../src/commands/open-for-commands.js'
+import { openRoomsForCommand } from '../../src/commands/open-for-commands.js'
 import type { Database } from '../../src/platform/database/database.js'
 import { migrateAsOwner } from '../../src/platform/database/open.js'
 import { grantsFor } from '../../src/service/tables.js'
@@ -84,7 +84,9 @@ describe('a dump of PostgreSQL', () => {
   const withoutSecret = async (url: string, admin: Database) => {
     const settings = { NODE_ENV: 'test', DATABASE_URL: url, JWT_SECRET: randomBytes(48).toString('hex') }
     await expect(startLatchkey({ settings })).rejects.toThrow('cannot be opened: the key that sealed them is missing')
-    const store = { openNouns: (role: 'service role' | 'table owner') => openNouns(loadConfig(settings), role) }
+    const store = {
+      openRooms: (role: 'service role' | 'table owner') => openRoomsForCommand(loadConfig(settings), role),
+    }
     const concerned = await admin.query(
       'select username from users join totp_secrets on totp_secrets.user_id = users.id',
     )

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import bcrypt from 'bcrypt'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { openNouns, settingsFor } from '../../src/commands/open-for-commands.js'
+import { openRoomsForCommand, settingsFor } from '../../src/commands/open-for-commands.js'
 
 import { loadConfig } from '../../src/settings/config.js'
 import { runLatchkey } from '../support/program.js'
@@ -45,7 +45,7 @@ const command = (args: string[], input = '') => {
   const environment = { DATA_DIR: folder }
   const settings = () => settingsFor(environment)
   const openTheirs = {
-    openNouns: async (role: 'service role' | 'table owner') => openNouns(loadConfig(await settings()), role),
+    openRooms: async (role: 'service role' | 'table owner') => openRoomsForCommand(loadConfig(await settings()), role),
   }
   return latchkey(openTheirs, args, { input, environment, settings })
 }

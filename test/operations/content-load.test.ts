@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { openNouns } from '../../src/commands/open-for-commands.js'
+import { openRoomsForCommand } from '../../src/commands/open-for-commands.js'
 import { migrateAsOwner } from '../../src/platform/database/open.js'
 import { grantsFor } from '../../src/service/tables.js'
 import { loadConfig } from '../../src/settings/config.js'
@@ -92,7 +92,7 @@ describe('content load', () => {
     await store.database.query(`create role ${role} login`)
     await migrateAsOwner({ url, ownerUrl, directory, grantsFor })
     const asService = {
-      openNouns: () => openNouns(loadConfig({ NODE_ENV: 'test', DATABASE_URL: url }), 'table owner'),
+      openRooms: () => openRoomsForCommand(loadConfig({ NODE_ENV: 'test', DATABASE_URL: url }), 'table owner'),
     }
     const input = '{"slug":"terms","title":"Terms","body":"New."}'
     expect(await latchkey(asService, ['content', 'load', '-'], { input })).toMatchObject({

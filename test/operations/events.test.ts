@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runCommand } from '../../src/commands/commands.js'
-import { openNouns } from '../../src/commands/open-for-commands.js'
+import { openRoomsForCommand } from '../../src/commands/open-for-commands.js'
 import { testPostgres, testServerUrl } from '../support/databases.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { latchkey } from '../support/terminal.js'
@@ -22,7 +22,8 @@ type Shown = {
 }
 
 let service: Latchkey
-const command = (...args: string[]) => latchkey({ openNouns: (role) => openNouns(service.config, role) }, args)
+const command = (...args: string[]) =>
+  latchkey({ openRooms: (role) => openRoomsForCommand(service.config, role) }, args)
 const shown = async (...args: string[]) => {
   const { out, code } = await command('events', '--json', ...args)
   expect(code).toBe(0)
@@ -141,7 +142,7 @@ describe('what an operator does', () => {
     await login('grace', goodPassword, ofGrace)
     await command('user', 'enable', 'grace')
     await command('user', 'sessions', 'end', 'grace')
-    await latchkey({ openNouns: (role) => openNouns(service.config, role) }, ['user', 'import', '-'], {
+    await latchkey({ openRooms: (role) => openRoomsForCommand(service.config, role) }, ['user', 'import', '-'], {
       input: 'email\nalan@example.com\nbad\n',
     })
     await command('user', 'export')
@@ -218,7 +219,7 @@ describe('the events command', () => {
 })
 
 it('gives a command time for a large table, and lets it wait for a lock no longer than a request', async () => {
-  const nouns = await openNouns(service.config, 'service role')
+  const nouns = await openRoomsForCommand(service.config, 'service role')
   const shown = `select current_setting('statement_timeout') as statement, current_setting('lock_timeout') as lock`
   const [timeouts] = await nouns.database.query(shown)
   await nouns.close()
@@ -243,7 +244,7 @@ describe('events --follow', () => {
       environment: {},
       envFileRemarks: [],
       settings: async () => ({}),
-      openNouns: (role) => openNouns(service.config, role),
+      openRooms: (role) => openRoomsForCommand(service.config, role),
     })
     const pressCtrlC = () => {
       for (const listener of process.listeners('SIGINT')) if (!others.includes(listener)) listener('SIGINT')

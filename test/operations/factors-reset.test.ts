@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { checkSealedValues } from '../../src/commands/doctor/accounts.js'
-import { openNouns } from '../../src/commands/open-for-commands.js'
+import { openRoomsForCommand } from '../../src/commands/open-for-commands.js'
 
 import { addAuthenticator, replaceAuthenticator } from '../support/authenticator.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
@@ -17,7 +17,7 @@ afterAll(() => latchkey.stop())
 
 it('switches two-step sign-in off for a user who lost the phone, after --yes, and tells the user', async () => {
   const config = { ...latchkey.config, secondFactor: 'required' as const }
-  const store = { openNouns: (role: 'service role' | 'table owner') => openNouns(config, role) }
+  const store = { openRooms: (role: 'service role' | 'table owner') => openRoomsForCommand(config, role) }
   const reset = (...more: string[]) => run(store, ['user', 'factors', 'reset', 'ada', ...more])
   const login = async () =>
     (await latchkey.browser().post('/login', { username: 'ada', password: goodPassword })).status
@@ -43,7 +43,7 @@ it('switches two-step sign-in off for a user who lost the phone, after --yes, an
 })
 
 it('of every user whose TOTP secret or recovery codes cannot be opened, when the key that sealed them is lost', async () => {
-  const store = { openNouns: (role: 'service role' | 'table owner') => openNouns(latchkey.config, role) }
+  const store = { openRooms: (role: 'service role' | 'table owner') => openRoomsForCommand(latchkey.config, role) }
   const reset = (...more: string[]) => run(store, ['user', 'factors', 'reset', ...more])
   for (const name of ['lost', 'half-lost', 'kept']) await addAuthenticator(await latchkey.signedUp(name), latchkey)
   await latchkey.sql.query(

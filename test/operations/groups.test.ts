@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { openNouns } from '../../src/commands/open-for-commands.js'
+import { openRoomsForCommand } from '../../src/commands/open-for-commands.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { latchkey as run } from '../support/terminal.js'
 import { until } from '../support/until.js'
 
 const secret = 'c6M0xkq2Vw9nYb4RtL8sHd3PzJ7gFa5EuN1oKi0WvTqXyBmCrGhSlDjZfUeApIxO'
 let latchkey: Latchkey
-const store = { openNouns: (role: 'service role' | 'table owner') => openNouns(latchkey.config, role) }
+const store = { openRooms: (role: 'service role' | 'table owner') => openRoomsForCommand(latchkey.config, role) }
 const command = (...args: string[]) => run(store, args)
 
 beforeAll(async () => {
@@ -70,7 +70,7 @@ it('groups are made, listed, given to users and deleted', async () => {
 it('groups are given where tokens are signed by a key pair, too', async () => {
   await command('group', 'add', 'pilots')
   const config = { ...latchkey.config, accessTokenAlgorithm: 'ES256' as const }
-  const elsewhere = { openNouns: (role: 'service role' | 'table owner') => openNouns(config, role) }
+  const elsewhere = { openRooms: (role: 'service role' | 'table owner') => openRoomsForCommand(config, role) }
   expect(await run(elsewhere, ['user', 'groups', 'ada', '--add', 'pilots,admins'])).toMatchObject({
     code: 0,
     out: 'ada is in admins, pilots.\n',

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { openNouns } from '../../src/commands/open-for-commands.js'
+import { openRoomsForCommand } from '../../src/commands/open-for-commands.js'
 import { goodPassword, startLatchkey } from '../support/latchkey.js'
 import { latchkey } from '../support/terminal.js'
 
@@ -7,7 +7,7 @@ it('a known browser that has used up its own attempts is shown, and can try agai
   const settings = { LOGIN_LIMIT: '2/15m', LOGIN_LIMIT_KNOWN_DEVICES: 'own' }
   const service = await startLatchkey({ settings })
   onTestFinished(service.stop)
-  const run = (...args: string[]) => latchkey({ openNouns: (role) => openNouns(service.config, role) }, args)
+  const run = (...args: string[]) => latchkey({ openRooms: (role) => openRoomsForCommand(service.config, role) }, args)
   const tab = await service.signedUp('ada')
   const signIn = async (password = goodPassword) =>
     (await tab.post('/login', { username: 'ada', password }, { address: '192.0.2.55' })).status

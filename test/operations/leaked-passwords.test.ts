@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openNouns } from '../../src/commands/open-for-commands.js'
+import { openRoomsForCommand } from '../../src/commands/open-for-commands.js'
 import { randomToken } from '../../src/lib/random.js'
 import { openLeakedPasswords } from '../../src/passwords/leaked-list.js'
 import { createLog } from '../../src/platform/log.js'
@@ -78,7 +78,7 @@ describe('a password in a list of leaked ones', () => {
   })
 
   it('is refused on the command line too', async () => {
-    const store = { openNouns: (role: 'service role' | 'table owner') => openNouns(service.config, role) }
+    const store = { openRooms: (role: 'service role' | 'table owner') => openRoomsForCommand(service.config, role) }
     const args = ['user', 'add', '--email', 'eve@example.com', '--username', 'eve', '--password-stdin']
     expect(await latchkey(store, args, { input: `${leaked}\n` })).toMatchObject({
       code: 1,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openNouns } from '../../src/commands/open-for-commands.js'
+import { openRoomsForCommand } from '../../src/commands/open-for-commands.js'
 import { usernameKey } from '../../src/users/names.js'
 import { addAuthenticator } from '../support/authenticator.js'
 import { createEmailChanges } from '../support/email-changes.js'
@@ -12,8 +12,8 @@ const hostile = 'Grace \u202e\u001b[31mHopper'
 
 let service: Latchkey
 let codes: Awaited<ReturnType<typeof addAuthenticator>>
-const openAsCommand = (role: 'service role' | 'table owner') => openNouns(service.config, role)
-const command = (...args: string[]) => latchkey({ openNouns: openAsCommand }, args)
+const openAsCommand = (role: 'service role' | 'table owner') => openRoomsForCommand(service.config, role)
+const command = (...args: string[]) => latchkey({ openRooms: openAsCommand }, args)
 const json = async (...args: string[]) => {
   const { out, err, code } = await command(...args, '--json')
   expect({ err, code }).toEqual({ err: '', code: 0 })
@@ -376,7 +376,7 @@ it('limits clear names a network only if a limit has refused it, and not for an 
 it('without Redis the commands read and clear the counters in PostgreSQL', async () => {
   const settings = { REDIS_URL: '', LOGIN_LIMIT: '2/15m', ACCOUNT_LIMIT: '4/1h' }
   const own = await startLatchkey({ settings })
-  const run = (...args: string[]) => latchkey({ openNouns: (role) => openNouns(own.config, role) }, args)
+  const run = (...args: string[]) => latchkey({ openRooms: (role) => openRoomsForCommand(own.config, role) }, args)
   const guess = async (address: string) =>
     (await own.browser().post('/login', { username: 'ada', password: 'wrong' }, { address })).status
   try {

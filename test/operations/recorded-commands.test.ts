@@ -21,7 +21,7 @@ it('an export is recorded before its first row, so that a closed pipe hides noth
     write: (_chunk, _encoding, done) => done(Object.assign(new Error(), { code: 'EPIPE' })),
   })
   const [stdin, stderr] = [new PassThrough(), new PassThrough()]
-  const { openNouns } = store
+  const { openRooms } = store
   const context = {
     stdin,
     stdout: closed,
@@ -29,7 +29,7 @@ it('an export is recorded before its first row, so that a closed pipe hides noth
     environment: {},
     envFileRemarks: [],
     settings: async () => ({}),
-    openNouns,
+    openRooms,
   }
   expect(await runCommand(['user', 'export', '--with-password-hashes'], context)).toBe(0)
   expect(await reasonsOf('users_exported')).toContain('all users with password hashes')

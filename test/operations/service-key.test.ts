@@ -127,11 +127,11 @@ describe('latchkey service-key add', () => {
 
   it('adds the key although the database is in use or away, and says that no event was recorded', async () => {
     const directory = join(folder, 'data')
-    const openNouns = () => Promise.reject(new DataDirectoryInUse(directory))
+    const openRooms = () => Promise.reject(new DataDirectoryInUse(directory))
     const path = join(folder, 'other-keys')
     await expect(readServiceKeys(path)).rejects.toThrow('The command `latchkey service-key add NAME` makes it.')
     const environment = { SERVICE_KEYS_FILE: path }
-    const added = await latchkey({ openNouns }, ['service-key', 'add', 'billing'], { environment })
+    const added = await latchkey({ openRooms }, ['service-key', 'add', 'billing'], { environment })
     expect(added).toMatchObject({
       code: 0,
       out: expect.stringMatching(/^latchkey_/),
@@ -166,7 +166,7 @@ describe('latchkey service-key add', () => {
 
 describe('latchkey service-key list', () => {
   const list = (path: string | undefined, ...args: string[]) =>
-    latchkey({ openNouns: () => Promise.reject(new Error('It needs no store')) }, ['service-key', 'list', ...args], {
+    latchkey({ openRooms: () => Promise.reject(new Error('It needs no store')) }, ['service-key', 'list', ...args], {
       environment: path === undefined ? {} : { SERVICE_KEYS_FILE: path },
     })
 

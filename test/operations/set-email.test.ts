@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { DatabaseRole } from '../../src/commands/command.js'
-import { openNouns } from '../../src/commands/open-for-commands.js'
+import { openRoomsForCommand } from '../../src/commands/open-for-commands.js'
 
 import { addAuthenticator } from '../support/authenticator.js'
 import { createEmailChanges } from '../support/email-changes.js'
@@ -10,7 +10,7 @@ import { latchkey as run } from '../support/terminal.js'
 
 const secret = 'c6M0xkq2Vw9nYb4RtL8sHd3PzJ7gFa5EuN1oKi0WvTqXyBmCrGhSlDjZfUeApIxO'
 let latchkey: Latchkey
-const store = { openNouns: (role: DatabaseRole) => openNouns(latchkey.config, role) }
+const store = { openRooms: (role: DatabaseRole) => openRoomsForCommand(latchkey.config, role) }
 
 beforeAll(async () => {
   latchkey = await startLatchkey({ settings: { JWT_SECRET: secret, PRODUCT_LOGO_URL: '/logo.png' } })
@@ -30,7 +30,7 @@ it('gives a user another address after --yes, tells the old one, and refuses one
     err: expect.stringContaining('Another'),
   })
   const withoutSecret = {
-    openNouns: (role: DatabaseRole) => openNouns({ ...latchkey.config, jwtSecret: [] }, role),
+    openRooms: (role: DatabaseRole) => openRoomsForCommand({ ...latchkey.config, jwtSecret: [] }, role),
   }
   expect(await run(withoutSecret, ['user', 'set-email', 'ada', 'ada@example.org', '--yes'])).toMatchObject({
     code: 1,
@@ -164,7 +164,7 @@ it('user recover leaves nothing to a thief, also of what is older than the undo 
   // The same address: everything else is taken back. Without the secret for the mail nothing is.
   const tab = await latchkey.signedUp('fay')
   const withoutSecret = {
-    openNouns: (role: DatabaseRole) => openNouns({ ...latchkey.config, jwtSecret: [] }, role),
+    openRooms: (role: DatabaseRole) => openRoomsForCommand({ ...latchkey.config, jwtSecret: [] }, role),
   }
   expect(await run(withoutSecret, ['user', 'recover', 'fay', 'fay@example.com', '--yes'])).toMatchObject({
     code: 1,

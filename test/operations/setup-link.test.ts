@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { administratorChecks } from '../../src/commands/doctor/accounts.js'
-import { openNouns } from '../../src/commands/open-for-commands.js'
+import { checkAdministrators } from '../../src/commands/doctor/accounts.js'
+import { openRoomsForCommand } from '../../src/commands/open-for-commands.js'
 
 import { addAuthenticator } from '../support/authenticator.js'
 import { createBrowser } from '../support/client.js'
@@ -29,7 +29,7 @@ const withService = async (settings: Record<string, string>, work: (latchkey: La
 const commandOf =
   ({ config }: Latchkey) =>
   (...args: string[]) =>
-    run({ openNouns: (role) => openNouns(config, role) }, args)
+    run({ openRooms: (role) => openRoomsForCommand(config, role) }, args)
 
 it('a start logs one link while there is no user, which makes the first account; the next start logs none', async () => {
   const { url, drop } = await freshPostgres()
@@ -86,7 +86,9 @@ it('an import ends the links', () =>
   withService({}, async (latchkey) => {
     const command = commandOf(latchkey)
     const token = linkAt(latchkey.url).exec((await command('setup-link')).out)?.[1]
-    const openStore = { openNouns: (role: 'service role' | 'table owner') => openNouns(latchkey.config, role) }
+    const openStore = {
+      openRooms: (role: 'service role' | 'table owner') => openRoomsForCommand(latchkey.config, role),
+    }
     const input = 'email,username\nbea@example.com,bea\n'
     expect((await run(openStore, ['user', 'import', '-'], { input })).code).toBe(0)
     expect(await latchkey.sql.query('select 1 from setup_tokens')).toEqual([])
@@ -96,9 +98,8 @@ it('an import ends the links', () =>
 
 it('doctor names the group that the setup has made, and who is missing in it', () =>
   withService({}, async (latchkey) => {
-    const [check] = administratorChecks(latchkey.config, (examine) => () => examine(latchkey.sql))
     const says = async () => {
-      const { level, says: text } = (await check?.run()) ?? {}
+      const { level, says: text } = await checkAdministrators(latchkey.sql, latchkey.config)
       return `${level}: ${text}`
     }
     const [, token] = linkAt(latchkey.url).exec((await commandOf(latchkey)('setup-link')).out) ?? []

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { openNouns } from '../../src/commands/open-for-commands.js'
+import { openRoomsForCommand } from '../../src/commands/open-for-commands.js'
 import type { Browser } from '../support/client.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { createIssuer, type Issuer } from '../support/providers/issuer.js'
@@ -48,7 +48,11 @@ describe('a service with two further providers', () => {
   })
 
   const command = (args: string[], input?: string) =>
-    latchkey({ openNouns: (role) => openNouns(service.config, role) }, args, input === undefined ? {} : { input })
+    latchkey(
+      { openRooms: (role) => openRoomsForCommand(service.config, role) },
+      args,
+      input === undefined ? {} : { input },
+    )
   const signIn = async (name: keyof typeof issuers, browser = service.browser()) => {
     const { headers } = await browser.get(`/api/auth/provider-${name}`)
     return { browser, answer: await comeBack(browser, await answerOf(headers.get('location') ?? '')) }

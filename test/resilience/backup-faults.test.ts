@@ -345,8 +345,10 @@ describe('keys', () => {
       const environment = settings(url, { JWT_SECRET: other })
       expect(await runCommand(environment, ['restore', file, '--without-key'])).toMatchObject({ code: 0 })
       await expect(startLatchkey({ settings: environment })).rejects.toThrow('the key that sealed them is missing')
-      const { openNouns } = await import('../../src/commands/open-for-commands.js')
-      const store = { openNouns: (role: 'service role' | 'table owner') => openNouns(loadConfig(environment), role) }
+      const { openRoomsForCommand } = await import('../../src/commands/open-for-commands.js')
+      const store = {
+        openRooms: (role: 'service role' | 'table owner') => openRoomsForCommand(loadConfig(environment), role),
+      }
       expect(await latchkey(store, ['keys', 'rotate', '--compromised', '--yes'], { environment })).toMatchObject({
         code: 0,
       })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { openNouns } from '../../src/commands/open-for-commands.js'
+import { openRoomsForCommand } from '../../src/commands/open-for-commands.js'
 import { seconds } from '../../src/lib/durations.js'
 import type { Database } from '../../src/platform/database/database.js'
 import { loadConfig } from '../../src/settings/config.js'
@@ -115,7 +115,12 @@ it('misses no end that another program made: plain SQL, a deleted user, the comm
   await endInSql(bySql.sid)
   await sql.query(`delete from users where username = 'cy'`)
   const config = loadConfig({ ...settings, NODE_ENV: 'test', JWT_SECRET: secretOf('a') })
-  const command = await latchkey({ openNouns: (role) => openNouns(config, role) }, ['user', 'sessions', 'end', 'bea'])
+  const command = await latchkey({ openRooms: (role) => openRoomsForCommand(config, role) }, [
+    'user',
+    'sessions',
+    'end',
+    'bea',
+  ])
   expect(command).toMatchObject({ code: 0, err: '' })
   for (const { token } of [bySql, byCascade, byCommand]) await until('it is refused everywhere', () => isRefused(token))
 })

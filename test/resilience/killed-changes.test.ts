@@ -10,7 +10,7 @@ import {
   isDeletion,
 } from '../../src/account-changes/account-change-table.js'
 
-import { openNouns } from '../../src/commands/open-for-commands.js'
+import { openRoomsForCommand } from '../../src/commands/open-for-commands.js'
 import type { Database } from '../../src/platform/database/database.js'
 import { writableTables } from '../../src/service/tables.js'
 import { loadConfig } from '../../src/settings/config.js'
@@ -70,7 +70,7 @@ describe('every kind of change of an account', () => {
   })
 
   const prepareAll = async () => {
-    const nouns = await openNouns(loadConfig(settings), 'service role')
+    const nouns = await openRoomsForCommand(loadConfig(settings), 'service role')
     const prepared = []
     for (const { kind, initiator } of kindsByInitiator) {
       const account = await prepareAccount(nouns.database, nouns, `${kind}-${initiator}`.replaceAll('_', '-'))

@@ -8,7 +8,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openNouns } from '../../src/commands/open-for-commands.js'
+import { openRoomsForCommand } from '../../src/commands/open-for-commands.js'
 import type { Database } from '../../src/platform/database/database.js'
 import {
   DataDirectoryInUse,
@@ -445,7 +445,7 @@ describe('commands', () => {
     const started = process.cwd()
     process.chdir(at.folder)
     try {
-      await expect(openNouns(loadConfig({ NODE_ENV: 'test' }), 'service role')).rejects.toThrow(
+      await expect(openRoomsForCommand(loadConfig({ NODE_ENV: 'test' }), 'service role')).rejects.toThrow(
         'There is no database in',
       )
     } finally {

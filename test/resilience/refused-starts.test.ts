@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { openNouns } from '../../src/commands/open-for-commands.js'
+import { openRoomsForCommand } from '../../src/commands/open-for-commands.js'
 import { OperatorError } from '../../src/lib/operator-error.js'
 import { createLog } from '../../src/platform/log.js'
 import { DataDirectoryInUse, lockDirectory } from '../../src/platform/own-postgres/folder-lock.js'
@@ -88,7 +88,7 @@ describe('a start that cannot succeed says why in one sentence and changes nothi
     const settings = { PROFILE_FIELDS_FILE: join(folder, 'none.json') }
     const said = await refusal(settings)
     expect(said).toContain('none.json')
-    const command = openNouns(loadConfig({ DATA_DIR: folder, ...settings }), 'service role')
+    const command = openRoomsForCommand(loadConfig({ DATA_DIR: folder, ...settings }), 'service role')
     await expect(command).rejects.toThrow(new OperatorError(said))
     expect(await readdir(folder)).not.toContain('postgres')
   })

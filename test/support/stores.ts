@@ -1,5 +1,5 @@
 import type { CommandContext } from '../../src/commands/command.js'
-import { openNouns } from '../../src/commands/open-for-commands.js'
+import { openRoomsForCommand } from '../../src/commands/open-for-commands.js'
 
 import type { Database } from '../../src/platform/database/database.js'
 import { loadConfig } from '../../src/settings/config.js'
@@ -29,23 +29,23 @@ export const openPostgresStore = async ({ empty = false }: Options = {}): Promis
   return { database: await another(), url, another, drop: () => release().then(drop) }
 }
 
-export type CommandStore = { database: Database; openNouns: CommandContext['openNouns']; drop(): Promise<void> }
+export type CommandStore = { database: Database; openRooms: CommandContext['openRooms']; drop(): Promise<void> }
 
 /** PostgreSQL for the commands, opened once and kept open between them. */
 export const openCommandStore = async (settings: Record<string, string> = {}): Promise<CommandStore> => {
   const { url, drop } = await freshPostgres()
-  const nouns = await openNouns(
+  const rooms = await openRoomsForCommand(
     loadConfig({ NODE_ENV: 'test', BCRYPT_COST: '10', DATABASE_URL: url, ...settings }),
     'table owner',
   )
   return {
-    database: nouns.database,
-    openNouns: async () => ({ ...nouns, close: async () => {} }),
-    drop: () => nouns.close().then(drop),
+    database: rooms.database,
+    openRooms: async () => ({ ...rooms, close: async () => {} }),
+    drop: () => rooms.close().then(drop),
   }
 }
 
 /** For commands that never get as far as a database. */
-export const noStore: Pick<CommandStore, 'openNouns'> = {
-  openNouns: () => Promise.reject(new Error('No database was expected to be opened')),
+export const noStore: Pick<CommandStore, 'openRooms'> = {
+  openRooms: () => Promise.reject(new Error('No database was expected to be opened')),
 }

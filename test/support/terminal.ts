@@ -30,7 +30,7 @@ type Options = {
 
 /** Runs a command as an operator at a terminal would, or a script without one. */
 export const latchkey = async (
-  { openNouns }: Pick<CommandStore, 'openNouns'>,
+  { openRooms }: Pick<CommandStore, 'openRooms'>,
   args: string[],
   {
     input,
@@ -65,7 +65,7 @@ export const latchkey = async (
     environment,
     envFileRemarks: [],
     settings,
-    openNouns,
+    openRooms,
   })
   return { code, out: out(), err: err(), modes }
 }

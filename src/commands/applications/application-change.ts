@@ -2,16 +2,8 @@ import { lookup } from 'node:dns/promises'
 import { isOnOwnHost, ownHostWarning } from '../../applications/application-rules.js'
 import { seconds } from '../../lib/durations.js'
 import { withTimeout } from '../../lib/timing.js'
-import {
-  type Command,
-  type CommandContext,
-  type CommandNouns,
-  operator,
-  print,
-  readArguments,
-  withNouns,
-} from '../command.js'
-import { printableJson, printableText } from '../terminal/printing.js'
+import { type CommandContext, type CommandRooms, command, print } from '../command.js'
+import { printableText } from '../terminal/printing.js'
 import {
   changeOptions,
   newApplicationOptions,
@@ -34,7 +26,7 @@ export const resolveHost = (host: string) => {
 }
 
 /** Whether the service would send logout notices to the address. `unknown`: this machine cannot resolve the host. */
-export const backchannelReach = async (address: string, mayReach: CommandNouns['backchannelMayReach']) => {
+export const backchannelReach = async (address: string, mayReach: CommandRooms['backchannelMayReach']) => {
   const addresses = await resolveHost(new URL(address).hostname)
   if (addresses.length === 0) return 'unknown'
   return addresses.some(mayReach) ? 'reachable' : 'private'
@@ -47,7 +39,7 @@ export const privateBackchannel = (address: string) =>
 const warnOfPrivateBackchannel = async (
   { stderr }: CommandContext,
   address: string | undefined,
-  { backchannelMayReach }: CommandNouns,
+  { backchannelMayReach }: CommandRooms,
 ) => {
   if (address === undefined || (await backchannelReach(address, backchannelMayReach)) !== 'private') return
   await print(stderr, `${privateBackchannel(address)}.`)
@@ -72,7 +64,7 @@ const optionsHelp = `  --redirect URL       to which users come back after they 
   --device             for a native program: devices without a browser may sign in with a code (RFC 8628; --no-device: they
                        may not, which is the default)`
 
-export const applicationAdd: Command = {
+export const applicationAdd = command({
   summary: 'Let an application sign its users in here (OpenID Connect)',
   help: `latchkey application add NAME --redirect URL... (--everyone | --group GROUP...) [--public | --native] [options] [--json]
 latchkey application add NAME --for PROGRAM --home URL (--everyone | --group GROUP...) [options] [--json]
@@ -84,35 +76,28 @@ ${optionsHelp}
   --public             a page in the browser that has no server to keep a secret
   --native             a program on the user's machine, which always asks the user. --redirect is http://127.0.0.1/callback
                        (any port) or com.example.app:/callback
-  --for PROGRAM        grafana, gitea (also Forgejo) or nextcloud: Latchkey knows its settings, and its addresses below --home
-  --json               {"id": …, "secret": … or null, "issuer": …}`,
-
+  --for PROGRAM        grafana, gitea (also Forgejo) or nextcloud: Latchkey knows its settings, and its addresses below --home`,
+  json: '{"id": …, "secret": … or null, "issuer": …}',
   printsOnce: true,
-  run: async (args, context) => {
-    const { positionals, values } = readArguments(args, newApplicationOptions, ['NAME'])
-    const { application, program } = readNewApplication(positionals[0] ?? '', values)
-    return withNouns(context, 'service role', async (nouns) => {
-      const { applicationChanges, issuer } = nouns
-      const added = throwIfRefused(await applicationChanges.add(application, operator(context)), application.name)
-      const { id, name, home, redirectAddresses } = added.application
-      const { secret } = added
-      for (const address of redirectAddresses.filter((each) => isOnOwnHost(each, issuer)))
-        await print(context.stderr, `${address} ${ownHostWarning}.`)
-      await warnOfPrivateBackchannel(context, application.backchannelLogout, nouns)
-      if (values.json) {
-        await print(context.stdout, printableJson({ id, secret: secret ?? null, issuer }))
-        return 0
-      }
-      const secretNotice = secret === undefined ? '' : ' The secret is shown only now.'
-      const lines = [`Added ${printableText(name)}.${secretNotice}`, '', generalSettings(id, secret, issuer)]
-      if (program) lines.push('', programs[program].settings({ id, secret: secret ?? '', issuer, name, home }))
-      await print(context.stdout, lines.join('\n'))
-      return 0
-    })
+  args: ['NAME'],
+  options: newApplicationOptions,
+  read: ({ args: [name], values }) => readNewApplication(name, values),
+  run: async (rooms, { application, program, context, operator }) => {
+    const { applicationChanges, issuer } = rooms
+    const added = throwIfRefused(await applicationChanges.add(application, operator), application.name)
+    const { id, name, home, redirectAddresses } = added.application
+    const { secret } = added
+    for (const address of redirectAddresses.filter((each) => isOnOwnHost(each, issuer)))
+      await print(context.stderr, `${address} ${ownHostWarning}.`)
+    await warnOfPrivateBackchannel(context, application.backchannelLogout, rooms)
+    const secretNotice = secret === undefined ? '' : ' The secret is shown only now.'
+    const lines = [`Added ${printableText(name)}.${secretNotice}`, '', generalSettings(id, secret, issuer)]
+    if (program) lines.push('', programs[program].settings({ id, secret: secret ?? '', issuer, name, home }))
+    return { json: { id, secret: secret ?? null, issuer }, text: lines.join('\n') }
   },
-}
+})
 
-export const applicationChange: Command = {
+export const applicationChange = command({
   summary: 'Change an application',
   help: `latchkey application change APPLICATION [options] [--json]
 
@@ -122,22 +107,19 @@ lose access at once. The kind of an application cannot be changed: delete it and
 
   --name NAME          another name
 ${optionsHelp}
-  --pkce               requires a PKCE challenge again
-  --json               one JSON object, for programs`,
-
-  run: async (args, context) => {
-    const { positionals, values } = readArguments(args, changeOptions, ['APPLICATION'])
-    const change = readChange(values)
-    return withNouns(context, 'service role', async (nouns) => {
-      const { id, name: formerName } = await requireApplication(nouns, positionals[0] ?? '')
-      const changed = throwIfRefused(await nouns.applicationChanges.change(id, change, operator(context)), formerName)
-      const { application, summary } = changed
-      await warnOfPrivateBackchannel(context, change.backchannelLogout, nouns)
-      const name = printableText(application.name)
-      const message =
-        summary === '' ? `${name} is like this already.` : `Changed ${name}: ${summary.replaceAll('_', ' ')}.`
-      await print(context.stdout, values.json ? printableJson({ ...application, changed: summary !== '' }) : message)
-      return 0
-    })
+  --pkce               requires a PKCE challenge again`,
+  args: ['APPLICATION'],
+  options: changeOptions,
+  read: ({ values }) => ({ change: readChange(values) }),
+  run: async (rooms, { args: [named], change, context, operator }) => {
+    const { id, name: formerName } = await requireApplication(rooms, named)
+    const changed = throwIfRefused(await rooms.applicationChanges.change(id, change, operator), formerName)
+    const { application, summary } = changed
+    await warnOfPrivateBackchannel(context, change.backchannelLogout, rooms)
+    const name = printableText(application.name)
+    return {
+      json: { ...application, changed: summary !== '' },
+      text: summary === '' ? `${name} is like this already.` : `Changed ${name}: ${summary.replaceAll('_', ' ')}.`,
+    }
   },
-}
+})

@@ -5,7 +5,7 @@ import type { Application } from '../../applications/applications.js'
 import { isRefused } from '../../contract/outcome.js'
 import { days, readDuration, seconds } from '../../lib/durations.js'
 import { countText } from '../../lib/text.js'
-import { CommandFailure, type CommandNouns, groupNameFrom, UsageFault } from '../command.js'
+import { CommandFailure, type CommandRooms, groupNameFrom, UsageFault } from '../command.js'
 import { printableText, quoteCommand } from '../terminal/printing.js'
 import { type ProgramName, programNames, programs } from './program-settings.js'
 
@@ -24,7 +24,6 @@ const applicationOptions = {
   algorithm: { type: 'string' },
   device: { type: 'boolean' },
   'no-device': { type: 'boolean' },
-  json: { type: 'boolean' },
 } as const
 
 export const newApplicationOptions = {
@@ -208,7 +207,7 @@ export const throwIfRefused = <Value>(outcome: Value, name: string): Exclude<Val
 }
 
 /** Finds an application by its name (small and large letters are the same) or by its id. */
-export const requireApplication = async ({ applications }: CommandNouns, text: string) => {
+export const requireApplication = async ({ applications }: CommandRooms, text: string) => {
   const found = (await applications.findByName(text)) ?? (await applications.find(text))
   if (!found) throw new CommandFailure(`There is no application ${text}. See: latchkey application list`)
   return found

@@ -9,12 +9,12 @@ import { countText } from '../../lib/text.js'
 import type { Database, Sql } from '../../platform/database/database.js'
 import { keptSecrets } from '../../platform/own-postgres/kept-secrets.js'
 import type { Config } from '../../settings/config.js'
-import { type Check, type Finding, failure, ok, warning, worstOf } from './check.js'
+import { type Finding, failure, ok, warning, worstOf } from './check.js'
 
 type Members = { exists: boolean; members: number; with_factor: number }
 
 /** A passkey of an earlier host proves nothing here. */
-const countMembers = async (sql: Sql, group: string, { publicUrl }: Pick<Config, 'publicUrl'>) => {
+const countMembers = async (sql: Sql, group: string, { publicUrl }: Config) => {
   const [row] = await sql.query<Members>(
     `select exists (select 1 from groups where name = $1::text) as exists, count(*)::int as members,
        (count(*) filter (where exists (select 1 from totp_secrets as t where t.user_id = u.id)
@@ -48,7 +48,8 @@ const withoutGroup = (hasUsers: boolean) =>
       : 'the setup makes the first one: `latchkey setup-link` prints its link',
   )
 
-const checkAdministrators = async (sql: Sql, config: Config): Promise<Finding> => {
+/** Checks the groups of administrators and of support. */
+export const checkAdministrators = async (sql: Sql, config: Config): Promise<Finding> => {
   const { supportGroup, secondFactor } = config
   const [stored] = await sql.query<{ name: string | null; has_users: boolean }>(
     'select (select name from administrators_group) as name, exists (select 1 from users) as has_users',
@@ -64,14 +65,6 @@ const checkAdministrators = async (sql: Sql, config: Config): Promise<Finding> =
       findings.push(judgeGroup(setting, group, await countMembers(sql, group, config), secondFactor === 'required'))
   return worstOf(findings.map(({ says }) => says).join('; '), findings)
 }
-
-type WithDatabase = (check: (database: Database) => Promise<Finding>) => Check['run']
-
-/** The groups of administrators and of support, unless ADMIN_GROUP is empty. */
-export const administratorChecks = (config: Config, withDatabase: WithDatabase): Check[] =>
-  config.adminGroup === null
-    ? []
-    : [{ name: 'administrators', run: withDatabase((database) => checkAdministrators(database, config)) }]
 
 /** Domains at which anyone can get an address. */
 const publicMailboxes = new Set(

@@ -10,39 +10,14 @@ import { clusterFolder } from '../../platform/own-postgres/own-postgres.js'
 import { migrationsDirectory as directory } from '../../service/prepare-database.js'
 import { readableTables, writableTables } from '../../service/tables.js'
 import type { Config } from '../../settings/config.js'
-import {
-  administratorChecks,
-  checkApplicationKeys,
-  checkPasskeys,
-  checkRegistration,
-  checkSealedValues,
-  checkSigningKeys,
-  checkWaitingMails,
-  checkWithdrawnKeys,
-} from './accounts.js'
-import { checkApplications, checkLogoutNotices } from './applications.js'
-import {
-  type CheckGroup,
-  checkDatabaseEncryption,
-  checkDatabaseSpace,
-  errorInProduction,
-  type Finding,
-  failure,
-  judgeClock,
-  ok,
-  skipped,
-  warning,
-  worstOf,
-} from './check.js'
-import { checkCeilings, checkProfileFields } from './machine.js'
-import { checkWebhooks } from './outside.js'
+import { errorInProduction, type Finding, failure, judgeClock, ok, skipped, warning, worstOf } from './check.js'
 
 const megabyte = 1024 * 1024
 /** If `events_other` is larger, the service makes no further months (`make_event_months`). */
 const maxOtherBytes = 256 * megabyte
 
 /** Checks that the table of events has partitions for this month and the next, and how much stands outside of all months. */
-const checkEventMonths = async (database: Database): Promise<Finding> => {
+export const checkEventMonths = async (database: Database): Promise<Finding> => {
   const [found] = await database.query<{ missing: string | null; months: number; other: number }>(
     `with wanted as (
        select month, first_event_id(month) as first_id
@@ -88,7 +63,7 @@ const askHost = async (host: Host, connect: ConnectTo): Promise<Finding> => {
 }
 
 /** The service works as long as the primary answers, so a lost standby is noticed only by this check, or when the standby is needed. */
-const checkHosts = async (url: string): Promise<Finding> => {
+export const checkHosts = async (url: string): Promise<Finding> => {
   const address = postgresAddress(url)
   const timeouts = { statementTimeoutMs: 3 * seconds, lockTimeoutMs: 3 * seconds }
   const connect = createConnect({ address, applicationName: 'latchkey doctor', ...timeouts })
@@ -96,11 +71,8 @@ const checkHosts = async (url: string): Promise<Finding> => {
   return worstOf(findings.map(({ says }) => says).join(', '), findings)
 }
 
-const hostChecks = (url: string): CheckGroup['checks'] =>
-  postgresAddress(url).hosts.length > 1 ? [{ name: 'database hosts', run: () => checkHosts(url) }] : []
-
 /** Opens a database with few connections, and with short timeouts because a check has eight seconds. */
-const openForChecks = (url: string) =>
+export const openForChecks = (url: string) =>
   createPostgres({
     url,
     applicationName: 'latchkey doctor',
@@ -126,7 +98,8 @@ const areDifferentDatabases = async (owner: Sql, service: Sql) => {
   return one.status === 'fulfilled' && other.status === 'fulfilled' && one.value !== other.value
 }
 
-const checkOwner = async (owner: Sql, service: Sql): Promise<Finding> => {
+/** Checks the role that migrates. */
+export const checkOwner = async (owner: Sql, service: Sql): Promise<Finding> => {
   const { role, creates, tablesOfOthers } = await rightsToMigrate(owner, [...writableTables, ...readableTables])
   const [server] = await owner.query<{ standby: boolean; writable: boolean }>(
     `select pg_is_in_recovery() as standby, current_setting('transaction_read_only') = 'off' as writable`,
@@ -141,13 +114,6 @@ const checkOwner = async (owner: Sql, service: Sql): Promise<Finding> => {
   return creates
     ? ok(`${role} may migrate`)
     : failure(`${role} may not create tables here: name the owner of the database in DATABASE_OWNER_URL`)
-}
-
-/** Checks the role that migrates, if DATABASE_OWNER_URL names one. */
-const ownerChecks = (ownerUrl: string | undefined, service: Database): CheckGroup => {
-  if (ownerUrl === undefined) return { checks: [] }
-  const owner = openForChecks(ownerUrl)
-  return { checks: [{ name: 'database owner', run: () => checkOwner(owner, service) }], close: () => owner.close() }
 }
 
 const oldestVersion = 13
@@ -170,7 +136,10 @@ const askServer = async (sql: Sql) => {
   return server
 }
 
-const checkServer = (server: Server, { databasePool, workers, production, ownDatabase, dataDir }: Config): Finding => {
+export const checkServer = (
+  server: Server,
+  { databasePool, workers, production, ownDatabase, dataDir }: Config,
+): Finding => {
   const place = ownDatabase ? ` of its own in ${clusterFolder(dataDir)}` : ''
   const connectionsPerInstance = databasePool * workers
   const { version, major, standby, writable, encoding, timeout } = server
@@ -231,7 +200,7 @@ const askRights = async (sql: Sql) => {
   return rights
 }
 
-const checkRole = async (sql: Sql): Promise<Finding> => {
+export const checkRole = async (sql: Sql): Promise<Finding> => {
   const rights = await askRights(sql)
   if (!rights) return failure("the tables are not there yet, or not in this role's search path: run `latchkey migrate`")
   const { role } = rights
@@ -262,7 +231,7 @@ const checkSchema = async (database: Database): Promise<Finding> => {
     : ok('the schema is up to date')
 }
 
-const checkDurability = async (sql: Sql, production: boolean): Promise<Finding> => {
+export const checkDurability = async (sql: Sql, production: boolean): Promise<Finding> => {
   const [row] = await sql.query<Record<'fsync' | 'pages' | 'commit' | 'standbys', string> & { connected: number }>(`
     select current_setting('fsync') as fsync, current_setting('full_page_writes') as pages,
            current_setting('synchronous_commit') as commit, current_setting('synchronous_standby_names') as standbys,
@@ -287,41 +256,14 @@ const checkDurability = async (sql: Sql, production: boolean): Promise<Finding> 
   ])
 }
 
-const checkClock = async (sql: Sql): Promise<Finding> => {
+export const checkClock = async (sql: Sql): Promise<Finding> => {
   const askedAt = Date.now()
   const [row] = await sql.query<{ now: Date }>('select clock_timestamp() as now')
   return judgeClock('PostgreSQL', askedAt, Date.now(), row?.now.getTime() ?? 0)
 }
 
-/** A database of its own that was not opened, because no service runs or it does not answer. */
-const unopenedChecks = (config: Config, whyNot: string | undefined): CheckGroup => {
-  const place = `PostgreSQL of its own in ${clusterFolder(config.dataDir)}`
-  return {
-    checks: [
-      {
-        name: 'database',
-        run: () =>
-          whyNot === undefined
-            ? ok(`${place}: not looked at while the service does not run`)
-            : warning(`${place}. Its content was not checked: ${whyNot}`),
-      },
-      ...(config.databaseOwnerUrl === undefined
-        ? []
-        : [
-            {
-              name: 'database owner',
-              run: () => warning('DATABASE_OWNER_URL is not used by the service, because DATABASE_URL is not set'),
-            },
-          ]),
-      { name: 'webhooks', run: () => checkWebhooks(config, undefined) },
-      { name: 'registration', run: () => checkRegistration(config, undefined) },
-      { name: 'profile fields', run: () => checkProfileFields(config, undefined) },
-    ],
-  }
-}
-
 /** Questions that several checks ask are asked once. `onceReached` and `onceMigrated` skip a check if the answer is no. */
-const createQuestions = (database: Database) => {
+export const askDatabaseOnce = (database: Database) => {
   let serverPromise: Promise<Server> | undefined
   const server = () => {
     serverPromise ??= askServer(database)
@@ -347,47 +289,4 @@ const createQuestions = (database: Database) => {
   const onceMigrated = (check: () => Promise<Finding>) =>
     onceReached(async () => ((await isMigrated()) ? check() : skipped('the tables are not ready: see database schema')))
   return { server, schema, isMigrated, onceReached, onceMigrated }
-}
-
-/** All checks that need the database. */
-export const databaseChecks = (config: Config, whyNotOpened?: string): CheckGroup => {
-  const { databaseUrl, databaseOwnerUrl } = config
-  if (databaseUrl === undefined) return unopenedChecks(config, whyNotOpened)
-  const database = openForChecks(databaseUrl)
-  const owner = ownerChecks(databaseOwnerUrl, database)
-  const ownFolder = config.ownDatabase ? clusterFolder(config.dataDir) : undefined
-  const { server, schema, isMigrated, onceReached, onceMigrated } = createQuestions(database)
-  return {
-    checks: [
-      { name: 'database', run: async () => checkServer(await server(), config) },
-      ...hostChecks(databaseUrl),
-      { name: 'database encryption', run: onceReached(async () => checkDatabaseEncryption(databaseUrl)) },
-      { name: 'database role', run: onceReached(() => checkRole(database)) },
-      ...owner.checks,
-      { name: 'database schema', run: onceReached(schema) },
-      { name: 'events', run: onceMigrated(() => checkEventMonths(database)) },
-      { name: 'sealed values', run: onceMigrated(() => checkSealedValues(database, config)) },
-      { name: 'signing keys', run: onceMigrated(() => checkSigningKeys(database, config)) },
-      { name: 'keys of ID tokens', run: onceMigrated(() => checkApplicationKeys(database, config)) },
-      { name: 'withdrawn keys', run: onceMigrated(() => checkWithdrawnKeys(database)) },
-      { name: 'passkeys', run: onceMigrated(() => checkPasskeys(database, config)) },
-      { name: 'applications', run: onceMigrated(() => checkApplications(database, config)) },
-      { name: 'database space', run: onceReached(() => checkDatabaseSpace(database, databaseUrl, ownFolder)) },
-      { name: 'durability', run: onceReached(() => checkDurability(database, config.production)) },
-      { name: 'database clock', run: onceReached(() => checkClock(database)) },
-      {
-        name: 'webhooks',
-        run: onceReached(async () => checkWebhooks(config, (await isMigrated()) ? database : undefined)),
-      },
-      { name: 'logout notices', run: onceMigrated(() => checkLogoutNotices(database)) },
-      { name: 'waiting mails', run: onceMigrated(() => checkWaitingMails(database)) },
-      { name: 'limits', run: onceMigrated(() => checkCeilings(database)) },
-      { name: 'registration', run: onceMigrated(() => checkRegistration(config, database)) },
-      ...administratorChecks(config, (check) => onceMigrated(() => check(database))),
-      { name: 'profile fields', run: onceMigrated(() => checkProfileFields(config, database)) },
-    ],
-    close: async () => {
-      await Promise.allSettled([database.close(), owner.close?.()])
-    },
-  }
 }

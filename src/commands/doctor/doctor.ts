@@ -8,7 +8,7 @@ import {
   secretsIn,
 } from '../../settings/config.js'
 import { warnOfOriginsWithoutCookies } from '../../settings/hosts.js'
-import { type Command, type CommandContext, OutputFailure, print, readArguments } from '../command.js'
+import { type CommandContext, commandWithoutRooms, OutputFailure, print } from '../command.js'
 import { printableJson } from '../terminal/printing.js'
 import { type Check, type Finding, failure, ok, runCheck, warning } from './check.js'
 
@@ -56,15 +56,6 @@ export const hideSecrets = (settings: readonly SecretSetting[]) => {
     (isOurs ? unmistakable : secrets).reduce((rest, secret) => rest.replaceAll(secret, '[hidden]'), text)
 }
 
-const help = `latchkey doctor [--json]
-
-Checks the settings and everything they refer to: the database with its roles, schema and durability, Redis, clocks, the
-proxy, mail, the providers, the data directory, threads and secrets. Prints one line for each: ok, warning or error.
-It changes nothing but one key in Redis, which expires after a second, and prints no secret. The exit code is 1 if there was an
-error, and 0 otherwise.
-
-  --json    one JSON object on each line: {"level": …, "name": …, "says": …}`
-
 /** `isOurs`: no other program's words are in it. */
 type Line = Finding & { name: string; isOurs?: true }
 
@@ -77,10 +68,8 @@ const load = (env: Environment): Config | readonly string[] => {
   }
 }
 
-type Given = Pick<CommandContext, 'environment' | 'envFileRemarks'>
-
 const settingsLines = (
-  { environment, envFileRemarks }: Given,
+  { environment, envFileRemarks }: CommandContext,
   faults: readonly string[],
   config: Config | undefined,
 ): Line[] => {
@@ -134,12 +123,12 @@ const levelCountText = (lines: readonly Line[], level: 'error' | 'warning') =>
 const inOneLine = (text: string) => text.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim()
 
 /** Unlike other commands, this one works with invalid settings, because it is needed most then. */
-const report = async (given: Given, json: boolean) => {
-  const env = given.environment
+const report = async (context: CommandContext, json: boolean) => {
+  const env = context.environment
   const loaded = load(env)
   const config = 'production' in loaded ? loaded : undefined
   const faults = 'production' in loaded ? [] : loaded
-  const lines = settingsLines(given, faults, config)
+  const lines = settingsLines(context, faults, config)
   if (config) lines.push(...joinSkipped(await runAllChecks(config, env)))
   const secretSettings = config ? secretsIn(env) : []
   const hide = hideSecrets(secretSettings)
@@ -155,18 +144,23 @@ const report = async (given: Given, json: boolean) => {
   return { text: [...texts, ...summaryLines].join('\n'), code: lines.some(({ level }) => level === 'error') ? 1 : 0 }
 }
 
-export const doctor: Command = {
+export const doctor = commandWithoutRooms({
   summary: 'Check the settings and everything they refer to; changes nothing',
-  help,
-  run: async (args, { environment, envFileRemarks, stdout }) => {
-    const { values } = readArguments(args, { json: { type: 'boolean' } }, [])
-    const { text, code } = await report({ environment, envFileRemarks }, values.json ?? false)
+  help: `latchkey doctor [--json]
+
+Checks the settings and everything they refer to: the database with its roles, schema and durability, Redis, clocks, the
+proxy, mail, the providers, the data directory, threads and secrets. Prints one line for each: ok, warning or error.
+It changes nothing but one key in Redis, which expires after a second, and prints no secret. The exit code is 1 if there was an
+error, and 0 otherwise.`,
+  json: 'one JSON object on each line: {"level": …, "name": …, "says": …}',
+  run: async ({ values, context }) => {
+    const { text, code } = await report(context, values.json ?? false)
     try {
-      await print(stdout, text)
+      await print(context.stdout, text)
     } catch (error) {
       // If the reader has closed the pipe (`… | head`), the exit code still tells what was found.
       if (!(error instanceof OutputFailure && error.isPipeClosed)) throw error
     }
     return code
   },
-}
+})

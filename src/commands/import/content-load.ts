@@ -1,18 +1,8 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { countText, isOneLine } from '../../lib/text.js'
-
 import type { NewContent } from '../../pages/content.js'
-import {
-  type Command,
-  type CommandContext,
-  CommandFailure,
-  operator,
-  print,
-  readArguments,
-  withNouns,
-} from '../command.js'
-import { printableJson } from '../terminal/printing.js'
+import { type CommandContext, CommandFailure, command } from '../command.js'
 import { asText, cannotRead, createJsonLinesReader, type JsonLine, openInput } from './input.js'
 
 const longestPage = 10_000_000
@@ -79,7 +69,7 @@ const explainPrivilege = (error: unknown): never => {
   )
 }
 
-export const contentLoad: Command = {
+export const contentLoad = command({
   summary: 'Load the pages that signed-in users may read',
   help: `latchkey content load FILE|FOLDER [--json]
 
@@ -87,23 +77,20 @@ Adds pages for signed-in users, and replaces those with the same slug. If one pa
 A FILE (or - for standard input) has one JSON object on each line: {"slug": "…", "title": "…", "body": "…"}. In a FOLDER,
 every .md file is a page: the name of the file is the slug, and the heading with which it begins is the title.
 
-Runs as the owner of the tables (DATABASE_OWNER_URL): the service's own role may only read content.
-
-  --json    {"pages": …}`,
-
-  run: async (args, context) => {
-    const { positionals, values } = readArguments(args, { json: { type: 'boolean' } }, ['FILE or FOLDER'])
-    const path = positionals[0] ?? ''
-    const pages = (await isFolder(path)) ? await fromFolder(path) : await fromJsonLines(path, context)
-    return withNouns(context, 'table owner', async ({ database, content, events }) => {
-      const loading = database.transaction(async (sql) => {
-        for (const page of pages) await content.save(sql, page)
-      })
-      await loading.catch(explainPrivilege)
-      const pagesText = countText(pages.length, 'page')
-      await events.record({ kind: 'content_loaded', reason: pagesText }, operator(context))
-      await print(context.stdout, values.json ? printableJson({ pages: pages.length }) : `Loaded ${pagesText}.`)
-      return 0
+Runs as the owner of the tables (DATABASE_OWNER_URL): the service's own role may only read content.`,
+  json: '{"pages": …}',
+  args: ['FILE or FOLDER'],
+  role: 'table owner',
+  read: async ({ args: [path], context }) => ({
+    pages: (await isFolder(path)) ? await fromFolder(path) : await fromJsonLines(path, context),
+  }),
+  run: async ({ database, content, events }, { pages, operator }) => {
+    const loading = database.transaction(async (sql) => {
+      for (const page of pages) await content.save(sql, page)
     })
+    await loading.catch(explainPrivilege)
+    const pagesText = countText(pages.length, 'page')
+    await events.record({ kind: 'content_loaded', reason: pagesText }, operator)
+    return { json: { pages: pages.length }, text: `Loaded ${pagesText}.` }
   },
-}
+})

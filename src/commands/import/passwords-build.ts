@@ -1,8 +1,7 @@
 import { lstat, realpath, stat } from 'node:fs/promises'
 import { whyUnwritable } from '../../lib/operator-error.js'
 import { countText } from '../../lib/text.js'
-import { type Command, CommandFailure, print, readArguments, UsageFault } from '../command.js'
-import { printableJson } from '../terminal/printing.js'
+import { CommandFailure, commandWithoutRooms, print, UsageFault } from '../command.js'
 import { createProgress, exitCodes, watchForInterruption } from '../terminal/progress.js'
 import { type Input, openInput } from './input.js'
 import { describeSkipped, type ListKind, listKinds } from './password-lines.js'
@@ -64,7 +63,7 @@ const summaryText = (output: string, { lines, entries, kind, skipped, bytes, rep
   return `${replaced ? 'Replaced' : 'Wrote'} ${output}: ${countText(entries, 'entry', 'entries')} from ${countText(lines, 'line')} of ${kind}, ${size} MB.${skips ? ` Skipped: ${skips}.` : ''}`
 }
 
-export const passwordsBuild: Command = {
+export const passwordsBuild = commandWithoutRooms({
   summary: 'Make the file for BREACHED_PASSWORDS from a list of leaked passwords',
   help: `latchkey passwords build INPUT OUTPUT [--as passwords|hashes] [--json]
 
@@ -79,15 +78,11 @@ than 1,024 bytes or have the count 0 are skipped.
 The file has 4 bytes for each entry and 4 MB more. While it is made, the folder of OUTPUT also needs 8 bytes for each line.
 Needs no settings and no database. docs/sign-in.md says where to get lists.
 
-  --as KIND     passwords or hashes, if the first line does not show it
-  --json        {"output": …, "kind": …, "lines": …, "skipped": …, "entries": …, "bytes": …, "replaced": …}`,
-
-  run: async (args, context) => {
-    const { values, positionals } = readArguments(args, { as: { type: 'string' }, json: { type: 'boolean' } }, [
-      'INPUT',
-      'OUTPUT',
-    ])
-    const [inputPath = '', output = ''] = positionals
+  --as KIND     passwords or hashes, if the first line does not show it`,
+  json: '{"output": …, "kind": …, "lines": …, "skipped": …, "entries": …, "bytes": …, "replaced": …}',
+  args: ['INPUT', 'OUTPUT'],
+  options: { as: { type: 'string' } },
+  run: async ({ args: [inputPath, output], values, context }) => {
     const kindOption = kindFrom(values.as)
     if (output === '-')
       throw new UsageFault('OUTPUT is the path of a file. The list cannot be written to standard output.')
@@ -100,11 +95,11 @@ Needs no settings and no database. docs/sign-in.md says where to get lists.
     try {
       const built = await readList(input, kindOption, output, progress)
       const { size: bytes } = await stat(output)
-      progress.clear()
       const skipped = Object.values(built.skipped).reduce((sum, each) => sum + each, 0)
-      const asJson = () => printableJson({ output, ...built, skipped, bytes, replaced })
-      await print(context.stdout, values.json ? asJson() : summaryText(output, { ...built, bytes, replaced }))
-      return 0
+      return {
+        json: { output, ...built, skipped, bytes, replaced },
+        text: summaryText(output, { ...built, bytes, replaced }),
+      }
     } catch (error) {
       const signal = interruption.signal()
       if (!signal) throw cannotWrite(output, error)
@@ -116,4 +111,4 @@ Needs no settings and no database. docs/sign-in.md says where to get lists.
       progress.clear()
     }
   },
-}
+})

@@ -15,15 +15,13 @@ import {
 } from '../../users/bulk.js'
 import { displayName } from '../../users/names.js'
 import {
-  type Command,
   type CommandContext,
   CommandFailure,
-  type CommandNouns,
+  type CommandRooms,
+  command,
   operator,
   print,
-  readArguments,
   UsageFault,
-  withNouns,
 } from '../command.js'
 import { printableJson, printableText } from '../terminal/printing.js'
 import { createProgress, exitCodes, watchForInterruption } from '../terminal/progress.js'
@@ -185,12 +183,12 @@ const collectIgnored = (findField: FindImportField) => {
 
 /** Collects users into batches and writes each batch with one statement. Remarks are reported in the order of their lines. */
 const createImporter = (
-  nouns: CommandNouns,
+  rooms: CommandRooms,
   { forms, withAdministrators, dryRun }: Plan,
   { knownGroups, roleOf }: { knownGroups: ReadonlySet<string> } & Pick<AdminRoles, 'roleOf'>,
   report: (remark: Remark) => Promise<void>,
 ) => {
-  const { bulkUsers, tokens, clock, profileFields, configuredProviders: providers } = nouns
+  const { bulkUsers, tokens, clock, profileFields, configuredProviders: providers } = rooms
   const write = dryRun ? bulkUsers.createTrial() : bulkUsers.add
   const counts: Counts = {
     added: 0,
@@ -253,8 +251,10 @@ const createImporter = (
 
 /** Records and prints the counts, also after an interruption: the users who were added stay, and the next run continues. */
 const reportCounts = async (
-  { counts, ignored, dryRun, json }: { counts: Counts; ignored: ReadonlySet<string> } & Pick<Plan, 'dryRun' | 'json'>,
-  { events }: CommandNouns,
+  counts: Counts,
+  ignored: ReadonlySet<string>,
+  { dryRun, json }: Plan,
+  { events }: CommandRooms,
   context: CommandContext,
 ) => {
   const { added, existed, refused, groups, administrators } = counts
@@ -266,17 +266,17 @@ const reportCounts = async (
   await print(context.stdout, json ? asJson() : summary(counts, ignored, dryRun))
 }
 
-const importAll = async (nouns: CommandNouns, input: Input, plan: Plan, context: CommandContext) => {
+const importAll = async (rooms: CommandRooms, input: Input, plan: Plan, context: CommandContext) => {
   const { readUserRecords } = await import('./user-records.js')
   const progress = createProgress(context.stderr, input.size)
-  const knownGroups = new Set((await nouns.groups.list()).map(({ name }) => name))
-  const { roleOf } = await nouns.administrators.roles()
-  const importer = createImporter(nouns, plan, { knownGroups, roleOf }, async ({ line, text }) => {
+  const knownGroups = new Set((await rooms.groups.list()).map(({ name }) => name))
+  const { roleOf } = await rooms.administrators.roles()
+  const importer = createImporter(rooms, plan, { knownGroups, roleOf }, async ({ line, text }) => {
     progress.clear()
     await print(context.stderr, `line ${line}: ${text}`)
   })
   const { findField, ignored } = collectIgnored(
-    importFieldFinder(nouns.configuredProviders, nouns.profileFields.definitions),
+    importFieldFinder(rooms.configuredProviders, rooms.profileFields.definitions),
   )
   let bytesRead = 0
   let rows = 0
@@ -300,7 +300,7 @@ const importAll = async (nouns: CommandNouns, input: Input, plan: Plan, context:
     interruption.stopWatching()
     progress.clear()
     // Input that is empty or has no columns fails before its first row: then there are no counts to report.
-    if (rows > 0 || isDone) await reportCounts({ counts: importer.counts, ignored, ...plan }, nouns, context)
+    if (rows > 0 || isDone) await reportCounts(importer.counts, ignored, plan, rooms, context)
   }
   return { ...importer.counts, interruptedBy: interruption.signal() }
 }
@@ -316,7 +316,7 @@ const openFiles = async (file: string, parameters: string | undefined, context: 
 
 const otherFields = builtInFieldNames.filter((name) => name !== 'name')
 
-export const userImport: Command = {
+export const userImport = command({
   summary: 'Add users from a CSV or JSON lines file',
   help: `latchkey user import FILE [--format csv|jsonl] [--firebase-config FILE] [--salted-hex better-auth|node] [--with-administrators]
                      [--dry-run] [--json]
@@ -365,36 +365,33 @@ again. The summary says how many users get a password: look at it in a dry run f
   --salted-hex SYSTEM       who made hashes of the form salt:hash: better-auth (the default) or node
 
 The exit code is 0 if every row was valid, and 1 if some were refused. Ctrl-C stops the import; what was added stays.`,
-
-  run: async (args, context) => {
-    const { values, positionals } = readArguments(
-      args,
-      {
-        format: { type: 'string' },
-        'firebase-config': { type: 'string' },
-        'salted-hex': { type: 'string' },
-        'with-administrators': { type: 'boolean' },
-        'dry-run': { type: 'boolean' },
-        json: { type: 'boolean' },
-      },
-      ['FILE'],
-    )
+  json: true,
+  args: ['FILE'],
+  options: {
+    format: { type: 'string' },
+    'firebase-config': { type: 'string' },
+    'salted-hex': { type: 'string' },
+    'with-administrators': { type: 'boolean' },
+    'dry-run': { type: 'boolean' },
+  },
+  read: async ({ args: [file], values, context }) => {
     const format = formatFrom(values.format)
     const saltedHex = saltedHexFrom(values['salted-hex'])
     const { bcryptCost } = loadConfig(await context.settings())
-    const { input, firebase } = await openFiles(positionals[0] ?? '', values['firebase-config'], context)
-    return withNouns(context, 'service role', async (nouns) => {
-      const plan = {
-        format,
-        forms: { firebase, saltedHex, bcryptCost },
-        withAdministrators: values['with-administrators'] ?? false,
-        dryRun: values['dry-run'] ?? false,
-        json: values.json ?? false,
-      }
-      const { refused, interruptedBy } = await importAll(nouns, input, plan, context)
-      if (!interruptedBy) return refused === 0 ? 0 : 1
-      await print(context.stderr, 'Interrupted: run the same command again to import the rest.')
-      return exitCodes[interruptedBy]
-    })
+    const { input, firebase } = await openFiles(file, values['firebase-config'], context)
+    return { input, format, forms: { firebase, saltedHex, bcryptCost } }
   },
-}
+  run: async (rooms, { values, input, format, forms, context }) => {
+    const plan = {
+      format,
+      forms,
+      withAdministrators: values['with-administrators'] ?? false,
+      dryRun: values['dry-run'] ?? false,
+      json: values.json ?? false,
+    }
+    const { refused, interruptedBy } = await importAll(rooms, input, plan, context)
+    if (!interruptedBy) return refused === 0 ? 0 : 1
+    await print(context.stderr, 'Interrupted: run the same command again to import the rest.')
+    return exitCodes[interruptedBy]
+  },
+})

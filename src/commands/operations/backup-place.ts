@@ -56,7 +56,7 @@ export const readBackupPlace = async (environment: Environment) => {
 export const noDatabaseFailure = () =>
   new CommandFailure('There is no database to back up: set DATA_DIR to the folder of your service, or DATABASE_URL.')
 
-type Place = Pick<Awaited<ReturnType<typeof readBackupPlace>>, 'isOwn' | 'dataDir' | 'signing' | 'sealing'>
+export type Place = Awaited<ReturnType<typeof readBackupPlace>>
 
 const listOf = (text: string) => text.split(',')
 

@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { Writable } from 'node:stream'
 import { whyUnwritable } from '../../lib/operator-error.js'
 import { countText } from '../../lib/text.js'
-import { type Command, type CommandContext, CommandFailure, OutputFailure, print, readArguments } from '../command.js'
+import { type CommandContext, CommandFailure, commandWithoutRooms, OutputFailure, print } from '../command.js'
 import { exitCodes, watchForInterruption } from '../terminal/progress.js'
 
 type Written = { rows: number; bytes: number; sha256: string }
@@ -81,7 +81,7 @@ const noteAboutSecrets = (withSecrets: boolean) =>
     ? 'It has JWT_SECRET and SEALING_KEY: whoever reads it can sign in as any user.'
     : 'What is sealed in it opens with SEALING_KEY (or else JWT_SECRET) only: keep that too, and apart from it.'
 
-export const backup: Command = {
+export const backup = commandWithoutRooms({
   summary: 'Write the whole database into one file',
   help: `latchkey backup FILE [--with-secrets]
 latchkey backup - > FILE
@@ -94,11 +94,11 @@ The line at the end, on standard error, says how many rows it has, how many byte
 
   --with-secrets   put JWT_SECRET and SEALING_KEY into it too. Then the file is as secret as they are. Without it, keep them
                    elsewhere: without them, signed-in users, authenticator apps and keys are lost`,
-
+  json: false,
   printsOnce: true,
-  run: async (args, context) => {
-    const { values, positionals } = readArguments(args, { 'with-secrets': { type: 'boolean' } }, ['FILE'])
-    const [name = ''] = positionals
+  args: ['FILE'],
+  options: { 'with-secrets': { type: 'boolean' } },
+  run: async ({ args: [name], values, context }) => {
     const withSecrets = values['with-secrets'] ?? false
     const { noDatabaseFailure, readBackupPlace } = await import('./backup-place.js')
     const { open: openPlace, isNew, signing, sealingKey } = await readBackupPlace(await context.settings())
@@ -131,4 +131,4 @@ The line at the end, on standard error, says how many rows it has, how many byte
       await place.close()
     }
   },
-}
+})

@@ -6,18 +6,8 @@ import { days, seconds } from '../../lib/durations.js'
 import { type EventQuery, readEventOrigin, type StoredEvent } from '../../messages/events.js'
 import { StoreUnavailable } from '../../platform/database/database.js'
 import { duration, InvalidValue } from '../../settings/setting-values.js'
-import {
-  type Command,
-  type CommandContext,
-  type CommandNouns,
-  findUser,
-  limitFrom,
-  print,
-  readArguments,
-  UsageFault,
-  withNouns,
-} from '../command.js'
-import { asTable, printableJson, printableText, printList } from '../terminal/printing.js'
+import { type CommandContext, type CommandRooms, command, findUser, limitFrom, print, UsageFault } from '../command.js'
+import { asTable, listOf, printableJson, printableText } from '../terminal/printing.js'
 import { exitCodes, watchForInterruption } from '../terminal/progress.js'
 
 const eventHeading = ['TIME', 'KIND', 'REASON', 'USER', 'ADDRESS', 'REQUEST']
@@ -39,8 +29,6 @@ export const eventAsObject = (event: StoredEvent) => ({
   actorKey: event.actorKey,
   actorReason: event.actorReason,
 })
-
-const eventAsJson = (event: StoredEvent) => printableJson(eventAsObject(event))
 
 /**
  * The origin of an event, with who caused it: an administrator, a service key, or for a command (which has no IP address) the operator's
@@ -198,53 +186,38 @@ const wrapWords = (words: readonly string[], indent: string, width = 118) =>
     return `${indent}${line}`.length + next.length > width ? `${text.trimEnd()}\n${indent}${next}` : text + next
   }, '')
 
-const searchFor = async (nouns: CommandNouns, userName: string | undefined) => {
-  if (userName === undefined) return { find: nouns.events.between, note: undefined }
-  const user = await findUser(nouns, userName)
+const searchFor = async (rooms: CommandRooms, userName: string | undefined) => {
+  if (userName === undefined) return { find: rooms.events.between, note: undefined }
+  const user = await findUser(rooms, userName)
   const note = user ? undefined : `There is no user ${JSON.stringify(userName)}: these are attempts under that name.`
-  const find = (query: EventQuery) => nouns.events.about({ name: userName, ...(user && { userId: user.id }) }, query)
+  const find = (query: EventQuery) => rooms.events.about({ name: userName, ...(user && { userId: user.id }) }, query)
   return { find, note }
 }
 
 type FindEvents = Awaited<ReturnType<typeof searchFor>>['find']
-type EventListing = { query: EventQuery; find: FindEvents; json: boolean }
+type FollowedListing = { query: EventQuery; find: FindEvents; json: boolean }
 
-const show = async ({ query, find, json }: EventListing, { stdout, stderr }: CommandContext) => {
+const listEvents = async (query: EventQuery, find: FindEvents) => {
   const foundEvents = await find({ ...query, limit: query.limit + 1 })
   const shownEvents = foundEvents.slice(0, query.limit).reverse()
-  await printList({ stdout }, shownEvents, {
-    json,
-    asJson: eventAsJson,
-    asTable: eventsAsTable,
-    none: 'There are no such events.',
-  })
-  if (foundEvents.length > query.limit)
-    await print(stderr, 'Older events are not shown: use --limit, or an earlier --until.')
-  return 0
+  const more = 'Older events are not shown: use --limit, or an earlier --until.'
+  return {
+    ...listOf(shownEvents, { asJson: eventAsObject, asTable: eventsAsTable, none: 'There are no such events.' }),
+    notes: foundEvents.length > query.limit ? [more] : [],
+  }
 }
 
-const follow = async ({ query, find, json }: EventListing, since: Date | undefined, context: CommandContext) => {
+const follow = async ({ query, find, json }: FollowedListing, since: Date | undefined, context: CommandContext) => {
   if (!json) await print(context.stdout, followedHeading)
   return followEvents(context, {
     since,
     find: (span) => find({ ...query, ...span }),
-    show: (event: StoredEvent) => print(context.stdout, json ? eventAsJson(event) : followedLine(event)),
+    show: (event: StoredEvent) =>
+      print(context.stdout, json ? printableJson(eventAsObject(event)) : followedLine(event)),
   })
 }
 
-const options = {
-  user: { type: 'string' },
-  kind: { type: 'string' },
-  ip: { type: 'string' },
-  request: { type: 'string' },
-  since: { type: 'string' },
-  until: { type: 'string' },
-  limit: { type: 'string' },
-  follow: { type: 'boolean' },
-  json: { type: 'boolean' },
-} as const
-
-export const events: Command = {
+export const events = command({
   summary: 'Show what happened: sign-ins, refusals and why, changes by operators',
   help: `latchkey events [--user USER] [--kind KINDS] [--ip ADDRESS] [--request ID] [--since TIME] [--until TIME] [--limit N] [--json]
 latchkey events --follow [--user USER] [--kind KINDS] [--ip ADDRESS] [--since TIME] [--json]
@@ -264,11 +237,19 @@ requestId of the log lines of the same request.
   --since TIME    2026-11-15T10:00Z, or how long ago: 15m, 2h, 7d (default 24h; with --follow, now)
   --until TIME    the same forms (default now)
   --limit N       only the newest N, 1 to ${maxAtOnce} (default 100)
-  --follow        go on with new events as they come, until Ctrl-C; waits for a database that is restarted
-  --json          one JSON object on each line, for programs`,
-
-  run: async (args, context) => {
-    const { values } = readArguments(args, options, [])
+  --follow        go on with new events as they come, until Ctrl-C; waits for a database that is restarted`,
+  json: 'one JSON object on each line, for programs',
+  options: {
+    user: { type: 'string' },
+    kind: { type: 'string' },
+    ip: { type: 'string' },
+    request: { type: 'string' },
+    since: { type: 'string' },
+    until: { type: 'string' },
+    limit: { type: 'string' },
+    follow: { type: 'boolean' },
+  },
+  read: ({ values }) => {
     if (values.follow && (values.until ?? values.limit) !== undefined)
       throw new UsageFault('--follow has no end: leave out --until and --limit.')
     if (values.user?.trim() === '') throw new UsageFault('--user is empty.')
@@ -279,14 +260,13 @@ requestId of the log lines of the same request.
     const until = new Date(momentFrom('--until', values.until ?? '0s', now).getTime() + 1)
     const limit = limitFrom(values.limit ?? '100', maxAtOnce)
     if (since >= until) throw new UsageFault('--since is later than --until.')
-    return withNouns(context, 'service role', async (nouns) => {
-      const { find, note } = await searchFor(nouns, values.user)
-      if (note) await print(context.stderr, note)
-      const query = { since, until, limit, ...filters }
-      const listing = { query, find, json: values.json ?? false }
-      return values.follow
-        ? follow(listing, values.since === undefined ? undefined : since, context)
-        : show(listing, context)
-    })
+    return { query: { since, until, limit, ...filters } }
   },
-}
+  run: async (rooms, { values, query, context }) => {
+    const { find, note } = await searchFor(rooms, values.user)
+    if (note) await print(context.stderr, note)
+    if (!values.follow) return listEvents(query, find)
+    const since = values.since === undefined ? undefined : query.since
+    return follow({ query, find, json: values.json ?? false }, since, context)
+  },
+})

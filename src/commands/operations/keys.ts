@@ -1,17 +1,8 @@
 import type { ListedKey } from '../../keys/signing-keys.js'
 import { countText } from '../../lib/text.js'
 import { loadConfig } from '../../settings/config.js'
-import {
-  type Command,
-  type CommandContext,
-  CommandFailure,
-  type CommandNouns,
-  operator,
-  print,
-  readArguments,
-  withNouns,
-} from '../command.js'
-import { asTable, printableJson, printList } from '../terminal/printing.js'
+import { type CommandContext, CommandFailure, type CommandRooms, command, type Operator } from '../command.js'
+import { asTable, listOf } from '../terminal/printing.js'
 
 const purposes = { access_tokens: 'access tokens', id_tokens: 'ID tokens' }
 
@@ -29,7 +20,7 @@ const stateOf = (state: ListedKey['state'], keyPairsSign: boolean) =>
   keyPairsSign || state === 'unopened' ? state : ('checks' as const)
 
 const listAll = async (
-  { signingKeys, applicationKeys }: CommandNouns,
+  { signingKeys, applicationKeys }: CommandRooms,
   keyPairsSign: boolean,
 ): Promise<KeyOfAnyPurpose[]> => [
   ...(await signingKeys.list()).map(({ algorithm, state, id, ...times }) => ({
@@ -56,16 +47,10 @@ const keyTable = (keys: readonly KeyOfAnyPurpose[]) =>
     ]),
   ])
 
-/** The note goes to standard error, so that it does not mix with the output that a program reads. */
-const noteWhoSigns = async (context: CommandContext) => {
-  if (await signsWithKeyPair(context)) return
-  await print(
-    context.stderr,
-    'ACCESS_TOKEN_ALGORITHM is not ES256 here: JWT_SECRET signs access tokens, and no key does.',
-  )
-}
+const notesOnSigner = (keyPairsSign: boolean) =>
+  keyPairsSign ? [] : ['ACCESS_TOKEN_ALGORITHM is not ES256 here: JWT_SECRET signs access tokens, and no key does.']
 
-export const keysList: Command = {
+export const keysList = command({
   summary: 'List the key pairs that sign access tokens with ES256, and ID tokens for applications',
   help: `latchkey keys list [--json]
 
@@ -78,20 +63,18 @@ applications, at /api/auth/keys; each in the order in which they sign. STATE is 
   retired     signs no more, and is trusted until its last token has expired
   hints       only its public part is left, for ID tokens that an application sends back at logout
   unopened    cannot be opened with SEALING_KEY
-  unreadable  cannot be opened either, and had only its public part left: ID tokens that it has signed do not count
-
-  --json      one JSON object on each line, for programs`,
-
-  run: async (args, context) => {
-    const { values } = readArguments(args, { json: { type: 'boolean' } }, [])
-    return withNouns(context, 'service role', async (nouns) => {
-      const keys = await listAll(nouns, await signsWithKeyPair(context))
-      await printList(context, keys, { json: values.json, asTable: keyTable, none: 'There are no keys.' })
-      if (keys.some(({ purpose }) => purpose === 'access_tokens')) await noteWhoSigns(context)
-      return 0
-    })
+  unreadable  cannot be opened either, and had only its public part left: ID tokens that it has signed do not count`,
+  json: 'one JSON object on each line, for programs',
+  run: async (rooms, { context }) => {
+    const keyPairsSign = await signsWithKeyPair(context)
+    const keys = await listAll(rooms, keyPairsSign)
+    const hasAccessTokenKeys = keys.some(({ purpose }) => purpose === 'access_tokens')
+    return {
+      ...listOf(keys, { asTable: keyTable, none: 'There are no keys.' }),
+      notes: hasAccessTokenKeys ? notesOnSigner(keyPairsSign) : [],
+    }
   },
-}
+})
 
 /** Only a key for ID tokens has an `algorithm`. */
 type RotatedKey = { id: string; algorithm?: string; signsFrom: Date; isNew: boolean; signsNow: boolean }
@@ -99,7 +82,7 @@ type Rotation = { keys: RotatedKey[]; withdrawn: string[] }
 const emptyRotation: Rotation = { keys: [], withdrawn: [] }
 type RotationOfBoth = { accessTokens: Rotation; idTokens: Rotation }
 
-const nameOf = ({ id, algorithm }: Pick<RotatedKey, 'id' | 'algorithm'>) =>
+const nameOf = ({ id, algorithm }: { id: string; algorithm?: string }) =>
   algorithm ? `${id} for ID tokens with ${algorithm}` : id
 
 const publishedOnly = 'is published, and signs once ACCESS_TOKEN_ALGORITHM is ES256'
@@ -122,11 +105,11 @@ const asSentences = ({ keys, withdrawn }: Rotation, insteadOfSigning?: string) =
 const asJson = ({ accessTokens, idTokens }: RotationOfBoth) => {
   const withoutSignsNow = ({ signsNow, ...key }: RotatedKey) => key
   const hasIdTokens = idTokens.keys.length + idTokens.withdrawn.length > 0
-  return printableJson({
+  return {
     ...accessTokens.keys.map(withoutSignsNow)[0],
     withdrawn: accessTokens.withdrawn,
     ...(hasIdTokens && { idTokens: { keys: idTokens.keys.map(withoutSignsNow), withdrawn: idTokens.withdrawn } }),
-  })
+  }
 }
 
 const consequences = `This refuses every access token of the earlier keys within seconds. Browsers get new ones by themselves, and no user is
@@ -142,31 +125,30 @@ const unopenedMessage =
 const withoutAlgorithm = <Key extends { algorithm: string }>({ algorithm: _, ...key }: Key) => key
 
 /** Looks at the keys of both kinds first, so that nothing is changed if one of them cannot be opened: then it returns undefined. */
-const rotateBoth = async (nouns: CommandNouns, forAccessTokens: boolean) => {
-  const { signingKeys, applicationKeys } = nouns
-  if ((await listAll(nouns, true)).some(({ state }) => state === 'unopened')) return undefined
+const rotateBoth = async (rooms: CommandRooms, forAccessTokens: boolean) => {
+  const { signingKeys, applicationKeys } = rooms
+  if ((await listAll(rooms, true)).some(({ state }) => state === 'unopened')) return undefined
   const idTokens = await applicationKeys.rotate()
   if (idTokens && !forAccessTokens) return { accessTokens: [], idTokens }
   const accessTokens = idTokens && (await signingKeys.rotate())
   return accessTokens && { accessTokens: accessTokens.map(withoutAlgorithm), idTokens }
 }
 
-const rotate = (context: CommandContext, forAccessTokens: boolean) =>
-  withNouns(context, 'service role', async (nouns): Promise<RotationOfBoth> => {
-    const newestKeys = await rotateBoth(nouns, forAccessTokens)
-    if (!newestKeys) throw new CommandFailure(unopenedMessage)
-    for (const key of [...newestKeys.accessTokens, ...newestKeys.idTokens])
-      if (key.isNew) await nouns.events.record({ kind: 'signing_key_made', reason: nameOf(key) }, operator(context))
-    const asRotation = (keys: readonly (Omit<RotatedKey, 'signsNow'> & { now: Date })[]): Rotation => ({
-      keys: keys.map(({ now, ...key }) => ({ ...key, signsNow: key.signsFrom <= now })),
-      withdrawn: [],
-    })
-    return { accessTokens: asRotation(newestKeys.accessTokens), idTokens: asRotation(newestKeys.idTokens) }
+const rotate = async (rooms: CommandRooms, forAccessTokens: boolean, client: Operator): Promise<RotationOfBoth> => {
+  const newestKeys = await rotateBoth(rooms, forAccessTokens)
+  if (!newestKeys) throw new CommandFailure(unopenedMessage)
+  for (const key of [...newestKeys.accessTokens, ...newestKeys.idTokens])
+    if (key.isNew) await rooms.events.record({ kind: 'signing_key_made', reason: nameOf(key) }, client)
+  const asRotation = (keys: readonly (Omit<RotatedKey, 'signsNow'> & { now: Date })[]): Rotation => ({
+    keys: keys.map(({ now, ...key }) => ({ ...key, signsNow: key.signsFrom <= now })),
+    withdrawn: [],
   })
+  return { accessTokens: asRotation(newestKeys.accessTokens), idTokens: asRotation(newestKeys.idTokens) }
+}
 
 /** Withdraws all keys. A new key is made only if `isKeyWanted`. */
 const replaceAccessTokenKeys = async (
-  signingKeys: CommandNouns['signingKeys'],
+  signingKeys: CommandRooms['signingKeys'],
   isKeyWanted: boolean,
 ): Promise<Rotation> => {
   if (!isKeyWanted) return { ...emptyRotation, withdrawn: await signingKeys.withdrawAll() }
@@ -174,24 +156,27 @@ const replaceAccessTokenKeys = async (
   return { keys: made.map((key) => ({ ...withoutAlgorithm(key), isNew: true, signsNow: true })), withdrawn: removed }
 }
 
-const replaceAll = (context: CommandContext, forAccessTokens: boolean) =>
-  withNouns(context, 'service role', async ({ signingKeys, applicationKeys, events }): Promise<RotationOfBoth> => {
-    const record = async ({ keys, withdrawn }: Rotation) => {
-      if (keys.length + withdrawn.length === 0) return
-      const listOf = (names: readonly string[]) => names.join(', ') || 'none'
-      const reason = `${listOf(withdrawn)}; ${listOf(keys.map(nameOf))} ${keys.length > 1 ? 'sign' : 'signs'} now`
-      await events.record({ kind: 'signing_keys_withdrawn', reason }, operator(context))
-    }
-    const accessTokens = await replaceAccessTokenKeys(signingKeys, forAccessTokens)
-    await record(accessTokens)
-    const replaced = await applicationKeys.replaceAll()
-    const made = replaced.made.map((key) => ({ ...key, isNew: true, signsNow: true }))
-    const idTokens = { keys: made, withdrawn: replaced.removed }
-    await record(idTokens)
-    return { accessTokens, idTokens }
-  })
+const replaceAll = async (
+  { signingKeys, applicationKeys, events }: CommandRooms,
+  forAccessTokens: boolean,
+  client: Operator,
+): Promise<RotationOfBoth> => {
+  const record = async ({ keys, withdrawn }: Rotation) => {
+    if (keys.length + withdrawn.length === 0) return
+    const namesText = (names: readonly string[]) => names.join(', ') || 'none'
+    const reason = `${namesText(withdrawn)}; ${namesText(keys.map(nameOf))} ${keys.length > 1 ? 'sign' : 'signs'} now`
+    await events.record({ kind: 'signing_keys_withdrawn', reason }, client)
+  }
+  const accessTokens = await replaceAccessTokenKeys(signingKeys, forAccessTokens)
+  await record(accessTokens)
+  const replaced = await applicationKeys.replaceAll()
+  const made = replaced.made.map((key) => ({ ...key, isNew: true, signsNow: true }))
+  const idTokens = { keys: made, withdrawn: replaced.removed }
+  await record(idTokens)
+  return { accessTokens, idTokens }
+}
 
-export const keysRotate: Command = {
+export const keysRotate = command({
   summary: 'Replace the key pairs that sign access tokens with ES256, and ID tokens for applications',
   help: `latchkey keys rotate [--compromised --yes] [--before-es256] [--json]
 
@@ -206,31 +191,25 @@ If there are applications, makes a new key for ID tokens as well, for each algor
                   within about two seconds
   --yes           needed for --compromised: without it, says what would happen and changes nothing
   --before-es256  make a key for access tokens although JWT_SECRET signs them here: it is published before you set
-                  ACCESS_TOKEN_ALGORITHM=ES256
-  --json          {"id": …, "signsFrom": …, "isNew": …, "withdrawn": […]}; if there are applications, also
+                  ACCESS_TOKEN_ALGORITHM=ES256`,
+  json: `{"id": …, "signsFrom": …, "isNew": …, "withdrawn": […]}; if there are applications, also
                   "idTokens": {"keys": [{"id": …, "algorithm": …, "signsFrom": …, "isNew": …}], "withdrawn": […]}`,
-
-  run: async (args, context) => {
-    const { values } = readArguments(
-      args,
-      {
-        compromised: { type: 'boolean' },
-        yes: { type: 'boolean' },
-        'before-es256': { type: 'boolean' },
-        json: { type: 'boolean' },
-      },
-      [],
-    )
+  options: { compromised: { type: 'boolean' }, yes: { type: 'boolean' }, 'before-es256': { type: 'boolean' } },
+  read: async ({ values, context }) => {
     if (values.compromised && !values.yes) throw new CommandFailure(consequences)
     const keyPairsSign = await signsWithKeyPair(context)
-    const forAccessTokens = keyPairsSign || (values['before-es256'] ?? false)
-    const rotation = await (values.compromised ? replaceAll : rotate)(context, forAccessTokens)
+    return { keyPairsSign, forAccessTokens: keyPairsSign || (values['before-es256'] ?? false) }
+  },
+  run: async (rooms, { values, keyPairsSign, forAccessTokens, operator }) => {
+    const rotation = await (values.compromised ? replaceAll : rotate)(rooms, forAccessTokens, operator)
     const sentences = [
       asSentences(rotation.accessTokens, keyPairsSign ? undefined : publishedOnly),
       asSentences(rotation.idTokens),
     ].filter((text) => text !== '')
-    await print(context.stdout, values.json ? asJson(rotation) : sentences.join('\n') || 'No key was made.')
-    await noteWhoSigns(context)
-    return 0
+    return {
+      json: asJson(rotation),
+      text: sentences.join('\n') || 'No key was made.',
+      notes: notesOnSigner(keyPairsSign),
+    }
   },
-}
+})

@@ -6,19 +6,15 @@ import { countText } from '../../lib/text.js'
 import type { EventQuery } from '../../messages/events.js'
 import type { Counter } from '../../platform/cache/cache.js'
 import {
-  type Command,
-  type CommandContext,
   CommandFailure,
-  type CommandNouns,
-  operator,
-  print,
-  readArguments,
+  type CommandRooms,
+  command,
+  type Operator,
   requireUser,
   throwIfDeleted,
   UsageFault,
-  withNouns,
 } from '../command.js'
-import { printableJson, quoteCommandWith } from '../terminal/printing.js'
+import { quoteCommandWith } from '../terminal/printing.js'
 
 const keysOfNetwork = (network: string) => [
   ...limitersOf('network').map((name) => limiterKey(name, network)),
@@ -64,8 +60,8 @@ const clearedDevices = (counters: readonly Counter[], { username }: { username: 
 }
 
 const withCounters = async <Result>(
-  { limits }: CommandNouns,
-  work: (counters: Awaited<ReturnType<CommandNouns['limits']['openCounters']>>) => Promise<Result>,
+  { limits }: CommandRooms,
+  work: (counters: Awaited<ReturnType<CommandRooms['limits']['openCounters']>>) => Promise<Result>,
 ) => {
   const counters = await limits.openCounters()
   try {
@@ -82,8 +78,8 @@ const clearedText = (cleared: readonly ClearedLimit[]) => {
   return `Cleared these limits: ${parts.join(', ')}.`
 }
 
-const clearNetwork = async (nouns: CommandNouns, network: string): Promise<Outcome> => {
-  const removed = await withCounters(nouns, (counters) => counters.remove(keysOfNetwork(network)))
+const clearNetwork = async (rooms: CommandRooms, network: string): Promise<Outcome> => {
+  const removed = await withCounters(rooms, (counters) => counters.remove(keysOfNetwork(network)))
   const cleared = removed.filter(isUsed).map(describeCounter)
   return {
     cleared,
@@ -96,46 +92,41 @@ const clearNetwork = async (nouns: CommandNouns, network: string): Promise<Outco
  * The networks of the user that a limit refused in the last hour. Such a refusal names no user. The networks are only named and not
  * cleared, because other users share their limits.
  */
-const refusedNetworks = async (nouns: CommandNouns, user: { id: string; username: string }) => {
-  const now = nouns.clock.now().getTime()
+const refusedNetworks = async (rooms: CommandRooms, user: { id: string; username: string }) => {
+  const now = rooms.clock.now().getTime()
   const query: EventQuery = {
     since: new Date(now - 1 * hours),
     until: new Date(now + 1 * minutes),
     kinds: ['rate_limited'],
     limit: 100,
   }
-  const events = await nouns.events.about({ userId: user.id, name: user.username }, query)
+  const events = await rooms.events.about({ userId: user.id, name: user.username }, query)
   return networksOf(events.filter(({ userId }) => userId === null).map(({ ip }) => ip))
 }
 
-const clearUser = async (nouns: CommandNouns, userName: string, context: CommandContext): Promise<Outcome> => {
-  const user = await requireUser(nouns, userName)
-  const userCounters = throwIfDeleted(
-    await nouns.clearLimits({ userId: user.id, client: operator(context) }),
-    user.username,
-  )
+const clearUser = async (rooms: CommandRooms, userName: string, client: Operator): Promise<Outcome> => {
+  const user = await requireUser(rooms, userName)
+  const userCounters = throwIfDeleted(await rooms.clearLimits({ userId: user.id, client }), user.username)
   const cleared = [
     ...(userCounters.hadWrongCodes ? [{ limit: 'codes', subject: userSubject(user.id) }] : []),
     ...clearedNames(userCounters.names, user),
     ...clearedDevices(userCounters.devices, user),
     ...userCounters.accountAndSessions.map(describeCounter),
   ]
-  const networks = await refusedNetworks(nouns, user)
+  const networks = await refusedNetworks(rooms, user)
   return {
     cleared,
     summary: cleared.length > 0 ? clearedText(cleared) : `Nothing was counted for ${user.username}.`,
-    hints: [
-      ...networks.map(
-        (network) =>
-          `A limit refused ${network} in the last hour: ${quoteCommandWith('limits clear', '--network', network)}`,
-      ),
-    ],
+    hints: networks.map(
+      (network) =>
+        `A limit refused ${network} in the last hour: ${quoteCommandWith('limits clear', '--network', network)}`,
+    ),
   }
 }
 
-const clearAll = async (nouns: CommandNouns): Promise<Outcome> => {
-  const accounts = await nouns.codeWaits.forgetAll()
-  const removed = await withCounters(nouns, async (counters) =>
+const clearAll = async (rooms: CommandRooms): Promise<Outcome> => {
+  const accounts = await rooms.codeWaits.forgetAll()
+  const removed = await withCounters(rooms, async (counters) =>
     counters.remove((await counters.keys()).filter(isLimitKey)),
   )
   const byLimit = new Map([['codes', accounts]])
@@ -153,19 +144,15 @@ const clearAll = async (nouns: CommandNouns): Promise<Outcome> => {
 }
 
 /** Records what was cleared for a network or for all. For a user, `clearLimits` records it. */
-const recordClearing = async ({ cleared }: Outcome, what: string, nouns: CommandNouns, context: CommandContext) => {
+const recordClearing = async ({ cleared }: Outcome, what: string, rooms: CommandRooms, client: Operator) => {
   if (cleared.length === 0) return
   const reason = `${what}: ${[...new Set(cleared.map(({ limit }) => limit))].join(' ')}`
-  await nouns.events.record({ kind: 'limits_cleared', reason }, operator(context))
+  await rooms.events.record({ kind: 'limits_cleared', reason }, client)
 }
 
-const report = async ({ cleared, summary, hints }: Outcome, json: boolean, context: CommandContext) => {
-  await print(context.stdout, json ? printableJson({ cleared }) : summary)
-  for (const hint of hints) await print(context.stderr, hint)
-  return 0
-}
+const outputOf = ({ cleared, summary, hints }: Outcome) => ({ json: { cleared }, text: summary, notes: hints })
 
-export const limitsClear: Command = {
+export const limitsClear = command({
   summary: 'Clear limits, so that a refused user or network can try again now',
   help: `latchkey limits clear --user USER | --network ADDRESS | --all [--yes] [--json]
 
@@ -178,33 +165,29 @@ an hour for reset mails, after 1 to 24 hours for wrong codes of an account.
                        a limit has refused
   --network ADDRESS    an IPv4 address, or an IPv6 address, which stands for its /64: failed sign-ins, reset mails, requests
   --all                everything. An attacker who is guessing passwords can go on at once
-  --yes                needed with --all
-  --json               {"cleared": [{"limit": …, "subject": …, "used": …}]}`,
-
-  run: async (args, context) => {
-    const options = {
-      user: { type: 'string' },
-      network: { type: 'string' },
-      all: { type: 'boolean' },
-      yes: { type: 'boolean' },
-      json: { type: 'boolean' },
-    } as const
-    const { values } = readArguments(args, options, [])
-    const { user, network: typedNetwork, all } = values
+  --yes                needed with --all`,
+  json: '{"cleared": [{"limit": …, "subject": …, "used": …}]}',
+  options: {
+    user: { type: 'string' },
+    network: { type: 'string' },
+    all: { type: 'boolean' },
+    yes: { type: 'boolean' },
+  },
+  read: ({ values: { user, network: typedNetwork, all, yes } }) => {
     if ([user, typedNetwork, all].filter((each) => each !== undefined).length !== 1)
       throw new UsageFault('One of --user, --network and --all is needed.')
     if (user?.trim() === '') throw new UsageFault('--user is empty.')
     const network = typedNetwork === undefined ? undefined : networkOf(typedNetwork)
     if (typedNetwork !== undefined && network === undefined)
       throw new UsageFault('--network takes an IPv4 or IPv6 address.')
-    if (all && !values.yes)
+    if (all && !yes)
       throw new CommandFailure('This forgets all failed attempts, also those of attackers. Add --yes to do it.')
-    return withNouns(context, 'service role', async (nouns) => {
-      const json = values.json ?? false
-      if (user !== undefined) return report(await clearUser(nouns, user, context), json, context)
-      const outcome = network === undefined ? await clearAll(nouns) : await clearNetwork(nouns, network)
-      await recordClearing(outcome, network === undefined ? 'all' : `network ${network}`, nouns, context)
-      return report(outcome, json, context)
-    })
+    return { user, network }
   },
-}
+  run: async (rooms, { user, network, operator }) => {
+    if (user !== undefined) return outputOf(await clearUser(rooms, user, operator))
+    const outcome = network === undefined ? await clearAll(rooms) : await clearNetwork(rooms, network)
+    await recordClearing(outcome, network === undefined ? 'all' : `network ${network}`, rooms, operator)
+    return outputOf(outcome)
+  },
+})

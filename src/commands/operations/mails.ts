@@ -2,9 +2,8 @@ import { mailEventKinds } from '../../contract/events.js'
 import { days } from '../../lib/durations.js'
 import type { EventQuery, StoredEvent } from '../../messages/events.js'
 import type { MailOwner, WaitingMail } from '../../messages/mails.js'
-
-import { type Command, type CommandNouns, findUser, limitFrom, print, readArguments, withNouns } from '../command.js'
-import { asTable, printList } from '../terminal/printing.js'
+import { type CommandRooms, command, findUser, limitFrom } from '../command.js'
+import { asTable, listOf } from '../terminal/printing.js'
 
 const maxAtOnce = 10_000
 const shownPeriod = 7 * days
@@ -55,7 +54,7 @@ const lineOfEvent = (event: StoredEvent): MailLine => {
 
 /** Finds the events of mails that were accepted, refused or given up, the newest first. */
 const findMailEvents = (
-  { events, clock }: CommandNouns,
+  { events, clock }: CommandRooms,
   limit: number,
   owner: (MailOwner & { name: string }) | undefined,
 ) => {
@@ -70,8 +69,8 @@ const findMailEvents = (
 }
 
 /** An address without an account can have mails, too, such as the address of a registration that is not confirmed. */
-const ownerOf = async (nouns: CommandNouns, userName: string) => {
-  const user = await findUser(nouns, userName)
+const ownerOf = async (rooms: CommandRooms, userName: string) => {
+  const user = await findUser(rooms, userName)
   return user ? { userId: user.id, email: user.email, name: user.email } : { email: userName, name: userName }
 }
 
@@ -89,7 +88,7 @@ const mailTable = (mails: readonly MailLine[]) =>
     ]),
   ])
 
-export const mailsList: Command = {
+export const mailsList = command({
   summary: 'Show which mails wait, were accepted, refused or given up',
   help: `latchkey mails list [--user USER] [--limit N] [--json]
 
@@ -100,26 +99,20 @@ the log of that server knows.
 
   --user USER   only mails about this user: a username, an email or an id. Also an address without an account, for a
                 registration that is not confirmed
-  --limit N     how many of each, 1 to ${maxAtOnce} (default 100)
-  --json        one JSON object on each line, for programs`,
-
-  run: async (args, context) => {
-    const { values } = readArguments(
-      args,
-      { user: { type: 'string' }, limit: { type: 'string', default: '100' }, json: { type: 'boolean' } },
-      [],
-    )
-    const limit = limitFrom(values.limit, maxAtOnce)
-    return withNouns(context, 'service role', async (nouns) => {
-      const owner = values.user === undefined ? undefined : await ownerOf(nouns, values.user)
-      const waiting = await nouns.waitingMails.list(limit + 1, owner)
-      const mailEvents = await findMailEvents(nouns, limit + 1, owner)
-      const lines = [...waiting.slice(0, limit).map(lineOfWaitingMail), ...mailEvents.slice(0, limit).map(lineOfEvent)]
-      const none = `No mail waits, and none was sent in ${shownPeriod / days} days.`
-      await printList(context, lines, { json: values.json, asTable: mailTable, none })
-      if (waiting.length > limit || mailEvents.length > limit)
-        await print(context.stderr, 'There are more: use --limit.')
-      return 0
-    })
+  --limit N     how many of each, 1 to ${maxAtOnce} (default 100)`,
+  json: 'one JSON object on each line, for programs',
+  options: { user: { type: 'string' }, limit: { type: 'string', default: '100' } },
+  read: ({ values }) => ({ limit: limitFrom(values.limit, maxAtOnce) }),
+  run: async (rooms, { values, limit }) => {
+    const owner = values.user === undefined ? undefined : await ownerOf(rooms, values.user)
+    const waiting = await rooms.waitingMails.list(limit + 1, owner)
+    const mailEvents = await findMailEvents(rooms, limit + 1, owner)
+    const lines = [...waiting.slice(0, limit).map(lineOfWaitingMail), ...mailEvents.slice(0, limit).map(lineOfEvent)]
+    const none = `No mail waits, and none was sent in ${shownPeriod / days} days.`
+    const hasMore = waiting.length > limit || mailEvents.length > limit
+    return {
+      ...listOf(lines, { asTable: mailTable, none }),
+      notes: hasMore ? ['There are more: use --limit.'] : [],
+    }
   },
-}
+})

@@ -4,13 +4,12 @@ import type { Header } from '../../backups/backup-file.js'
 import type { Restored } from '../../backups/restore-backup.js'
 import { whyUnreadable } from '../../lib/operator-error.js'
 import { countText } from '../../lib/text.js'
-
 import type { PostgresAddress } from '../../platform/database/postgres-address.js'
 import { secretsFolder } from '../../platform/own-postgres/kept-secrets.js'
 import { clusterFolder } from '../../platform/own-postgres/own-postgres.js'
-import { type Command, type CommandContext, CommandFailure, operator, print, readArguments } from '../command.js'
+import { CommandFailure, commandWithoutRooms, operator, print } from '../command.js'
 import { openInput } from '../import/input.js'
-import type { createSecretsOfBackup, readBackupPlace } from './backup-place.js'
+import type { createSecretsOfBackup, Place } from './backup-place.js'
 
 const plurals: Readonly<Record<string, string>> = {
   'waiting code or link': 'waiting codes and links',
@@ -35,7 +34,6 @@ const withReadingFault = async function* (bytes: AsyncIterable<Buffer | string>,
   }
 }
 
-type Place = Awaited<ReturnType<typeof readBackupPlace>>
 type Secrets = ReturnType<typeof createSecretsOfBackup>
 
 /**
@@ -67,7 +65,7 @@ const withPlace = async (
   }
 }
 
-export const restore: Command = {
+export const restore = commandWithoutRooms({
   summary: 'Fill an empty database from a backup',
   help: `latchkey restore FILE [--keep-sessions] [--without-key]
 latchkey restore - < FILE
@@ -85,15 +83,13 @@ sign-ins, waiting codes and links, undo links and invitations of it end. docs/op
   --keep-sessions   they do not end, however old the backup is
   --without-key     although the key is lost for good. The service does not start then before
                     \`latchkey keys rotate --compromised --yes\` and \`latchkey user factors reset --unreadable --yes\``,
-
-  run: async (args, context: CommandContext) => {
-    const options = { 'keep-sessions': { type: 'boolean' }, 'without-key': { type: 'boolean' } } as const
-    const { values, positionals } = readArguments(args, options, ['FILE'])
-    const [name = ''] = positionals
+  json: false,
+  args: ['FILE'],
+  options: { 'keep-sessions': { type: 'boolean' }, 'without-key': { type: 'boolean' } },
+  run: async ({ args: [name], values, context }) => {
     if (name === '-' && context.stdin.isTTY)
       throw new CommandFailure('Nothing comes from a terminal: name a file, or send one to standard input.')
-    const { readBackupPlace } = await import('./backup-place.js')
-    const { createSecretsOfBackup } = await import('./backup-place.js')
+    const { createSecretsOfBackup, readBackupPlace } = await import('./backup-place.js')
     const place = await readBackupPlace(await context.settings())
     const secrets = createSecretsOfBackup(place, values['without-key'] ?? false)
     const { restoreBackup } = await import('../../backups/restore-backup.js')
@@ -127,4 +123,4 @@ sign-ins, waiting codes and links, undo links and invitations of it end. docs/op
       input.stop()
     }
   },
-}
+})

@@ -16,16 +16,15 @@ import {
 } from '../../programs/service-keys.js'
 import { loadSettings } from '../../settings/config.js'
 import {
-  type Command,
   type CommandContext,
   CommandFailure,
+  commandWithoutRooms,
   operator,
   print,
-  readArguments,
   UsageFault,
-  withNouns,
+  withRooms,
 } from '../command.js'
-import { asTable, printableJson } from '../terminal/printing.js'
+import { asTable, listOf } from '../terminal/printing.js'
 
 /** The group may read the file too, because `doctor` may run as another user than the service. The file has only hashes. */
 const fileMode = 0o640
@@ -61,7 +60,7 @@ const appendWhole = async (path: string, text: string) => {
 /** A failure does not stop the command, because the key works without the database. Returns why nothing was recorded, or undefined. */
 const recordEvent = async (name: string, context: CommandContext) => {
   try {
-    await withNouns(context, 'service role', ({ events }) =>
+    await withRooms(context, 'service role', ({ events }) =>
       events.record({ kind: 'service_key_added', reason: name }, operator(context)),
     )
     return undefined
@@ -115,10 +114,9 @@ const addToFile = async (name: string, grant: Grant, context: CommandContext) =>
   return newKey
 }
 
-/** This goes to standard error, because programs read the key from standard output. */
 const restartHint = 'A running service knows the key after a restart, or after SIGHUP if it has no terminal.'
 
-export const serviceKeyAdd: Command = {
+export const serviceKeyAdd = commandWithoutRooms({
   summary: 'Make a key with which another program may ask /api/service/',
   help: `latchkey service-key add NAME [--scope SCOPES] [--expires WHEN] [--print-line] [--json]
 
@@ -134,19 +132,12 @@ restart. To remove a key, delete its line and send SIGHUP.
   --expires     90d, 2027-01-31 (the beginning of that day, UTC) or 2027-01-31T12:00:00Z. From then on the key is refused;
                 doctor warns 14 days before. Without it, the key does not expire.
   --print-line  for a file that cannot be written here, such as a Secret of Kubernetes: writes nothing, and prints the key and
-                below it the line for the file
-  --json        {"name": …, "key": …, "scopes": […], "expiresAt": … or null}, with --print-line also "line"`,
-
+                below it the line for the file`,
+  json: '{"name": …, "key": …, "scopes": […], "expiresAt": … or null}, with --print-line also "line"',
   printsOnce: true,
-  run: async (args, context) => {
-    const options = {
-      scope: { type: 'string' },
-      expires: { type: 'string' },
-      'print-line': { type: 'boolean' },
-      json: { type: 'boolean' },
-    } as const
-    const { positionals, values } = readArguments(args, options, ['NAME'])
-    const [name = ''] = positionals
+  args: ['NAME'],
+  options: { scope: { type: 'string' }, expires: { type: 'string' }, 'print-line': { type: 'boolean' } },
+  run: async ({ args: [name], values, context }) => {
     if (!isKeyName(name))
       throw new UsageFault(
         'NAME has 1 to 64 letters, digits, dots, dashes and underscores, and begins with a letter or digit.',
@@ -159,20 +150,31 @@ restart. To remove a key, delete its line and send SIGHUP.
     if (recordFault !== undefined)
       await print(context.stderr, `The key was made, but no event could be recorded: ${recordFault}`)
     const { scopes = defaultScopes, expiresAt = null } = grant
-    const asJson = () => printableJson({ name, key, scopes, expiresAt, ...(printsLine && { line }) })
-    const asText = () => (printsLine ? `${key}\n${line}` : key)
-    await print(context.stdout, values.json ? asJson() : asText())
-    if (!printsLine) await print(context.stderr, restartHint)
-    return 0
+    return {
+      json: { name, key, scopes, expiresAt, ...(printsLine && { line }) },
+      text: printsLine ? `${key}\n${line}` : key,
+      notes: printsLine ? [] : [restartHint],
+    }
   },
-}
+})
 
 const expiryOf = ({ expiresAt }: ServiceKey) => {
   if (!expiresAt) return 'never'
   return `${expiresAt.toISOString()}${expiresAt <= systemClock.now() ? ' (expired)' : ''}`
 }
 
-export const serviceKeyList: Command = {
+const asJson = (key: ServiceKey) => {
+  const { name, scopes, expiresAt = null } = key
+  return { name, id: keyIdOf(key), scopes, expiresAt }
+}
+
+const keyTable = (keys: readonly ServiceKey[]) =>
+  asTable([
+    ['NAME', 'ID', 'SCOPES', 'EXPIRES'],
+    ...keys.map((key) => [key.name, keyIdOf(key), key.scopes.join(','), expiryOf(key)]),
+  ])
+
+export const serviceKeyList = commandWithoutRooms({
   summary: 'List the keys with which other programs may ask /api/service/',
   help: `latchkey service-key list [--json]
 
@@ -180,22 +182,10 @@ Lists the keys in the file that SERVICE_KEYS_FILE names: their names and ids, wh
 has no key, only hashes. To remove a key, delete its line and send SIGHUP to the service.
 
   --json      one JSON object on each line, for programs`,
-
-  run: async (args, context) => {
-    const { values } = readArguments(args, { json: { type: 'boolean' } }, [])
+  json: true,
+  run: async ({ context }) => {
     const { serviceKeysFile: path } = loadSettings(await context.settings(), ['SERVICE_KEYS_FILE'])
     if (path === undefined) throw new CommandFailure('SERVICE_KEYS_FILE is not set: there are no keys.')
-    const keys = await readServiceKeys(path)
-    if (values.json)
-      for (const key of keys) {
-        const { name, scopes, expiresAt = null } = key
-        await print(context.stdout, printableJson({ name, id: keyIdOf(key), scopes, expiresAt }))
-      }
-    else if (keys.length === 0) await print(context.stdout, 'There are no keys.')
-    else {
-      const rows = keys.map((key) => [key.name, keyIdOf(key), key.scopes.join(','), expiryOf(key)])
-      await print(context.stdout, asTable([['NAME', 'ID', 'SCOPES', 'EXPIRES'], ...rows]))
-    }
-    return 0
+    return listOf(await readServiceKeys(path), { asJson, asTable: keyTable, none: 'There are no keys.' })
   },
-}
+})

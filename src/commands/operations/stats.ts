@@ -1,7 +1,7 @@
 import type { Stats } from '../../admin/stats.js'
 import { isProviderId, providerLabel } from '../../contract/providers.js'
-import { type Command, print, readArguments, withNouns } from '../command.js'
-import { asTable, printableJson } from '../terminal/printing.js'
+import { command } from '../command.js'
+import { asTable } from '../terminal/printing.js'
 import { momentFrom } from './events.js'
 
 type Counts = Awaited<ReturnType<Stats['since']>>
@@ -63,23 +63,18 @@ const asLines = ({ users, sessions, waiting, events, since }: ReturnType<typeof 
     : `${table}\n\n${asTable([['EVENTS', 'REASON', 'COUNT'], ...eventRows])}`
 }
 
-export const stats: Command = {
+export const stats = command({
   summary: 'Show how many users, sessions and events there are',
   help: `latchkey stats [--since TIME] [--json]
 
 Counts users, sessions and what waits, and the events since a time. Active users are those who used a session in the
 last day, in 7 or in 30 days.
 
-  --since TIME    2026-11-15T10:00Z, or how long ago: 15m, 2h, 7d (default 24h); events are kept for 90 days
-  --json          one JSON object, for programs`,
-
-  run: async (args, context) => {
-    const { values } = readArguments(args, { since: { type: 'string', default: '24h' }, json: { type: 'boolean' } }, [])
-    const since = momentFrom('--since', values.since, new Date())
-    return withNouns(context, 'service role', async (nouns) => {
-      const counts = asObject(await nouns.stats.since(since), since)
-      await print(context.stdout, values.json ? printableJson(counts) : asLines(counts))
-      return 0
-    })
+  --since TIME    2026-11-15T10:00Z, or how long ago: 15m, 2h, 7d (default 24h); events are kept for 90 days`,
+  options: { since: { type: 'string', default: '24h' } },
+  read: ({ values }) => ({ since: momentFrom('--since', values.since, new Date()) }),
+  run: async (rooms, { since }) => {
+    const counts = asObject(await rooms.stats.since(since), since)
+    return { json: counts, text: asLines(counts) }
   },
-}
+})

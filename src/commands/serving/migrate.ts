@@ -1,7 +1,5 @@
 import type { SchemaStatus } from '../../platform/database/migrate.js'
-import { type Command, type CommandContext, CommandFailure, print, readArguments, UsageFault } from '../command.js'
-import { printableJson } from '../terminal/printing.js'
-
+import { CommandFailure, commandWithoutRooms, UsageFault } from '../command.js'
 import type { MigrationTarget } from './migrate-database.js'
 
 /** Says which older versions can still run on the schema. */
@@ -34,31 +32,24 @@ const noRoleHint =
 const noGrantMessage = (role: string) =>
   `Nothing was granted to ${role}: only the newer version knows which rights it needs now. Run \`latchkey migrate\` of that version.`
 
-const statusAsJson = ({ applied, pending, newer }: SchemaStatus) =>
-  printableJson({
-    applied: applied.map(({ name, appliedAt }) => ({ name, appliedAt: appliedAt.toISOString() })),
-    pending: pending.map(({ name }) => name),
-    newer,
-  })
+const statusAsObject = ({ applied, pending, newer }: SchemaStatus) => ({
+  applied: applied.map(({ name, appliedAt }) => ({ name, appliedAt: appliedAt.toISOString() })),
+  pending: pending.map(({ name }) => name),
+  newer,
+})
 
-const showStatus = async (
-  { tooNew, ...status }: SchemaStatus & { tooNew?: string },
-  json: boolean,
-  { stdout, stderr }: CommandContext,
-) => {
-  await print(stdout, json ? statusAsJson(status) : statusLines(status).join('\n'))
-  if (tooNew === undefined) return 0
-  await print(stderr, tooNew)
-  return 1
-}
+const statusOutput = ({ tooNew, ...status }: SchemaStatus & { tooNew?: string }) => ({
+  json: statusAsObject(status),
+  text: statusLines(status).join('\n'),
+  notes: tooNew === undefined ? [] : [tooNew],
+  code: tooNew === undefined ? 0 : 1,
+})
 
-const showPlan = async (status: SchemaStatus, name: string, json: boolean, { stdout }: CommandContext) => {
+const planOutput = (status: SchemaStatus, name: string) => {
   const names = status.pending.map(({ name }) => name)
   const planText =
     status.applied.length === 0 ? `Would create the tables of ${name}.` : `Would apply ${names.join(', ')} to ${name}.`
-  if (json) await print(stdout, statusAsJson(status))
-  else await print(stdout, names.length === 0 ? nothingToApplyText(status, name) : planText)
-  return 0
+  return { json: statusAsObject(status), text: names.length === 0 ? nothingToApplyText(status, name) : planText }
 }
 
 /** The role of the service, which gets rights. --grant-to names it, or else DATABASE_URL. */
@@ -72,7 +63,7 @@ const roleFrom = (grantTo: string | undefined, target: MigrationTarget) => {
   return grantTo
 }
 
-export const migrate: Command = {
+export const migrate = commandWithoutRooms({
   summary: "Bring the database to this version's schema",
   help: `latchkey migrate [--dry-run | --status] [--grant-to ROLE] [--json]
 
@@ -82,34 +73,26 @@ the tables. No other setting is needed. The role of the service (of DATABASE_URL
   --dry-run          check both roles, show what would be applied, and change nothing
   --status           list every migration and when it was applied, and change nothing. The exit code is 1 if a newer
                      version has changed the schema so that this version must not run on it
-  --grant-to ROLE    the role of the service, if DATABASE_URL is not set here
-  --json             one JSON object, for programs: {"applied": […], "pending": […], "newer": […]}, where applied has
+  --grant-to ROLE    the role of the service, if DATABASE_URL is not set here`,
+  json: `one JSON object, for programs: {"applied": […], "pending": […], "newer": […]}, where applied has
                      what this run has applied; with --status and --dry-run, all that was ever applied`,
-
-  run: async (args, context) => {
-    const { values } = readArguments(
-      args,
-      {
-        'dry-run': { type: 'boolean' },
-        status: { type: 'boolean' },
-        'grant-to': { type: 'string' },
-        json: { type: 'boolean' },
-      },
-      [],
-    )
+  options: { 'dry-run': { type: 'boolean' }, status: { type: 'boolean' }, 'grant-to': { type: 'string' } },
+  run: async ({ values, context: { environment } }) => {
     if (values['dry-run'] && values.status) throw new UsageFault('--dry-run and --status cannot be used together.')
     const { applyMissing, nameOfTarget, targetFrom, planFor, statusOf } = await import('./migrate-database.js')
-    const json = values.json ?? false
-    const target = targetFrom(context.environment)
+    const target = targetFrom(environment)
     const name = nameOfTarget(target)
     const role = roleFrom(values['grant-to'], target)
-    if (values.status) return showStatus(await statusOf(target), json, context)
-    if (values['dry-run']) return showPlan(await planFor(target, role), name, json, context)
+    if (values.status) return statusOutput(await statusOf(target))
+    if (values['dry-run']) return planOutput(await planFor(target, role), name)
     const { applied, status } = await applyMissing(target, role)
-    const message = summaryOf(applied, status, name, role)
-    await print(context.stdout, json ? printableJson({ applied, pending: [], newer: status.newer }) : message)
-    if (role !== undefined && status.newer.length > 0) await print(context.stderr, noGrantMessage(role))
-    if (role === undefined && !context.environment.DATABASE_URL) await print(context.stderr, noRoleHint)
-    return 0
+    return {
+      json: { applied, pending: [], newer: status.newer },
+      text: summaryOf(applied, status, name, role),
+      notes: [
+        ...(role !== undefined && status.newer.length > 0 ? [noGrantMessage(role)] : []),
+        ...(role === undefined && !environment.DATABASE_URL ? [noRoleHint] : []),
+      ],
+    }
   },
-}
+})

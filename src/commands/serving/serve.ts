@@ -1,7 +1,7 @@
 import cluster from 'node:cluster'
 import { OperatorError } from '../../lib/operator-error.js'
 import { readConfig } from '../../settings/config.js'
-import { type Command, readArguments } from '../command.js'
+import { commandWithoutRooms } from '../command.js'
 import { settingsFromSupervisor, tellFailure } from './process-messages.js'
 import { endOnSignalsWhileLoading } from './signals.js'
 
@@ -16,15 +16,14 @@ const reportFailure = async (work: Promise<void>) => {
   }
 }
 
-export const serve: Command = {
+export const serve = commandWithoutRooms({
   summary: 'Run the service (the default)',
   help: `latchkey serve
 
 Runs the service until SIGTERM or Ctrl-C. Settings are environment variables, or lines of a .env file with LATCHKEY_ before
 the name: see docs/configuration.md. Logs go to standard output: plain lines in development, one JSON object on each line otherwise.`,
-
-  run: async (args, context) => {
-    readArguments(args, {}, [])
+  json: false,
+  run: async ({ context }) => {
     // SIGHUP asks the service to read files again. It must not end a service that is still loading.
     process.on('SIGHUP', () => undefined)
     if (!cluster.isWorker) endOnSignalsWhileLoading()
@@ -38,4 +37,4 @@ the name: see docs/configuration.md. Logs go to standard output: plain lines in 
     await reportFailure(serveUntilSignal(config, givenSettings, environment, remarks))
     return 0
   },
-}
+})

@@ -1,5 +1,3 @@
-import { type CommandContext, print } from '../command.js'
-
 /** Characters that JSON does not have to escape, but that a terminal or an editor would obey or hide. */
 export const unprintable = /[\p{C}\u2028\u2029]/gu
 
@@ -15,23 +13,19 @@ export const printableJson = (value: unknown) => JSON.stringify(value).replaceAl
 /** A text in one line, with the same escapes. */
 export const printableText = (text: string) => text.replaceAll(unprintable, escapeCharacter)
 
-type ListOptions<Item> = {
-  /** One JSON object on each line, for programs. */
-  json: boolean | undefined
-  asJson?: (item: Item) => string
+type ListForms<Item> = {
+  /** Without it, a line of --json is the item itself. */
+  asJson?: (item: Item) => object
   asTable: (items: readonly Item[]) => string
   /** The sentence for an empty list. */
   none: string
 }
 
-export const printList = async <Item>(
-  { stdout }: Pick<CommandContext, 'stdout'>,
+/** The output of a command that lists: one JSON object on each line, or a table. */
+export const listOf = <Item extends object>(
   items: readonly Item[],
-  { json, asJson = printableJson, asTable, none }: ListOptions<Item>,
-) => {
-  if (json) for (const item of items) await print(stdout, asJson(item))
-  else await print(stdout, items.length > 0 ? asTable(items) : none)
-}
+  { asJson = (item) => item, asTable, none }: ListForms<Item>,
+) => ({ lines: items.map(asJson), text: items.length > 0 ? asTable(items) : none })
 
 /**
  * Each column is as wide as its widest cell, and the first row is the heading. Users choose many of the texts, so characters that a

@@ -1,5 +1,4 @@
 import { undoLifetime } from '../../account-changes/undos.js'
-import type { Language } from '../../contract/languages.js'
 import { isRefused, type Refused } from '../../contract/outcome.js'
 import { timeSpan } from '../../contract/time-spans.js'
 import { days, hours, seconds } from '../../lib/durations.js'
@@ -7,22 +6,15 @@ import type { Invitation, InvitationWishes } from '../../registration/invitation
 import { longestAccessToken } from '../../sessions/tokens.js'
 import {
   type Command,
-  type CommandContext,
   CommandFailure,
+  command,
   emailFrom,
   groupNameFrom,
-  operator,
-  print,
-  readArguments,
+  type readArguments,
   UsageFault,
-  withNouns,
 } from '../command.js'
-import { asTable, printableJson, printList } from '../terminal/printing.js'
+import { asTable, listOf } from '../terminal/printing.js'
 import { languageCodes, readLanguage } from './user-add.js'
-
-type Output = { json: boolean }
-
-type NewInvitation = { address: string; language: Language; wishes: InvitationWishes; isPrinted: boolean }
 
 const whyRefused = (
   refusal:
@@ -55,28 +47,6 @@ const whyRefused = (
   }
 }
 
-const invite = (context: CommandContext, { address, language, wishes, isPrinted }: NewInvitation, { json }: Output) => {
-  const email = emailFrom(address)
-  return withNouns(context, 'service role', async ({ invitations, pageAddress }) => {
-    const make = isPrinted ? invitations.print : invitations.invite
-    const invitation = await make(email, { ...operator(context), language }, wishes)
-    if (isRefused(invitation)) throw new CommandFailure(whyRefused(invitation, email.email))
-    const link = pageAddress('invite', invitation.token)
-    const expiresAt = invitation.expiresAt.toISOString()
-    const { invitedBy, returnTo, groups } = invitation
-    const wished = { ...(invitedBy !== null && { invitedBy }), ...(returnTo !== null && { returnTo }) }
-    await print(
-      context.stdout,
-      json
-        ? printableJson({ email: email.email, groups, ...wished, link, expiresAt })
-        : isPrinted
-          ? link
-          : `Invited ${email.email}. A running service sends the mail. The link works once, until ${expiresAt}:\n${link}`,
-    )
-    return 0
-  })
-}
-
 const invitationTable = (openInvitations: readonly Invitation[]) =>
   asTable([
     ['EMAIL', 'INVITED', 'EXPIRES', 'GROUPS', 'MADE BY', 'INVITED BY', 'RETURN TO'],
@@ -91,32 +61,7 @@ const invitationTable = (openInvitations: readonly Invitation[]) =>
     ]),
   ])
 
-const list = (context: CommandContext, { json }: Output) =>
-  withNouns(context, 'service role', async ({ invitations }) => {
-    const openInvitations = await invitations.listOpen()
-    await printList(context, openInvitations, {
-      json,
-      asTable: invitationTable,
-      none: 'There are no open invitations.',
-    })
-    return 0
-  })
-
-const revoke = (context: CommandContext, address: string, madeBy: string | undefined, { json }: Output) => {
-  const email = emailFrom(address)
-  return withNouns(context, 'service role', async ({ invitations }) => {
-    const revoked = await invitations.revoke(email, operator(context), madeBy)
-    if (revoked === 0)
-      throw new CommandFailure(
-        `${email.email} has no open invitation${madeBy === undefined ? '' : ` that was made by ${madeBy}`}.`,
-      )
-    const message = `Withdrew ${revoked === 1 ? 'the invitation' : `${revoked} invitations`} of ${email.email}.`
-    await print(context.stdout, json ? printableJson({ email: email.email, revoked: true }) : message)
-    return 0
-  })
-}
-
-export const inviteCommand: Command = {
+const description = {
   summary: 'Invite an address to create an account, or to join groups with its account',
   help: `latchkey invite EMAIL [--group NAME]... [--invited-by NAME] [--return-to PAGE] [--language ${languageCodes}] [--json]
 latchkey invite EMAIL --print [--group NAME]... [--invited-by NAME] [--return-to PAGE] [--json]
@@ -142,46 +87,98 @@ it lets anyone in. This also works where no mails are sent (SMTP_URL).
   --language CODE   language of the mail to an address without an account, by default en
   --list            list the open invitations
   --revoke EMAIL    withdraw the invitations of this address; a registration with them cannot be finished any more
-  --made-by MAKER   withdraw only the one of this maker, written as in the list, such as "service key hr"
-  --json            one JSON object on each line, for programs`,
+  --made-by MAKER   withdraw only the one of this maker, written as in the list, such as "service key hr"`,
+  json: 'one JSON object on each line, for programs',
+  options: {
+    language: { type: 'string' },
+    print: { type: 'boolean' },
+    group: { type: 'string', multiple: true },
+    'invited-by': { type: 'string' },
+    'return-to': { type: 'string' },
+    list: { type: 'boolean' },
+    revoke: { type: 'string' },
+    'made-by': { type: 'string' },
+  },
+} as const
 
-  run: async (args, context) => {
-    const { values, positionals } = readArguments(
-      args,
-      {
-        language: { type: 'string' },
-        print: { type: 'boolean' },
-        group: { type: 'string', multiple: true },
-        'invited-by': { type: 'string' },
-        'return-to': { type: 'string' },
-        list: { type: 'boolean' },
-        revoke: { type: 'string' },
-        'made-by': { type: 'string' },
-        json: { type: 'boolean' },
-      },
-      args.some((arg) => /^--(list|revoke)(=|$)/.test(arg)) ? [] : ['EMAIL'],
-    )
-    const { language, group, list: asksForList, revoke: revokedEmail, 'made-by': madeBy, json = false } = values
-    const { print: isPrinted, 'invited-by': invitedBy, 'return-to': returnTo } = values
-    const hasInvitationOptions = [language, group, invitedBy, returnTo, isPrinted].some((each) => each !== undefined)
-    if ([asksForList, revokedEmail, hasInvitationOptions || undefined].filter((each) => each !== undefined).length > 1)
-      throw new UsageFault('--list and --revoke go with no other option than --json, and --revoke with --made-by.')
-    if (isPrinted && language !== undefined)
-      throw new UsageFault('--language is that of a mail, and --print sends none.')
-    if (madeBy !== undefined && revokedEmail === undefined) throw new UsageFault('--made-by goes with --revoke only.')
-    if (asksForList) return list(context, { json })
-    if (revokedEmail !== undefined) return revoke(context, revokedEmail, madeBy, { json })
-    const groups = group && [...new Set(group.map(groupNameFrom))].sort()
-    const wishes = { groups, invitedBy, returnTo }
-    return invite(
-      context,
-      {
-        address: positionals[0] ?? '',
-        language: readLanguage(language ?? 'en'),
-        wishes,
-        isPrinted: isPrinted ?? false,
-      },
-      { json },
-    )
+type Values = ReturnType<typeof readArguments<typeof description.options>>['values']
+
+const checkOptions = (values: Values) => {
+  const { language, group, list, revoke, print, 'made-by': madeBy } = values
+  const ofInvitation = [language, group, values['invited-by'], values['return-to'], print]
+  const isInvitation = ofInvitation.some((each) => each !== undefined)
+  if ([list, revoke, isInvitation || undefined].filter((each) => each !== undefined).length > 1)
+    throw new UsageFault('--list and --revoke go with no other option than --json, and --revoke with --made-by.')
+  if (print && language !== undefined) throw new UsageFault('--language is that of a mail, and --print sends none.')
+  if (madeBy !== undefined && revoke === undefined) throw new UsageFault('--made-by goes with --revoke only.')
+}
+
+const wishesFrom = (values: Values): InvitationWishes => ({
+  groups: values.group && [...new Set(values.group.map(groupNameFrom))].sort(),
+  invitedBy: values['invited-by'],
+  returnTo: values['return-to'],
+})
+
+const invite = command({
+  ...description,
+  args: ['EMAIL'],
+  read: ({ args: [address], values }) => {
+    checkOptions(values)
+    const wishes = wishesFrom(values)
+    const language = readLanguage(values.language ?? 'en')
+    return { wishes, language, email: emailFrom(address) }
+  },
+  run: async ({ invitations, pageAddress }, { values, wishes, language, email, operator }) => {
+    const make = values.print ? invitations.print : invitations.invite
+    const invitation = await make(email, { ...operator, language }, wishes)
+    if (isRefused(invitation)) throw new CommandFailure(whyRefused(invitation, email.email))
+    const link = pageAddress('invite', invitation.token)
+    const expiresAt = invitation.expiresAt.toISOString()
+    const { invitedBy, returnTo, groups } = invitation
+    const wished = { ...(invitedBy !== null && { invitedBy }), ...(returnTo !== null && { returnTo }) }
+    return {
+      json: { email: email.email, groups, ...wished, link, expiresAt },
+      text: values.print
+        ? link
+        : `Invited ${email.email}. A running service sends the mail. The link works once, until ${expiresAt}:\n${link}`,
+    }
+  },
+})
+
+const list = command({
+  ...description,
+  read: ({ values }) => {
+    checkOptions(values)
+    return {}
+  },
+  run: async ({ invitations }) =>
+    listOf(await invitations.listOpen(), { asTable: invitationTable, none: 'There are no open invitations.' }),
+})
+
+const revoke = command({
+  ...description,
+  read: ({ values }) => {
+    checkOptions(values)
+    return { email: emailFrom(values.revoke ?? ''), madeBy: values['made-by'] }
+  },
+  run: async ({ invitations }, { email, madeBy, operator }) => {
+    const revoked = await invitations.revoke(email, operator, madeBy)
+    if (revoked === 0)
+      throw new CommandFailure(
+        `${email.email} has no open invitation${madeBy === undefined ? '' : ` that was made by ${madeBy}`}.`,
+      )
+    return {
+      json: { email: email.email, revoked: true },
+      text: `Withdrew ${revoked === 1 ? 'the invitation' : `${revoked} invitations`} of ${email.email}.`,
+    }
+  },
+})
+
+export const inviteCommand: Command = {
+  ...invite,
+  run: (args, context) => {
+    const asksFor = (option: string) => args.some((arg) => arg === option || arg.startsWith(`${option}=`))
+    const { run } = asksFor('--list') ? list : asksFor('--revoke') ? revoke : invite
+    return run(args, context)
   },
 }

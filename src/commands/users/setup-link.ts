@@ -1,6 +1,6 @@
-import { type Command, CommandFailure, print, readArguments, withNouns } from '../command.js'
+import { CommandFailure, command, print } from '../command.js'
 
-export const setupLink: Command = {
+export const setupLink = command({
   summary: 'Print a link with which the first account is made',
   help: `latchkey setup-link
 
@@ -8,18 +8,15 @@ Prints a link that makes the first account, which is an administrator's: it work
 a link too, as long as there is no user; links that were made before work on. All of them end with the first user, however it is
 added. If there is a user, nothing is printed and the exit code is 1: docs/administrators.md says how a user becomes an
 administrator.`,
+  json: false,
   printsOnce: true,
-
-  run: async (args, context) => {
-    readArguments(args, {}, [])
-    return withNouns(context, 'service role', async ({ setup }) => {
-      const link = await setup.makeLink()
-      if (link === undefined) {
-        const advice = await setup.adviceWithoutAdministrator()
-        throw new CommandFailure(`There is a user, so the setup is over${advice === undefined ? '' : `: ${advice}`}.`)
-      }
-      await print(context.stdout, link)
-      return 0
-    })
+  run: async ({ setup }, { context }) => {
+    const link = await setup.makeLink()
+    if (link === undefined) {
+      const advice = await setup.adviceWithoutAdministrator()
+      throw new CommandFailure(`There is a user, so the setup is over${advice === undefined ? '' : `: ${advice}`}.`)
+    }
+    await print(context.stdout, link)
+    return 0
   },
-}
+})

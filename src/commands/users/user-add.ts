@@ -5,19 +5,8 @@ import { isRefused } from '../../contract/outcome.js'
 import { days } from '../../lib/durations.js'
 import { isOneLine } from '../../lib/text.js'
 import { displayName, readUsername } from '../../users/names.js'
-import {
-  type Command,
-  CommandFailure,
-  emailFrom,
-  inputFault,
-  operator,
-  print,
-  readArguments,
-  UsageFault,
-  withNouns,
-} from '../command.js'
+import { CommandFailure, command, emailFrom, inputFault, UsageFault } from '../command.js'
 import { readPassword } from '../terminal/password-prompt.js'
-import { printableJson } from '../terminal/printing.js'
 
 /** The codes as they stand in a help text: `en|de|…`. */
 export const languageCodes = languages.join('|')
@@ -38,7 +27,7 @@ const nameFrom = (text: string | undefined) => {
   return displayName(text)
 }
 
-export const userAdd: Command = {
+export const userAdd = command({
   summary: 'Add a user with a password',
   help: `latchkey user add --email EMAIL --username NAME [--name DISPLAY_NAME] [--language ${languageCodes}]
                   [--password-stdin] [--json]
@@ -51,40 +40,31 @@ here. The command asks for the password without showing it. The rules are the sa
   --username NAME     the name to sign in with, required
   --name DISPLAY_NAME the name to show
   --language CODE     the language of mails about the account, by default that of the first sign-in
-  --password-stdin    read the password from standard input instead of asking
-  --json              {"id": …, "username": …}`,
-
-  run: async (args, context) => {
-    const { values } = readArguments(
-      args,
-      {
-        email: { type: 'string' },
-        username: { type: 'string' },
-        name: { type: 'string' },
-        language: { type: 'string' },
-        'password-stdin': { type: 'boolean' },
-        json: { type: 'boolean' },
-      },
-      [],
-    )
+  --password-stdin    read the password from standard input instead of asking`,
+  json: '{"id": …, "username": …}',
+  options: {
+    email: { type: 'string' },
+    username: { type: 'string' },
+    name: { type: 'string' },
+    language: { type: 'string' },
+    'password-stdin': { type: 'boolean' },
+  },
+  read: async ({ values, context }) => {
     if (!values.email || !values.username) throw new UsageFault('--email and --username are needed.')
     const email = emailFrom(values.email)
     const username = readUsername(values.username)
     if (isRefused(username)) throw inputFault(username)
     const name = nameFrom(values.name)
     const language = values.language === undefined ? undefined : readLanguage(values.language)
-    const password = await readPassword(context, values['password-stdin'] ?? false)
-
-    return withNouns(context, 'service role', async ({ database, newUsers, passwords, events }) => {
-      const faults = await passwords.faults(password, { username: username.username, email: email.email, name })
-      if (faults.length > 0) throw new CommandFailure(faults.join('\n'))
-      const passwordHash = await passwords.hash(password)
-      const user = await newUsers.create(database, { email, username, name, passwordHash, language })
-      if (isRefused(user)) throw new CommandFailure(refusalSentences[user.refused])
-      await events.record({ kind: 'user_added', userId: user.id }, operator(context))
-      const message = `Added ${user.username} (${user.id}).`
-      await print(context.stdout, values.json ? printableJson({ id: user.id, username: user.username }) : message)
-      return 0
-    })
+    return { email, username, name, language, password: await readPassword(context, values['password-stdin'] ?? false) }
   },
-}
+  run: async ({ database, newUsers, passwords, events }, { email, username, name, language, password, operator }) => {
+    const faults = await passwords.faults(password, { username: username.username, email: email.email, name })
+    if (faults.length > 0) throw new CommandFailure(faults.join('\n'))
+    const passwordHash = await passwords.hash(password)
+    const user = await newUsers.create(database, { email, username, name, passwordHash, language })
+    if (isRefused(user)) throw new CommandFailure(refusalSentences[user.refused])
+    await events.record({ kind: 'user_added', userId: user.id }, operator)
+    return { json: { id: user.id, username: user.username }, text: `Added ${user.username} (${user.id}).` }
+  },
+})

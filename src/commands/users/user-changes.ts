@@ -9,20 +9,17 @@ import { countText } from '../../lib/text.js'
 import { longestAccessToken } from '../../sessions/tokens.js'
 import type { User } from '../../users/users.js'
 import {
-  type Command,
   type CommandContext,
   CommandFailure,
-  type CommandNouns,
+  type CommandRooms,
+  command,
   emailFrom,
-  operator,
-  print,
-  readArguments,
+  type Operator,
   requireUser,
   throwIfDeleted,
   UsageFault,
-  withNouns,
 } from '../command.js'
-import { printableJson, printableText, quoteCommand } from '../terminal/printing.js'
+import { printableText, quoteCommand } from '../terminal/printing.js'
 
 const sentences: Readonly<Record<FieldFaultId, string>> = {
   unknown: 'is not in PROFILE_FIELDS_FILE',
@@ -62,38 +59,36 @@ const changesFrom = (
     }),
   )
 
-export const userChange: Command = {
+export const userChange = command({
   summary: 'Change the profile fields of a user',
   help: `latchkey user change USER --field KEY=VALUE [--field KEY=VALUE]... [--json]
 
 Sets fields of PROFILE_FIELDS_FILE, also those that only administrators edit. Without a value behind the =, the value is removed.
 USER is a username, an email or an id.
 
-  --field KEY=VALUE    the new value; true or false for a field that takes yes or no
-  --json               one JSON object, for programs`,
-
-  run: async (args, context) => {
-    const options = { field: { type: 'string', multiple: true }, json: { type: 'boolean' } } as const
-    const { positionals, values } = readArguments(args, options, ['USER'])
-    const { field: fieldTexts = [] } = values
+  --field KEY=VALUE    the new value; true or false for a field that takes yes or no`,
+  args: ['USER'],
+  options: { field: { type: 'string', multiple: true } },
+  read: ({ values: { field: fieldTexts = [] } }) => {
     if (fieldTexts.length === 0) throw new UsageFault('--field is needed.')
-    return withNouns(context, 'service role', async (nouns) => {
-      const { profileFields, fieldChanges } = nouns
-      const { id, username } = await requireUser(nouns, positionals[0] ?? '')
-      const changes = changesFrom(fieldTexts, profileFields.definitions)
-      const outcome = await fieldChanges.byOperator({ userId: id, client: operator(context) }, changes)
-      const changed = throwIfDeleted(outcome, username)
-      if (isRefused(changed)) throw refusalFailure(changed.fields)
-      const keys = changed.result
-      const fields = profileFields.knownValues(changed.user.fields)
-      const message = keys.length === 0 ? 'Nothing was changed.' : `Changed ${keys.join(', ')} of ${username}.`
-      await print(context.stdout, values.json ? printableJson({ id, username, fields, changed: keys }) : message)
-      return 0
-    })
+    return { fieldTexts }
   },
-}
+  run: async (rooms, { args: [userName], fieldTexts, operator }) => {
+    const { profileFields, fieldChanges } = rooms
+    const { id, username } = await requireUser(rooms, userName)
+    const changes = changesFrom(fieldTexts, profileFields.definitions)
+    const outcome = await fieldChanges.byOperator({ userId: id, client: operator }, changes)
+    const changed = throwIfDeleted(outcome, username)
+    if (isRefused(changed)) throw refusalFailure(changed.fields)
+    const keys = changed.result
+    return {
+      json: { id, username, fields: profileFields.knownValues(changed.user.fields), changed: keys },
+      text: keys.length === 0 ? 'Nothing was changed.' : `Changed ${keys.join(', ')} of ${username}.`,
+    }
+  },
+})
 
-export const userSetEmail: Command = {
+export const userSetEmail = command({
   summary: 'Give a user another email address',
   help: `latchkey user set-email USER EMAIL [--final] [--yes] [--json]
 
@@ -104,52 +99,39 @@ this time; where mail is off, there is neither. USER is a username, an email or 
 
   --final   no undo link works any more, and the old address gets no mail. The password and all other ways to sign in stay: if
             the account was stolen, use “latchkey user recover” instead
-  --yes     needed: without it, says what would happen and changes nothing
-  --json    {"id": …, "username": …, "email": …, "previousEmail": …, "endedSessions": …}`,
-
-  run: async (args, context) => {
-    const { positionals, values } = readArguments(
-      args,
-      { final: { type: 'boolean' }, yes: { type: 'boolean' }, json: { type: 'boolean' } },
-      ['USER', 'EMAIL'],
-    )
-    const email = emailFrom(positionals[1] ?? '')
-    return withNouns(context, 'service role', async ({ users, operatorChanges, mails }) => {
-      const { id, username, email: previousEmail } = await requireUser({ users }, positionals[0] ?? '')
-      const isMailed = values.final !== true && !mails.isOff
-      if (previousEmail === email.email) throw new CommandFailure(`${username} already has this email address.`)
-      if (!values.yes)
-        throw new CommandFailure(
-          `This changes the email address of ${username} from ${previousEmail} to ${email.email}, signs ${username} out everywhere${values.final ? ' and makes every undo link invalid' : isMailed ? ' and sends a mail to the old address' : ''}. Add --yes to do it.`,
-        )
-      const actor = { userId: id, client: operator(context) }
-      const outcome = await operatorChanges.setEmail(actor, {
-        from: previousEmail,
-        email,
-        isFinal: values.final === true,
-      })
-      if (isRefused(outcome))
-        throw new CommandFailure(
-          {
-            email_taken: `Another user has the address ${email.email}, or had it in the last ${undoLifetime / days} days.`,
-            too_many_groups: `With this address and the groups of ${username}, the access token would be longer than ${longestAccessToken} bytes.`,
-            no_user: `${username} was deleted in the meantime.`,
-            changed_meanwhile: `${username} was changed in the meantime. Try again.`,
-          }[outcome.refused],
-        )
-      const { endedSessions } = outcome
-      await print(
-        context.stdout,
-        values.json
-          ? printableJson({ id, username, email: email.email, previousEmail, endedSessions })
-          : `${username} has the email address ${email.email} now; ended ${countText(endedSessions, 'session')}.${isMailed ? ` A running service sends the mail to ${previousEmail}.` : ''}`,
+  --yes     needed: without it, says what would happen and changes nothing`,
+  json: '{"id": …, "username": …, "email": …, "previousEmail": …, "endedSessions": …}',
+  args: ['USER', 'EMAIL'],
+  options: { final: { type: 'boolean' }, yes: { type: 'boolean' } },
+  read: ({ args: [, address] }) => ({ email: emailFrom(address) }),
+  run: async (rooms, { args: [userName], values, email, operator }) => {
+    const { id, username, email: previousEmail } = await requireUser(rooms, userName)
+    const isFinal = values.final === true
+    const isMailed = !isFinal && !rooms.mails.isOff
+    if (previousEmail === email.email) throw new CommandFailure(`${username} already has this email address.`)
+    if (!values.yes)
+      throw new CommandFailure(
+        `This changes the email address of ${username} from ${previousEmail} to ${email.email}, signs ${username} out everywhere${isFinal ? ' and makes every undo link invalid' : isMailed ? ' and sends a mail to the old address' : ''}. Add --yes to do it.`,
       )
-      return 0
-    })
+    const change = { from: previousEmail, email, isFinal }
+    const outcome = await rooms.operatorChanges.setEmail({ userId: id, client: operator }, change)
+    if (isRefused(outcome))
+      throw new CommandFailure(
+        {
+          email_taken: `Another user has the address ${email.email}, or had it in the last ${undoLifetime / days} days.`,
+          too_many_groups: `With this address and the groups of ${username}, the access token would be longer than ${longestAccessToken} bytes.`,
+          no_user: `${username} was deleted in the meantime.`,
+          changed_meanwhile: `${username} was changed in the meantime. Try again.`,
+        }[outcome.refused],
+      )
+    const { endedSessions } = outcome
+    return {
+      json: { id, username, email: email.email, previousEmail, endedSessions },
+      text: `${username} has the email address ${email.email} now; ended ${countText(endedSessions, 'session')}.${isMailed ? ` A running service sends the mail to ${previousEmail}.` : ''}`,
+    }
   },
-}
+})
 
-const jsonOption = { json: { type: 'boolean' } } as const
 type Named = { name: string }
 const namesOf = (applications: readonly Named[]) => applications.map(({ name }) => printableText(name)).join(', ')
 
@@ -166,53 +148,41 @@ const untoldSentences = (untold: readonly Named[], deaf: readonly Named[]) => {
 }
 
 /** The applications that the user uses now and that cannot be told of the end of a session. After the change nothing names them. */
-const deafApplicationsOf = async ({ usedApplications }: CommandNouns, userId: string) =>
+const deafApplicationsOf = async ({ usedApplications }: CommandRooms, userId: string) =>
   (await usedApplications.listOfUser(userId)).flatMap(({ application: { name }, hearsLogouts }) =>
     hearsLogouts ? [] : [{ name }],
   )
 
-const jsonHelp = '\n\n  --json    one JSON object, for programs'
-
-export const userDisable: Command = {
+export const userDisable = command({
   summary: 'Prevent a user from signing in, and end their sessions',
   help: `latchkey user disable USER [--json]
 
 The user cannot sign in until you enable them again, and all their sessions end: every instance refuses their access
-tokens within two seconds. USER is a username, an email or an id.${jsonHelp}`,
-
-  run: async (args, context) => {
-    const { positionals, values } = readArguments(args, jsonOption, ['USER'])
-    return withNouns(context, 'service role', async (nouns) => {
-      const { id, username } = await requireUser(nouns, positionals[0] ?? '')
-      const deaf = await deafApplicationsOf(nouns, id)
-      const outcome = await nouns.operatorChanges.disable({ userId: id, client: operator(context) })
-      const { result: wasDisabled, endedSessions: endedCount } = throwIfDeleted(outcome, username)
-      const untold = await nouns.logoutNotices.untoldOf(id)
-      const changed = !wasDisabled
-      const message = changed ? `Disabled ${username}` : `${username} was disabled already`
-      const output = values.json
-        ? printableJson({
-            id,
-            username,
-            disabled: true,
-            changed,
-            sessionsEnded: endedCount,
-            applicationsNotTold: untold,
-            applicationsNeverTold: deaf,
-          })
-        : `${message}; ended ${countText(endedCount, 'session')}.${untoldSentences(untold, deaf)}`
-      await print(context.stdout, output)
-      return 0
-    })
+tokens within two seconds. USER is a username, an email or an id.`,
+  args: ['USER'],
+  run: async (rooms, { args: [userName], operator }) => {
+    const { id, username } = await requireUser(rooms, userName)
+    const deaf = await deafApplicationsOf(rooms, id)
+    const outcome = await rooms.operatorChanges.disable({ userId: id, client: operator })
+    const { result: wasDisabled, endedSessions: sessionsEnded } = throwIfDeleted(outcome, username)
+    const untold = await rooms.logoutNotices.untoldOf(id)
+    const message = wasDisabled ? `${username} was disabled already` : `Disabled ${username}`
+    return {
+      json: {
+        ...{ id, username, disabled: true, changed: !wasDisabled, sessionsEnded },
+        ...{ applicationsNotTold: untold, applicationsNeverTold: deaf },
+      },
+      text: `${message}; ended ${countText(sessionsEnded, 'session')}.${untoldSentences(untold, deaf)}`,
+    }
   },
-}
+})
 
 const withheldSentence = ({ username, email }: User, formerOwner: string | undefined) =>
   formerOwner === undefined
     ? ''
     : ` The account was locked down, its address was changed shortly before, and ${printableText(formerOwner)} can still take it back with “This was not me”: no link to choose a new password is mailed. If ${printableText(email)} is the right address, send it with \`${quoteCommand('user send-reset', username)}\`; if not, use \`${quoteCommand('user recover', username)} EMAIL\`.`
 
-export const userEnable: Command = {
+export const userEnable = command({
   summary: 'Let a disabled user sign in again',
   help: `latchkey user enable USER [--keep-password] [--json]
 
@@ -223,36 +193,32 @@ account back with “This was not me”, no link is sent, neither now nor by “
 Passkeys, an app and providers that were added stay: if a thief may have changed or added something, use
 \`latchkey user recover\` first.
 
-  --keep-password    after a lock-down by mistake: the old password works again, and no mail is sent
-  --json             one JSON object, for programs`,
-
-  run: async (args, context) => {
-    const options = { 'keep-password': { type: 'boolean' }, ...jsonOption } as const
-    const { positionals, values } = readArguments(args, options, ['USER'])
-    return withNouns(context, 'service role', async (nouns) => {
-      const { id, username } = await requireUser(nouns, positionals[0] ?? '')
-      const actor = { userId: id, client: operator(context) }
-      const keepsPassword = values['keep-password'] === true
-      const enabling = throwIfDeleted(await nouns.operatorChanges.enable(actor, { keepsPassword }), username)
-      if (isRefused(enabling))
-        throw new CommandFailure(
-          `${username} must choose a new password, and has got as many mails with such links as an address may get for now. Nothing was changed.`,
-        )
-      const { wasDisabled: changed, isResetLinkSent: resetSent, isLinkNeeded, formerOwner } = enabling.result
-      const resetSentence = resetSent
-        ? ` The account was locked down: a running service mails a link to choose a new password.`
-        : isLinkNeeded
-          ? ` The account was locked down, and no link can be mailed: print one to choose a new password with \`${quoteCommand('user reset-link', username)}\`.`
-          : withheldSentence(enabling.user, formerOwner)
-      const message = changed ? `Enabled ${username}.${resetSentence}` : `${username} was not disabled.`
-      const output = { id, username, disabled: false, changed, resetSent, formerOwner: formerOwner ?? null }
-      await print(context.stdout, values.json ? printableJson(output) : message)
-      return 0
-    })
+  --keep-password    after a lock-down by mistake: the old password works again, and no mail is sent`,
+  args: ['USER'],
+  options: { 'keep-password': { type: 'boolean' } },
+  run: async (rooms, { args: [userName], values, operator }) => {
+    const { id, username } = await requireUser(rooms, userName)
+    const keepsPassword = values['keep-password'] === true
+    const outcome = await rooms.operatorChanges.enable({ userId: id, client: operator }, { keepsPassword })
+    const enabling = throwIfDeleted(outcome, username)
+    if (isRefused(enabling))
+      throw new CommandFailure(
+        `${username} must choose a new password, and has got as many mails with such links as an address may get for now. Nothing was changed.`,
+      )
+    const { wasDisabled: changed, isResetLinkSent: resetSent, isLinkNeeded, formerOwner } = enabling.result
+    const resetSentence = resetSent
+      ? ` The account was locked down: a running service mails a link to choose a new password.`
+      : isLinkNeeded
+        ? ` The account was locked down, and no link can be mailed: print one to choose a new password with \`${quoteCommand('user reset-link', username)}\`.`
+        : withheldSentence(enabling.user, formerOwner)
+    return {
+      json: { id, username, disabled: false, changed, resetSent, formerOwner: formerOwner ?? null },
+      text: changed ? `Enabled ${username}.${resetSentence}` : `${username} was not disabled.`,
+    }
   },
-}
+})
 
-export const userLockDown: Command = {
+export const userLockDown = command({
   summary: 'Lock an account that someone else has got into, or may soon get into',
   help: `latchkey user lock-down USER [--json]
 
@@ -260,27 +226,23 @@ Disables the user and ends their sessions, also at applications. Links to choose
 for their confirmation, mailed codes and sign-ins that wait for a second step are void, and no device is trusted any more. The
 user gets a mail, also at an address from which the account was moved in the last seven days. Links with “This was not me”
 still work, and do not enable the account: \`latchkey user enable\` does. If the address was changed in that time, only the
-links that went to the oldest address work: a thief may have got the later ones. USER is a username, an email or an id.${jsonHelp}`,
-
-  run: async (args, context) => {
-    const { positionals, values } = readArguments(args, jsonOption, ['USER'])
-    return withNouns(context, 'service role', async (nouns) => {
-      const { id, username } = await requireUser(nouns, positionals[0] ?? '')
-      const deaf = await deafApplicationsOf(nouns, id)
-      const outcome = await nouns.operatorChanges.lockDown({ userId: id, client: operator(context) })
-      const { endedSessions: sessionsEnded } = throwIfDeleted(outcome, username)
-      const untold = await nouns.logoutNotices.untoldOf(id)
-      const output = values.json
-        ? printableJson({
-            ...{ id, username, disabled: true, sessionsEnded },
-            ...{ applicationsNotTold: untold, applicationsNeverTold: deaf },
-          })
-        : `Locked ${username} down; ended ${countText(sessionsEnded, 'session')}.${untoldSentences(untold, deaf)}`
-      await print(context.stdout, output)
-      return 0
-    })
+links that went to the oldest address work: a thief may have got the later ones. USER is a username, an email or an id.`,
+  args: ['USER'],
+  run: async (rooms, { args: [userName], operator }) => {
+    const { id, username } = await requireUser(rooms, userName)
+    const deaf = await deafApplicationsOf(rooms, id)
+    const outcome = await rooms.operatorChanges.lockDown({ userId: id, client: operator })
+    const { endedSessions: sessionsEnded } = throwIfDeleted(outcome, username)
+    const untold = await rooms.logoutNotices.untoldOf(id)
+    return {
+      json: {
+        ...{ id, username, disabled: true, sessionsEnded },
+        ...{ applicationsNotTold: untold, applicationsNeverTold: deaf },
+      },
+      text: `Locked ${username} down; ended ${countText(sessionsEnded, 'session')}.${untoldSentences(untold, deaf)}`,
+    }
   },
-}
+})
 
 const whyNotSent = {
   account_disabled: 'is disabled, and could not use the link. Nothing was sent.',
@@ -291,27 +253,25 @@ const whyNotSent = {
     'has an address that nobody has proven, so no link is mailed to it. Print one with: latchkey user reset-link',
 } as const
 
-export const userSendReset: Command = {
+export const userSendReset = command({
   summary: 'Mail a user a link to choose a new password',
   help: `latchkey user send-reset USER [--json]
 
-The user gets the same mail as after “Forgot password?”. A running service sends it. USER is a username, an email or an id.${jsonHelp}`,
-
-  run: async (args, context) => {
-    const { positionals, values } = readArguments(args, jsonOption, ['USER'])
-    return withNouns(context, 'service role', async (nouns) => {
-      const { id, username } = await requireUser(nouns, positionals[0] ?? '')
-      const outcome = await nouns.resetLinks.sendByOperator({ userId: id, client: operator(context) })
-      const resetLink = throwIfDeleted(outcome, username)
-      if (isRefused(resetLink)) throw new CommandFailure(`${username} ${whyNotSent[resetLink.refused]}`)
-      const message = `A running service mails ${username} a link to choose a new password.`
-      await print(context.stdout, values.json ? printableJson({ id, username, sent: true }) : message)
-      return 0
-    })
+The user gets the same mail as after “Forgot password?”. A running service sends it. USER is a username, an email or an id.`,
+  args: ['USER'],
+  run: async (rooms, { args: [userName], operator }) => {
+    const { id, username } = await requireUser(rooms, userName)
+    const outcome = await rooms.resetLinks.sendByOperator({ userId: id, client: operator })
+    const resetLink = throwIfDeleted(outcome, username)
+    if (isRefused(resetLink)) throw new CommandFailure(`${username} ${whyNotSent[resetLink.refused]}`)
+    return {
+      json: { id, username, sent: true },
+      text: `A running service mails ${username} a link to choose a new password.`,
+    }
   },
-}
+})
 
-export const userExpirePassword: Command = {
+export const userExpirePassword = command({
   summary: 'Make a password unusable: the user must choose a new one by mail',
   help: `latchkey user expire-password USER [--yes] [--json]
 
@@ -320,47 +280,71 @@ again, the user clicks “Forgot password?” and chooses a new one with the lin
 user how to do it; where mail is off, print a link with \`latchkey user reset-link\`. Signing in with a provider goes on
 working. USER is a username, an email or an id.
 
-  --yes     needed: without it, says what would happen and changes nothing
-  --json    one JSON object, for programs`,
-
-  run: async (args, context) => {
-    const { positionals, values } = readArguments(args, { yes: { type: 'boolean' }, ...jsonOption }, ['USER'])
-    return withNouns(context, 'service role', async ({ users, operatorChanges, mails }) => {
-      const { id, username, passwordHash } = await requireUser({ users }, positionals[0] ?? '')
-      if (passwordHash !== undefined && !values.yes)
-        throw new CommandFailure(
-          `The password of ${username} would no longer work, and ${username} would be signed out everywhere. Add --yes to do it.`,
-        )
-      const outcome = await operatorChanges.expirePassword({ userId: id, client: operator(context) })
-      const { result: changed, endedSessions: sessionsEnded } = throwIfDeleted(outcome, username)
-      const message = changed
-        ? `The password of ${username} no longer works; ended ${countText(sessionsEnded, 'session')}.${mails.isOff ? ` No mails are sent here: print a link to choose a new one with \`${quoteCommand('user reset-link', username)}\`.` : ''}`
-        : `${username} has no password. Nothing was changed.`
-      await print(context.stdout, values.json ? printableJson({ id, username, changed, sessionsEnded }) : message)
-      return 0
-    })
+  --yes     needed: without it, says what would happen and changes nothing`,
+  args: ['USER'],
+  options: { yes: { type: 'boolean' } },
+  run: async (rooms, { args: [userName], values, operator }) => {
+    const { id, username, passwordHash } = await requireUser(rooms, userName)
+    if (passwordHash !== undefined && !values.yes)
+      throw new CommandFailure(
+        `The password of ${username} would no longer work, and ${username} would be signed out everywhere. Add --yes to do it.`,
+      )
+    const outcome = await rooms.operatorChanges.expirePassword({ userId: id, client: operator })
+    const { result: changed, endedSessions: sessionsEnded } = throwIfDeleted(outcome, username)
+    const advice = rooms.mails.isOff
+      ? ` No mails are sent here: print a link to choose a new one with \`${quoteCommand('user reset-link', username)}\`.`
+      : ''
+    return {
+      json: { id, username, changed, sessionsEnded },
+      text: changed
+        ? `The password of ${username} no longer works; ended ${countText(sessionsEnded, 'session')}.${advice}`
+        : `${username} has no password. Nothing was changed.`,
+    }
   },
-}
-
-type ResetOptions = { yes?: boolean | undefined; json?: boolean | undefined }
+})
 
 /** Resets users whose TOTP secrets or recovery codes were sealed with a lost key. After an interruption, the next run does the rest. */
-const resetUnreadable = (context: CommandContext, { yes, json }: ResetOptions) =>
-  withNouns(context, 'service role', async ({ database, sealedValues, operatorChanges }) => {
-    const ids = await sealedValues.usersOfMissing(database, [totpColumn, recoveryCodeColumn, formerTotpColumn])
-    if (ids.length > 0 && !yes)
-      throw new CommandFailure(
-        `This switches off the two-step sign-in of ${countText(ids.length, 'user')}, whose TOTP secret or recovery codes cannot be opened with SEALING_KEY, signs them out everywhere and sends them a mail. Add --yes to do it.`,
-      )
-    let users = 0
-    for (const userId of ids)
-      if (!isRefused(await operatorChanges.resetTotp({ userId, client: operator(context) }))) users += 1
-    const message = `Switched off the two-step sign-in of ${countText(users, 'user')} whose TOTP secret or recovery codes could not be opened.`
-    await print(context.stdout, json ? printableJson({ users }) : message)
-    return 0
-  })
+const resetUnreadable = async (
+  { database, sealedValues, operatorChanges }: CommandRooms,
+  isConfirmed: boolean,
+  client: Operator,
+) => {
+  const ids = await sealedValues.usersOfMissing(database, [totpColumn, recoveryCodeColumn, formerTotpColumn])
+  if (ids.length > 0 && !isConfirmed)
+    throw new CommandFailure(
+      `This switches off the two-step sign-in of ${countText(ids.length, 'user')}, whose TOTP secret or recovery codes cannot be opened with SEALING_KEY, signs them out everywhere and sends them a mail. Add --yes to do it.`,
+    )
+  let users = 0
+  for (const userId of ids) if (!isRefused(await operatorChanges.resetTotp({ userId, client }))) users += 1
+  return {
+    json: { users },
+    text: `Switched off the two-step sign-in of ${countText(users, 'user')} whose TOTP secret or recovery codes could not be opened.`,
+  }
+}
 
-export const userFactorsReset: Command = {
+const resetFactors = async (rooms: CommandRooms, userName: string, isConfirmed: boolean, client: Operator) => {
+  const { factors, passkeys, operatorChanges, secondFactor } = rooms
+  const { id, username } = await requireUser(rooms, userName)
+  const passkeyCount = (await passkeys.list(id)).length
+  if (!(await factors.heldBy(id)).includes('totp') && passkeyCount === 0)
+    return {
+      json: { id, username, changed: false },
+      text: `${username} has no two-step sign-in and no passkeys. Nothing was changed.`,
+    }
+  if (!isConfirmed)
+    throw new CommandFailure(
+      `This switches off the two-step sign-in of ${username}, removes ${countText(passkeyCount, 'passkey')}, signs ${username} out everywhere and sends a mail. Add --yes to do it.`,
+    )
+  const outcome = await operatorChanges.resetFactors({ userId: id, client })
+  const { result: passkeysRemoved, endedSessions: sessionsEnded } = throwIfDeleted(outcome, username)
+  const nextStep = secondFactor === 'required' ? ' The user adds a new factor at the next sign-in.' : ''
+  return {
+    json: { id, username, changed: true, passkeysRemoved, sessionsEnded },
+    text: `Switched off the two-step sign-in of ${username}; removed ${countText(passkeysRemoved, 'passkey')}; ended ${countText(sessionsEnded, 'session')}. A running service sends the mail.${nextStep}`,
+  }
+}
+
+export const userFactorsReset = command({
   summary: 'Remove the second factors and passkeys of a user who lost the phone',
   help: `latchkey user factors reset USER|--unreadable [--yes] [--json]
 
@@ -371,41 +355,19 @@ at the next sign-in, after a code from a mail. USER is a username, an email or a
 
   --unreadable  instead of USER: every user whose TOTP secret or recovery codes cannot be opened, because the SEALING_KEY that
                 sealed them is lost. Their passkeys stay
-  --yes         needed: without it, says what would happen and changes nothing
-  --json        one JSON object, for programs`,
-
-  run: async (args, context) => {
-    const boolean = { type: 'boolean' } as const
-    const { positionals, values } = readArguments(args, { unreadable: boolean, yes: boolean, json: boolean }, [
-      '[USER]',
-    ])
-    const namesUser = positionals.length > 0
-    if ((values.unreadable ?? false) === namesUser) throw new UsageFault('Name a USER, or give --unreadable.')
-    if (values.unreadable) return resetUnreadable(context, values)
-    return withNouns(context, 'service role', async ({ users, factors, passkeys, operatorChanges, secondFactor }) => {
-      const { id, username } = await requireUser({ users }, positionals[0] ?? '')
-      const passkeyCount = (await passkeys.list(id)).length
-      if (!(await factors.heldBy(id)).includes('totp') && passkeyCount === 0) {
-        const message = `${username} has no two-step sign-in and no passkeys. Nothing was changed.`
-        await print(context.stdout, values.json ? printableJson({ id, username, changed: false }) : message)
-        return 0
-      }
-      if (!values.yes)
-        throw new CommandFailure(
-          `This switches off the two-step sign-in of ${username}, removes ${countText(passkeyCount, 'passkey')}, signs ${username} out everywhere and sends a mail. Add --yes to do it.`,
-        )
-      const outcome = await operatorChanges.resetFactors({ userId: id, client: operator(context) })
-      const { result: passkeysRemoved, endedSessions: sessionsEnded } = throwIfDeleted(outcome, username)
-      const nextStep = secondFactor === 'required' ? ' The user adds a new factor at the next sign-in.' : ''
-      const message = `Switched off the two-step sign-in of ${username}; removed ${countText(passkeysRemoved, 'passkey')}; ended ${countText(sessionsEnded, 'session')}. A running service sends the mail.${nextStep}`
-      const asObject = { id, username, changed: true, passkeysRemoved, sessionsEnded }
-      await print(context.stdout, values.json ? printableJson(asObject) : message)
-      return 0
-    })
+  --yes         needed: without it, says what would happen and changes nothing`,
+  args: ['[USER]'],
+  options: { unreadable: { type: 'boolean' }, yes: { type: 'boolean' } },
+  read: ({ args: [userName], values }) => {
+    if ((values.unreadable ?? false) === (userName !== undefined))
+      throw new UsageFault('Name a USER, or give --unreadable.')
+    return {}
   },
-}
+  run: async (rooms, { args: [userName], values: { yes = false }, operator }) =>
+    userName === undefined ? resetUnreadable(rooms, yes, operator) : resetFactors(rooms, userName, yes, operator),
+})
 
-export const userProvidersUnlink: Command = {
+export const userProvidersUnlink = command({
   summary: 'Remove the link between a user and an account at a provider',
   help: `latchkey user providers unlink USER PROVIDER [--yes] [--json]
 
@@ -414,39 +376,31 @@ only the user can, on the account page. The sessions that began with this provid
 way to sign in, the user sets a password by “Forgot password?”. PROVIDER is the id that “latchkey user show USER --json” lists.
 USER is a username, an email or an id. For an account that was stolen, use “latchkey user recover”.
 
-  --yes     needed: without it, says what would happen and changes nothing
-  --json    {"id": …, "username": …, "provider": …, "endedSessions": …}`,
-
-  run: async (args, context) => {
-    const { positionals, values } = readArguments(args, { yes: { type: 'boolean' }, json: { type: 'boolean' } }, [
-      'USER',
-      'PROVIDER',
-    ])
-    const [, provider = ''] = positionals
-    return withNouns(context, 'service role', async ({ users, operatorChanges, providerName }) => {
-      const { id, username, providers } = await requireUser({ users }, positionals[0] ?? '')
-      if (!isProviderId(provider) || !providers.includes(provider))
-        throw new CommandFailure(
-          `${username} has no link to ${printableText(JSON.stringify(provider))}. Linked: ${providers.join(', ') || 'none'}.`,
-        )
-      if (!values.yes)
-        throw new CommandFailure(
-          `This removes the link of ${username} to ${providerName(provider)}, ends the sessions that began with it and sends a mail. Add --yes to do it.`,
-        )
-      const actor = { userId: id, client: operator(context) }
-      const outcome = throwIfDeleted(await operatorChanges.unlinkProvider(actor, provider), username)
-      if (isRefused(outcome)) throw new CommandFailure('The link was removed in the meantime.')
-      const { endedSessions } = outcome
-      await print(
-        context.stdout,
-        values.json
-          ? printableJson({ id, username, provider, endedSessions })
-          : `Removed the link of ${username} to ${providerName(provider)}; ended ${countText(endedSessions, 'session')}. A running service sends the mail.`,
+  --yes     needed: without it, says what would happen and changes nothing`,
+  json: '{"id": …, "username": …, "provider": …, "endedSessions": …}',
+  args: ['USER', 'PROVIDER'],
+  options: { yes: { type: 'boolean' } },
+  run: async (rooms, { args: [userName, provider], values, operator }) => {
+    const { operatorChanges, providerName } = rooms
+    const { id, username, providers } = await requireUser(rooms, userName)
+    if (!isProviderId(provider) || !providers.includes(provider))
+      throw new CommandFailure(
+        `${username} has no link to ${printableText(JSON.stringify(provider))}. Linked: ${providers.join(', ') || 'none'}.`,
       )
-      return 0
-    })
+    if (!values.yes)
+      throw new CommandFailure(
+        `This removes the link of ${username} to ${providerName(provider)}, ends the sessions that began with it and sends a mail. Add --yes to do it.`,
+      )
+    const actor = { userId: id, client: operator }
+    const outcome = throwIfDeleted(await operatorChanges.unlinkProvider(actor, provider), username)
+    if (isRefused(outcome)) throw new CommandFailure('The link was removed in the meantime.')
+    const { endedSessions } = outcome
+    return {
+      json: { id, username, provider, endedSessions },
+      text: `Removed the link of ${username} to ${providerName(provider)}; ended ${countText(endedSessions, 'session')}. A running service sends the mail.`,
+    }
   },
-}
+})
 
 /** Resolves to the answer, or to undefined after Ctrl-C, Ctrl-D, or when the terminal is closed. */
 const ask = ({ stdin, stderr }: CommandContext, question: string) =>
@@ -468,7 +422,7 @@ const confirm = async (context: CommandContext, username: string) => {
   if (answer.trim() !== username) throw new CommandFailure('This is not the username. Nothing was changed.')
 }
 
-export const userDelete: Command = {
+export const userDelete = command({
   summary: 'Delete a user and everything that is stored about them',
   help: `latchkey user delete USER [--yes] [--json]
 
@@ -477,23 +431,17 @@ and former usernames are free at once. Every instance refuses the user's access 
 personal data. The user gets a last mail, and webhooks tell your programs (user.deleted). Nothing can be restored, except from a
 backup. USER is a username, an email or an id.
 
-  --yes    do not ask
-  --json   print the result as JSON: {"deleted": ID}`,
-
-  run: async (args, context) => {
-    const options = { yes: { type: 'boolean' }, json: { type: 'boolean' } } as const
-    const { positionals, values } = readArguments(args, options, ['USER'])
-    return withNouns(context, 'service role', async (nouns) => {
-      const { id, username } = await requireUser(nouns, positionals[0] ?? '')
-      if (!values.yes) await confirm(context, username)
-      throwIfDeleted(await nouns.operatorChanges.remove({ userId: id, client: operator(context) }), username)
-      await print(
-        context.stdout,
-        values.json
-          ? printableJson({ deleted: id })
-          : `Deleted ${username} (${id}). A running service sends the last mail.`,
-      )
-      return 0
-    })
+  --yes    do not ask`,
+  json: 'print the result as JSON: {"deleted": ID}',
+  args: ['USER'],
+  options: { yes: { type: 'boolean' } },
+  run: async (rooms, { args: [userName], values, context, operator }) => {
+    const { id, username } = await requireUser(rooms, userName)
+    if (!values.yes) await confirm(context, username)
+    throwIfDeleted(await rooms.operatorChanges.remove({ userId: id, client: operator }), username)
+    return {
+      json: { deleted: id },
+      text: `Deleted ${username} (${id}). A running service sends the last mail.`,
+    }
   },
-}
+})

@@ -1,21 +1,17 @@
 import type { FieldValues } from '../../contract/profile-fields.js'
 import { builtInProviderIds, isProviderId, type ProviderId } from '../../contract/providers.js'
 import { builtInFieldNames } from '../../contract/schemas.js'
-
 import { countText } from '../../lib/text.js'
 import { builtInFieldReaders } from '../../users/built-in-fields.js'
 import { type BulkUsers, fieldColumn, identityColumn, type ListedUser } from '../../users/bulk.js'
-
 import {
-  type Command,
   type CommandContext,
-  type CommandNouns,
+  type CommandRooms,
+  command,
   operator,
   print,
-  readArguments,
   requireUser,
   UsageFault,
-  withNouns,
   write,
 } from '../command.js'
 import { csvLine, guardFormula } from '../import/input.js'
@@ -24,7 +20,7 @@ import { printableJson, unprintable } from '../terminal/printing.js'
 type Value = string | boolean | Date | readonly string[] | FieldValues | null
 type Column = { name: string; of: (user: ListedUser) => Value }
 
-type FieldLookups = Pick<CommandNouns['profileFields'], 'definitions' | 'knownValues'>
+type FieldLookups = CommandRooms['profileFields']
 
 /**
  * A CSV file has a column for each profile field. JSON lines have all fields in one object. Values that the present PROFILE_FIELDS_FILE
@@ -75,7 +71,7 @@ const formats = {
   },
 }
 
-const formatFrom = (name: string) => {
+const formatFrom = (name: string): keyof typeof formats => {
   if (name !== 'jsonl' && name !== 'csv') throw new UsageFault('--format takes jsonl or csv.')
   return name
 }
@@ -87,25 +83,32 @@ const factorsSentence = async (bulkUsers: BulkUsers) => {
   return ` ${countText(users, 'user')} of them ${users === 1 ? 'has' : 'have'} a second step or a passkey, which ${users === 1 ? 'is' : 'are'} not in the file.`
 }
 
-/** Prints the data of one user, for users who cannot sign in to download it themselves. */
-const exportOne = (userName: string, context: CommandContext) =>
-  withNouns(context, 'service role', async (nouns) => {
-    const user = await requireUser(nouns, userName)
-    await nouns.events.record(
-      { kind: 'users_exported', userId: user.id, reason: 'data of this user' },
-      operator(context),
-    )
-    await print(context.stdout, printableJson(await nouns.accountData(user)))
-    return 0
-  })
+const exportAll = async (
+  { bulkUsers, events, profileFields }: CommandRooms,
+  formatName: keyof typeof formats,
+  withHashes: boolean,
+  context: CommandContext,
+) => {
+  // The event is recorded before the first row, because a reader that closes the pipe early (`… | head`) has seen rows, too.
+  const what = `all users${withHashes ? ' with password hashes' : ''}`
+  await events.record({ kind: 'users_exported', reason: what }, operator(context))
+  // Providers that are no longer configured may still have identities, so they get columns, too.
+  const storedProviders = (await bulkUsers.providers()).filter(isProviderId)
+  const providers = [...new Set<ProviderId>([...builtInProviderIds, ...storedProviders])]
+  const columns = columnsWith(providers, fieldColumnsFor[formatName](profileFields))
+  const exportedColumns = withHashes ? [...columns, hashColumn] : columns
+  const { head, line } = formats[formatName]
+  let count = 0
+  await write(context.stdout, head(exportedColumns))
+  for await (const users of bulkUsers.allPages()) {
+    await write(context.stdout, users.map((user) => line(user, exportedColumns)).join(''))
+    count += users.length
+  }
+  await print(context.stderr, `Exported ${countText(count, 'user')}.${await factorsSentence(bulkUsers)}`)
+  return 0
+}
 
-const options = {
-  format: { type: 'string' },
-  'with-password-hashes': { type: 'boolean' },
-  json: { type: 'boolean' },
-} as const
-
-export const userExport: Command = {
+export const userExport = command({
   summary: 'Write all users to standard output, or the data of one',
   help: `latchkey user export [--format jsonl|csv] [--with-password-hashes] > FILE
 latchkey user export USER > FILE
@@ -120,41 +123,29 @@ download it from the account page: for a request of someone who cannot sign in. 
   --format FORMAT           jsonl (default): one JSON object on each line; csv: with a header line, and an apostrophe before
                             what a spreadsheet would read as a formula (the import removes it again)
   --with-password-hashes    also the bcrypt hashes. With them, passwords can be guessed offline:
-                            protect the file like a private key
-  --json                    the same as --format jsonl`,
-
-  run: async (args, context) => {
-    const { values, positionals } = readArguments(args, options, ['[USER]'])
-    const [user] = positionals
-    if (user !== undefined) {
-      if (values.format !== undefined || values['with-password-hashes'])
-        throw new UsageFault(
-          'The data of one user is JSON without a hash: leave out --format and --with-password-hashes.',
-        )
-      return exportOne(user, context)
-    }
-    const formatName = formatFrom(values.format ?? 'jsonl')
-    if (values.json && formatName !== 'jsonl')
-      throw new UsageFault('--json is the same as --format jsonl: leave one of them out.')
-    const format = formats[formatName]
-
-    return withNouns(context, 'service role', async ({ bulkUsers, events, profileFields }) => {
-      // The event is recorded before the first row, because a reader that closes the pipe early (`… | head`) has seen rows, too.
-      const what = `all users${values['with-password-hashes'] ? ' with password hashes' : ''}`
-      await events.record({ kind: 'users_exported', reason: what }, operator(context))
-      // Providers that are no longer configured may still have identities, so they get columns, too.
-      const storedProviders = (await bulkUsers.providers()).filter(isProviderId)
-      const providers = [...new Set<ProviderId>([...builtInProviderIds, ...storedProviders])]
-      const columns = columnsWith(providers, fieldColumnsFor[formatName](profileFields))
-      const exportedColumns = values['with-password-hashes'] ? [...columns, hashColumn] : columns
-      let count = 0
-      await write(context.stdout, format.head(exportedColumns))
-      for await (const users of bulkUsers.allPages()) {
-        await write(context.stdout, users.map((user) => format.line(user, exportedColumns)).join(''))
-        count += users.length
-      }
-      await print(context.stderr, `Exported ${countText(count, 'user')}.${await factorsSentence(bulkUsers)}`)
-      return 0
-    })
+                            protect the file like a private key`,
+  json: 'the same as --format jsonl',
+  args: ['[USER]'],
+  options: {
+    format: { type: 'string' },
+    'with-password-hashes': { type: 'boolean' },
+    json: { type: 'boolean' },
   },
-}
+  read: ({ args: [userName], values }) => {
+    if (userName !== undefined && (values.format !== undefined || values['with-password-hashes']))
+      throw new UsageFault(
+        'The data of one user is JSON without a hash: leave out --format and --with-password-hashes.',
+      )
+    const format = formatFrom(values.format ?? 'jsonl')
+    if (userName === undefined && values.json && format !== 'jsonl')
+      throw new UsageFault('--json is the same as --format jsonl: leave one of them out.')
+    return { format, withHashes: values['with-password-hashes'] ?? false }
+  },
+  run: async (rooms, { args: [userName], format, withHashes, context, operator }) => {
+    if (userName === undefined) return exportAll(rooms, format, withHashes, context)
+    const user = await requireUser(rooms, userName)
+    await rooms.events.record({ kind: 'users_exported', userId: user.id, reason: 'data of this user' }, operator)
+    await print(context.stdout, printableJson(await rooms.accountData(user)))
+    return 0
+  },
+})

@@ -1,23 +1,20 @@
 import { builtInProviderIds, isProviderId, providerLabel } from '../../contract/providers.js'
 import { builtInFieldNames } from '../../contract/schemas.js'
-
 import { days } from '../../lib/durations.js'
 import { isUuid } from '../../lib/uuid.js'
 import { builtInValues, readBuiltInFields } from '../../users/built-in-fields.js'
 import type { ListedUser } from '../../users/bulk.js'
 import {
-  type Command,
-  type CommandContext,
+  type CommandRooms,
+  command,
   groupNameFrom,
   limitFrom,
-  print,
-  readArguments,
+  type readArguments,
   requireGroups,
   UsageFault,
-  withNouns,
 } from '../command.js'
 import { momentFrom } from '../operations/events.js'
-import { asTable, printableJson, printList } from '../terminal/printing.js'
+import { asTable, listOf } from '../terminal/printing.js'
 
 const maxAtOnce = 1_000
 
@@ -35,7 +32,7 @@ const asJson = (user: ListedUser) => {
     ...Object.fromEntries(builtInProviderIds.map((each) => [each, false])),
     ...Object.fromEntries(Object.keys(user.identities).map((each) => [each, true])),
   }
-  return printableJson({ id, email, username, ...builtIn, provider, ...ways, groups, created_at: createdAt, disabled })
+  return { id, email, username, ...builtIn, provider, ...ways, groups, created_at: createdAt, disabled }
 }
 
 const userTable = (users: readonly ListedUser[]) =>
@@ -58,7 +55,6 @@ export const listOptions = {
   group: { type: 'string' },
   limit: { type: 'string', default: '50' },
   after: { type: 'string' },
-  json: { type: 'boolean' },
 } as const
 
 const unusedFrom = (text: string | undefined) => {
@@ -72,7 +68,7 @@ const unusedFrom = (text: string | undefined) => {
 
 type ListValues = ReturnType<typeof readArguments<typeof listOptions>>['values']
 
-export const listUsers = async (values: ListValues, context: CommandContext) => {
+export const readListing = (values: ListValues) => {
   const limit = limitFrom(values.limit, maxAtOnce)
   const after = values.after?.toLowerCase()
   if (after !== undefined && !isUuid(after)) throw new UsageFault('--after takes the id of a user.')
@@ -82,22 +78,22 @@ export const listUsers = async (values: ListValues, context: CommandContext) => 
     ...unusedFrom(values['unused-since']),
     ...(values.group !== undefined && { group: groupNameFrom(values.group) }),
   }
-
-  const isFiltered = Object.values(filter).some(Boolean)
-
-  return withNouns(context, 'service role', async (nouns) => {
-    const foundUsers = await nouns.bulkUsers.page(after, limit + 1, filter)
-    if (foundUsers.length === 0 && filter.group !== undefined) await requireGroups(nouns, [filter.group])
-    const users = foundUsers.slice(0, limit)
-    const none = isFiltered ? 'No user matches.' : 'There are no users.'
-    await printList(context, users, { json: values.json, asJson, asTable: userTable, none })
-    if (foundUsers.length > limit)
-      await print(context.stderr, `There are more users: continue with --after ${users.at(-1)?.id}`)
-    return 0
-  })
+  return { limit, after, filter }
 }
 
-export const userList: Command = {
+export const listUsers = async (rooms: CommandRooms, { limit, after, filter }: ReturnType<typeof readListing>) => {
+  const foundUsers = await rooms.bulkUsers.page(after, limit + 1, filter)
+  if (foundUsers.length === 0 && filter.group !== undefined) await requireGroups(rooms, [filter.group])
+  const users = foundUsers.slice(0, limit)
+  const none = Object.values(filter).some(Boolean) ? 'No user matches.' : 'There are no users.'
+  const more = `There are more users: continue with --after ${users.at(-1)?.id}`
+  return {
+    ...listOf(users, { asJson, asTable: userTable, none }),
+    notes: foundUsers.length > limit ? [more] : [],
+  }
+}
+
+export const userList = command({
   summary: 'List users, a page at a time',
   help: `latchkey user list [--disabled] [--no-second-factor] [--unused-since TIME] [--group NAME]
                    [--limit N] [--after ID] [--json]
@@ -110,16 +106,14 @@ Lists users, oldest first. With several filters, those to whom all of them apply
                         long ago: 30d, 90d at most. What was before that is not kept
   --group NAME          only members of this group
   --limit N             how many, 1 to ${maxAtOnce} (default 50)
-  --after ID            continue after this user; if there are more users, the last line says with which id
-  --json                one JSON object on each line, for programs`,
+  --after ID            continue after this user; if there are more users, the last line says with which id`,
+  json: 'one JSON object on each line, for programs',
+  options: listOptions,
+  read: ({ values }) => readListing(values),
+  run: listUsers,
+})
 
-  run: async (args, context) => {
-    const { values } = readArguments(args, listOptions, [])
-    return listUsers(values, context)
-  },
-}
-
-export const userSearch: Command = {
+export const userSearch = command({
   summary: 'Find users by a part of their name or email',
   help: `latchkey user search TEXT [--limit N] [--json]
 
@@ -129,22 +123,26 @@ Finds users whose username, email or name contains TEXT, in any case. An exact m
   --json        one JSON object on each line, for programs
 
 The exit code is 1 if no user matches.`,
-
-  run: async (args, context) => {
-    const options = { limit: { type: 'string', default: '50' }, json: { type: 'boolean' } } as const
-    const { values, positionals } = readArguments(args, options, ['TEXT'])
+  json: true,
+  args: ['TEXT'],
+  options: { limit: { type: 'string', default: '50' } },
+  read: ({ args, values }) => {
     const limit = limitFrom(values.limit, maxAtOnce)
-    const text = (positionals[0] ?? '').trim()
+    const text = args[0].trim()
     if (text === '') throw new UsageFault('TEXT is empty.')
-
-    return withNouns(context, 'service role', async ({ bulkUsers }) => {
-      const foundUsers = await bulkUsers.search(text, limit + 1)
-      const users = foundUsers.slice(0, limit)
-      if (values.json) for (const user of users) await print(context.stdout, asJson(user))
-      else if (users.length > 0) await print(context.stdout, userTable(users))
-      if (users.length === 0) await print(context.stderr, 'No user matches.')
-      if (foundUsers.length > limit) await print(context.stderr, 'There are more: use --limit, or more of the name.')
-      return users.length > 0 ? 0 : 1
-    })
+    return { limit, text }
   },
-}
+  run: async ({ bulkUsers }, { limit, text }) => {
+    const foundUsers = await bulkUsers.search(text, limit + 1)
+    const users = foundUsers.slice(0, limit)
+    return {
+      lines: users.map(asJson),
+      text: users.length > 0 ? userTable(users) : undefined,
+      notes: [
+        ...(users.length === 0 ? ['No user matches.'] : []),
+        ...(foundUsers.length > limit ? ['There are more: use --limit, or more of the name.'] : []),
+      ],
+      code: users.length > 0 ? 0 : 1,
+    }
+  },
+})

@@ -1,22 +1,13 @@
 import type { ObstacleCode } from '../../contract/admin/admin-bodies.js'
 import { isProviderId, providerLabel } from '../../contract/providers.js'
 import { builtInFieldNames } from '../../contract/schemas.js'
-
 import { countText } from '../../lib/text.js'
 import type { StoredEvent } from '../../messages/events.js'
 import { builtInValues } from '../../users/built-in-fields.js'
 import type { User } from '../../users/users.js'
-import {
-  type Command,
-  CommandFailure,
-  type CommandNouns,
-  findUser,
-  print,
-  readArguments,
-  withNouns,
-} from '../command.js'
+import { CommandFailure, type CommandRooms, command, findUser } from '../command.js'
 import { eventAsObject, eventsAsTable } from '../operations/events.js'
-import { asTable, printableJson, printableText, quoteCommand, quoteCommandWith } from '../terminal/printing.js'
+import { asTable, printableText, quoteCommand, quoteCommandWith } from '../terminal/printing.js'
 import { sessionAsObject } from './user-sessions.js'
 
 const failureKinds = new Set([
@@ -49,16 +40,16 @@ const isoText = (date: Date) => date.toISOString()
 /** Stands in the place of the subject, because no name is stored for a browser. */
 const knownBrowser = 'known browser'
 
-const readReport = async (nouns: CommandNouns, user: User) => {
-  const { totpCreatedAt: totp, recoveryCodesLeft } = await nouns.factors.describe(user.id)
-  const sessions = await nouns.sessionLookups.list(user.id)
-  const devices = await nouns.trustedDevices.list(user.id)
-  const applications = await nouns.usedApplications.listOfUser(user.id)
-  const applicationsNotTold = await nouns.logoutNotices.untoldOf(user.id)
-  const passkeys = await nouns.passkeys.countUsable(user.id)
-  const events = await nouns.obstacles.eventsOf(user)
-  const obstacles = await nouns.obstacles.of(user, events)
-  const formerEmails = await nouns.userChanges.emailHistoryOf(user.id)
+const readReport = async (rooms: CommandRooms, user: User) => {
+  const { totpCreatedAt: totp, recoveryCodesLeft } = await rooms.factors.describe(user.id)
+  const sessions = await rooms.sessionLookups.list(user.id)
+  const devices = await rooms.trustedDevices.list(user.id)
+  const applications = await rooms.usedApplications.listOfUser(user.id)
+  const applicationsNotTold = await rooms.logoutNotices.untoldOf(user.id)
+  const passkeys = await rooms.passkeys.countUsable(user.id)
+  const events = await rooms.obstacles.eventsOf(user)
+  const obstacles = await rooms.obstacles.of(user, events)
+  const formerEmails = await rooms.userChanges.emailHistoryOf(user.id)
   const { id, username, email, emailProven, emailClaimed, disabled, createdAt, providers, groups } = user
   const lastSignIn = events.find((event) => event.userId === id && beganSession(event))
   return {
@@ -72,7 +63,7 @@ const readReport = async (nouns: CommandNouns, user: User) => {
       emailProven,
       emailClaimed,
       ...builtInValues(user, builtInFieldNames),
-      fields: nouns.profileFields.knownValues(user.fields),
+      fields: rooms.profileFields.knownValues(user.fields),
       createdAt: isoText(createdAt),
       disabled,
       formerEmails: formerEmails.map((former) => ({ email: former.email, replacedAt: isoText(former.replacedAt) })),
@@ -82,7 +73,7 @@ const readReport = async (nouns: CommandNouns, user: User) => {
       totp: totp ? { createdAt: isoText(totp) } : null,
       recoveryCodesLeft,
       passkeys,
-      passkeysOfOtherHosts: await nouns.passkeys.otherHostsOf(user.id),
+      passkeysOfOtherHosts: await rooms.passkeys.otherHostsOf(user.id),
       trustedDevices: devices.length,
       sessions: sessions.map(sessionAsObject),
       applications: applications.map(({ application: { id, name }, since, lastUsedAt }) => ({
@@ -183,54 +174,49 @@ const reportText = (report: Report) => {
 }
 
 /** The user who had this name or address before, while it is still reserved for them. */
-const formerOwner = async ({ users, usernames }: CommandNouns, userName: string) => {
+const formerOwner = async ({ users, usernames }: CommandRooms, userName: string) => {
   const id = (await usernames.formerOwner(userName)) ?? (await users.reservedFor(userName))
   return id === undefined ? undefined : users.findById(id)
 }
 
-const hintAbout = async (nouns: CommandNouns, userName: string) => {
-  const owner = await formerOwner(nouns, userName)
+const hintAbout = async (rooms: CommandRooms, userName: string) => {
+  const owner = await formerOwner(rooms, userName)
   if (owner)
     return ` It is a former name of ${printableText(owner.username)}: ${quoteCommand('user show', owner.username)}`
-  const waits = await nouns.waitingRegistrations.has(userName)
+  const waits = await rooms.waitingRegistrations.has(userName)
   return waits ? ' A registration under this name waits until its email is confirmed.' : ''
 }
 
 /** Says that there is no such user, with a hint if the name is a former one or belongs to a registration that is not confirmed. */
-export const noSuchUser = async (nouns: CommandNouns, userName: string) => {
-  const hint = await hintAbout(nouns, userName)
+export const noSuchUser = async (rooms: CommandRooms, userName: string) => {
+  const hint = await hintAbout(rooms, userName)
   const name = printableText(JSON.stringify(userName))
   const attempts = quoteCommandWith('events', '--user', userName)
   return new CommandFailure(`There is no user ${name}.${hint} Attempts under that name: ${attempts}`)
 }
 
-export const userShow: Command = {
+export const userShow = command({
   summary: 'Show everything about a user: why can they not sign in?',
   help: `latchkey user show USER [--json]
 
 Shows the account, the email addresses that it had in the last 90 days, how the user signs in, two-step sign-in, sessions, what
 keeps the user from signing in now, and the last ${maxFailures} failures with their reasons, also refusals of IP addresses from which
 the account was used. USER is a username, an email or an id. An account exists only when its email was confirmed, or when an
-operator or a provider vouched for it.
-
-  --json    one JSON object, for programs`,
-
-  run: async (args, context) => {
-    const { positionals, values } = readArguments(args, { json: { type: 'boolean' } }, ['USER'])
-    const [userName = ''] = positionals
-    return withNouns(context, 'service role', async (nouns) => {
-      const user = await findUser(nouns, userName)
-      if (!user) throw await noSuchUser(nouns, userName)
-      const report = await readReport(nouns, user)
-      const { details, lastFailures, lastSignIn } = report
-      const asObject = {
+operator or a provider vouched for it.`,
+  args: ['USER'],
+  run: async (rooms, { args: [userName] }) => {
+    const user = await findUser(rooms, userName)
+    if (!user) throw await noSuchUser(rooms, userName)
+    const report = await readReport(rooms, user)
+    const { details, lastFailures, lastSignIn } = report
+    return {
+      json: {
         ...details,
         lastSignIn: lastSignIn ? eventAsObject(lastSignIn) : null,
         obstacles: sentencesOf(report),
         failures: lastFailures.map(eventAsObject),
-      }
-      await print(context.stdout, values.json ? printableJson(asObject) : reportText(report))
-      return 0
-    })
+      },
+      text: reportText(report),
+    }
   },
-}
+})
