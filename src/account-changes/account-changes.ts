@@ -278,8 +278,6 @@ export const createAccountChanges = (services: Services) => {
   }
 }
 
-export type FieldChanges = ReturnType<typeof createFieldChanges>
-
 /** Writes the profile fields of a user. The event names the fields, never their values. */
 export const createFieldChanges = (accountChanges: AccountChanges, { profileFields }: UsersRoom) => {
   /** The caller holds the row of the user. The result is the list of keys whose values have changed. */

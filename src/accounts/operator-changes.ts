@@ -154,8 +154,6 @@ const lockDowns = (services: Services) => {
 /** `from`: the address that the account must still have. `isFinal`: no undo link works any more, and the former address gets no mail. */
 type NewEmail = { from: string; email: Email; isFinal: boolean }
 
-export type OperatorChanges = ReturnType<typeof createOperatorChanges>
-
 /** Changes of any account by operators, and by programs with a key. */
 export const createOperatorChanges = (services: Services) => {
   const { userChanges, sessions, emailChanges } = services

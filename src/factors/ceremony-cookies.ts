@@ -3,8 +3,6 @@ import type { Cookies } from '../http/cookies.js'
 import { createTabCookies } from '../http/tab-cookies.js'
 import { type Ceremony, expiryOfSealedChallenge } from './passkey-ceremonies.js'
 
-export type CeremonyCookies = ReturnType<typeof createCeremonyCookies>
-
 /** One small cookie for each challenge that this browser got for a passkey: every tab of the sign-in page has one or two. */
 export const createCeremonyCookies = ({ cookies }: { cookies: Cookies }) => {
   const tabs = createTabCookies({

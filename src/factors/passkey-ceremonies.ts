@@ -231,8 +231,6 @@ const takeChallenge = async (
   return isFirst ? challenge : undefined
 }
 
-export type PasskeyCeremonies = ReturnType<typeof createPasskeyCeremonies>
-
 /**
  * The question to a browser when it makes or uses a passkey, and the check of its answer. The caller binds a ceremony to a session, or to
  * whatever else stands for the user. These functions know nothing of sessions.

@@ -139,8 +139,6 @@ export const createProofs = (services: Services) => {
   }
 }
 
-export type NextSteps = ReturnType<typeof createNextSteps>
-
 /** What a sign-in needs after its first proof. */
 export const createNextSteps = (services: Services) => {
   const { database, secondFactorRequired } = services

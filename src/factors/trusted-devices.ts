@@ -19,8 +19,6 @@ const fromRow = ({ id, ip, user_agent, created_at, expires_at }: store.TrustedDe
   expiresAt: expires_at,
 })
 
-export type TrustedDevices = ReturnType<typeof createTrustedDevices>
-
 /**
  * Browsers that need no code after a password or a provider. `lifetime` is undefined if the operator allows no trusted devices. The table
  * of account changes says which changes end the trust.

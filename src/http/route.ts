@@ -149,8 +149,6 @@ export const guardHook = <const Code extends RefusalCode>(
   hook: Hook,
 ): GuardHook<Code> => Object.assign(hook, { facts, refusals })
 
-export type NeedsMail = ReturnType<typeof createNeedsMail>
-
 /**
  * The first hook of each request that causes a mail. Where mail is off it refuses before anything is counted or looked up, so the answer is
  * the same for every account and for none.
@@ -307,7 +305,7 @@ export const withHeaders = <Schema extends object>(
 }
 
 /** Adds to the responses which cookies they set or clear, by their status. */
-export const withCookies = <Responses extends object>(
+const withCookies = <Responses extends object>(
   responses: Responses,
   cookies: Readonly<{ [Status in keyof Responses]?: string }>,
 ): Responses => ({

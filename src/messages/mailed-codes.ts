@@ -45,8 +45,6 @@ export const forgetMailedCodes = async (sql: Sql, userId: string) => {
   await store.deleteCodesOfUser(sql, userId)
 }
 
-export type MailedCodes = ReturnType<typeof createMailedCodes>
-
 type Dependencies = { database: Database; clock: Clock; codeKeys: readonly Buffer[]; mails: Mails }
 type Recipient = { id: string; email: string; username: string }
 /** The kinds of mails whose only content is such a code. */

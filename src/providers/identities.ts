@@ -147,8 +147,6 @@ const decideAndApply = async (parts: Parts, request: ProvenIdentity) => {
 /** More rounds would mean that the accounts changed each time between a decision and its statement. */
 const maxRounds = 10
 
-export type Identities = ReturnType<typeof createIdentities>
-
 /**
  * Applies the linking policy. Each change is one statement, which fails if the accounts have changed since the decision. Then the policy
  * decides again. So of twenty first sign-ins at once, one creates the account and the others find it.

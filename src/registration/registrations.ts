@@ -61,8 +61,6 @@ const storeRegistration = async (
   return { id, token, browserToken, expiresAt }
 }
 
-export type Registrations = ReturnType<typeof createRegistrations>
-
 /** Registrations wait until their email is verified. */
 export const createRegistrations = (services: RegistrationServices) => {
   const { database, clock } = services

@@ -134,8 +134,6 @@ export type BrowserSession = { userId: string; sessionId: string; username?: str
 const maxValuesPerName = 8
 const tokenShape = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
-export type BrowserSessionsOf = ReturnType<typeof createBrowserSessions>
-
 /**
  * The sessions of all tokens in the cookies of a request, also of a cookie that came twice: one of the two was planted, and we cannot
  * know which. Use it for sign-outs only, which may end both.

@@ -134,8 +134,6 @@ type RotationSteps = {
 }
 
 export type Rotations = ReturnType<typeof createRotations>['rotate']
-export type EndStolen = ReturnType<typeof createRotations>['endStolen']
-
 /** Every exchange of a refresh token for new tokens, by a page or by the access check. It is counted, and a theft ends the session. */
 export const createRotations = ({
   exchange,

@@ -277,8 +277,6 @@ type Options = SessionLimits & {
   onEnded?: SessionTools['onEnded']
 }
 
-export type Sessions = ReturnType<typeof createSessions>
-
 /** Begins, renews and ends sessions. `session-lookups` finds them. */
 export const createSessions = (options: Options) => {
   const { database, tokens, clock, lifetimes, refreshGrace, renewGrace, onEnded = () => undefined } = options

@@ -49,8 +49,6 @@ export const challengeSecurity: Record<string, string[]>[] = [{ challenge: [] }]
 
 type Recovery = AnswerCookies & { mailLimits: MailLimits; signInLimits: SignInLimits; knownDevices: KnownDevices }
 
-export type RecoveredAccounts = ReturnType<typeof createRecoveredAccounts>
-
 /** An owner who got the account back by a mailed link must be able to sign in, whatever an attacker has used up. */
 export const createRecoveredAccounts = ({
   mailLimits,
@@ -79,8 +77,6 @@ export const createRecoveredAccounts = ({
     }),
   }
 }
-
-export type PendingLinkCookie = ReturnType<typeof createPendingLinkCookie>
 
 /** The cookie with the identity that waits to be linked. */
 export const createPendingLinkCookie = (cookies: Cookies, pendingLinks: PendingLinks) => ({

@@ -20,8 +20,6 @@ export const enrollerSecurity: Record<string, string[]>[] = [
 export const needsChallenge = { security: [{ challenge: [] }] }
 export const clearsChallenge = { 401: 'Clears challenge, if the sign-in is over' }
 
-export type Enrolling = ReturnType<typeof createEnrolling>
-
 type Dependencies = {
   callers: Callers
   csrf: Csrf

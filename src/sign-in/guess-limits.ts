@@ -35,7 +35,6 @@ type Parts = {
   knownDeviceCounter: 'shared' | 'own'
 }
 
-export type PasswordGuesses = ReturnType<typeof createPasswordGuesses>
 export type SignInLimits = ReturnType<typeof createSignInLimits>
 export type MailLimits = ReturnType<typeof createMailLimits>
 

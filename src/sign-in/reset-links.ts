@@ -13,8 +13,6 @@ type Sending = { withheld: boolean; applicationId?: string | undefined }
 
 const template = 'reset-password'
 
-export type ResetLinks = ReturnType<typeof createResetLinks>
-
 /** The links with which the owner of an account chooses a new password. */
 export const createResetLinks = ({
   database,
