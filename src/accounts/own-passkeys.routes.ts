@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { longestPasskeyName } from '../contract/names.js'
+import { longestPasskeyName } from '../contract/name-lengths.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import { PasskeyCreationOptions, PasskeyCredential } from '../contract/passkeys.js'
 import { NoContent, Passkey, PasskeyAdded } from '../contract/schemas.js'

@@ -1,8 +1,7 @@
 import type { Language } from './languages.js'
-import type { UsernameSource } from './names.js'
 import type { ProfileFieldDefinition } from './profile-fields.js'
 import type { ProviderId } from './providers.js'
-import type { TermsOfUse } from './schemas.js'
+import type { TermsOfUse, UsernameSource } from './schemas.js'
 
 /** Each page has its name as its path. */
 export const pageNames = [

@@ -3,8 +3,7 @@ import { accountEventKinds } from './events.js'
 import { nextSteps, type SecondFactorMethod, secondFactorMethods } from './factors.js'
 import { groupPattern } from './groups.js'
 import { languages } from './languages.js'
-import type { UsernameSource } from './names.js'
-import { longestName } from './names.js'
+import { longestName } from './name-lengths.js'
 import { ProfileFieldChanges, ProfileFieldDefinition, ProfileFields } from './profile-fields.js'
 import { type ProviderId, providerIdPattern } from './providers.js'
 import { FreshSignInRequired, OneOf, PasswordFindings } from './refusal-bodies.js'
@@ -351,3 +350,6 @@ export const TypedUsername = Type.String({ maxLength: 1024, description: 'May be
 /** The schema of a registration, which requires the username if users choose it. In the type the username stays optional. */
 export const withRequiredUsername = <Body extends TObject>(body: Body, source: UsernameSource): Body =>
   source === 'chosen' ? { ...body, required: ['username', ...(body.required ?? [])] } : body
+
+/** `USERNAMES`: whether new users choose their username, or it is made from their address. */
+export type UsernameSource = 'chosen' | 'from_email'

@@ -1,4 +1,4 @@
-import { longestPasskeyName } from '../contract/names.js'
+import { longestPasskeyName } from '../contract/name-lengths.js'
 import { refuse } from '../contract/outcome.js'
 import type { ProviderId } from '../contract/providers.js'
 import type { Clock } from '../lib/clock.js'

@@ -1,5 +1,5 @@
-import type { UsernameSource } from '../contract/names.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
+import type { UsernameSource } from '../contract/schemas.js'
 import { registrationLifetime } from '../http/cookie-table.js'
 import { type Clock, later } from '../lib/clock.js'
 import { commitUnlessRefused, type Database, isUniqueViolation } from '../platform/database/database.js'

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { longestName } from '../contract/names.js'
+import { longestName } from '../contract/name-lengths.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import { ProfileFieldChanges } from '../contract/profile-fields.js'
 import {

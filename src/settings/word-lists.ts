@@ -1,5 +1,5 @@
 import { domainToASCII } from 'node:url'
-import { normalizedUsername, usernameRefusal } from '../contract/names.js'
+import { normalizedUsername, usernameRefusal } from '../contract/usernames.js'
 import { InvalidValue, list, type Read } from './setting-values.js'
 
 const address = String.raw`[^\s@<>()[\]",;:\\]+@[^\s@<>()[\]",;:\\]+`

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { MailLoginLink, MailLoginNext, MailRegistration } from '../contract/mailed-links.js'
-import { longestName } from '../contract/names.js'
+import { longestName } from '../contract/name-lengths.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import { ProfileFieldChanges } from '../contract/profile-fields.js'
 import {

@@ -1,5 +1,5 @@
 import { isLanguage } from '../contract/languages.js'
-import { longestName } from '../contract/names.js'
+import { longestName } from '../contract/name-lengths.js'
 import { type BuiltInField, builtInFieldNames } from '../contract/schemas.js'
 
 import { displayName } from './names.js'

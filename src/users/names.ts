@@ -1,13 +1,13 @@
+import { longestName } from '../contract/name-lengths.js'
+import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import {
   chosenUsernameRefusal,
-  longestName,
   longestUsername,
   normalizedUsername,
   type UsernameRefusal,
   usableInUsername,
   usernameRefusal,
-} from '../contract/names.js'
-import { isRefused, type Refused, refuse } from '../contract/outcome.js'
+} from '../contract/usernames.js'
 
 /**
  * Letters that look like a Latin one. They are replaced in keys, so that names that look alike have the same key. A capital i, a small L

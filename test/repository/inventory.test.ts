@@ -14,14 +14,13 @@ const sourcesBelow = async (folder: string) => {
 
 /** The files that use cryptography. Whoever adds one says in docs/audit.md what for, with which algorithm and key. */
 const known = {
-  'packages/verify/src': 'logout-token-check openid-attempts openid-sessions published-keys secret-keys',
+  'packages/verify/src': 'keys logout-notices openid-attempts openid-sessions published-keys',
   'packages/service/src': 'webhooks',
   'packages/client/src': '',
-  src: `app-replacements assets backup backup-file chooser-page cluster code-format code-text connection csrf folder-lock
-    github-provider hashes id-tokens imported-compare judge-code kept-secrets key-pair key-pair keys known-devices leaked-builder
-    leaked-file leaked-list loaded-application-keys logout-tokens mail-sign-ins mailed-codes migrate name-marks openid-provider
-    own-postgres password-lines random recovery-codes request-ids rsa-signatures seal signature signed-token tab-cookies totp
-    user-codes uuid`,
+  src: `assets backup backup-file bcrypt.worker cluster codes connection csrf errors folder-lock github-provider hashes id-tokens
+    kept-secrets key-pair known-devices leaked-builder leaked-list mail-sign-ins mailed-codes migrate openid-provider
+    own-postgres password-lines people random recovery-codes seal signed-token tab-cookies totp user-codes usernames uuid
+    webhooks`,
 }
 
 it.each(Object.entries(known))('cryptography is used below %s in no other files', async (folder, names) => {

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { type UserAction, userActions } from '#contract/admin/admin-api.js'
 import type { AdminUserDetails } from '#contract/admin/admin-bodies.js'
-import { isSameUsername } from '#contract/names.js'
+import { isSameUsername } from '#contract/usernames.js'
 import { Button } from '../components/button.js'
 import { Field, SelectField } from '../components/field.js'
 import { Notice } from '../components/notice.js'

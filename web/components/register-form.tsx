@@ -1,5 +1,6 @@
-import { chosenUsernameRefusal, longestName, normalizedUsername } from '#contract/names.js'
+import { longestName } from '#contract/name-lengths.js'
 import type { Accepted, SecondFactorNeeded, SignedIn } from '#contract/schemas.js'
+import { chosenUsernameRefusal, normalizedUsername } from '#contract/usernames.js'
 import { client } from '../browser/client.js'
 import {
   isCorrectingEmail,

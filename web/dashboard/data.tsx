@@ -1,6 +1,6 @@
 import { useId } from 'preact/hooks'
-import { isSameUsername } from '#contract/names.js'
 import type { Account } from '#contract/schemas.js'
+import { isSameUsername } from '#contract/usernames.js'
 import { client } from '../browser/client.js'
 import { saveFile } from '../browser/storage.js'
 import { Button } from '../components/button.js'

@@ -1,5 +1,5 @@
 import { useId, useState } from 'preact/hooks'
-import { longestPasskeyName } from '#contract/names.js'
+import { longestPasskeyName } from '#contract/name-lengths.js'
 import type { Factors, Passkey } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
 import { Button, staysBusy } from '../components/button.js'

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { Refusal } from '#client/client.js'
-import { longestName } from '#contract/names.js'
+import { longestName } from '#contract/name-lengths.js'
 import type { SecondFactorNeeded, SignedIn } from '#contract/schemas.js'
 import { calls } from '../admin/calls.js'
 import { fragmentOf } from '../admin/place.js'

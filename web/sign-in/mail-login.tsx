@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { MailLoginLink, MailLoginNext, MailRegistration } from '#contract/mailed-links.js'
-import { chosenUsernameRefusal, normalizedUsername } from '#contract/names.js'
 import type { SignedIn } from '#contract/schemas.js'
+import { chosenUsernameRefusal, normalizedUsername } from '#contract/usernames.js'
 import { client } from '../browser/client.js'
 import { forgetToken, storeReturnTo } from '../browser/navigation.js'
 import { keepTypedLogin, tabStorage, typedBefore } from '../browser/storage.js'

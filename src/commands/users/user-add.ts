@@ -1,6 +1,6 @@
 import { undoLifetime } from '../../account-changes/undos.js'
 import { isLanguage, type Language, languages } from '../../contract/languages.js'
-import { longestName } from '../../contract/names.js'
+import { longestName } from '../../contract/name-lengths.js'
 import { isRefused } from '../../contract/outcome.js'
 import { days } from '../../lib/durations.js'
 import { isOneLine } from '../../lib/text.js'

@@ -103,11 +103,3 @@ export const usableInUsername = (text: string, maxLength: number) =>
     .slice(0, maxLength)
     .join('')
     .replace(/[._-]+$/, '')
-
-/** The longest name of a user that is shown, in characters: for the API, pages, commands and imports alike. */
-export const longestName = 200
-
-export const longestPasskeyName = 64
-
-/** `USERNAMES`: whether new users choose their username, or it is made from their address. */
-export type UsernameSource = 'chosen' | 'from_email'

@@ -1,0 +1,4 @@
+/** The longest name of a user that is shown, in characters: for the API, pages, commands and imports alike. */
+export const longestName = 200
+
+export const longestPasskeyName = 64
