@@ -10,7 +10,6 @@ import { createFaultLog, createKeyRing, interval, type Log } from './loaded-keys
 import { isUnopened, isUnreadable, type KeySet, type SigningKeys } from './signing-keys.js'
 
 /** The algorithms with which tokens for applications are signed. */
-export { type KeyAlgorithm as ApplicationAlgorithm, keyAlgorithms as applicationAlgorithms } from './key-pair.js'
 
 export type TokenType = 'JWT' | 'logout+jwt'
 

@@ -7,7 +7,7 @@ import { refuse } from '../contract/outcome.js'
 import { ProtocolErrorBody } from '../http/errors.js'
 import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
-import { applicationAlgorithms } from '../keys/signed-token.js'
+import { keyAlgorithms } from '../keys/key-pair.js'
 import type { App } from '../service/open-http.js'
 import { acrLevels } from './authorize/request-steps.js'
 import { supportedScopes, userClaims } from './token/user-claims.js'
@@ -74,7 +74,7 @@ const discoveryDocument = (issuer: string, hasFields: boolean): Static<typeof Di
   subject_types_supported: ['public'],
   // The levels are one factor and two factors.
   acr_values_supported: [...acrLevels],
-  id_token_signing_alg_values_supported: [...applicationAlgorithms],
+  id_token_signing_alg_values_supported: [...keyAlgorithms],
   token_endpoint_auth_methods_supported: clientAuthentication,
   revocation_endpoint_auth_methods_supported: clientAuthentication,
   code_challenge_methods_supported: ['S256'],

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import type { AmrMethod } from '../../contract/factors.js'
-import type { ApplicationAlgorithm, SignToken } from '../../keys/signed-token.js'
+import type { KeyAlgorithm } from '../../keys/key-pair.js'
+import type { SignToken } from '../../keys/signed-token.js'
 import type { Clock } from '../../lib/clock.js'
 import { minutes, seconds } from '../../lib/durations.js'
 import { isUuid } from '../../lib/uuid.js'
@@ -38,7 +39,7 @@ const accessTokenHash = (accessToken: string) =>
   createHash('sha256').update(accessToken, 'ascii').digest().subarray(0, 16).toString('base64url')
 
 type NewIdToken = {
-  client: { id: string; algorithm: ApplicationAlgorithm }
+  client: { id: string; algorithm: KeyAlgorithm }
   subject: Subject
   sid: string
   content: TokenContent
@@ -93,7 +94,7 @@ export const createIdTokens = ({ applicationKeys, clock, issuer }: IdTokensDepen
 const logoutTokensLifetime = 2 * minutes
 const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout'
 
-type NewLogoutToken = { client: { id: string; algorithm: ApplicationAlgorithm }; sid: string; userId: string }
+type NewLogoutToken = { client: { id: string; algorithm: KeyAlgorithm }; sid: string; userId: string }
 
 type LogoutTokensDependencies = { applicationKeys: { sign: SignToken }; clock: Clock; issuer: string }
 
