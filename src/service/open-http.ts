@@ -24,10 +24,11 @@ import { createReturnToNotes } from '../sign-in/return-to-notes.js'
 import type { Platform as OpenedPlatform } from './open-platform.js'
 import type { RoomPlatform, Rooms } from './open-rooms.js'
 
-type Callees = { callers: Callers; signInCookies: SignInCookies }
+/** What finds out who sends a request. */
+type Senders = { callers: Callers; signInCookies: SignInCookies }
 
 /** The limiters, and what counts in them. */
-const openLimits = (config: Config, platform: RoomPlatform, rooms: Rooms, { callers, signInCookies }: Callees) => {
+const openLimits = (config: Config, platform: RoomPlatform, rooms: Rooms, { callers, signInCookies }: Senders) => {
   const { cache, metrics, clock } = platform
   const reportLimited = createLimitEvents(rooms.events, clock)
   const onRejection: OnRejection = async (rejection, request) => {

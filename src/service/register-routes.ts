@@ -47,10 +47,9 @@ import { socialSignInRoutes } from '../sign-in/provider.routes.js'
 import { resetPasswordRoutes } from '../sign-in/reset-password.routes.js'
 import { enrolmentCodeRoutes, enrolmentPasswordRoutes, secondFactorRoutes } from '../sign-in/second-step.routes.js'
 import { stepUpRoutes } from '../sign-in/step-up.routes.js'
-
 import type { App } from './open-http.js'
 
-/** Flows of users for their own account. */
+/** What users do with their own account. */
 const registerAccountFlows = (server: Server, app: App) => {
   changeEmailRoutes(server, app)
   confirmEmailRoutes(server, app)
