@@ -1,6 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { type Database, StoreUnavailable, TransactionMisuse } from '../../src/platform/database/database.js'
+import { testPostgres } from '../support/databases.js'
+import { recordStores } from '../support/recorded-stores.js'
 import { openPostgresStore, type TestStore } from '../support/stores.js'
 
 // Whatever holds here may be relied upon by every store.
@@ -174,6 +176,35 @@ describe('PostgreSQL', () => {
         Promise.all([1, 2, 3].map((value) => sql.query('select $1::integer as value', [value]))),
       )
       expect(rows).toEqual([[{ value: 1 }], [{ value: 2 }], [{ value: 3 }]])
+    })
+
+    it('asks together what was started together', async () => {
+      const { seen, databaseUrl, close } = await recordStores({ databaseUrl: store.url })
+      const recorded = testPostgres(databaseUrl)
+      const texts = ['select 1 as a', 'select 2 as b', 'select 3 as c']
+      const work = () =>
+        recorded.transaction(async (sql) => {
+          await sql.query('select 0')
+          return await Promise.all(texts.map((text) => sql.query(text)))
+        })
+      // The first time, each is prepared.
+      await work()
+      seen.length = 0
+      expect(await work()).toEqual([[{ a: 1 }], [{ b: 2 }], [{ c: 3 }]])
+      expect(seen.map(({ asked }) => asked)).toEqual([['begin', 'select 0'], texts, ['commit']])
+      await recorded.close()
+      await close()
+    })
+
+    it('fails with the first error of those that were started together', async () => {
+      const before = await count()
+      const work = database.transaction(async (sql) => {
+        await sql.query('select 1')
+        const insert = 'insert into notes (id) values ($1)'
+        await Promise.allSettled([sql.query(insert, [-1]), sql.query('select 1 / 0'), sql.query(insert, [-2])])
+      })
+      await expect(work).rejects.toThrow('division by zero')
+      expect(await count()).toBe(before)
     })
 
     it('rejects, and keeps nothing, when a failed statement was swallowed', async () => {

@@ -4,7 +4,11 @@ import { Client, type ClientConfig, DatabaseError, Query, type Submittable, type
 import { withTimeout } from '../../lib/timing.js'
 import { StoreUnavailable } from './database.js'
 
-/** One connection. Statements run one at a time. A connection that broke or hung is not used again. */
+/**
+ * One connection. Its statements run in the order in which they were called. In a transaction that has begun, one is sent without waiting for
+ * the answers to those before it, so statements that are called together take one round trip. If one of them fails, the server refuses those
+ * after it. A connection that broke or hung is not used again.
+ */
 export type Connection = {
   query<Row>(text: string, parameters?: readonly unknown[]): Promise<Row[]>
   /** The same inside a transaction, which it begins if none is open, without a round trip of its own. */
@@ -44,15 +48,20 @@ export const openConnection = async ({
   deadlineMs,
   requiresScram,
 }: Dependencies): Promise<Connection> => {
-  const client = new Client({ ...config, types: columnTypes })
+  const client = new Client({ ...config, types: columnTypes, pipeline: true })
   const proof = requiresScram ? watchForProof(client) : undefined
   const life = createLife(client, config, (isHung) => connection.onClosed(isHung))
   let prepared: Set<string> | undefined
   let lastStatement: Promise<unknown> = Promise.resolve()
 
-  const run = async <Result>(statement: () => Promise<Result>): Promise<Result> => {
+  const run = async <Result>(statement: () => Promise<Result>, before: Promise<unknown>): Promise<Result> => {
+    if (isInTransaction(client)) holdUntilAllAreCalled(client)
+    else await before
     if (!life.isOpen()) throw new StoreUnavailable('The connection to the database is closed')
     const result = statement()
+    // The server works on one after the other, and has its time for each.
+    result.catch(() => undefined)
+    await before
     try {
       return await withTimeout(result, deadlineMs, () => {
         life.giveUp()
@@ -67,7 +76,7 @@ export const openConnection = async ({
   }
 
   const inTurn = <Result>(statement: () => Promise<Result>): Promise<Result> => {
-    const turn = lastStatement.then(() => run(statement))
+    const turn = run(statement, lastStatement)
     lastStatement = turn.catch(() => undefined)
     return turn
   }
@@ -78,7 +87,11 @@ export const openConnection = async ({
       inTurn(() => executeInTransaction(client, prepared, text, parameters)),
     isInTransaction: () => isInTransaction(client),
     script: (text) => inTurn(async () => commandOf(await client.query(text))),
-    submit: (query) => client.query(query),
+    submit: (query) => {
+      // The driver refuses such queries as long as it might send others behind them.
+      Object.assign(client, { pipeline: false })
+      return client.query(query)
+    },
     keepStatements: () => {
       prepared = new Set()
     },
@@ -204,6 +217,12 @@ const executeInTransaction = async <Row>(
   const isPrepared = !prepared || name === undefined || prepared.has(name)
   if (!isPrepared) await client.query('begin')
   return await execute(client, prepared, text, parameters, isPrepared)
+}
+
+/** What is sent in this turn of the event loop leaves in one piece. */
+const holdUntilAllAreCalled = ({ connection: { stream } }: Client) => {
+  stream.cork()
+  process.nextTick(() => stream.uncork())
 }
 
 const isInTransaction = (client: Client) => client.getTransactionStatus() !== 'I'
