@@ -7,7 +7,7 @@ export type RoundTrip = { store: 'postgres' | 'redis'; asked: string[] }
 /** Takes what a client sent apart into questions in words. One for each connection. */
 type Listen = () => (sent: Buffer) => string[]
 
-/** The statements that PostgreSQL's protocol carries: with their text, or by the name that they were prepared with on this connection. */
+/** The statements that PostgreSQL's protocol carries, each with its values. */
 const listenToPostgres: Listen = () => {
   const prepared = new Map<string, string>()
   let rest = Buffer.alloc(0)
@@ -20,15 +20,29 @@ const listenToPostgres: Listen = () => {
       const head = isGreeting ? 0 : 1
       const end = rest.length >= head + 4 ? head + rest.readInt32BE(head) : Number.POSITIVE_INFINITY
       if (rest.length < end) return asked
-      const [first = '', second = ''] = rest.toString('utf8', head + 4, end).split('\0')
       const letter = isGreeting ? '' : String.fromCharCode(rest[0] ?? 0)
+      const content = rest.subarray(head + 4, end)
+      const [first = '', second = ''] = content.toString('utf8').split('\0')
       if (letter === 'P') prepared.set(first, second)
-      if (letter === 'B') asked.push(prepared.get(second) ?? '')
+      if (letter === 'B') asked.push([prepared.get(second), ...valuesIn(content)].join(' '))
       if (letter === 'Q') asked.push(first)
       rest = rest.subarray(end)
       isGreeting = false
     }
   }
+}
+
+/** The values of a Bind message, which come after two names and the list of their forms. */
+const valuesIn = (content: Buffer) => {
+  const names = content.indexOf(0, content.indexOf(0) + 1) + 1
+  let at = names + 2 + 2 * content.readInt16BE(names)
+  const values = Array.from({ length: content.readInt16BE(at) }, () => '')
+  at += 2
+  return values.map(() => {
+    const length = Math.max(0, content.readInt32BE(at))
+    at += 4 + length
+    return content.toString('utf8', at - length, at)
+  })
 }
 
 /** The commands that Redis' protocol carries: an array of texts for each, of which the first is its name. */
