@@ -4,7 +4,7 @@ import { equalInConstantTime, fingerprint } from '../lib/random.js'
 import type { Transaction } from '../platform/database/database.js'
 import type { EndedSessions } from './ended-sessions.js'
 import { epochSeconds, fromEpochSeconds, type IssuedTokens, issueTokens, type SessionTools } from './issue-tokens.js'
-import { type CallerContext, proofOf, type SessionCaller } from './session-facts.js'
+import type { CallerContext, SessionCaller } from './session-facts.js'
 import type { RecordRow } from './sessions.store.js'
 import * as store from './sessions.store.js'
 import type { RefreshClaims, RefreshToken } from './tokens.js'
@@ -79,7 +79,7 @@ const answerOldToken = async (
   if (row.oldest_generation > row.generation) return exchangeNewest(newest)
   const now = epochSeconds(clock.now())
   return {
-    issued: issueTokens(tools, { id: userId, ...row }, proofOf(row), newest, row.accepted_from, now),
+    issued: issueTokens(tools, row, newest, now),
     raced: true,
   }
 }
@@ -112,9 +112,7 @@ export const exchangeToken = async (
     graces,
   })
   if (!holder) return answerOldToken(tools, refreshToken, (newest) => exchangeToken(tools, newest, client, by))
-  const user = { id: claims.userId, ...holder }
-  const next = { text: token, claims: successor }
-  return { issued: issueTokens(tools, user, proofOf(holder), next, holder.accepted_from), raced: false }
+  return { issued: issueTokens(tools, holder, { text: token, claims: successor }), raced: false }
 }
 
 type OnRotation = (outcome: 'rotated' | 'raced' | 'replaced' | 'ended' | 'theft') => void

@@ -1,4 +1,3 @@
-import type { AmrMethod } from '../contract/factors.js'
 import { type Refused, refuse } from '../contract/outcome.js'
 import type { ProviderId } from '../contract/providers.js'
 import type { Client } from '../http/request-origin.js'
@@ -13,14 +12,7 @@ import {
   type Sql,
   type Transaction,
 } from '../platform/database/database.js'
-import {
-  epochSeconds,
-  fromEpochSeconds,
-  type IssuedTokens,
-  issueTokens,
-  type SessionTools,
-  type SignedInUser,
-} from './issue-tokens.js'
+import { epochSeconds, fromEpochSeconds, type IssuedTokens, issueTokens, type SessionTools } from './issue-tokens.js'
 import { createSessionLife, type SessionLimits } from './live-sessions.js'
 import { exchangeToken, type RotatedBy, standingOf } from './rotation.js'
 import {
@@ -31,6 +23,7 @@ import {
   type ProofChange,
   proofOf,
   type SessionCaller,
+  type SessionFacts,
 } from './session-facts.js'
 import type { SessionProof } from './session-lookups.js'
 import type { EndReason } from './sessions.store.js'
@@ -40,20 +33,6 @@ import type { AccessClaims, RefreshToken, Tokens } from './tokens.js'
 export type { IssuedTokens } from './issue-tokens.js'
 
 export type { SessionCaller } from './session-facts.js'
-
-/**
- * The proof with which a session begins, by one factor or by two. `passwordHash`: the hash of the password that was checked.
- * `trustedDevice`: the device that needs no second factor. `provenAt`: when the user gave the proof, if not now.
- */
-export type InitialProof = {
-  methods: readonly AmrMethod[]
-  passwordHash?: string | undefined
-  trustedDevice?: string
-  provider?: ProviderId | undefined
-  provenAt?: Date | undefined
-  /** The proof of the session from which this session begins, with its own times. */
-  inherited?: Proof
-}
 
 /** The most sessions of a user, and more than any user needs. A program that signs in again and again must not fill the table. */
 const maxSessions = 100
@@ -122,8 +101,21 @@ const createEndings = (tools: SessionTools) => {
   }
 }
 
-/** The user whose proof was checked, and the number of undos at that time. */
-type CheckedUser = { id: string; undoCount?: number }
+/** The user whose proof was checked, with what must be as it was then: the number of undos, and the hash of the password. */
+export type CheckedUser = { id: string; undoCount: number | null; passwordHash: string | null }
+
+/** The session of a device. It has the times of the proof of another session. */
+export type DeviceSession = { id: string; applicationId: string; proof: Proof }
+
+/** The proof as the row has it, and its age by the clock that compares it with requests of applications. */
+const provenBy = (facts: SessionFacts, now: Date, device: DeviceSession | undefined) => {
+  if (device) return { proof: device.proof, age: now.getTime() - device.proof.provenAt.getTime() }
+  const given = facts.provenAt === null ? now : new Date(facts.provenAt)
+  // A trusted device replaces the code at the sign-in only. It does not make the session fresh.
+  const proof = initialProof(facts.methods, now, facts.trustedDevice === null ? given : neverProven)
+  // Applications are told that the user signed in just now (`auth_time`), although a sign-in by mail does not make the session fresh here.
+  return { proof, age: facts.methods.includes('mail') ? 0 : now.getTime() - proof.provenAt.getTime() }
+}
 
 /**
  * Begins a session. Undefined if the user is disabled, if the password has changed since it was checked (a reset or an undo during a
@@ -133,51 +125,48 @@ type CheckedUser = { id: string; undoCount?: number }
 const begin = async (
   tools: SessionTools,
   sql: Transaction,
-  { id: userId, undoCount }: CheckedUser,
-  proof: InitialProof,
-  {
-    client,
-    secondFactorRequired,
-    sessionId,
-  }: { client: Client; secondFactorRequired: boolean; sessionId?: string | undefined },
+  user: CheckedUser,
+  facts: SessionFacts,
+  { client, secondFactorRequired, device }: NewSessionOptions,
 ) => {
   const { tokens, clock, life } = tools
-  const { passwordHash, trustedDevice, provider } = proof
-  const checkedUser = { userId, passwordHash: passwordHash ?? null, undoCount: undoCount ?? null }
-  const [names] = await store.lockUser(sql, checkedUser)
+  const [names] = await store.lockUser(sql, user)
   if (!names) return undefined
   const now = clock.now()
   const iat = epochSeconds(now)
-  const sid = sessionId ?? uuidv7(now)
+  const sid = device?.id ?? uuidv7(now)
   const { username } = names
-  const claims = { userId, username, sid, gen: 0, auth_time: iat, iat, exp: life.expiryFor(iat) }
+  const claims = { userId: user.id, username, sid, gen: 0, auth_time: iat, iat, exp: life.expiryFor(iat) }
   const text = tokens.signRefresh(claims)
-  // A trusted device replaces the code at the sign-in only. It does not make the session fresh.
-  const provenAt = trustedDevice === undefined ? proof.provenAt : neverProven
-  const sessionProof = proof.inherited ?? initialProof(proof.methods, now, provenAt)
-  // Applications are told that the user signed in just now (`auth_time`), although a sign-in by mail does not make the session fresh here.
-  const isByMail = proof.inherited === undefined && proof.methods.includes('mail')
-  const proofAge = isByMail ? 0 : now.getTime() - sessionProof.provenAt.getTime()
-  const [insertedRow] = await store.insertRecord(sql, {
+  const { proof, age } = provenBy(facts, now, device)
+  const begunAt = fromEpochSeconds(iat)
+  const [holder] = await store.insertRecord(sql, {
     id: sid,
-    userId,
-    username,
-    tokenHash: fingerprint(text),
-    issuedAt: fromEpochSeconds(iat),
-    expiresAt: fromEpochSeconds(claims.exp),
-    clockOffset: clock.offset(),
-    client,
-    proof: sessionProof,
-    proofAge,
-    trustedDevice: trustedDevice ?? null,
-    provider: provider ?? null,
-    secondFactorRequired,
+    user_id: user.id,
+    token_hash: fingerprint(text),
+    generation: claims.gen,
+    issued_at: begunAt,
+    rotated_at: clock.offset(),
+    expires_at: fromEpochSeconds(claims.exp),
+    ip: client.ip,
+    user_agent: client.userAgent,
+    browser: client.browser ?? null,
+    created_at: begunAt,
+    last_used_at: begunAt,
+    ...store.columnsOf(facts),
+    authenticated_at: proof.provenAt,
+    second_factor_at: proof.secondFactorAt,
+    proof_moment: clock.offset() - age,
+    second_factor_required: secondFactorRequired,
+    signed_in_as: username,
+    application_id: device?.applicationId ?? null,
   })
-  if (!insertedRow) return undefined
-  await endSurplus(tools, sql, userId, sid)
-  const { accepted_from: acceptedFrom, groups } = insertedRow
-  return issueTokens(tools, { id: userId, ...names, groups }, sessionProof, { text, claims }, acceptedFrom)
+  if (!holder) return undefined
+  await endSurplus(tools, sql, user.id, sid)
+  return issueTokens(tools, holder, { text, claims })
 }
+
+type NewSessionOptions = { client: Client; secondFactorRequired: boolean; device: DeviceSession | undefined }
 
 /** A caller with the refresh token of the same session. */
 export type TokenHolder = SessionCaller & { refreshToken: RefreshToken }
@@ -209,18 +198,17 @@ const replaceTokens = async (
   tools: SessionTools,
   sql: Transaction,
   caller: SessionCaller,
-  user: SignedInUser,
   { client, change }: { client: Client; change: ProofChange },
 ) => {
   const { tokens, clock, life, onEnded } = tools
   const now = clock.now()
-  const { sessionId: sid } = caller
+  const { sessionId: sid, userId } = caller
   const [record] = await store.lockRecord(sql, caller, life.liveNow())
   if (!record) return undefined
   const iat = epochSeconds(now)
   const authTime = epochSeconds(record.created_at)
   const claims = {
-    userId: user.id,
+    userId,
     username: record.signed_in_as,
     sid,
     gen: record.generation + 1,
@@ -230,7 +218,7 @@ const replaceTokens = async (
   }
   const text = tokens.signRefresh(claims)
   const proof = changedProof(proofOf(record), change, now)
-  await store.replaceToken(sql, {
+  const [holder] = await store.replaceToken(sql, {
     id: sid,
     generation: claims.gen,
     successorHash: fingerprint(text),
@@ -242,8 +230,9 @@ const replaceTokens = async (
     proof,
     proofAge: now.getTime() - proof.provenAt.getTime(),
   })
+  if (!holder) throw new Error('A session has ended although its row is locked')
   sql.afterCommit(() => onEnded({ sid, minGeneration: claims.gen }))
-  return issueTokens(tools, user, proof, { text, claims }, record.accepted_from)
+  return issueTokens(tools, holder, { text, claims })
 }
 
 const pauseAfterRound = 1 * hours
@@ -290,23 +279,18 @@ export const createSessions = (options: Options) => {
     beginSession: (
       sql: Transaction,
       user: CheckedUser,
-      proof: InitialProof,
+      facts: SessionFacts,
       client: Client,
-      sessionId?: string,
-    ): Promise<IssuedTokens | undefined> => begin(tools, sql, user, proof, { client, secondFactorRequired, sessionId }),
+      device?: DeviceSession,
+    ): Promise<IssuedTokens | undefined> => begin(tools, sql, user, facts, { client, secondFactorRequired, device }),
     /** Only `rotation` may call this function, because it ends a session of which an old token was used. */
     exchange: (refreshToken: RefreshToken, client: Client, by: RotatedBy) =>
       exchangeToken(tools, refreshToken, client, by),
     /** Whether a token was issued so lately that requests with the token before it may still arrive. */
     isNew: ({ iat }: AccessClaims) => clock.now().getTime() - iat * 1000 <= renewGrace,
     lockOfHolder: (sql: Transaction, holder: TokenHolder) => lockOfHolder(tools, sql, holder),
-    replaceTokens: (
-      sql: Transaction,
-      caller: SessionCaller,
-      user: SignedInUser,
-      client: Client,
-      change: ProofChange = {},
-    ) => replaceTokens(tools, sql, caller, user, { client, change }),
+    replaceTokens: (sql: Transaction, caller: SessionCaller, client: Client, change: ProofChange = {}) =>
+      replaceTokens(tools, sql, caller, { client, change }),
     ...createEndings(tools),
     /**
      * Copies the groups of the user, whose row is held, to the sessions. Access tokens from before the change are refused, and the next
@@ -320,9 +304,4 @@ export const createSessions = (options: Options) => {
     },
     purge: createPurge(tools),
   }
-}
-
-/** Assigns a session to an application, in the transaction in which the session begins. */
-export const assignToApplication = async (sql: Transaction, sessionId: string, applicationId: string) => {
-  await store.setApplication(sql, sessionId, applicationId)
 }

@@ -88,8 +88,8 @@ const issueTokens = <Signed>(
     if (!user || !proof) return refuse('ended')
     await store.holdApplication(sql, client.id)
     if (!(await deviceRequests.take(sql, approval, sid))) return refuse('taken')
-    const newSession = { user, sid, applicationId: client.id, proof, client: origin }
-    if (!(await deviceSessions.begin(sql, newSession))) return refuse('ended')
+    const session = { id: sid, applicationId: client.id, proof }
+    if (!(await deviceSessions.begin(sql, { user, session, client: origin }))) return refuse('ended')
     const { scopes } = content
     const newAuthorization = { id: authorizationId, sid, clientId: client.id, userId, scopes, now: clock.now() }
     await store.upsertAuthorization(sql, newAuthorization)
