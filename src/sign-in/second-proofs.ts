@@ -1,6 +1,6 @@
 import type { Changes } from '../account-changes/account-changes.js'
 import type { AccountChangesRoom } from '../account-changes/open-account-changes.js'
-import type { AmrMethod, OpenQuestion } from '../contract/factors.js'
+import type { OpenQuestion } from '../contract/factors.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import type { FactorsRoom } from '../factors/open-factors.js'
 import type { ProvenPasskey } from '../factors/passkeys.js'
