@@ -1,7 +1,6 @@
-import type { Clock } from '../lib/clock.js'
 import type { Database } from '../platform/database/database.js'
 import type { Ended } from './ended-sessions.js'
-import type { SessionLife } from './live-sessions.js'
+import { expiryFor, type SessionLife } from './live-sessions.js'
 import type { Graces, HolderRow } from './sessions.store.js'
 import type { RefreshToken, Tokens } from './tokens.js'
 
@@ -31,12 +30,9 @@ export const epochSeconds = (moment: Date) => Math.floor(moment.getTime() / 1000
 export const fromEpochSeconds = (value: number) => new Date(value * 1000)
 
 /** What begins and renews sessions. */
-export type SessionTools = {
+export type SessionTools = SessionLife & {
   database: Database
   tokens: Tokens
-  clock: Clock
-  life: SessionLife
-  accessTokenLifetime: number
   graces: Graces
   /**
    * Called for each session that this process has ended or did not find, and for tokens that it has replaced, as soon as the change is
@@ -50,14 +46,14 @@ export type SessionTools = {
  * are valid. Tokens of this user that were issued before `accepted_from` are refused.
  */
 export const issueTokens = (
-  { tokens, life, accessTokenLifetime }: SessionTools,
+  tools: SessionTools,
   holder: HolderRow,
   { text: refreshToken, claims }: RefreshToken,
   iat = claims.iat,
 ): IssuedTokens => {
   // A token that was signed before SESSION_MAX_AGE was lowered has a later expiry, and so has one that was signed by a clock ahead of ours.
-  const end = Math.min(claims.exp, life.expiryFor(claims.auth_time))
-  const exp = Math.min(iat + accessTokenLifetime / 1000, end)
+  const end = Math.min(claims.exp, expiryFor(tools, claims.auth_time))
+  const exp = Math.min(iat + tools.lifetimes.accessToken / 1000, end)
   const { userId: id, sid, gen } = claims
   const { username, email, name, groups, accepted_from: acceptedFrom } = holder
   const issuedAt = Math.max(iat, acceptedFrom ? epochSeconds(acceptedFrom) : 0)
@@ -69,7 +65,7 @@ export const issueTokens = (
   return {
     user: { id, username, email, name, groups },
     sessionId: sid,
-    accessToken: tokens.signAccess({
+    accessToken: tools.tokens.signAccess({
       userId: id,
       username,
       sid,

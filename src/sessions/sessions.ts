@@ -13,7 +13,7 @@ import {
   type Transaction,
 } from '../platform/database/database.js'
 import { epochSeconds, fromEpochSeconds, type IssuedTokens, issueTokens, type SessionTools } from './issue-tokens.js'
-import { createSessionLife, type SessionLimits } from './live-sessions.js'
+import { expiryFor, liveNow, type SessionLimits } from './live-sessions.js'
 import { exchangeToken, type RotatedBy, standingOf } from './rotation.js'
 import {
   changedProof,
@@ -129,14 +129,14 @@ const begin = async (
   facts: SessionFacts,
   { client, secondFactorRequired, device }: NewSessionOptions,
 ) => {
-  const { tokens, clock, life } = tools
+  const { tokens, clock } = tools
   const [names] = await store.lockUser(sql, user)
   if (!names) return undefined
   const now = clock.now()
   const iat = epochSeconds(now)
   const sid = device?.id ?? uuidv7(now)
   const { username } = names
-  const claims = { userId: user.id, username, sid, gen: 0, auth_time: iat, iat, exp: life.expiryFor(iat) }
+  const claims = { userId: user.id, username, sid, gen: 0, auth_time: iat, iat, exp: expiryFor(tools, iat) }
   const text = tokens.signRefresh(claims)
   const { proof, age } = provenBy(facts, now, device)
   const begunAt = fromEpochSeconds(iat)
@@ -177,11 +177,12 @@ export type TokenHolder = SessionCaller & { refreshToken: RefreshToken }
  * transaction does.
  */
 const lockOfHolder = async (
-  { clock, life, graces }: SessionTools,
+  tools: SessionTools,
   sql: Transaction,
   { refreshToken, ...caller }: TokenHolder,
 ): Promise<SessionProof | Refused<'not_authenticated' | 'theft'>> => {
-  const moments = { live: life.liveNow(), clockOffset: clock.offset(), graces }
+  const { clock, graces } = tools
+  const moments = { live: liveNow(tools), clockOffset: clock.offset(), graces }
   const [row] = await store.lockWholeRecord(sql, caller, moments)
   if (!row?.usable) return refuse('not_authenticated')
   const standing = standingOf(row, refreshToken)
@@ -200,10 +201,10 @@ const replaceTokens = async (
   caller: SessionCaller,
   { client, change }: { client: Client; change: ProofChange },
 ) => {
-  const { tokens, clock, life, onEnded } = tools
+  const { tokens, clock, onEnded } = tools
   const now = clock.now()
   const { sessionId: sid, userId } = caller
-  const [record] = await store.lockRecord(sql, caller, life.liveNow())
+  const [record] = await store.lockRecord(sql, caller, liveNow(tools))
   if (!record) return undefined
   const iat = epochSeconds(now)
   const authTime = epochSeconds(record.created_at)
@@ -214,7 +215,7 @@ const replaceTokens = async (
     gen: record.generation + 1,
     auth_time: authTime,
     iat,
-    exp: life.expiryFor(authTime),
+    exp: expiryFor(tools, authTime),
   }
   const text = tokens.signRefresh(claims)
   const proof = changedProof(proofOf(record), change, now)
@@ -241,13 +242,14 @@ const pauseAfterRound = 1 * hours
  * Deletes the sessions that are over among the next records. Most records are still needed, so a step reads more records than it may
  * delete, and returns a full batch while there are more to read. At the end of the table it pauses and starts again.
  */
-const createPurge = ({ clock, life }: SessionTools) => {
+const createPurge = (tools: SessionTools) => {
+  const { clock } = tools
   let cursor = nilUuid
   let pausedUntil = new Date(0)
 
   return async (sql: Sql, limit: number) => {
     if (clock.now() < pausedUntil) return 0
-    const [step] = await store.purgeAfter(sql, cursor, life.liveNow(), limit * 10)
+    const [step] = await store.purgeAfter(sql, cursor, liveNow(tools), limit * 10)
     cursor = step?.cursor ?? nilUuid
     if (step?.cursor) return limit
     pausedUntil = later(clock.now(), pauseAfterRound)
@@ -269,9 +271,8 @@ type Options = SessionLimits & {
 /** Begins, renews and ends sessions. `session-lookups` finds them. */
 export const createSessions = (options: Options) => {
   const { database, tokens, clock, lifetimes, refreshGrace, renewGrace, onEnded = () => undefined } = options
-  const life = createSessionLife(options)
   const graces = { refreshGrace, renewGrace }
-  const tools = { database, tokens, clock, life, accessTokenLifetime: lifetimes.accessToken, graces, onEnded }
+  const tools = { database, tokens, clock, lifetimes, graces, onEnded }
   const secondFactorRequired = options.secondFactor === 'required'
 
   return {
@@ -297,7 +298,7 @@ export const createSessions = (options: Options) => {
      * refresh gets new tokens.
      */
     giveGroups: async (sql: Transaction, userId: string) => {
-      const changedRows = await store.updateGroups(sql, userId, life.liveNow())
+      const changedRows = await store.updateGroups(sql, userId, liveNow(tools))
       sql.afterCommit(() => {
         for (const { id, oldest_generation } of changedRows) onEnded({ sid: id, minGeneration: oldest_generation })
       })

@@ -8,7 +8,7 @@ import * as content from '../../src/pages/content.store.js'
 import type { Database } from '../../src/platform/database/database.js'
 import * as registrations from '../../src/registration/registrations.store.js'
 import { createExpiredRows, expiringTables } from '../../src/service/background.js'
-import { createSessionLife } from '../../src/sessions/live-sessions.js'
+import { liveNow } from '../../src/sessions/live-sessions.js'
 import * as sessions from '../../src/sessions/sessions.store.js'
 import { selectOfUser } from '../../src/sessions/sessions.store.js'
 import { loadConfig } from '../../src/settings/config.js'
@@ -182,10 +182,10 @@ describe('the statements of the stores on PostgreSQL', () => {
   })
 
   const liveAfter = (offset: number, session = 365 * days) =>
-    createSessionLife({
+    liveNow({
       lifetimes: { ...loadConfig({ NODE_ENV: 'test' }).lifetimes, session },
       clock: { now: () => at(offset), offset: () => 0 },
-    }).liveNow()
+    })
   const live = liveAfter(0)
 
   const begin = async (userId: string, fill = 1) => {

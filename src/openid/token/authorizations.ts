@@ -8,7 +8,7 @@ import { fingerprint } from '../../lib/random.js'
 import type { MessagesRoom } from '../../messages/open-messages.js'
 import type { Platform } from '../../platform/platform.js'
 import { epochSeconds } from '../../sessions/issue-tokens.js'
-import { createSessionLife } from '../../sessions/live-sessions.js'
+import { liveNow } from '../../sessions/live-sessions.js'
 import type { SessionsRoom } from '../../sessions/open-sessions.js'
 import type { Config } from '../../settings/config.js'
 import type { UsersRoom } from '../../users/open-users.js'
@@ -30,7 +30,6 @@ export const createTokenExchange = (
   { database, clock }: Platform,
   below: Keys & UsersRoom & SessionsRoom & MessagesRoom & ApplicationsRoom,
 ) => {
-  const { liveNow } = createSessionLife({ clock, lifetimes })
   return {
     ...below,
     database,
@@ -39,7 +38,7 @@ export const createTokenExchange = (
     refreshTokens: createRefreshTokenTexts(below.keysFor('refresh tokens of applications')),
     gracePeriod: Math.max(minGracePeriod, refreshGrace),
     /** The times that the statements compare with. */
-    moments: (): store.Moments => ({ live: liveNow(), clockOffset: clock.offset() }),
+    moments: (): store.Moments => ({ live: liveNow({ clock, lifetimes }), clockOffset: clock.offset() }),
   }
 }
 
