@@ -7,7 +7,7 @@ import type { MessagesRoom } from '../messages/open-messages.js'
 import type { Transaction } from '../platform/database/database.js'
 import type { ProvidersRoom } from '../providers/open-providers.js'
 import type { SessionsRoom } from '../sessions/open-sessions.js'
-import { type Browser, factsAtStart, type SessionFacts } from '../sessions/session-facts.js'
+import type { Browser, SessionFacts } from '../sessions/session-facts.js'
 import type { CheckedUser, DeviceSession, IssuedTokens } from '../sessions/sessions.js'
 import type { UsersRoom } from '../users/open-users.js'
 import type { Identity, User } from '../users/users.js'
@@ -170,7 +170,9 @@ export const createDeviceSessions = ({
   /** False if the user is disabled, or needs another factor by now. */
   begin: async (sql: Transaction, { user, session, client }: NewDeviceSession) => {
     const checkedUser = { id: user.id, undoCount: null, passwordHash: null }
-    const facts = { ...factsAtStart, methods: session.proof.methods as AmrMethod[] }
+    // Each fact is decided here: apart from its proof, the device gets nothing of the session that has approved it.
+    const methods = session.proof.methods as AmrMethod[]
+    const facts: SessionFacts = { methods, provenAt: null, provider: null, trustedDevice: null }
     const issued = await sessions.beginSession(sql, checkedUser, facts, client, session)
     if (!issued) return false
     await accountChanges.bySignIn(sql, { user: { ...user, ...issued.user }, client }, { new_device: {} })
