@@ -2,7 +2,7 @@ import type { Database } from '../platform/database/database.js'
 import type { Ended } from './ended-sessions.js'
 import { expiryFor, type SessionLife } from './live-sessions.js'
 import type { Graces, HolderRow } from './sessions.store.js'
-import type { RefreshToken, Tokens } from './tokens.js'
+import type { NewAccessClaims, RefreshToken, Tokens } from './tokens.js'
 
 /** The user in the answer to a request that gives tokens. */
 type SignedInUser = {
@@ -57,26 +57,24 @@ export const issueTokens = (
   const { userId: id, sid, gen } = claims
   const { username, email, name, groups, accepted_from: acceptedFrom } = holder
   const issuedAt = Math.max(iat, acceptedFrom ? epochSeconds(acceptedFrom) : 0)
-  const proof = {
+  const accessClaims: NewAccessClaims = {
+    userId: id,
+    username,
+    sid,
+    gen,
+    iat: issuedAt,
+    exp,
+    email,
+    name,
+    groups,
     auth_time: epochSeconds(holder.authenticated_at),
     amr: holder.methods,
-    ...(holder.second_factor_at && { mfa_time: epochSeconds(holder.second_factor_at) }),
+    mfa_time: holder.second_factor_at ? epochSeconds(holder.second_factor_at) : undefined,
   }
   return {
     user: { id, username, email, name, groups },
     sessionId: sid,
-    accessToken: tools.tokens.signAccess({
-      userId: id,
-      username,
-      sid,
-      gen,
-      iat: issuedAt,
-      exp,
-      email,
-      name,
-      groups,
-      ...proof,
-    }),
+    accessToken: tools.tokens.signAccess(accessClaims),
     accessTokenExpiresAt: fromEpochSeconds(exp),
     refreshToken,
     accessTokenMaxAge: exp - iat,

@@ -1,8 +1,8 @@
+import { lastGeneration } from '../contract/access-claims.js'
 import type { Database, Transaction } from '../platform/database/database.js'
 import { liveNow, type SessionLife } from './live-sessions.js'
 import { type Proof, proofOf, type SessionCaller } from './session-facts.js'
 import * as store from './sessions.store.js'
-import { lastGeneration } from './tokens.js'
 
 /** A session as its user and operators see it. `username`: the name that the user had when the session began. */
 export type Session = {

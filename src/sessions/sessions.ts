@@ -1,3 +1,4 @@
+import type { AccessClaims } from '../contract/access-claims.js'
 import { type Refused, refuse } from '../contract/outcome.js'
 import type { ProviderId } from '../contract/providers.js'
 import type { Client } from '../http/request-origin.js'
@@ -28,7 +29,7 @@ import {
 import type { SessionProof } from './session-lookups.js'
 import type { EndReason } from './sessions.store.js'
 import * as store from './sessions.store.js'
-import type { AccessClaims, RefreshToken, Tokens } from './tokens.js'
+import type { RefreshToken, Tokens } from './tokens.js'
 
 export type { IssuedTokens } from './issue-tokens.js'
 

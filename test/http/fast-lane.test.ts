@@ -5,19 +5,17 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { refuse } from '#contract/outcome.js'
 import { accessCheckRoutes } from '../../src/access-check/access-check.routes.js'
 import { createFastLane } from '../../src/access-check/fast-lane.js'
-
+import type { AccessClaims } from '../../src/contract/access-claims.js'
 import { createCookies } from '../../src/http/cookies.js'
 import type { FastLane } from '../../src/http/limited-server.js'
 import { createAllowedOrigins } from '../../src/http/origins.js'
 import { createServer } from '../../src/http/server.js'
-
 import { minutes } from '../../src/lib/durations.js'
 import { StoreUnavailable } from '../../src/platform/database/database.js'
 import type { CountedRequest } from '../../src/platform/metrics/metrics.js'
-
 import { createCallers } from '../../src/sessions/callers.js'
 import { asEntry, createEndedList } from '../../src/sessions/ended-sessions.js'
-import { type AccessClaims, createTokens } from '../../src/sessions/tokens.js'
+import { createTokens } from '../../src/sessions/tokens.js'
 
 import { createMovableClock } from '../support/clock.js'
 import { inLongRun } from '../support/long-run.js'
