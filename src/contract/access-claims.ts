@@ -104,7 +104,7 @@ const longestId = () => '0'.repeat(36)
 const longestMoment = () => lastMoment
 
 // biome-ignore format: one claim a line, so that the table can be read as a table
-export const accessClaims = {
+const accessClaims = {
   userId: { longest: longestId, introspection: 'always' },
   username: { longest: ({ username }) => username, introspection: 'profile' },
   sid: { longest: longestId, introspection: 'always' },

@@ -72,13 +72,13 @@ const columnOfFact = {
 
 type FactColumns = { [Fact in keyof typeof columnOfFact as (typeof columnOfFact)[Fact]]: SessionFacts[Fact] }
 
-export const columnsOf = (facts: SessionFacts) =>
+const columnsOf = (facts: SessionFacts) =>
   Object.fromEntries(
     Object.entries(columnOfFact).map(([fact, column]) => [column, facts[fact as keyof typeof columnOfFact]]),
   ) as FactColumns
 
-/** A session that begins. Who makes one gives every column, so a fact that is not stored does not compile. */
-export type NewSessionRow = FactColumns & {
+/** A session that begins. Every column of it is written, so a fact that is not stored does not compile. */
+type NewSessionRow = FactColumns & {
   id: string
   user_id: string
   token_hash: Uint8Array
@@ -129,11 +129,11 @@ const newSession = insertion<NewSessionRow>('sessions', {
  * A trigger inserts nothing if a second factor is needed, the methods have none, and no trusted device replaces it. Another trigger gives
  * the session the groups of its user.
  */
-export const insertRecord = (sql: Sql, row: NewSessionRow) =>
+export const insertRecord = (sql: Sql, facts: SessionFacts, row: Omit<NewSessionRow, keyof FactColumns>) =>
   sql.query<HolderRow>(
     `with begun as (${newSession.text} returning *)
      select ${selectList<HolderRow>(holderColumns)} from begun as r join users as u on u.id = r.user_id`,
-    newSession.valuesOf(row),
+    newSession.valuesOf({ ...row, ...columnsOf(facts) }),
   )
 
 export type Graces = { refreshGrace: number; renewGrace: number }

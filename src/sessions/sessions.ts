@@ -141,7 +141,7 @@ const begin = async (
   const text = tokens.signRefresh(claims)
   const { proof, age } = provenBy(facts, now, device)
   const begunAt = fromEpochSeconds(iat)
-  const [holder] = await store.insertRecord(sql, {
+  const [holder] = await store.insertRecord(sql, facts, {
     id: sid,
     user_id: user.id,
     token_hash: fingerprint(text),
@@ -154,7 +154,6 @@ const begin = async (
     browser: client.browser ?? null,
     created_at: begunAt,
     last_used_at: begunAt,
-    ...store.columnsOf(facts),
     authenticated_at: proof.provenAt,
     second_factor_at: proof.secondFactorAt,
     proof_moment: clock.offset() - age,

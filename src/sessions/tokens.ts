@@ -82,7 +82,7 @@ const longestHeader = base64Length(JSON.stringify({ alg: 'ES256', typ: 'at+jwt',
  * Whether the access tokens of a user stay short enough, with the longest values of all other claims, without a name, and with the longer
  * signature. Nothing is signed, because a command has no key.
  */
-const createFits = (issuer: string) => (owner: TokenOwner) => {
+const fits = (issuer: string, owner: TokenOwner) => {
   const claims = base64Length(JSON.stringify(longestClaimsOf(owner, issuer)))
   const parts = [longestHeader, claims, lengthOfLongerSignature]
   const dots = parts.length - 1
@@ -247,7 +247,7 @@ export const createTokens = (options: Options) => {
   return {
     hasExpired,
     signAccess,
-    fits: createFits(issuer),
+    fits: (owner: TokenOwner) => fits(issuer, owner),
     signRefresh: (claims: RefreshClaims) => refresh.first.sign(claims),
 
     /** Signs the same claims with every secret. One of the results is the token that was signed before a newer secret was added. */

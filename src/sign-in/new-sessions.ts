@@ -155,29 +155,25 @@ export const createNewSessions = (parts: Parts) => {
 
 type NewDeviceSession = { user: User; session: DeviceSession; client: Client }
 
-export type DeviceSessions = ReturnType<typeof createDeviceSessions>
-
 /**
  * The session of a device that a signed-in user has approved. It is no further way to sign in: it has the proofs of the session that
  * approved it, with their times, and the trigger for second factors checks it like every other session. Its own tokens are given to no one,
  * so only the application can use it. The owner is told by mail, because the approval may be the result of a fraud.
+ * False if the user is disabled, or needs another factor by now.
  */
-export const createDeviceSessions = ({
-  sessions,
-  accountChanges,
-  events,
-}: SessionsRoom & AccountChangesRoom & MessagesRoom) => ({
-  /** False if the user is disabled, or needs another factor by now. */
-  begin: async (sql: Transaction, { user, session, client }: NewDeviceSession) => {
-    const checkedUser = { id: user.id, undoCount: null, passwordHash: null }
-    // Each fact is decided here: apart from its proof, the device gets nothing of the session that has approved it.
-    const methods = session.proof.methods as AmrMethod[]
-    const facts: SessionFacts = { methods, provenAt: null, provider: null, trustedDevice: null }
-    const issued = await sessions.beginSession(sql, checkedUser, facts, client, session)
-    if (!issued) return false
-    await accountChanges.bySignIn(sql, { user: { ...user, ...issued.user }, client }, { new_device: {} })
-    const about = { userId: user.id, sessionId: session.id, sessionBeganBy: 'device' } as const
-    await events.recordInside(sql, { kind: 'signed_in', reason: 'device', ...about }, client)
-    return true
-  },
-})
+export const beginDeviceSession = async (
+  { sessions, accountChanges, events }: SessionsRoom & AccountChangesRoom & MessagesRoom,
+  sql: Transaction,
+  { user, session, client }: NewDeviceSession,
+) => {
+  const checkedUser = { id: user.id, undoCount: null, passwordHash: null }
+  // Each fact is decided here: apart from its proof, the device gets nothing of the session that has approved it.
+  const methods = session.proof.methods as AmrMethod[]
+  const facts: SessionFacts = { methods, provenAt: null, provider: null, trustedDevice: null }
+  const issued = await sessions.beginSession(sql, checkedUser, facts, client, session)
+  if (!issued) return false
+  await accountChanges.bySignIn(sql, { user: { ...user, ...issued.user }, client }, { new_device: {} })
+  const about = { userId: user.id, sessionId: session.id, sessionBeganBy: 'device' } as const
+  await events.recordInside(sql, { kind: 'signed_in', reason: 'device', ...about }, client)
+  return true
+}

@@ -169,22 +169,22 @@ export const createPendingSignIns = ({ database, clock }: { database: Database; 
 
 type Telling = UsersRoom & MessagesRoom & AccountChangesRoom & { pendingSignIns: PendingSignIns }
 
-/**
- * Sign-ins whose second step was never finished. The owner gets a mail, because another person may know the password. No mail is sent if
- * the same browser has signed in since, and at most one a day for an account (see `mail-limits`).
- */
-export const createUnfinishedSignIns = ({ pendingSignIns, users, events, accountChanges }: Telling) => {
-  const tell = async (sql: Transaction, { userId, client, begunAt: at }: AbandonedSignIn) => {
-    const user = await users.findEnabled(sql, userId)
-    if (!user || (await events.hasSignedIn(sql, userId, client, at))) return
-    await accountChanges.bySignIn(sql, { user, client, at }, { sign_in_unfinished: {} })
-  }
+const tellOf = async (
+  { users, events, accountChanges }: Telling,
+  sql: Transaction,
+  { userId, client, begunAt: at }: AbandonedSignIn,
+) => {
+  const user = await users.findEnabled(sql, userId)
+  if (!user || (await events.hasSignedIn(sql, userId, client, at))) return
+  await accountChanges.bySignIn(sql, { user, client, at }, { sign_in_unfinished: {} })
+}
 
-  return {
-    purge: async (sql: Transaction, limit: number) => {
-      const { count, abandoned } = await pendingSignIns.takeExpired(sql, limit)
-      for (const signIn of abandoned) await tell(sql, signIn)
-      return count
-    },
-  }
+/**
+ * Deletes sign-ins whose second step was never finished. The owner gets a mail, because another person may know the password. No mail is
+ * sent if the same browser has signed in since, and at most one a day for an account (see `mail-limits`).
+ */
+export const purgeUnfinished = async (services: Telling, sql: Transaction, limit: number) => {
+  const { count, abandoned } = await services.pendingSignIns.takeExpired(sql, limit)
+  for (const signIn of abandoned) await tellOf(services, sql, signIn)
+  return count
 }

@@ -191,13 +191,12 @@ describe('the statements of the stores on PostgreSQL', () => {
   const begin = async (userId: string, fill = 1) => {
     const id = uuidv7(now)
     const record = {
-      ...sessions.columnsOf(passwordFacts),
       ...{ id, user_id: userId, token_hash: bytes(fill), generation: 0, application_id: null },
       ...{ issued_at: now, created_at: now, last_used_at: now, rotated_at: 0, expires_at: at(30 * days) },
       ...{ ip: client.ip, user_agent: client.userAgent, browser: null, signed_in_as: 'Ada' },
       ...{ authenticated_at: now, second_factor_at: null, proof_moment: 0, second_factor_required: false },
     }
-    expect(await sessions.insertRecord(sql, record)).toMatchObject([{ groups: [], accepted_from: null }])
+    expect(await sessions.insertRecord(sql, passwordFacts, record)).toMatchObject([{ groups: [], accepted_from: null }])
     return { id, record }
   }
   const graces = { refreshGrace: 30 * seconds, renewGrace: 2 * minutes }
