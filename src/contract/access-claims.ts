@@ -100,7 +100,7 @@ type ClaimRow<Name extends ClaimName> = {
   introspection: 'always' | 'profile' | 'email' | 'groups' | 'never'
 }
 
-const longestId = () => '0'.repeat(36)
+const longestId = () => '00000000-0000-0000-0000-000000000000'
 const longestMoment = () => lastMoment
 
 // biome-ignore format: one claim a line, so that the table can be read as a table
