@@ -592,18 +592,15 @@ create table sign_in_challenges (
   id uuid not null default gen_random_uuid(),
   user_id uuid not null references users on delete cascade,
   -- An enrolment goes on when its user has added a second factor (SECOND_FACTOR=required). `profile` and `terms` wait for required fields
-  -- and for the terms, with the whole proof in the row.
+  -- and for the terms, after every proof.
   kind text not null check (kind in ('second_factor', 'enrolment', 'profile', 'terms')),
   -- The way of the first proof.
   way text not null,
   provider text,
   -- The user's id at the provider, if the identity is linked to the account together with the session.
   subject text,
-  -- The proof as `amr` names it. Null while a part of it is missing.
-  methods text[],
-  -- When the user proved it, if that was not at the sign-in itself.
-  proven_at timestamptz,
-  trusted_device uuid,
+  -- What its session carries, as far as it is known.
+  facts jsonb not null,
   -- When the code was entered that was mailed for this enrolment. No factor can be added before that.
   mail_proven_at timestamptz,
   tries_left integer not null default 5,
@@ -632,6 +629,8 @@ create table mail_sign_ins (
   email text,
   email_key text,
   tries_left integer not null,
+  -- What the session carries that begins with this mail, as far as it is known.
+  facts jsonb not null,
   -- The code or the link was used in the browser that asked, and the account is not made yet.
   proven_at timestamptz,
   expires_at timestamptz not null,

@@ -1,9 +1,8 @@
+import type { AccessClaims } from '../contract/access-claims.js'
 import { countFactors } from '../contract/factors.js'
 import { readGroupList } from '../contract/groups.js'
-
 import { refuse } from '../contract/outcome.js'
 import { readDuration } from '../lib/durations.js'
-import type { AccessClaims } from '../sessions/tokens.js'
 
 /**
  * The conditions of a proxy: a proof within `freshFor` milliseconds, membership in any one of `groups`, and whether the answer may

@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http'
+import type { AccessClaims } from '../contract/access-claims.js'
 import { readGroupList } from '../contract/groups.js'
 import { accessCheckHeaders, securityHeaders } from '../http/headers.js'
 import type { FastLane } from '../http/limited-server.js'
 import { type AllowedOrigins, noOtherOrigins } from '../http/origins.js'
-
 import type { CountedRequest } from '../platform/metrics/metrics.js'
-import type { AccessClaims, Tokens } from '../sessions/tokens.js'
+import type { Tokens } from '../sessions/tokens.js'
 import { isMember } from './conditions.js'
 import { identityHeaders, identityOf } from './identity-headers.js'
 

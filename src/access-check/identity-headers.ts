@@ -1,5 +1,5 @@
+import type { AccessClaims } from '../contract/access-claims.js'
 import { countFactors } from '../contract/factors.js'
-import type { AccessClaims } from '../sessions/tokens.js'
 
 /** The headers that tell an application who the user is, in the order of `identityOf`. */
 export const identityHeaders = [

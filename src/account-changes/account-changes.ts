@@ -90,14 +90,13 @@ const renewTokens = async (
   { sessions }: Services,
   sql: Transaction,
   { caller, client }: HeldAccount,
-  user: User,
   { kinds, changes }: Renewal,
 ) => {
   const rows = kinds.map(consequencesOf)
   if (!caller || !rows.some(({ thisSession }) => thisSession === 'new tokens')) return undefined
   const withdrawn = rows.flatMap(({ withdrawsProofs }) => withdrawsProofs)
   const proven = changes.stepped_up?.proven
-  const issued = await sessions.replaceTokens(sql, caller, user, client, { withdrawn, ...(proven && { proven }) })
+  const issued = await sessions.replaceTokens(sql, caller, client, { withdrawn, ...(proven && { proven }) })
   if (!issued) throw new Error('A session has ended although its row is locked')
   return issued
 }
@@ -132,7 +131,7 @@ const changeHeld = async <Kind extends ChangeKind, Outcome extends WorkResult<Ki
   if (mayLengthenTokens && user.groups.length > 0 && !tokens.fits(user))
     return refuse('too_many_groups') as TooLongRefusal<Kind>
   // The announced kinds decide, and not the changed ones: callers rely on new tokens (`TokensAfter`) even if nothing has changed.
-  const issued = await renewTokens(services, sql, account, user, { kinds, changes })
+  const issued = await renewTokens(services, sql, account, { kinds, changes })
   const isMailed = changedKinds.map(consequencesOf).some(({ mail }) => mail !== null)
   return { result, user, issued, endedSessions, isMailed } as AppliedChange<ResultOf<Outcome>>
 }

@@ -6,8 +6,7 @@ import type { Clock } from '../lib/clock.js'
 import type { MessagesRoom } from '../messages/open-messages.js'
 import { commitUnlessRefused, type Database, type Transaction } from '../platform/database/database.js'
 import type { SessionsRoom } from '../sessions/open-sessions.js'
-import type { CallerContext } from '../sessions/session-facts.js'
-import type { InitialProof } from '../sessions/sessions.js'
+import type { CallerContext, SessionFacts } from '../sessions/session-facts.js'
 import type { SignInRoom } from '../sign-in/open-sign-in.js'
 import { usernameKey } from '../users/names.js'
 import type { UsersRoom } from '../users/open-users.js'
@@ -58,11 +57,8 @@ const deleteOwn = async (services: Services, context: CallerContext, username: s
  * True if the sign-in is as fresh as a session would have to be. A trusted device, or an old sign-in at a provider, is not enough. An
  * account that never had a session has nothing that a stranger could want.
  */
-const isFresh = (
-  { clock, freshFor }: Services,
-  { hasSignedIn }: User,
-  { trustedDevice, provenAt = clock.now() }: InitialProof,
-) => !hasSignedIn || (trustedDevice === undefined && clock.now().getTime() - provenAt.getTime() <= freshFor)
+const isFresh = ({ clock, freshFor }: Services, { hasSignedIn }: User, { trustedDevice, provenAt }: SessionFacts) =>
+  !hasSignedIn || (trustedDevice === null && (provenAt === null || clock.now().getTime() - provenAt <= freshFor))
 
 /**
  * True if mail is the only method. A session of an account without other proofs would be asked for nothing but the mail that was answered a
@@ -74,12 +70,12 @@ const isOnlyMail = (methods: readonly string[]) => methods.length > 0 && methods
 const findLeaving = async (services: Services, token: string) => {
   const { pendingSignIns, users, proofs } = services
   const pending = await pendingSignIns.find(token)
-  if (pending && !pending.proof) return refuse('other_step')
+  if (pending && !pending.isProven) return refuse('other_step')
   const user = pending && (await users.findEnabled(pending.userId))
-  if (!user || !pending.proof) return refuse('challenge_over')
-  if (isFresh(services, user, pending.proof)) return { pending, user }
+  if (!user || !pending) return refuse('challenge_over')
+  if (isFresh(services, user, pending.facts)) return { pending, user }
   const methods = await proofs.methodsFor(user)
-  if (isOnlyMail(pending.proof.methods) && isOnlyMail(methods)) return { pending, user }
+  if (isOnlyMail(pending.facts.methods) && isOnlyMail(methods)) return { pending, user }
   return refuse('fresh_sign_in_required', { methods })
 }
 

@@ -2,7 +2,7 @@ import { type Clock, later } from '../lib/clock.js'
 import { days, minutes } from '../lib/durations.js'
 import { uuidFloor } from '../lib/uuid.js'
 import type { Database } from '../platform/database/database.js'
-import { createSessionLife, type SessionLimits } from '../sessions/live-sessions.js'
+import { liveNow, type SessionLife } from '../sessions/live-sessions.js'
 import * as store from './stats.store.js'
 
 /** The query reads a row for each session and event of 30 days, so its answer is used for this long. */
@@ -78,9 +78,9 @@ const fromRow = (row: store.StatsRow): Counts => ({
 export type Stats = ReturnType<typeof createStats>
 
 /** Counts everything, for an operator. No request uses it. */
-export const createStats = ({ database, clock, ...limits }: SessionLimits & { database: Database; clock: Clock }) => ({
+export const createStats = ({ database, clock, ...limits }: SessionLife & { database: Database }) => ({
   since: async (since: Date) => {
-    const [row] = await store.selectStats(database, createSessionLife({ clock, ...limits }).liveNow(), {
+    const [row] = await store.selectStats(database, liveNow({ clock, ...limits }), {
       now: clock.now(),
       since,
     })

@@ -15,5 +15,5 @@ export const openApplications = (
   below: SessionsRoom & MessagesRoom & { groups: Groups },
 ) => ({
   applications: createApplications(platform),
-  usedApplications: createUsedApplications(platform, config.lifetimes, below),
+  usedApplications: createUsedApplications({ ...platform, lifetimes: config.lifetimes }, below),
 })

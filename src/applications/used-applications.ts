@@ -9,7 +9,7 @@ import {
   type Sql,
   type Transaction,
 } from '../platform/database/database.js'
-import { createSessionLife, type SessionLimits } from '../sessions/live-sessions.js'
+import { liveNow, type SessionLife } from '../sessions/live-sessions.js'
 import type { CallerContext } from '../sessions/session-facts.js'
 import type { SessionLookups } from '../sessions/session-lookups.js'
 import type { Application } from './application-rules.js'
@@ -87,16 +87,14 @@ export type UsedApplications = ReturnType<typeof createUsedApplications>
  * also need this part of authorizations while the OpenID Connect provider is not loaded.
  */
 export const createUsedApplications = (
-  { database, clock }: { database: Database; clock: Clock },
-  lifetimes: SessionLimits['lifetimes'],
+  { database, clock, lifetimes }: SessionLife & { database: Database },
   { events, sessionLookups }: { events: Events; sessionLookups: SessionLookups },
 ) => {
-  const { liveNow } = createSessionLife({ clock, lifetimes })
   const { endOfUser, ...endings } = createEndings(database, events)
 
   return {
     listOfUser: async (userId: string): Promise<UsedApplication[]> =>
-      (await store.selectOfUser(database, userId, liveNow())).map(
+      (await store.selectOfUser(database, userId, liveNow({ clock, lifetimes }))).map(
         ({ since, last_used_at, hears_logouts: hearsLogouts, ...application }) => ({
           application,
           hearsLogouts,
@@ -107,7 +105,7 @@ export const createUsedApplications = (
 
     /** How many users have used the application in a session that has not ended. */
     countUsers: async (sql: Sql, applicationId: string) =>
-      (await store.selectUsers(sql, applicationId, liveNow())).length,
+      (await store.selectUsers(sql, applicationId, liveNow({ clock, lifetimes }))).length,
 
     /** The scopes that the user has agreed to share, with the name of the application. */
     consentsOf: async (userId: string) =>

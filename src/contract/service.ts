@@ -1,4 +1,5 @@
-import { type Static, Type } from 'typebox'
+import { type Static, type TSchema, Type } from 'typebox'
+import type { IntrospectedClaim } from './access-claims.js'
 import {
   AdminAction,
   AdminGroup,
@@ -186,10 +187,12 @@ const Claims = Type.Object(
     email: Type.Optional(Type.String({ description: 'With the scope email' })),
     name: Type.Optional(Type.String({ description: 'With the scope profile, if the user has one' })),
     auth_time: Type.Integer(),
-    amr: Type.Array(Type.String()),
+    amr: Type.Unsafe<readonly string[]>(Type.Array(Type.String())),
     mfa_time: Type.Optional(Type.Integer()),
-    groups: Type.Optional(Type.Array(Type.String(), { description: 'With the scope groups' })),
-  },
+    groups: Type.Optional(
+      Type.Unsafe<readonly string[]>(Type.Array(Type.String(), { description: 'With the scope groups' })),
+    ),
+  } satisfies Record<IntrospectedClaim, TSchema>,
   { description: 'Named as in an access token of a browser' },
 )
 

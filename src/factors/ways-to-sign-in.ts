@@ -178,7 +178,7 @@ export const canSignIn = (account: Means) => names.some((name) => waysToSignIn[n
 export const labelOf = (by: SignedInBy): SignInLabel => (by.way === 'provider' ? by.provider : by.way)
 export const signInLabels = (providers: readonly ProviderId[] = builtInProviderIds): SignInLabel[] => [
   ...names.flatMap((name): readonly SignInLabel[] => (name === 'provider' ? providers : [name])),
-  // The session of a device begins from another session, so it is no way to sign in (`device-sessions`).
+  // The session of a device begins from another session, so it is no way to sign in (`beginDeviceSession`).
   'device',
 ]
 

@@ -1,6 +1,7 @@
 import { fastify } from 'fastify'
 import { describe, expect, it } from 'vitest'
 import { createCookieJar } from '../../test/support/cookie-jar.js'
+import { newSignIn } from '../../test/support/session-facts.js'
 import { createCeremonyCookies } from '../factors/ceremony-cookies.js'
 import { createCeremonies } from '../factors/passkey-ceremonies.js'
 import { systemClock } from '../lib/clock.js'
@@ -19,7 +20,7 @@ const ceremonies = createCeremonies({ seal: createSeal([deriveKey('a secret', 'p
 const server = fastify()
 server.get('/', (request, reply) => {
   const { returnTo = '/dashboard' } = request.query as { returnTo?: string }
-  attemptCookies.keep(request, reply, attempts.begin('provider_a', returnTo, { kind: 'sign_in' }))
+  attemptCookies.keep(request, reply, attempts.begin('provider_a', returnTo, newSignIn))
   return reply.send('kept')
 })
 server.get('/passkey', (request, reply) => {
@@ -36,7 +37,7 @@ const cookiesOf = (count: number) =>
 
 describe('the name of an attempt cookie', () => {
   it('comes from the state, does not show it, and is another one for each attempt', () => {
-    const [one, two] = [0, 1].map(() => attempts.begin('provider_a', '/', { kind: 'sign_in' }))
+    const [one, two] = [0, 1].map(() => attempts.begin('provider_a', '/', newSignIn))
     if (!one || !two) throw new Error('two attempts were begun')
     expect(tabCookieName('attempt', one.state)).toMatch(/^attempt_[\w-]{12}$/)
     expect(tabCookieName('attempt', one.state)).not.toBe(tabCookieName('attempt', two.state))

@@ -13,10 +13,9 @@ import type { Job } from '../platform/jobs.js'
 import type { Platform } from '../platform/platform.js'
 import type { SessionsRoom } from '../sessions/open-sessions.js'
 import type { Config } from '../settings/config.js'
-import { createDeviceSessions } from '../sign-in/new-sessions.js'
 import type { UsersRoom } from '../users/open-users.js'
 import { createAuthorizationRequests } from './authorize/authorization-requests.js'
-import { createAuthorize, createSignedInUsers } from './authorize/authorize.js'
+import { createAuthorize } from './authorize/authorize.js'
 import { openBackchannel } from './backchannel.js'
 import { createDeviceRequests } from './device/device-requests.js'
 import { createDevices } from './device/devices.js'
@@ -24,7 +23,7 @@ import { createLogoutNoticeSender } from './logout/logout-notice-sender.js'
 import { createAuthorizations, createTokenExchange } from './token/authorizations.js'
 import { createCodes } from './token/codes.js'
 import { createIdTokens, createLogoutTokens } from './token/id-tokens.js'
-import { createRefresh } from './token/refresh.js'
+import { type Refresh, refresh } from './token/refresh.js'
 
 export type BelowOpenid = Keys &
   UsersRoom &
@@ -52,8 +51,7 @@ export const openOpenid = (config: Config, platform: Platform, below: BelowOpeni
   const exchange = createTokenExchange(config, platform, below)
   const codes = createCodes(exchange)
   const deviceRequests = createDeviceRequests(platform)
-  const signedInUsers = createSignedInUsers({ ...below, consents })
-  const ofClients = { applicationSecrets, applicationErrors, consents, signedInUsers }
+  const ofClients = { ...below, ...exchange, applicationSecrets, applicationErrors, consents }
   return {
     applications,
     applicationSecrets,
@@ -63,7 +61,6 @@ export const openOpenid = (config: Config, platform: Platform, below: BelowOpeni
     idTokens,
     logoutTokens,
     authorize: createAuthorize({
-      ...exchange,
       ...ofClients,
       authorizationRequests: createAuthorizationRequests(platform),
       idTokens,
@@ -71,14 +68,12 @@ export const openOpenid = (config: Config, platform: Platform, below: BelowOpeni
       issuer,
     }),
     codes,
-    refresh: createRefresh(exchange),
+    refresh: (given: Refresh) => refresh(exchange, given),
     authorizations: createAuthorizations(exchange),
     deviceRequests,
     devices: createDevices({
-      ...exchange,
       ...ofClients,
       deviceRequests,
-      deviceSessions: createDeviceSessions(below),
       secondFactorRequired: config.secondFactor === 'required',
     }),
     logoutNoticeSender: createLogoutNoticeSender({

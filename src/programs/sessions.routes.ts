@@ -58,7 +58,7 @@ export const revocationsRoutes = (server: Server, { serviceCallers, endedSession
   })
 
 /** Token introspection (RFC 7662). The answer about a token that is not valid is `active: false` alone. */
-export const tokensRoutes = (server: Server, { serviceCallers, openidProvider, config: { publicUrl } }: App) =>
+export const tokensRoutes = (server: Server, { serviceCallers, openidProvider }: App) =>
   route(server, 'POST /api/service/token', {
     guard: [serviceCallers.withScope('tokens:read')],
     tag,
@@ -76,7 +76,7 @@ export const tokensRoutes = (server: Server, { serviceCallers, openidProvider, c
         active: true,
         application,
         scope: scopes.join(' '),
-        claims: { ...claims, sub: claims.userId, iss: publicUrl, aud: publicUrl },
+        claims,
       }
     },
   })

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createMovableClock } from '../../test/support/clock.js'
+import { newSignIn } from '../../test/support/session-facts.js'
 import { minutes } from '../lib/durations.js'
 import { deriveKey } from '../lib/random.js'
 import { createSeal } from '../lib/seal.js'
@@ -15,7 +16,7 @@ const setUp = () => {
 describe('an attempt', () => {
   it('comes back as it was sealed, for a sign-in and for a link', () => {
     const { attempts } = setUp()
-    const signIn = attempts.begin('provider_a', '/dashboard?x=1', { kind: 'sign_in' })
+    const signIn = attempts.begin('provider_a', '/dashboard?x=1', newSignIn)
     const link = attempts.begin('provider_b', '/', { kind: 'link', userId: 'user', sessionId: 'session' })
     expect(attempts.open(attempts.seal(signIn))).toEqual(signIn)
     expect(attempts.open(attempts.seal(link))).toEqual(link)
@@ -23,7 +24,7 @@ describe('an attempt', () => {
 
   it('has values of its own each time', () => {
     const { attempts } = setUp()
-    const [one, two] = [0, 1].map(() => attempts.begin('provider_a', '/', { kind: 'sign_in' }))
+    const [one, two] = [0, 1].map(() => attempts.begin('provider_a', '/', newSignIn))
     if (!one || !two) throw new Error('two attempts were begun')
     const values = [one, two].flatMap(({ state, verifier, nonce }) => [state, verifier, nonce])
     expect(new Set(values).size).toBe(6)
@@ -31,7 +32,7 @@ describe('an attempt', () => {
 
   it('shows nothing of itself, and does not open once altered', () => {
     const { attempts } = setUp()
-    const attempt = attempts.begin('provider_a', '/secret-place', { kind: 'sign_in' })
+    const attempt = attempts.begin('provider_a', '/secret-place', newSignIn)
     const sealed = attempts.seal(attempt)
     const bytes = Buffer.from(sealed, 'base64url')
     expect(bytes.toString('latin1')).not.toContain('secret-place')
@@ -44,7 +45,7 @@ describe('an attempt', () => {
 
   it('ends after ten minutes', () => {
     const { attempts, clock } = setUp()
-    const sealed = attempts.seal(attempts.begin('provider_a', '/', { kind: 'sign_in' }))
+    const sealed = attempts.seal(attempts.begin('provider_a', '/', newSignIn))
     clock.advance(10 * minutes - 1000)
     expect(attempts.open(sealed)).toBeDefined()
     clock.advance(1001)
@@ -63,7 +64,7 @@ describe('an attempt', () => {
 
   it('ignores what another release sealed in another form', () => {
     const { attempts, seal } = setUp()
-    const attempt = attempts.begin('provider_a', '/', { kind: 'sign_in' })
+    const attempt = attempts.begin('provider_a', '/', newSignIn)
     const sealed = { ...attempt, expiresAt: attempt.expiresAt.getTime() }
     expect(attempts.open(seal.seal(JSON.stringify(sealed)))).toEqual(attempt)
     for (const text of [
@@ -73,8 +74,9 @@ describe('an attempt', () => {
       JSON.stringify({ ...sealed, purpose: { kind: 'link', userId: 'user' } }),
       JSON.stringify({ ...sealed, purpose: undefined }),
       JSON.stringify({ ...sealed, state: 1 }),
-      JSON.stringify({ ...sealed, knownDevices: 'all' }),
-      JSON.stringify({ ...sealed, earlierSession: { userId: 'user' } }),
+      JSON.stringify({ ...sealed, purpose: { ...newSignIn, knownDevices: 'all' } }),
+      JSON.stringify({ ...sealed, purpose: { ...newSignIn, earlierSession: { userId: 'user' } } }),
+      JSON.stringify({ ...sealed, purpose: { ...newSignIn, facts: {} } }),
     ])
       expect(attempts.open(seal.seal(text)), text).toBeUndefined()
   })

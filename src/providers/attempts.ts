@@ -1,15 +1,26 @@
 import { type Static, Type } from 'typebox'
 import type { ProviderId } from '../contract/providers.js'
-import { Provider } from '../contract/schemas.js'
+import { Nullable, Provider } from '../contract/schemas.js'
 import { attemptLifetime, pendingLinkLifetime } from '../http/cookie-table.js'
 import { type Clock, later } from '../lib/clock.js'
 import { randomToken } from '../lib/random.js'
 import { createSealedJson, type Seal } from '../lib/seal.js'
+import { SessionFacts, type Visit } from '../sessions/session-facts.js'
 import type { Profile } from './provider.js'
 
-/** The purpose of an attempt: to sign in, or to link an identity to an account. The session that links must still be valid at the end. */
+/**
+ * The purpose of an attempt: to sign in, or to link an identity to an account. The session that links must still be valid at the end. A
+ * sign-in takes along what the browser does not send when the provider sends it back.
+ */
 const Purpose = Type.Union([
-  Type.Object({ kind: Type.Literal('sign_in') }),
+  Type.Object({
+    kind: Type.Literal('sign_in'),
+    facts: SessionFacts,
+    /** Null if the browser did not send this cookie either. */
+    knownDevices: Nullable(Type.Unsafe<readonly string[]>(Type.Array(Type.String()))),
+    /** The session that this browser had. */
+    earlierSession: Nullable(Type.Object({ userId: Type.String(), sessionId: Type.String() })),
+  }),
   Type.Object({ kind: Type.Literal('link'), userId: Type.String(), sessionId: Type.String() }),
 ])
 
@@ -21,34 +32,28 @@ const SealedAttempt = Type.Object({
   nonce: Type.String(),
   returnTo: Type.String(),
   purpose: Purpose,
-  /** The cookies of known devices, which the browser does not send when the provider sends it back. Absent if it had none. */
-  knownDevices: Type.Optional(Type.Unsafe<readonly string[]>(Type.Array(Type.String()))),
-  /** The session that this browser had, whose cookie it does not send either when it comes back. */
-  earlierSession: Type.Optional(Type.Object({ userId: Type.String(), sessionId: Type.String() })),
   expiresAt: Type.Integer(),
 })
 
 export type Purpose = Static<typeof Purpose>
 export type Attempt = Omit<Static<typeof SealedAttempt>, 'expiresAt'> & { expiresAt: Date }
 
-/** The cookies of the browser that begins an attempt. */
-type BrowserState = { knownDevices?: Attempt['knownDevices']; earlierSession?: Attempt['earlierSession'] }
+/** The purpose of an attempt to sign in with this visit. */
+export const toSignIn = ({ facts, knownDevices, earlierSession }: Visit): Purpose => ({
+  kind: 'sign_in',
+  facts,
+  knownDevices: knownDevices ?? null,
+  earlierSession: earlierSession ?? null,
+})
 
 /** Attempts to sign in at a provider. The server stores none: the browser has a sealed value. */
 export const createAttempts = ({ seal, clock }: { seal: Seal; clock: Clock }) => {
   const sealedAttempts = createSealedJson(seal, SealedAttempt)
   return {
-    begin: (
-      provider: ProviderId,
-      returnTo: string,
-      purpose: Purpose,
-      { knownDevices, earlierSession }: BrowserState = {},
-    ): Attempt => ({
+    begin: (provider: ProviderId, returnTo: string, purpose: Purpose): Attempt => ({
       provider,
       returnTo,
       purpose,
-      knownDevices,
-      earlierSession,
       state: randomToken(),
       verifier: randomToken(),
       nonce: randomToken(),

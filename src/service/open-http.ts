@@ -11,7 +11,7 @@ import type { OpenidProvider } from '../openid/openid-door.js'
 import type { Assets } from '../pages/assets.js'
 import { createServiceCallers } from '../programs/service-callers.js'
 import type { ServiceKeys } from '../programs/service-keys.js'
-import { type Callers, createBrowserSessions, createCallers } from '../sessions/callers.js'
+import { type Callers, createCallers } from '../sessions/callers.js'
 import { createCsrf } from '../sessions/csrf.js'
 import { createGuards, createLimits, createReserveRotation } from '../sessions/guards.js'
 import { createSignInCookies, type SignInCookies } from '../sessions/session-cookies.js'
@@ -118,7 +118,6 @@ export const openHttp = (config: Config, platform: Platform, rooms: Rooms) => {
     guards,
     cookies,
     callers,
-    browserSessionsOf: createBrowserSessions(tokens),
     csrf,
     ...limitParts,
     freshness,

@@ -4,7 +4,7 @@ import type { Clock } from '../lib/clock.js'
 import { ActorRefused, type Database, type Sql, type Transaction } from '../platform/database/database.js'
 
 import * as store from './administrators.store.js'
-import { createSessionLife, type SessionLimits } from './live-sessions.js'
+import { liveNow, type SessionLimits } from './live-sessions.js'
 import { type Proof, proofOf, type SessionCaller } from './session-facts.js'
 
 /** An administrator or member of support in a session, and what they have proven in it. */
@@ -46,7 +46,6 @@ export const createAdministrators = (
   clock: Clock,
   { adminGroup, supportGroup, lifetimes }: AdminGroups & SessionLimits,
 ) => {
-  const { liveNow } = createSessionLife({ clock, lifetimes })
   let storedGroup: string | undefined
 
   /**
@@ -85,7 +84,7 @@ export const createAdministrators = (
     find: async (caller: SessionCaller): Promise<Administrator | undefined> => {
       const { admin, support, names } = await roles()
       if (admin === undefined) return undefined
-      const [row] = await store.selectAdministrator(database, caller, names, liveNow())
+      const [row] = await store.selectAdministrator(database, caller, names, liveNow({ clock, lifetimes }))
       if (!row) return undefined
       const role = row.groups.includes(admin) ? 'admin' : 'support'
       const isSessionMarked = row.administers_since !== null

@@ -138,17 +138,18 @@ const tokenShape = /^[\w-]+\.[\w-]+\.[\w-]+$/
  * The sessions of all tokens in the cookies of a request, also of a cookie that came twice: one of the two was planted, and we cannot
  * know which. Use it for sign-outs only, which may end both.
  */
-export const createBrowserSessions =
-  (tokens: Tokens) =>
-  ({ headers: { cookie = '' } }: FastifyRequest): readonly BrowserSession[] => {
-    const valuesOf = (name: string) =>
-      everyValueOf(cookie, name)
-        .filter((value) => tokenShape.test(value))
-        .slice(-maxValuesPerName)
-    const access = valuesOf('access_token').flatMap((text) => tokens.readAccess(text) ?? [])
-    const refresh = valuesOf('refresh_token').flatMap((text) => tokens.readRefresh(text)?.claims ?? [])
-    const sessions = new Map<string, BrowserSession>()
-    for (const { userId, sid, username } of access) sessions.set(sid, { userId, sessionId: sid, username })
-    for (const { userId, sid } of refresh) if (!sessions.has(sid)) sessions.set(sid, { userId, sessionId: sid })
-    return [...sessions.values()]
-  }
+export const browserSessionsOf = (
+  { tokens }: { tokens: Tokens },
+  { headers: { cookie = '' } }: FastifyRequest,
+): readonly BrowserSession[] => {
+  const valuesOf = (name: string) =>
+    everyValueOf(cookie, name)
+      .filter((value) => tokenShape.test(value))
+      .slice(-maxValuesPerName)
+  const access = valuesOf('access_token').flatMap((text) => tokens.readAccess(text) ?? [])
+  const refresh = valuesOf('refresh_token').flatMap((text) => tokens.readRefresh(text)?.claims ?? [])
+  const sessions = new Map<string, BrowserSession>()
+  for (const { userId, sid, username } of access) sessions.set(sid, { userId, sessionId: sid, username })
+  for (const { userId, sid } of refresh) if (!sessions.has(sid)) sessions.set(sid, { userId, sessionId: sid })
+  return [...sessions.values()]
+}

@@ -1,19 +1,16 @@
-import { refreshTokenLifetime } from '../http/cookie-table.js'
-import type { Clock } from '../lib/clock.js'
 import type { Database } from '../platform/database/database.js'
 import type { Ended } from './ended-sessions.js'
-import type { SessionLife } from './live-sessions.js'
-import type { Proof } from './session-facts.js'
-import type { Graces } from './sessions.store.js'
-import type { RefreshToken, Tokens } from './tokens.js'
+import { expiryFor, type SessionLife } from './live-sessions.js'
+import type { Graces, HolderRow } from './sessions.store.js'
+import type { NewAccessClaims, RefreshToken, Tokens } from './tokens.js'
 
-export type SignedInUser = {
+/** The user in the answer to a request that gives tokens. */
+type SignedInUser = {
   id: string
   username: string
   email: string
   name: string | null
   groups: readonly string[]
-  undoCount?: number
 }
 
 /** The tokens that a sign-in or a rotation gives. */
@@ -33,12 +30,9 @@ export const epochSeconds = (moment: Date) => Math.floor(moment.getTime() / 1000
 export const fromEpochSeconds = (value: number) => new Date(value * 1000)
 
 /** What begins and renews sessions. */
-export type SessionTools = {
+export type SessionTools = SessionLife & {
   database: Database
   tokens: Tokens
-  clock: Clock
-  life: SessionLife
-  accessTokenLifetime: number
   graces: Graces
   /**
    * Called for each session that this process has ended or did not find, and for tokens that it has replaced, as soon as the change is
@@ -48,46 +42,42 @@ export type SessionTools = {
 }
 
 /**
- * Issues an access token for a refresh token. The result also says how long both are valid. `acceptedFrom`: tokens of this user that were
- * issued earlier are refused.
+ * Issues an access token for a refresh token, from the row of the session that was just written or read. The result also says how long both
+ * are valid. Tokens of this user that were issued before `accepted_from` are refused.
  */
 export const issueTokens = (
-  { tokens, life, accessTokenLifetime }: SessionTools,
-  { id, username, email, name, groups }: SignedInUser,
-  { methods, provenAt, secondFactorAt }: Proof,
+  tools: SessionTools,
+  holder: HolderRow,
   { text: refreshToken, claims }: RefreshToken,
-  acceptedFrom: Date | null,
   iat = claims.iat,
 ): IssuedTokens => {
-  // A token that was signed before SESSION_MAX_AGE was lowered has a later expiry.
-  const end = Math.min(claims.exp, life.endOf(claims.auth_time))
-  const exp = Math.min(iat + accessTokenLifetime / 1000, end)
-  const { sid, gen } = claims
+  // A token that was signed before SESSION_MAX_AGE was lowered has a later expiry, and so has one that was signed by a clock ahead of ours.
+  const end = Math.min(claims.exp, expiryFor(tools, claims.auth_time))
+  const exp = Math.min(iat + tools.lifetimes.accessToken / 1000, end)
+  const { userId: id, sid, gen } = claims
+  const { username, email, name, groups, accepted_from: acceptedFrom } = holder
   const issuedAt = Math.max(iat, acceptedFrom ? epochSeconds(acceptedFrom) : 0)
-  const proof = {
-    auth_time: epochSeconds(provenAt),
-    amr: methods,
-    ...(secondFactorAt && { mfa_time: epochSeconds(secondFactorAt) }),
+  const accessClaims: NewAccessClaims = {
+    userId: id,
+    username,
+    sid,
+    gen,
+    iat: issuedAt,
+    exp,
+    email,
+    name,
+    groups,
+    auth_time: epochSeconds(holder.authenticated_at),
+    amr: holder.methods,
+    mfa_time: holder.second_factor_at ? epochSeconds(holder.second_factor_at) : undefined,
   }
   return {
     user: { id, username, email, name, groups },
     sessionId: sid,
-    accessToken: tokens.signAccess({
-      userId: id,
-      username,
-      sid,
-      gen,
-      iat: issuedAt,
-      exp,
-      email,
-      name,
-      groups,
-      ...proof,
-    }),
+    accessToken: tools.tokens.signAccess(accessClaims),
     accessTokenExpiresAt: fromEpochSeconds(exp),
     refreshToken,
     accessTokenMaxAge: exp - iat,
-    // The clock of the instance that signed the token may be ahead of ours.
-    refreshTokenMaxAge: Math.min(end - iat, refreshTokenLifetime / 1000),
+    refreshTokenMaxAge: end - iat,
   }
 }

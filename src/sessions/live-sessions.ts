@@ -29,23 +29,33 @@ export const liveSession = (parameter: string) => {
   return `(${[`r.expires_at > ${moment('now')}`, ...conditions].join(' and ')})`
 }
 
-/** When sessions end. Claims have whole seconds, and so have the numbers here. */
-export type SessionLife = ReturnType<typeof createSessionLife>
+/** What sessions are measured by. */
+export type SessionLife = SessionLimits & { clock: Clock }
 
-export const createSessionLife = ({ clock, lifetimes }: SessionLimits & { clock: Clock }) => {
-  const endBy = (name: Limit, from: number) => from + Math.floor(limits[name].longest(lifetimes) / 1000)
-  return {
-    liveNow: () => {
-      const now = clock.now()
-      const since = limitNames.map((name) => [name, later(now, -limits[name].longest(lifetimes))])
-      return { now, ...Object.fromEntries(since) } as LiveAt
-    },
-    /** The latest end of a session that began at this time. */
-    endOf: (begun: number) => endBy('begun', begun),
-    /** The expiry of a refresh token that is signed now, for a session that began at this time. */
-    expiryFor: (begun: number) => {
-      const from: Record<Limit, number> = { begun, refreshed: Math.floor(clock.now().getTime() / 1000) }
-      return Math.min(...limitNames.map((name) => endBy(name, from[name])))
-    },
-  }
+export const liveNow = ({ clock, lifetimes }: SessionLife): LiveAt => {
+  const now = clock.now()
+  const since = limitNames.map((name) => [name, later(now, -limits[name].longest(lifetimes))])
+  return { now, ...Object.fromEntries(since) } as LiveAt
+}
+
+/** How long a session lasts by each limit, in whole seconds, because the claims of tokens have whole seconds. */
+export const longestInSeconds = (lifetimes: Lifetimes) =>
+  limitNames.map((name) => Math.floor(limits[name].longest(lifetimes) / 1000))
+
+/** The expiry of a refresh token that is signed now, for a session that began at this time, in seconds. */
+export const expiryFor = ({ clock, lifetimes }: SessionLife, begun: number) => {
+  const from: Record<Limit, number> = { begun, refreshed: Math.floor(clock.now().getTime() / 1000) }
+  const longest = longestInSeconds(lifetimes)
+  return Math.min(...limitNames.map((name, index) => from[name] + (longest[index] ?? 0)))
+}
+
+/**
+ * The same expiry in SQL, for the session of a device, which no browser refreshes. `from`: the moment from which each limit counts. The
+ * value of the parameter is `longestInSeconds`.
+ */
+export const expiryInSql = (from: Readonly<Record<Limit, string>>, parameter: string) => {
+  const ends = limitNames.map(
+    (name, index) => `${from[name]} + (${parameter}::float8[])[${index + 1}] * interval '1 second'`,
+  )
+  return `least(${ends.join(', ')})`
 }

@@ -4,7 +4,8 @@ import { equalInConstantTime, fingerprint } from '../lib/random.js'
 import type { Transaction } from '../platform/database/database.js'
 import type { EndedSessions } from './ended-sessions.js'
 import { epochSeconds, fromEpochSeconds, type IssuedTokens, issueTokens, type SessionTools } from './issue-tokens.js'
-import { type CallerContext, proofOf, type SessionCaller } from './session-facts.js'
+import { expiryFor, liveNow } from './live-sessions.js'
+import type { CallerContext, SessionCaller } from './session-facts.js'
 import type { RecordRow } from './sessions.store.js'
 import * as store from './sessions.store.js'
 import type { RefreshClaims, RefreshToken } from './tokens.js'
@@ -58,12 +59,12 @@ const answerOldToken = async (
   presentedToken: RefreshToken,
   exchangeNewest: (newest: RefreshToken) => Promise<RotationOutcome>,
 ): Promise<RotationOutcome> => {
-  const { database, tokens, clock, life, graces, onEnded } = tools
+  const { database, tokens, clock, graces, onEnded } = tools
   const { claims } = presentedToken
   const { userId, sid: sessionId } = claims
   const owner = { userId, sessionId }
   const ended = refuse('ended', owner)
-  const moments = { live: life.liveNow(), clockOffset: clock.offset(), graces }
+  const moments = { live: liveNow(tools), clockOffset: clock.offset(), graces }
   const [row] = await store.selectRecord(database, sessionId, moments)
   if (!row) onEnded({ sid: sessionId, minGeneration: null })
   if (!row?.usable) return ended
@@ -79,7 +80,7 @@ const answerOldToken = async (
   if (row.oldest_generation > row.generation) return exchangeNewest(newest)
   const now = epochSeconds(clock.now())
   return {
-    issued: issueTokens(tools, { id: userId, ...row }, proofOf(row), newest, row.accepted_from, now),
+    issued: issueTokens(tools, row, newest, now),
     raced: true,
   }
 }
@@ -91,11 +92,11 @@ export const exchangeToken = async (
   client: Client,
   by: RotatedBy,
 ): Promise<RotationOutcome> => {
-  const { database, tokens, clock, life, graces } = tools
+  const { database, tokens, clock, graces } = tools
   const { text, claims } = refreshToken
   const now = clock.now()
   const iat = epochSeconds(now)
-  const successor = { ...claims, gen: claims.gen + 1, iat, exp: life.expiryFor(claims.auth_time) }
+  const successor = { ...claims, gen: claims.gen + 1, iat, exp: expiryFor(tools, claims.auth_time) }
   const token = tokens.signRefresh(successor)
   const [holder] = await store.rotateRecord(database, {
     id: claims.sid,
@@ -105,16 +106,14 @@ export const exchangeToken = async (
     issuedAt: fromEpochSeconds(iat),
     expiresAt: fromEpochSeconds(successor.exp),
     usedAt: now,
-    live: life.liveNow(),
+    live: liveNow(tools),
     clockOffset: clock.offset(),
     client,
     atProxy: by === 'proxy',
     graces,
   })
   if (!holder) return answerOldToken(tools, refreshToken, (newest) => exchangeToken(tools, newest, client, by))
-  const user = { id: claims.userId, ...holder }
-  const next = { text: token, claims: successor }
-  return { issued: issueTokens(tools, user, proofOf(holder), next, holder.accepted_from), raced: false }
+  return { issued: issueTokens(tools, holder, { text: token, claims: successor }), raced: false }
 }
 
 type OnRotation = (outcome: 'rotated' | 'raced' | 'replaced' | 'ended' | 'theft') => void

@@ -5,7 +5,7 @@ import { type Cookies, chosenLanguage } from '../http/cookies.js'
 import { clientOf, languageOf } from '../http/request-origin.js'
 import { seconds } from '../lib/durations.js'
 import type { Callers } from './callers.js'
-import type { Visit } from './session-facts.js'
+import { type Browser, factsAtStart, type Visit } from './session-facts.js'
 import type { IssuedTokens } from './sessions.js'
 
 const tokenShape = /^[\w-]{43}$/
@@ -32,6 +32,13 @@ export const createSignInCookies = (cookies: Cookies, callers: Callers, trustedF
     const wasSent = cookies.ownNamesSent(reply.request).includes('challenge')
     if (wasSent) cookies.clear(reply, 'challenge')
   }
+  const browserOf = (request: FastifyRequest): Browser => ({
+    // The chosen language comes first: a navigation back from a provider has the language header of the browser, not of the page.
+    client: { ...clientOf(request), language: chosenLanguage(cookies, request) ?? languageOf(request) },
+    trustedDevices: trustedDevicesIn(request),
+    knownDevices: comesFromAnotherSite(request) ? undefined : knownDevicesIn(request),
+    earlierSession: callers.sessionOfRefreshToken(request),
+  })
 
   return {
     challengeOf: (request: FastifyRequest) => {
@@ -61,13 +68,9 @@ export const createSignInCookies = (cookies: Cookies, callers: Callers, trustedF
         else if (remaining.length < values.length) cookies.set(reply, name, remaining.join('.'), maxAges[name])
       }
     },
-    visitOf: (request: FastifyRequest): Visit => ({
-      // The chosen language comes first: a navigation back from a provider has the language header of the browser, not of the page.
-      client: { ...clientOf(request), language: chosenLanguage(cookies, request) ?? languageOf(request) },
-      trustedDevices: trustedDevicesIn(request),
-      knownDevices: comesFromAnotherSite(request) ? undefined : knownDevicesIn(request),
-      earlierSession: callers.sessionOfRefreshToken(request),
-    }),
+    browserOf,
+    /** The visit of a request with which a sign-in begins. */
+    visitOf: (request: FastifyRequest): Visit => ({ ...browserOf(request), facts: factsAtStart }),
   }
 }
 

@@ -1,5 +1,39 @@
-import { type AmrMethod, isSecondFactor } from '../contract/factors.js'
+import { type Static, Type } from 'typebox'
+import { Check } from 'typebox/schema'
+import { type AmrMethod, amrMethods, isSecondFactor } from '../contract/factors.js'
+import { OneOf } from '../contract/refusal-bodies.js'
+import { Nullable, Provider } from '../contract/schemas.js'
 import type { Client } from '../http/request-origin.js'
+
+/**
+ * What a session carries from its sign-in, as far as it is known. A sign-in begins with `factsAtStart`, and each proof adds to them. What
+ * waits for another request (a second step, the way to a provider, a mail) carries the whole object, and the row of the session has a
+ * column for each. No property is optional, so the compiler asks for a new one at the beginning and at the row.
+ */
+export const SessionFacts = Type.Object({
+  methods: Type.Array(OneOf(Object.keys(amrMethods) as AmrMethod[])),
+  /** When the user gave the proof, in milliseconds. Null: when the session begins. */
+  provenAt: Nullable(Type.Integer()),
+  /** The provider at which the user signed in. */
+  provider: Nullable(Provider),
+  /** The device that needs no second factor. */
+  trustedDevice: Nullable(Type.String()),
+})
+export type SessionFacts = Static<typeof SessionFacts>
+
+/** Before the first proof. A choice of the sign-in page takes its place in the visit of its request. */
+export const factsAtStart: SessionFacts = { methods: [], provenAt: null, provider: null, trustedDevice: null }
+
+/** Both proofs were given. The first may be older, but a second factor is always proven at the sign-in itself. */
+export const withSecondProof = (facts: SessionFacts, method: AmrMethod): SessionFacts => ({
+  ...facts,
+  methods: [...facts.methods, method],
+  provenAt: null,
+})
+
+/** Facts that were stored. Undefined if another release has stored them in another form: such a sign-in is over. */
+export const readFacts = (stored: unknown): SessionFacts | undefined =>
+  Check(SessionFacts, stored) ? stored : undefined
 
 /** How the user of a session has proven who they are, the time of the last proof, and the time of the last proof by a second factor. */
 export type Proof = { methods: readonly string[]; provenAt: Date; secondFactorAt: Date | null }
@@ -49,8 +83,8 @@ export type SessionCaller = { sessionId: string; userId: string; generation: num
 /** Where a request comes from: the client, and the session if the user is signed in. */
 export type RequestContext = { client: Client; caller?: SessionCaller | undefined }
 
-/** A browser that signs in, and what it has from earlier sign-ins. */
-export type Visit = {
+/** The browser of a request, and what it has from earlier sign-ins. */
+export type Browser = {
   client: Client
   trustedDevices: readonly string[]
   /** Undefined if the browser has not sent this cookie, although it may have it. */
@@ -58,6 +92,12 @@ export type Visit = {
   /** The session whose refresh token the browser has sent. It ends when another session begins in this browser. */
   earlierSession: { userId: string; sessionId: string } | undefined
 }
+
+/**
+ * A browser with its first proof. The facts are those of the request with which the sign-in began, so a further step takes a `Browser`
+ * and the facts that have waited.
+ */
+export type Visit = Browser & { facts: SessionFacts }
 
 /** The context of a request that needs a session. */
 export type CallerContext = RequestContext & { caller: SessionCaller }

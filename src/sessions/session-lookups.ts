@@ -1,9 +1,8 @@
-import type { Clock } from '../lib/clock.js'
+import { lastGeneration } from '../contract/access-claims.js'
 import type { Database, Transaction } from '../platform/database/database.js'
-import { createSessionLife, type SessionLimits } from './live-sessions.js'
+import { liveNow, type SessionLife } from './live-sessions.js'
 import { type Proof, proofOf, type SessionCaller } from './session-facts.js'
 import * as store from './sessions.store.js'
-import { lastGeneration } from './tokens.js'
 
 /** A session as its user and operators see it. `username`: the name that the user had when the session began. */
 export type Session = {
@@ -41,15 +40,13 @@ const fromRow = (row: store.SessionRow): Session => ({
 export type SessionLookups = ReturnType<typeof createSessionLookups>
 
 /** Finds sessions that have not ended. For a caller, tokens that were replaced do not count. */
-export const createSessionLookups = ({ database, ...limits }: SessionLimits & { database: Database; clock: Clock }) => {
-  const { liveNow } = createSessionLife(limits)
-
+export const createSessionLookups = ({ database, ...life }: SessionLife & { database: Database }) => {
   /**
    * How the user has proven who they are in this session, and when, by the database's clock. Undefined if the session has ended, or if the
    * caller's token is older than the last step-up or change of the password in it.
    */
   const proofOfCaller = async (caller: SessionCaller) => {
-    const [row] = await store.selectProof(database, caller, liveNow())
+    const [row] = await store.selectProof(database, caller, liveNow(life))
     return row && { ...proofOf(row), moment: row.moment }
   }
 
@@ -58,12 +55,12 @@ export const createSessionLookups = ({ database, ...limits }: SessionLimits & { 
     isLive: async (caller: SessionCaller) => (await proofOfCaller(caller)) !== undefined,
     /** Whether the session lives, whichever of its tokens the caller has. */
     isLiveForAnyToken: async ({ sessionId, userId }: { sessionId: string; userId: string }) =>
-      (await store.selectLive(database, sessionId, userId, liveNow())).length > 0,
+      (await store.selectLive(database, sessionId, userId, liveNow(life))).length > 0,
     /**
      * Undefined if the session has ended or the caller's token was replaced. Otherwise the session cannot end before the transaction does.
      */
     lockOfCaller: async (sql: Transaction, caller: SessionCaller): Promise<SessionProof | undefined> => {
-      const [row] = await store.lockRecord(sql, caller, liveNow())
+      const [row] = await store.lockRecord(sql, caller, liveNow(life))
       return row && { ...proofOf(row), begunAt: row.created_at }
     },
     /** Like `lockOfCaller`, whichever of the session's tokens the caller has. */
@@ -71,9 +68,9 @@ export const createSessionLookups = ({ database, ...limits }: SessionLimits & { 
       sql: Transaction,
       session: Omit<SessionCaller, 'generation'>,
     ): Promise<SessionProof | undefined> => {
-      const [row] = await store.lockRecord(sql, { ...session, generation: lastGeneration }, liveNow())
+      const [row] = await store.lockRecord(sql, { ...session, generation: lastGeneration }, liveNow(life))
       return row && { ...proofOf(row), begunAt: row.created_at }
     },
-    list: async (userId: string) => (await store.selectOfUser(database, userId, liveNow())).map(fromRow),
+    list: async (userId: string) => (await store.selectOfUser(database, userId, liveNow(life))).map(fromRow),
   }
 }

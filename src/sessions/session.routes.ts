@@ -6,6 +6,7 @@ import { type Client, clientOf } from '../http/request-origin.js'
 import { route, withHeaders } from '../http/route.js'
 import type { Server } from '../http/server.js'
 import type { App } from '../service/open-http.js'
+import { browserSessionsOf } from './callers.js'
 import { cacheHeader, forgetInBrowser, sendRenewed } from './session-cookies.js'
 import type { CallerContext } from './session-facts.js'
 
@@ -87,7 +88,7 @@ const clearsSession = 'Clears the cookies of the session'
 const signedOut = withHeaders(NoContent, { 'Set-Cookie': clearsSession, ...cacheHeader })
 
 export const logoutRoutes = (server: Server, app: App) => {
-  const { guards, cookies, callers, browserSessionsOf, csrf, limits } = app
+  const { guards, cookies, callers, csrf, limits } = app
 
   route(server, 'POST /api/auth/logout', {
     guard: [csrf.required, limits.logout],
@@ -96,7 +97,7 @@ export const logoutRoutes = (server: Server, app: App) => {
     refuses: ['not_authenticated'],
     answers: { 204: signedOut },
     handle: async ({ request, reply }) => {
-      await signOutHere(app, browserSessionsOf(request), clientOf(request))
+      await signOutHere(app, browserSessionsOf(app, request), clientOf(request))
       forgetInBrowser(reply, cookies)
       return undefined
     },

@@ -1,10 +1,10 @@
 import type { EventKind } from '../contract/events.js'
 import type { Client } from '../http/request-origin.js'
 import type { Sql } from '../platform/database/database.js'
-import { databaseMoment, databaseNow, milliseconds, selectList } from '../platform/database/sql.js'
+import { databaseMoment, databaseNow, insertion, milliseconds, selectList } from '../platform/database/sql.js'
 import { everyUser } from './ended-sessions.js'
 import { type LiveAt, liveSession, momentsOf } from './live-sessions.js'
-import type { Proof, ProofRow } from './session-facts.js'
+import type { Proof, ProofRow, SessionFacts } from './session-facts.js'
 
 export type Rotation = {
   id: string
@@ -18,8 +18,6 @@ export type Rotation = {
   client: Client
 }
 
-type NamesRow = { username: string; email: string; name: string | null }
-
 /**
  * The user as it is now, if a session may begin: enabled and, if a hash is given, still with the password that was checked. The lock waits
  * for a change of the password or the email that is under way. A later change finds the new session. The lock also waits for other sign-ins
@@ -27,14 +25,14 @@ type NamesRow = { username: string; email: string; name: string | null }
  */
 export const lockUser = (
   sql: Sql,
-  { userId, passwordHash, undoCount }: { userId: string; passwordHash: string | null; undoCount: number | null },
+  { id, passwordHash, undoCount }: { id: string; passwordHash: string | null; undoCount: number | null },
 ) =>
-  sql.query<NamesRow>(
-    `select username, email, name from users
+  sql.query<{ username: string }>(
+    `select username from users
      where id = $1 and disabled_at is null and ($2::text is null or password_hash = $2)
        and ($3::int is null or undo_count = $3)
      for no key update`,
-    [userId, passwordHash, undoCount],
+    [id, passwordHash, undoCount],
   )
 
 /**
@@ -45,66 +43,15 @@ type AcceptedRow = { accepted_from: Date | null }
 const acceptedFrom = (userId: string) =>
   `(select max(e.refused_before) from ended_sessions as e where e.sid in (${userId}, '${everyUser}') and e.refused_before is not null)`
 
-/**
- * A trigger inserts nothing if a second factor is needed, the methods have none, and no trusted device replaces it. Another trigger gives
- * the session the groups of its user.
- */
-export const insertRecord = (
-  sql: Sql,
-  record: {
-    id: string
-    userId: string
-    username: string
-    tokenHash: Uint8Array
-    issuedAt: Date
-    expiresAt: Date
-    clockOffset: number
-    client: Client
-    proof: Proof
-    /** In milliseconds. */
-    proofAge: number
-    trustedDevice: string | null
-    provider: string | null
-    secondFactorRequired: boolean
-  },
-) =>
-  sql.query<AcceptedRow & { groups: string[] }>(
-    `insert into sessions
-       (id, user_id, token_hash, generation, issued_at, rotated_at, expires_at, ip, user_agent, created_at, last_used_at,
-        methods, authenticated_at, second_factor_at, trusted_device, provider, second_factor_required, signed_in_as, browser,
-        proof_moment)
-     values ($1, $2, $3, 0, $4, ${databaseNow('$5')}, $6, $7, $8, $4, $4, $9, $10, $15, $11, $12, $13, $14, $16,
-       ${databaseMoment('$5')} - ${milliseconds('$17')})
-     returning groups, ${acceptedFrom('user_id')} as accepted_from`,
-    [
-      record.id,
-      record.userId,
-      record.tokenHash,
-      record.issuedAt,
-      record.clockOffset,
-      record.expiresAt,
-      record.client.ip,
-      record.client.userAgent,
-      record.proof.methods,
-      record.proof.provenAt,
-      record.trustedDevice,
-      record.provider,
-      record.secondFactorRequired,
-      record.username,
-      record.proof.secondFactorAt,
-      record.client.browser ?? null,
-      record.proofAge,
-    ],
-  )
-
 const proofColumns = {
   methods: true,
   authenticated_at: true,
   second_factor_at: true,
 } as const
 
-/** The columns from which the claims of an access token are made, as they are now. */
-type HolderRow = ProofRow & AcceptedRow & { username: string; email: string; name: string | null; groups: string[] }
+/** The columns from which the claims of an access token are made, as they are now. Every statement that gives tokens returns them. */
+export type HolderRow = ProofRow &
+  AcceptedRow & { username: string; email: string; name: string | null; groups: string[] }
 const holderColumns = {
   username: 'u.username',
   email: 'u.email',
@@ -115,6 +62,79 @@ const holderColumns = {
   accepted_from: acceptedFrom('u.id'),
   ...proofColumns,
 } as const
+
+/** The column of each fact. Only the time of the proof has columns of its own form. */
+const columnOfFact = {
+  methods: 'methods',
+  provider: 'provider',
+  trustedDevice: 'trusted_device',
+} as const satisfies Record<Exclude<keyof SessionFacts, 'provenAt'>, string>
+
+type FactColumns = { [Fact in keyof typeof columnOfFact as (typeof columnOfFact)[Fact]]: SessionFacts[Fact] }
+
+const columnsOf = (facts: SessionFacts) =>
+  Object.fromEntries(
+    Object.entries(columnOfFact).map(([fact, column]) => [column, facts[fact as keyof typeof columnOfFact]]),
+  ) as FactColumns
+
+/** A session that begins. Every column of it is written, so a fact that is not stored does not compile. */
+type NewSessionRow = FactColumns & {
+  id: string
+  user_id: string
+  token_hash: Uint8Array
+  generation: number
+  issued_at: Date
+  /** The offset of the clock: the column gets the moment of the database. */
+  rotated_at: number
+  expires_at: Date
+  ip: string
+  user_agent: string
+  browser: string | null
+  created_at: Date
+  last_used_at: Date
+  authenticated_at: Date
+  second_factor_at: Date | null
+  /** The offset of the clock, less the age of the proof in milliseconds. */
+  proof_moment: number
+  second_factor_required: boolean
+  signed_in_as: string
+  application_id: string | null
+}
+
+const newSession = insertion<NewSessionRow>('sessions', {
+  id: true,
+  user_id: true,
+  token_hash: true,
+  generation: true,
+  issued_at: true,
+  rotated_at: databaseNow,
+  expires_at: true,
+  ip: true,
+  user_agent: true,
+  browser: true,
+  created_at: true,
+  last_used_at: true,
+  methods: true,
+  authenticated_at: true,
+  second_factor_at: true,
+  proof_moment: databaseMoment,
+  trusted_device: true,
+  provider: true,
+  second_factor_required: true,
+  signed_in_as: true,
+  application_id: true,
+})
+
+/**
+ * A trigger inserts nothing if a second factor is needed, the methods have none, and no trusted device replaces it. Another trigger gives
+ * the session the groups of its user.
+ */
+export const insertRecord = (sql: Sql, facts: SessionFacts, row: Omit<NewSessionRow, keyof FactColumns>) =>
+  sql.query<HolderRow>(
+    `with begun as (${newSession.text} returning *)
+     select ${selectList<HolderRow>(holderColumns)} from begun as r join users as u on u.id = r.user_id`,
+    newSession.valuesOf({ ...row, ...columnsOf(facts) }),
+  )
 
 export type Graces = { refreshGrace: number; renewGrace: number }
 
@@ -165,12 +185,11 @@ export const rotateRecord = (sql: Sql, rotation: Rotation & { atProxy: boolean; 
     rotation.graces.renewGrace,
   ])
 
-type LockedRow = ProofRow & AcceptedRow & { generation: number; signed_in_as: string; created_at: Date }
+type LockedRow = ProofRow & { generation: number; signed_in_as: string; created_at: Date }
 const lockedSelectList = selectList<LockedRow>({
   generation: true,
   signed_in_as: true,
   created_at: true,
-  accepted_from: acceptedFrom('r.user_id'),
   ...proofColumns,
 })
 
@@ -199,14 +218,15 @@ export const replaceToken = (
   sql: Sql,
   { client, ...token }: Omit<Rotation, 'presentedHash'> & { proof: Proof; proofAge: number },
 ) =>
-  sql.query(
-    `update sessions
+  sql.query<HolderRow>(
+    `update sessions as r
      set voided_hash = token_hash, voided_at = ${databaseNow('$6')}, token_hash = $2, generation = $3,
          oldest_generation = $3, issued_at = $4, expires_at = $5, last_used_at = $7, ip = $8, user_agent = $9,
          methods = $10, authenticated_at = $11, second_factor_at = $12,
          proof_moment = case when authenticated_at = $11 then proof_moment
            else ${databaseMoment('$6')} - ${milliseconds('$13')} end
-     where id = $1`,
+     from users as u where r.id = $1 and u.id = r.user_id
+     returning ${selectList<HolderRow>(holderColumns)}`,
     [
       token.id,
       token.successorHash,
@@ -409,9 +429,6 @@ export const updateGroups = (sql: Sql, userId: string, live: LiveAt) =>
      returning r.id, r.oldest_generation`,
     [userId, momentsOf(live)],
   )
-
-export const setApplication = (sql: Sql, id: string, applicationId: string) =>
-  sql.query('update sessions set application_id = $2 where id = $1', [id, applicationId])
 
 export type SessionRow = {
   id: string

@@ -1,4 +1,4 @@
-import type { AmrMethod } from '../contract/factors.js'
+import type { AccessClaims } from '../contract/access-claims.js'
 import { type Refused, refuse } from '../contract/outcome.js'
 import type { ProviderId } from '../contract/providers.js'
 import type { Client } from '../http/request-origin.js'
@@ -13,15 +13,8 @@ import {
   type Sql,
   type Transaction,
 } from '../platform/database/database.js'
-import {
-  epochSeconds,
-  fromEpochSeconds,
-  type IssuedTokens,
-  issueTokens,
-  type SessionTools,
-  type SignedInUser,
-} from './issue-tokens.js'
-import { createSessionLife, type SessionLimits } from './live-sessions.js'
+import { epochSeconds, fromEpochSeconds, type IssuedTokens, issueTokens, type SessionTools } from './issue-tokens.js'
+import { expiryFor, liveNow, type SessionLimits } from './live-sessions.js'
 import { exchangeToken, type RotatedBy, standingOf } from './rotation.js'
 import {
   changedProof,
@@ -31,29 +24,16 @@ import {
   type ProofChange,
   proofOf,
   type SessionCaller,
+  type SessionFacts,
 } from './session-facts.js'
 import type { SessionProof } from './session-lookups.js'
 import type { EndReason } from './sessions.store.js'
 import * as store from './sessions.store.js'
-import type { AccessClaims, RefreshToken, Tokens } from './tokens.js'
+import type { RefreshToken, Tokens } from './tokens.js'
 
 export type { IssuedTokens } from './issue-tokens.js'
 
 export type { SessionCaller } from './session-facts.js'
-
-/**
- * The proof with which a session begins, by one factor or by two. `passwordHash`: the hash of the password that was checked.
- * `trustedDevice`: the device that needs no second factor. `provenAt`: when the user gave the proof, if not now.
- */
-export type InitialProof = {
-  methods: readonly AmrMethod[]
-  passwordHash?: string | undefined
-  trustedDevice?: string
-  provider?: ProviderId | undefined
-  provenAt?: Date | undefined
-  /** The proof of the session from which this session begins, with its own times. */
-  inherited?: Proof
-}
 
 /** The most sessions of a user, and more than any user needs. A program that signs in again and again must not fill the table. */
 const maxSessions = 100
@@ -122,8 +102,21 @@ const createEndings = (tools: SessionTools) => {
   }
 }
 
-/** The user whose proof was checked, and the number of undos at that time. */
-type CheckedUser = { id: string; undoCount?: number }
+/** The user whose proof was checked, with what must be as it was then: the number of undos, and the hash of the password. */
+export type CheckedUser = { id: string; undoCount: number | null; passwordHash: string | null }
+
+/** The session of a device. It has the times of the proof of another session. */
+export type DeviceSession = { id: string; applicationId: string; proof: Proof }
+
+/** The proof as the row has it, and its age by the clock that compares it with requests of applications. */
+const provenBy = (facts: SessionFacts, now: Date, device: DeviceSession | undefined) => {
+  if (device) return { proof: device.proof, age: now.getTime() - device.proof.provenAt.getTime() }
+  const given = facts.provenAt === null ? now : new Date(facts.provenAt)
+  // A trusted device replaces the code at the sign-in only. It does not make the session fresh.
+  const proof = initialProof(facts.methods, now, facts.trustedDevice === null ? given : neverProven)
+  // Applications are told that the user signed in just now (`auth_time`), although a sign-in by mail does not make the session fresh here.
+  return { proof, age: facts.methods.includes('mail') ? 0 : now.getTime() - proof.provenAt.getTime() }
+}
 
 /**
  * Begins a session. Undefined if the user is disabled, if the password has changed since it was checked (a reset or an undo during a
@@ -133,51 +126,47 @@ type CheckedUser = { id: string; undoCount?: number }
 const begin = async (
   tools: SessionTools,
   sql: Transaction,
-  { id: userId, undoCount }: CheckedUser,
-  proof: InitialProof,
-  {
-    client,
-    secondFactorRequired,
-    sessionId,
-  }: { client: Client; secondFactorRequired: boolean; sessionId?: string | undefined },
+  user: CheckedUser,
+  facts: SessionFacts,
+  { client, secondFactorRequired, device }: NewSessionOptions,
 ) => {
-  const { tokens, clock, life } = tools
-  const { passwordHash, trustedDevice, provider } = proof
-  const checkedUser = { userId, passwordHash: passwordHash ?? null, undoCount: undoCount ?? null }
-  const [names] = await store.lockUser(sql, checkedUser)
+  const { tokens, clock } = tools
+  const [names] = await store.lockUser(sql, user)
   if (!names) return undefined
   const now = clock.now()
   const iat = epochSeconds(now)
-  const sid = sessionId ?? uuidv7(now)
+  const sid = device?.id ?? uuidv7(now)
   const { username } = names
-  const claims = { userId, username, sid, gen: 0, auth_time: iat, iat, exp: life.expiryFor(iat) }
+  const claims = { userId: user.id, username, sid, gen: 0, auth_time: iat, iat, exp: expiryFor(tools, iat) }
   const text = tokens.signRefresh(claims)
-  // A trusted device replaces the code at the sign-in only. It does not make the session fresh.
-  const provenAt = trustedDevice === undefined ? proof.provenAt : neverProven
-  const sessionProof = proof.inherited ?? initialProof(proof.methods, now, provenAt)
-  // Applications are told that the user signed in just now (`auth_time`), although a sign-in by mail does not make the session fresh here.
-  const isByMail = proof.inherited === undefined && proof.methods.includes('mail')
-  const proofAge = isByMail ? 0 : now.getTime() - sessionProof.provenAt.getTime()
-  const [insertedRow] = await store.insertRecord(sql, {
+  const { proof, age } = provenBy(facts, now, device)
+  const begunAt = fromEpochSeconds(iat)
+  const [holder] = await store.insertRecord(sql, facts, {
     id: sid,
-    userId,
-    username,
-    tokenHash: fingerprint(text),
-    issuedAt: fromEpochSeconds(iat),
-    expiresAt: fromEpochSeconds(claims.exp),
-    clockOffset: clock.offset(),
-    client,
-    proof: sessionProof,
-    proofAge,
-    trustedDevice: trustedDevice ?? null,
-    provider: provider ?? null,
-    secondFactorRequired,
+    user_id: user.id,
+    token_hash: fingerprint(text),
+    generation: claims.gen,
+    issued_at: begunAt,
+    rotated_at: clock.offset(),
+    expires_at: fromEpochSeconds(claims.exp),
+    ip: client.ip,
+    user_agent: client.userAgent,
+    browser: client.browser ?? null,
+    created_at: begunAt,
+    last_used_at: begunAt,
+    authenticated_at: proof.provenAt,
+    second_factor_at: proof.secondFactorAt,
+    proof_moment: clock.offset() - age,
+    second_factor_required: secondFactorRequired,
+    signed_in_as: username,
+    application_id: device?.applicationId ?? null,
   })
-  if (!insertedRow) return undefined
-  await endSurplus(tools, sql, userId, sid)
-  const { accepted_from: acceptedFrom, groups } = insertedRow
-  return issueTokens(tools, { id: userId, ...names, groups }, sessionProof, { text, claims }, acceptedFrom)
+  if (!holder) return undefined
+  await endSurplus(tools, sql, user.id, sid)
+  return issueTokens(tools, holder, { text, claims })
 }
+
+type NewSessionOptions = { client: Client; secondFactorRequired: boolean; device: DeviceSession | undefined }
 
 /** A caller with the refresh token of the same session. */
 export type TokenHolder = SessionCaller & { refreshToken: RefreshToken }
@@ -188,11 +177,12 @@ export type TokenHolder = SessionCaller & { refreshToken: RefreshToken }
  * transaction does.
  */
 const lockOfHolder = async (
-  { clock, life, graces }: SessionTools,
+  tools: SessionTools,
   sql: Transaction,
   { refreshToken, ...caller }: TokenHolder,
 ): Promise<SessionProof | Refused<'not_authenticated' | 'theft'>> => {
-  const moments = { live: life.liveNow(), clockOffset: clock.offset(), graces }
+  const { clock, graces } = tools
+  const moments = { live: liveNow(tools), clockOffset: clock.offset(), graces }
   const [row] = await store.lockWholeRecord(sql, caller, moments)
   if (!row?.usable) return refuse('not_authenticated')
   const standing = standingOf(row, refreshToken)
@@ -209,28 +199,27 @@ const replaceTokens = async (
   tools: SessionTools,
   sql: Transaction,
   caller: SessionCaller,
-  user: SignedInUser,
   { client, change }: { client: Client; change: ProofChange },
 ) => {
-  const { tokens, clock, life, onEnded } = tools
+  const { tokens, clock, onEnded } = tools
   const now = clock.now()
-  const { sessionId: sid } = caller
-  const [record] = await store.lockRecord(sql, caller, life.liveNow())
+  const { sessionId: sid, userId } = caller
+  const [record] = await store.lockRecord(sql, caller, liveNow(tools))
   if (!record) return undefined
   const iat = epochSeconds(now)
   const authTime = epochSeconds(record.created_at)
   const claims = {
-    userId: user.id,
+    userId,
     username: record.signed_in_as,
     sid,
     gen: record.generation + 1,
     auth_time: authTime,
     iat,
-    exp: life.expiryFor(authTime),
+    exp: expiryFor(tools, authTime),
   }
   const text = tokens.signRefresh(claims)
   const proof = changedProof(proofOf(record), change, now)
-  await store.replaceToken(sql, {
+  const [holder] = await store.replaceToken(sql, {
     id: sid,
     generation: claims.gen,
     successorHash: fingerprint(text),
@@ -242,8 +231,9 @@ const replaceTokens = async (
     proof,
     proofAge: now.getTime() - proof.provenAt.getTime(),
   })
+  if (!holder) throw new Error('A session has ended although its row is locked')
   sql.afterCommit(() => onEnded({ sid, minGeneration: claims.gen }))
-  return issueTokens(tools, user, proof, { text, claims }, record.accepted_from)
+  return issueTokens(tools, holder, { text, claims })
 }
 
 const pauseAfterRound = 1 * hours
@@ -252,13 +242,14 @@ const pauseAfterRound = 1 * hours
  * Deletes the sessions that are over among the next records. Most records are still needed, so a step reads more records than it may
  * delete, and returns a full batch while there are more to read. At the end of the table it pauses and starts again.
  */
-const createPurge = ({ clock, life }: SessionTools) => {
+const createPurge = (tools: SessionTools) => {
+  const { clock } = tools
   let cursor = nilUuid
   let pausedUntil = new Date(0)
 
   return async (sql: Sql, limit: number) => {
     if (clock.now() < pausedUntil) return 0
-    const [step] = await store.purgeAfter(sql, cursor, life.liveNow(), limit * 10)
+    const [step] = await store.purgeAfter(sql, cursor, liveNow(tools), limit * 10)
     cursor = step?.cursor ?? nilUuid
     if (step?.cursor) return limit
     pausedUntil = later(clock.now(), pauseAfterRound)
@@ -280,9 +271,8 @@ type Options = SessionLimits & {
 /** Begins, renews and ends sessions. `session-lookups` finds them. */
 export const createSessions = (options: Options) => {
   const { database, tokens, clock, lifetimes, refreshGrace, renewGrace, onEnded = () => undefined } = options
-  const life = createSessionLife(options)
   const graces = { refreshGrace, renewGrace }
-  const tools = { database, tokens, clock, life, accessTokenLifetime: lifetimes.accessToken, graces, onEnded }
+  const tools = { database, tokens, clock, lifetimes, graces, onEnded }
   const secondFactorRequired = options.secondFactor === 'required'
 
   return {
@@ -290,39 +280,29 @@ export const createSessions = (options: Options) => {
     beginSession: (
       sql: Transaction,
       user: CheckedUser,
-      proof: InitialProof,
+      facts: SessionFacts,
       client: Client,
-      sessionId?: string,
-    ): Promise<IssuedTokens | undefined> => begin(tools, sql, user, proof, { client, secondFactorRequired, sessionId }),
+      device?: DeviceSession,
+    ): Promise<IssuedTokens | undefined> => begin(tools, sql, user, facts, { client, secondFactorRequired, device }),
     /** Only `rotation` may call this function, because it ends a session of which an old token was used. */
     exchange: (refreshToken: RefreshToken, client: Client, by: RotatedBy) =>
       exchangeToken(tools, refreshToken, client, by),
     /** Whether a token was issued so lately that requests with the token before it may still arrive. */
     isNew: ({ iat }: AccessClaims) => clock.now().getTime() - iat * 1000 <= renewGrace,
     lockOfHolder: (sql: Transaction, holder: TokenHolder) => lockOfHolder(tools, sql, holder),
-    replaceTokens: (
-      sql: Transaction,
-      caller: SessionCaller,
-      user: SignedInUser,
-      client: Client,
-      change: ProofChange = {},
-    ) => replaceTokens(tools, sql, caller, user, { client, change }),
+    replaceTokens: (sql: Transaction, caller: SessionCaller, client: Client, change: ProofChange = {}) =>
+      replaceTokens(tools, sql, caller, { client, change }),
     ...createEndings(tools),
     /**
      * Copies the groups of the user, whose row is held, to the sessions. Access tokens from before the change are refused, and the next
      * refresh gets new tokens.
      */
     giveGroups: async (sql: Transaction, userId: string) => {
-      const changedRows = await store.updateGroups(sql, userId, life.liveNow())
+      const changedRows = await store.updateGroups(sql, userId, liveNow(tools))
       sql.afterCommit(() => {
         for (const { id, oldest_generation } of changedRows) onEnded({ sid: id, minGeneration: oldest_generation })
       })
     },
     purge: createPurge(tools),
   }
-}
-
-/** Assigns a session to an application, in the transaction in which the session begins. */
-export const assignToApplication = async (sql: Transaction, sessionId: string, applicationId: string) => {
-  await store.setApplication(sql, sessionId, applicationId)
 }

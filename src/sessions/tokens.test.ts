@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
+import { hasAccessClaims, longestClaimsOf } from '#contract/access-claims.js'
 import { createStoppedClock } from '../../test/support/clock.js'
 import { minutes } from '../lib/durations.js'
 import { longestIssuer } from '../settings/settings.js'
@@ -142,6 +143,13 @@ describe('access tokens', () => {
       return Array.from(there.readAccess(token)?.name ?? '').length
     })
     expect(names).toEqual([64, 16])
+  })
+
+  it('is measured with values that the checks of its claims accept', () => {
+    const owner = { username: 'ada', email: 'ada@example.com', groups: ['staff'] }
+    const longest = longestClaimsOf(owner, issuer)
+    expect(hasAccessClaims(longest)).toBe(true)
+    expect(longest).toMatchObject({ ...owner, iss: issuer, aud: issuer, gen: 2 ** 31 - 2 })
   })
 
   it('never exceeds 1,800 bytes with the most and longest groups either, for every user who fits', () => {

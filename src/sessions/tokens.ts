@@ -1,47 +1,31 @@
-import { amrMethods } from '../contract/factors.js'
-import { isGroupList } from '../contract/groups.js'
+import {
+  type AccessClaims,
+  hasAccessClaims,
+  isGeneration,
+  isId,
+  isMoment,
+  isText as isTokenText,
+  longestClaimsOf,
+  type TokenOwner,
+  type WrittenClaims,
+} from '../contract/access-claims.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import { createTokenKey, headerOf, type TokenKey, type TokenKind } from '../keys/key-pair.js'
 import type { Clock } from '../lib/clock.js'
 import { deriveKey } from '../lib/random.js'
-import { isCleanText } from '../lib/strict-json.js'
-import { isUuid, nilUuid } from '../lib/uuid.js'
 
-/*
- * Claims are a stored format: browsers keep an access token for 15 minutes and a refresh token for 30 days, also across an upgrade or a
- * return to the old release. So a claim that a release adds is optional when it is read. `stored-tokens.test.ts` has a token of each
- * release: add one there when you change what is signed.
- */
-
-/**
- * `gen` counts the rotations of a session. `auth_time` is when the user last proved who they are, and `amr` how. `mfa_time` is when they
- * last used a second factor. It is missing if they never did. A token without `groups` comes from a release that had none.
- */
-export type AccessClaims = {
-  userId: string
-  username: string
-  sid: string
-  gen: number
-  iat: number
-  exp: number
-  sub: string
-  iss: string
-  aud: string
-  email: string
-  name?: string
-  auth_time: number
-  amr: readonly string[]
-  mfa_time?: number
-  groups?: readonly string[]
-}
-
-/** The claims that a session signs. `sub`, `iss` and `aud` are added to them, and a long name is cut. */
-export type NewAccessClaims = Omit<AccessClaims, 'sub' | 'iss' | 'aud' | 'name' | 'groups'> & {
+/** The claims that a session signs, each by its name. `sub`, `iss` and `aud` are added to them, and a long name is cut. */
+export type NewAccessClaims = Omit<WrittenClaims, 'sub' | 'iss' | 'aud' | 'name' | 'groups'> & {
   name: string | null
   groups: readonly string[]
 }
+type EveryTokenHas = {
+  [Name in keyof NewAccessClaims]: undefined extends NewAccessClaims[Name] ? never : Name
+}[keyof NewAccessClaims]
+/** A claim that a token can lack can be left out, as in the tokens of another release. */
+type SignableClaims = Partial<NewAccessClaims> & { [Name in EveryTokenHas]: NewAccessClaims[Name] }
 
-/** `auth_time` is when the session began. */
+/** Browsers keep a refresh token for weeks, so a claim that a release adds is optional when it is read. `auth_time` is when the session began. */
 export type RefreshClaims = {
   userId: string
   username: string
@@ -54,58 +38,29 @@ export type RefreshClaims = {
 
 type Payload = Readonly<Record<string, unknown>>
 
-const isWholeUpTo = (value: unknown, most: number): value is number =>
-  Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= most
-
-/** The end of the year 9999, in seconds. Every database and every format of a date can write it. */
-const lastMoment = 253_402_300_799
-export const isMoment = (value: unknown): value is number => isWholeUpTo(value, lastMoment)
-
-/** The highest generation. The column is a 32-bit integer, and the number of the successor must fit too. */
-export const lastGeneration = 2 ** 31 - 2
-const isGeneration = (value: unknown): value is number => isWholeUpTo(value, lastGeneration)
-
-const isId = (value: unknown): value is string => typeof value === 'string' && isUuid(value)
-
 const longestNameInToken = 64
 const longestEmail = 254
-const isText = (value: unknown, longest: number): value is string =>
-  typeof value === 'string' && isCleanText(value) && value.length > 0 && Array.from(value).length <= longest
+const isTextUpTo = (value: string, longest: number) => value.length > 0 && Array.from(value).length <= longest
 
 /** Cuts a display name, which may be longer than a token has room for. */
 const cutName = (name: string) => Array.from(name).slice(0, longestNameInToken).join('').trim()
 
-/** A later release may know more methods, so any short word is read. */
-const isMethods = (value: unknown): value is string[] =>
-  Array.isArray(value) &&
-  value.length <= 16 &&
-  value.every((method) => typeof method === 'string' && /^[a-z]{1,16}$/.test(method))
-
-const isAbsentOr = (value: unknown, isValid: (value: unknown) => boolean) => value === undefined || isValid(value)
-
-/** Whether this service has issued the token for itself, about the user whom it names. */
-const isOwn = (claims: Payload, issuer: string) =>
-  claims.iss === issuer && claims.aud === issuer && claims.sub === claims.userId
-
-/** Checks every claim although the token is signed, because another program may share the secret. */
+/**
+ * Checks every claim although the token is signed, because another program may share the secret. The token must be of this service for
+ * itself.
+ */
 const isAccessClaims = (claims: Payload, issuer: string): claims is AccessClaims =>
-  isId(claims.userId) &&
-  isText(claims.username, longestNameInToken) &&
-  isId(claims.sid) &&
-  isGeneration(claims.gen) &&
-  isMoment(claims.iat) &&
-  isMoment(claims.exp) &&
-  isOwn(claims, issuer) &&
-  isText(claims.email, longestEmail) &&
-  isAbsentOr(claims.name, (name) => isText(name, longestNameInToken)) &&
-  isMoment(claims.auth_time) &&
-  isMethods(claims.amr) &&
-  isAbsentOr(claims.mfa_time, isMoment) &&
-  isAbsentOr(claims.groups, isGroupList)
+  hasAccessClaims(claims) &&
+  claims.iss === issuer &&
+  claims.aud === issuer &&
+  isTextUpTo(claims.username, longestNameInToken) &&
+  isTextUpTo(claims.email, longestEmail) &&
+  (claims.name === undefined || isTextUpTo(claims.name, longestNameInToken))
 
 const isRefreshClaims = (claims: Payload): claims is RefreshClaims =>
   isId(claims.userId) &&
-  isText(claims.username, longestNameInToken) &&
+  isTokenText(claims.username) &&
+  isTextUpTo(claims.username, longestNameInToken) &&
   isId(claims.sid) &&
   isGeneration(claims.gen) &&
   isMoment(claims.auth_time) &&
@@ -118,36 +73,21 @@ export const longestAccessToken = 1800
 /** The length of an ES256 signature in base64url. */
 const lengthOfLongerSignature = 86
 
-const longestClaims = {
-  userId: nilUuid,
-  sid: nilUuid,
-  gen: lastGeneration,
-  iat: lastMoment,
-  exp: lastMoment,
-  auth_time: lastMoment,
-  amr: Object.keys(amrMethods),
-  mfa_time: lastMoment,
-}
-
 const base64Length = (text: string) => Math.ceil((Buffer.byteLength(text) * 4) / 3)
 
 /** The id of a key has at most 16 characters. */
 const longestHeader = base64Length(JSON.stringify({ alg: 'ES256', typ: 'at+jwt', kid: 'x'.repeat(16) }))
 
-type TokenOwner = { username: string; email: string; groups: readonly string[] }
-
 /**
  * Whether the access tokens of a user stay short enough, with the longest values of all other claims, without a name, and with the longer
  * signature. Nothing is signed, because a command has no key.
  */
-const createFits =
-  (issuer: string) =>
-  ({ username, email, groups }: TokenOwner) => {
-    const claims = { ...longestClaims, username, email, groups, sub: nilUuid, iss: issuer, aud: issuer }
-    const parts = [longestHeader, base64Length(JSON.stringify(claims)), lengthOfLongerSignature]
-    const dots = parts.length - 1
-    return parts.reduce((sum, length) => sum + length, dots) <= longestAccessToken
-  }
+const fits = (issuer: string, owner: TokenOwner) => {
+  const claims = base64Length(JSON.stringify(longestClaimsOf(owner, issuer)))
+  const parts = [longestHeader, claims, lengthOfLongerSignature]
+  const dots = parts.length - 1
+  return parts.reduce((sum, length) => sum + length, dots) <= longestAccessToken
+}
 
 /** Bounds that are enough for the users of a busy instance, because an access token lasts 15 minutes. */
 const usualBounds = { maxTokens: 32_768, maxBytes: 32 * 1024 * 1024 }
@@ -276,7 +216,7 @@ export const createTokens = (options: Options) => {
   }
 
   /** A long name is cut. With the longest username, email and address of the service, it may be left out. */
-  const signAccess = ({ name, ...claims }: NewAccessClaims): string => {
+  const signAccess = ({ name, ...claims }: SignableClaims): string => {
     const shownName = cutName(name ?? '')
     const named = shownName === '' ? {} : { name: shownName }
     const { sign } = keyPairs.signer() ?? access.first
@@ -307,7 +247,7 @@ export const createTokens = (options: Options) => {
   return {
     hasExpired,
     signAccess,
-    fits: createFits(issuer),
+    fits: (owner: TokenOwner) => fits(issuer, owner),
     signRefresh: (claims: RefreshClaims) => refresh.first.sign(claims),
 
     /** Signs the same claims with every secret. One of the results is the token that was signed before a newer secret was added. */

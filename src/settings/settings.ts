@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import { isGroupName } from '../contract/groups.js'
 import { safeReturnTo } from '../contract/return-to.js'
 import { defaultScopes, serviceScopes } from '../contract/service.js'
+import { accessTokenLifetime, refreshTokenLifetime } from '../http/cookie-table.js'
 import { days, hours, minutes, readDuration } from '../lib/durations.js'
 import { readRedisAddress } from '../platform/cache/redis-address.js'
 import { readPostgresAddress } from '../platform/database/postgres-address.js'
@@ -29,6 +30,9 @@ import {
 } from './setting-values.js'
 import { webhookAddress, webhookSecrets } from './webhook-settings.js'
 import { commonlyReserved, mailSender, passwordWords, registrationDomains, reservedUsernames } from './word-lists.js'
+
+const longestAccess = `${accessTokenLifetime / minutes}m`
+const longestRefresh = `${refreshTokenLifetime / days}d`
 
 const signingSecret: Read<string> = (value) => {
   const weakness = weaknessOfSecret(value)
@@ -191,8 +195,8 @@ export const settings = {
   BACKCHANNEL_ALLOW_PRIVATE: { read: oneOf('true', 'false'), fallback: 'false', meaning: '`true` allows that applications are told of ended sessions (back-channel logout) at addresses in a private network or on this machine. Outside of production, this machine is always allowed. Link-local addresses, where clouds answer their machines, are never allowed.' },
   REFRESH_GRACE: { read: grace, fallback: '30s', meaning: 'How long a refresh token that was just replaced still gets the same new token again, at most an hour. For those of applications at least 30 seconds.' },
   RENEW_GRACE: { read: grace, fallback: '2m', meaning: 'The same for a refresh token that was replaced by an access check with `renew=1`. The new token travels with the answer of the application, so this must be longer than the slowest of its answers.' },
-  ACCESS_TOKEN_LIFETIME: { read: durationUpTo('15m'), fallback: '15m', commonName: true, meaning: 'How long an access token is valid. Only for tests of your application: production always has 15 minutes.' },
-  REFRESH_TOKEN_LIFETIME: { read: durationUpTo('30d'), fallback: '30d', commonName: true, meaning: 'How long a session lasts without a refresh. Only for tests of your application: production always has 30 days.' },
+  ACCESS_TOKEN_LIFETIME: { read: durationUpTo(longestAccess), fallback: longestAccess, commonName: true, meaning: 'How long an access token is valid. Only for tests of your application: production always has 15 minutes.' },
+  REFRESH_TOKEN_LIFETIME: { read: durationUpTo(longestRefresh), fallback: longestRefresh, commonName: true, meaning: 'How long a session lasts without a refresh. Only for tests of your application: production always has 30 days.' },
   SESSION_MAX_AGE: { read: positiveDuration, fallback: '365d', commonName: true, meaning: "Longest duration of a session. A refresh does not extend it. A lower value also ends the sessions that are older." },
   FRESH_FOR: { read: freshness, fallback: '10m', meaning: 'How long after a sign-in a session may make sensitive changes, such as linking a provider or ending another session. After that the user must prove again who they are. At least 1m.' },
   MAIL_SIGN_IN: { read: oneOf('on', 'off'), fallback: 'off', meaning: '`on`: users can sign in with a code or a link that is mailed to them, and addresses that may register get their account so, without a password. docs/sign-in.md explains it. Switched off again, accounts without another way need “Forgot password?”; `latchkey doctor` says how many there are. Production without `SMTP_URL` refuses `on`.' },

@@ -1,14 +1,16 @@
 import type { Sql } from '../platform/database/database.js'
 import { databaseMoment, milliseconds, selectList } from '../platform/database/sql.js'
+import type { SessionFacts } from '../sessions/session-facts.js'
 
 export type MailSignInRow = {
   id: string
   user_id: string | null
   email: string | null
   tries_left: number
+  facts: unknown
 }
 
-const columns = { id: true, user_id: true, email: true, tries_left: true } as const
+const columns = { id: true, user_id: true, email: true, tries_left: true, facts: true } as const
 /**
  * `tries_left` is what the answers to the browser show. `code_works`: the code of the mail had one of its own tries left
  * (`code_tries_left`), and has not expired.
@@ -31,6 +33,7 @@ export const insert = (
     userId: string | null
     email: string | null
     emailKey: string | null
+    facts: SessionFacts
     tries: number
     lifetime: number
     clockOffset: number
@@ -38,9 +41,9 @@ export const insert = (
 ) =>
   sql.query(
     `insert into mail_sign_ins (browser_hash, id, token_hash, user_id, email, email_key, tries_left, code_tries_left, expires_at,
-       code_expires_at, address_hash)
+       code_expires_at, address_hash, facts)
      values ($1, $2, $3, $4, $5, $6, $7, $7, ${databaseMoment('$8')} + ${milliseconds('$9')},
-       ${databaseMoment('$8')} + ${milliseconds('$9')}, $10)`,
+       ${databaseMoment('$8')} + ${milliseconds('$9')}, $10, $11)`,
     [
       mailSignIn.browserHash,
       mailSignIn.id,
@@ -52,6 +55,7 @@ export const insert = (
       mailSignIn.clockOffset,
       mailSignIn.lifetime,
       mailSignIn.browserEmailHash,
+      mailSignIn.facts,
     ],
   )
 
@@ -59,6 +63,7 @@ export const insert = (
 type Continuation = {
   from: { browserHash: Uint8Array; browserEmailHash: Uint8Array }
   to: { browserHash: Uint8Array; browserEmailHash: Uint8Array }
+  facts: SessionFacts
   tries: number
   lifetime: number
   clockOffset: number
@@ -69,12 +74,12 @@ type Continuation = {
  * and expiry (`code_tries_left`, `code_expires_at`). Those that the browser sees (`tries_left`, `expires_at`) begin anew, so that it cannot
  * tell that no mail was sent.
  */
-export const keepMail = (sql: Sql, { from, to, tries, lifetime, clockOffset }: Continuation) =>
+export const keepMail = (sql: Sql, { from, to, facts, tries, lifetime, clockOffset }: Continuation) =>
   sql.query(
-    `update mail_sign_ins set browser_hash = $3, address_hash = $4, tries_left = $5,
+    `update mail_sign_ins set browser_hash = $3, address_hash = $4, facts = $8, tries_left = $5,
        expires_at = ${databaseMoment('$6')} + ${milliseconds('$7')}
      where browser_hash = $1 and address_hash = $2 and ${mailStillWorks('$6')} returning id`,
-    [from.browserHash, from.browserEmailHash, to.browserHash, to.browserEmailHash, tries, clockOffset, lifetime],
+    [from.browserHash, from.browserEmailHash, to.browserHash, to.browserEmailHash, tries, clockOffset, lifetime, facts],
   )
 
 export const deleteOfBrowser = (sql: Sql, browserHash: Uint8Array) =>
@@ -126,4 +131,7 @@ export const selectProven = (sql: Sql, browserHash: Uint8Array, clockOffset: num
   sql.query<{ email: string }>(`select email from mail_sign_ins where ${isProvenInBrowser}`, [browserHash, clockOffset])
 
 export const takeProven = (sql: Sql, browserHash: Uint8Array, clockOffset: number) =>
-  sql.query(`delete from mail_sign_ins where ${isProvenInBrowser} returning id`, [browserHash, clockOffset])
+  sql.query<{ facts: unknown }>(`delete from mail_sign_ins where ${isProvenInBrowser} returning facts`, [
+    browserHash,
+    clockOffset,
+  ])

@@ -14,6 +14,7 @@ import {
 } from '../platform/database/database.js'
 import type { GateRefusal } from '../registration/invitations.js'
 import type { RegistrationRoom } from '../registration/open-registration.js'
+import { readFacts, type SessionFacts } from '../sessions/session-facts.js'
 import { type Email, readEmail } from '../users/names.js'
 import type { NewUser } from '../users/new-users.js'
 import type { UsersRoom } from '../users/open-users.js'
@@ -25,18 +26,25 @@ const tries = 5
 type Parts = UsersRoom & MessagesRoom & RegistrationRoom & { database: Database; clock: Clock }
 
 /** `formerBrowserToken`: the value that the browser's cookie had before. `withheld`: a limit is reached, so no mail is sent. */
-type SignInMailRequest = { email: Email; formerBrowserToken: string | undefined; withheld: boolean }
+type SignInMailRequest = {
+  email: Email
+  formerBrowserToken: string | undefined
+  withheld: boolean
+  facts: SessionFacts
+}
 
 /** The account or the registration that the mail opens. Both are null if it opens nothing. */
 type Target = { userId: string | null; email: Email | null }
 const noTarget: Target = { userId: null, email: null }
 
 /** What a right code or link opens, in the browser that asked for the mail: an account, or a registration. */
-export type ProvenMail = { id: string; userId: string } | { id: string; email: string }
+export type ProvenMail = { id: string; facts: SessionFacts } & ({ userId: string } | { email: string })
 
-const provenMailOf = ({ id, user_id: userId, email }: store.MailSignInRow): ProvenMail | undefined => {
-  if (userId !== null) return { id, userId }
-  return email === null ? undefined : { id, email }
+const provenMailOf = ({ id, user_id: userId, email, ...row }: store.MailSignInRow): ProvenMail | undefined => {
+  const facts = readFacts(row.facts)
+  if (!facts) return undefined
+  if (userId !== null) return { id, facts, userId }
+  return email === null ? undefined : { id, facts, email }
 }
 
 type Secrets = { token: string; code: string; validFor: number }
@@ -73,7 +81,7 @@ const hashesOf = (browserToken: string, { key }: Email) => ({
  * browser can try afterwards shows whether the address has an account, or whether a mail was sent: a row that opens nothing counts tries
  * like the others.
  */
-const begin = (parts: Parts, { email, formerBrowserToken, withheld }: SignInMailRequest, client: Client) => {
+const begin = (parts: Parts, { email, formerBrowserToken, withheld, facts }: SignInMailRequest, client: Client) => {
   const { database, clock, users, mails, mailedCodes } = parts
   return database.transaction(async (sql) => {
     const browserToken = randomToken()
@@ -89,7 +97,7 @@ const begin = (parts: Parts, { email, formerBrowserToken, withheld }: SignInMail
     const limits = { tries, lifetime: mailSignInLifetime, clockOffset: clock.offset() }
     // This is done only for `withheld`, and not if `mails.queue` refuses: which mails it limits depends on the account, so the difference
     // would show.
-    if (withheld && (await store.keepMail(sql, { from: formerHashes, to: hashes, ...limits })).length > 0)
+    if (withheld && (await store.keepMail(sql, { from: formerHashes, to: hashes, facts, ...limits })).length > 0)
       return browserToken
     await store.deleteOfBrowser(sql, formerHashes.browserHash)
     const storedTarget = isSent ? target : noTarget
@@ -101,6 +109,7 @@ const begin = (parts: Parts, { email, formerBrowserToken, withheld }: SignInMail
       userId: storedTarget.userId,
       email: storedTarget.email?.email ?? null,
       emailKey: storedTarget.email?.key ?? null,
+      facts,
     })
     return browserToken
   })
@@ -108,7 +117,7 @@ const begin = (parts: Parts, { email, formerBrowserToken, withheld }: SignInMail
 
 type ChosenData = Omit<NewUser, 'passwordHash' | 'emailProven'>
 type CompletionResult =
-  | { user: User; usedInvitation: boolean }
+  | { user: User; facts: SessionFacts; usedInvitation: boolean }
   | Refused<'challenge_over' | 'already_registered' | 'username_taken' | GateRefusal>
 
 /**
@@ -124,15 +133,16 @@ const register = async (
   const completion = commitUnlessRefused(database, async (sql): Promise<CompletionResult> => {
     // Users are locked before the row of the proof. A deletion locks in the same order, so the two cannot deadlock.
     await users.lockUsersOfAddress(sql, chosenData.email.email)
-    const proofs = await store.takeProven(sql, fingerprint(browserToken), clock.offset())
-    if (proofs.length === 0) return refuse('challenge_over')
+    const [proof] = await store.takeProven(sql, fingerprint(browserToken), clock.offset())
+    const facts = readFacts(proof?.facts)
+    if (!facts) return refuse('challenge_over')
     const account = { ...chosenData, passwordHash: null, emailProven: true }
     const admitted = await invitations.admit(sql, { email: chosenData.email }, () => newUsers.create(sql, account))
     if (isRefused(admitted)) return admitted
     const { created, usedInvitation } = admitted
     if (isRefused(created)) return refuse(created.refused === 'email_taken' ? 'already_registered' : 'username_taken')
     if (agreedTerms !== undefined) await terms.agree(sql, created.id, agreedTerms)
-    return { user: created, usedInvitation }
+    return { user: created, facts, usedInvitation }
   })
   return completion.catch((error: unknown) => {
     if (isUniqueViolation(error)) return refuse('username_taken')

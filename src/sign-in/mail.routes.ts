@@ -18,7 +18,7 @@ import type { Server } from '../http/server.js'
 import { minResponseTime, takeAtLeast } from '../lib/timing.js'
 import type { Transaction } from '../platform/database/database.js'
 import type { App } from '../service/open-http.js'
-import type { Visit } from '../sessions/session-facts.js'
+import type { Browser } from '../sessions/session-facts.js'
 import {
   displayName,
   type Email,
@@ -34,30 +34,32 @@ import type { ProvenMail } from './mail-sign-ins.js'
 const boundCookie = 'attempt_mail'
 
 /** Counts the mail, sends it or not, and returns the new value of the browser's cookie. */
-const askForMail = async ({ mailSignInLimits, mailSignIns, cookies }: App, email: Email, request: FastifyRequest) => {
+const askForMail = async (app: App, email: Email, request: FastifyRequest) => {
+  const { mailSignInLimits, mailSignIns, cookies, signInCookies } = app
   const counted = await mailSignInLimits.count(email.email, request)
   if ('excess' in counted) return counted
   const formerBrowserToken = cookies.read(request, boundCookie)
-  const newRequest = { email, formerBrowserToken, withheld: !counted.mayMail }
+  const { facts } = signInCookies.visitOf(request)
+  const newRequest = { email, formerBrowserToken, withheld: !counted.mayMail, facts }
   return { browserToken: await mailSignIns.begin(newRequest, clientOf(request)) }
 }
 
 type MailProof = { code: string } | { token: string }
 
 /** An event of a known user takes the database longer than one without a user. The answer waits long enough to hide this. */
-const noteFailure = async ({ events }: App, { client }: Visit, reason: string, userId: string | undefined) => {
+const noteFailure = async ({ events }: App, { client }: Browser, reason: string, userId: string | undefined) => {
   const failed = { kind: 'sign_in_failed', triedBy: 'mail', reason: `mail_${reason}` } as const
   await takeAtLeast(minResponseTime, events.record({ ...failed, ...(userId !== undefined && { userId }) }, client))
 }
 
-const findByCode = async (app: App, code: string, browserToken: string | undefined, visit: Visit) => {
+const findByCode = async (app: App, code: string, browserToken: string | undefined, browser: Browser) => {
   const found = await app.mailSignIns.findByCode(code, browserToken)
   if (!isRefused(found)) return found
-  await noteFailure(app, visit, found.refused === 'wrong_mailed_code' ? 'wrong_code' : 'code_void', found.userId)
+  await noteFailure(app, browser, found.refused === 'wrong_mailed_code' ? 'wrong_code' : 'code_void', found.userId)
   return refuse(found.refused)
 }
 
-const signInToAccount = async (app: App, proven: Extract<ProvenMail, { userId: string }>, visit: Visit) => {
+const signInToAccount = async (app: App, proven: Extract<ProvenMail, { userId: string }>, browser: Browser) => {
   const { users, userChanges, mailSignIns, signIns } = app
   /** Locks the user's row, as every change of the account that voids the mail does. */
   const claim = async (sql: Transaction) => {
@@ -67,7 +69,7 @@ const signInToAccount = async (app: App, proven: Extract<ProvenMail, { userId: s
     return true
   }
   const user = await users.findEnabled(proven.userId)
-  return user && signIns.byMail(user, { claim, isNew: false }, visit)
+  return user && signIns.byMail(user, { claim, isNew: false }, { ...browser, facts: proven.facts })
 }
 
 /**
@@ -84,12 +86,12 @@ const beginRegistration = async (
 }
 
 /** Signs in with a mailed code or link, in the browser that asked for it. */
-const signInByMail = async (app: App, proof: MailProof, browserToken: string | undefined, visit: Visit) => {
+const signInByMail = async (app: App, proof: MailProof, browserToken: string | undefined, browser: Browser) => {
   const proven = await ('code' in proof
-    ? findByCode(app, proof.code, browserToken, visit)
+    ? findByCode(app, proof.code, browserToken, browser)
     : app.mailSignIns.findByToken(proof.token, browserToken))
   if (isRefused(proven)) return proven
-  const entered = await ('userId' in proven ? signInToAccount(app, proven, visit) : beginRegistration(app, proven))
+  const entered = await ('userId' in proven ? signInToAccount(app, proven, browser) : beginRegistration(app, proven))
   return entered ?? refuse('code' in proof ? 'mailed_code_void' : 'invalid_link')
 }
 
@@ -117,7 +119,7 @@ type RegistrationForm = {
 /** Creates the account of an address that was proven by a mail, and signs in. The account has no password. */
 const register = async (app: App, browserToken: string, form: RegistrationForm, request: FastifyRequest) => {
   const { mailSignIns, newUsers, usernames, profileFields, termsOfUse, ceilings, events, signIns } = app
-  const visit = app.signInCookies.visitOf(request)
+  const browser = app.signInCookies.browserOf(request)
   const email = await mailSignIns.findProven(browserToken)
   if (!email) return refuse('challenge_over')
   const username = form.username === undefined ? undefined : readChosenUsername(form.username)
@@ -128,7 +130,7 @@ const register = async (app: App, browserToken: string, form: RegistrationForm, 
   if (username && !(await usernames.mayBeChosen(username))) return refuse('username_taken')
   const excess = await ceilings.findExcessOfProven(email, request)
   if (excess) return refuse('too_many_requests', { excess })
-  const account = { email, name: displayName(form.name), language: visit.client.language, fields }
+  const account = { email, name: displayName(form.name), language: browser.client.language, fields }
   const registerAs = (name: Username) => mailSignIns.register(browserToken, { ...account, username: name }, form.terms)
   const registered = username
     ? await registerAs(username)
@@ -138,9 +140,9 @@ const register = async (app: App, browserToken: string, form: RegistrationForm, 
         (outcome) => isRefused(outcome) && outcome.refused === 'username_taken',
       )
   if (isRefused(registered)) return registered
-  const { user, usedInvitation } = registered
-  if (usedInvitation) await events.record({ kind: 'invitation_used', userId: user.id }, visit.client)
-  return (await signIns.byMail(user, { isNew: true }, visit)) ?? refuse('challenge_over')
+  const { user, facts, usedInvitation } = registered
+  if (usedInvitation) await events.record({ kind: 'invitation_used', userId: user.id }, browser.client)
+  return (await signIns.byMail(user, { isNew: true }, { ...browser, facts })) ?? refuse('challenge_over')
 }
 
 /** The body is the same in every case, so it does not show whether the address has an account, may have one, or has got too many mails. */
@@ -198,7 +200,8 @@ export const mailLoginRoutes = (server: Server, app: App) => {
     handle: async ({ body: { code, token }, request, reply }) => {
       const proof = code === undefined ? token !== undefined && { token } : token === undefined && { code }
       if (!proof) return refuse('bad_request', { message: 'Send token or code' })
-      const outcome = await signInByMail(app, proof, cookies.read(request, boundCookie), signInCookies.visitOf(request))
+      const browser = signInCookies.browserOf(request)
+      const outcome = await signInByMail(app, proof, cookies.read(request, boundCookie), browser)
       if (isRefused(outcome)) return outcome
       if ('registrationToken' in outcome) return sendRegistration(reply, outcome.registrationToken)
       cookies.clear(reply, boundCookie)

@@ -7,8 +7,8 @@ import type { MessagesRoom } from '../messages/open-messages.js'
 import type { Transaction } from '../platform/database/database.js'
 import type { ProvidersRoom } from '../providers/open-providers.js'
 import type { SessionsRoom } from '../sessions/open-sessions.js'
-import type { Proof, Visit } from '../sessions/session-facts.js'
-import { assignToApplication, type InitialProof, type IssuedTokens } from '../sessions/sessions.js'
+import type { Browser, SessionFacts } from '../sessions/session-facts.js'
+import type { CheckedUser, DeviceSession, IssuedTokens } from '../sessions/sessions.js'
 import type { UsersRoom } from '../users/open-users.js'
 import type { Identity, User } from '../users/users.js'
 import type { OpenQuestions } from './open-questions.js'
@@ -26,10 +26,16 @@ export type SignInOutcome =
   | { pending: string; next: NextStep; methods: readonly SecondFactorMethod[] }
 
 /**
- * A sign-in whose session may begin. `token`: of the sign-in that has waited until now. `answered`: the question that the user has just
- * answered.
+ * A sign-in whose session may begin. `passwordHash`: of the password that was checked in this request. `token`: of the sign-in that has
+ * waited until now. `answered`: the question that the user has just answered.
  */
-type SignInToFinish = { by: SignedInBy; proof: InitialProof; token?: string | undefined; answered?: OpenQuestion }
+type SignInToFinish = {
+  by: SignedInBy
+  facts: SessionFacts
+  passwordHash?: CheckedUser['passwordHash']
+  token?: string | undefined
+  answered?: OpenQuestion
+}
 
 /**
  * A new session. `knownDevices` is the new value of the cookie that makes its browser known. It is undefined if another site has sent the
@@ -47,13 +53,14 @@ const beginAndTell = async (
   { sessions, userChanges, accountChanges, knownDevices }: Parts,
   sql: Transaction,
   user: User,
-  proof: InitialProof,
-  { client, knownDevices: values }: Visit,
+  { facts, passwordHash = null }: SignInToFinish,
+  { client, knownDevices: values }: Browser,
 ): Promise<NewSession | undefined> => {
   const account = { id: user.id, undoCount: user.undoCount ?? 0 }
   const newValues = values && knownDevices.remember(account, values)
   const browser = knownDevices.browserKey(account, newValues ?? [])
-  const issued = await sessions.beginSession(sql, user, proof, { ...client, browser })
+  const checkedUser = { id: user.id, undoCount: user.undoCount, passwordHash }
+  const issued = await sessions.beginSession(sql, checkedUser, facts, { ...client, browser })
   if (!issued) return undefined
   const isFirst = await userChanges.noteSignIn(sql, user.id, client.language)
   const isKnown = knownDevices.find(account, values ?? []) !== undefined
@@ -69,18 +76,19 @@ const beginOrWait = async (
   parts: Parts,
   sql: Transaction,
   user: User,
-  { by, proof, token, answered }: SignInToFinish,
-  visit: Visit,
+  signIn: SignInToFinish,
+  browser: Browser,
 ): Promise<SignInOutcome | undefined> => {
+  const { by, facts, passwordHash = null, token, answered } = signIn
   const { pendingSignIns, questions } = parts
   const next = await questions.nextFor(sql, user, answered)
   if (next === undefined) {
-    const issued = await beginAndTell(parts, sql, user, proof, visit)
+    const issued = await beginAndTell(parts, sql, user, signIn, browser)
     if (issued && token !== undefined) await pendingSignIns.remove(sql, token)
     return issued && { issued }
   }
-  if (!(await questions.hasAllProofs(sql, user, proof))) return undefined
-  const completeSignIn = { user, kind: next, by: completeWayOf(by), proof, token, client: visit.client }
+  if (!(await questions.hasAllProofs(sql, user, facts))) return undefined
+  const completeSignIn = { user, kind: next, by: completeWayOf(by), facts, passwordHash, token, client: browser.client }
   const pending = await pendingSignIns.waitForAnswer(sql, completeSignIn)
   return pending === undefined ? undefined : { pending, next, methods: [] }
 }
@@ -99,13 +107,13 @@ export const createNewSessions = (parts: Parts) => {
     sql: Transaction,
     user: User,
     signIn: SignInToFinish,
-    visit: Visit,
+    browser: Browser,
     linkChanges?: Changes<'provider_linked'>,
   ) => {
-    const outcome = await beginOrWait(parts, sql, user, signIn, visit)
+    const outcome = await beginOrWait(parts, sql, user, signIn, browser)
     if (!outcome || !linkChanges) return outcome
     const session = 'issued' in outcome && { caller: callerOf(outcome.issued) }
-    await accountChanges.bySignIn(sql, { user, client: visit.client, ...session }, linkChanges)
+    await accountChanges.bySignIn(sql, { user, client: browser.client, ...session }, linkChanges)
     return outcome
   }
 
@@ -113,7 +121,7 @@ export const createNewSessions = (parts: Parts) => {
    * Ends the session that this browser had before, so that no copy of its tokens works any more. It is ended after the commit, because it
    * may belong to another user, whose deletion locks the rows in the opposite order.
    */
-  const endEarlier = async ({ earlierSession, client }: Visit) => {
+  const endEarlier = async ({ earlierSession, client }: Browser) => {
     if (earlierSession && (await sessions.end('signed_in', earlierSession)))
       await events.record({ kind: 'signed_out', ...earlierSession, reason: 'signed_in_again' }, client)
   }
@@ -126,48 +134,46 @@ export const createNewSessions = (parts: Parts) => {
       user: User,
       signIn: SignInToFinish,
       link: Identity | undefined,
-      visit: Visit,
+      browser: Browser,
     ) => {
       const linkChanges = link && (await identities.linkByAddress(sql, user, link))
-      return link && !linkChanges ? undefined : begin(sql, user, signIn, visit, linkChanges)
+      return link && !linkChanges ? undefined : begin(sql, user, signIn, browser, linkChanges)
     },
     /** Whether a session of this user would wait for an answer. */
     hasOpenQuestion: async (sql: Transaction, user: User) => (await questions.nextFor(sql, user)) !== undefined,
     /** Records a session after the commit. `createdWith`: the provider with which the sign-in has created the account. */
-    record: async (outcome: SignInOutcome, by: SignedInBy, visit: Visit, createdWith?: Identity['provider']) => {
+    record: async (outcome: SignInOutcome, by: SignedInBy, browser: Browser, createdWith?: Identity['provider']) => {
       if (!('issued' in outcome)) return
       const { issued } = outcome
       const about = { userId: issued.user.id, sessionId: issued.sessionId }
-      if (createdWith) await events.record({ kind: 'registered', provider: createdWith, ...about }, visit.client)
-      await endEarlier(visit)
-      await events.record({ ...eventOf(by), ...about }, visit.client)
+      if (createdWith) await events.record({ kind: 'registered', provider: createdWith, ...about }, browser.client)
+      await endEarlier(browser)
+      await events.record({ ...eventOf(by), ...about }, browser.client)
     },
   }
 }
 
-type NewDeviceSession = { user: User; sid: string; applicationId: string; proof: Proof; client: Client }
-
-export type DeviceSessions = ReturnType<typeof createDeviceSessions>
+type NewDeviceSession = { user: User; session: DeviceSession; client: Client }
 
 /**
  * The session of a device that a signed-in user has approved. It is no further way to sign in: it has the proofs of the session that
  * approved it, with their times, and the trigger for second factors checks it like every other session. Its own tokens are given to no one,
  * so only the application can use it. The owner is told by mail, because the approval may be the result of a fraud.
+ * False if the user is disabled, or needs another factor by now.
  */
-export const createDeviceSessions = ({
-  sessions,
-  accountChanges,
-  events,
-}: SessionsRoom & AccountChangesRoom & MessagesRoom) => ({
-  /** False if the user is disabled, or needs another factor by now. */
-  begin: async (sql: Transaction, { user, sid, applicationId, proof, client }: NewDeviceSession) => {
-    const initialProof = { methods: proof.methods as readonly AmrMethod[], inherited: proof }
-    const issued = await sessions.beginSession(sql, user, initialProof, client, sid)
-    if (!issued) return false
-    await assignToApplication(sql, sid, applicationId)
-    await accountChanges.bySignIn(sql, { user: { ...user, ...issued.user }, client }, { new_device: {} })
-    const about = { userId: user.id, sessionId: sid, sessionBeganBy: 'device' } as const
-    await events.recordInside(sql, { kind: 'signed_in', reason: 'device', ...about }, client)
-    return true
-  },
-})
+export const beginDeviceSession = async (
+  { sessions, accountChanges, events }: SessionsRoom & AccountChangesRoom & MessagesRoom,
+  sql: Transaction,
+  { user, session, client }: NewDeviceSession,
+) => {
+  const checkedUser = { id: user.id, undoCount: null, passwordHash: null }
+  // Each fact is decided here: apart from its proof, the device gets nothing of the session that has approved it.
+  const methods = session.proof.methods as AmrMethod[]
+  const facts: SessionFacts = { methods, provenAt: null, provider: null, trustedDevice: null }
+  const issued = await sessions.beginSession(sql, checkedUser, facts, client, session)
+  if (!issued) return false
+  await accountChanges.bySignIn(sql, { user: { ...user, ...issued.user }, client }, { new_device: {} })
+  const about = { userId: user.id, sessionId: session.id, sessionBeganBy: 'device' } as const
+  await events.recordInside(sql, { kind: 'signed_in', reason: 'device', ...about }, client)
+  return true
+}

@@ -5,7 +5,7 @@ import { type Refused, refuse } from '../contract/outcome.js'
 import type { ProfileFieldChanges, ProfileFieldDefinition } from '../contract/profile-fields.js'
 import type { FactorsRoom } from '../factors/open-factors.js'
 import type { Sql, Transaction } from '../platform/database/database.js'
-import type { InitialProof } from '../sessions/sessions.js'
+import type { SessionFacts } from '../sessions/session-facts.js'
 import type { UsersRoom } from '../users/open-users.js'
 import type { InvalidFieldsRefusal } from '../users/profile-fields.js'
 import type { User } from '../users/users.js'
@@ -72,8 +72,8 @@ export const createOpenQuestions = ({
     answer: <Name extends OpenQuestion>(sql: Transaction, user: User, question: Name, given: Answers[Name]) =>
       questions[question].answer(sql, user, given),
     /** Whether no proof is missing. The questions come after all proofs. */
-    hasAllProofs: async (sql: Transaction, { id }: User, { methods, trustedDevice }: InitialProof) =>
-      trustedDevice !== undefined || countFactors(methods) === 2 || !(await nextSteps.nextFor(sql, id)),
+    hasAllProofs: async (sql: Transaction, { id }: User, { methods, trustedDevice }: SessionFacts) =>
+      trustedDevice !== null || countFactors(methods) === 2 || !(await nextSteps.nextFor(sql, id)),
     /** The first open question after the one that is answered. So fields that may be left empty are asked for once. */
     nextFor: async (sql: Sql, user: User, answered?: OpenQuestion): Promise<OpenQuestion | undefined> => {
       const remaining =

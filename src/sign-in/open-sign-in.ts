@@ -4,6 +4,7 @@ import type { FactorsRoom } from '../factors/open-factors.js'
 import type { Groups } from '../groups/groups.js'
 import type { Keys } from '../keys/open-keys.js'
 import type { MessagesRoom } from '../messages/open-messages.js'
+import type { Transaction } from '../platform/database/database.js'
 import type { Platform } from '../platform/platform.js'
 import type { ConfiguredProviders, ProvidersRoom } from '../providers/open-providers.js'
 import type { RegistrationRoom } from '../registration/open-registration.js'
@@ -13,7 +14,7 @@ import { createEnrolments } from './enrolments.js'
 import { createMailSignIns } from './mail-sign-ins.js'
 import { createNewSessions } from './new-sessions.js'
 import { createOpenQuestions } from './open-questions.js'
-import { createPendingSignIns, createUnfinishedSignIns } from './pending-sign-ins.js'
+import { createPendingSignIns, purgeUnfinished } from './pending-sign-ins.js'
 import { createResetLinks } from './reset-links.js'
 import { createSignIns } from './sign-ins.js'
 
@@ -38,7 +39,9 @@ export const openSignIn = (platform: Platform, below: Below) => {
   const newSessions = createNewSessions({ ...parts, ...waiting })
   return {
     pendingSignIns,
-    unfinishedSignIns: createUnfinishedSignIns({ ...parts, pendingSignIns }),
+    unfinishedSignIns: {
+      purge: (sql: Transaction, limit: number) => purgeUnfinished({ ...parts, pendingSignIns }, sql, limit),
+    },
     enrolments,
     signIns: createSignIns({ ...parts, ...waiting, newSessions }),
     mailSignIns: createMailSignIns(parts),

@@ -1,6 +1,7 @@
 import type { Client } from '../http/request-origin.js'
 import type { Sql } from '../platform/database/database.js'
 import { selectList } from '../platform/database/sql.js'
+import type { SessionFacts } from '../sessions/session-facts.js'
 
 export type PendingSignInRow = {
   id: string
@@ -11,10 +12,7 @@ export type PendingSignInRow = {
   subject: string | null
   /** Whether the enrolment is open: see `isOpened` of `PendingSignIn`. The password can open it, too. */
   mail_proven: boolean
-  /** Null while a proof is missing. */
-  methods: string[] | null
-  proven_at: Date | null
-  trusted_device: string | null
+  facts: unknown
   tries_left: number
   expires_at: Date
 }
@@ -27,18 +25,10 @@ const pendingSelectList = selectList<PendingSignInRow>({
   provider: true,
   subject: true,
   mail_proven: 'mail_proven_at is not null',
-  methods: true,
-  proven_at: true,
-  trusted_device: true,
+  facts: true,
   tries_left: true,
   expires_at: true,
 })
-
-/** The proofs of a sign-in that waits for answers. Its session begins with them. */
-export type StoredProof = { methods: readonly string[]; provenAt: Date | null; trustedDevice: string | null }
-
-const proofColumns = (proof: StoredProof | null) =>
-  proof ? [proof.methods, proof.provenAt, proof.trustedDevice] : [null, null, null]
 
 /**
  * Inserts a sign-in that waits, under the same conditions as a session: the user is enabled, no undo has taken the account back since the proof and,
@@ -59,14 +49,14 @@ export const insert = (
     client: Client
     begunAt: Date
     mailProvenAt: Date | null
-    proof: StoredProof | null
+    facts: SessionFacts
   },
 ) =>
   sql.query(
     `insert into sign_in_challenges (hash, user_id, way, provider, subject, expires_at, kind, ip, user_agent, begun_at,
-       methods, proven_at, trusted_device, mail_proven_at)
+       facts, mail_proven_at)
      select $1::bytea, u.id, $3::text, $4::text, $5::text, $6::timestamptz, $8::text, $10::text, $11::text, $12::timestamptz,
-       $13::text[], $14::timestamptz, $15::uuid, $16::timestamptz
+       $13::jsonb, $14::timestamptz
      from users as u
      where u.id = $2 and u.disabled_at is null and ($7::text is null or u.password_hash = $7) and u.undo_count = $9
      for share returning hash`,
@@ -83,7 +73,7 @@ export const insert = (
       signIn.client.ip,
       signIn.client.userAgent,
       signIn.begunAt,
-      ...proofColumns(signIn.proof),
+      signIn.facts,
       signIn.mailProvenAt,
     ],
   )
@@ -117,12 +107,12 @@ export const markOpened = (sql: Sql, hash: Uint8Array, now: Date) =>
 export const moveOn = (
   sql: Sql,
   hash: Uint8Array,
-  to: { hash: Uint8Array; kind: string; way: string; provider: string | null; expiresAt: Date; proof: StoredProof },
+  to: { hash: Uint8Array; kind: string; way: string; provider: string | null; expiresAt: Date; facts: SessionFacts },
 ) =>
   sql.query(
     `update sign_in_challenges set hash = $2, kind = $3, way = $4, provider = $5, subject = null, expires_at = $6,
-       methods = $7::text[], proven_at = $8, trusted_device = $9 where hash = $1 returning hash`,
-    [hash, to.hash, to.kind, to.way, to.provider, to.expiresAt, ...proofColumns(to.proof)],
+       facts = $7 where hash = $1 returning hash`,
+    [hash, to.hash, to.kind, to.way, to.provider, to.expiresAt, to.facts],
   )
 
 export const lock = (sql: Sql, hash: Uint8Array) =>

@@ -1,13 +1,5 @@
 import type { AccountChangesRoom } from '../account-changes/open-account-changes.js'
-import {
-  type AmrMethod,
-  amrMethods,
-  type NextStep,
-  nextSteps,
-  type OpenQuestion,
-  openQuestions,
-  type ProofStep,
-} from '../contract/factors.js'
+import { type NextStep, nextSteps, type OpenQuestion, openQuestions, type ProofStep } from '../contract/factors.js'
 import { isProviderId } from '../contract/providers.js'
 import { readWay, type SignedInBy, type WaitingBy, waysToSignIn } from '../factors/ways-to-sign-in.js'
 import { challengeLifetime } from '../http/cookie-table.js'
@@ -16,7 +8,7 @@ import { type Clock, later } from '../lib/clock.js'
 import { fingerprint, randomToken } from '../lib/random.js'
 import type { MessagesRoom } from '../messages/open-messages.js'
 import { acceptTransaction, type Database, type Sql, type Transaction } from '../platform/database/database.js'
-import type { InitialProof } from '../sessions/sessions.js'
+import { readFacts, type SessionFacts } from '../sessions/session-facts.js'
 import type { UsersRoom } from '../users/open-users.js'
 import type { Identity, User } from '../users/users.js'
 import * as store from './pending-sign-ins.store.js'
@@ -26,7 +18,8 @@ type NewPendingSignIn = {
   user: User
   kind: ProofStep
   by: WaitingBy
-  passwordHash: string | undefined
+  facts: SessionFacts
+  passwordHash: string | null
   link: Identity | undefined
   /** Whether the first proof was given with a mail to the account's address. */
   mailProven: boolean
@@ -38,7 +31,8 @@ type CompleteSignIn = {
   user: User
   kind: OpenQuestion
   by: SignedInBy
-  proof: InitialProof
+  facts: SessionFacts
+  passwordHash: string | null
   token: string | undefined
   client: Client
 }
@@ -49,8 +43,9 @@ export type PendingSignIn = {
   userId: string
   kind: NextStep
   by: SignedInBy
-  /** The proof that its session begins with. Undefined while a proof is missing. */
-  proof: InitialProof | undefined
+  facts: SessionFacts
+  /** Whether no proof is missing. */
+  isProven: boolean
   link: Identity | undefined
   /** Whether this enrolment was opened, by a mailed code, the password, or a first proof that came with a mail. */
   isOpened: boolean
@@ -65,17 +60,6 @@ const wayOf = ({ way, provider }: { way: string; provider: string | null }) =>
   readWay(way, isProviderId(provider) ? provider : undefined)
 
 const isOpenQuestion = (kind: string): kind is OpenQuestion => openQuestions.some((each) => each === kind)
-const isMethod = (method: string): method is AmrMethod => Object.hasOwn(amrMethods, method)
-
-const proofIn = (row: store.PendingSignInRow, { provider }: SignedInBy): InitialProof | undefined =>
-  row.methods === null
-    ? undefined
-    : {
-        methods: row.methods.filter(isMethod),
-        provider,
-        provenAt: row.proven_at ?? undefined,
-        ...(row.trusted_device !== null && { trustedDevice: row.trusted_device }),
-      }
 
 const abandonedIn = (rows: readonly store.ExpiredRow[]): AbandonedSignIn[] =>
   rows.flatMap(({ user_id: userId, kind, way, provider, ip, user_agent: userAgent, begun_at: begunAt }) => {
@@ -89,14 +73,15 @@ const abandonedIn = (rows: readonly store.ExpiredRow[]): AbandonedSignIn[] =>
 const fromRow = (row: store.PendingSignInRow): PendingSignIn | undefined => {
   const by = wayOf(row)
   const kind = nextSteps.find((each) => each === row.kind)
-  const proof = by && proofIn(row, by)
-  if (!by || !kind || isOpenQuestion(kind) !== (proof !== undefined)) return undefined
+  const facts = readFacts(row.facts)
+  if (!by || !kind || !facts) return undefined
   return {
     id: row.id,
     userId: row.user_id,
     kind,
     by,
-    proof,
+    facts,
+    isProven: isOpenQuestion(kind),
     link: by.way === 'provider' && row.subject !== null ? { provider: by.provider, subject: row.subject } : undefined,
     isOpened: row.mail_proven,
     triesLeft: row.tries_left,
@@ -124,32 +109,34 @@ export const createPendingSignIns = ({ database, clock }: { database: Database; 
      * Lets a sign-in wait for its second proof, and returns the token for the browser. Undefined if the password has changed since it was
      * checked, or the account was disabled or taken back.
      */
-    begin: async (sql: Sql, { user, kind, by, passwordHash, link, mailProven, client }: NewPendingSignIn) => {
+    begin: async (sql: Sql, { user, kind, by, facts, passwordHash, link, mailProven, client }: NewPendingSignIn) => {
       const { token, now, row } = newRow(kind, by)
       const insertedRows = await store.insert(sql, {
         ...row,
         userId: user.id,
         subject: link?.subject ?? null,
-        passwordHash: passwordHash ?? null,
+        passwordHash,
         undoCount: user.undoCount,
         client,
         begunAt: now,
         mailProvenAt: mailProven ? now : null,
-        proof: null,
+        facts,
       })
       return insertedRows.length > 0 ? token : undefined
     },
     /** Lets a sign-in whose proofs are complete wait for an answer. If it already has a row, the row gets a new token for the browser. */
-    waitForAnswer: async (sql: Sql, { user, kind, by, proof, token: formerToken, client }: CompleteSignIn) => {
+    waitForAnswer: async (
+      sql: Sql,
+      { user, kind, by, facts, passwordHash, token: formerToken, client }: CompleteSignIn,
+    ) => {
       const { token, now, row } = newRow(kind, by)
-      const { methods, provenAt = null, trustedDevice = null, passwordHash = null } = proof
-      const withProof = { ...row, proof: { methods, provenAt, trustedDevice } }
+      const withFacts = { ...row, facts }
       const { id: userId, undoCount } = user
       const asNew = { userId, subject: null, passwordHash, undoCount, client, begunAt: now, mailProvenAt: null }
       const rows =
         formerToken === undefined
-          ? await store.insert(sql, { ...withProof, ...asNew })
-          : await store.moveOn(sql, fingerprint(formerToken), withProof)
+          ? await store.insert(sql, { ...withFacts, ...asNew })
+          : await store.moveOn(sql, fingerprint(formerToken), withFacts)
       return rows.length > 0 ? token : undefined
     },
     /** Undefined if the sign-in has expired, was finished, or has no tries left. */
@@ -182,22 +169,22 @@ export const createPendingSignIns = ({ database, clock }: { database: Database; 
 
 type Telling = UsersRoom & MessagesRoom & AccountChangesRoom & { pendingSignIns: PendingSignIns }
 
-/**
- * Sign-ins whose second step was never finished. The owner gets a mail, because another person may know the password. No mail is sent if
- * the same browser has signed in since, and at most one a day for an account (see `mail-limits`).
- */
-export const createUnfinishedSignIns = ({ pendingSignIns, users, events, accountChanges }: Telling) => {
-  const tell = async (sql: Transaction, { userId, client, begunAt: at }: AbandonedSignIn) => {
-    const user = await users.findEnabled(sql, userId)
-    if (!user || (await events.hasSignedIn(sql, userId, client, at))) return
-    await accountChanges.bySignIn(sql, { user, client, at }, { sign_in_unfinished: {} })
-  }
+const tellOf = async (
+  { users, events, accountChanges }: Telling,
+  sql: Transaction,
+  { userId, client, begunAt: at }: AbandonedSignIn,
+) => {
+  const user = await users.findEnabled(sql, userId)
+  if (!user || (await events.hasSignedIn(sql, userId, client, at))) return
+  await accountChanges.bySignIn(sql, { user, client, at }, { sign_in_unfinished: {} })
+}
 
-  return {
-    purge: async (sql: Transaction, limit: number) => {
-      const { count, abandoned } = await pendingSignIns.takeExpired(sql, limit)
-      for (const signIn of abandoned) await tell(sql, signIn)
-      return count
-    },
-  }
+/**
+ * Deletes sign-ins whose second step was never finished. The owner gets a mail, because another person may know the password. No mail is
+ * sent if the same browser has signed in since, and at most one a day for an account (see `mail-limits`).
+ */
+export const purgeUnfinished = async (services: Telling, sql: Transaction, limit: number) => {
+  const { count, abandoned } = await services.pendingSignIns.takeExpired(sql, limit)
+  for (const signIn of abandoned) await tellOf(services, sql, signIn)
+  return count
 }

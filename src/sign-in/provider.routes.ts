@@ -17,12 +17,12 @@ import { routeRefusals, withHeaders } from '../http/route.js'
 import type { Server } from '../http/server.js'
 import { fingerprint } from '../lib/random.js'
 import { StoreUnavailable } from '../platform/database/database.js'
-import type { Attempt, Linker } from '../providers/attempts.js'
+import { type Attempt, type Linker, type Purpose, toSignIn } from '../providers/attempts.js'
 import type { ResolvedAccount, ResolvingRefusal } from '../providers/identities.js'
 import type { Profile, Provider, ProviderRefusal } from '../providers/provider.js'
 import type { App } from '../service/open-http.js'
 import { comesFromAnotherSite } from '../sessions/session-cookies.js'
-import type { Visit } from '../sessions/session-facts.js'
+import type { Browser, Visit } from '../sessions/session-facts.js'
 import type { Email } from '../users/names.js'
 import type { AttemptCookies } from './answers.js'
 import type { SignInOutcome } from './new-sessions.js'
@@ -37,7 +37,7 @@ type Finished = SignInOutcome | { profile: Profile; linker: Linker }
 
 type Outcome = Finished | Refused<SocialRefusal> | (Refused<'callback_failed'> & { error: unknown })
 
-type CallbackVisit = Visit & {
+type CallbackVisit = Browser & {
   provider: Provider
   callback: URL
   attempt: Attempt
@@ -60,15 +60,23 @@ const recordFailure = async (
 
 const signIn = async (
   { events, signIns }: App,
-  visit: CallbackVisit,
+  { provider, client, ...browser }: CallbackVisit,
+  purpose: Extract<Purpose, { kind: 'sign_in' }>,
   { subject, provenAt }: Profile,
   resolved: ResolvedAccount,
 ) => {
-  const { provider, client } = visit
   const { user, how, waitingLink, usedInvitation } = resolved
   if (usedInvitation) await events.record({ kind: 'invitation_used', userId: user.id, provider: provider.id }, client)
   const identity = { provider: provider.id, subject }
   const isLinkWaiting = waitingLink !== undefined
+  const visit: Visit = {
+    client,
+    trustedDevices: browser.trustedDevices,
+    facts: purpose.facts,
+    // If the provider is on the same site, the browser sends its cookies, which are newer than the copies in the attempt.
+    knownDevices: browser.knownDevices?.length ? browser.knownDevices : (purpose.knownDevices ?? undefined),
+    earlierSession: browser.earlierSession ?? purpose.earlierSession ?? undefined,
+  }
   return signIns.byProvider(user, { identity, provenAt, isNew: how === 'create', isLinkWaiting }, visit)
 }
 
@@ -80,8 +88,9 @@ const finish = async (app: App, visit: CallbackVisit): Promise<Finished | Refuse
   if (!isFirst) return recordFailure(app, visit, 'used_before')
   const profile = await provider.finish(callback, attempt)
   if (isRefused(profile)) return recordFailure(app, visit, profile.refused, profile.cause)
-  if (attempt.purpose.kind === 'link') {
-    const { userId, sessionId } = attempt.purpose
+  const { purpose } = attempt
+  if (purpose.kind === 'link') {
+    const { userId, sessionId } = purpose
     // The browser sends no Strict cookies from the provider's site, so the session is not known here.
     return { profile, linker: { userId, sessionId } }
   }
@@ -92,7 +101,9 @@ const finish = async (app: App, visit: CallbackVisit): Promise<Finished | Refuse
     mustWait: app.signIns.needsSecondStep,
     mayCreate,
   })
-  return isRefused(resolved) ? recordFailure(app, visit, resolved.refused) : signIn(app, visit, profile, resolved)
+  return isRefused(resolved)
+    ? recordFailure(app, visit, resolved.refused)
+    : signIn(app, visit, purpose, profile, resolved)
 }
 
 /**
@@ -216,7 +227,7 @@ const begin = async (
 ) => {
   const { config, providers, attempts, attemptCookies, signInCookies } = app
   const destination = safeReturnTo(returnTo, config.allowedOrigins) ?? config.afterSignIn
-  const attempt = attempts.begin(id, destination, { kind: 'sign_in' }, signInCookies.visitOf(request))
+  const attempt = attempts.begin(id, destination, toSignIn(signInCookies.visitOf(request)))
   const address =
     (await providers[id]?.begin(attempt, { asksAgain: fresh === 'true' })) ??
     refuse('failed', { cause: 'switched_off' })
@@ -235,24 +246,18 @@ const handleCallback = async (
   reply: FastifyReply,
 ) => {
   const { providers, attemptCookies, signInCookies, pendingLinkCookie, cookies, ceilings } = app
-  const visit = signInCookies.visitOf(request)
+  const browser = { ...signInCookies.browserOf(request), knownDevices: signInCookies.knownDevicesIn(request) }
   const callback = callbackOf(request, redirectUri)
   const attempt = attemptOf(request, callback, attemptCookies)
   const provider = providers[id]
   // An attempt at one provider is never finished with the answer of another.
   if (!provider || !attempt || attempt.provider !== id) {
-    await noteFailure(app, id, 'no_attempt', visit.client)
+    await noteFailure(app, id, 'no_attempt', browser.client)
     return goTo(reply, failureUrl('/login', id))
   }
-  // If the provider is on the same site, the browser sends the cookie of known devices, which is newer than the copy in the attempt.
-  const sentDevices = signInCookies.knownDevicesIn(request)
-  const knownDevices = sentDevices.length > 0 ? sentDevices : attempt.knownDevices
-  const earlierSession = visit.earlierSession ?? attempt.earlierSession
   const mayCreate = async (email: Email) => (await ceilings.findExcessOfProven(email, request)) === undefined
   const outcome = await finishSafely(app, {
-    ...visit,
-    knownDevices,
-    earlierSession,
+    ...browser,
     provider,
     callback,
     attempt,

@@ -1,16 +1,14 @@
 import type { Changes } from '../account-changes/account-changes.js'
 import type { AccountChangesRoom } from '../account-changes/open-account-changes.js'
-import type { AmrMethod, OpenQuestion } from '../contract/factors.js'
+import type { OpenQuestion } from '../contract/factors.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import type { FactorsRoom } from '../factors/open-factors.js'
 import type { ProvenPasskey } from '../factors/passkeys.js'
-import { waysToSignIn } from '../factors/ways-to-sign-in.js'
 import type { MessagesRoom } from '../messages/open-messages.js'
 import { commitUnlessRefused, type Database, type Transaction } from '../platform/database/database.js'
 import type { ProvidersRoom } from '../providers/open-providers.js'
 import type { SessionsRoom } from '../sessions/open-sessions.js'
-import type { Visit } from '../sessions/session-facts.js'
-import type { InitialProof } from '../sessions/sessions.js'
+import { type Browser, type SessionFacts, type Visit, withSecondProof } from '../sessions/session-facts.js'
 import type { UsersRoom } from '../users/open-users.js'
 import type { User } from '../users/users.js'
 import type { Enrolments } from './enrolments.js'
@@ -32,12 +30,6 @@ export type SignInParts = UsersRoom &
     newSessions: NewSessions
   }
 
-/** Both proofs of a sign-in that waited. */
-const bothProofs = ({ by }: PendingSignIn, secondMethod: AmrMethod): InitialProof => ({
-  methods: [waysToSignIn[by.way].method, secondMethod],
-  provider: by.provider,
-})
-
 type SecondProof = { token: string; code: string; trustDevice: boolean }
 
 /** Trusts the browser, so that it needs no code from now on, and tells the owner. */
@@ -45,10 +37,10 @@ const trustBrowser = async (
   { trustedDevices, accountChanges }: SignInParts,
   sql: Transaction,
   user: User,
-  visit: Visit,
+  browser: Browser,
 ) => {
-  const newTokens = await trustedDevices.add(sql, user.id, visit)
-  if (newTokens) await accountChanges.bySignIn(sql, { user, client: visit.client }, { device_trusted: {} })
+  const newTokens = await trustedDevices.add(sql, user.id, browser)
+  if (newTokens) await accountChanges.bySignIn(sql, { user, client: browser.client }, { device_trusted: {} })
   return newTokens
 }
 
@@ -60,26 +52,26 @@ const finishByCode = async (
   parts: SignInParts,
   pending: PendingSignIn,
   { token, code, trustDevice }: SecondProof,
-  visit: Visit,
+  browser: Browser,
 ) => {
   const { users, knownDevices, factors, pendingSignIns, newSessions } = parts
   const { userId, by, link } = pending
-  const { client } = visit
-  const user = visit.knownDevices?.length ? await users.findById(userId) : undefined
-  const device = user && knownDevices.find(user, visit.knownDevices ?? [])
+  const { client } = browser
+  const user = browser.knownDevices?.length ? await users.findById(userId) : undefined
+  const device = user && knownDevices.find(user, browser.knownDevices ?? [])
   return factors.prove({ userId, code, client, device }, async (sql, owner, accept, method) => {
     if (!(await pendingSignIns.lock(sql, token))) return refuse('challenge_over')
     if (!(await accept())) return refuse('wrong_second_factor')
-    const signIn = { by, proof: bothProofs(pending, method), token }
-    const outcome = await newSessions.beginWithLink(sql, owner, signIn, link, visit)
+    const signIn = { by, facts: withSecondProof(pending.facts, method), token }
+    const outcome = await newSessions.beginWithLink(sql, owner, signIn, link, browser)
     if (!outcome) return refuse('challenge_over')
     const isTrusted = trustDevice && method === 'otp'
-    return { outcome, trustedDevices: isTrusted ? await trustBrowser(parts, sql, owner, visit) : undefined }
+    return { outcome, trustedDevices: isTrusted ? await trustBrowser(parts, sql, owner, browser) : undefined }
   })
 }
 
 /** Finishes a waiting sign-in with a code of the app or a recovery code. */
-export const byCode = async (parts: SignInParts, secondProof: SecondProof, visit: Visit) => {
+export const byCode = async (parts: SignInParts, secondProof: SecondProof, browser: Browser) => {
   const { pendingSignIns, enrolments, newSessions } = parts
   const pending = await pendingSignIns.reserveTry(secondProof.token)
   if (!pending) return refuse('challenge_over')
@@ -90,13 +82,13 @@ export const byCode = async (parts: SignInParts, secondProof: SecondProof, visit
     if (missing === 'link') return refuse('link_required')
     return refuse(missing === 'mailed code' ? 'mailed_code_required' : 'no_totp_begun')
   }
-  const finished = await finishByCode(parts, pending, secondProof, visit)
+  const finished = await finishByCode(parts, pending, secondProof, browser)
   if (isRefused(finished)) {
     // There were too many wrong codes before, so this code was not compared.
     if (finished.refused === 'too_many_codes') await pendingSignIns.giveBackTry(secondProof.token)
     return finished
   }
-  await newSessions.record(finished.outcome, pending.by, visit)
+  await newSessions.record(finished.outcome, pending.by, browser)
   return finished
 }
 
@@ -112,6 +104,12 @@ const lockPending = async (
   return pending?.userId === userId ? { ...pending, token } : undefined
 }
 
+/** If the proofs of a waiting sign-in are not complete yet, the passkey is its second factor. */
+const factsByPasskey = (pending: PendingSignIn | undefined, factsAtFirst: SessionFacts): SessionFacts =>
+  pending === undefined || pending.isProven
+    ? { ...(pending?.facts ?? factsAtFirst), methods: ['passkey'], provenAt: null, provider: null, trustedDevice: null }
+    : withSecondProof(pending.facts, 'passkey')
+
 /**
  * Signs in with a passkey, which is two factors by itself. It also finishes the sign-in of its user that waits in this browser. Undefined
  * if the user is disabled or gone, or the passkey was removed or copied.
@@ -120,7 +118,7 @@ export const byPasskey = async (
   parts: SignInParts,
   provenPasskey: ProvenPasskey,
   token: string | undefined,
-  visit: Visit,
+  { facts: factsAtFirst, ...browser }: Visit,
 ) => {
   const { database, users, passkeys, identities, newSessions } = parts
   const by = { way: 'passkey' } as const
@@ -129,15 +127,13 @@ export const byPasskey = async (
     const user = await users.lockEnabled(sql, provenPasskey.userId)
     if (!user || !(await passkeys.accept(sql, provenPasskey))) return refuse('no_session')
     const pending = await lockPending(parts, sql, token, user.id)
-    // If the proofs are not complete yet, the passkey is the second factor.
-    const isSecondFactor = pending !== undefined && pending.proof === undefined
-    const proof = isSecondFactor ? bothProofs(pending, 'passkey') : { methods: ['passkey'] as const }
+    const facts = factsByPasskey(pending, factsAtFirst)
     const linkChanges = pending?.link && (await identities.linkByAddress(sql, user, pending.link))
-    const outcome = await newSessions.begin(sql, user, { by, proof, token: pending?.token }, visit, linkChanges)
+    const outcome = await newSessions.begin(sql, user, { by, facts, token: pending?.token }, browser, linkChanges)
     return outcome ? { outcome, hadWaited: pending !== undefined } : refuse('no_session')
   })
   if (isRefused(result)) return undefined
-  await newSessions.record(result.outcome, by, visit)
+  await newSessions.record(result.outcome, by, browser)
   return result
 }
 
@@ -155,7 +151,7 @@ export type AddFactor<Added, Code extends string> = (
 export const byEnrolment = async <Added, Code extends string>(
   parts: SignInParts,
   { token, second }: { token: string; second: 'otp' | 'passkey' },
-  visit: Visit,
+  browser: Browser,
   add: AddFactor<Added, Code>,
 ) => {
   const { database, users, accountChanges, pendingSignIns, enrolments, nextSteps, newSessions } = parts
@@ -173,18 +169,18 @@ export const byEnrolment = async <Added, Code extends string>(
     // A new factor voids the sign-ins that wait, including this one. If a question is open, this sign-in begins to wait again, without its
     // token.
     const mustWait = await newSessions.hasOpenQuestion(sql, user)
-    if (mustWait) await accountChanges.bySignIn(sql, { user, client: visit.client }, added.changes)
-    const signIn = { by, proof: bothProofs(pending, second), token: mustWait ? undefined : token }
-    const outcome: SignInOutcome | undefined = await newSessions.beginWithLink(sql, user, signIn, link, visit)
+    if (mustWait) await accountChanges.bySignIn(sql, { user, client: browser.client }, added.changes)
+    const signIn = { by, facts: withSecondProof(pending.facts, second), token: mustWait ? undefined : token }
+    const outcome: SignInOutcome | undefined = await newSessions.beginWithLink(sql, user, signIn, link, browser)
     // If the sign-in cannot go on, the factor must not stay, because its recovery codes would never be shown.
     if (!outcome) return refuse('challenge_over')
     if ('issued' in outcome) {
       const caller = callerOf(outcome.issued)
-      await accountChanges.bySignIn(sql, { user, client: visit.client, caller }, added.changes)
+      await accountChanges.bySignIn(sql, { user, client: browser.client, caller }, added.changes)
     }
     return { outcome, added: added.result }
   })
-  if ('outcome' in finished) await newSessions.record(finished.outcome, by, visit)
+  if ('outcome' in finished) await newSessions.record(finished.outcome, by, browser)
   return finished
 }
 
@@ -197,21 +193,21 @@ export const byAnswer = async <Question extends OpenQuestion>(
   token: string,
   question: Question,
   given: Answers[Question],
-  visit: Visit,
+  browser: Browser,
 ) => {
   const pending = await pendingSignIns.find(token)
   if (!pending) return refuse('challenge_over')
-  if (!pending.proof || pending.kind !== question) return refuse('other_step')
-  const { userId, by, proof } = pending
+  if (pending.kind !== question) return refuse('other_step')
+  const { userId, by, facts } = pending
   const outcome = await commitUnlessRefused(database, async (sql) => {
     const user = await users.lockEnabled(sql, userId)
     if (!user || !(await pendingSignIns.lock(sql, token))) return refuse('challenge_over')
     const result = await questions.answer(sql, user, question, given)
     if ('refused' in result) return result
-    await accountChanges.bySignIn(sql, { user, client: visit.client }, result.changes)
-    const signIn = { by, proof, token, answered: question }
-    return (await newSessions.begin(sql, user, signIn, visit)) ?? refuse('challenge_over')
+    await accountChanges.bySignIn(sql, { user, client: browser.client }, result.changes)
+    const signIn = { by, facts, token, answered: question }
+    return (await newSessions.begin(sql, user, signIn, browser)) ?? refuse('challenge_over')
   })
-  if (!('refused' in outcome)) await newSessions.record(outcome, by, visit)
+  if (!('refused' in outcome)) await newSessions.record(outcome, by, browser)
   return outcome
 }

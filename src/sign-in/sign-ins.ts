@@ -11,8 +11,7 @@ import {
   waysToSignIn,
 } from '../factors/ways-to-sign-in.js'
 import { commitUnlessRefused, type Transaction } from '../platform/database/database.js'
-import type { Visit } from '../sessions/session-facts.js'
-import type { InitialProof } from '../sessions/sessions.js'
+import type { Browser, SessionFacts, Visit } from '../sessions/session-facts.js'
 import type { Identity, User } from '../users/users.js'
 import type { SignInOutcome } from './new-sessions.js'
 import type { Answers } from './open-questions.js'
@@ -105,21 +104,21 @@ export const createSignIns = (parts: SignInParts) => {
     byPasskey: (proven: ProvenPasskey, token: string | undefined, visit: Visit) =>
       byPasskey(parts, proven, token, visit),
 
-    bySecondFactor: (secondProof: { token: string; code: string; trustDevice: boolean }, visit: Visit) =>
-      byCode(parts, secondProof, visit),
+    bySecondFactor: (secondProof: { token: string; code: string; trustDevice: boolean }, browser: Browser) =>
+      byCode(parts, secondProof, browser),
 
     byEnrolment: <Added, Code extends string>(
       enrolment: { token: string; second: 'otp' | 'passkey' },
-      visit: Visit,
+      browser: Browser,
       add: AddFactor<Added, Code>,
-    ) => byEnrolment(parts, enrolment, visit, add),
+    ) => byEnrolment(parts, enrolment, browser, add),
 
     byAnswer: <Question extends OpenQuestion>(
       token: string,
       question: Question,
       given: Answers[Question],
-      visit: Visit,
-    ) => byAnswer(parts, token, question, given, visit),
+      browser: Browser,
+    ) => byAnswer(parts, token, question, given, browser),
 
     /** Whether a first proof is not enough for this account. Then a link to it is written together with the session. */
     needsSecondStep: async (sql: Transaction, userId: string) => (await nextSteps.nextFor(sql, userId)) !== undefined,
@@ -151,11 +150,12 @@ type FirstProof = {
   claim?: (sql: Transaction) => Promise<boolean>
 }
 
-const proofOf = ({ by, passwordHash, provenAt }: FirstProof): InitialProof => ({
+/** The facts after a first proof. */
+const withFirstProof = (facts: SessionFacts, { by, provenAt }: FirstProof): SessionFacts => ({
+  ...facts,
   methods: [waysToSignIn[by.way].method],
-  passwordHash,
-  provider: by.provider,
-  provenAt: freshSinceOf(by.way, provenAt),
+  provider: by.provider ?? null,
+  provenAt: freshSinceOf(by.way, provenAt)?.getTime() ?? null,
 })
 
 /**
@@ -176,10 +176,16 @@ const ifStillProven = async <Result extends SignInOutcome | string>(
 }
 
 /** Lets the sign-in wait for its second proof, or for an enrolment, and returns its token. */
-const beginWaiting = async (parts: SignInParts, user: User, first: FirstProof, kind: ProofStep, { client }: Visit) => {
+const beginWaiting = async (
+  parts: SignInParts,
+  user: User,
+  first: FirstProof,
+  kind: ProofStep,
+  { facts, client }: Visit,
+) => {
   const by = waitingWayOf(first.by)
-  const { passwordHash, link } = first
-  const waiting = { user, kind, by, passwordHash, link, mailProven: provesMail(first.by), client }
+  const { passwordHash = null, link } = first
+  const waiting = { user, kind, by, facts, passwordHash, link, mailProven: provesMail(first.by), client }
   const pending = await ifStillProven(parts, user, first, (sql) => parts.pendingSignIns.begin(sql, waiting))
   if (pending === undefined) return undefined
   const reason = `${labelOf(by)}${kind === 'enrolment' ? ' enrolment' : ''}`
@@ -195,24 +201,25 @@ const enter = async (
   parts: SignInParts,
   user: User,
   first: FirstProof,
-  visit: Visit,
+  { facts: factsBefore, ...browser }: Visit,
 ): Promise<SignInOutcome | undefined> => {
   const { newSessions, nextSteps, trustedDevices } = parts
-  const { by, link } = first
-  const proof = proofOf(first)
+  const { by, link, passwordHash = null } = first
+  const facts = withFirstProof(factsBefore, first)
+  const signIn = { by, facts, passwordHash }
   const outcome = link
     ? undefined
-    : await ifStillProven(parts, user, first, (sql) => newSessions.begin(sql, user, { by, proof }, visit))
+    : await ifStillProven(parts, user, first, (sql) => newSessions.begin(sql, user, signIn, browser))
   if (outcome) return outcome
   const nextStep = await nextSteps.nextFor(user.id)
   if (!nextStep) return undefined
   const { allowsTrustedDevice, next, methods } = nextStep
   const mayUseTrustedDevice = allowsTrustedDevice && skipsOnTrustedDevice(by)
-  const trustedDevice = mayUseTrustedDevice ? await trustedDevices.find(user.id, visit.trustedDevices) : undefined
+  const trustedDevice = mayUseTrustedDevice ? await trustedDevices.find(user.id, browser.trustedDevices) : undefined
   if (trustedDevice !== undefined) {
-    const signIn = { by, proof: { ...proof, trustedDevice } }
-    return ifStillProven(parts, user, first, (sql) => newSessions.beginWithLink(sql, user, signIn, link, visit))
+    const trusted = { ...signIn, facts: { ...facts, trustedDevice } }
+    return ifStillProven(parts, user, first, (sql) => newSessions.beginWithLink(sql, user, trusted, link, browser))
   }
-  const pending = await beginWaiting(parts, user, first, next, visit)
+  const pending = await beginWaiting(parts, user, first, next, { ...browser, facts })
   return pending === undefined ? undefined : { pending, next, methods }
 }

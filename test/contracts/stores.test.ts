@@ -8,14 +8,14 @@ import * as content from '../../src/pages/content.store.js'
 import type { Database } from '../../src/platform/database/database.js'
 import * as registrations from '../../src/registration/registrations.store.js'
 import { createExpiredRows, expiringTables } from '../../src/service/background.js'
-import { createSessionLife } from '../../src/sessions/live-sessions.js'
+import { liveNow } from '../../src/sessions/live-sessions.js'
 import * as sessions from '../../src/sessions/sessions.store.js'
 import { selectOfUser } from '../../src/sessions/sessions.store.js'
-
 import { loadConfig } from '../../src/settings/config.js'
 import type { StoredBuiltInFields } from '../../src/users/built-in-fields.js'
 import * as users from '../../src/users/users.store.js'
 import * as bulk from '../../src/users/users-bulk.store.js'
+import { passwordFacts } from '../support/session-facts.js'
 
 import { openPostgresStore, type TestStore } from '../support/stores.js'
 
@@ -182,21 +182,21 @@ describe('the statements of the stores on PostgreSQL', () => {
   })
 
   const liveAfter = (offset: number, session = 365 * days) =>
-    createSessionLife({
+    liveNow({
       lifetimes: { ...loadConfig({ NODE_ENV: 'test' }).lifetimes, session },
       clock: { now: () => at(offset), offset: () => 0 },
-    }).liveNow()
+    })
   const live = liveAfter(0)
 
   const begin = async (userId: string, fill = 1) => {
     const id = uuidv7(now)
     const record = {
-      ...{ id, userId, tokenHash: bytes(fill), trustedDevice: null, provider: null },
-      ...{ issuedAt: now, expiresAt: at(30 * days), clockOffset: 0, client },
-      proof: { methods: ['pwd'], provenAt: now, secondFactorAt: null },
-      ...{ proofAge: 0, username: 'Ada', secondFactorRequired: false },
+      ...{ id, user_id: userId, token_hash: bytes(fill), generation: 0, application_id: null },
+      ...{ issued_at: now, created_at: now, last_used_at: now, rotated_at: 0, expires_at: at(30 * days) },
+      ...{ ip: client.ip, user_agent: client.userAgent, browser: null, signed_in_as: 'Ada' },
+      ...{ authenticated_at: now, second_factor_at: null, proof_moment: 0, second_factor_required: false },
     }
-    expect(await sessions.insertRecord(sql, record)).toEqual([{ groups: [], accepted_from: null }])
+    expect(await sessions.insertRecord(sql, passwordFacts, record)).toMatchObject([{ groups: [], accepted_from: null }])
     return { id, record }
   }
   const graces = { refreshGrace: 30 * seconds, renewGrace: 2 * minutes }
@@ -212,8 +212,8 @@ describe('the statements of the stores on PostgreSQL', () => {
   it('rotate a session once, even if several ask at the same moment, and never one that has ended', async () => {
     const userId = await addUser('Ada')
     const { id } = await begin(userId)
-    const checked = { userId, passwordHash: 'hash', undoCount: 0 }
-    expect(await sessions.lockUser(sql, checked)).toEqual([{ username: 'Ada', email: 'Ada@Example.com', name: null }])
+    const checked = { id: userId, passwordHash: 'hash', undoCount: 0 }
+    expect(await sessions.lockUser(sql, checked)).toEqual([{ username: 'Ada' }])
     expect(await sessions.lockUser(sql, { ...checked, passwordHash: 'changed since' })).toEqual([])
     expect(await sessions.lockUser(sql, { ...checked, undoCount: 1 })).toEqual([])
     const tries = Array.from({ length: 10 }, (_, index) => sessions.rotateRecord(sql, rotation(id, 1, 1, 10 + index)))

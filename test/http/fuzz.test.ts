@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { createServer } from '../../src/http/server.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { inLongRun } from '../support/long-run.js'
+import { passwordFacts, unchecked } from '../support/session-facts.js'
 import { type Credentials, fuzz } from './fuzz.js'
 import { type Operation, operationsOf } from './fuzz-requests.js'
 
@@ -33,7 +34,8 @@ const signInTo = async (latchkey: Latchkey) => {
   }
   const client = { ip: '192.0.2.1', userAgent: 'fuzz' }
   const { sessions } = latchkey.app.rooms
-  const begin = () => latchkey.sql.transaction((sql) => sessions.beginSession(sql, user, { methods: ['pwd'] }, client))
+  const begin = () =>
+    latchkey.sql.transaction((sql) => sessions.beginSession(sql, unchecked(user), passwordFacts, client))
   let user = await signUp()
   return async (): Promise<Credentials> => {
     let issued = await begin()

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { minutes } from '../../src/lib/durations.js'
+import { factsAtStart } from '../../src/sessions/session-facts.js'
 import { addAuthenticator } from '../support/authenticator.js'
 import type { Browser } from '../support/client.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
@@ -157,7 +158,12 @@ describe('the sessions of a user', () => {
     if (!eager) throw new Error('The user is gone')
     /** Signs in 75 times, without requests. */
     const signInOften = async (knownDevices: string[]) => {
-      const visit = { client: { ip: '127.0.0.1', userAgent: '' }, trustedDevices: [], earlierSession: undefined }
+      const visit = {
+        client: { ip: '127.0.0.1', userAgent: '' },
+        trustedDevices: [],
+        earlierSession: undefined,
+        facts: factsAtStart,
+      }
       for (let round = 0; round < 75; round++) await signIns.byRegistration(eager, { ...visit, knownDevices })
     }
     await signInOften([])

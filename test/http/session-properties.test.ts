@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { days, minutes, seconds } from '../../src/lib/durations.js'
 import { fingerprint } from '../../src/lib/random.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { passwordFacts, unchecked } from '../support/session-facts.js'
 
 /**
  * Sessions are driven through random acts and held against a model of what must be true: a session has at most one
@@ -116,7 +117,7 @@ it('at most one live successor, and nothing lives after it was ended', async () 
   const prove = async (model: Model) => {
     const { sid: sessionId, gen: generation } = claimsOf(model.tokens.at(-1) ?? '')
     const caller = { sessionId, userId: user.id, generation }
-    const issued = await latchkey.sql.transaction((sql) => sessions.replaceTokens(sql, caller, user, client))
+    const issued = await latchkey.sql.transaction((sql) => sessions.replaceTokens(sql, caller, client))
     if (!issued) return
     expect(model.isEnded).toBe(false)
     model.voided = { token: model.tokens.at(-1) ?? '', at: now() }
@@ -132,7 +133,7 @@ it('at most one live successor, and nothing lives after it was ended', async () 
       for (const step of acts) {
         if (step.kind === 'login') {
           const issued = await latchkey.sql.transaction((sql) =>
-            sessions.beginSession(sql, user, { methods: ['pwd'] }, client),
+            sessions.beginSession(sql, unchecked(user), passwordFacts, client),
           )
           if (!issued) throw new Error('No session was begun')
           const expiresAt = now() + issued.refreshTokenMaxAge * 1000

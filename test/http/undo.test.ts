@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { days, hours, minutes } from '../../src/lib/durations.js'
+import { factsAtStart } from '../../src/sessions/session-facts.js'
 import { addAuthenticator } from '../support/authenticator.js'
 import type { Browser } from '../support/client.js'
 import { createEmailChanges } from '../support/email-changes.js'
@@ -390,6 +391,7 @@ describe('undoing an added factor', () => {
       knownDevices: [],
       language: 'en' as const,
       earlierSession: undefined,
+      facts: factsAtStart,
     }
     const identity = { provider: 'provider_a', subject: name } as const
     await latchkey.sql.transaction((sql) => identityLinks.linkProvider(sql, user.id, identity))

@@ -4,14 +4,13 @@ import { commandNames, runCommand } from '../../src/commands/commands.js'
 import { systemClock as clock } from '../../src/lib/clock.js'
 import { days } from '../../src/lib/durations.js'
 import { randomToken } from '../../src/lib/random.js'
-
 import { uuidv7 } from '../../src/lib/uuid.js'
 import { createSessions } from '../../src/sessions/sessions.js'
 import { createTokens } from '../../src/sessions/tokens.js'
-
 import { loadConfig } from '../../src/settings/config.js'
 import { goodPassword } from '../support/latchkey.js'
 import { builtVersion } from '../support/project.js'
+import { passwordFacts, unchecked } from '../support/session-facts.js'
 import { type CommandStore, noStore, openCommandStore } from '../support/stores.js'
 import { latchkey } from '../support/terminal.js'
 
@@ -36,7 +35,7 @@ describe('users from the command line', () => {
     const { database } = store
     const { beginSession } = createSessions({ ...loadConfig({ NODE_ENV: 'test' }), database, tokens, clock })
     const client = { ip: '127.0.0.1', userAgent: '' }
-    await database.transaction((sql) => beginSession(sql, { id }, { methods: ['pwd'] }, client))
+    await database.transaction((sql) => beginSession(sql, unchecked({ id }), passwordFacts, client))
   }
   const sessions = async () => (await store.database.query('select 1 from sessions')).length
 

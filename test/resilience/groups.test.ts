@@ -3,6 +3,7 @@ import { operatorClient } from '../../src/http/request-origin.js'
 import { seconds } from '../../src/lib/durations.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { inLongRun } from '../support/long-run.js'
+import { passwordFacts, unchecked } from '../support/session-facts.js'
 import { secretOf } from '../support/site/instance.js'
 import { until } from '../support/until.js'
 
@@ -48,7 +49,7 @@ const signedIn = async () => {
     [members],
   )
   const begin = (user: Member) =>
-    first.sql.transaction((sql) => first.app.rooms.sessions.beginSession(sql, user, { methods: ['pwd'] }, client))
+    first.sql.transaction((sql) => first.app.rooms.sessions.beginSession(sql, unchecked(user), passwordFacts, client))
   return (await Promise.all(users.map(begin))).flatMap((issued) => issued ?? [])
 }
 

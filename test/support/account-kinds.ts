@@ -1,8 +1,8 @@
 import type { ChangeDetails } from '../../src/account-changes/account-change-table.js'
 import { accountChangeTable, type ChangeKind, consequencesOf } from '../../src/account-changes/account-change-table.js'
-
 import type { Database } from '../../src/platform/database/database.js'
 import type { Rooms } from '../../src/service/open-rooms.js'
+import { passwordFacts, unchecked } from './session-facts.js'
 
 const kinds = Object.keys(accountChangeTable) as ChangeKind[]
 export const kindsByInitiator = kinds.flatMap((kind) =>
@@ -58,7 +58,7 @@ export const prepareAccount = async (database: Database, nouns: AccountNouns, us
   const user = await database.transaction((sql) => newUsers.create(sql, newUser))
   if ('refused' in user) throw new Error(user.refused)
   const session = (provider: 'provider_a' | 'provider_b') =>
-    database.transaction((sql) => sessions.beginSession(sql, user, { methods: ['provider'], provider }, client))
+    database.transaction((sql) => sessions.beginSession(sql, unchecked(user), { ...passwordFacts, provider }, client))
   const [own, other] = [await session('provider_b'), await session('provider_a')]
   await database.transaction(async (sql) => {
     await oneTimeTokens.replaceReset(sql, user.id, `reset ${username}`)
@@ -69,6 +69,7 @@ export const prepareAccount = async (database: Database, nouns: AccountNouns, us
         by,
         user,
         kind: 'second_factor',
+        facts: passwordFacts,
         passwordHash,
         link: undefined,
         mailProven: false,

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { isRefused, type Refused } from '#contract/outcome.js'
 import { cookieLine } from '../../src/http/cookies.js'
 import type { App } from '../../src/service/open-service.js'
+import { factsAtStart } from '../../src/sessions/session-facts.js'
 import { readEmail, readUsername } from '../../src/users/names.js'
 
 /** As the service sees `fetch` of this machine. */
@@ -46,6 +47,7 @@ export const signUpDirectly = async (app: App, given: NewTestUser) => {
     trustedDevices: [],
     knownDevices: [],
     earlierSession: undefined,
+    facts: factsAtStart,
   }
   const entry = orThrow(await rooms.signIns.byRegistration(user, visit), given.username)
   if (!('issued' in entry)) throw new Error(`The sign-in of ${given.username} waits for ${entry.next}`)

@@ -1,3 +1,4 @@
+import type { WrittenClaims } from '#contract/access-claims.js'
 import { isGroupList, maxGroups } from '#contract/groups.js'
 import type { NamesOf } from '../../option-names.js'
 import { refuseUnknown } from './faults.js'
@@ -72,7 +73,7 @@ const refuseWrong = (options: TestTokenOptions) => {
 }
 
 /** The claims of an access token, as the service writes them. */
-const claimsOf = (issuer: string, options: TestTokenOptions) => {
+const claimsOf = (issuer: string, options: TestTokenOptions): WrittenClaims => {
   const { username = 'ada', factors = 1, age = 0, lifetime = longestLife, groups = [], name } = options
   const now = Math.floor(Date.now() / 1000)
   const id = options.id ?? crypto.randomUUID()
@@ -82,7 +83,7 @@ const claimsOf = (issuer: string, options: TestTokenOptions) => {
     sub: id,
     username,
     email: options.email ?? `${username}@example.com`,
-    ...(name && { name }),
+    name: name || undefined,
     iss: issuer,
     aud: issuer,
     sid: options.sessionId ?? crypto.randomUUID(),
@@ -91,7 +92,7 @@ const claimsOf = (issuer: string, options: TestTokenOptions) => {
     exp: now + lifetime,
     auth_time: now - age,
     amr: factors === 2 ? ['pwd', 'otp'] : ['pwd'],
-    ...(factors === 2 && { mfa_time: now - age }),
+    mfa_time: factors === 2 ? now - age : undefined,
     groups: [...groups].sort(),
   }
 }

@@ -1,25 +1,5 @@
+import { type AccessClaims, hasAccessClaims } from '#contract/access-claims.js'
 import { countFactors } from '#contract/factors.js'
-import { isGroupList } from '#contract/groups.js'
-
-/** The claims of an access token. `sub` is the same as `userId`, and `iss` and `aud` are the URL of the service. */
-export type AccessClaims = {
-  readonly userId: string
-  readonly username: string
-  readonly sid: string
-  readonly sub: string
-  readonly iss: string
-  readonly aud: string
-  readonly iat: number
-  readonly exp: number
-  readonly nbf?: number
-  readonly gen: number
-  readonly email: string
-  readonly name?: string
-  readonly auth_time: number
-  readonly amr: readonly string[]
-  readonly mfa_time?: number
-  readonly groups?: readonly string[]
-}
 
 /** The user of a valid access token, and how the session was proven. */
 export type Verified = {
@@ -48,56 +28,11 @@ export type Verified = {
   readonly claims: AccessClaims
 }
 
-type Payload = Readonly<Record<string, unknown>>
-
-const isWholeUpTo = (value: unknown, most: number): value is number =>
-  Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= most
-/** A time in seconds, up to the end of the year 9999. */
-const isMoment = (value: unknown) => isWholeUpTo(value, 253_402_300_799)
-const isGeneration = (value: unknown) => isWholeUpTo(value, 2 ** 31 - 2)
-const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/
-const isId = (value: unknown) => typeof value === 'string' && uuid.test(value)
-/** Neither a control character nor half of a surrogate pair. */
-const cleanText = /^[^\p{Cc}\p{Cs}]+$/u
-const isText = (value: unknown) => typeof value === 'string' && value.length <= 512 && cleanText.test(value)
-const isMethodList = (value: unknown) =>
-  Array.isArray(value) &&
-  value.length <= 16 &&
-  value.every((method) => typeof method === 'string' && /^[a-z]{1,16}$/.test(method))
-
-const optional =
-  (isValid: (value: unknown) => boolean) =>
-  (value: unknown): boolean =>
-    value === undefined || isValid(value)
-
-/** Other claims are ignored: a later version of the service may add some. */
-const checks: Record<keyof AccessClaims, (value: unknown) => boolean> = {
-  userId: isId,
-  username: isText,
-  sid: isId,
-  sub: isId,
-  iss: isText,
-  aud: isText,
-  iat: isMoment,
-  exp: isMoment,
-  nbf: optional(isMoment),
-  gen: isGeneration,
-  // Empty if an application does not share it.
-  email: (value) => value === '' || isText(value),
-  name: optional(isText),
-  auth_time: isMoment,
-  amr: isMethodList,
-  mfa_time: optional(isMoment),
-  groups: optional(isGroupList),
-}
-
 /** In seconds. The service signs no access token for longer. */
 const longestLife = 900
 
-export const isAccessClaims = (claims: Payload): claims is AccessClaims =>
-  Object.entries(checks).every(([name, isValid]) => isValid(claims[name])) &&
-  claims.sub === claims.userId &&
-  Number(claims.exp) - Number(claims.iat) <= longestLife
+export const isAccessClaims = (claims: Readonly<Record<string, unknown>>): claims is AccessClaims =>
+  hasAccessClaims(claims) && claims.exp - claims.iat <= longestLife
 
 const deepFrozen = (verified: Verified): Verified => {
   const { user, claims, amr, groups } = verified

@@ -3,6 +3,7 @@ import { access, stat } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import { isRefused } from '../../contract/outcome.js'
+import { refreshTokenLifetime } from '../../http/cookie-table.js'
 import { systemClock } from '../../lib/clock.js'
 import { days, seconds } from '../../lib/durations.js'
 import { countText } from '../../lib/text.js'
@@ -35,7 +36,7 @@ const checkProxy = ({ publicUrl, trustProxy }: Config): Finding => {
     : ok('no proxy is trusted: limits count the address that a client connects from')
 }
 
-/** An old secret is needed for 30 days, so more than two of them are hardly needed at once. */
+/** An old secret is needed as long as a refresh token lasts, so more than two of them are hardly needed at once. */
 const maxOldSecrets = 2
 const cheapestCost = 4
 
@@ -45,7 +46,9 @@ const checkSecrets = ({ jwtSecret }: Config): Finding => {
   const findings = [
     new Set(jwtSecret).size < jwtSecret.length ? warning('JWT_SECRET names one secret twice') : ok(''),
     oldSecretCount > maxOldSecrets
-      ? warning(`JWT_SECRET holds ${oldSecretCount} old secrets: remove those that are older than 30 days`)
+      ? warning(
+          `JWT_SECRET holds ${oldSecretCount} old secrets: remove those that are older than ${refreshTokenLifetime / days} days`,
+        )
       : ok(''),
   ]
   const shortest = Math.min(...jwtSecret.map((secret) => secret.length))

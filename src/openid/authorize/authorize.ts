@@ -5,13 +5,13 @@ import type { Consents } from '../../applications/used-applications.js'
 import type { Authorization, AuthorizationDecisionBody, AuthorizationStep } from '../../contract/openid.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import { applicationIdOf } from '../../contract/pages.js'
-import type { Proofs } from '../../factors/second-factors.js'
+import type { FactorsRoom } from '../../factors/open-factors.js'
 import { createOncePerWindow } from '../../http/limits.js'
 import { minutes } from '../../lib/durations.js'
 import { commitUnlessRefused, type Transaction } from '../../platform/database/database.js'
-import type { SessionLookups } from '../../sessions/session-lookups.js'
+import type { SessionsRoom } from '../../sessions/open-sessions.js'
 import type { SessionCaller, TokenHolder } from '../../sessions/sessions.js'
-import type { Users } from '../../users/users.js'
+import type { UsersRoom } from '../../users/open-users.js'
 import type { TokenExchange } from '../token/authorizations.js'
 import type { Codes } from '../token/codes.js'
 import { sharedScopes } from '../token/user-claims.js'
@@ -39,35 +39,28 @@ import {
   sufficientMethods,
 } from './next-question.js'
 
-export type SignedInUsers = ReturnType<typeof createSignedInUsers>
+export type UserServices = UsersRoom & SessionsRoom & FactorsRoom & { consents: Consents }
 
-/** Finds the user of a request in the database, because a token may still claim a right that was taken away. */
-export const createSignedInUsers = ({
-  users,
-  sessionLookups,
-  proofs,
-  consents,
-}: {
-  users: Users
-  sessionLookups: SessionLookups
-  proofs: Proofs
-  consents: Consents
-}) => ({
-  /** Undefined if the session has ended or the account was disabled. */
-  find: async (caller: SessionCaller | undefined, clientId: string): Promise<SignedInUser | undefined> => {
-    const user = caller && (await users.findEnabled(caller.userId))
-    const proof = user && (await sessionLookups.proofOfCaller(caller))
-    if (!user || !proof) return undefined
-    const { id, username, groups } = user
-    const methods = await proofs.methodsFor(user)
-    return { id, username, groups, proof, methods, agreedTo: await consents.scopesOf(id, clientId) }
-  },
-})
+/**
+ * Finds the user of a request in the database, because a token may still claim a right that was taken away. Undefined if the session has
+ * ended or the account was disabled.
+ */
+export const findSignedInUser = async (
+  { users, sessionLookups, proofs, consents }: UserServices,
+  caller: SessionCaller | undefined,
+  clientId: string,
+): Promise<SignedInUser | undefined> => {
+  const user = caller && (await users.findEnabled(caller.userId))
+  const proof = user && (await sessionLookups.proofOfCaller(caller))
+  if (!user || !proof) return undefined
+  const { id, username, groups } = user
+  const methods = await proofs.methodsFor(user)
+  return { id, username, groups, proof, methods, agreedTo: await consents.scopesOf(id, clientId) }
+}
 
 type AuthorizeServices = TokenExchange &
+  UserServices &
   RequestServices & {
-    signedInUsers: SignedInUsers
-    consents: Consents
     codes: Codes
     isNewReport: ReturnType<typeof createOncePerWindow>
   }
@@ -223,7 +216,7 @@ const withOwner = async (
 
 /** Finds out what a request still needs: the next question, or the answer. */
 const proceed = async (services: AuthorizeServices, found: PendingRequest): Promise<Authorization> => {
-  const user = await services.signedInUsers.find(found.visitor.caller, found.client.id)
+  const user = await findSignedInUser(services, found.visitor.caller, found.client.id)
   const pending = await withOwner(services, found, user)
   const next = nextQuestion(pending, user)
   return user && next === 'done' ? finishWithCode(services, pending, user, false) : ask(services, pending, user, next)
@@ -247,7 +240,7 @@ const takeAnswer = async (
   pending: PendingRequest,
   { user: shownUserId, answer }: Decision,
 ) => {
-  const user = await services.signedInUsers.find(pending.visitor.caller, pending.client.id)
+  const user = await findSignedInUser(services, pending.visitor.caller, pending.client.id)
   if (!user || user.id !== shownUserId) return proceed(services, pending)
   const next = nextQuestion(pending, user)
   if (next === 'consent' && answer === 'continue') return finishWithCode(services, pending, user, true)

@@ -1,6 +1,6 @@
+import type { AccountChangesRoom } from '../../account-changes/open-account-changes.js'
 import type { ApplicationErrors } from '../../applications/application-errors.js'
 import { type Application, mayUse, publicApplication } from '../../applications/applications.js'
-import type { Consents } from '../../applications/used-applications.js'
 import { describeDevice } from '../../contract/device-names.js'
 import { countFactors } from '../../contract/factors.js'
 import type { DeviceDecisionBody, DeviceState, DeviceStep } from '../../contract/openid.js'
@@ -14,8 +14,8 @@ import { epochSeconds, fromEpochSeconds } from '../../sessions/issue-tokens.js'
 import { proofOf } from '../../sessions/session-facts.js'
 import type { SessionProof } from '../../sessions/session-lookups.js'
 import type { TokenHolder } from '../../sessions/sessions.js'
-import type { DeviceSessions } from '../../sign-in/new-sessions.js'
-import type { SignedInUsers } from '../authorize/authorize.js'
+import { beginDeviceSession } from '../../sign-in/new-sessions.js'
+import { findSignedInUser, type UserServices } from '../authorize/authorize.js'
 import { nextQuestion, type RequestDemands, type SignedInUser, sufficientMethods } from '../authorize/next-question.js'
 import type { TokenExchange } from '../token/authorizations.js'
 import { authTimeOf, type RedeemedTokens } from '../token/codes.js'
@@ -25,15 +25,14 @@ import type { Approval, DeviceRequest, DeviceRequests } from './device-requests.
 import { readUserCode, shownUserCode } from './user-codes.js'
 
 /** What letting a device in needs, besides what all exchanges of tokens do. */
-export type DeviceServices = TokenExchange & {
-  deviceRequests: DeviceRequests
-  deviceSessions: DeviceSessions
-  consents: Consents
-  signedInUsers: SignedInUsers
-  applicationErrors: ApplicationErrors
-  /** Whether every session needs a second factor. */
-  secondFactorRequired: boolean
-}
+export type DeviceServices = TokenExchange &
+  AccountChangesRoom &
+  UserServices & {
+    deviceRequests: DeviceRequests
+    applicationErrors: ApplicationErrors
+    /** Whether every session needs a second factor. */
+    secondFactorRequired: boolean
+  }
 
 type DeviceRedemption<Signed> = {
   client: Application
@@ -80,7 +79,7 @@ const issueTokens = <Signed>(
   { approval, grant, refreshHash, tokensId, issuedAt }: NewDeviceTokens,
 ) =>
   commitUnlessRefused(services.database, async (sql) => {
-    const { clock, moments, users, sessionLookups, deviceRequests, deviceSessions, events } = services
+    const { clock, moments, users, sessionLookups, deviceRequests, events } = services
     const { userId } = approval
     const { authorizationId, sid, content, accessToken } = grant
     const user = await users.lockEnabled(sql, userId)
@@ -88,8 +87,8 @@ const issueTokens = <Signed>(
     if (!user || !proof) return refuse('ended')
     await store.holdApplication(sql, client.id)
     if (!(await deviceRequests.take(sql, approval, sid))) return refuse('taken')
-    const newSession = { user, sid, applicationId: client.id, proof, client: origin }
-    if (!(await deviceSessions.begin(sql, newSession))) return refuse('ended')
+    const session = { id: sid, applicationId: client.id, proof }
+    if (!(await beginDeviceSession(services, sql, { user, session, client: origin }))) return refuse('ended')
     const { scopes } = content
     const newAuthorization = { id: authorizationId, sid, clientId: client.id, userId, scopes, now: clock.now() }
     await store.upsertAuthorization(sql, newAuthorization)
@@ -217,12 +216,12 @@ const stateOf = (
 const refuseUnknownCode = () => refuse('unknown_device_code')
 
 const findWaiting = async (services: DeviceServices, text: string, { holder }: Approver) => {
-  const { applications, deviceRequests, signedInUsers } = services
+  const { applications, deviceRequests } = services
   const userCode = readUserCode(text)
   const request = userCode === undefined ? undefined : await deviceRequests.find(userCode, holder.userId)
   const client = request && (await applications.find(request.clientId))
   if (userCode === undefined || !client || !client.deviceFlow) return refuseUnknownCode()
-  const user = await signedInUsers.find(holder, client.id)
+  const user = await findSignedInUser(services, holder, client.id)
   return user ? { userCode, request, client, user } : refuse('not_authenticated')
 }
 

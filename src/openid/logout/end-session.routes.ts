@@ -7,7 +7,7 @@ import { routeRefusals, withHeaders } from '../../http/route.js'
 import type { Server } from '../../http/server.js'
 import { isCleanText } from '../../lib/strict-json.js'
 import type { App } from '../../service/open-http.js'
-import type { BrowserSession } from '../../sessions/callers.js'
+import { type BrowserSession, browserSessionsOf } from '../../sessions/callers.js'
 import { cacheHeader, forgetInBrowser } from '../../sessions/session-cookies.js'
 import type { OpenidRoom } from '../open-openid.js'
 import { addPageRoutes, type ProtocolPages } from '../openid-door.js'
@@ -124,7 +124,7 @@ const schema = {
  * only the route of `/answer` reads cookies and ends the session.
  */
 export const openidEndSessionRoutes = (server: Server, app: App, pages: ProtocolPages, signOut: SignOut) => {
-  const { browserSessionsOf, cookies, csrf, limits, openidProvider } = app
+  const { cookies, csrf, limits, openidProvider } = app
   const path = '/api/auth/end-session'
   addPageRoutes(server, path, app, pages, pages.protocolPage('end-session'))
 
@@ -133,7 +133,7 @@ export const openidEndSessionRoutes = (server: Server, app: App, pages: Protocol
     const openid = await openidProvider.open()
     if (!openid) return sendRefusal(reply, refuse('not_found'))
     const { parameters, confirmed = false } = request.body
-    const browserSessions = browserSessionsOf(request)
+    const browserSessions = browserSessionsOf(app, request)
     const origin = clientOf(request)
     const logoutRequest = await readRequest(openid, parameters, origin)
     const answer = await endSession(app, logoutRequest, browserSessions, confirmed, () =>

@@ -1,5 +1,6 @@
 import type { Application } from '../../applications/applications.js'
 import type { ApplicationsRoom } from '../../applications/open-applications.js'
+import { sharedClaims } from '../../contract/access-claims.js'
 import { refuse } from '../../contract/outcome.js'
 import type { RequestOrigin } from '../../http/request-origin.js'
 import type { Keys } from '../../keys/open-keys.js'
@@ -8,7 +9,7 @@ import { fingerprint } from '../../lib/random.js'
 import type { MessagesRoom } from '../../messages/open-messages.js'
 import type { Platform } from '../../platform/platform.js'
 import { epochSeconds } from '../../sessions/issue-tokens.js'
-import { createSessionLife } from '../../sessions/live-sessions.js'
+import { liveNow } from '../../sessions/live-sessions.js'
 import type { SessionsRoom } from '../../sessions/open-sessions.js'
 import type { Config } from '../../settings/config.js'
 import type { UsersRoom } from '../../users/open-users.js'
@@ -26,45 +27,49 @@ export type TokenExchange = ReturnType<typeof createTokenExchange>
 
 /** What exchanging a code, a refresh token or the code of a device for tokens has in common. */
 export const createTokenExchange = (
-  { lifetimes, refreshGrace }: Config,
+  { lifetimes, publicUrl, refreshGrace }: Config,
   { database, clock }: Platform,
   below: Keys & UsersRoom & SessionsRoom & MessagesRoom & ApplicationsRoom,
 ) => {
-  const { liveNow } = createSessionLife({ clock, lifetimes })
   return {
     ...below,
     database,
     clock,
     lifetimes,
+    publicUrl,
     refreshTokens: createRefreshTokenTexts(below.keysFor('refresh tokens of applications')),
     gracePeriod: Math.max(minGracePeriod, refreshGrace),
     /** The times that the statements compare with. */
-    moments: (): store.Moments => ({ live: liveNow(), clockOffset: clock.offset() }),
+    moments: (): store.Moments => ({ live: liveNow({ clock, lifetimes }), clockOffset: clock.offset() }),
   }
 }
 
-/** The claims of an access token of Latchkey, for a program that an application calls. */
-const claimsOf = (row: store.IntrospectedRow, now: Date) => {
-  const { scopes, name, second_factor_at: secondFactorAt } = row
-  return {
-    userId: row.user_id,
-    sid: row.sid,
-    iat: epochSeconds(now),
-    exp: epochSeconds(row.expires_at),
-    gen: row.oldest_generation,
-    auth_time: epochSeconds(row.authenticated_at),
-    amr: row.methods,
-    ...(secondFactorAt && { mfa_time: epochSeconds(secondFactorAt) }),
-    // As at UserInfo, each scope shares its claims about the person.
-    ...(scopes.includes('profile') && { username: row.username, ...(name !== null && { name }) }),
-    ...(scopes.includes('email') && { email: row.email }),
-    ...(scopes.includes('groups') && { groups: row.groups }),
-  }
-}
+/** The claims of an access token of Latchkey, for a program that an application calls. As at UserInfo, each scope shares its own. */
+const claimsOf = (row: store.IntrospectedRow, issuer: string, now: Date) =>
+  sharedClaims(
+    {
+      userId: row.user_id,
+      username: row.username,
+      sid: row.sid,
+      iat: epochSeconds(now),
+      exp: epochSeconds(row.expires_at),
+      gen: row.oldest_generation,
+      email: row.email,
+      name: row.name ?? undefined,
+      auth_time: epochSeconds(row.authenticated_at),
+      amr: row.methods,
+      mfa_time: row.second_factor_at ? epochSeconds(row.second_factor_at) : undefined,
+      groups: row.groups,
+      sub: row.user_id,
+      iss: issuer,
+      aud: issuer,
+    },
+    row.scopes,
+  )
 
 /** Access tokens, and the end of both kinds of tokens. An authorization lets an application act for a session; it ends with its row. */
 export const createAuthorizations = (exchange: TokenExchange) => {
-  const { database, clock, refreshTokens, moments, usedApplications, profileFields } = exchange
+  const { database, clock, publicUrl, refreshTokens, moments, usedApplications, profileFields } = exchange
   return {
     /** The grant of an access token. Undefined if the token has expired or its authorization has ended. */
     grantOfAccessToken: async (accessToken: string): Promise<Grant | undefined> => {
@@ -78,7 +83,7 @@ export const createAuthorizations = (exchange: TokenExchange) => {
      */
     holderOf: async (accessToken: string) => {
       const [row] = await store.selectHolder(database, fingerprint(accessToken), moments())
-      return row && { clientId: row.application_id, scopes: row.scopes, claims: claimsOf(row, clock.now()) }
+      return row && { clientId: row.application_id, scopes: row.scopes, claims: claimsOf(row, publicUrl, clock.now()) }
     },
 
     /**

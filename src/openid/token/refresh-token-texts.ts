@@ -1,7 +1,7 @@
+import { isMoment, lastGeneration } from '../../contract/access-claims.js'
 import { createTokenKey, headerOf } from '../../keys/key-pair.js'
 import { deriveKey } from '../../lib/random.js'
 import { isUuid } from '../../lib/uuid.js'
-import { isMoment, lastGeneration } from '../../sessions/tokens.js'
 
 /**
  * `tid`: the id of the row of the tokens. `gen`: how often they were rotated. `iat`: when this token was issued. The row has all

@@ -4,12 +4,13 @@ import type { RequestOrigin } from '../../http/request-origin.js'
 import { hours } from '../../lib/durations.js'
 import { equalInConstantTime, fingerprint, randomToken } from '../../lib/random.js'
 import { epochSeconds, fromEpochSeconds } from '../../sessions/issue-tokens.js'
+import { longestInSeconds } from '../../sessions/live-sessions.js'
 import type { TokenExchange } from './authorizations.js'
 import { accessTokenLifetime, type Grant, grantFrom, type RefreshFault } from './grants.js'
 import type { RefreshTokenClaims } from './refresh-token-texts.js'
 import * as store from './tokens.store.js'
 
-type Refresh = {
+export type Refresh = {
   client: Application
   token: string
   /** The scopes of this access token, if fewer than those of the code are wanted. */
@@ -91,12 +92,12 @@ const noteDeviceUse = ({ database, clock, lifetimes }: TokenExchange, sid: strin
     sid,
     now: fromEpochSeconds(epochSeconds(clock.now())),
     writeInterval,
-    limits: { idle: lifetimes.refreshToken, age: lifetimes.session },
+    longest: longestInSeconds(lifetimes),
   })
 
 /** Exchanges a refresh token for the next one and an access token. */
-export const createRefresh = (exchange: TokenExchange) => async (refresh: Refresh) => {
-  const refreshed = await rotate(exchange, refresh)
+export const refresh = async (exchange: TokenExchange, given: Refresh) => {
+  const refreshed = await rotate(exchange, given)
   if (!('refused' in refreshed)) await noteDeviceUse(exchange, refreshed.grant.sid)
   return refreshed
 }

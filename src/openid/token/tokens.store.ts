@@ -3,7 +3,7 @@ import { authorizationTables, stillAuthorized } from '../../applications/still-a
 import type { FieldValues } from '../../contract/profile-fields.js'
 import type { Sql } from '../../platform/database/database.js'
 import { databaseMoment, milliseconds, selectList } from '../../platform/database/sql.js'
-import { type LiveAt, liveSession, momentsOf } from '../../sessions/live-sessions.js'
+import { expiryInSql, type LiveAt, liveSession, momentsOf } from '../../sessions/live-sessions.js'
 import type { ProofRow } from '../../sessions/session-facts.js'
 import type { TokenContent } from './user-claims.js'
 
@@ -226,21 +226,21 @@ export const insertDeviceTokens = (
     [id, authorizationId, refreshHash, content, issuedAt, clockOffset, accessToken.hash, accessToken.lifetime],
   )
 
-/** The durations are in milliseconds. */
-type DeviceUse = { sid: string; now: Date; writeInterval: number; limits: { idle: number; age: number } }
+/** `writeInterval` is in milliseconds. `longest` is how long a session lasts (`live-sessions`). */
+type DeviceUse = { sid: string; now: Date; writeInterval: number; longest: readonly number[] }
 
 /** Extends the session of a device, and its tokens. The session of a browser is left alone. */
-export const noteDeviceUse = (sql: Sql, { sid, now, writeInterval, limits }: DeviceUse) =>
+export const noteDeviceUse = (sql: Sql, { sid, now, writeInterval, longest }: DeviceUse) =>
   sql.query(
     `with used as (
        update sessions set last_used_at = $2, issued_at = $2,
-         expires_at = least($2::timestamptz + ${milliseconds('$4')}, created_at + ${milliseconds('$5')})
+         expires_at = ${expiryInSql({ begun: 'created_at', refreshed: '$2::timestamptz' }, '$4')}
        where id = $1 and application_id is not null and last_used_at < $2::timestamptz - ${milliseconds('$3')}
        returning id, expires_at
      )
      update application_tokens as t set expires_at = used.expires_at
      from used join application_sessions as s on s.sid = used.id where t.application_session_id = s.id`,
-    [sid, now, writeInterval, limits.idle, limits.age],
+    [sid, now, writeInterval, longest],
   )
 
 // ── Refresh tokens

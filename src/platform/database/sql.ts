@@ -10,6 +10,22 @@ export const selectList = <Row>(columns: Columns<Row>) =>
     .map(([name, from]) => (from === true ? name : `${from} as ${name}`))
     .join(', ')
 
+/** `true` writes the value of this name. A function makes the expression from the place of the value, such as `$2`. */
+type NewColumns<Row> = { readonly [Name in keyof Row & string]-?: true | ((parameter: string) => string) }
+
+/**
+ * An insert of a whole row, tied to the type of the row: a column that is not written does not compile, neither here nor where the row
+ * is made.
+ */
+export const insertion = <Row extends object>(table: string, columns: NewColumns<Row>) => {
+  const entries = Object.entries<true | ((parameter: string) => string)>(columns)
+  const places = entries.map(([, write], index) => (write === true ? `$${index + 1}` : write(`$${index + 1}`)))
+  return {
+    text: `insert into ${table} (${entries.map(([name]) => name).join(', ')}) values (${places.join(', ')})`,
+    valuesOf: (row: Row) => entries.map(([name]) => row[name as keyof Row]),
+  }
+}
+
 /** A span of time that is given as a number of milliseconds. `parameter` is its place in the statement, such as `$2`. */
 export const milliseconds = (parameter: string) => `${parameter}::float8 * interval '1 millisecond'`
 

@@ -13,10 +13,10 @@ const home = fileURLToPath(new URL('../../..', import.meta.url))
  * refuses a database that has another text of one of them. `test/repository/migrations.test.ts` compares them.
  */
 export const previousRelease = {
-  commit: '7ff63d76275bbdfdb67eea775e785f9340c9537b',
+  commit: 'cabde1c56769c82ce1846991694c5c8c24434172',
   /** The SHA-256 of each, so that they can be compared without the history of the repository. */
   migrations: {
-    '0001-schema.sql': 'b59d01a1e2276f2bb3f1d0a03809bfe60329384a9df8f934f04bb06abbef5e77',
+    '0001-schema.sql': '0047601144a5917389494ac9548ec2be9cad80523e66254805c513d20cc5e6c0',
     '0002-triggers.sql': '50245c6a3da9e2c9556d419840b1dea506ad7c2e1a6ebc0f27a4f82b5011c0eb',
     '0003-event-months.sql': '56344f7d20e6750e659f27415550cc47dd83a35e52b1048ea27edf1e39c917ba',
   },
