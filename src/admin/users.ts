@@ -7,11 +7,12 @@ import { builtInFieldNames } from '../contract/schemas.js'
 import { registrationLifetime } from '../http/cookie-table.js'
 import type { RequestOrigin } from '../http/request-origin.js'
 import { later } from '../lib/clock.js'
+import { sessionBody } from '../sessions/session-lookups.js'
 import { builtInValues } from '../users/built-in-fields.js'
 import { readEmail } from '../users/names.js'
 import type { UserSearch } from '../users/search.js'
 import type { User } from '../users/users.js'
-import { eventBodyFor, obstacleBody, sessionBody, undoBody, userBody } from './bodies.js'
+import { eventBodyFor, obstacleBody, undoBody, userBody } from './bodies.js'
 import type { AdminServices } from './open-admin.js'
 
 const maxShownEvents = 50
