@@ -1,4 +1,5 @@
 import { type Clock, later } from '../lib/clock.js'
+import { milliseconds } from '../platform/database/sql.js'
 import type { Lifetimes } from '../settings/config.js'
 
 /** The lifetimes of tokens. They are shorter than the constants only in tests of applications. */
@@ -27,6 +28,18 @@ export const liveSession = (parameter: string) => {
   const moment = (name: keyof LiveAt) => `(${parameter}::timestamptz[])[${momentNames.indexOf(name) + 1}]`
   const conditions = limitNames.map((name) => `r.${limits[name].column} > ${moment(name)}`)
   return `(${[`r.expires_at > ${moment('now')}`, ...conditions].join(' and ')})`
+}
+
+/** How long a session lasts, in milliseconds: the value of the parameter of `expiryAtUse`. */
+export const longestOf = (lifetimes: Lifetimes) => limitNames.map((name) => limits[name].longest(lifetimes))
+
+/** `expiryFor` in SQL: when the session of a row ends that is refreshed now. Both are parameters. */
+export const expiryAtUse = (now: string, longest: string) => {
+  const from = (name: Limit) => (name === 'refreshed' ? `${now}::timestamptz` : limits[name].column)
+  const ends = limitNames.map(
+    (name, index) => `${from(name)} + ${milliseconds(`(${longest}::float8[])[${index + 1}]`)}`,
+  )
+  return `least(${ends.join(', ')})`
 }
 
 /** When sessions end. Claims have whole seconds, and so have the numbers here. */

@@ -4,6 +4,7 @@ import type { RequestOrigin } from '../../http/request-origin.js'
 import { hours } from '../../lib/durations.js'
 import { equalInConstantTime, fingerprint, randomToken } from '../../lib/random.js'
 import { epochSeconds, fromEpochSeconds } from '../../sessions/issue-tokens.js'
+import { longestOf } from '../../sessions/live-sessions.js'
 import type { TokenExchange } from './authorizations.js'
 import { accessTokenLifetime, type Grant, grantFrom, type RefreshFault } from './grants.js'
 import type { RefreshTokenClaims } from './refresh-token-texts.js'
@@ -91,7 +92,7 @@ const noteDeviceUse = ({ database, clock, lifetimes }: TokenExchange, sid: strin
     sid,
     now: fromEpochSeconds(epochSeconds(clock.now())),
     writeInterval,
-    limits: { idle: lifetimes.refreshToken, age: lifetimes.session },
+    longest: longestOf(lifetimes),
   })
 
 /** Exchanges a refresh token for the next one and an access token. */
