@@ -50,25 +50,23 @@ export const undoBody = ({ kind, email, expiresAt, isVoid }: Undo): AdminUserDet
 })
 
 /** The body of an event. Support does not see the reason that an administrator gave. */
-export const eventBodyFor =
-  (role: AdminRole) =>
-  (event: StoredEvent): AdminEvent => ({
-    id: event.id,
-    kind: event.kind,
-    reason: event.reason,
-    userId: event.userId,
-    username: event.username,
-    actorId: event.actorId,
-    actor: event.actor,
-    actorKey: event.actorKey,
-    actorReason: role === 'admin' ? event.actorReason : null,
-    sessionId: event.sessionId,
-    requestId: event.requestId,
-    ip: event.ip,
-    userAgent: event.userAgent,
-    device: describeDevice(event.userAgent).device,
-    createdAt: event.createdAt.toISOString(),
-  })
+export const eventBody = (event: StoredEvent, role: AdminRole): AdminEvent => ({
+  id: event.id,
+  kind: event.kind,
+  reason: event.reason,
+  userId: event.userId,
+  username: event.username,
+  actorId: event.actorId,
+  actor: event.actor,
+  actorKey: event.actorKey,
+  actorReason: role === 'admin' ? event.actorReason : null,
+  sessionId: event.sessionId,
+  requestId: event.requestId,
+  ip: event.ip,
+  userAgent: event.userAgent,
+  device: describeDevice(event.userAgent).device,
+  createdAt: event.createdAt.toISOString(),
+})
 
 type SeenProblem = { kind: string; message: string; count: number; seenAt: Date }
 

@@ -166,20 +166,21 @@ type ClientRouteOptions = {
 type Parts = { countedRequests: CountedRequests; routeLimiters: RouteLimiters; events: Events; clock: Clock }
 
 /** Answers a client that could not authenticate, and counts it. A failure is counted by network, apart from passwords. */
-const createRefuseClient =
-  (
-    { countedRequests, routeLimiters: { client_failures: failuresLimiter } }: Parts,
-    limitedNetworks: ReturnType<typeof createLimitedNetworks>,
-  ) =>
-  async ({ fault }: Invalid, request: FastifyRequest, reply: FastifyReply) => {
-    const network = clientNetwork(request)
-    const excess = await countedRequests.countAndFindExcess(failuresLimiter, network, request, reply)
-    if (excess) {
-      limitedNetworks.add(network, excess.resetsIn)
-      sendLimited(reply, failuresLimiter, excess)
-    } else sendProtocolError(reply, fault, fault.error === 'invalid_client' ? 'basic' : undefined)
-    return undefined
-  }
+const refuseClient = async (
+  { countedRequests, routeLimiters: { client_failures: failuresLimiter } }: Parts,
+  limitedNetworks: ReturnType<typeof createLimitedNetworks>,
+  { fault }: Invalid,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) => {
+  const network = clientNetwork(request)
+  const excess = await countedRequests.countAndFindExcess(failuresLimiter, network, request, reply)
+  if (excess) {
+    limitedNetworks.add(network, excess.resetsIn)
+    sendLimited(reply, failuresLimiter, excess)
+  } else sendProtocolError(reply, fault, fault.error === 'invalid_client' ? 'basic' : undefined)
+  return undefined
+}
 
 /**
  * Authenticates the client that sends a request to the token endpoint, the revocation endpoint or the one for devices. The right secret is
@@ -189,7 +190,6 @@ const createAuthenticate = (parts: Parts, { knownClients }: ProtocolDoor) => {
   const { countedRequests, events, clock } = parts
   const report = createReport(events, clock)
   const limitedNetworks = createLimitedNetworks(clock)
-  const refuseClient = createRefuseClient(parts, limitedNetworks)
 
   /** Whether a page of somebody else sends the request: nothing is counted for it, or it could use up the limits of its visitors. */
   const isOfForeignPage = async (credentials: Credentials | Invalid, openid: OpenidRoom, request: FastifyRequest) =>
@@ -201,7 +201,7 @@ const createAuthenticate = (parts: Parts, { knownClients }: ProtocolDoor) => {
       sendRefusal(reply, foreignPage)
       return undefined
     }
-    if (isRefused(credentials)) return refuseClient(credentials, request, reply)
+    if (isRefused(credentials)) return refuseClient(parts, limitedNetworks, credentials, request, reply)
 
     const count = (client: Application) => countedRequests.count(limiter, subjectOf(client, request), request, reply)
     const remembered = knownClients.lookups(openid)
@@ -215,7 +215,7 @@ const createAuthenticate = (parts: Parts, { knownClients }: ProtocolDoor) => {
     const outcome = isRefused(judged) ? judged : await judge(credentials, lookupsOf(openid))
     if (isRefused(outcome)) {
       await report(outcome, credentials, openid, request)
-      return refuseClient(outcome, request, reply)
+      return refuseClient(parts, limitedNetworks, outcome, request, reply)
     }
     if (!isPublic && (await count(outcome))) return undefined
     return outcome

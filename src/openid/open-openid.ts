@@ -24,7 +24,7 @@ import { createLogoutNoticeSender } from './logout/logout-notice-sender.js'
 import { createAuthorizations, createTokenExchange } from './token/authorizations.js'
 import { createCodes } from './token/codes.js'
 import { createIdTokens, createLogoutTokens } from './token/id-tokens.js'
-import { createRefresh } from './token/refresh.js'
+import { type Refresh, refreshTokens } from './token/refresh.js'
 
 export type BelowOpenid = Keys &
   UsersRoom &
@@ -71,7 +71,7 @@ export const openOpenid = (config: Config, platform: Platform, below: BelowOpeni
       issuer,
     }),
     codes,
-    refresh: createRefresh(exchange),
+    refresh: (asked: Refresh) => refreshTokens(exchange, asked),
     authorizations: createAuthorizations(exchange),
     deviceRequests,
     devices: createDevices({

@@ -10,7 +10,7 @@ import { accessTokenLifetime, type Grant, grantFrom, type RefreshFault } from '.
 import type { RefreshTokenClaims } from './refresh-token-texts.js'
 import * as store from './tokens.store.js'
 
-type Refresh = {
+export type Refresh = {
   client: Application
   token: string
   /** The scopes of this access token, if fewer than those of the code are wanted. */
@@ -96,7 +96,7 @@ const noteDeviceUse = ({ database, clock, lifetimes }: TokenExchange, sid: strin
   })
 
 /** Exchanges a refresh token for the next one and an access token. */
-export const createRefresh = (exchange: TokenExchange) => async (refresh: Refresh) => {
+export const refreshTokens = async (exchange: TokenExchange, refresh: Refresh) => {
   const refreshed = await rotate(exchange, refresh)
   if (!('refused' in refreshed)) await noteDeviceUse(exchange, refreshed.grant.sid)
   return refreshed
