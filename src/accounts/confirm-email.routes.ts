@@ -94,7 +94,7 @@ const confirmByCode = async (app: App, { caller, client }: CallerContext, code: 
 }
 
 /** A guess of the password counts like a sign-in, also in the limit for guesses from many networks. */
-const countPassword = (app: App) => async (request: FastifyRequest, reply: FastifyReply) => {
+const countPassword = async (app: App, request: FastifyRequest, reply: FastifyReply) => {
   const { token, password } = request.body as { token: string; password?: string }
   if (password === undefined) return undefined
   const emailChange = await app.emailChanges.find(token)
@@ -169,7 +169,7 @@ export const confirmEmailRoutes = (server: Server, app: App) => {
       'unavailable',
     ],
     answers: { 204: withHeaders(NoContent, { 'Set-Cookie': 'New access_token and refresh_token, with a session' }) },
-    preHandler: countPassword(app),
+    preHandler: (request, reply) => countPassword(app, request, reply),
     config: { countsIn: ['login', 'account'] },
     onSend: countedRequests.refundSuccess,
     handle: async ({ body: { token, password }, request, reply }) => {

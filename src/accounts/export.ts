@@ -4,6 +4,7 @@ import type { AccountExport } from '../contract/account-export.js'
 import { mailEventKinds } from '../contract/events.js'
 import type { FactorsRoom } from '../factors/open-factors.js'
 import type { Clock } from '../lib/clock.js'
+import { isoTime, showWith, type Views } from '../lib/views.js'
 import type { Events, StoredEvent } from '../messages/events.js'
 import { kindsHiddenFromUsers } from '../messages/mails.js'
 import type { MessagesRoom } from '../messages/open-messages.js'
@@ -23,6 +24,98 @@ type Services = UsersRoom &
   FactorsRoom &
   RegistrationRoom &
   ConfiguredProviders & { emailChanges: EmailChanges; clock: Clock }
+
+const orNull = (date: Date | null) => date?.toISOString() ?? null
+
+/** What the export says of each thing that is stored: a field that is added to one of them does not compile until it has its line here. */
+const views = {
+  emailChange: {
+    email: true,
+    askedAt: isoTime,
+    expiresAt: isoTime,
+    codeSessionId: 'not shown: it says only where the code is typed',
+  },
+  emailOfHistory: { email: true, replacedAt: isoTime },
+  formerEmail: { email: true, reservedUntil: isoTime },
+  agreedTerms: { version: true, agreedAt: isoTime },
+  formerUsername: {
+    username: true,
+    key: 'not shown: the same name in the form that is compared',
+    reservedUntil: isoTime,
+    counts: 'not shown: it is for the rule of how many there may be',
+  },
+  registration: { email: true, confirmedAt: orNull, expiresAt: isoTime },
+  invitation: {
+    email: true,
+    groups: (groups) => [...groups],
+    madeBy: 'not shown: the person invited was not told who made it',
+    invitedBy: true,
+    returnTo: true,
+    createdAt: isoTime,
+    expiresAt: isoTime,
+  },
+  mail: { to: (address) => address ?? '', kind: true, createdAt: isoTime, sentAt: orNull },
+  identity: { provider: true, subject: true, email: true, linkedAt: isoTime },
+  undoneIdentity: { provider: true, subject: true, undoneAt: isoTime },
+  trustedDevice: { id: true, ip: true, userAgent: true, createdAt: isoTime, expiresAt: isoTime },
+  session: {
+    id: true,
+    ip: true,
+    userAgent: true,
+    username: true,
+    methods: true,
+    provider: true,
+    administers: true,
+    application: true,
+    createdAt: isoTime,
+    lastUsedAt: isoTime,
+    expiresAt: isoTime,
+  },
+  consent: { application: true, scopes: true, givenAt: isoTime },
+  event: {
+    id: true,
+    kind: true,
+    userId: 'not shown: it is the user',
+    username: 'not shown: the name of the user, or what somebody typed',
+    nameMark: 'not shown: a mark of what was typed',
+    sessionId: 'not shown: the sessions have a list of their own',
+    reason: true,
+    requestId: 'not shown: it leads operators to their log',
+    ip: true,
+    userAgent: true,
+    createdAt: isoTime,
+    actorId: 'not shown: who acted is for operators',
+    actor: 'not shown: who acted is for operators',
+    actorKey: 'not shown: who acted is for operators',
+    actorReason: 'not shown: support does not see it either',
+  },
+} as const satisfies ExportViews
+
+/** `List`: the list of the export that has these things. */
+type ViewsOf<Find extends (...given: never[]) => Promise<readonly unknown[]>, List extends keyof AccountExport> = Views<
+  Awaited<ReturnType<Find>>[number],
+  AccountExport[List] extends readonly (infer Element)[] ? Element : never
+>
+
+type ExportViews = {
+  emailChange: Views<
+    NonNullable<Awaited<ReturnType<EmailChanges['waitingOf']>>>,
+    NonNullable<AccountExport['emailChange']>
+  >
+  emailOfHistory: ViewsOf<Services['userChanges']['emailHistoryOf'], 'emailHistory'>
+  formerEmail: ViewsOf<Services['undos']['formerEmailsOf'], 'formerEmails'>
+  agreedTerms: ViewsOf<Services['terms']['agreedBy'], 'agreedTerms'>
+  formerUsername: ViewsOf<Services['usernames']['formerNamesOf'], 'formerUsernames'>
+  registration: ViewsOf<Services['registrations']['findByEmails'], 'registrations'>
+  invitation: ViewsOf<Services['invitations']['findByEmails'], 'invitations'>
+  mail: ViewsOf<Services['mails']['sentTo'], 'mails'>
+  identity: ViewsOf<Services['identityLinks']['identitiesOf'], 'identities'>
+  undoneIdentity: ViewsOf<Services['identityLinks']['undoneIdentitiesOf'], 'undoneIdentities'>
+  trustedDevice: ViewsOf<Services['trustedDevices']['list'], 'trustedDevices'>
+  session: ViewsOf<Services['sessionLookups']['list'], 'sessions'>
+  consent: ViewsOf<Services['usedApplications']['consentsOf'], 'consents'>
+  event: Views<StoredEvent, AccountExport['events'][number]>
+}
 
 /** Collects what is stored about a user. A new table with personal data is added to one of the parts below. */
 export const accountData = async (services: Services, user: User) => {
@@ -44,29 +137,11 @@ export const accountData = async (services: Services, user: User) => {
 const namesOf = async ({ userChanges, usernames, emailChanges, undos, terms }: Services, userId: string) => {
   const waiting = await emailChanges.waitingOf(userId)
   return {
-    emailChange: waiting
-      ? {
-          email: waiting.email,
-          askedAt: waiting.askedAt.toISOString(),
-          expiresAt: waiting.expiresAt.toISOString(),
-        }
-      : null,
-    emailHistory: (await userChanges.emailHistoryOf(userId)).map(({ email, replacedAt }) => ({
-      email,
-      replacedAt: replacedAt.toISOString(),
-    })),
-    formerEmails: (await undos.formerEmailsOf(userId)).map(({ email, reservedUntil }) => ({
-      email,
-      reservedUntil: reservedUntil.toISOString(),
-    })),
-    agreedTerms: (await terms.agreedBy(userId)).map(({ version, agreedAt }) => ({
-      version,
-      agreedAt: agreedAt.toISOString(),
-    })),
-    formerUsernames: (await usernames.formerNamesOf(userId)).map(({ username, reservedUntil }) => ({
-      username,
-      reservedUntil: reservedUntil.toISOString(),
-    })),
+    emailChange: waiting ? showWith(views.emailChange, waiting) : null,
+    emailHistory: (await userChanges.emailHistoryOf(userId)).map((each) => showWith(views.emailOfHistory, each)),
+    formerEmails: (await undos.formerEmailsOf(userId)).map((each) => showWith(views.formerEmail, each)),
+    agreedTerms: (await terms.agreedBy(userId)).map((each) => showWith(views.agreedTerms, each)),
+    formerUsernames: (await usernames.formerNamesOf(userId)).map((each) => showWith(views.formerUsername, each)),
   }
 }
 
@@ -76,77 +151,30 @@ const storedUnderAddresses = async (
   userId: string,
   emails: readonly string[],
 ) => ({
-  registrations: (await registrations.findByEmails(emails)).map(({ email, confirmedAt, expiresAt }) => ({
-    email,
-    confirmedAt: confirmedAt?.toISOString() ?? null,
-    expiresAt: expiresAt.toISOString(),
-  })),
-  invitations: (await invitations.findByEmails(emails)).map(({ createdAt, expiresAt, ...invitation }) => ({
-    email: invitation.email,
-    groups: [...invitation.groups],
-    invitedBy: invitation.invitedBy,
-    returnTo: invitation.returnTo,
-    createdAt: createdAt.toISOString(),
-    expiresAt: expiresAt.toISOString(),
-  })),
-  mails: (await mails.sentTo(userId, emails)).map(({ to, kind, createdAt, sentAt }) => ({
-    to: to ?? '',
-    kind,
-    createdAt: createdAt.toISOString(),
-    sentAt: sentAt?.toISOString() ?? null,
-  })),
+  registrations: (await registrations.findByEmails(emails)).map((each) => showWith(views.registration, each)),
+  invitations: (await invitations.findByEmails(emails)).map((each) => showWith(views.invitation, each)),
+  mails: (await mails.sentTo(userId, emails)).map((each) => showWith(views.mail, each)),
 })
 
 /** Providers, factors and trusted devices. */
 const waysInOf = async ({ identityLinks, factors, passkeys, trustedDevices }: Services, id: string) => {
   const { totpCreatedAt: totp, recoveryCodesLeft } = await factors.describe(id)
   return {
-    identities: (await identityLinks.identitiesOf(id)).map(({ provider, subject, email, linkedAt }) => ({
-      provider,
-      subject,
-      email,
-      linkedAt: linkedAt.toISOString(),
-    })),
-    undoneIdentities: (await identityLinks.undoneIdentitiesOf(id)).map(({ provider, subject, undoneAt }) => ({
-      provider,
-      subject,
-      undoneAt: undoneAt.toISOString(),
-    })),
+    identities: (await identityLinks.identitiesOf(id)).map((each) => showWith(views.identity, each)),
+    undoneIdentities: (await identityLinks.undoneIdentitiesOf(id)).map((each) => showWith(views.undoneIdentity, each)),
     factors: {
       totp: totp ? { createdAt: totp.toISOString() } : null,
       recoveryCodes: { left: recoveryCodesLeft },
       passkeys: (await passkeys.list(id)).map(passkeyBody),
     },
-    trustedDevices: (await trustedDevices.list(id)).map((device) => ({
-      id: device.id,
-      ip: device.ip,
-      userAgent: device.userAgent,
-      createdAt: device.createdAt.toISOString(),
-      expiresAt: device.expiresAt.toISOString(),
-    })),
+    trustedDevices: (await trustedDevices.list(id)).map((each) => showWith(views.trustedDevice, each)),
   }
 }
 
 const activityOf = async ({ sessionLookups, usedApplications, events }: Services, id: string) => ({
-  sessions: (await sessionLookups.list(id)).map((session) => ({
-    id: session.id,
-    ip: session.ip,
-    userAgent: session.userAgent,
-    username: session.username,
-    methods: session.methods,
-    provider: session.provider,
-    administers: session.administers,
-    application: session.application,
-    createdAt: session.createdAt.toISOString(),
-    lastUsedAt: session.lastUsedAt.toISOString(),
-    expiresAt: session.expiresAt.toISOString(),
-  })),
+  sessions: (await sessionLookups.list(id)).map((each) => showWith(views.session, each)),
   applications: (await usedApplications.listOfUser(id)).map(usedApplicationBody),
-  consents: (await usedApplications.consentsOf(id)).map(({ application, scopes, givenAt }) => ({
-    application,
-    scopes,
-    givenAt: givenAt.toISOString(),
-  })),
+  consents: (await usedApplications.consentsOf(id)).map((each) => showWith(views.consent, each)),
   ...(await recordedEvents(events, id)),
 })
 
@@ -166,14 +194,7 @@ const recordedEvents = async (events: Events, userId: string) => {
     events: newest
       .filter(isShown)
       .slice(0, maxEvents)
-      .map(({ id, kind, reason, ip, userAgent, createdAt }) => ({
-        id,
-        kind,
-        reason,
-        ip,
-        userAgent,
-        createdAt: createdAt.toISOString(),
-      })),
+      .map((each) => showWith(views.event, each)),
     eventsComplete: newest.length <= maxEvents,
   }
 }

@@ -55,16 +55,14 @@ const requestAtSignIn = async ({ enrolments }: App, token: string) => {
 }
 
 /** Only the session or the sign-in that began to add the app may confirm it. */
-const addTotp =
-  ({ factors }: App, code: string) =>
-  async (sql: Transaction, { id: userId }: User, sessionId: string) => {
-    const added = await factors.confirm(sql, { userId, sessionId, code })
-    return isRefused(added) ? added : { result: added, changes: { totp_added: {} } }
-  }
+const addTotp = async ({ factors }: App, code: string, sql: Transaction, { id: userId }: User, sessionId: string) => {
+  const added = await factors.confirm(sql, { userId, sessionId, code })
+  return isRefused(added) ? added : { result: added, changes: { totp_added: {} } }
+}
 
 const confirmTotp = async (app: App, context: CallerContext, code: string) => {
   const added = await app.accountChanges.byCaller(context, 'totp_added', (sql, user) =>
-    addTotp(app, code)(sql, user, context.caller.sessionId),
+    addTotp(app, code, sql, user, context.caller.sessionId),
   )
   return isRefused(added) ? added : added.result
 }
@@ -141,7 +139,9 @@ const addTotpRoutes = (server: Server, app: App) => {
       const enroller = enrolling.of(request)
       if ('caller' in enroller) return confirmTotp(app, callers.contextOf(request), code)
       const proof = { token: enroller.challenge, second: 'otp' } as const
-      const finished = await signIns.byEnrolment(proof, signInCookies.visitOf(request), addTotp(app, code))
+      const finished = await signIns.byEnrolment(proof, signInCookies.visitOf(request), (...held) =>
+        addTotp(app, code, ...held),
+      )
       if (!('outcome' in finished)) {
         signInCookies.clearChallengeIfOver(reply, finished)
         return finished

@@ -21,14 +21,17 @@ import { passkeyBody } from './user-bodies.js'
 /** What a browser has made. `name`: as the user typed it, or else the device in the language of the page. */
 type CreatedPasskey = { credential: PasskeyCredential; sealedChallenge: string | undefined; name: string }
 
-const addTo =
-  ({ passkeys }: App, newPasskey: NewPasskey, name: string) =>
-  async (sql: Transaction, user: User) => {
-    const added = await passkeys.add(sql, user, newPasskey, name)
-    if (isRefused(added)) return added
-    const details = { mail: { passkeyName: added.name }, undo: { id: added.id } }
-    return { result: passkeyBody(added), changes: { passkey_added: details } }
-  }
+const addTo = async (
+  { passkeys }: App,
+  { newPasskey, name }: { newPasskey: NewPasskey; name: string },
+  sql: Transaction,
+  user: User,
+) => {
+  const added = await passkeys.add(sql, user, newPasskey, name)
+  if (isRefused(added)) return added
+  const details = { mail: { passkeyName: added.name }, undo: { id: added.id } }
+  return { result: passkeyBody(added), changes: { passkey_added: details } }
+}
 
 const optionsFor = async ({ users, sessionLookups, passkeyCeremonies }: App, caller: SessionCaller) => {
   const user = await users.findById(caller.userId)
@@ -47,7 +50,9 @@ const addPasskey = async (app: App, context: CallerContext, { credential, sealed
   const binding = sessionBinding(context.caller)
   const newPasskey = await app.passkeyCeremonies.verifyNew({ credential, sealedChallenge, binding })
   if (isRefused(newPasskey)) return newPasskey
-  const added = await app.accountChanges.byCaller(context, 'passkey_added', addTo(app, newPasskey, name))
+  const added = await app.accountChanges.byCaller(context, 'passkey_added', (sql, user) =>
+    addTo(app, { newPasskey, name }, sql, user),
+  )
   return isRefused(added) ? added : added.result
 }
 
@@ -63,7 +68,9 @@ const addAtSignIn = async (
   const binding = sessionBinding({ userId: open.user.id, sessionId: open.pending.id })
   const newPasskey = await app.passkeyCeremonies.verifyNew({ credential, sealedChallenge, binding })
   if (isRefused(newPasskey)) return newPasskey
-  return app.signIns.byEnrolment({ token, second: 'passkey' }, visit, addTo(app, newPasskey, name))
+  return app.signIns.byEnrolment({ token, second: 'passkey' }, visit, (sql, user) =>
+    addTo(app, { newPasskey, name }, sql, user),
+  )
 }
 
 const renamePasskey = async (

@@ -53,15 +53,18 @@ type Needed = {
 }
 
 /** Refuses if the second factor was not proven in the last `maxAge` milliseconds; else undefined. */
-const createProofCheck = ({ proofs, clock, callers }: Needed) => {
+const refuseWithoutProof = async (
+  { proofs, clock, callers }: Needed,
+  request: FastifyRequest,
+  { proof }: Administrator,
+  maxAge: number,
+) => {
+  const { methods, secondFactorAt } = proof
+  const age = clock.now().getTime() - (secondFactorAt?.getTime() ?? Number.NEGATIVE_INFINITY)
+  if (countFactors(methods) === 2 && age <= maxAge) return undefined
+  const userMethods = await proofs.methodsByUserId(callers.of(request).userId)
   const message = 'Administrators confirm with a second factor that it is them'
-  return async (request: FastifyRequest, { proof }: Administrator, maxAge: number) => {
-    const { methods, secondFactorAt } = proof
-    const age = clock.now().getTime() - (secondFactorAt?.getTime() ?? Number.NEGATIVE_INFINITY)
-    if (countFactors(methods) === 2 && age <= maxAge) return undefined
-    const userMethods = await proofs.methodsByUserId(callers.of(request).userId)
-    return refuse('fresh_sign_in_required', { message, methods: reachingTwoFactors(userMethods ?? [], methods) })
-  }
+  return refuse('fresh_sign_in_required', { message, methods: reachingTwoFactors(userMethods ?? [], methods) })
 }
 
 /**
@@ -77,7 +80,6 @@ const isCrossOrigin = ({ headers }: FastifyRequest, publicUrl: string) => {
 /** Checks that the caller is an administrator, and remembers them with the request. */
 const createAdmission = (needed: Needed) => {
   const { callers, administrators, accountChanges, config } = needed
-  const refuseWithoutProof = createProofCheck(needed)
   const administratorOfRequest = new WeakMap<FastifyRequest, Administrator & { neededGroups: readonly string[] }>()
   /** The groups of which one is enough for the role. */
   const groupsFor = (role: AdminRole, { admin, support }: Administrator['groups']) =>
@@ -93,7 +95,7 @@ const createAdmission = (needed: Needed) => {
   /** Returns a refusal, or undefined. The first request that is admitted marks the session as one of an administrator. */
   const admit = async (request: FastifyRequest, administrator: Administrator, neededRole: AdminRole) => {
     if (isCrossOrigin(request, config.publicUrl)) return refuse('cross_site')
-    const refusal = await refuseWithoutProof(request, administrator, proofLifetime)
+    const refusal = await refuseWithoutProof(needed, request, administrator, proofLifetime)
     if (refusal) return refusal
     if (neededRole === 'admin' && administrator.role !== 'admin') return refuse('group_required')
     const beginning = administrator.isSessionMarked ? undefined : await markSession(callers.contextOf(request))
@@ -101,7 +103,6 @@ const createAdmission = (needed: Needed) => {
   }
 
   return {
-    refuseWithoutProof,
     requireRole: (neededRole: AdminRole) => {
       return guardHook({ adminRole: neededRole, byAccessToken: true }, adminReadRefusals, async (request, reply) => {
         const administrator = await administrators.find(callers.of(request))
@@ -156,7 +157,7 @@ export const createAdminGuard = (needed: Needed) => {
   )
 
   const requireFreshProof = guardHook({}, ['fresh_sign_in_required'], async (request, reply) => {
-    const refusal = await admission.refuseWithoutProof(request, administratorOf(request), config.freshFor)
+    const refusal = await refuseWithoutProof(needed, request, administratorOf(request), config.freshFor)
     return refusal && sendRefusal(reply, refusal)
   })
 

@@ -5,14 +5,13 @@ import type {
   AdminEvent,
   AdminObstacle,
   AdminRole,
-  AdminSession,
   AdminUser,
   AdminUserDetails,
 } from '../contract/admin/admin-bodies.js'
 import { describeDevice } from '../contract/device-names.js'
 import { seconds } from '../lib/durations.js'
+import { isoTime, showWith, type Views } from '../lib/views.js'
 import type { StoredEvent } from '../messages/events.js'
-import type { Session } from '../sessions/session-lookups.js'
 import type { FoundUser } from '../users/search.js'
 import type { Obstacle } from './obstacles.js'
 
@@ -50,39 +49,24 @@ export const undoBody = ({ kind, email, expiresAt, isVoid }: Undo): AdminUserDet
   works: !isVoid,
 })
 
-export const sessionBody = (session: Session): AdminSession => ({
-  id: session.id,
-  ip: session.ip,
-  userAgent: session.userAgent,
-  ...describeDevice(session.userAgent),
-  createdAt: session.createdAt.toISOString(),
-  lastUsedAt: session.lastUsedAt.toISOString(),
-  methods: session.methods,
-  provider: session.provider,
-  administers: session.administers,
-  application: session.application,
-})
-
 /** The body of an event. Support does not see the reason that an administrator gave. */
-export const eventBodyFor =
-  (role: AdminRole) =>
-  (event: StoredEvent): AdminEvent => ({
-    id: event.id,
-    kind: event.kind,
-    reason: event.reason,
-    userId: event.userId,
-    username: event.username,
-    actorId: event.actorId,
-    actor: event.actor,
-    actorKey: event.actorKey,
-    actorReason: role === 'admin' ? event.actorReason : null,
-    sessionId: event.sessionId,
-    requestId: event.requestId,
-    ip: event.ip,
-    userAgent: event.userAgent,
-    device: describeDevice(event.userAgent).device,
-    createdAt: event.createdAt.toISOString(),
-  })
+export const eventBody = (event: StoredEvent, role: AdminRole): AdminEvent => ({
+  id: event.id,
+  kind: event.kind,
+  reason: event.reason,
+  userId: event.userId,
+  username: event.username,
+  actorId: event.actorId,
+  actor: event.actor,
+  actorKey: event.actorKey,
+  actorReason: role === 'admin' ? event.actorReason : null,
+  sessionId: event.sessionId,
+  requestId: event.requestId,
+  ip: event.ip,
+  userAgent: event.userAgent,
+  device: describeDevice(event.userAgent).device,
+  createdAt: event.createdAt.toISOString(),
+})
 
 type SeenProblem = { kind: string; message: string; count: number; seenAt: Date }
 
@@ -93,6 +77,25 @@ const problemBody = ({ kind, message, count, seenAt }: SeenProblem) => ({
   seenAt: seenAt.toISOString(),
 })
 
+const applicationViews = {
+  id: true,
+  name: true,
+  home: true,
+  kind: true,
+  redirectAddresses: (addresses) => [...addresses],
+  logoutAddresses: (addresses) => [...addresses],
+  backchannelLogout: (address) => address ?? null,
+  access: 'not shown: it is `everyone`',
+  groups: (groups) => [...groups],
+  factors: true,
+  maxAge: (age) => (age === undefined ? null : Math.round(age / seconds)),
+  consent: true,
+  pkce: true,
+  algorithm: true,
+  deviceFlow: true,
+  createdAt: isoTime,
+} as const satisfies Views<Application, AdminApplication>
+
 export const applicationBody = (
   application: Application,
   details: {
@@ -101,22 +104,8 @@ export const applicationBody = (
     normalEnds: readonly SeenProblem[]
   },
 ): AdminApplication => ({
-  id: application.id,
-  name: application.name,
-  kind: application.kind,
-  home: application.home,
+  ...showWith(applicationViews, application),
   everyone: application.access === 'everyone',
-  groups: [...application.groups],
-  redirectAddresses: [...application.redirectAddresses],
-  logoutAddresses: [...application.logoutAddresses],
-  backchannelLogout: application.backchannelLogout ?? null,
-  factors: application.factors,
-  maxAge: application.maxAge === undefined ? null : Math.round(application.maxAge / seconds),
-  consent: application.consent,
-  pkce: application.pkce,
-  algorithm: application.algorithm,
-  deviceFlow: application.deviceFlow,
-  createdAt: application.createdAt.toISOString(),
   secrets: details.secrets.map(({ id, createdAt }) => ({ id, createdAt: createdAt.toISOString() })),
   errors: details.errors.map(problemBody),
   normalEnds: details.normalEnds.map(problemBody),

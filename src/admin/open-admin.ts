@@ -1,3 +1,4 @@
+import type { OperatorContext } from '../account-changes/account-changes.js'
 import type { AccountChangesRoom } from '../account-changes/open-account-changes.js'
 import type { openAccounts } from '../accounts/open-accounts.js'
 import { createApplicationChanges } from '../applications/application-changes.js'
@@ -25,7 +26,7 @@ import type { Config } from '../settings/config.js'
 import type { SignInRoom } from '../sign-in/open-sign-in.js'
 import type { UsersRoom } from '../users/open-users.js'
 import { createObstacles } from './obstacles.js'
-import { createClearLimits } from './reached-limits.js'
+import { clearLimits } from './reached-limits.js'
 import { createStats } from './stats.js'
 
 export type AdminRoom = ReturnType<typeof openAdmin>
@@ -90,7 +91,7 @@ export const openAdmin = (config: Config, platform: Platform, below: Below) => {
     codeWaits,
     configuredProviders,
     obstacles: createObstacles({ ...deps, limits, codeWaits, waitingMails, settings }),
-    clearLimits: createClearLimits({ ...deps, limits, codeWaits }),
+    clearLimits: (actor: OperatorContext) => clearLimits({ ...deps, limits, codeWaits }, actor),
     applicationSecrets,
     applicationErrors: createApplicationErrors(platform),
     applicationKeys: createSigningKeys(idTokenKeys, deps),

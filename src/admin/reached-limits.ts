@@ -11,7 +11,7 @@ import type { User, Users } from '../users/users.js'
 type Counter = { key: string; used: number; ends: Date }
 
 /** The counters of the service. Commands cannot read those in its memory. */
-export type Counters = {
+type Counters = {
   read(keys: readonly string[]): Promise<Counter[]>
   /** Removes counters, so that everything that they count is available again. */
   remove(keys: readonly string[]): Promise<unknown>
@@ -129,56 +129,61 @@ export type CountedForUser = { names: Counter[]; devices: Counter[]; accountAndS
 /** False if all attempts of the counter were given back. */
 const isUsed = ({ used }: Counter) => used > 0
 
+const countedFor = async (
+  { sessionLookups, limits }: Needed,
+  counters: Counters,
+  { id, username, email }: User,
+): Promise<CountedForUser> => {
+  const sessions = await sessionLookups.list(id)
+  const keysOfUser = [
+    ...limitersOf('user').map((name) => limiterKey(name, userSubject(id))),
+    ...sessions.flatMap((session) => limitersOf('session').map((name) => limiterKey(name, sessionSubject(session.id)))),
+  ]
+  // Only the cookies of the browsers have the names of the devices, so their counters are found by the prefix of their keys.
+  const keysOfDevices = (await Promise.all(deviceKeyPrefixes(id).map(counters.keys))).flat()
+  return {
+    names: (
+      await counters.read([...[username, email].flatMap(limits.keysOfName), ...limits.keysOfMailbox(email)])
+    ).filter(isUsed),
+    devices: (await counters.read(keysOfDevices)).filter(isUsed),
+    accountAndSessions: (await counters.read(keysOfUser)).filter(isUsed),
+  }
+}
+
+/** Records the event. Also ends the wait after wrong codes, which is in the database. */
+const record = (
+  { database, events, codeWaits }: Needed,
+  { userId, client }: OperatorContext,
+  keys: readonly string[],
+) =>
+  database.transaction(async (sql) => {
+    await events.checkActor(sql, client)
+    const hadWrongCodes = await codeWaits.forget(sql, userId)
+    const clearedLimits = new Set([
+      ...(hadWrongCodes ? ['codes'] : []),
+      ...keys.map((key) => key.slice(0, key.indexOf(':'))),
+    ])
+    const reason = `user: ${[...clearedLimits].join(' ') || 'nothing was counted'}`
+    await events.recordInside(sql, { kind: 'limits_cleared', reason, userId }, client)
+    return hadWrongCodes
+  })
+
 /**
  * Lets a user try again now. The counters of networks stay, because they may count the guesses of others. The counters are in no
  * transaction, so they are removed after the event is written: an administrator who is none any more clears no limit.
  */
-export const createClearLimits = ({ database, users, sessionLookups, codeWaits, limits, events }: Needed) => {
-  const countedFor = async (counters: Counters, { id, username, email }: User): Promise<CountedForUser> => {
-    const sessions = await sessionLookups.list(id)
-    const keysOfUser = [
-      ...limitersOf('user').map((name) => limiterKey(name, userSubject(id))),
-      ...sessions.flatMap((session) =>
-        limitersOf('session').map((name) => limiterKey(name, sessionSubject(session.id))),
-      ),
-    ]
-    // Only the cookies of the browsers have the names of the devices, so their counters are found by the prefix of their keys.
-    const keysOfDevices = (await Promise.all(deviceKeyPrefixes(id).map(counters.keys))).flat()
-    return {
-      names: (
-        await counters.read([...[username, email].flatMap(limits.keysOfName), ...limits.keysOfMailbox(email)])
-      ).filter(isUsed),
-      devices: (await counters.read(keysOfDevices)).filter(isUsed),
-      accountAndSessions: (await counters.read(keysOfUser)).filter(isUsed),
-    }
-  }
-
-  /** Records the event. Also ends the wait after wrong codes, which is in the database. */
-  const record = ({ userId, client }: OperatorContext, keys: readonly string[]) =>
-    database.transaction(async (sql) => {
-      await events.checkActor(sql, client)
-      const hadWrongCodes = await codeWaits.forget(sql, userId)
-      const clearedLimits = new Set([
-        ...(hadWrongCodes ? ['codes'] : []),
-        ...keys.map((key) => key.slice(0, key.indexOf(':'))),
-      ])
-      const reason = `user: ${[...clearedLimits].join(' ') || 'nothing was counted'}`
-      await events.recordInside(sql, { kind: 'limits_cleared', reason, userId }, client)
-      return hadWrongCodes
-    })
-
-  return async (actor: OperatorContext) => {
-    const user = await users.findById(actor.userId)
-    if (!user) return refuse('no_user')
-    const counters = await limits.openCounters()
-    try {
-      const counted = await countedFor(counters, user)
-      const keys = [...counted.names, ...counted.devices, ...counted.accountAndSessions].map(({ key }) => key)
-      const hadWrongCodes = await record(actor, keys)
-      await counters.remove(keys)
-      return { ...counted, hadWrongCodes }
-    } finally {
-      await counters.close()
-    }
+export const clearLimits = async (needed: Needed, actor: OperatorContext) => {
+  const { users, limits } = needed
+  const user = await users.findById(actor.userId)
+  if (!user) return refuse('no_user')
+  const counters = await limits.openCounters()
+  try {
+    const counted = await countedFor(needed, counters, user)
+    const keys = [...counted.names, ...counted.devices, ...counted.accountAndSessions].map(({ key }) => key)
+    const hadWrongCodes = await record(needed, actor, keys)
+    await counters.remove(keys)
+    return { ...counted, hadWrongCodes }
+  } finally {
+    await counters.close()
   }
 }

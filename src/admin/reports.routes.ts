@@ -19,7 +19,7 @@ import type { App } from '../service/open-http.js'
 import { freeSpaceOf } from '../service/own-database.js'
 import { type AdminGuard, adminRoute, type ReadingTrail } from './admin-guard.js'
 import { createAttention } from './attention.js'
-import { eventBodyFor } from './bodies.js'
+import { eventBody } from './bodies.js'
 import type { AdminServices } from './open-admin.js'
 import { createDailyCounts } from './stats.js'
 
@@ -77,7 +77,7 @@ const eventsRoutes = (
     await readingTrail(request, { kind: 'events_searched', userId: user?.id, filters: namedFilters })
     const { role } = adminGuard.administratorOf(request)
     return {
-      events: page.map(eventBodyFor(role)),
+      events: page.map((event) => eventBody(event, role)),
       next: foundEvents.length > page.length ? (page.at(-1)?.id ?? null) : null,
     }
   }

@@ -7,11 +7,12 @@ import { builtInFieldNames } from '../contract/schemas.js'
 import { registrationLifetime } from '../http/cookie-table.js'
 import type { RequestOrigin } from '../http/request-origin.js'
 import { later } from '../lib/clock.js'
+import { sessionBody } from '../sessions/session-lookups.js'
 import { builtInValues } from '../users/built-in-fields.js'
 import { readEmail } from '../users/names.js'
 import type { UserSearch } from '../users/search.js'
 import type { User } from '../users/users.js'
-import { eventBodyFor, obstacleBody, sessionBody, undoBody, userBody } from './bodies.js'
+import { eventBody, obstacleBody, undoBody, userBody } from './bodies.js'
 import type { AdminServices } from './open-admin.js'
 
 const maxShownEvents = 50
@@ -44,7 +45,7 @@ const activityOf = async (
     why: (await obstacles.of(user, events)).map(obstacleBody),
     sessions: (await sessionLookups.list(user.id)).map(sessionBody),
     applications: (await usedApplications.listOfUser(user.id)).map(usedApplicationBody),
-    events: events.slice(0, maxShownEvents).map(eventBodyFor(role)),
+    events: events.slice(0, maxShownEvents).map((event) => eventBody(event, role)),
   }
 }
 
@@ -84,21 +85,21 @@ type ActionRefusal =
   | Refused<'address_not_proven'>
   | Refused<'locked_down'>
   | (Refused<'too_many_mails'> & { retryAfter: number })
-type Action = (context: OperatorContext) => Promise<ActionRefusal | object>
+type Action = (services: AdminServices, context: OperatorContext) => Promise<ActionRefusal | object>
 
 /** The changes that administrators make to the account of another user. Operators have the same changes as commands. */
-const actionsOf = ({ operatorChanges, resetLinks, clearLimits }: AdminServices): Record<UserAction, Action> => ({
-  disable: operatorChanges.disable,
-  enable: (context) => operatorChanges.enable(context),
-  'end-sessions': operatorChanges.endSessions,
-  'reset-factors': operatorChanges.resetFactors,
-  'send-reset': resetLinks.sendByOperator,
-  'lock-down': operatorChanges.lockDown,
-  'clear-limits': clearLimits,
-})
+const actions: Record<UserAction, Action> = {
+  disable: ({ operatorChanges }, context) => operatorChanges.disable(context),
+  enable: ({ operatorChanges }, context) => operatorChanges.enable(context),
+  'end-sessions': ({ operatorChanges }, context) => operatorChanges.endSessions(context),
+  'reset-factors': ({ operatorChanges }, context) => operatorChanges.resetFactors(context),
+  'send-reset': ({ resetLinks }, context) => resetLinks.sendByOperator(context),
+  'lock-down': ({ operatorChanges }, context) => operatorChanges.lockDown(context),
+  'clear-limits': ({ clearLimits }, context) => clearLimits(context),
+}
 
 export const act = async (services: AdminServices, action: UserAction, userId: string, client: RequestOrigin) => {
-  const outcome = await actionsOf(services)[action]({ userId, client })
+  const outcome = await actions[action](services, { userId, client })
   if (!isRefused(outcome)) return undefined
   return outcome.refused === 'no_user' ? refuse('not_found') : outcome
 }

@@ -20,7 +20,7 @@ import {
   type NewApplication,
 } from './application-rules.js'
 import type { ApplicationSecrets } from './application-secrets.js'
-import { type Application, applicationFrom, rowFrom } from './applications.js'
+import type { Application } from './applications.js'
 import * as store from './applications.store.js'
 import type { UsedApplications } from './used-applications.js'
 
@@ -33,13 +33,6 @@ type Needed = {
   applicationSecrets: ApplicationSecrets
   usedApplications: UsedApplications
   production: boolean
-}
-
-/** The names of the columns that a change has changed, for its event. */
-const changedColumns = (before: Application, after: Application) => {
-  const old = rowFrom(before)
-  const columns = Object.entries(rowFrom(after)) as [keyof typeof old, unknown][]
-  return columns.flatMap(([column, value]) => (JSON.stringify(old[column]) === JSON.stringify(value) ? [] : [column]))
 }
 
 /** A home that is still the default follows the redirect addresses. */
@@ -70,7 +63,7 @@ const addApplication = (
     const application: Application = { ...newApplication, id: fixed.id ?? uuidv7(now), createdAt: now }
     const fault = await faultOf(sql, application, needed)
     if (fault) return fault
-    if ((await store.insert(sql, rowFrom(application))).length === 0) return refuse('name_taken')
+    if ((await store.insert(sql, application)).length === 0) return refuse('name_taken')
     const { kind, id } = application
     const newSecret = kind === 'web' ? await needed.applicationSecrets.add(sql, id, fixed.secret) : undefined
     if (isRefused(newSecret)) return newSecret
@@ -87,11 +80,11 @@ const changeHeld = <Outcome extends { summary: string } | Refused>(
 ) =>
   commitUnlessRefused(database, async (sql) => {
     await events.checkActor(sql, origin)
-    const [row] = await store.lockById(sql, id)
-    if (!row) return refuse('no_application')
-    const outcome = await work(sql, applicationFrom(row))
+    const [application] = await store.lockById(sql, id)
+    if (!application) return refuse('no_application')
+    const outcome = await work(sql, application)
     if ('summary' in outcome && outcome.summary !== '') {
-      const reason = `${row.name}: ${outcome.summary}`
+      const reason = `${application.name}: ${outcome.summary}`
       await events.recordInside(sql, { kind: 'application_changed', reason }, origin)
     }
     return outcome
@@ -114,9 +107,9 @@ export const createApplicationChanges = (needed: Needed) => {
           const application = applyChange(before, change)
           const fault = await faultOf(sql, application, needed)
           if (fault) return fault
-          const summary = changedColumns(before, application).join(', ')
+          const summary = store.changedColumns(before, application).join(', ')
           if (summary === '') return { application, summary }
-          await store.update(sql, rowFrom(application))
+          await store.update(sql, application)
           await usedApplications.endWithoutRight(sql, { applicationId: id }, origin)
           return { application, summary }
         })
@@ -146,12 +139,12 @@ export const createApplicationChanges = (needed: Needed) => {
      */
     delete: (id: string, origin: RequestOrigin, evenIfUsed = false) =>
       database.transaction(async (sql) => {
-        const [row] = await store.lockById(sql, id)
-        if (!row) return refuse('no_application')
+        const [application] = await store.lockById(sql, id)
+        if (!application) return refuse('no_application')
         const userCount = await usedApplications.countUsers(sql, id)
         if (userCount > 0 && !evenIfUsed) return refuse('application_in_use', { users: userCount })
         await store.remove(sql, id)
-        await events.recordInside(sql, { kind: 'application_deleted', reason: row.name }, origin)
+        await events.recordInside(sql, { kind: 'application_deleted', reason: application.name }, origin)
         return undefined
       }),
   }

@@ -1,80 +1,97 @@
+import { seconds } from '../lib/durations.js'
 import type { Sql } from '../platform/database/database.js'
 import { databaseMoment, selectList } from '../platform/database/sql.js'
 import type { Application } from './application-rules.js'
 
-export type ApplicationRow = {
-  id: string
-  name: string
-  home: string
-  kind: Application['kind']
-  redirect_addresses: string[]
-  logout_addresses: string[]
-  backchannel_logout: string | null
-  access: Application['access']
-  groups: string[]
-  factors: 1 | 2
-  /** In seconds. */
-  max_age: number | null
-  consent: Application['consent']
-  pkce: boolean
-  algorithm: Application['algorithm']
-  device_flow: boolean
-  created_at: Date
+/** The column of each field. All statements are made of these, so that no field of an application is missing in one of them. */
+const columns = {
+  id: 'id',
+  name: 'name',
+  home: 'home',
+  kind: 'kind',
+  redirectAddresses: 'redirect_addresses',
+  logoutAddresses: 'logout_addresses',
+  backchannelLogout: 'backchannel_logout',
+  access: 'access',
+  groups: 'groups',
+  factors: 'factors',
+  maxAge: 'max_age',
+  consent: 'consent',
+  pkce: 'pkce',
+  algorithm: 'algorithm',
+  deviceFlow: 'device_flow',
+  createdAt: 'created_at',
+} as const satisfies Record<keyof Application, string>
+type Field = keyof Application
+const fields = Object.keys(columns) as Field[]
+const written = fields.map((field) => columns[field]).join(', ')
+const read = fields.map((field) => `${columns[field]} as "${field}"`).join(', ')
+
+/** What the columns have. A field that may be undefined does not compile below until its column is read and written as null. */
+type Row = {
+  [Each in Field]: undefined extends Application[Each]
+    ? Exclude<Application[Each], undefined> | null
+    : Application[Each]
 }
 
-/** Every statement is made of these, so that a column of the row cannot be left out of one of them. */
-const columns = {
-  id: true,
-  name: true,
-  home: true,
-  kind: true,
-  redirect_addresses: true,
-  logout_addresses: true,
-  backchannel_logout: true,
-  access: true,
-  groups: true,
-  factors: true,
-  max_age: true,
-  consent: true,
-  pkce: true,
-  algorithm: true,
-  device_flow: true,
-  created_at: true,
-} as const satisfies Record<keyof ApplicationRow, true>
-const names = Object.keys(columns) as (keyof ApplicationRow)[]
-const all = selectList<ApplicationRow>(columns)
+const applicationFrom = ({ backchannelLogout, maxAge, deviceFlow, ...same }: Row): Application => ({
+  ...same,
+  backchannelLogout: backchannelLogout ?? undefined,
+  // The column is in seconds.
+  maxAge: maxAge === null ? undefined : maxAge * seconds,
+  // The column is true in rows of other kinds that were made before the flow had to be asked for.
+  deviceFlow: same.kind === 'native' && deviceFlow,
+})
+
+const rowFrom = ({ backchannelLogout, maxAge, ...same }: Application): Row => ({
+  ...same,
+  backchannelLogout: backchannelLogout ?? null,
+  maxAge: maxAge === undefined ? null : Math.floor(maxAge / seconds),
+})
+
+/** The names of the columns in which the two differ. */
+export const changedColumns = (before: Application, after: Application) => {
+  const [old, current] = [rowFrom(before), rowFrom(after)]
+  return fields
+    .filter((field) => JSON.stringify(old[field]) !== JSON.stringify(current[field]))
+    .map((field) => columns[field])
+}
+
+const select = async (sql: Sql, condition: string, parameters: readonly unknown[] = []) =>
+  (await sql.query<Row>(`select ${read} from applications ${condition}`, parameters)).map(applicationFrom)
 
 export const selectExists = (sql: Sql) =>
   sql.query<{ exist: boolean }>('select exists (select 1 from applications) as exist')
 
-export const selectById = (sql: Sql, id: string) =>
-  sql.query<ApplicationRow>(`select ${all} from applications where id = $1`, [id])
+export const selectById = (sql: Sql, id: string) => select(sql, 'where id = $1', [id])
 
-export const selectByName = (sql: Sql, name: string) =>
-  sql.query<ApplicationRow>(`select ${all} from applications where lower(name) = lower($1)`, [name])
+export const selectByName = (sql: Sql, name: string) => select(sql, 'where lower(name) = lower($1)', [name])
 
-export const selectAll = (sql: Sql) => sql.query<ApplicationRow>(`select ${all} from applications order by lower(name)`)
+export const selectAll = (sql: Sql) => select(sql, 'order by lower(name)')
 
 /** Locks the application: no other command changes it before the transaction ends. New codes and tokens can still refer to it. */
-export const lockById = (sql: Sql, id: string) =>
-  sql.query<ApplicationRow>(`select ${all} from applications where id = $1 for no key update`, [id])
+export const lockById = (sql: Sql, id: string) => select(sql, 'where id = $1 for no key update', [id])
 
 /** No row if another application has the name. */
-export const insert = (sql: Sql, row: ApplicationRow) =>
-  sql.query(
-    `insert into applications (${all}) values (${names.map((_, index) => `$${index + 1}`).join(', ')})
+export const insert = (sql: Sql, application: Application) => {
+  const row = rowFrom(application)
+  return sql.query(
+    `insert into applications (${written}) values (${fields.map((_, index) => `$${index + 1}`).join(', ')})
      on conflict do nothing returning id`,
-    names.map((name) => row[name]),
+    fields.map((field) => row[field]),
   )
+}
 
-const changeable = names.filter((name) => name !== 'id' && name !== 'created_at')
+const changeable = fields.filter((field) => field !== 'id' && field !== 'createdAt')
 
 /** Updates a row that is locked. */
-export const update = (sql: Sql, row: ApplicationRow) =>
-  sql.query(
-    `update applications set ${changeable.map((name, index) => `${name} = $${index + 2}`).join(', ')} where id = $1`,
-    [row.id, ...changeable.map((name) => row[name])],
+export const update = (sql: Sql, application: Application) => {
+  const row = rowFrom(application)
+  return sql.query(
+    `update applications set ${changeable.map((field, index) => `${columns[field]} = $${index + 2}`).join(', ')} where id = $1`,
+    [row.id, ...changeable.map((field) => row[field])],
   )
+}
 
 export const remove = (sql: Sql, id: string) => sql.query('delete from applications where id = $1 returning id', [id])
 

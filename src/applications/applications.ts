@@ -1,8 +1,6 @@
-import { seconds } from '../lib/durations.js'
 import { equalInConstantTime, fingerprint } from '../lib/random.js'
 import type { Database } from '../platform/database/database.js'
 import type { Application } from './application-rules.js'
-import type { ApplicationRow } from './applications.store.js'
 import * as store from './applications.store.js'
 
 export type { Application } from './application-rules.js'
@@ -25,45 +23,6 @@ export type Access = { access: Application['access']; groups: readonly string[] 
 export const mayUse = ({ access, groups }: Access, userGroups: readonly string[]) =>
   access === 'everyone' || groups.some((group) => userGroups.includes(group))
 
-export const applicationFrom = (row: ApplicationRow): Application => ({
-  id: row.id,
-  name: row.name,
-  home: row.home,
-  kind: row.kind,
-  redirectAddresses: row.redirect_addresses,
-  logoutAddresses: row.logout_addresses,
-  backchannelLogout: row.backchannel_logout ?? undefined,
-  access: row.access,
-  groups: row.groups,
-  factors: row.factors,
-  maxAge: row.max_age === null ? undefined : row.max_age * seconds,
-  consent: row.consent,
-  pkce: row.pkce,
-  algorithm: row.algorithm,
-  // The column is true in rows of other kinds that were made before the flow had to be asked for.
-  deviceFlow: row.kind === 'native' && row.device_flow,
-  createdAt: row.created_at,
-})
-
-export const rowFrom = (application: Application): ApplicationRow => ({
-  id: application.id,
-  name: application.name,
-  home: application.home,
-  kind: application.kind,
-  redirect_addresses: [...application.redirectAddresses],
-  logout_addresses: [...application.logoutAddresses],
-  backchannel_logout: application.backchannelLogout ?? null,
-  access: application.access,
-  groups: [...application.groups],
-  factors: application.factors,
-  max_age: application.maxAge === undefined ? null : Math.floor(application.maxAge / seconds),
-  consent: application.consent,
-  pkce: application.pkce,
-  algorithm: application.algorithm,
-  device_flow: application.deviceFlow,
-  created_at: application.createdAt,
-})
-
 export type NamedApplication = { id: string; name: string }
 
 export type Applications = ReturnType<typeof createApplications>
@@ -73,17 +32,9 @@ export const createApplications = ({ database }: { database: Database }) => ({
   /** Whether there is any application. While there is none, the OpenID Connect provider is not loaded. */
   exist: async () => (await store.selectExists(database))[0]?.exist ?? false,
 
-  find: async (id: string): Promise<Application | undefined> => {
-    const [row] = await store.selectById(database, id)
-    return row && applicationFrom(row)
-  },
-
-  findByName: async (name: string): Promise<Application | undefined> => {
-    const [row] = await store.selectByName(database, name)
-    return row && applicationFrom(row)
-  },
-
-  list: async (): Promise<Application[]> => (await store.selectAll(database)).map(applicationFrom),
+  find: async (id: string) => (await store.selectById(database, id))[0],
+  findByName: async (name: string) => (await store.selectByName(database, name))[0],
+  list: () => store.selectAll(database),
 })
 
 /** The hash of a secret of an application, with the id and the name of the application. */

@@ -27,58 +27,31 @@ export type UsedApplication = {
 type EndKind = 'application_access_ended' | 'application_token_reused'
 type EndedRows = Awaited<ReturnType<typeof store.deleteById>>
 
-/** Ends authorizations before their session ends. Their codes and tokens are deleted with them, and the applications are told. */
-const createEndings = (database: Database, events: Events) => {
-  const record = async (sql: Transaction, kind: EndKind, endedRows: EndedRows, origin: RequestOrigin) => {
-    for (const { sid: sessionId, user_id: userId, application_name: reason } of endedRows)
-      await events.recordInside(sql, { kind, userId, sessionId, reason }, origin)
-    return endedRows.length
-  }
+type Services = { database: Database; events: Events }
 
-  const endOne = (kind: EndKind, { id, user_id: userId }: { id: string; user_id: string }, origin: RequestOrigin) =>
-    database.transaction(async (sql) => {
-      await store.holdUser(sql, userId)
-      await record(sql, kind, await store.deleteById(sql, id), origin)
-    })
-
-  /** Ends the authorization whose code or token was used again. Of several such uses at once, only the first is recorded. */
-  const endReused = async (id: string, origin: RequestOrigin) => {
-    const [owner] = await store.selectOwner(database, id)
-    if (owner) await endOne('application_token_reused', { id, ...owner }, origin)
-  }
-
-  return {
-    /** Ends the application's access in all sessions of the user. Returns in how many sessions it was used. */
-    endOfUser: async (sql: Transaction, userId: string, applicationId: string, origin: RequestOrigin) => {
-      await store.holdUser(sql, userId)
-      return record(sql, 'application_access_ended', await store.deleteOfUser(sql, userId, applicationId), origin)
-    },
-
-    /**
-     * Ends authorizations that are no longer allowed, after a change of the groups of a user or of who may use an application. The caller
-     * holds the row that has changed. Returns how many authorizations ended.
-     */
-    endWithoutRight: async (
-      sql: Transaction,
-      filter: { userId: string } | { applicationId: string },
-      origin: RequestOrigin,
-    ) => record(sql, 'application_access_ended', await store.deleteWithoutRight(sql, filter), origin),
-
-    /** Ends the authorization of a device that has signed out. The session of a browser is left alone. */
-    endOfDevice: async (sid: string, origin: RequestOrigin) => {
-      const [authorization] = await store.selectOfDevice(database, sid)
-      if (authorization) await endOne('application_access_ended', authorization, origin)
-    },
-
-    endReused,
-
-    /** The same for the authorization of a device whose code was used again. */
-    endReusedDevice: async (sid: string, origin: RequestOrigin) => {
-      const [authorization] = await store.selectOfDevice(database, sid)
-      if (authorization) await endReused(authorization.id, origin)
-    },
-  }
+/** Authorizations that end before their session. Their codes and tokens are deleted with them, and the applications are told. */
+const recordEnds = async (
+  { events }: Services,
+  sql: Transaction,
+  kind: EndKind,
+  endedRows: EndedRows,
+  origin: RequestOrigin,
+) => {
+  for (const { sid: sessionId, user_id: userId, application_name: reason } of endedRows)
+    await events.recordInside(sql, { kind, userId, sessionId, reason }, origin)
+  return endedRows.length
 }
+
+const endOne = (
+  services: Services,
+  kind: EndKind,
+  { id, user_id: userId }: { id: string; user_id: string },
+  origin: RequestOrigin,
+) =>
+  services.database.transaction(async (sql) => {
+    await store.holdUser(sql, userId)
+    await recordEnds(services, sql, kind, await store.deleteById(sql, id), origin)
+  })
 
 export type UsedApplications = ReturnType<typeof createUsedApplications>
 
@@ -90,7 +63,13 @@ export const createUsedApplications = (
   { database, clock, lifetimes }: SessionLife & { database: Database },
   { events, sessionLookups }: { events: Events; sessionLookups: SessionLookups },
 ) => {
-  const { endOfUser, ...endings } = createEndings(database, events)
+  const services = { database, events }
+
+  /** Ends the authorization whose code or token was used again. Of several such uses at once, only the first is recorded. */
+  const endReused = async (id: string, origin: RequestOrigin) => {
+    const [owner] = await store.selectOwner(database, id)
+    if (owner) await endOne(services, 'application_token_reused', { id, ...owner }, origin)
+  }
 
   return {
     listOfUser: async (userId: string): Promise<UsedApplication[]> =>
@@ -121,11 +100,34 @@ export const createUsedApplications = (
         await store.holdUser(sql, caller.userId)
         if (!(await sessionLookups.lockOfCaller(sql, caller))) return refuse('not_authenticated')
         const deletedConsents = await store.deleteConsent(sql, caller.userId, applicationId)
-        const endedCount = await endOfUser(sql, caller.userId, applicationId, origin)
+        const endedRows = await store.deleteOfUser(sql, caller.userId, applicationId)
+        const endedCount = await recordEnds(services, sql, 'application_access_ended', endedRows, origin)
         return endedCount + deletedConsents.length > 0 ? { ended: endedCount } : refuse('not_found')
       }),
 
-    ...endings,
+    /**
+     * Ends authorizations that are no longer allowed, after a change of the groups of a user or of who may use an application. The caller
+     * holds the row that has changed. Returns how many authorizations ended.
+     */
+    endWithoutRight: async (
+      sql: Transaction,
+      filter: { userId: string } | { applicationId: string },
+      origin: RequestOrigin,
+    ) => recordEnds(services, sql, 'application_access_ended', await store.deleteWithoutRight(sql, filter), origin),
+
+    /** Ends the authorization of a device that has signed out. The session of a browser is left alone. */
+    endOfDevice: async (sid: string, origin: RequestOrigin) => {
+      const [authorization] = await store.selectOfDevice(database, sid)
+      if (authorization) await endOne(services, 'application_access_ended', authorization, origin)
+    },
+
+    endReused,
+
+    /** The same for the authorization of a device whose code was used again. */
+    endReusedDevice: async (sid: string, origin: RequestOrigin) => {
+      const [authorization] = await store.selectOfDevice(database, sid)
+      if (authorization) await endReused(authorization.id, origin)
+    },
   }
 }
 

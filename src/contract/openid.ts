@@ -10,14 +10,6 @@ export type OpenidScope = (typeof openidScopes)[number]
 export const openidPrompts = ['none', 'login', 'consent', 'select_account'] as const
 export type OpenidPrompt = (typeof openidPrompts)[number]
 
-/** The grants that the token endpoint accepts. */
-export const grantTypes = [
-  'authorization_code',
-  'refresh_token',
-  'urn:ietf:params:oauth:grant-type:device_code',
-] as const
-export type GrantType = (typeof grantTypes)[number]
-
 /** The next step of the page for a request of an application. */
 const authorizationSteps = [
   'sign_in',

@@ -8,7 +8,7 @@ import {
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import { type ProtocolError, sendProtocolError, sendRefusal } from '../http/errors.js'
 import { type Form, formOf } from '../http/forms.js'
-import { fixedLimiter, type LimiterName, type RouteLimiters } from '../http/limiters.js'
+import { fixedLimiter, type Limiter, type LimiterName, type RouteLimiters } from '../http/limiters.js'
 import { type CountedRequests, createOncePerWindow, sendLimited } from '../http/limits.js'
 import { clientNetwork, clientOf } from '../http/request-origin.js'
 import type { Server } from '../http/server.js'
@@ -157,27 +157,30 @@ export type ClientRequest = { client: Application; form: Form; request: FastifyR
 type ClientRouteOptions = {
   /** Called for a request whose client was refused, with the status of the answer. */
   onClientRefused?: (form: Form, status: number) => void
-  /** Further limiters in which the handler counts. */
+  /** The limiter in which the request counts by its client, if not `application`. */
+  limiterOf?: (form: Form) => Limiter
+  /** Further limiters: those of `limiterOf`, and those in which the handler counts. */
   countsIn?: readonly LimiterName[]
 }
 
 type Parts = { countedRequests: CountedRequests; routeLimiters: RouteLimiters; events: Events; clock: Clock }
 
 /** Answers a client that could not authenticate, and counts it. A failure is counted by network, apart from passwords. */
-const createRefuseClient =
-  (
-    { countedRequests, routeLimiters: { client_failures: failuresLimiter } }: Parts,
-    limitedNetworks: ReturnType<typeof createLimitedNetworks>,
-  ) =>
-  async ({ fault }: Invalid, request: FastifyRequest, reply: FastifyReply) => {
-    const network = clientNetwork(request)
-    const excess = await countedRequests.countAndFindExcess(failuresLimiter, network, request, reply)
-    if (excess) {
-      limitedNetworks.add(network, excess.resetsIn)
-      sendLimited(reply, failuresLimiter, excess)
-    } else sendProtocolError(reply, fault, fault.error === 'invalid_client' ? 'basic' : undefined)
-    return undefined
-  }
+const refuseClient = async (
+  { countedRequests, routeLimiters: { client_failures: failuresLimiter } }: Parts,
+  limitedNetworks: ReturnType<typeof createLimitedNetworks>,
+  { fault }: Invalid,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) => {
+  const network = clientNetwork(request)
+  const excess = await countedRequests.countAndFindExcess(failuresLimiter, network, request, reply)
+  if (excess) {
+    limitedNetworks.add(network, excess.resetsIn)
+    sendLimited(reply, failuresLimiter, excess)
+  } else sendProtocolError(reply, fault, fault.error === 'invalid_client' ? 'basic' : undefined)
+  return undefined
+}
 
 /**
  * Authenticates the client that sends a request to the token endpoint, the revocation endpoint or the one for devices. The right secret is
@@ -187,22 +190,20 @@ const createAuthenticate = (parts: Parts, { knownClients }: ProtocolDoor) => {
   const { countedRequests, events, clock } = parts
   const report = createReport(events, clock)
   const limitedNetworks = createLimitedNetworks(clock)
-  const refuseClient = createRefuseClient(parts, limitedNetworks)
 
   /** Whether a page of somebody else sends the request: nothing is counted for it, or it could use up the limits of its visitors. */
   const isOfForeignPage = async (credentials: Credentials | Invalid, openid: OpenidRoom, request: FastifyRequest) =>
     isSentByPage(request) && (isRefused(credentials) || !(await knownClients.isPageOf(credentials.id, openid, request)))
 
-  return async (form: Form, openid: OpenidRoom, request: FastifyRequest, reply: FastifyReply) => {
+  return async (form: Form, limiter: Limiter, openid: OpenidRoom, request: FastifyRequest, reply: FastifyReply) => {
     const credentials = readCredentials(request.raw.headersDistinct.authorization ?? [], form)
     if (await isOfForeignPage(credentials, openid, request)) {
       sendRefusal(reply, foreignPage)
       return undefined
     }
-    if (isRefused(credentials)) return refuseClient(credentials, request, reply)
+    if (isRefused(credentials)) return refuseClient(parts, limitedNetworks, credentials, request, reply)
 
-    const count = (client: Application) =>
-      countedRequests.count(applicationLimiter, subjectOf(client, request), request, reply)
+    const count = (client: Application) => countedRequests.count(limiter, subjectOf(client, request), request, reply)
     const remembered = knownClients.lookups(openid)
     const rememberedClient = await remembered.find(credentials.id)
     // Anyone can be a client without a secret, so it is counted before the database is asked.
@@ -214,7 +215,7 @@ const createAuthenticate = (parts: Parts, { knownClients }: ProtocolDoor) => {
     const outcome = isRefused(judged) ? judged : await judge(credentials, lookupsOf(openid))
     if (isRefused(outcome)) {
       await report(outcome, credentials, openid, request)
-      return refuseClient(outcome, request, reply)
+      return refuseClient(parts, limitedNetworks, outcome, request, reply)
     }
     if (!isPublic && (await count(outcome))) return undefined
     return outcome
@@ -231,13 +232,13 @@ export const createClientRoutes = (parts: Parts, protocolDoor: ProtocolDoor) => 
     add: (
       server: Server,
       url: string,
-      { onClientRefused, countsIn = [] }: ClientRouteOptions,
+      { onClientRefused, limiterOf = () => applicationLimiter, countsIn = [] }: ClientRouteOptions,
       answer: (openid: OpenidRoom, sent: ClientRequest) => Promise<FastifyReply>,
     ) => {
       protocolDoor.answerPreflights(server, url)
       const { onSend, handler } = protocolDoor.through(async (openid, request, reply) => {
         const form = formOf(request)
-        const client = await authenticate(form, openid, request, reply)
+        const client = await authenticate(form, limiterOf(form), openid, request, reply)
         if (client) return answer(openid, { client, form, request, reply })
         onClientRefused?.(form, reply.statusCode)
         return reply
@@ -246,7 +247,7 @@ export const createClientRoutes = (parts: Parts, protocolDoor: ProtocolDoor) => 
         method: 'POST',
         url,
         schema: { hide: true },
-        config: { countsIn: ['client_failures', 'application', ...countsIn] },
+        config: { countsIn: [...new Set<LimiterName>(['client_failures', 'application', ...countsIn])] },
         onSend,
         handler,
       })

@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { applicationIssuer } from '../applications/applications.js'
 import { languages } from '../contract/languages.js'
-import { grantTypes, openidPrompts } from '../contract/openid.js'
+import { openidPrompts } from '../contract/openid.js'
 import { refuse } from '../contract/outcome.js'
 import { ProtocolErrorBody } from '../http/errors.js'
 import { routeRefusals } from '../http/route.js'
@@ -10,6 +10,7 @@ import type { Server } from '../http/server.js'
 import { keyAlgorithms } from '../keys/key-pair.js'
 import type { App } from '../service/open-http.js'
 import { acrLevels } from './authorize/request-steps.js'
+import { grantTypes } from './token/grant-table.js'
 import { supportedScopes, userClaims } from './token/user-claims.js'
 
 const Texts = Type.Array(Type.String())
@@ -52,7 +53,7 @@ const clientAuthentication = ['client_secret_basic', 'client_secret_post', 'none
 const protocolClaims = ['iss', 'aud', 'sub', 'sid', 'iat', 'exp', 'auth_time', 'acr', 'amr', 'nonce', 'at_hash']
 
 /** `fields` is the name of a scope and of a claim. Without PROFILE_FIELDS_FILE both are empty, so they are not offered. */
-const isOffered = (hasFields: boolean) => (name: string) => hasFields || name !== 'fields'
+const offered = (names: readonly string[], hasFields: boolean) => names.filter((name) => hasFields || name !== 'fields')
 
 /**
  * The document from which applications learn what they can ask for (OpenID Connect Discovery 1.0, 3; RFC 8414, 2). A missing property
@@ -67,7 +68,7 @@ const discoveryDocument = (issuer: string, hasFields: boolean): Static<typeof Di
   revocation_endpoint: `${issuer}/revoke`,
   device_authorization_endpoint: `${issuer}/device`,
   end_session_endpoint: `${issuer}/end-session`,
-  scopes_supported: supportedScopes.filter(isOffered(hasFields)),
+  scopes_supported: offered(supportedScopes, hasFields),
   response_types_supported: ['code'],
   response_modes_supported: ['query'],
   grant_types_supported: [...grantTypes],
@@ -79,7 +80,7 @@ const discoveryDocument = (issuer: string, hasFields: boolean): Static<typeof Di
   revocation_endpoint_auth_methods_supported: clientAuthentication,
   code_challenge_methods_supported: ['S256'],
   claim_types_supported: ['normal'],
-  claims_supported: [...protocolClaims, ...userClaims].filter(isOffered(hasFields)),
+  claims_supported: offered([...protocolClaims, ...userClaims], hasFields),
   prompt_values_supported: [...openidPrompts],
   ui_locales_supported: [...languages],
   claims_parameter_supported: true,

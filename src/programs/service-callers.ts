@@ -53,14 +53,6 @@ const sendMissingScope = (reply: FastifyReply, scope: ServiceScope) => {
   return sendRefusal(reply.header('WWW-Authenticate', challenge), refuse('scope_required', { message }))
 }
 
-const createReport = (events: Events, clock: Clock) => {
-  const isNew = createOncePerWindow({ maxKeys: maxReported, clock })
-  return async (reason: string, request: FastifyRequest) => {
-    if (isNew(`${customerNetwork(request)} ${reason}`, reportWindow))
-      await events.record({ kind: 'service_key_refused', reason }, clientOf(request))
-  }
-}
-
 type Acting = { reason?: string | undefined; protectedGroups?: Actor['protectedGroups'] }
 
 /**
@@ -90,12 +82,13 @@ export const createServiceCallers = ({
   events: Events
   clock: Clock
 }) => {
-  const report = createReport(events, clock)
+  const isNewReport = createOncePerWindow({ maxKeys: maxReported, clock })
 
   /** A missing, wrong or expired key. A wrong one counts as a failed sign-in of its network. */
   const refuseKey = async (reason: string | undefined, request: FastifyRequest, reply: FastifyReply) => {
     if (reason !== undefined) {
-      await report(reason, request)
+      if (isNewReport(`${customerNetwork(request)} ${reason}`, reportWindow))
+        await events.record({ kind: 'service_key_refused', reason }, clientOf(request))
       await limits.login(request, reply)
     }
     if (reply.sent) return reply

@@ -1,5 +1,4 @@
 import { Type } from 'typebox'
-import { describeDevice } from '../contract/device-names.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import { NoContent, Session } from '../contract/schemas.js'
 import { guardHook, route, withHeaders } from '../http/route.js'
@@ -7,25 +6,7 @@ import type { Server } from '../http/server.js'
 import { uuidPattern } from '../lib/uuid.js'
 import type { App } from '../service/open-http.js'
 import { cacheHeader, forgetInBrowser } from './session-cookies.js'
-import type { Session as OwnSession } from './session-lookups.js'
-
-/** The session as its user sees it. `current`: the id of the session of this request. */
-const shownSession = (session: OwnSession, current: string): Session => {
-  const { id, ip, userAgent, createdAt, lastUsedAt, methods, provider, administers, application } = session
-  return {
-    id,
-    ip,
-    userAgent,
-    ...describeDevice(userAgent),
-    createdAt: createdAt.toISOString(),
-    lastUsedAt: lastUsedAt.toISOString(),
-    current: id === current,
-    methods,
-    provider,
-    administers,
-    application,
-  }
-}
+import { sessionBody } from './session-lookups.js'
 
 export const sessionsRoutes = (server: Server, app: App) => {
   const { guards, cookies, callers, freshness, accountChanges, sessions, sessionLookups } = app
@@ -39,7 +20,9 @@ export const sessionsRoutes = (server: Server, app: App) => {
     handle: async ({ request }) => {
       const { userId, sessionId } = callers.of(request)
       const ownSessions = await sessionLookups.list(userId)
-      return { sessions: ownSessions.map((session) => shownSession(session, sessionId)) }
+      return {
+        sessions: ownSessions.map((session) => ({ ...sessionBody(session), current: session.id === sessionId })),
+      }
     },
   })
 

@@ -1,4 +1,7 @@
 import { lastGeneration } from '../contract/access-claims.js'
+import { describeDevice } from '../contract/device-names.js'
+import type { Session as SessionBody } from '../contract/schemas.js'
+import { isoTime, showWith, type Views } from '../lib/views.js'
 import type { Database, Transaction } from '../platform/database/database.js'
 import { liveNow, type SessionLife } from './live-sessions.js'
 import { type Proof, proofOf, type SessionCaller } from './session-facts.js'
@@ -20,6 +23,26 @@ export type Session = {
   /** The application whose device has the session. Null for the session of a browser. */
   application: string | null
 }
+
+const views = {
+  id: true,
+  username: 'not shown: whose sessions these are is known',
+  methods: true,
+  provider: true,
+  ip: true,
+  userAgent: true,
+  createdAt: isoTime,
+  lastUsedAt: isoTime,
+  expiresAt: 'not shown: every use moves it',
+  administers: true,
+  application: true,
+} as const satisfies Views<Session, SessionBody>
+
+/** A session in the lists of pages: that of its user, and that of administrators. */
+export const sessionBody = (session: Session) => ({
+  ...showWith(views, session),
+  ...describeDevice(session.userAgent),
+})
 
 export type SessionProof = Proof & { begunAt: Date }
 

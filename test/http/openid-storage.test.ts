@@ -6,7 +6,7 @@ import { minutes, seconds } from '../../src/lib/durations.js'
 import { createExpiredRows } from '../../src/service/background.js'
 import { applicationChangesOf } from '../support/applications.js'
 import { addAuthenticator } from '../support/authenticator.js'
-import { basic, callerOf, postForm } from '../support/authorizations.js'
+import { basic, callerOf, postForm, tokensApart } from '../support/authorizations.js'
 import type { Browser } from '../support/client.js'
 import { whileAway } from '../support/databases.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
@@ -102,12 +102,18 @@ describe('what is stored of an application and its user', () => {
     expect(await sinceWritten('authorization_codes', 't.created_at')).toBe(60)
     const rotated = '(select max(rotated_at) from application_tokens)'
     expect(await sinceWritten('application_access_tokens', rotated)).toBe(900)
-    const [bound] = await latchkey.sql.query(
-      `select t.expires_at = r.expires_at as is_bound from application_tokens as t
-       join application_sessions as s on s.id = t.application_session_id
-       join sessions as r on r.id = s.sid order by t.issued_at desc limit 1`,
-    )
-    expect(bound).toEqual({ is_bound: true })
+  })
+
+  it('ends with the session: tokens of a code, and those of a refresh after the browser has refreshed', async () => {
+    const tab = await latchkey.signedUp('ed')
+    const tokens = await notes.redeem(await notes.answer(tab, await notes.ask(tab, { prompt: 'consent' }), 'continue'))
+    expect(await tokensApart(latchkey, 'ed')).toEqual([0])
+    await latchkey.advance(2 * minutes)
+    await tab.post('/api/auth/refresh')
+    const [apart = 0] = await tokensApart(latchkey, 'ed')
+    expect(apart).toBeGreaterThanOrEqual(120)
+    await notes.refresh(tokens)
+    expect(await tokensApart(latchkey, 'ed')).toEqual([0])
   })
 
   it('is kept of a used code for ten minutes: until then a second use ends the tokens', async () => {

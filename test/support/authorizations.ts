@@ -119,3 +119,14 @@ export const createProtocolClient = (current: () => { latchkey: Latchkey; applic
       fetch(new URL('/api/auth/userinfo', url), { headers: { authorization: `Bearer ${accessToken}` } }),
   }
 }
+
+/** By how many seconds each session of the user ends after the tokens of an application in it. */
+export const tokensApart = async ({ sql }: Latchkey, username: string) => {
+  const rows = await sql.query<{ seconds: number }>(
+    `select extract(epoch from r.expires_at - t.expires_at)::float8 as seconds
+     from application_tokens as t join application_sessions as s on s.id = t.application_session_id
+     join sessions as r on r.id = s.sid join users as u on u.id = s.user_id where u.username = $1`,
+    [username],
+  )
+  return rows.map(({ seconds }) => Math.round(seconds))
+}

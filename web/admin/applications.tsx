@@ -159,26 +159,37 @@ const Settings = ({ application }: Props) => {
   const lines = (texts: readonly string[]) =>
     texts.length === 0 ? muted : texts.map((text) => <p key={text}>{text}</p>)
   const { maxAge, secrets } = application
-  const facts: Fact[] = [
-    [app.id, <code key="id">{application.id}</code>],
-    [app.home, application.home],
-    [app.redirects, lines(application.redirectAddresses)],
-    [app.afterLogout, lines(application.logoutAddresses)],
-    [app.backchannel, application.backchannelLogout ?? muted],
-    [app.factors, application.factors],
-    [app.maxAge, maxAge === null ? app.noMaxAge : timeSpan(1_000 * maxAge, locale)],
-    [app.consent, application.consent === 'ask' ? yes : no],
-    [app.pkce, application.pkce ? yes : no],
-    [app.algorithm, application.algorithm],
-    ...(application.kind === 'native' ? [[app.deviceFlow, application.deviceFlow ? yes : no] satisfies Fact] : []),
-    [
-      app.secrets,
-      lines(secrets.map(({ id, createdAt }) => fill(app.secretOf, { id, date: dateWithZone(createdAt, locale) }))),
-    ],
-  ]
+  const secretLines = secrets.map(({ id, createdAt }) =>
+    fill(app.secretOf, { id, date: dateWithZone(createdAt, locale) }),
+  )
+  // A field that the contract gets is a line here, or has a reason why not.
+  const facts: Record<keyof AdminApplication, Fact | `not here: ${string}`> = {
+    id: [app.id, <code key="id">{application.id}</code>],
+    name: 'not here: the title',
+    kind: 'not here: below the title',
+    everyone: 'not here: in the panel before',
+    groups: 'not here: in the panel before',
+    home: [app.home, application.home],
+    redirectAddresses: [app.redirects, lines(application.redirectAddresses)],
+    logoutAddresses: [app.afterLogout, lines(application.logoutAddresses)],
+    backchannelLogout: [app.backchannel, application.backchannelLogout ?? muted],
+    factors: [app.factors, application.factors],
+    maxAge: [app.maxAge, maxAge === null ? app.noMaxAge : timeSpan(1_000 * maxAge, locale)],
+    consent: [app.consent, application.consent === 'ask' ? yes : no],
+    pkce: [app.pkce, application.pkce ? yes : no],
+    algorithm: [app.algorithm, application.algorithm],
+    deviceFlow:
+      application.kind === 'native'
+        ? [app.deviceFlow, application.deviceFlow ? yes : no]
+        : 'not here: others than native ones cannot have it',
+    secrets: [app.secrets, lines(secretLines)],
+    createdAt: 'not here: it answers no question of support',
+    errors: 'not here: in a panel of their own',
+    normalEnds: 'not here: in a panel of their own',
+  }
   return (
     <Panel title={app.settings}>
-      <Facts facts={facts} />
+      <Facts facts={Object.values(facts).filter((fact) => typeof fact !== 'string')} />
     </Panel>
   )
 }

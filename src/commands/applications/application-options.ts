@@ -49,14 +49,18 @@ type OptionValues<Options> = {
     | undefined
 }
 
-const oneOf = <const Choice extends string>(option: string, choices: readonly Choice[], text: string) => {
+type ChangeValues = OptionValues<typeof changeOptions>
+
+const oneOf = <const Choice extends string>(option: string, choices: readonly Choice[], text: string | undefined) => {
+  if (text === undefined) return undefined
   const choice = choices.find((each) => each === text)
   if (choice === undefined) throw new UsageFault(`--${option} takes ${choices.join(' or ')}.`)
   return choice
 }
 
-const maxAgeFrom = (text: string) => {
-  if (text === 'none') return undefined
+const maxAgeFrom = (text: string | undefined) => {
+  if (text === undefined) return undefined
+  if (text === 'none') return null
   const age = readDuration(text)
   if (age === undefined || age % seconds !== 0 || age > 365 * days)
     throw new UsageFault('--max-age takes a time in whole seconds such as 10m or 8h, or none.')
@@ -66,10 +70,7 @@ const maxAgeFrom = (text: string) => {
 /** The single value `none` empties the list. */
 const listFrom = (addresses: readonly string[]) => (addresses.join() === 'none' ? [] : [...new Set(addresses)])
 
-const accessFrom = ({
-  everyone,
-  group,
-}: OptionValues<typeof applicationOptions>): Pick<Application, 'access' | 'groups'> | undefined => {
+const accessFrom = ({ everyone, group }: ChangeValues): Pick<Application, 'access' | 'groups'> | undefined => {
   if (everyone && group) throw new UsageFault('Give --everyone or --group, and not both.')
   if (everyone) return { access: 'everyone', groups: [] }
   if (!group) return undefined
@@ -77,27 +78,45 @@ const accessFrom = ({
   return { access: 'groups', groups }
 }
 
-const deviceFlowFrom = (values: OptionValues<typeof applicationOptions>) => {
-  if (values.device && values['no-device']) throw new UsageFault('Give --device or --no-device, and not both.')
-  return values.device || values['no-device'] ? { deviceFlow: values.device ?? false } : {}
+/** The answer of two options such as --device and --no-device. */
+const switchFrom = (name: string, on: boolean | undefined, off: boolean | undefined) => {
+  if (on && off) throw new UsageFault(`Give --${name} or --no-${name}, and not both.`)
+  return on || off ? (on ?? false) : undefined
+}
+
+/** The value of a field; null where the field shall be empty, undefined where no option names it. */
+type Named<Value> = undefined extends Value ? Exclude<Value, undefined> | null | undefined : Value | undefined
+
+/** How the options name each field that can be changed. The options of `add` are the same but for its name and its kind. */
+const readers: {
+  [Field in keyof ApplicationChange]-?: (values: ChangeValues) => Named<NewApplication[Field]>
+} = {
+  access: (values) => accessFrom(values)?.access,
+  groups: (values) => accessFrom(values)?.groups,
+  redirectAddresses: ({ redirect }) => redirect && [...new Set(redirect)],
+  home: ({ home }) => home,
+  logoutAddresses: ({ 'after-logout': addresses }) => addresses && listFrom(addresses),
+  backchannelLogout: ({ 'backchannel-logout': address }) => (address === 'none' ? null : address),
+  consent: ({ consent }) => oneOf('consent', ['ask', 'none'], consent),
+  factors: ({ factors }) => {
+    const count = oneOf('factors', ['1', '2'], factors)
+    return count && (count === '2' ? 2 : 1)
+  },
+  maxAge: ({ 'max-age': age }) => maxAgeFrom(age),
+  pkce: ({ pkce, 'no-pkce': noPkce }) => switchFrom('pkce', pkce, noPkce),
+  algorithm: ({ algorithm }) => oneOf('algorithm', ['RS256', 'ES256'], algorithm),
+  deviceFlow: ({ device, 'no-device': noDevice }) => switchFrom('device', device, noDevice),
+  name: ({ name }) => name,
 }
 
 /** The fields that the options name. */
-const changeFrom = (values: OptionValues<typeof applicationOptions>): ApplicationChange => ({
-  ...accessFrom(values),
-  ...(values.redirect && { redirectAddresses: [...new Set(values.redirect)] }),
-  ...(values.home !== undefined && { home: values.home }),
-  ...(values['after-logout'] && { logoutAddresses: listFrom(values['after-logout']) }),
-  ...(values['backchannel-logout'] !== undefined && {
-    backchannelLogout: values['backchannel-logout'] === 'none' ? undefined : values['backchannel-logout'],
-  }),
-  ...(values.consent !== undefined && { consent: oneOf('consent', ['ask', 'none'], values.consent) }),
-  ...(values.factors !== undefined && { factors: oneOf('factors', ['1', '2'], values.factors) === '2' ? 2 : 1 }),
-  ...(values['max-age'] !== undefined && { maxAge: maxAgeFrom(values['max-age']) }),
-  ...(values['no-pkce'] && { pkce: false }),
-  ...(values.algorithm !== undefined && { algorithm: oneOf('algorithm', ['RS256', 'ES256'], values.algorithm) }),
-  ...deviceFlowFrom(values),
-})
+const changeFrom = (values: ChangeValues): ApplicationChange =>
+  Object.fromEntries(
+    Object.entries(readers).flatMap(([field, read]) => {
+      const value = read(values)
+      return value === undefined ? [] : [[field, value ?? undefined]]
+    }),
+  )
 
 const kindFrom = (values: OptionValues<typeof newApplicationOptions>): Application['kind'] => {
   if (values.public && values.native) throw new UsageFault('Give --public or --native, and not both.')
@@ -127,7 +146,7 @@ const defaultsOfProgram = (
 
 /** `program` is the one that --for names, and otherwise undefined. */
 export const readNewApplication = (name: string, values: OptionValues<typeof newApplicationOptions>) => {
-  const program = values.for === undefined ? undefined : oneOf('for', programNames, values.for)
+  const program = oneOf('for', programNames, values.for)
   const kind = kindFrom(values)
   if ((values.device || values['no-device']) && kind !== 'native')
     throw new UsageFault('--device and --no-device are for --native: others have no device flow.')
@@ -158,13 +177,8 @@ export const readNewApplication = (name: string, values: OptionValues<typeof new
   return { application, program }
 }
 
-export const readChange = (values: OptionValues<typeof changeOptions>): ApplicationChange => {
-  if (values.pkce && values['no-pkce']) throw new UsageFault('Give --pkce or --no-pkce, and not both.')
-  const change = {
-    ...changeFrom(values),
-    ...(values.name !== undefined && { name: values.name }),
-    ...(values.pkce && { pkce: true }),
-  }
+export const readChange = (values: ChangeValues): ApplicationChange => {
+  const change = changeFrom(values)
   if (Object.keys(change).length === 0) throw new UsageFault('Say what to change, for example --redirect URL.')
   return change
 }

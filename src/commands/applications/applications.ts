@@ -26,24 +26,33 @@ export const applicationList = command({
 const rowsFor = (name: string, values: readonly string[]) =>
   values.length > 0 ? values.map((value, index) => [index === 0 ? name : '', value]) : [[name, 'none']]
 
-const fieldsOf = (application: Application, issuer: string) => [
-  ['name', application.name],
-  ['id', application.id],
-  ['issuer', issuer],
-  ['kind', application.kind],
-  ['for', accessText(application)],
-  ['home', application.home],
-  ...rowsFor('redirect', application.redirectAddresses),
-  ...rowsFor('after logout', application.logoutAddresses),
-  ['back-channel logout', application.backchannelLogout ?? 'none'],
-  ['consent', application.consent],
-  ['factors', String(application.factors)],
-  ['max age', application.maxAge === undefined ? 'any' : `${application.maxAge / seconds} s`],
-  ['PKCE', application.pkce ? 'required' : 'not required'],
-  ['algorithm', application.algorithm],
-  ...(application.kind === 'native' ? [['devices', application.deviceFlow ? 'may sign in' : 'may not sign in']] : []),
-  ['created', application.createdAt.toISOString()],
-]
+/** The lines about each field, in the order of the list. */
+const fieldRows: Record<keyof Application, (application: Application, issuer: string) => string[][]> = {
+  name: ({ name }) => [['name', name]],
+  id: ({ id }, issuer) => [
+    ['id', id],
+    ['issuer', issuer],
+  ],
+  kind: ({ kind }) => [['kind', kind]],
+  access: (application) => [['for', accessText(application)]],
+  // They stand in the line before.
+  groups: () => [],
+  home: ({ home }) => [['home', home]],
+  redirectAddresses: ({ redirectAddresses }) => rowsFor('redirect', redirectAddresses),
+  logoutAddresses: ({ logoutAddresses }) => rowsFor('after logout', logoutAddresses),
+  backchannelLogout: ({ backchannelLogout }) => [['back-channel logout', backchannelLogout ?? 'none']],
+  consent: ({ consent }) => [['consent', consent]],
+  factors: ({ factors }) => [['factors', String(factors)]],
+  maxAge: ({ maxAge }) => [['max age', maxAge === undefined ? 'any' : `${maxAge / seconds} s`]],
+  pkce: ({ pkce }) => [['PKCE', pkce ? 'required' : 'not required']],
+  algorithm: ({ algorithm }) => [['algorithm', algorithm]],
+  deviceFlow: ({ kind, deviceFlow }) =>
+    kind === 'native' ? [['devices', deviceFlow ? 'may sign in' : 'may not sign in']] : [],
+  createdAt: ({ createdAt }) => [['created', createdAt.toISOString()]],
+}
+
+const fieldsOf = (application: Application, issuer: string) =>
+  Object.values(fieldRows).flatMap((rows) => rows(application, issuer))
 
 const problemLines = (title: string, problems: readonly { seenAt: Date; count: number; message: string }[]) =>
   `${title}\n${asTable(problems.map(({ seenAt, count, message }) => [seenAt.toISOString(), `${count}x`, message]))}`

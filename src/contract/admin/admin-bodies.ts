@@ -139,8 +139,7 @@ export const AdminObstacle = Type.Object(
 export type AdminObstacle = Static<typeof AdminObstacle>
 
 const { current: _, ...session } = Session.properties
-export const AdminSession = Type.Object(session, { title: 'AdminSession' })
-export type AdminSession = Static<typeof AdminSession>
+const AdminSession = Type.Object(session, { title: 'AdminSession' })
 
 /** `reason` says what happened, as `latchkey events` shows it; `actorReason` is what an administrator wrote. */
 export const AdminEvent = Type.Object(

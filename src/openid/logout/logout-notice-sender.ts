@@ -61,79 +61,75 @@ const failureSentences: Record<OutboundFailure, string> = {
 type AttemptResult = { status: number; failure: string; sentence: string }
 
 /** Signs the notice and posts it (OpenID Connect Back-Channel Logout 1.0, 2.5). Redirects are not followed. */
-const createAttempt =
-  ({ logoutTokens, outbound }: SenderParts) =>
-  async (
-    application: NotifiedApplication,
-    address: string,
-    { sid, user_id: userId }: store.DueNotice,
-  ): Promise<AttemptResult> => {
-    try {
-      const token = await logoutTokens.issue({ client: application, sid, userId })
-      const { status } = await outbound.withDeadline()(address, {
-        method: 'POST',
-        headers: { 'user-agent': 'latchkey' },
-        body: new URLSearchParams({ logout_token: token }),
-      })
-      return { status, failure: `answered ${status}`, sentence: `answered ${status}` }
-    } catch (error) {
-      if (!(error instanceof OutboundFailed))
-        return { status: 0, failure: reasonOf(error), sentence: 'was not asked, as the notice could not be signed' }
-      return { status: 0, failure: error.code, sentence: failureSentences[error.code] }
-    }
+const attempt = async (
+  { logoutTokens, outbound }: SenderParts,
+  application: NotifiedApplication,
+  address: string,
+  { sid, user_id: userId }: store.DueNotice,
+): Promise<AttemptResult> => {
+  try {
+    const token = await logoutTokens.issue({ client: application, sid, userId })
+    const { status } = await outbound.withDeadline()(address, {
+      method: 'POST',
+      headers: { 'user-agent': 'latchkey' },
+      body: new URLSearchParams({ logout_token: token }),
+    })
+    return { status, failure: `answered ${status}`, sentence: `answered ${status}` }
+  } catch (error) {
+    if (!(error instanceof OutboundFailed))
+      return { status: 0, failure: reasonOf(error), sentence: 'was not asked, as the notice could not be signed' }
+    return { status: 0, failure: error.code, sentence: failureSentences[error.code] }
   }
+}
+
+const finish = async ({ database, onOutcome }: SenderParts, notice: store.DueNotice, outcome: NoticeOutcome) => {
+  await recordDelivery(() => store.deleteNotice(database, notice.id))
+  await store.endPause(database, notice.application_id)
+  onOutcome(outcome)
+  return true
+}
+
+const fail = async (parts: SenderParts, notice: store.DueNotice, { status, failure }: AttemptResult) => {
+  const { database, clock, onOutcome, log } = parts
+  const offset = clock.offset()
+  const base = noticePauses[Math.min(notice.attempts, noticePauses.length) - 1] ?? 0
+  const pause = scatterPause(base, Math.random())
+  const [failedNotice] = await store.markFailed(database, notice, { failure, pause, retryPeriod, offset })
+  const goesOn = isRefusal(status)
+  if (goesOn) await store.countRefusal(database, notice.application_id, { ...refusals, offset })
+  else await store.pause(database, notice.application_id, applicationPauses, offset)
+  onOutcome(failedNotice?.given_up ? 'given_up' : 'failed')
+  const { id, application_id: application, attempts } = notice
+  const details = { notice: id, application, attempts, reason: failure }
+  if (failedNotice?.given_up) log.error(details, 'logout notice given up')
+  else log.warn(details, 'logout notice could not be delivered yet')
+  return goesOn
+}
 
 /** Tells one application of one ended session. Returns whether to go on with the next notice to the application. */
-const createDeliver = (parts: SenderParts) => {
-  const { database, clock, applications, applicationErrors, onOutcome, log } = parts
-  const attempt = createAttempt(parts)
-
-  const finish = async (notice: store.DueNotice, outcome: NoticeOutcome) => {
-    await recordDelivery(() => store.deleteNotice(database, notice.id))
-    await store.endPause(database, notice.application_id)
-    onOutcome(outcome)
+const deliver = async (parts: SenderParts, notice: store.DueNotice) => {
+  const { database, applications, applicationErrors, log } = parts
+  const application = await applications.find(notice.application_id)
+  const address = application?.backchannelLogout
+  // The application is deleted, or does not want to be told any more.
+  if (!application || address === undefined) {
+    await store.deleteNotice(database, notice.id)
     return true
   }
-
-  const fail = async (notice: store.DueNotice, { status, failure }: AttemptResult) => {
-    const offset = clock.offset()
-    const base = noticePauses[Math.min(notice.attempts, noticePauses.length) - 1] ?? 0
-    const pause = scatterPause(base, Math.random())
-    const [failedNotice] = await store.markFailed(database, notice, { failure, pause, retryPeriod, offset })
-    const goesOn = isRefusal(status)
-    if (goesOn) await store.countRefusal(database, notice.application_id, { ...refusals, offset })
-    else await store.pause(database, notice.application_id, applicationPauses, offset)
-    onOutcome(failedNotice?.given_up ? 'given_up' : 'failed')
-    const { id, application_id: application, attempts } = notice
-    const details = { notice: id, application, attempts, reason: failure }
-    if (failedNotice?.given_up) log.error(details, 'logout notice given up')
-    else log.warn(details, 'logout notice could not be delivered yet')
-    return goesOn
-  }
-
-  return async (notice: store.DueNotice) => {
-    const application = await applications.find(notice.application_id)
-    const address = application?.backchannelLogout
-    // The application is deleted, or does not want to be told any more.
-    if (!application || address === undefined) {
-      await store.deleteNotice(database, notice.id)
-      return true
-    }
-    const result = await attempt(application, address, notice)
-    const { status, failure, sentence } = result
-    if (status >= 200 && status < 300) return finish(notice, 'delivered')
-    const isFinal = status === 400
-    const kind = isFinal ? 'logout_refused' : 'logout_notice'
-    const { origin } = new URL(address)
-    const told = isRefusal(status)
-      ? `logout notices are refused with ${status}: ${origin}`
-      : `logout notice: ${origin} ${sentence}`
-    applicationErrors.note(application, kind, told)
-    if (!isFinal) return fail(notice, result)
-    // The application has understood the notice and refuses it. It would refuse another attempt too.
-    log.warn({ notice: notice.id, application: application.id, reason: failure }, 'logout notice refused')
-    return finish(notice, 'refused')
-  }
+  const result = await attempt(parts, application, address, notice)
+  const { status, failure, sentence } = result
+  if (status >= 200 && status < 300) return finish(parts, notice, 'delivered')
+  const isFinal = status === 400
+  const kind = isFinal ? 'logout_refused' : 'logout_notice'
+  const { origin } = new URL(address)
+  const told = isRefusal(status)
+    ? `logout notices are refused with ${status}: ${origin}`
+    : `logout notice: ${origin} ${sentence}`
+  applicationErrors.note(application, kind, told)
+  if (!isFinal) return fail(parts, notice, result)
+  // The application has understood the notice and refuses it. It would refuse another attempt too.
+  log.warn({ notice: notice.id, application: application.id, reason: failure }, 'logout notice refused')
+  return finish(parts, notice, 'refused')
 }
 
 /**
@@ -142,7 +138,6 @@ const createDeliver = (parts: SenderParts) => {
  */
 export const createLogoutNoticeSender = (parts: SenderParts) => {
   const { database, clock, log } = parts
-  const deliver = createDeliver(parts)
   const queues = new Map<string, Promise<void>>()
 
   const claimFor = (applicationId: string) => async () => {
@@ -155,7 +150,7 @@ export const createLogoutNoticeSender = (parts: SenderParts) => {
 
   const sendTo = (applicationId: string) => {
     if (queues.has(applicationId)) return
-    const queue = deliverInLanes({ claim: claimFor(applicationId), deliver })
+    const queue = deliverInLanes({ claim: claimFor(applicationId), deliver: (notice) => deliver(parts, notice) })
       .catch((error: unknown) => onFailure(reasonOf(error)))
       .finally(() => queues.delete(applicationId))
     queues.set(applicationId, queue)

@@ -139,6 +139,9 @@ export const selectCode = (
     [hash, clientId, clockOffset, retryWindow, momentsOf(live)],
   )
 
+/** When tokens expire: with the session, as it would end without a further use. Every statement that writes them takes it from here. */
+const tokensExpiry = (session: string) => `${session}.expires_at`
+
 type NewTokens = {
   id: string
   authorizationId: string
@@ -151,7 +154,7 @@ type NewTokens = {
 
 /**
  * Uses a code up and inserts its tokens. Of several uses at once, only one gets a row. The authorization is locked before its code, because
- * everything that ends an authorization locks them in this order. The tokens expire when the session would end without a further use.
+ * everything that ends an authorization locks them in this order.
  */
 export const redeemCode = (sql: Sql, tokens: NewTokens, now: Date, { live, clockOffset }: Moments) =>
   sql.query<{ earlier_tokens: number }>(
@@ -159,15 +162,15 @@ export const redeemCode = (sql: Sql, tokens: NewTokens, now: Date, { live, clock
        update application_sessions as s set last_used_at = $8
        from sessions as r, users as u, applications as a
        where s.id = $2 and r.id = s.sid and u.id = s.user_id and a.id = s.application_id and ${stillAuthorized('$9')}
-       returning s.id, r.expires_at
+       returning s.id, ${tokensExpiry('r')} as tokens_expiry
      ), used as (
        update authorization_codes as c set used_at = ${databaseMoment('$7')} from held
        where c.hash = $3 and c.application_session_id = held.id and c.used_at is null and c.expires_at > ${databaseMoment('$7')}
-       returning held.id, held.expires_at
+       returning held.id, held.tokens_expiry
      ), made as (
        insert into application_tokens
          (id, application_session_id, code_hash, refresh_hash, token_content, issued_at, rotated_at, expires_at)
-       select $1, used.id, $3, $4, $5, $6, ${databaseMoment('$7')}, used.expires_at from used
+       select $1, used.id, $3, $4, $5, $6, ${databaseMoment('$7')}, used.tokens_expiry from used
        returning id
      ), issued as (
        insert into application_access_tokens (hash, application_tokens_id, scopes, expires_at)
@@ -217,7 +220,7 @@ export const insertDeviceTokens = (
   sql.query(
     `with made as (
        insert into application_tokens (id, application_session_id, refresh_hash, token_content, issued_at, rotated_at, expires_at)
-       select $1, s.id, $3, $4, $5, ${databaseMoment('$6')}, r.expires_at
+       select $1, s.id, $3, $4, $5, ${databaseMoment('$6')}, ${tokensExpiry('r')}
        from application_sessions as s join sessions as r on r.id = s.sid where s.id = $2
        returning id
      )
@@ -238,7 +241,7 @@ export const noteDeviceUse = (sql: Sql, { sid, now, writeInterval, longest }: De
        where id = $1 and application_id is not null and last_used_at < $2::timestamptz - ${milliseconds('$3')}
        returning id, expires_at
      )
-     update application_tokens as t set expires_at = used.expires_at
+     update application_tokens as t set expires_at = ${tokensExpiry('used')}
      from used join application_sessions as s on s.sid = used.id where t.application_session_id = s.id`,
     [sid, now, writeInterval, longest],
   )
@@ -284,7 +287,7 @@ export const rotateTokens = (sql: Sql, rotation: Rotation, { live, clockOffset }
     `with rotated as (
        update application_tokens as t
        set refresh_hash = $3, previous_hash = $2, generation = $4::int, rotated_at = ${databaseMoment('$6')}, issued_at = $7,
-           expires_at = r.expires_at
+           expires_at = ${tokensExpiry('r')}
        from application_sessions as s, sessions as r, users as u, applications as a
        where t.id = $1 and (t.refresh_hash = $2 or t.generation < $4::int - 1) and t.expires_at > ${databaseMoment('$6')}
          and s.id = t.application_session_id and s.application_id = $5
