@@ -147,9 +147,8 @@ const accountObstacles = async (
 ): Promise<Obstacle[]> => {
   if (user.lockedDownAt) return [lockDownObstacle(user.lockedDownAt, recentEvents)]
   if (user.disabled) return [{ code: 'disabled', message: 'The account is disabled.', solvedBy: 'enable' }]
-  const { totpCreatedAt } = await needed.factors.describe(user.id)
   const hasPasskey = (await needed.passkeys.countUsable(user.id)) > 0
-  const mustStillAddFactor = needed.settings.secondFactorRequired && !totpCreatedAt && !hasPasskey
+  const mustStillAddFactor = needed.settings.secondFactorRequired && !(await needed.factors.hasFactor(user.id))
   return [
     ...(user.passwordHash === undefined ? [await withoutPassword(needed, user, hasPasskey)] : []),
     ...(mustStillAddFactor ? [mustAddFactor(canMailTo(needed, user))] : []),

@@ -23,10 +23,12 @@ export const openFactors = (config: Config, platform: Platform, below: Below) =>
   const { productName, publicUrl, trustedDevices } = config
   const { origin, hostname: host } = new URL(publicUrl)
   const relyingParty = { id: host, origin, name: productName }
+  const passkeys = createPasskeys({ database, clock, relyingParty, providerIds })
   const services = {
     ...platform,
     ...below,
     host,
+    passkeys,
     totp: createTotp({ database, clock, sealedValues, productName }),
     recoveryCodes: createRecoveryCodes({ database, clock, sealedValues }),
     secondFactorRequired: config.secondFactor === 'required',
@@ -38,7 +40,7 @@ export const openFactors = (config: Config, platform: Platform, below: Below) =>
     factors: createFactors(services),
     proofs: createProofs(services),
     nextSteps: createNextSteps(services),
-    passkeys: createPasskeys({ database, clock, relyingParty, providerIds }),
+    passkeys,
     passkeyCeremonies: createPasskeyCeremonies({ database, ceremonies, relyingParty, oneTimeTokens }),
     trustedDevices: createTrustedDevices({ database, clock, lifetime }),
   }

@@ -1,6 +1,7 @@
 import type { AccountChangesRoom } from '../account-changes/open-account-changes.js'
 import type { CodeMethod } from '../contract/factors.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
+import { factorProvenBy } from '../contract/second-factors.js'
 import { limiterKey, limiters, userSubject } from '../http/limiters.js'
 import type { Client } from '../http/request-origin.js'
 import type { Clock } from '../lib/clock.js'
@@ -60,8 +61,7 @@ export const proveCode = async <Result>(
     await services.events.record({ kind: 'second_factor_failed', userId, reason: 'malformed' }, client)
     return refuse('wrong_second_factor')
   }
-  const prove = typedCode.method === 'otp' ? proveTotp : proveRecoveryCode
-  return prove(services, { ...attempt, code: typedCode.code }, work)
+  return codeProofs[typedCode.method](services, { ...attempt, code: typedCode.code }, work)
 }
 
 const proveTotp = async <Result>(services: Services, attempt: CodeAttempt, work: AfterCode<Result>) => {
@@ -102,6 +102,8 @@ const proveRecoveryCode = async <Result>(services: Services, attempt: CodeAttemp
   return isRefused(result) && result.refused === 'wrong_second_factor' ? refuseWrong(services, attempt, 'rec') : result
 }
 
+const codeProofs = { otp: proveTotp, rec: proveRecoveryCode } as const satisfies Record<CodeMethod, typeof proveTotp>
+
 const inTransaction = <Result>(
   { database, users }: Services,
   userId: string,
@@ -126,9 +128,9 @@ const refuseWrong = async (
 ): Promise<CodeRefusal> => {
   onProof(method, 'wrong')
   await events.record({ kind: 'second_factor_failed', userId, reason: method }, client)
-  const [row] = await store.noteWrong(database, userId, clock.offset(), method === 'otp')
-  if (method === 'otp' && row?.waits === true)
-    await events.record({ kind: 'rate_limited', userId, reason: 'codes' }, client)
+  const makesWait = factorProvenBy(method)?.wrongTries === 'make the account wait'
+  const [row] = await store.noteWrong(database, userId, clock.offset(), makesWait)
+  if (makesWait && row?.waits === true) await events.record({ kind: 'rate_limited', userId, reason: 'codes' }, client)
   const owner = row?.wrong === wrongBeforeMail ? await users.findById(userId) : undefined
   if (owner)
     await database.transaction((sql) => accountChanges.bySignIn(sql, { user: owner, client }, { wrong_codes: {} }))

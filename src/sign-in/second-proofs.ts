@@ -2,6 +2,7 @@ import type { Changes } from '../account-changes/account-changes.js'
 import type { AccountChangesRoom } from '../account-changes/open-account-changes.js'
 import type { AmrMethod, OpenQuestion } from '../contract/factors.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
+import { factorProvenBy } from '../contract/second-factors.js'
 import type { FactorsRoom } from '../factors/open-factors.js'
 import type { ProvenPasskey } from '../factors/passkeys.js'
 import { waysToSignIn } from '../factors/ways-to-sign-in.js'
@@ -73,7 +74,7 @@ const finishByCode = async (
     const signIn = { by, proof: bothProofs(pending, method), token }
     const outcome = await newSessions.beginWithLink(sql, owner, signIn, link, visit)
     if (!outcome) return refuse('challenge_over')
-    const isTrusted = trustDevice && method === 'otp'
+    const isTrusted = trustDevice && factorProvenBy(method)?.trustsBrowser === true
     return { outcome, trustedDevices: isTrusted ? await trustBrowser(parts, sql, owner, visit) : undefined }
   })
 }

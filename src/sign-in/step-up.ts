@@ -1,7 +1,7 @@
 import type { AccountChangesRoom } from '../account-changes/open-account-changes.js'
-import { amrOfProof, type ProofMethod } from '../contract/factors.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import type { PasskeyCredential } from '../contract/passkeys.js'
+import { amrOfProof, type ProofMethod } from '../contract/second-factors.js'
 import type { FactorsRoom } from '../factors/open-factors.js'
 import { sessionBinding } from '../factors/passkey-ceremonies.js'
 import type { CodeRefusal } from '../factors/second-factors.js'
@@ -60,7 +60,7 @@ const renew = async (
     // With a second factor that was added in the meantime, a password is not enough any more.
     const methods = await proofs.methodsFor(sql, current)
     if (!methods.includes(method)) return refuse('fresh_sign_in_required', { methods })
-    return { changes: { stepped_up: { proven: amrOfProof[method], event: { reason } } } }
+    return { changes: { stepped_up: { proven: amrOfProof(method), event: { reason } } } }
   })
   return isRefused(renewed) ? renewed : renewed.issued
 }

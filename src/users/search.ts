@@ -2,6 +2,7 @@ import { adminPageSize } from '../contract/admin/admin-bodies.js'
 import { refuse } from '../contract/outcome.js'
 import type { FieldValues } from '../contract/profile-fields.js'
 import { isProviderId, type ProviderId } from '../contract/providers.js'
+import { type CountingFactor, countingFactors } from '../contract/second-factors.js'
 import { isUuid, nilUuid } from '../lib/uuid.js'
 import type { Database } from '../platform/database/database.js'
 import { emailKey, usernameKey } from './names.js'
@@ -16,7 +17,7 @@ export type FoundUser = {
   lockedDown: boolean
   createdAt: Date
   lastSignInAt: Date | null
-  factors: ('totp' | 'passkey')[]
+  factors: CountingFactor[]
   groups: readonly string[]
   /** The values of profile fields, including fields that the file no longer has. */
   fields: FieldValues
@@ -33,7 +34,7 @@ const fromRow = (row: store.FoundRow): FoundUser => ({
   lockedDown: row.locked_down,
   createdAt: row.created_at,
   lastSignInAt: row.last_sign_in_at,
-  factors: [...(row.has_totp ? (['totp'] as const) : []), ...(row.has_passkey ? (['passkey'] as const) : [])],
+  factors: countingFactors.filter((method) => row.factors.includes(method)),
   groups: row.groups,
   fields: row.fields,
   provider: isProviderId(row.provider) ? row.provider : null,

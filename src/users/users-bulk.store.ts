@@ -166,8 +166,9 @@ export type Filter = {
   unusedSince?: Date
 }
 
-const hasSecondFactor = `(exists (select 1 from totp_secrets where user_id = users.id)
-         or exists (select 1 from passkeys where user_id = users.id))`
+/** Whether a user has something that counts as a second factor, at any host. `id`: the column with the id of the user. */
+const hasSecondFactor = (id: string) =>
+  `exists (select 1 from second_factors as f where f.user_id = ${id} and f.counts)`
 
 /** Pages go by id and not by offset, so every page takes the same time, and no user is listed twice or missed. */
 export const selectPage = (
@@ -179,7 +180,7 @@ export const selectPage = (
   sql.query<ListedRow>(
     `select ${listedSelectList} from users where id > $1
        and (not $3::boolean or disabled_at is not null)
-       and (not $4::boolean or not ${hasSecondFactor})
+       and (not $4::boolean or not ${hasSecondFactor('users.id')})
        and ($7::text is null or (groups @> array[$7] and groups <> '{}'))
        and ($5::timestamptz is null or (created_at < $5
          and not exists (select 1 from sessions where user_id = users.id and last_used_at >= $5)
@@ -197,7 +198,7 @@ export const selectPage = (
   )
 
 export const countWithSecondFactor = (sql: Sql) =>
-  sql.query<{ users: number }>(`select count(*) as users from users where ${hasSecondFactor}`)
+  sql.query<{ users: number }>('select count(distinct user_id) as users from second_factors where counts')
 
 /** Users with this text in the username, the email or the name. Whole matches come first. Reads the whole table. */
 export const selectMatching = (sql: Sql, part: { username: string; email: string; name: string }, limit: number) =>
@@ -223,8 +224,8 @@ export type FoundRow = {
   /** The providers at which the user has an identity. */
   providers: string[]
   last_sign_in_at: Date | null
-  has_totp: boolean
-  has_passkey: boolean
+  /** The second factors that count, in no order. */
+  factors: string[]
   /** The value by which the page is sorted. */
   key: string
 }
@@ -246,8 +247,7 @@ const foundSelectList = selectList<FoundRow>({
     (select max(r.created_at) from sessions as r where r.user_id = page.id),
     (select e.created_at from events as e where e.user_id = page.id
        and (e.kind = 'signed_in' or e.kind = 'registered' and e.session_id is not null) order by e.id desc limit 1))`,
-  has_totp: 'exists (select 1 from totp_secrets as t where t.user_id = page.id)',
-  has_passkey: 'exists (select 1 from passkeys as p where p.user_id = page.id)',
+  factors: 'array(select f.method from second_factors as f where f.user_id = page.id and f.counts)',
   key: true,
 })
 
@@ -323,9 +323,7 @@ const selectFoundPage =
       `select ${foundSelectList} from (
          select * from (${usersWithPrefix(key, before)} limit $8) as scanned
          where (not $9::boolean or disabled_at is null)
-           and (not $10::boolean or not (
-             exists (select 1 from totp_secrets as t where t.user_id = scanned.id)
-             or exists (select 1 from passkeys as p where p.user_id = scanned.id)))
+           and (not $10::boolean or not ${hasSecondFactor('scanned.id')})
          order by key, id limit $11
        ) as page order by key, id`,
       [...valuesOf(scan), onlyEnabled, onlyWithoutFactor, limit],
