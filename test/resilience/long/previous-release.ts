@@ -13,11 +13,11 @@ const home = fileURLToPath(new URL('../../..', import.meta.url))
  * refuses a database that has another text of one of them. `test/repository/migrations.test.ts` compares them.
  */
 export const previousRelease = {
-  commit: '7ff63d76275bbdfdb67eea775e785f9340c9537b',
+  commit: '46cf78eb6bc9679571704cf717766265c664b5c8',
   /** The SHA-256 of each, so that they can be compared without the history of the repository. */
   migrations: {
     '0001-schema.sql': 'b59d01a1e2276f2bb3f1d0a03809bfe60329384a9df8f934f04bb06abbef5e77',
-    '0002-triggers.sql': '50245c6a3da9e2c9556d419840b1dea506ad7c2e1a6ebc0f27a4f82b5011c0eb',
+    '0002-triggers.sql': 'c22c71fb520e002c56fe01856887e22f79c5f8662bb5702e6505b7c1c93fc047',
     '0003-event-months.sql': '56344f7d20e6750e659f27415550cc47dd83a35e52b1048ea27edf1e39c917ba',
   },
 }
