@@ -74,6 +74,9 @@ export const secondFactorMethods: readonly SecondFactorMethod[] = [
 /** The factors of which one is enough for an account. They can be added at an enrolment. */
 export const countingFactors = allFactors.filter((method): method is CountingFactor => secondFactors[method].counts)
 
+/** The factors that are a code which the user enters. */
+export const codeFactors = allFactors.filter((method) => secondFactors[method].wrongTries !== 'are no codes')
+
 /** What a row says of the proof with this name in `amr`. Undefined for a first proof. */
 export const factorProvenBy = (amr: AmrMethod): SecondFactor | undefined =>
   Object.values(secondFactors).find((factor) => factor.amr === amr)

@@ -1,7 +1,7 @@
 import type { AccountChangesRoom } from '../account-changes/open-account-changes.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import type { PasskeyCredential } from '../contract/passkeys.js'
-import { amrOfProof, type ProofMethod } from '../contract/second-factors.js'
+import { amrOfProof, codeFactors, type ProofMethod } from '../contract/second-factors.js'
 import type { FactorsRoom } from '../factors/open-factors.js'
 import { sessionBinding } from '../factors/passkey-ceremonies.js'
 import type { CodeRefusal } from '../factors/second-factors.js'
@@ -30,9 +30,9 @@ type Refusal = Refused<WrongProof | 'busy' | 'not_authenticated'> | NotEnough | 
 
 type ProofReason = 'passkey' | 'code' | 'password' | 'mail'
 
-/** Checks one kind of proof, and says which of the account's methods it is and how events name it. */
+/** Checks one kind of proof, and says which of the account's methods it can be and how events name it. */
 type ProofCheck<Value> = {
-  method: ProofMethod
+  methods: readonly ProofMethod[]
   reason: ProofReason
   prove: (rooms: Rooms, value: Value, prover: Prover) => Promise<IssuedTokens | Refusal>
 }
@@ -69,7 +69,7 @@ const mailedCodeOf = ({ sessionId }: { sessionId: string }) => ({ mail: 'step-up
 
 const proofChecks: { readonly [Name in keyof ProofValues]: ProofCheck<ProofValues[Name]> } = {
   credential: {
-    method: 'passkey',
+    methods: ['passkey'],
     reason: 'passkey',
     prove: async (rooms, credential, prover) => {
       const { passkeyCeremonies, passkeys } = rooms
@@ -81,7 +81,7 @@ const proofChecks: { readonly [Name in keyof ProofValues]: ProofCheck<ProofValue
     },
   },
   code: {
-    method: 'totp',
+    methods: codeFactors,
     reason: 'code',
     prove: async ({ knownDevices, factors, accountChanges }, code, { user: account, caller, visit }) => {
       const { client } = visit
@@ -98,7 +98,7 @@ const proofChecks: { readonly [Name in keyof ProofValues]: ProofCheck<ProofValue
     },
   },
   password: {
-    method: 'password',
+    methods: ['password'],
     reason: 'password',
     prove: async (rooms, password, prover) => {
       const { passwordHash } = prover.user
@@ -115,7 +115,7 @@ const proofChecks: { readonly [Name in keyof ProofValues]: ProofCheck<ProofValue
     },
   },
   mailedCode: {
-    method: 'mail',
+    methods: ['mail'],
     reason: 'mail',
     prove: async (rooms, code, prover) => {
       const { mailedCodes } = rooms
@@ -160,7 +160,7 @@ export const proveAgain = async (rooms: Rooms, caller: SessionCaller, request: P
   const prover = await findProver(rooms, caller)
   if (isRefused(prover)) return prover
   const { user, methods } = prover
-  if (!methods.includes(check.method)) return refuse('fresh_sign_in_required', { methods })
+  if (!check.methods.some((method) => methods.includes(method))) return refuse('fresh_sign_in_required', { methods })
   const issued = await check.prove(rooms, { user, caller, sealedChallenge, visit })
   if (isRefused(issued) && refusalsWithoutTry.includes(issued.refused)) return issued
   const { userId, sessionId } = caller

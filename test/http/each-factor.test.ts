@@ -29,6 +29,8 @@ type Expected = {
   trustsBrowser: boolean
   /** Where the page of an undo link names it. */
   shownAs: string
+  /** Where the export of the account has it. */
+  exportedAs: string
   /** The number in the statistics. */
   statistics: string | null
 }
@@ -56,6 +58,7 @@ const expectations: Record<SecondFactorMethod, Expected> = {
     proves: ['totp'],
     trustsBrowser: true,
     shownAs: 'totp',
+    exportedAs: 'totp',
     statistics: 'withTotp',
   },
   recovery_code: {
@@ -71,6 +74,7 @@ const expectations: Record<SecondFactorMethod, Expected> = {
     proves: ['password'],
     trustsBrowser: false,
     shownAs: 'recoveryCodes',
+    exportedAs: 'recoveryCodes',
     statistics: null,
   },
   passkey: {
@@ -81,6 +85,7 @@ const expectations: Record<SecondFactorMethod, Expected> = {
     proves: ['passkey'],
     trustsBrowser: false,
     shownAs: 'passkeys',
+    exportedAs: 'passkeys',
     statistics: 'withPasskeys',
   },
 }
@@ -117,6 +122,12 @@ const trustBrowser = async (name: string) => {
   )
   return device?.id ?? null
 }
+
+/** The properties of a body that say that something is there. */
+const namedIn = (body: unknown) =>
+  Object.entries(body as Record<string, unknown>)
+    .filter(([, value]) => !['[]', 'false', 'null', '{"left":0}'].includes(JSON.stringify(value)))
+    .map(([name]) => name)
 
 const methods = Object.keys(secondFactors) as SecondFactorMethod[]
 
@@ -180,15 +191,18 @@ describe.each(methods)('an account with nothing but this beside its password: %s
     expect(await latchkey.app.rooms.factors.hasFactor(await idOf(latchkey, name))).toBe(row.counts)
   })
 
+  it('finds it in the export of the account', async () => {
+    const { tab } = await withFactor()
+    const { factors } = (await tab.get('/api/auth/export')).body
+    expect(namedIn(factors)).toEqual([row.exportedAs])
+  })
+
   it('loses it to an undo link, whose page names it', async () => {
     const { name, tab } = await withFactor()
     await tab.send('PATCH', '/api/auth/account', { language: 'de' }, { csrf: true })
     const token = await changes.undoToken(`${name}@example.com`, /language/)
     const { removes } = (await latchkey.browser().post('/api/auth/undo/check', { token })).body
-    const named = Object.entries(removes as object).filter(([, value]) =>
-      Array.isArray(value) ? value.length > 0 : value,
-    )
-    expect(named.map(([key]) => key)).toEqual([row.shownAs])
+    expect(namedIn(removes)).toEqual([row.shownAs])
     expect((await changes.undoFactor(token)).status).toBe(204)
     expect(await storedOf(name, row.table)).toEqual([])
   })
