@@ -7,7 +7,6 @@ import { applicationIssuer } from '../applications/applications.js'
 import type { ApplicationsRoom } from '../applications/open-applications.js'
 import { byProvider } from '../contract/providers.js'
 import type { FactorsRoom } from '../factors/open-factors.js'
-import { createCodeWaits } from '../factors/prove-code.js'
 import type { Groups } from '../groups/groups.js'
 import { limiterKey, limiters } from '../http/limiters.js'
 import { networkOf } from '../http/request-origin.js'
@@ -75,7 +74,6 @@ export const openAdmin = (config: Config, platform: Platform, below: Below) => {
   const { production, publicUrl } = config
   const limits = signInLimitsOf(config, platform, below)
   /** The wait of an account after wrong codes. */
-  const codeWaits = createCodeWaits(platform)
   const waitingMails = createWaitingMails(platform)
   const configuredProviders = byProvider(config.providers).map(([id]) => id)
   const applicationSecrets = createApplicationSecrets(platform)
@@ -87,10 +85,9 @@ export const openAdmin = (config: Config, platform: Platform, below: Below) => {
   }
   return {
     limits,
-    codeWaits,
     configuredProviders,
-    obstacles: createObstacles({ ...deps, limits, codeWaits, waitingMails, settings }),
-    clearLimits: createClearLimits({ ...deps, limits, codeWaits }),
+    obstacles: createObstacles({ ...deps, limits, waitingMails, settings }),
+    clearLimits: createClearLimits({ ...deps, limits }),
     applicationSecrets,
     applicationErrors: createApplicationErrors(platform),
     applicationKeys: createSigningKeys(idTokenKeys, deps),

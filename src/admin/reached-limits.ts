@@ -1,6 +1,6 @@
 import type { OperatorContext } from '../account-changes/account-changes.js'
 import { refuse } from '../contract/outcome.js'
-import type { createCodeWaits } from '../factors/prove-code.js'
+import type { Factors } from '../factors/second-factors.js'
 import { deviceKeyPrefixes, limiterKey, limitersOf, sessionSubject, userSubject } from '../http/limiters.js'
 import type { Events } from '../messages/events.js'
 import type { Database } from '../platform/database/database.js'
@@ -118,7 +118,7 @@ type Needed = {
   database: Database
   users: Users
   sessionLookups: SessionLookups
-  codeWaits: ReturnType<typeof createCodeWaits>
+  factors: Factors
   limits: SignInLimits
   events: Events
 }
@@ -133,7 +133,7 @@ const isUsed = ({ used }: Counter) => used > 0
  * Lets a user try again now. The counters of networks stay, because they may count the guesses of others. The counters are in no
  * transaction, so they are removed after the event is written: an administrator who is none any more clears no limit.
  */
-export const createClearLimits = ({ database, users, sessionLookups, codeWaits, limits, events }: Needed) => {
+export const createClearLimits = ({ database, users, sessionLookups, factors, limits, events }: Needed) => {
   const countedFor = async (counters: Counters, { id, username, email }: User): Promise<CountedForUser> => {
     const sessions = await sessionLookups.list(id)
     const keysOfUser = [
@@ -157,7 +157,7 @@ export const createClearLimits = ({ database, users, sessionLookups, codeWaits, 
   const record = ({ userId, client }: OperatorContext, keys: readonly string[]) =>
     database.transaction(async (sql) => {
       await events.checkActor(sql, client)
-      const hadWrongCodes = await codeWaits.forget(sql, userId)
+      const hadWrongCodes = await factors.forgetWrongCodes(sql, userId)
       const clearedLimits = new Set([
         ...(hadWrongCodes ? ['codes'] : []),
         ...keys.map((key) => key.slice(0, key.indexOf(':'))),

@@ -8,7 +8,7 @@ import type { UsersRoom } from '../users/open-users.js'
 import { createCeremonies, createPasskeyCeremonies } from './passkey-ceremonies.js'
 import { createPasskeys } from './passkeys.js'
 import { createRecoveryCodes } from './recovery-codes.js'
-import { createFactors, createNextSteps, createProofs } from './second-factors.js'
+import { createFactors } from './second-factors.js'
 import { createTotp } from './totp.js'
 import { createTrustedDevices } from './trusted-devices.js'
 
@@ -38,8 +38,6 @@ export const openFactors = (config: Config, platform: Platform, below: Below) =>
   const lifetime = trustedDevices === 'off' ? undefined : trustedDevices
   return {
     factors: createFactors(services),
-    proofs: createProofs(services),
-    nextSteps: createNextSteps(services),
     passkeys,
     passkeyCeremonies: createPasskeyCeremonies({ database, ceremonies, relyingParty, oneTimeTokens }),
     trustedDevices: createTrustedDevices({ database, clock, lifetime }),

@@ -10,7 +10,6 @@ import type { Cache, CounterWindow } from '../platform/cache/cache.js'
 import {
   commitUnlessRefused,
   type Database,
-  type Sql,
   type Transaction,
   undefinedIfUnavailable,
 } from '../platform/database/database.js'
@@ -162,16 +161,3 @@ const giveBack = async ({ database, cache }: Services, userId: string, reservati
   if (reservation.at === 'device') await cache.refund([reservation])
   else await store.giveBack(database, userId).catch(undefinedIfUnavailable)
 }
-
-/** The waits of accounts after wrong codes, for an operator. */
-export const createCodeWaits = ({ database, clock }: { database: Database; clock: Clock }) => ({
-  /** How many seconds the account still waits. 0 if it does not wait. */
-  secondsLeft: async (userId: string) => {
-    const [row] = await store.selectWait(database, userId, clock.offset())
-    return Math.max(0, Math.ceil(row?.seconds ?? 0))
-  },
-  /** Returns whether the account had wrong codes. */
-  forget: async (sql: Sql, userId: string) => (await store.forgetWrongCodes(sql, userId)).length > 0,
-  /** Returns how many accounts had wrong codes. */
-  forgetAll: async () => (await store.forgetAllWrongCodes(database)).length,
-})

@@ -11,7 +11,7 @@ import {
   secondFactors,
 } from '../contract/second-factors.js'
 import type { MessagesRoom } from '../messages/open-messages.js'
-import { acceptTransaction, type Database, type Transaction } from '../platform/database/database.js'
+import { acceptTransaction, type Database, type Sql, type Transaction } from '../platform/database/database.js'
 import type { UsersRoom } from '../users/open-users.js'
 import type { User } from '../users/users.js'
 import * as store from './factors.store.js'
@@ -104,18 +104,30 @@ type Services = UsersRoom &
     secondFactorRequired: boolean
   }
 
-const createHeldBy = ({ database, host }: Services) =>
-  acceptTransaction(database)(async (sql, userId: string): Promise<SecondFactorMethod[]> => {
-    const rows = await store.selectHeld(sql, userId, host)
-    return secondFactorMethods.filter((method) => rows.some((row) => row.method === method && row.isUsable))
-  })
+const selectHeld = async ({ host }: Services, sql: Sql, userId: string) => {
+  const rows = await store.selectHeld(sql, userId, host)
+  return secondFactorMethods.filter((method) => rows.some((row) => row.method === method && row.isUsable))
+}
+
+/**
+ * A password is not enough if the account has a second factor. A mail is only for accounts that have nothing else: a person who can read
+ * the mails must not get around a password. Where nothing is mailed, or the address was never proven, such an account has no method: a new
+ * sign-in with its provider makes a fresh session.
+ */
+const selectProofs = async (services: Services, sql: Sql, user: User): Promise<ProofMethod[]> => {
+  const held = await selectHeld(services, sql, user.id)
+  if (held.length > 0) return held
+  if (user.passwordHash !== undefined) return ['password']
+  return services.mails.isOff || user.emailClaimed ? [] : ['mail']
+}
 
 export type Factors = ReturnType<typeof createFactors>
 
-/** The app and the recovery codes of an account, and what they and its passkeys prove. For a change, the caller holds the user's row. */
+/** What an account proves besides its first factor, and with what. For a change, the caller holds the user's row. */
 export const createFactors = (services: Services & Parameters<typeof proveCode>[0]) => {
-  const { database, totp, recoveryCodes, secondFactorRequired } = services
-  const heldBy = createHeldBy(services)
+  const { database, clock, users, totp, recoveryCodes, secondFactorRequired } = services
+  const heldBy = acceptTransaction(database)((sql, userId: string) => selectHeld(services, sql, userId))
+  const proofsFor = acceptTransaction(database)((sql, user: User) => selectProofs(services, sql, user))
 
   return {
     heldBy,
@@ -158,54 +170,31 @@ export const createFactors = (services: Services & Parameters<typeof proveCode>[
     hasNewRecoveryCodes: recoveryCodes.hasNewerThan,
 
     prove: <Result>(attempt: CodeAttempt, work: AfterCode<Result>) => proveCode(services, attempt, work),
-  }
-}
 
-export type Proofs = ReturnType<typeof createProofs>
-
-/** What a session can be proven again with. */
-export const createProofs = (services: Services) => {
-  const { database, users, mails } = services
-  const heldBy = createHeldBy(services)
-
-  /**
-   * The methods that make a session of this user fresh again, the best first. A password is not enough if the account has a second factor.
-   * A mail is only for accounts that have nothing else: a person who can read the mails must not get around a password. Where nothing is
-   * mailed, or the address was never proven, such an account has no method: a new sign-in with its provider makes a fresh session.
-   */
-  const methodsFor = acceptTransaction(database)(async (sql, user: User): Promise<ProofMethod[]> => {
-    const held = await heldBy(sql, user.id)
-    if (held.length > 0) return held
-    if (user.passwordHash !== undefined) return ['password']
-    return mails.isOff || user.emailClaimed ? [] : ['mail']
-  })
-
-  return {
-    methodsFor,
+    /** The methods that make a session of this user fresh again, the best first. */
+    proofsFor,
     /** Undefined if the account is gone or disabled. */
-    methodsByUserId: async (userId: string) => {
+    proofsByUserId: async (userId: string) => {
       const user = await users.findEnabled(userId)
-      return user && methodsFor(user)
+      return user && proofsFor(user)
     },
-  }
-}
 
-/** What a sign-in needs after its first proof. */
-export const createNextSteps = (services: Services) => {
-  const { database, secondFactorRequired } = services
-  const heldBy = createHeldBy(services)
-  return {
-    /** The methods that finish a waiting sign-in of this user, the best first. */
-    methodsOf: (userId: string) => heldBy(userId),
-
-    /** Undefined if the first proof is enough. */
-    nextFor: acceptTransaction(database)(async (sql, userId: string): Promise<Step | undefined> => {
+    /** What a sign-in needs after its first proof. Undefined if the first proof is enough. */
+    nextStepFor: acceptTransaction(database)(async (sql, userId: string): Promise<Step | undefined> => {
       const held = await heldBy(sql, userId)
       if (!asksForSecondStep(held) && !secondFactorRequired) return undefined
       if (!hasSecondFactor(held)) return { next: 'enrolment', methods: countingFactors, allowsTrustedDevice: false }
       return { next: 'second_factor', methods: held, allowsTrustedDevice: allowsTrustedDevice(held) }
     }),
 
-    hasFactor: async (sql: Transaction, userId: string) => hasSecondFactor(await heldBy(sql, userId)),
+    /** How many seconds the account still waits after wrong codes. 0 if it does not wait. */
+    secondsToWait: async (userId: string) => {
+      const [row] = await store.selectWait(database, userId, clock.offset())
+      return Math.max(0, Math.ceil(row?.seconds ?? 0))
+    },
+    /** Returns whether the account had wrong codes. */
+    forgetWrongCodes: async (sql: Sql, userId: string) => (await store.forgetWrongCodes(sql, userId)).length > 0,
+    /** Returns how many accounts had wrong codes. */
+    forgetAllWrongCodes: async () => (await store.forgetAllWrongCodes(database)).length,
   }
 }

@@ -159,7 +159,7 @@ export const byEnrolment = async <Added, Code extends string>(
   visit: Visit,
   add: AddFactor<Added, Code>,
 ) => {
-  const { database, users, accountChanges, pendingSignIns, enrolments, nextSteps, newSessions } = parts
+  const { database, users, accountChanges, pendingSignIns, enrolments, factors, newSessions } = parts
   const enrolment = await enrolments.findOpen(token)
   if (isRefused(enrolment)) return enrolment
   const { pending } = enrolment
@@ -168,7 +168,7 @@ export const byEnrolment = async <Added, Code extends string>(
     const user = await users.lockEnabled(sql, pending.userId)
     if (!user || !(await pendingSignIns.lock(sql, token))) return refuse('challenge_over')
     // This happens if the account got a factor in another browser just before this sign-in began to wait.
-    if (await nextSteps.hasFactor(sql, user.id)) return refuse('challenge_over')
+    if (await factors.hasFactor(sql, user.id)) return refuse('challenge_over')
     const added = await add(sql, user, pending.id)
     if ('refused' in added) return added
     // A new factor voids the sign-ins that wait, including this one. If a question is open, this sign-in begins to wait again, without its

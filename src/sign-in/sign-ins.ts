@@ -66,7 +66,7 @@ export type SignIns = ReturnType<typeof createSignIns>
  * only `sessionBeganBy` says that a session began with it.
  */
 export const createSignIns = (parts: SignInParts) => {
-  const { users, events, pendingSignIns, nextSteps, newSessions, questions } = parts
+  const { users, events, pendingSignIns, factors, newSessions, questions } = parts
 
   const byPasswordOf = async (way: 'password' | 'reset', user: User, passwordHash: string, visit: Visit) => {
     const by = { way }
@@ -122,12 +122,12 @@ export const createSignIns = (parts: SignInParts) => {
     ) => byAnswer(parts, token, question, given, visit),
 
     /** Whether a first proof is not enough for this account. Then a link to it is written together with the session. */
-    needsSecondStep: async (sql: Transaction, userId: string) => (await nextSteps.nextFor(sql, userId)) !== undefined,
+    needsSecondStep: async (sql: Transaction, userId: string) => (await factors.nextStepFor(sql, userId)) !== undefined,
 
     /** The sign-in that waits in this browser. Undefined if there is none. */
     findPending: (token: string) => pendingSignIns.find(token),
 
-    methodsOf: nextSteps.methodsOf,
+    methodsOf: (userId: string) => factors.heldBy(userId),
 
     /** The fields that a sign-in of this user is asked for. */
     fieldsOf: async (userId: string) => {
@@ -197,14 +197,14 @@ const enter = async (
   first: FirstProof,
   visit: Visit,
 ): Promise<SignInOutcome | undefined> => {
-  const { newSessions, nextSteps, trustedDevices } = parts
+  const { newSessions, factors, trustedDevices } = parts
   const { by, link } = first
   const proof = proofOf(first)
   const outcome = link
     ? undefined
     : await ifStillProven(parts, user, first, (sql) => newSessions.begin(sql, user, { by, proof }, visit))
   if (outcome) return outcome
-  const nextStep = await nextSteps.nextFor(user.id)
+  const nextStep = await factors.nextStepFor(user.id)
   if (!nextStep) return undefined
   const { allowsTrustedDevice, next, methods } = nextStep
   const mayUseTrustedDevice = allowsTrustedDevice && skipsOnTrustedDevice(by)

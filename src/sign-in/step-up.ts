@@ -50,7 +50,7 @@ type Renewal = {
 
 /** Makes the session fresh and uses the proof up, in one transaction. */
 const renew = async (
-  { accountChanges, proofs }: Rooms,
+  { accountChanges, factors }: Rooms,
   { caller, visit }: Prover,
   { method, reason, confirm, refusal }: Renewal,
 ) => {
@@ -58,7 +58,7 @@ const renew = async (
   const renewed = await accountChanges.byCaller(context, 'stepped_up', async (sql, current) => {
     if (!(await confirm(sql, current))) return refuse(refusal)
     // With a second factor that was added in the meantime, a password is not enough any more.
-    const methods = await proofs.methodsFor(sql, current)
+    const methods = await factors.proofsFor(sql, current)
     if (!methods.includes(method)) return refuse('fresh_sign_in_required', { methods })
     return { changes: { stepped_up: { proven: amrOfProof(method), event: { reason } } } }
   })
@@ -139,10 +139,10 @@ const checkOf = <Name extends keyof ProofValues>(given: GivenProof, name: Name) 
 }
 
 /** The user of the caller, and the methods that count as a proof for the account. */
-export const findProver = async ({ users, sessionLookups, proofs }: Rooms, caller: SessionCaller) => {
+export const findProver = async ({ users, sessionLookups, factors }: Rooms, caller: SessionCaller) => {
   const user = await users.findEnabled(caller.userId)
   if (!user || !(await sessionLookups.isLive(caller))) return refuse('not_authenticated')
-  return { user, methods: await proofs.methodsFor(user) }
+  return { user, methods: await factors.proofsFor(user) }
 }
 
 /** Refusals that do not count as a failed try: nothing was compared, the proof would not have been enough, or the session is over. */

@@ -223,3 +223,25 @@ describe.each(methods)('an account with nothing but this beside its password: %s
     expect(await storedOf(name, row.table)).toEqual([])
   })
 })
+
+it('counts wrong recovery codes for the mail to the owner only, and wrong codes of the app for the wait too', async () => {
+  const tab = await latchkey.signedUp('mistyping')
+  await addAuthenticator(tab, latchkey)
+  const visitor = latchkey.browser()
+  await visitor.post('/login', { username: 'mistyping', password: goodPassword })
+  const enter = async (code: string) => {
+    await latchkey.advance(1 * minutes)
+    expect((await visitor.post('/api/auth/second-factor', { code })).status).toBe(401)
+    const [row] = await latchkey.sql.query<{ failures: number; wrong_in_day: number; last_wrong_at: Date }>(
+      `select failures, wrong_in_day, last_wrong_at from wrong_codes
+       where user_id = (select id from users where username = 'mistyping')`,
+    )
+    return row
+  }
+  const first = await enter('0000-0000-0000')
+  expect(first).toMatchObject({ failures: 0, wrong_in_day: 1 })
+  expect(await enter('0000-0000-0000')).toEqual({ ...first, wrong_in_day: 2 })
+  const ofApp = await enter('000000')
+  expect(ofApp).toMatchObject({ failures: 1, wrong_in_day: 3 })
+  expect(ofApp?.last_wrong_at).not.toEqual(first?.last_wrong_at)
+})

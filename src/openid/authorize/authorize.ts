@@ -5,7 +5,7 @@ import type { Consents } from '../../applications/used-applications.js'
 import type { Authorization, AuthorizationDecisionBody, AuthorizationStep } from '../../contract/openid.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import { applicationIdOf } from '../../contract/pages.js'
-import type { Proofs } from '../../factors/second-factors.js'
+import type { Factors } from '../../factors/second-factors.js'
 import { createOncePerWindow } from '../../http/limits.js'
 import { minutes } from '../../lib/durations.js'
 import { commitUnlessRefused, type Transaction } from '../../platform/database/database.js'
@@ -45,12 +45,12 @@ export type SignedInUsers = ReturnType<typeof createSignedInUsers>
 export const createSignedInUsers = ({
   users,
   sessionLookups,
-  proofs,
+  factors,
   consents,
 }: {
   users: Users
   sessionLookups: SessionLookups
-  proofs: Proofs
+  factors: Factors
   consents: Consents
 }) => ({
   /** Undefined if the session has ended or the account was disabled. */
@@ -59,7 +59,7 @@ export const createSignedInUsers = ({
     const proof = user && (await sessionLookups.proofOfCaller(caller))
     if (!user || !proof) return undefined
     const { id, username, groups } = user
-    const methods = await proofs.methodsFor(user)
+    const methods = await factors.proofsFor(user)
     return { id, username, groups, proof, methods, agreedTo: await consents.scopesOf(id, clientId) }
   },
 })
