@@ -18,7 +18,6 @@ import type { MessagesRoom } from '../messages/open-messages.js'
 import { createStoredCounters } from '../platform/cache/postgres.js'
 import type { Platform } from '../platform/platform.js'
 import type { RegistrationRoom } from '../registration/open-registration.js'
-import { createWaitingRegistrations } from '../registration/pending-registrations.js'
 import type { SessionsRoom } from '../sessions/open-sessions.js'
 import type { Config } from '../settings/config.js'
 import type { SignInRoom } from '../sign-in/open-sign-in.js'
@@ -73,7 +72,6 @@ export const openAdmin = (config: Config, platform: Platform, below: Below) => {
   const deps = { ...platform, ...below }
   const { production, publicUrl } = config
   const limits = signInLimitsOf(config, platform, below)
-  /** The wait of an account after wrong codes. */
   const waitingMails = createWaitingMails(platform)
   const configuredProviders = byProvider(config.providers).map(([id]) => id)
   const applicationSecrets = createApplicationSecrets(platform)
@@ -94,7 +92,6 @@ export const openAdmin = (config: Config, platform: Platform, below: Below) => {
     applicationChanges: createApplicationChanges({ ...deps, applicationSecrets, production }),
     /** The issuer of ID tokens. */
     issuer: applicationIssuer(publicUrl),
-    waitingRegistrations: createWaitingRegistrations(platform),
     stats: createStats({ ...config, ...platform }),
     waitingMails,
   }

@@ -8,12 +8,12 @@ import type { Transaction } from '../platform/database/database.js'
 import { emailKey } from '../users/names.js'
 import type { NewUser } from '../users/new-users.js'
 import {
-  createWaitingRegistrations,
+  findByEmails,
+  hasWaiting,
   newestOfBrowser,
   type PendingRegistration,
   pendingRegistrationsIn,
   type RegistrationServices,
-  registrationStatesIn,
 } from './pending-registrations.js'
 import { queueRegistrationMail, type SendAgainResult, sendAgain } from './registration-mails.js'
 import * as store from './registrations.store.js'
@@ -96,7 +96,6 @@ export const createRegistrations = (services: RegistrationServices) => {
       }),
 
     ...pendingRegistrationsIn(services),
-    ...registrationStatesIn(services),
 
     sendAgainToBrowser: async (
       browserToken: string | undefined,
@@ -113,6 +112,7 @@ export const createRegistrations = (services: RegistrationServices) => {
       if (row) await sendAgain(services, row, client, withheld)
     },
 
-    findByEmails: createWaitingRegistrations(services).findByEmails,
+    hasWaiting: (login: string) => hasWaiting(services, login),
+    findByEmails: (emails: readonly string[]) => findByEmails(services, emails),
   }
 }

@@ -1,5 +1,4 @@
 import type { TermsOfUse } from '../contract/schemas.js'
-import { createCeremonyCookies } from '../factors/ceremony-cookies.js'
 import { createFreshness } from '../factors/freshness.js'
 import { createCookies } from '../http/cookies.js'
 import { routeLimitersFor } from '../http/limiters.js'
@@ -16,7 +15,12 @@ import { createCsrf } from '../sessions/csrf.js'
 import { createGuards, createLimits, createReserveRotation } from '../sessions/guards.js'
 import { createSignInCookies, type SignInCookies } from '../sessions/session-cookies.js'
 import type { Config } from '../settings/config.js'
-import { createAttemptCookies, createPendingLinkCookie, createRecoveredAccounts } from '../sign-in/answers.js'
+import {
+  createAttemptCookies,
+  createCeremonyCookies,
+  createPendingLinkCookie,
+  createRecoveredAccounts,
+} from '../sign-in/answers.js'
 import { createCeilings } from '../sign-in/ceilings.js'
 import { createEnrolling } from '../sign-in/enrol-guard.js'
 import { createGuessLimits, hooksOfWays } from '../sign-in/guess-limits.js'

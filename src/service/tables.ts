@@ -50,7 +50,7 @@ export const writableTables: readonly string[] = [
 ]
 export const readableTables: readonly string[] = ['content', 'schema_migrations']
 /** They have no rows of their own, so they are in no backup. */
-const readableViews: readonly string[] = ['second_factors']
+export const readableViews: readonly string[] = ['second_factors']
 
 /** Rows of these tables stay as they were written, and only these columns may be changed. A trigger decides which rows may be deleted. */
 const changeableColumns: Readonly<Record<string, readonly string[]>> = { events: ['name_mark', 'log_pending'] }
