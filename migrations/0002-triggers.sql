@@ -131,17 +131,35 @@ end $$;
 create trigger session_gets_groups before insert on sessions
 for each row execute function copy_groups_to_session();
 
--- Guards two-step sign-in: a session begins with a second proof if the account has TOTP, or if every account needs one. A trusted
--- device stands for the code of an app, so it counts only while there is one. The insert holds a lock on the user, and this
+-- What each account can prove a second factor with, and the answers to the questions about it. `asked`: a first proof needs it as a second
+-- step. `counts`: it is enough for an account. `trusts_browser`: a trusted device stands for it. `host`: browsers offer it at this host only.
+-- Recovery codes prove nothing without an app. Every statement asks this view, and `contract/second-factors` has the same answers.
+create view second_factors as
+select user_id, 'totp' as method, null::text as host, true as asked, true as counts, true as trusts_browser
+from totp_secrets
+union all
+select user_id, 'recovery_code', null, false, false, false
+from totp_secrets as t where exists (select 1 from recovery_codes as c where c.user_id = t.user_id)
+union all
+select user_id, 'passkey', relying_party, false, true, false
+from passkeys;
+
+-- Guards two-step sign-in: a session begins with a second proof if a factor of the account is asked for, or if every account needs one.
+-- A trusted device stands for the code of an app, so it counts only while there is one. The insert holds a lock on the user, and this
 -- function sees what was committed before: a factor that is added during a sign-in is not missed.
 create function refuse_session_with_one_factor() returns trigger
 language plpgsql security definer set search_path from current as $$
 declare
-  has_totp boolean := exists (select 1 from totp_secrets where user_id = new.user_id);
+  is_asked boolean;
+  may_be_trusted boolean;
 begin
-  if not new.methods && array['otp', 'rec', 'passkey']
-    and (has_totp or new.second_factor_required)
-    and not (has_totp
+  if new.methods && array['otp', 'rec', 'passkey'] then
+    return new;
+  end if;
+  select coalesce(bool_or(asked), false), coalesce(bool_or(trusts_browser), false) into is_asked, may_be_trusted
+  from second_factors where user_id = new.user_id;
+  if (is_asked or new.second_factor_required)
+    and not (may_be_trusted
       and exists (select 1 from trusted_devices where id = new.trusted_device and user_id = new.user_id)) then
     return null;
   end if;

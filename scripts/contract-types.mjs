@@ -11,13 +11,14 @@ const home = fileURLToPath(new URL('..', import.meta.url))
  */
 
 export const contractTypes = async () => {
-  const { schemas, webhooks, refusalCodes, proofMethods, languages } = await readContract()
+  const { schemas, webhooks, refusalCodes, countingFactors, proofMethods, languages } = await readContract()
   const titledSchemas = [...Object.values(schemas), ...webhooks].flatMap(titledIn)
   const bodies = new Map(titledSchemas.map((schema) => [schema.title ?? '', schema]))
   bodies.delete('RefusalCode')
   bodies.delete('ProviderId')
   const types = [
     ['RefusalCode', unionOf(refusalCodes)],
+    ['CountingFactor', unionOf(countingFactors)],
     ['ProofMethod', unionOf(proofMethods)],
     ['Language', unionOf(languages)],
     ['ProviderId', `\`provider_\${string}\``],
@@ -30,7 +31,7 @@ export const contractTypes = async () => {
 
 /**
  * The contract is TypeScript, so it is bundled in memory and read from there.
- * @returns {Promise<{ schemas: Record<string, Schema>, webhooks: Schema[], refusalCodes: string[], proofMethods: string[], languages: string[] }>}
+ * @returns {Promise<{ schemas: Record<string, Schema>, webhooks: Schema[], refusalCodes: string[], countingFactors: string[], proofMethods: string[], languages: string[] }>}
  */
 const readContract = async () => {
   const { outputFiles } = await build({
@@ -49,7 +50,7 @@ const readContract = async () => {
         import { InvalidFields, ProfileFieldDefinition } from './src/contract/profile-fields.js'
         export const schemas = { ...refusalBodies, ...bodies, ...linkedAccounts, ...mailedLinks, ...mailLogin, ...passkeys, ...serviceBodies, ...serviceToken, InvalidFields, ProfileFieldDefinition, AccountExport }
         export const webhooks = Object.keys(webhookTypes).map(webhookBody)
-        export { proofMethods } from './src/contract/factors.js'
+        export { countingFactors, proofMethods } from './src/contract/second-factors.js'
         export { languages } from './src/contract/languages.js'
         export { refusalCodes } from './src/contract/refusals.js'`,
       resolveDir: home,

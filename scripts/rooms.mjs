@@ -40,7 +40,6 @@ export const registrars = [
 // What guards, limits or answers requests for routes. All other rules take values and return values, so that a command can load them.
 export const filesThatKnowRequests = [
   'src/admin/admin-guard.ts',
-  'src/factors/ceremony-cookies.ts',
   'src/factors/freshness.ts',
   'src/openid/client-authentication.ts',
   'src/openid/openid-door.ts',

@@ -1,11 +1,12 @@
 import type { EventKind } from '../contract/events.js'
 import type { AmrMethod } from '../contract/factors.js'
 import type { Language } from '../contract/languages.js'
+import type { UndoKind } from '../contract/mailed-links.js'
 import type { ProviderId } from '../contract/providers.js'
 import type { WebhookData, WebhookType } from '../contract/webhooks.js'
 import type { Event } from '../messages/events.js'
 import type { MailKind, MailValues } from '../messages/letters.js'
-import type { Undoable, UndoKind } from './undos.js'
+import type { Undoable } from './undos.js'
 
 /** What an attacker who was about to get in would go on with. */
 const signIns = ['trusted devices', 'waiting sign-ins'] as const
@@ -109,6 +110,7 @@ export type Voided =
   | 'waiting sign-ins by provider'
 
 export type ChangedFactor = WebhookData<'factor.changed'>['factor']
+
 export type ChangeEventKind = Exclude<EventKind, 'sign_in_failed'>
 
 /** The webhook about a change. Those about users are queued by triggers. `each`: one webhook for every factor that was removed. */
@@ -139,11 +141,15 @@ export type ChangeRow = OtherSessions &
   OwnSession &
   Notice & { by: readonly Initiator[]; voids: readonly Voided[]; webhook?: ChangeWebhook }
 
+type Within<All, Kind extends All> = Kind
+/** Every kind of undo belongs to a change, whose mail has its link. */
+type MailedUndo = Within<Extract<Rows[ChangeKind], { undo: string }>['undo'], UndoKind>
+
 /** The consequences of a change of an account, in the transaction of the change. */
 export type Consequences = {
   by: readonly Initiator[]
   mail: MailKind | null
-  undo: UndoKind | null
+  undo: MailedUndo | null
   webhook: ChangeWebhook | null
   thisSession: OwnSession['thisSession']
   withdrawsProofs: readonly AmrMethod[]

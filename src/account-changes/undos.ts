@@ -1,4 +1,5 @@
 import { isLanguage, type Language } from '../contract/languages.js'
+import type { UndoKind } from '../contract/mailed-links.js'
 import { type UndoLinkKind, undoTokenFor } from '../contract/pages.js'
 import { isProviderId } from '../contract/providers.js'
 import type { Clock } from '../lib/clock.js'
@@ -15,21 +16,22 @@ export const undoLifetime = 7 * days
 export type FormerSecret = { id: string; sealed: string }
 
 /**
- * A change that can be taken back: something that was added, or what the account had before. A password is never put back: the
- * owner, who takes the account back, chooses a new one.
+ * What is known of each change that can be taken back: something that was added, or what the account had before. A password is never put
+ * back: the owner, who takes the account back, chooses a new one.
  */
-export type Undoable =
-  | { kind: 'totp' }
+type Taken = {
+  totp: unknown
   /** `former` is undefined if the account had no app before the last seven days. */
-  | { kind: 'totp_replaced'; former: FormerSecret | undefined }
-  | { kind: 'passkey'; id: string }
-  | { kind: 'provider'; identity: Identity }
-  | { kind: 'username'; former: string }
-  | { kind: 'language'; former: Language }
-  | { kind: 'password' }
-  | { kind: 'email' }
+  totp_replaced: { former: FormerSecret | undefined }
+  passkey: { id: string }
+  provider: { identity: Identity }
+  username: { former: string }
+  language: { former: Language }
+  password: unknown
+  email: unknown
+}
 
-export type UndoKind = Undoable['kind']
+export type Undoable = { [Kind in UndoKind]: { kind: Kind } & Taken[Kind] }[UndoKind]
 
 /**
  * `email`: the address to which the mail with the link went. `since`: when the first of these mails went to that address. A later address

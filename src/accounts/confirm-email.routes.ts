@@ -20,12 +20,12 @@ type Proof = { caller: SessionCaller } | { passwordHash: string }
 
 /** The proof that is needed: a session of the user, or else the password; a sign-in, if the password alone signs no user in. */
 const neededProof = async (
-  { sessionLookups, nextSteps }: App,
+  { sessionLookups, factors }: App,
   { id, passwordHash }: User,
   caller: SessionCaller | undefined,
 ) => {
   if (caller?.userId === id && (await sessionLookups.isLive(caller))) return 'session' as const
-  const isPasswordEnough = passwordHash !== undefined && (await nextSteps.nextFor(id)) === undefined
+  const isPasswordEnough = passwordHash !== undefined && (await factors.nextStepFor(id)) === undefined
   return isPasswordEnough ? ('password' as const) : ('sign_in' as const)
 }
 
@@ -49,9 +49,9 @@ const proofFor = async (app: App, { userId }: EmailChange, { caller, password }:
  * Whether the proven password is still the current one and still enough to sign in. A session is checked by `accountChanges.byLink`, with
  * the user's row locked.
  */
-const isStillValid = async ({ nextSteps }: App, sql: Transaction, user: User, proof: Proof) =>
+const isStillValid = async ({ factors }: App, sql: Transaction, user: User, proof: Proof) =>
   'caller' in proof ||
-  (user.passwordHash === proof.passwordHash && (await nextSteps.nextFor(sql, user.id)) === undefined)
+  (user.passwordHash === proof.passwordHash && (await factors.nextStepFor(sql, user.id)) === undefined)
 
 type ConfirmContext = { userId: string; client: Client; caller: SessionCaller | undefined }
 

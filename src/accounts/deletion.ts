@@ -68,13 +68,13 @@ const isOnlyMail = (methods: readonly string[]) => methods.length > 0 && methods
 
 /** The sign-in that waits with every proof, and its user. */
 const findLeaving = async (services: Services, token: string) => {
-  const { pendingSignIns, users, proofs } = services
+  const { pendingSignIns, users, factors } = services
   const pending = await pendingSignIns.find(token)
   if (pending && !pending.isProven) return refuse('other_step')
   const user = pending && (await users.findEnabled(pending.userId))
   if (!user || !pending) return refuse('challenge_over')
   if (isFresh(services, user, pending.facts)) return { pending, user }
-  const methods = await proofs.methodsFor(user)
+  const methods = await factors.proofsFor(user)
   if (isOnlyMail(pending.facts.methods) && isOnlyMail(methods)) return { pending, user }
   return refuse('fresh_sign_in_required', { methods })
 }

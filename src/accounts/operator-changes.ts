@@ -4,6 +4,7 @@ import type { AccountChangesRoom } from '../account-changes/open-account-changes
 import { isRefused, refuse } from '../contract/outcome.js'
 import type { ProviderId } from '../contract/providers.js'
 import type { FactorsRoom } from '../factors/open-factors.js'
+import { changedFactors } from '../factors/second-factors.js'
 import type { GroupChange, Groups } from '../groups/groups.js'
 import type { Client } from '../http/request-origin.js'
 import type { MessagesRoom } from '../messages/open-messages.js'
@@ -32,7 +33,7 @@ const factorsResetChange = (factors: readonly ChangedFactor[]) =>
 
 /** Operators remove ways in which an account signs in. */
 const factorChanges = (services: Services) => {
-  const { identityLinks, userChanges, factors, passkeys, providerName } = services
+  const { identityLinks, userChanges, factors, providerName } = services
   const { byOperator } = services.accountChanges
 
   return {
@@ -44,22 +45,17 @@ const factorChanges = (services: Services) => {
         return { result: true, changes: { password_expired: user.disabled ? { mail: null } : {} } }
       }),
 
-    /** Removes two-step sign-in and all passkeys. The result is the number of passkeys that were removed. */
+    /** Removes all second factors. The result is the number of passkeys that were removed. */
     resetFactors: (actor: OperatorContext) =>
       byOperator(actor, 'factors_reset', async (sql, { id }) => {
-        const hadTotp = await factors.remove(sql, id)
-        const passkeyCount = await passkeys.removeAll(sql, id)
-        const removed: ChangedFactor[] = [
-          ...(hadTotp ? (['totp'] as const) : []),
-          ...(passkeyCount > 0 ? (['passkey'] as const) : []),
-        ]
-        return { result: passkeyCount, changes: factorsResetChange(removed) }
+        const removed = await factors.removeAll(sql, id)
+        return { result: removed.passkey, changes: factorsResetChange(changedFactors(removed)) }
       }),
 
     /** Removes two-step sign-in by codes, and leaves passkeys. */
     resetTotp: (actor: OperatorContext) =>
       byOperator(actor, 'factors_reset', async (sql, { id }) => {
-        const removed: ChangedFactor[] = (await factors.remove(sql, id)) ? ['totp'] : []
+        const removed: ChangedFactor[] = (await factors.removeTotp(sql, id)) ? ['totp'] : []
         return { changes: factorsResetChange(removed) }
       }),
 

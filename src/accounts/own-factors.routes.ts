@@ -3,6 +3,7 @@ import { renderSVG } from 'uqr'
 import { describeDevice } from '../contract/device-names.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import { Factors, NoContent, RecoveryCodes, TotpBegun, TotpConfirmed } from '../contract/schemas.js'
+import { totpBefore } from '../factors/totp.js'
 import type { TrustedDevice } from '../factors/trusted-devices.js'
 import { route, type Server, withHeaders } from '../http/route.js'
 import { uuidPattern } from '../lib/uuid.js'
@@ -13,7 +14,6 @@ import type { CallerContext, SessionCaller } from '../sessions/session-facts.js'
 import { sendContinuedSignIn } from '../sign-in/answers.js'
 import { enrollerSecurity } from '../sign-in/enrol-guard.js'
 import type { User } from '../users/users.js'
-import { totpBefore } from './take-back.js'
 import { passkeyBody } from './user-bodies.js'
 
 const deviceBody = ({ id, ip, userAgent, createdAt, expiresAt }: TrustedDevice) => ({
@@ -72,7 +72,7 @@ const removeTotp = ({ accountChanges, factors }: App, context: CallerContext) =>
     if (!(await factors.heldBy(sql, userId)).includes('totp')) return refuse('totp_is_off')
     // The user's row is locked: of two requests at once the second one sees what the first has left.
     if (await factors.mustKeep(sql, userId, 'totp')) return refuse('last_factor')
-    await factors.remove(sql, userId)
+    await factors.removeTotp(sql, userId)
     return { changes: { totp_removed: {} } }
   })
 

@@ -37,7 +37,7 @@ const changePassword = async (
 }
 
 export const changePasswordRoutes = (server: Server, app: App) => {
-  const { guards, callers, cookies, proofs, freshness, passwordGuesses, signInLimits, countedRequests } = app
+  const { guards, callers, cookies, factors, freshness, passwordGuesses, signInLimits, countedRequests } = app
 
   route(server, 'POST /api/auth/change-password', {
     guard: guards.changeLimitedBy(passwordGuesses.byCaller),
@@ -64,7 +64,7 @@ export const changePasswordRoutes = (server: Server, app: App) => {
     handle: async ({ body, request, reply }) => {
       // If the account can prove more than its password, the session must be fresh. That is checked before the password is compared: a
       // thief with a stolen session must not learn whether a guess is right.
-      const methods = (await proofs.methodsByUserId(callers.of(request).userId)) ?? []
+      const methods = (await factors.proofsByUserId(callers.of(request).userId)) ?? []
       const refusal = methods.some((method) => method !== 'password') && (await freshness.refusalFor(request))
       if (refusal) {
         countedRequests.refundDespiteRefusal(request)

@@ -1,10 +1,14 @@
 import type { ChangedFactor } from '../account-changes/account-change-table.js'
 import type { AccountChangesRoom } from '../account-changes/open-account-changes.js'
-import { type FormerSecret, linkKindOf, type Undo, undoLifetime } from '../account-changes/undos.js'
+import { linkKindOf, type Undo, undoLifetime } from '../account-changes/undos.js'
 import type { Language } from '../contract/languages.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import type { UndoLinkKind } from '../contract/pages.js'
+import type { ChangedSecondFactor } from '../contract/second-factors.js'
 import type { FactorsRoom } from '../factors/open-factors.js'
+import { changedFactors } from '../factors/second-factors.js'
+import { totpBefore } from '../factors/totp.js'
+import { canSignIn } from '../factors/ways-to-sign-in.js'
 import type { Client } from '../http/request-origin.js'
 import { randomToken } from '../lib/random.js'
 import { resetLifetime } from '../messages/one-time-tokens.js'
@@ -16,41 +20,27 @@ import type { UsersRoom } from '../users/open-users.js'
 import type { Identity, User } from '../users/users.js'
 import type { EmailChanges } from './email-changes.js'
 
-/** `FormerSecret`: the app with this secret works again, and the app that replaced it does not. */
-export type TotpClearing = 'stays' | 'removed' | FormerSecret
-
 /** The parts that an account loses when it is taken back, and the username and the language that it gets. */
-export type Clearing = {
+type Clearing = {
   username: string
   language: Language | undefined
-  totp: TotpClearing
-  /** The ids of passkeys to remove. */
-  passkeys: readonly string[]
+  /** The changes of second factors that are taken back, the oldest first. `all`: every factor is removed. */
+  factors: readonly Undo[] | 'all'
   identities: readonly Identity[]
   /** The hash of the new password. Without it, no password works any more. */
   passwordHash?: string | undefined
 }
 
-type ClearedKind = 'totp' | 'recovery_codes' | 'passkey' | 'provider' | 'username' | 'language'
-
-/** What happens to the authenticator app if these changes are taken back. The oldest change of the app decides. */
-export const totpBefore = (openUndos: readonly Undo[]): TotpClearing => {
-  for (const undo of openUndos) {
-    if (undo.kind === 'totp') return 'removed'
-    if (undo.kind === 'totp_replaced') return undo.former ?? 'removed'
-  }
-  return 'stays'
-}
+type ClearedKind = ChangedSecondFactor | 'provider' | 'username' | 'language'
 
 /**
  * The clearing that takes back every change of the last seven days that can still be undone. `openUndos` begins with the oldest, so that
  * the oldest username and language come back.
  */
-export const clearingOf = (user: User, openUndos: readonly Undo[]): Clearing => ({
+export const clearingOf = (user: User, openUndos: readonly Undo[]): Clearing & { factors: readonly Undo[] } => ({
   username: openUndos.find((undo) => undo.kind === 'username')?.former ?? user.username,
   language: openUndos.find((undo) => undo.kind === 'language')?.former ?? user.language,
-  totp: totpBefore(openUndos),
-  passkeys: openUndos.flatMap((undo) => (undo.kind === 'passkey' ? [undo.id] : [])),
+  factors: openUndos,
   identities: openUndos.flatMap((undo) => (undo.kind === 'provider' ? [undo.identity] : [])),
 })
 
@@ -112,14 +102,6 @@ const restoreEmail = async ({ userChanges, mails }: Services, sql: Transaction, 
   return { ...user, email: email.email }
 }
 
-const clearCodes = async ({ factors }: Services, sql: Transaction, userId: string, totp: TotpClearing) => {
-  if (totp === 'removed' && (await factors.remove(sql, userId))) return ['totp'] as const
-  const isRestored = typeof totp === 'object' && (await factors.restoreFormerApp(sql, userId, totp))
-  // New recovery codes are removed even if the app stays: a thief may have asked for them.
-  const hadNewCodes = await factors.removeNewRecoveryCodes(sql, userId, undoLifetime)
-  return [...(isRestored ? (['totp'] as const) : []), ...(hadNewCodes ? (['recovery_codes'] as const) : [])]
-}
-
 /**
  * Gives the former username back, and returns the username that the account has afterwards. Another user can have the former name only if
  * its reservation has expired.
@@ -137,30 +119,26 @@ const restoreUsername = async ({ usernames }: Services, sql: Transaction, user: 
  * `factors` the factors that have changed, for webhooks.
  */
 const clear = async (services: Services, sql: Transaction, user: User, clearing: Clearing) => {
-  const { userChanges, passkeys, identityLinks } = services
+  const { userChanges, factors, identityLinks } = services
   const username = await restoreUsername(services, sql, user, clearing.username)
   const { language, identities, passwordHash } = clearing
   const changesLanguage = language !== undefined && language !== user.language
   if (changesLanguage) await userChanges.setField(sql, user.id, 'language', language)
-  const clearedCodes = await clearCodes(services, sql, user.id, clearing.totp)
-  const hadPasskeys = (await passkeys.removeSome(sql, user.id, clearing.passkeys)) > 0
+  const cleared =
+    clearing.factors === 'all'
+      ? await factors.removeAll(sql, user.id)
+      : await factors.takeBack(sql, user.id, clearing.factors)
   if (identities.length > 0) await identityLinks.unlinkAndRemember(sql, user.id, identities)
   await userChanges.takeBack(sql, user.id, passwordHash)
   const changesPassword = user.passwordHash !== undefined || passwordHash !== undefined
-  const clearedPasskeys = hadPasskeys ? (['passkey'] as const) : []
   const takenBack: ClearedKind[] = [
-    ...clearedCodes,
-    ...clearedPasskeys,
+    ...changedFactors(cleared),
     ...(identities.length > 0 ? (['provider'] as const) : []),
     ...(username === user.username ? [] : (['username'] as const)),
     ...(changesLanguage ? (['language'] as const) : []),
   ]
-  const changedFactors: ChangedFactor[] = [
-    ...clearedCodes,
-    ...clearedPasskeys,
-    ...(changesPassword ? (['password'] as const) : []),
-  ]
-  return { user: { ...user, username, language }, takenBack, factors: changedFactors }
+  const changed: ChangedFactor[] = [...changedFactors(cleared), ...(changesPassword ? (['password'] as const) : [])]
+  return { user: { ...user, username, language }, takenBack, factors: changed, cleared }
 }
 
 /** Prepares the mail to an owner who has got an account back. It has a link to choose a password if the account has none. */
@@ -185,16 +163,23 @@ export const undoPreview = async ({ users, identityLinks, factors, passkeys, und
   const undo = await undos.find(token)
   const user = undo && (await users.findById(undo.userId))
   if (!user) return refuse('invalid_link')
-  const { username, language, ...clearing } = clearingOf(user, await undos.openOf(user.id))
+  const {
+    username,
+    language,
+    factors: openUndos,
+    identities: addedIdentities,
+  } = clearingOf(user, await undos.openOf(user.id))
   const hasApp = (await factors.heldBy(user.id)).includes('totp')
-  const removesApp = hasApp && clearing.totp === 'removed'
-  const restoresApp = hasApp && typeof clearing.totp === 'object'
+  const appBefore = totpBefore(openUndos)
+  const removesApp = hasApp && appBefore === 'removed'
+  const restoresApp = hasApp && typeof appBefore === 'object'
+  const addedPasskeys = openUndos.flatMap((undo) => (undo.kind === 'passkey' ? [undo.id] : []))
   const accountPasskeys = await passkeys.list(user.id)
   const passkeyNames = (areRecent: boolean) =>
-    accountPasskeys.filter(({ id }) => clearing.passkeys.includes(id) === areRecent).map(({ name }) => name)
+    accountPasskeys.filter(({ id }) => addedPasskeys.includes(id) === areRecent).map(({ name }) => name)
   const identities = await identityLinks.identitiesOf(user.id)
   const isRecent = ({ provider, subject }: Identity) =>
-    clearing.identities.some((identity) => identity.provider === provider && identity.subject === subject)
+    addedIdentities.some((identity) => identity.provider === provider && identity.subject === subject)
   return {
     undo,
     user,
@@ -217,6 +202,18 @@ export const undoPreview = async ({ users, identityLinks, factors, passkeys, und
   }
 }
 
+/** What signs in is asked of the table of ways, and what proves a second step of that of factors: a recovery must not forget a thief's. */
+const assertNothingSignsIn = async ({ users, passkeys, factors }: Services, sql: Transaction, userId: string) => {
+  const user = await users.findById(sql, userId)
+  const left = {
+    hasPassword: user?.passwordHash !== undefined,
+    hasProvider: (user?.providers.length ?? 0) > 0,
+    hasPasskey: (await passkeys.list(sql, userId)).length > 0,
+  }
+  if (canSignIn(left) || (await factors.hasAny(sql, userId)))
+    throw new Error('A recovery left something that signs in to the account')
+}
+
 export type Recovery = { userId: string; email: Email; operator: Client }
 
 /**
@@ -224,7 +221,7 @@ export type Recovery = { userId: string; email: Email; operator: Client }
  * or undoes a change is removed, even if it was added more than seven days ago. Refused if another user has the address.
  */
 export const recoverAccount = (services: Services, { userId, email, operator }: Recovery) => {
-  const { accountChanges, identityLinks, passkeys, undos, emailChanges } = services
+  const { accountChanges, identityLinks, undos, emailChanges } = services
   const recovery = accountChanges.byOperator({ userId, client: operator }, 'account_recovered', async (sql, user) => {
     const recentClearing = clearingOf(user, await undos.openOf(sql, userId))
     await undos.forgetAll(sql, userId)
@@ -232,7 +229,6 @@ export const recoverAccount = (services: Services, { userId, email, operator }: 
     if (user.email !== email.email || user.emailClaimed)
       await emailChanges.apply(sql, user, email, { isProven: false, isFinal: true })
     if (user.email !== email.email) await undos.reserveEmail(sql, user)
-    const removedPasskeys = await passkeys.list(sql, userId)
     const identities = await identityLinks.identitiesOf(sql, userId)
     const cleared = await clear(
       services,
@@ -241,16 +237,16 @@ export const recoverAccount = (services: Services, { userId, email, operator }: 
       {
         username: recentClearing.username,
         language: recentClearing.language,
-        totp: 'removed',
-        passkeys: removedPasskeys.map(({ id }) => id),
+        factors: 'all',
         identities: [...identities, ...recentClearing.identities],
       },
     )
+    await assertNothingSignsIn(services, sql, userId)
     const mail = await restoredMail(services, sql, cleared.user, { byOperator: true, hasPassword: false })
     const result = {
       previousEmail: user.email,
-      totp: cleared.takenBack.includes('totp'),
-      passkeys: removedPasskeys.length,
+      totp: cleared.cleared.totp > 0,
+      passkeys: cleared.cleared.passkey,
       providers: identities.map(({ provider }) => provider),
     }
     return { result, changes: { account_recovered: { mail, factors: cleared.factors } } }

@@ -2,10 +2,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AccountChanges } from '../account-changes/account-changes.js'
 import type { AdminRole } from '../contract/admin/admin-bodies.js'
 import type { EventKind } from '../contract/events.js'
-import { countFactors, reachingTwoFactors } from '../contract/factors.js'
+import { countFactors } from '../contract/factors.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import type { RefusalCode } from '../contract/refusals.js'
-import type { Proofs } from '../factors/second-factors.js'
+import { reachingTwoFactors } from '../contract/second-factors.js'
+import type { Factors } from '../factors/second-factors.js'
 import { limitHeaders, sendRefusal } from '../http/errors.js'
 import { type RouteLimiters, sessionSubject } from '../http/limiters.js'
 import { type CountedRequests, limitHook } from '../http/limits.js'
@@ -47,14 +48,14 @@ type Needed = {
   routeLimiters: RouteLimiters
   administrators: Administrators
   accountChanges: AccountChanges
-  proofs: Proofs
+  factors: Factors
   clock: Clock
   config: Config
 }
 
 /** Refuses if the second factor was not proven in the last `maxAge` milliseconds; else undefined. */
 const refuseWithoutProof = async (
-  { proofs, clock, callers }: Needed,
+  { factors, clock, callers }: Needed,
   request: FastifyRequest,
   { proof }: Administrator,
   maxAge: number,
@@ -62,7 +63,7 @@ const refuseWithoutProof = async (
   const { methods, secondFactorAt } = proof
   const age = clock.now().getTime() - (secondFactorAt?.getTime() ?? Number.NEGATIVE_INFINITY)
   if (countFactors(methods) === 2 && age <= maxAge) return undefined
-  const userMethods = await proofs.methodsByUserId(callers.of(request).userId)
+  const userMethods = await factors.proofsByUserId(callers.of(request).userId)
   const message = 'Administrators confirm with a second factor that it is them'
   return refuse('fresh_sign_in_required', { message, methods: reachingTwoFactors(userMethods ?? [], methods) })
 }

@@ -4,7 +4,6 @@ import type { AdminObstacle, ObstacleCode } from '../contract/admin/admin-bodies
 import { mailEventKinds } from '../contract/events.js'
 import type { ProviderId } from '../contract/providers.js'
 import type { Passkeys } from '../factors/passkeys.js'
-import type { createCodeWaits } from '../factors/prove-code.js'
 import type { Factors } from '../factors/second-factors.js'
 import { canSignIn } from '../factors/ways-to-sign-in.js'
 import { type Clock, later } from '../lib/clock.js'
@@ -37,7 +36,6 @@ type Needed = {
   events: Events
   factors: Factors
   passkeys: Passkeys
-  codeWaits: ReturnType<typeof createCodeWaits>
   undos: Undos
   applications: Applications
   waitingMails: ReturnType<typeof createWaitingMails>
@@ -147,17 +145,16 @@ const accountObstacles = async (
 ): Promise<Obstacle[]> => {
   if (user.lockedDownAt) return [lockDownObstacle(user.lockedDownAt, recentEvents)]
   if (user.disabled) return [{ code: 'disabled', message: 'The account is disabled.', solvedBy: 'enable' }]
-  const { totpCreatedAt } = await needed.factors.describe(user.id)
   const hasPasskey = (await needed.passkeys.countUsable(user.id)) > 0
-  const mustStillAddFactor = needed.settings.secondFactorRequired && !totpCreatedAt && !hasPasskey
+  const mustStillAddFactor = needed.settings.secondFactorRequired && !(await needed.factors.hasFactor(user.id))
   return [
     ...(user.passwordHash === undefined ? [await withoutPassword(needed, user, hasPasskey)] : []),
     ...(mustStillAddFactor ? [mustAddFactor(canMailTo(needed, user))] : []),
   ]
 }
 
-const wrongCodeObstacles = async ({ clock, codeWaits }: Needed, { id }: User): Promise<Obstacle[]> => {
-  const secondsLeft = await codeWaits.secondsLeft(id)
+const wrongCodeObstacles = async ({ clock, factors }: Needed, { id }: User): Promise<Obstacle[]> => {
+  const secondsLeft = await factors.secondsToWait(id)
   if (secondsLeft === 0) return []
   const until = later(clock.now(), secondsLeft * seconds)
   const message = `Too many wrong codes: no code of the app works until ${until.toISOString()}. A recovery code does.`

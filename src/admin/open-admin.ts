@@ -8,7 +8,6 @@ import { applicationIssuer } from '../applications/applications.js'
 import type { ApplicationsRoom } from '../applications/open-applications.js'
 import { byProvider } from '../contract/providers.js'
 import type { FactorsRoom } from '../factors/open-factors.js'
-import { createCodeWaits } from '../factors/prove-code.js'
 import type { Groups } from '../groups/groups.js'
 import { limiterKey, limiters } from '../http/limiters.js'
 import { networkOf } from '../http/request-origin.js'
@@ -20,7 +19,6 @@ import type { MessagesRoom } from '../messages/open-messages.js'
 import { createStoredCounters } from '../platform/cache/postgres.js'
 import type { Platform } from '../platform/platform.js'
 import type { RegistrationRoom } from '../registration/open-registration.js'
-import { createWaitingRegistrations } from '../registration/pending-registrations.js'
 import type { SessionsRoom } from '../sessions/open-sessions.js'
 import type { Config } from '../settings/config.js'
 import type { SignInRoom } from '../sign-in/open-sign-in.js'
@@ -75,8 +73,6 @@ export const openAdmin = (config: Config, platform: Platform, below: Below) => {
   const deps = { ...platform, ...below }
   const { production, publicUrl } = config
   const limits = signInLimitsOf(config, platform, below)
-  /** The wait of an account after wrong codes. */
-  const codeWaits = createCodeWaits(platform)
   const waitingMails = createWaitingMails(platform)
   const configuredProviders = byProvider(config.providers).map(([id]) => id)
   const applicationSecrets = createApplicationSecrets(platform)
@@ -88,17 +84,15 @@ export const openAdmin = (config: Config, platform: Platform, below: Below) => {
   }
   return {
     limits,
-    codeWaits,
     configuredProviders,
-    obstacles: createObstacles({ ...deps, limits, codeWaits, waitingMails, settings }),
-    clearLimits: (actor: OperatorContext) => clearLimits({ ...deps, limits, codeWaits }, actor),
+    obstacles: createObstacles({ ...deps, limits, waitingMails, settings }),
+    clearLimits: (actor: OperatorContext) => clearLimits({ ...deps, limits }, actor),
     applicationSecrets,
     applicationErrors: createApplicationErrors(platform),
     applicationKeys: createSigningKeys(idTokenKeys, deps),
     applicationChanges: createApplicationChanges({ ...deps, applicationSecrets, production }),
     /** The issuer of ID tokens. */
     issuer: applicationIssuer(publicUrl),
-    waitingRegistrations: createWaitingRegistrations(platform),
     stats: createStats({ ...config, ...platform }),
     waitingMails,
   }

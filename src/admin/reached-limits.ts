@@ -1,6 +1,6 @@
 import type { OperatorContext } from '../account-changes/account-changes.js'
 import { refuse } from '../contract/outcome.js'
-import type { createCodeWaits } from '../factors/prove-code.js'
+import type { Factors } from '../factors/second-factors.js'
 import { deviceKeyPrefixes, limiterKey, limitersOf, sessionSubject, userSubject } from '../http/limiters.js'
 import type { Events } from '../messages/events.js'
 import type { Database } from '../platform/database/database.js'
@@ -118,7 +118,7 @@ type Needed = {
   database: Database
   users: Users
   sessionLookups: SessionLookups
-  codeWaits: ReturnType<typeof createCodeWaits>
+  factors: Factors
   limits: SignInLimits
   events: Events
 }
@@ -151,14 +151,10 @@ const countedFor = async (
 }
 
 /** Records the event. Also ends the wait after wrong codes, which is in the database. */
-const record = (
-  { database, events, codeWaits }: Needed,
-  { userId, client }: OperatorContext,
-  keys: readonly string[],
-) =>
+const record = ({ database, events, factors }: Needed, { userId, client }: OperatorContext, keys: readonly string[]) =>
   database.transaction(async (sql) => {
     await events.checkActor(sql, client)
-    const hadWrongCodes = await codeWaits.forget(sql, userId)
+    const hadWrongCodes = await factors.forgetWrongCodes(sql, userId)
     const clearedLimits = new Set([
       ...(hadWrongCodes ? ['codes'] : []),
       ...keys.map((key) => key.slice(0, key.indexOf(':'))),

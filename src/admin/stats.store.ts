@@ -1,12 +1,19 @@
+import type { CountingFactor } from '../contract/second-factors.js'
 import type { Sql } from '../platform/database/database.js'
 import { type LiveAt, liveSession, momentsOf } from '../sessions/live-sessions.js'
 
-export type StatsRow = {
+/** The number of users who have a second factor, for each that counts. */
+const withFactor = { totp: 'with_totp', passkey: 'with_passkeys' } as const satisfies Record<CountingFactor, string>
+type WithFactor = (typeof withFactor)[CountingFactor]
+
+const countFactors = Object.entries(withFactor).map(
+  ([method, name]) => `(select count(distinct user_id) from second_factors where method = '${method}') as ${name}`,
+)
+
+export type StatsRow = Record<WithFactor, number> & {
   users: number
   disabled: number
   without_password: number
-  with_totp: number
-  with_passkeys: number
   new_users: number
   registrations_waiting: number
   sessions: number
@@ -22,8 +29,7 @@ export type StatsRow = {
 export const selectStats = (sql: Sql, live: LiveAt, { now, since }: { now: Date; since: Date }) =>
   sql.query<StatsRow>(
     `select u.*, s.*,
-       (select count(*) from totp_secrets) as with_totp,
-       (select count(distinct user_id) from passkeys) as with_passkeys,
+       ${countFactors.join(', ')},
        (select count(*) from pending_registrations where confirmed_at is null and expires_at > $1) as registrations_waiting,
        (select count(*) from outgoing_mail where next_attempt_at is not null) as mails_waiting,
        (select count(*) from outgoing_webhooks where next_attempt_at is not null) as webhooks_waiting,

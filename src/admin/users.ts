@@ -121,13 +121,13 @@ export const removeUser = async (
 
 /** Describes an email address that no user has: a person who calls a helpdesk may only think that they have an account. */
 export const findWithoutAccount = async (
-  { invitations, waitingRegistrations }: AdminServices,
+  { invitations, registrations: waiting }: AdminServices,
   search: string,
 ): Promise<AdminUsers['withoutAccount']> => {
   const email = readEmail(search.trim())
   if (isRefused(email)) return null
   const invitation = (await invitations.findByEmails([email.email])).at(-1)
-  const registrations = await waitingRegistrations.findByEmails([email.email])
+  const registrations = await waiting.findByEmails([email.email])
   const registration = registrations.filter(({ confirmedAt }) => confirmedAt === null).at(-1)
   if (!invitation && !registration) return null
   return {

@@ -1,9 +1,5 @@
 import type { ProviderId } from './providers.js'
 
-/** The methods that finish the second step of a sign-in. */
-export const secondFactorMethods = ['passkey', 'totp', 'recovery_code'] as const
-export type SecondFactorMethod = (typeof secondFactorMethods)[number]
-
 /**
  * The steps of a sign-in before its proofs are complete. `second_factor`: the user proves the second factor of the account. `enrolment`: the
  * account has none, and the user adds one.
@@ -15,9 +11,6 @@ export const openQuestions = ['profile', 'terms'] as const
 export type OpenQuestion = (typeof openQuestions)[number]
 export const nextSteps = [...proofSteps, ...openQuestions] as const
 export type NextStep = (typeof nextSteps)[number]
-
-/** The factors that can be added at an enrolment. */
-export const enrolmentMethods: readonly SecondFactorMethod[] = ['totp', 'passkey']
 
 /**
  * Every proof by its name in `amr` of tokens, and what it counts as. `second` is a second factor beside a `first` one, `both` is two
@@ -34,8 +27,13 @@ export const amrMethods = {
 
 export type AmrMethod = keyof typeof amrMethods
 
+/** The methods that count as this part. */
+export type AmrCountedAs<Part> = {
+  [Name in AmrMethod]: (typeof amrMethods)[Name] extends Part ? Name : never
+}[AmrMethod]
+
 /** The second factors that are a code which the user enters. */
-export type CodeMethod = { [Name in AmrMethod]: (typeof amrMethods)[Name] extends 'second' ? Name : never }[AmrMethod]
+export type CodeMethod = AmrCountedAs<'second'>
 const isCodeMethod = (method: AmrMethod): method is CodeMethod => amrMethods[method] === 'second'
 export const codeMethods = (Object.keys(amrMethods) as AmrMethod[]).filter(isCodeMethod)
 
@@ -56,27 +54,6 @@ export const countFactors = (proven: readonly string[]): 1 | 2 => {
   const has = (part: string) => proven.some((method) => countsAs(method) === part)
   return has('both') || (has('first') && has('second')) ? 2 : 1
 }
-
-/** The ways in which an account can prove again who its user is, as the `methods` of a refusal name them. */
-export const proofMethods = ['passkey', 'totp', 'recovery_code', 'password', 'mail'] as const
-
-export type ProofMethod = (typeof proofMethods)[number]
-
-/** The name that each proof has in `amr`. */
-export const amrOfProof: Record<ProofMethod, AmrMethod> = {
-  passkey: 'passkey',
-  totp: 'otp',
-  recovery_code: 'rec',
-  password: 'pwd',
-  mail: 'mail',
-}
-
-export const secondFactorsAmong = (methods: readonly ProofMethod[]) =>
-  methods.filter((method) => isSecondFactor(amrOfProof[method]))
-
-/** The methods that lead to two factors, together with what was proven in the session before. */
-export const reachingTwoFactors = (methods: readonly ProofMethod[], proven: readonly string[]) =>
-  secondFactorsAmong(methods).filter((method) => countFactors([...proven, amrOfProof[method]]) === 2)
 
 const groupLength = 4
 

@@ -3,6 +3,7 @@ import { nextSteps } from './factors.js'
 import { ProfileFieldDefinition } from './profile-fields.js'
 import { OneOf } from './refusal-bodies.js'
 import { LanguageCode, Moment, NamedApplication, Nullable, nextStep, TermsOfUse } from './schemas.js'
+import { type SecondFactorUndo, secondFactors } from './second-factors.js'
 
 const sender = Type.Optional({ ...NamedApplication, description: 'The application that had sent the user here' })
 
@@ -73,12 +74,20 @@ export const WaitingEmail = Type.Object(
 )
 export type WaitingEmail = Static<typeof WaitingEmail>
 
+export type UndoKind = SecondFactorUndo | 'provider' | 'username' | 'language' | 'password' | 'email'
+const undoKinds: readonly UndoKind[] = [
+  ...Object.values(secondFactors).flatMap(({ undos }) => undos),
+  'provider',
+  'username',
+  'language',
+  'password',
+  'email',
+]
+
 /** A link in a mail about a change of the account. */
 export const UndoState = Type.Object(
   {
-    kind: OneOf(['totp', 'totp_replaced', 'passkey', 'provider', 'username', 'language', 'password', 'email'], {
-      description: 'What the mail with the link was about',
-    }),
+    kind: OneOf(undoKinds, { description: 'What the mail with the link was about' }),
     username: Type.String({ description: 'The present username' }),
     email: Type.String({ description: 'The address to which the mail went, and which the account has afterwards' }),
     disabled: Type.Boolean({

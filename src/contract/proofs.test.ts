@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { type ProofMethod, reachingTwoFactors } from './factors.js'
+import { type ProofMethod, reachingTwoFactors } from './second-factors.js'
 
 it.each<[proven: string[], methods: ProofMethod[], reaching: ProofMethod[]]>([
   [['pwd'], ['passkey', 'totp', 'recovery_code'], ['passkey', 'totp', 'recovery_code']],

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
-import { type ProofMethod, proofMethods } from './factors.js'
 import { feedbackIds, passwordErrorIds } from './password-rules.js'
 import { type RefusalCode, refusalCodes, refusals } from './refusals.js'
+import { type ProofMethod, proofMethods } from './second-factors.js'
 
 export const OneOf = <const Value extends string>(values: readonly Value[], options?: { description: string }) =>
   Type.Unsafe<Value>({ type: 'string', enum: values, ...options })

@@ -1,12 +1,13 @@
 import { type Static, type TObject, type TOptional, type TSchema, Type } from 'typebox'
 import { accountEventKinds } from './events.js'
-import { nextSteps, type SecondFactorMethod, secondFactorMethods } from './factors.js'
+import { nextSteps } from './factors.js'
 import { groupPattern } from './groups.js'
 import { languages } from './languages.js'
 import { longestName } from './name-lengths.js'
 import { ProfileFieldChanges, ProfileFieldDefinition, ProfileFields } from './profile-fields.js'
 import { type ProviderId, providerIdPattern } from './providers.js'
 import { FreshSignInRequired, OneOf, PasswordFindings } from './refusal-bodies.js'
+import { type SecondFactorMethod, secondFactorMethods } from './second-factors.js'
 
 // The bodies of the API. A schema with a title stands once in the API document, under that name.
 

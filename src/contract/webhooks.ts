@@ -1,10 +1,13 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { Id, Moment, ServiceUser } from './schemas.js'
+import { type ChangedSecondFactor, secondFactors } from './second-factors.js'
 
 const JustUser = Type.Object({ id: Id })
 const Origin = { ip: Type.String(), userAgent: Type.String() }
-const factors = ['password', 'totp', 'recovery_codes', 'passkey'] as const
-const Factor = Type.Unsafe<(typeof factors)[number]>({ type: 'string', enum: [...factors] })
+const Factor = Type.Unsafe<'password' | ChangedSecondFactor>({
+  type: 'string',
+  enum: ['password', ...Object.values(secondFactors).map(({ changedAs }) => changedAs)],
+})
 
 /**
  * Every type of webhook: when it is sent, and its data. `data.user.id` is in all of them. The first four are written by triggers

@@ -1,13 +1,11 @@
 import type { Sql } from '../platform/database/database.js'
 import { databaseMoment, databaseNow, milliseconds, selectList } from '../platform/database/sql.js'
 
-/** Passkeys of another host are not counted, because no browser offers them. */
-export const selectHeld = (sql: Sql, userId: string, relyingParty: string) =>
-  sql.query<{ passkey: boolean; totp: boolean; recovery_code: boolean }>(
-    `select exists (select 1 from passkeys where user_id = $1 and relying_party = $2) as passkey,
-       exists (select 1 from totp_secrets where user_id = $1) as totp,
-       exists (select 1 from recovery_codes where user_id = $1) as recovery_code`,
-    [userId, relyingParty],
+/** `isUsable`: not if it belongs to another host, because no browser offers it. */
+export const selectHeld = (sql: Sql, userId: string, host: string) =>
+  sql.query<{ method: string; isUsable: boolean }>(
+    `select method, bool_or(host is null or host = $2) as "isUsable" from second_factors where user_id = $1 group by method`,
+    [userId, host],
   )
 
 export type TotpRow = { secret: string; created_at: Date; now_seconds: number }
@@ -84,7 +82,7 @@ export const insertRecoveryCodes = (
   )
 
 export const deleteRecoveryCodes = (sql: Sql, userId: string) =>
-  sql.query('delete from recovery_codes where user_id = $1', [userId])
+  sql.query('delete from recovery_codes where user_id = $1 returning id', [userId])
 
 /** Deletes the codes that are younger than `age`, in milliseconds. */
 export const deleteNewRecoveryCodes = (sql: Sql, userId: string, age: number, clockOffset: number) =>
@@ -151,8 +149,8 @@ export const giveBack = (sql: Sql, userId: string) =>
     userId,
   ])
 
-/** Returns how many wrong codes there were in a day, with this one. Wrong recovery codes are included, but do not make the account wait. */
-export const noteWrong = (sql: Sql, userId: string, clockOffset: number, isTotp: boolean) =>
+/** Returns how many wrong codes there were in a day, with this one. Codes that make no account wait are included. */
+export const noteWrong = (sql: Sql, userId: string, clockOffset: number, makesWait: boolean) =>
   sql.query<{ wrong: number; waits: boolean }>(
     `insert into wrong_codes as c (user_id, failures, window_began, last_wrong_at, wrong_in_day, day_began)
      values ($1, 0, ${now}, ${now}, 1, ${now})
@@ -160,7 +158,7 @@ export const noteWrong = (sql: Sql, userId: string, clockOffset: number, isTotp:
        wrong_in_day = case when c.day_began > ${now} - interval '1 day' then c.wrong_in_day + 1 else 1 end,
        day_began = case when c.day_began > ${now} - interval '1 day' then c.day_began else ${now} end
      returning wrong_in_day as wrong, coalesce(c.waits_until > ${now}, false) as waits`,
-    [userId, clockOffset, isTotp],
+    [userId, clockOffset, makesWait],
   )
 
 export const forgetWrongCodes = (sql: Sql, userId: string) =>

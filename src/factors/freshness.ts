@@ -5,7 +5,7 @@ import { guardHook } from '../http/route.js'
 import type { Clock } from '../lib/clock.js'
 import type { Callers } from '../sessions/callers.js'
 import type { SessionLookups } from '../sessions/session-lookups.js'
-import type { Proofs } from './second-factors.js'
+import type { Factors } from './second-factors.js'
 
 export type Freshness = ReturnType<typeof createFreshness>
 
@@ -16,13 +16,13 @@ export type Freshness = ReturnType<typeof createFreshness>
 export const createFreshness = ({
   callers,
   sessionLookups,
-  proofs,
+  factors,
   clock,
   freshFor,
 }: {
   callers: Callers
   sessionLookups: SessionLookups
-  proofs: Proofs
+  factors: Factors
   clock: Clock
   freshFor: number
 }) => {
@@ -32,7 +32,7 @@ export const createFreshness = ({
     const proof = await sessionLookups.proofOfCaller(caller)
     if (!proof) return refuse('not_authenticated')
     if (clock.now().getTime() - proof.provenAt.getTime() <= freshFor) return undefined
-    const methods = await proofs.methodsByUserId(caller.userId)
+    const methods = await factors.proofsByUserId(caller.userId)
     return methods ? refuse('fresh_sign_in_required', { methods }) : refuse('not_authenticated')
   }
 

@@ -8,7 +8,7 @@ import type { UsersRoom } from '../users/open-users.js'
 import { createCeremonies, createPasskeyCeremonies } from './passkey-ceremonies.js'
 import { createPasskeys } from './passkeys.js'
 import { createRecoveryCodes } from './recovery-codes.js'
-import { createFactors, createNextSteps, createProofs } from './second-factors.js'
+import { createFactors } from './second-factors.js'
 import { createTotp } from './totp.js'
 import { createTrustedDevices } from './trusted-devices.js'
 
@@ -23,10 +23,12 @@ export const openFactors = (config: Config, platform: Platform, below: Below) =>
   const { productName, publicUrl, trustedDevices } = config
   const { origin, hostname: host } = new URL(publicUrl)
   const relyingParty = { id: host, origin, name: productName }
+  const passkeys = createPasskeys({ database, clock, relyingParty, providerIds })
   const services = {
     ...platform,
     ...below,
     host,
+    passkeys,
     totp: createTotp({ database, clock, sealedValues, productName }),
     recoveryCodes: createRecoveryCodes({ database, clock, sealedValues }),
     secondFactorRequired: config.secondFactor === 'required',
@@ -36,9 +38,7 @@ export const openFactors = (config: Config, platform: Platform, below: Below) =>
   const lifetime = trustedDevices === 'off' ? undefined : trustedDevices
   return {
     factors: createFactors(services),
-    proofs: createProofs(services),
-    nextSteps: createNextSteps(services),
-    passkeys: createPasskeys({ database, clock, relyingParty, providerIds }),
+    passkeys,
     passkeyCeremonies: createPasskeyCeremonies({ database, ceremonies, relyingParty, oneTimeTokens }),
     trustedDevices: createTrustedDevices({ database, clock, lifetime }),
   }

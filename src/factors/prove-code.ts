@@ -1,6 +1,7 @@
 import type { AccountChangesRoom } from '../account-changes/open-account-changes.js'
 import type { CodeMethod } from '../contract/factors.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
+import { factorProvenBy } from '../contract/second-factors.js'
 import { limiterKey, limiters, userSubject } from '../http/limiters.js'
 import type { Client } from '../http/request-origin.js'
 import type { Clock } from '../lib/clock.js'
@@ -9,7 +10,6 @@ import type { Cache, CounterWindow } from '../platform/cache/cache.js'
 import {
   commitUnlessRefused,
   type Database,
-  type Sql,
   type Transaction,
   undefinedIfUnavailable,
 } from '../platform/database/database.js'
@@ -60,8 +60,7 @@ export const proveCode = async <Result>(
     await services.events.record({ kind: 'second_factor_failed', userId, reason: 'malformed' }, client)
     return refuse('wrong_second_factor')
   }
-  const prove = typedCode.method === 'otp' ? proveTotp : proveRecoveryCode
-  return prove(services, { ...attempt, code: typedCode.code }, work)
+  return codeProofs[typedCode.method](services, { ...attempt, code: typedCode.code }, work)
 }
 
 const proveTotp = async <Result>(services: Services, attempt: CodeAttempt, work: AfterCode<Result>) => {
@@ -102,6 +101,8 @@ const proveRecoveryCode = async <Result>(services: Services, attempt: CodeAttemp
   return isRefused(result) && result.refused === 'wrong_second_factor' ? refuseWrong(services, attempt, 'rec') : result
 }
 
+const codeProofs = { otp: proveTotp, rec: proveRecoveryCode } as const satisfies Record<CodeMethod, typeof proveTotp>
+
 const inTransaction = <Result>(
   { database, users }: Services,
   userId: string,
@@ -126,9 +127,9 @@ const refuseWrong = async (
 ): Promise<CodeRefusal> => {
   onProof(method, 'wrong')
   await events.record({ kind: 'second_factor_failed', userId, reason: method }, client)
-  const [row] = await store.noteWrong(database, userId, clock.offset(), method === 'otp')
-  if (method === 'otp' && row?.waits === true)
-    await events.record({ kind: 'rate_limited', userId, reason: 'codes' }, client)
+  const makesWait = factorProvenBy(method)?.wrongTries === 'make the account wait'
+  const [row] = await store.noteWrong(database, userId, clock.offset(), makesWait)
+  if (makesWait && row?.waits === true) await events.record({ kind: 'rate_limited', userId, reason: 'codes' }, client)
   const owner = row?.wrong === wrongBeforeMail ? await users.findById(userId) : undefined
   if (owner)
     await database.transaction((sql) => accountChanges.bySignIn(sql, { user: owner, client }, { wrong_codes: {} }))
@@ -160,16 +161,3 @@ const giveBack = async ({ database, cache }: Services, userId: string, reservati
   if (reservation.at === 'device') await cache.refund([reservation])
   else await store.giveBack(database, userId).catch(undefinedIfUnavailable)
 }
-
-/** The waits of accounts after wrong codes, for an operator. */
-export const createCodeWaits = ({ database, clock }: { database: Database; clock: Clock }) => ({
-  /** How many seconds the account still waits. 0 if it does not wait. */
-  secondsLeft: async (userId: string) => {
-    const [row] = await store.selectWait(database, userId, clock.offset())
-    return Math.max(0, Math.ceil(row?.seconds ?? 0))
-  },
-  /** Returns whether the account had wrong codes. */
-  forget: async (sql: Sql, userId: string) => (await store.forgetWrongCodes(sql, userId)).length > 0,
-  /** Returns how many accounts had wrong codes. */
-  forgetAll: async () => (await store.forgetAllWrongCodes(database)).length,
-})

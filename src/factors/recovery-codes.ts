@@ -87,11 +87,10 @@ export const createRecoveryCodes = ({
       const [row] = await store.countNewRecoveryCodes(database, userId, age, clock.offset())
       return (row?.count ?? 0) > 0
     },
-    /** False if no code is so new. */
+    /** Returns how many there were. */
     removeNewerThan: async (sql: Transaction, userId: string, age: number) =>
-      (await store.deleteNewRecoveryCodes(sql, userId, age, clock.offset())).length > 0,
-    removeAll: async (sql: Transaction, userId: string) => {
-      await store.deleteRecoveryCodes(sql, userId)
-    },
+      (await store.deleteNewRecoveryCodes(sql, userId, age, clock.offset())).length,
+    /** Returns how many there were. */
+    removeAll: async (sql: Transaction, userId: string) => (await store.deleteRecoveryCodes(sql, userId)).length,
   }
 }

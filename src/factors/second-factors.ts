@@ -1,44 +1,93 @@
 import type { AccountChangesRoom } from '../account-changes/open-account-changes.js'
+import { type Undo, type Undos, undoLifetime } from '../account-changes/undos.js'
+import type { ProofStep } from '../contract/factors.js'
+import { isRefused } from '../contract/outcome.js'
 import {
-  enrolmentMethods,
+  type ChangedSecondFactor,
+  countingFactors,
   type ProofMethod,
-  type ProofStep,
   type SecondFactorMethod,
   secondFactorMethods,
-} from '../contract/factors.js'
-import { isRefused } from '../contract/outcome.js'
+  secondFactors,
+} from '../contract/second-factors.js'
 import type { MessagesRoom } from '../messages/open-messages.js'
-import { acceptTransaction, type Database, type Transaction } from '../platform/database/database.js'
+import { acceptTransaction, type Database, type Sql, type Transaction } from '../platform/database/database.js'
 import type { UsersRoom } from '../users/open-users.js'
 import type { User } from '../users/users.js'
 import * as store from './factors.store.js'
+import type { Passkeys } from './passkeys.js'
 import { type AfterCode, type CodeAttempt, proveCode } from './prove-code.js'
 import type { RecoveryCodes } from './recovery-codes.js'
-import type { SecretConfirmation, Totp } from './totp.js'
+import { type SecretConfirmation, type Totp, totpBefore } from './totp.js'
 
 export type { CodeRefusal } from './prove-code.js'
 
-/**
- * The second factors. Three questions are asked about them, and each has another answer.
- *
- * `asked`: does a first proof need this as a second step? A passkey does not ask by itself, or everybody with a password and a passkey would
- * be asked for the passkey at each sign-in. `counts`: does an account with nothing but this have a second factor? Recovery codes only stand
- * for an app. And every row can prove the second step, if the account has it.
- *
- * `trustedDevice`: whether a browser that the user trusts stands for it.
- */
-const secondFactors: Record<SecondFactorMethod, { asked: boolean; counts: boolean; trustedDevice: boolean }> = {
-  passkey: { asked: false, counts: true, trustedDevice: false },
-  totp: { asked: true, counts: true, trustedDevice: true },
-  recovery_code: { asked: false, counts: false, trustedDevice: true },
+/** The parts that hold the factors of an account. */
+type Parts = { totp: Totp; recoveryCodes: RecoveryCodes; passkeys: Passkeys; undos: Undos }
+
+type Handling = {
+  /** Removes it, whoever added it. Returns how many there were. */
+  remove: (parts: Parts, sql: Transaction, userId: string) => Promise<number>
+  /** What an undo link does: takes back what was added or put in its place while that can be undone. Returns how many have changed. */
+  takeBack: (parts: Parts, sql: Transaction, userId: string, openUndos: readonly Undo[]) => Promise<number>
 }
+
+/** Removes the app. Its recovery codes prove nothing any more, and the app before it must not come back. */
+const removeTotp = async ({ totp, recoveryCodes, undos }: Parts, sql: Transaction, userId: string) => {
+  const wasOn = await totp.remove(sql, userId)
+  await recoveryCodes.removeAll(sql, userId)
+  await undos.forgetFormerSecrets(sql, userId)
+  await store.forgetWrongCodes(sql, userId)
+  return wasOn ? 1 : 0
+}
+
+/**
+ * What the service does with each second factor of the table in `contract/second-factors`. The app comes before its recovery codes: who loses the
+ * app is not told of the codes that went with it.
+ */
+const handlings: Record<SecondFactorMethod, Handling> = {
+  totp: {
+    remove: removeTotp,
+    takeBack: async (parts, sql, userId, openUndos) => {
+      const before = totpBefore(openUndos)
+      if (before === 'removed') return removeTotp(parts, sql, userId)
+      return before !== 'stays' && (await parts.totp.restore(sql, userId, before)) ? 1 : 0
+    },
+  },
+  recovery_code: {
+    remove: ({ recoveryCodes }, sql, userId) => recoveryCodes.removeAll(sql, userId),
+    // New codes are removed even if the app stays: a thief may have asked for them.
+    takeBack: ({ recoveryCodes }, sql, userId) => recoveryCodes.removeNewerThan(sql, userId, undoLifetime),
+  },
+  passkey: {
+    remove: ({ passkeys }, sql, userId) => passkeys.removeAll(sql, userId),
+    takeBack: ({ passkeys }, sql, userId, openUndos) => {
+      const added = openUndos.flatMap((undo) => (undo.kind === 'passkey' ? [undo.id] : []))
+      return passkeys.removeSome(sql, userId, added)
+    },
+  },
+}
+
+const handled = Object.keys(handlings) as SecondFactorMethod[]
+
+/** Goes through the factors in their order. Returns how many of each have changed. */
+const handleEach = async (handle: (handling: Handling) => Promise<number>) => {
+  const counts: [SecondFactorMethod, number][] = []
+  for (const method of handled) counts.push([method, await handle(handlings[method])])
+  return Object.fromEntries(counts) as Record<SecondFactorMethod, number>
+}
+
+/** The names in webhooks of the factors that have changed. */
+export const changedFactors = (counts: Record<SecondFactorMethod, number>): ChangedSecondFactor[] =>
+  handled.filter((method) => counts[method] > 0).map((method) => secondFactors[method].changedAs)
 
 /** What an account can prove its second factor with, the best first. */
 type Held = readonly SecondFactorMethod[]
 
 const asksForSecondStep = (held: Held) => held.some((method) => secondFactors[method].asked)
 const hasSecondFactor = (held: Held) => held.some((method) => secondFactors[method].counts)
-const allowsTrustedDevice = (held: Held) => held.some((method) => secondFactors[method].trustedDevice)
+/** Whether a browser that the user trusts finishes the second step. */
+export const allowsTrustedDevice = (held: Held) => held.some((method) => secondFactors[method].trustsBrowser)
 
 type Step = { next: ProofStep; methods: readonly SecondFactorMethod[]; allowsTrustedDevice: boolean }
 
@@ -48,29 +97,42 @@ type Services = UsersRoom &
     database: Database
     totp: Totp
     recoveryCodes: RecoveryCodes
+    passkeys: Passkeys
     /** The host to which passkeys belong. */
     host: string
     /** Whether every session needs a second factor, even if the account has none. */
     secondFactorRequired: boolean
   }
 
-const createHeldBy = ({ database, host }: Services) =>
-  acceptTransaction(database)(async (sql, userId: string): Promise<SecondFactorMethod[]> => {
-    const [row] = await store.selectHeld(sql, userId, host)
-    const held = secondFactorMethods.filter((method) => row?.[method])
-    // Recovery codes replace the app, so they prove nothing without one.
-    return held.filter((method) => method !== 'recovery_code' || held.includes('totp'))
-  })
+const selectHeld = async ({ host }: Services, sql: Sql, userId: string) => {
+  const rows = await store.selectHeld(sql, userId, host)
+  return secondFactorMethods.filter((method) => rows.some((row) => row.method === method && row.isUsable))
+}
+
+/**
+ * A password is not enough if the account has a second factor. A mail is only for accounts that have nothing else: a person who can read
+ * the mails must not get around a password. Where nothing is mailed, or the address was never proven, such an account has no method: a new
+ * sign-in with its provider makes a fresh session.
+ */
+const selectProofs = async (services: Services, sql: Sql, user: User): Promise<ProofMethod[]> => {
+  const held = await selectHeld(services, sql, user.id)
+  if (held.length > 0) return held
+  if (user.passwordHash !== undefined) return ['password']
+  return services.mails.isOff || user.emailClaimed ? [] : ['mail']
+}
 
 export type Factors = ReturnType<typeof createFactors>
 
-/** The app and the recovery codes of an account, and what they and its passkeys prove. For a change, the caller holds the user's row. */
+/** What an account proves besides its first factor, and with what. For a change, the caller holds the user's row. */
 export const createFactors = (services: Services & Parameters<typeof proveCode>[0]) => {
-  const { database, totp, recoveryCodes, undos, secondFactorRequired } = services
-  const heldBy = createHeldBy(services)
+  const { database, clock, users, totp, recoveryCodes, secondFactorRequired } = services
+  const heldBy = acceptTransaction(database)((sql, userId: string) => selectHeld(services, sql, userId))
+  const proofsFor = acceptTransaction(database)((sql, user: User) => selectProofs(services, sql, user))
 
   return {
     heldBy,
+    /** Whether the account has something that counts as a second factor. */
+    hasFactor: acceptTransaction(database)(async (sql, userId: string) => hasSecondFactor(await heldBy(sql, userId))),
     /** Whether the account cannot lose this factor, because every account needs one, and it has no other. */
     mustKeep: async (sql: Transaction, userId: string, method: SecondFactorMethod) =>
       secondFactorRequired && !hasSecondFactor((await heldBy(sql, userId)).filter((each) => each !== method)),
@@ -89,72 +151,50 @@ export const createFactors = (services: Services & Parameters<typeof proveCode>[
       return { recoveryCodes: await recoveryCodes.renew(sql, confirmation.userId) }
     },
     /** Switches TOTP off. False if it was off before. */
-    remove: async (sql: Transaction, userId: string) => {
-      const wasOn = await totp.remove(sql, userId)
-      await recoveryCodes.removeAll(sql, userId)
-      await undos.forgetFormerSecrets(sql, userId)
-      await store.forgetWrongCodes(sql, userId)
-      return wasOn
-    },
+    removeTotp: async (sql: Transaction, userId: string) => (await removeTotp(services, sql, userId)) > 0,
+    /** Removes every second factor, whoever added it. Returns how many there were of each. */
+    removeAll: (sql: Transaction, userId: string) => handleEach(({ remove }) => remove(services, sql, userId)),
+    /** Takes these changes of second factors back. `openUndos` begins with the oldest. Returns how many of each have changed. */
+    takeBack: (sql: Transaction, userId: string, openUndos: readonly Undo[]) =>
+      handleEach(({ takeBack }) => takeBack(services, sql, userId, openUndos)),
+    /** Whether the account has anything that `removeAll` removes, even if it can prove nothing here. */
+    hasAny: acceptTransaction(database)(
+      async (sql, userId: string) => (await store.selectHeld(sql, userId, services.host)).length > 0,
+    ),
     beginReplacement: totp.beginReplacement,
     confirmReplacement: totp.confirmReplacement,
-    restoreFormerApp: totp.restore,
 
     /** Undefined while TOTP is off. */
     renewRecoveryCodes: async (sql: Transaction, userId: string) =>
       (await heldBy(sql, userId)).includes('totp') ? recoveryCodes.renew(sql, userId) : undefined,
-    removeNewRecoveryCodes: recoveryCodes.removeNewerThan,
     hasNewRecoveryCodes: recoveryCodes.hasNewerThan,
 
     prove: <Result>(attempt: CodeAttempt, work: AfterCode<Result>) => proveCode(services, attempt, work),
-  }
-}
 
-export type Proofs = ReturnType<typeof createProofs>
-
-/** What a session can be proven again with. */
-export const createProofs = (services: Services) => {
-  const { database, users, mails } = services
-  const heldBy = createHeldBy(services)
-
-  /**
-   * The methods that make a session of this user fresh again, the best first. A password is not enough if the account has a second factor.
-   * A mail is only for accounts that have nothing else: a person who can read the mails must not get around a password. Where nothing is
-   * mailed, or the address was never proven, such an account has no method: a new sign-in with its provider makes a fresh session.
-   */
-  const methodsFor = acceptTransaction(database)(async (sql, user: User): Promise<ProofMethod[]> => {
-    const held = await heldBy(sql, user.id)
-    if (held.length > 0) return held
-    if (user.passwordHash !== undefined) return ['password']
-    return mails.isOff || user.emailClaimed ? [] : ['mail']
-  })
-
-  return {
-    methodsFor,
+    /** The methods that make a session of this user fresh again, the best first. */
+    proofsFor,
     /** Undefined if the account is gone or disabled. */
-    methodsByUserId: async (userId: string) => {
+    proofsByUserId: async (userId: string) => {
       const user = await users.findEnabled(userId)
-      return user && methodsFor(user)
+      return user && proofsFor(user)
     },
-  }
-}
 
-/** What a sign-in needs after its first proof. */
-export const createNextSteps = (services: Services) => {
-  const { database, secondFactorRequired } = services
-  const heldBy = createHeldBy(services)
-  return {
-    /** The methods that finish a waiting sign-in of this user, the best first. */
-    methodsOf: (userId: string) => heldBy(userId),
-
-    /** Undefined if the first proof is enough. */
-    nextFor: acceptTransaction(database)(async (sql, userId: string): Promise<Step | undefined> => {
+    /** What a sign-in needs after its first proof. Undefined if the first proof is enough. */
+    nextStepFor: acceptTransaction(database)(async (sql, userId: string): Promise<Step | undefined> => {
       const held = await heldBy(sql, userId)
       if (!asksForSecondStep(held) && !secondFactorRequired) return undefined
-      if (!hasSecondFactor(held)) return { next: 'enrolment', methods: enrolmentMethods, allowsTrustedDevice: false }
+      if (!hasSecondFactor(held)) return { next: 'enrolment', methods: countingFactors, allowsTrustedDevice: false }
       return { next: 'second_factor', methods: held, allowsTrustedDevice: allowsTrustedDevice(held) }
     }),
 
-    hasFactor: async (sql: Transaction, userId: string) => hasSecondFactor(await heldBy(sql, userId)),
+    /** How many seconds the account still waits after wrong codes. 0 if it does not wait. */
+    secondsToWait: async (userId: string) => {
+      const [row] = await store.selectWait(database, userId, clock.offset())
+      return Math.max(0, Math.ceil(row?.seconds ?? 0))
+    },
+    /** Returns whether the account had wrong codes. */
+    forgetWrongCodes: async (sql: Sql, userId: string) => (await store.forgetWrongCodes(sql, userId)).length > 0,
+    /** Returns how many accounts had wrong codes. */
+    forgetAllWrongCodes: async () => (await store.forgetAllWrongCodes(database)).length,
   }
 }

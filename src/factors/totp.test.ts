@@ -2,8 +2,9 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { testProgram } from '../../test/support/servers/programs.js'
+import type { Undo, Undoable } from '../account-changes/undos.js'
 import { newRecoveryCodes, readCode } from './recovery-codes.js'
-import { base32, codeOf, fromBase32, newSecret, otpauthUri, stepAt, stepOfCode } from './totp.js'
+import { base32, codeOf, fromBase32, newSecret, otpauthUri, stepAt, stepOfCode, totpBefore } from './totp.js'
 
 /** RFC 6238, appendix B, for SHA-1: the last six of its eight digits. */
 const secret = base32(Buffer.from('12345678901234567890'))
@@ -75,3 +76,21 @@ describe('what a user enters', () => {
       expect(readCode(typed)).toEqual({ method: 'rec', code: '00111VVABCDE' })
   })
 })
+
+const first = { id: 'first', sealed: 'a' }
+const second = { id: 'second', sealed: 'b' }
+const added: Undoable = { kind: 'totp' }
+const replaced = (former: typeof first): Undoable => ({ kind: 'totp_replaced', former })
+
+it.each([
+  ['stays as it is without a change of it', [{ kind: 'password' }], 'stays'],
+  ['is the one before the oldest replacement', [replaced(first), replaced(second)], first],
+  ['is removed if it was added in these days, also if it was replaced since', [added, replaced(first)], 'removed'],
+  // Switching two-step sign-in off has forgotten the secret of the first row.
+  ['is removed if it was switched off after a replacement, and added again', [added, added], 'removed'],
+] satisfies [string, Undoable[], unknown][])(
+  'the authenticator app of an account that is taken back %s',
+  (_, open, totp) => {
+    expect(totpBefore(open as Undo[])).toEqual(totp)
+  },
+)

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, randomUUID } from 'node:crypto'
-import type { FormerSecret } from '../account-changes/undos.js'
+import type { FormerSecret, Undo } from '../account-changes/undos.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import { formerTotpColumn, pendingTotpColumn, totpColumn } from '../keys/sealed-columns.js'
 import type { SealedValues } from '../keys/sealed-values.js'
@@ -76,6 +76,18 @@ const pendingLifetime = 10 * minutes
 /** `sessionId`: the session that asks for a secret, or the waiting sign-in at an enrolment. `account`: the name that the app shows. */
 export type SecretRequest = { userId: string; sessionId: string; account: string }
 export type SecretConfirmation = { userId: string; sessionId: string; code: string }
+
+/** `FormerSecret`: the app with this secret works again, and the app that replaced it does not. */
+type TotpBefore = 'stays' | 'removed' | FormerSecret
+
+/** What happens to the authenticator app if these changes are taken back. The oldest change of the app decides. */
+export const totpBefore = (openUndos: readonly Undo[]): TotpBefore => {
+  for (const undo of openUndos) {
+    if (undo.kind === 'totp') return 'removed'
+    if (undo.kind === 'totp_replaced') return undo.former ?? 'removed'
+  }
+  return 'stays'
+}
 
 /** `productName`: the name that an authenticator app shows. */
 type Services = { database: Database; clock: Clock; sealedValues: SealedValues; productName: string }
@@ -171,26 +183,20 @@ export const createTotp = (services: Services) => {
       (await find(request.userId)) ? offerSecret(services, request) : refuse('totp_is_off'),
 
     /**
-     * Replaces the app, and returns the former secret that the undo link brings back. `totpBefore`: what would happen to the app if the
+     * Replaces the app, and returns the former secret that the undo link brings back. `before`: what would happen to the app if the
      * earlier changes were taken back. The undo link must not bring back an app that may be a thief's, even after the earlier undo links
      * have expired.
      */
-    confirmReplacement: async (
-      sql: Transaction,
-      confirmation: SecretConfirmation,
-      totpBefore: 'stays' | 'removed' | FormerSecret,
-    ) => {
+    confirmReplacement: async (sql: Transaction, confirmation: SecretConfirmation, before: TotpBefore) => {
       const { userId } = confirmation
       const current = await find(sql, userId)
       if (!current) return refuse('totp_is_off')
       const confirmed = await takeConfirmed(services, sql, confirmation)
       if (isRefused(confirmed)) return confirmed
       await replaceSecret(services, sql, userId, confirmed)
-      if (totpBefore === 'removed') return { former: undefined }
+      if (before === 'removed') return { former: undefined }
       const former =
-        totpBefore === 'stays'
-          ? secrets.open(userId, current.secret)
-          : formerSecrets.open(totpBefore.id, totpBefore.sealed)
+        before === 'stays' ? secrets.open(userId, current.secret) : formerSecrets.open(before.id, before.sealed)
       const id = randomUUID()
       return { former: { id, sealed: formerSecrets.seal(id, assertOpened(former)) } satisfies FormerSecret }
     },

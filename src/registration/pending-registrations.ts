@@ -59,12 +59,20 @@ export const newestOfBrowser = async ({ database, clock }: RegistrationServices,
 const ownRow = async ({ database, clock }: RegistrationServices, login: string, browserToken: string) => {
   const browserHash = fingerprint(browserToken)
   const [row] = login.includes('@')
-    ? await store.selectOwnByEmail(database, emailKey(login), browserHash, clock.now())
-    : await store.selectOwnByUsername(database, usernameKey(login), browserHash, clock.now())
+    ? await store.selectOwn(database, 'email_key', emailKey(login), browserHash, clock.now())
+    : await store.selectOwn(database, 'username_key', usernameKey(login), browserHash, clock.now())
   return row
 }
 
-/** Finds registrations that wait for the proof of their address, by what a browser or a mail has. */
+/** The state of a registration, found by its link or by the browser that registered. */
+type RegistrationState = 'waiting' | 'confirmed' | 'replaced' | 'unknown'
+type BrowserRegistration = { state: RegistrationState; codeUsable: boolean; applicationId?: string | undefined }
+
+const linkStates = { invalid_link: 'unknown', already_confirmed: 'confirmed', link_replaced: 'replaced' } as const
+
+const applicationOf = ({ application_id: id }: store.PendingRow) => id ?? undefined
+
+/** Finds registrations that wait for the proof of their address by what a browser or a mail has, and describes them for its pages. */
 export const pendingRegistrationsIn = (services: RegistrationServices) => {
   const { database, clock, mailedCodes } = services
   return {
@@ -99,54 +107,44 @@ export const pendingRegistrationsIn = (services: RegistrationServices) => {
       if (!newest) return refuse('invalid_code')
       return refuse(newest.confirmed ? 'already_confirmed' : 'tries_used_up')
     },
+
+    /** Whether a link still works, and what it needs. */
+    describeLink: async (token: string, browserToken: string | undefined) => {
+      const { row, refusal } = await rowOfLink(services, token, browserToken)
+      const otherFields = { passwordRequired: false, newerMail: false, codeUsable: false }
+      if (refusal)
+        return { state: linkStates[refusal.refused], applicationId: row && applicationOf(row), ...otherFields }
+      const newerMail = (await store.selectNewer(database, row.id, clock.now())).length > 0
+      const link = { state: 'waiting' as const, passwordRequired: !row.is_this_browser, newerMail, codeUsable: false }
+      return { ...link, applicationId: applicationOf(row) }
+    },
+
+    /** The state of the registration that this browser began. */
+    stateForBrowser: async (browserToken: string | undefined): Promise<BrowserRegistration> => {
+      const row = await newestOfBrowser(services, browserToken)
+      if (!row) return { state: 'unknown', codeUsable: false }
+      const codeUsable = !row.confirmed && row.code_tries_left > 0
+      return { state: row.confirmed ? 'confirmed' : 'waiting', codeUsable, applicationId: applicationOf(row) }
+    },
   }
 }
-
-/** The state of a registration, found by its link or by the browser that registered. */
-type RegistrationState = 'waiting' | 'confirmed' | 'replaced' | 'unknown'
-type BrowserRegistration = { state: RegistrationState; codeUsable: boolean; applicationId?: string | undefined }
-
-const linkStates = { invalid_link: 'unknown', already_confirmed: 'confirmed', link_replaced: 'replaced' } as const
-
-const applicationOf = ({ application_id: id }: store.PendingRow) => id ?? undefined
-
-/** Describes a registration for its pages. Changes nothing. */
-export const registrationStatesIn = (services: RegistrationServices) => ({
-  /** Whether a link still works, and what it needs. */
-  describeLink: async (token: string, browserToken: string | undefined) => {
-    const { database, clock } = services
-    const { row, refusal } = await rowOfLink(services, token, browserToken)
-    const otherFields = { passwordRequired: false, newerMail: false, codeUsable: false }
-    if (refusal) return { state: linkStates[refusal.refused], applicationId: row && applicationOf(row), ...otherFields }
-    const newerMail = (await store.selectNewer(database, row.id, clock.now())).length > 0
-    const link = { state: 'waiting' as const, passwordRequired: !row.is_this_browser, newerMail, codeUsable: false }
-    return { ...link, applicationId: applicationOf(row) }
-  },
-
-  /** The state of the registration that this browser began. */
-  stateForBrowser: async (browserToken: string | undefined): Promise<BrowserRegistration> => {
-    const row = await newestOfBrowser(services, browserToken)
-    if (!row) return { state: 'unknown', codeUsable: false }
-    const codeUsable = !row.confirmed && row.code_tries_left > 0
-    return { state: row.confirmed ? 'confirmed' : 'waiting', codeUsable, applicationId: applicationOf(row) }
-  },
-})
 
 /** A registration without username and name, because anyone may have typed them. */
 type StoredRegistration = { email: string; confirmedAt: Date | null; expiresAt: Date }
 
-/** Stored registrations, for parts that neither begin nor confirm them. */
-export const createWaitingRegistrations = ({ database, clock }: { database: Database; clock: Clock }) => ({
-  /** Whether a registration waits under an email or a name. */
-  has: async (login: string) => {
-    const rows = login.includes('@')
-      ? await store.selectNewestByEmail(database, emailKey(login), clock.now())
-      : await store.selectNewestByUsername(database, usernameKey(login), clock.now())
-    return rows.length > 0
-  },
-  /** All registrations with these addresses, even confirmed ones. */
-  findByEmails: async (emails: readonly string[]): Promise<StoredRegistration[]> => {
-    const rows = await store.selectOfEmails(database, emails.map(emailKey), clock.now())
-    return rows.map((row) => ({ email: row.email, confirmedAt: row.confirmed_at, expiresAt: row.expires_at }))
-  },
-})
+/** Whether a registration waits under an email or a name. */
+export const hasWaiting = async ({ database, clock }: RegistrationServices, login: string) => {
+  const rows = login.includes('@')
+    ? await store.selectNewest(database, 'email_key', emailKey(login), clock.now())
+    : await store.selectNewest(database, 'username_key', usernameKey(login), clock.now())
+  return rows.length > 0
+}
+
+/** All registrations with these addresses, even confirmed ones. */
+export const findByEmails = async (
+  { database, clock }: RegistrationServices,
+  emails: readonly string[],
+): Promise<StoredRegistration[]> => {
+  const rows = await store.selectOfEmails(database, emails.map(emailKey), clock.now())
+  return rows.map((row) => ({ email: row.email, confirmedAt: row.confirmed_at, expiresAt: row.expires_at }))
+}

@@ -8,12 +8,12 @@ import type { Transaction } from '../platform/database/database.js'
 import { emailKey } from '../users/names.js'
 import type { NewUser } from '../users/new-users.js'
 import {
-  createWaitingRegistrations,
+  findByEmails,
+  hasWaiting,
   newestOfBrowser,
   type PendingRegistration,
   pendingRegistrationsIn,
   type RegistrationServices,
-  registrationStatesIn,
 } from './pending-registrations.js'
 import { queueRegistrationMail, type SendAgainResult, sendAgain } from './registration-mails.js'
 import * as store from './registrations.store.js'
@@ -96,7 +96,6 @@ export const createRegistrations = (services: RegistrationServices) => {
       }),
 
     ...pendingRegistrationsIn(services),
-    ...registrationStatesIn(services),
 
     sendAgainToBrowser: async (
       browserToken: string | undefined,
@@ -109,10 +108,11 @@ export const createRegistrations = (services: RegistrationServices) => {
     },
 
     sendAgainToEmail: async (email: string, client: Client, withheld: boolean) => {
-      const [row] = await store.selectNewestByEmail(database, emailKey(email), clock.now())
+      const [row] = await store.selectNewest(database, 'email_key', emailKey(email), clock.now())
       if (row) await sendAgain(services, row, client, withheld)
     },
 
-    findByEmails: createWaitingRegistrations(services).findByEmails,
+    hasWaiting: (login: string) => hasWaiting(services, login),
+    findByEmails: (emails: readonly string[]) => findByEmails(services, emails),
   }
 }

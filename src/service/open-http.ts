@@ -1,5 +1,4 @@
 import type { TermsOfUse } from '../contract/schemas.js'
-import { createCeremonyCookies } from '../factors/ceremony-cookies.js'
 import { createFreshness } from '../factors/freshness.js'
 import { createCookies } from '../http/cookies.js'
 import { routeLimitersFor } from '../http/limiters.js'
@@ -16,7 +15,12 @@ import { createCsrf } from '../sessions/csrf.js'
 import { createGuards, createLimits, createReserveRotation } from '../sessions/guards.js'
 import { createSignInCookies, type SignInCookies } from '../sessions/session-cookies.js'
 import type { Config } from '../settings/config.js'
-import { createAttemptCookies, createPendingLinkCookie, createRecoveredAccounts } from '../sign-in/answers.js'
+import {
+  createAttemptCookies,
+  createCeremonyCookies,
+  createPendingLinkCookie,
+  createRecoveredAccounts,
+} from '../sign-in/answers.js'
 import { createCeilings } from '../sign-in/ceilings.js'
 import { createEnrolling } from '../sign-in/enrol-guard.js'
 import { createGuessLimits, hooksOfWays } from '../sign-in/guess-limits.js'
@@ -79,7 +83,7 @@ export type Platform = OpenedPlatform & RoomPlatform & { serviceKeys: ServiceKey
 /** Creates the parts that routes share: cookies, callers, guards, CSRF, limits. */
 export const openHttp = (config: Config, platform: Platform, rooms: Rooms) => {
   const { clock } = platform
-  const { tokens, loadedKeys, keysFor, attempts, pendingLinks, events, sessionLookups, proofs } = rooms
+  const { tokens, loadedKeys, keysFor, attempts, pendingLinks, events, sessionLookups, factors } = rooms
   const cookies = createCookies({
     secure: config.production,
     host: new URL(config.publicUrl).hostname,
@@ -91,7 +95,7 @@ export const openHttp = (config: Config, platform: Platform, rooms: Rooms) => {
   const csrf = createCsrf(keysFor('csrf'), cookies, callers, signInCookies)
   const limitParts = openLimits(config, platform, rooms, { callers, signInCookies })
   const { limits } = limitParts
-  const freshness = createFreshness({ callers, sessionLookups, proofs, clock, freshFor: config.freshFor })
+  const freshness = createFreshness({ callers, sessionLookups, factors, clock, freshFor: config.freshFor })
   const attemptCookies = createAttemptCookies(cookies, attempts)
   const enrolling = createEnrolling({ callers, csrf, signInCookies, freshness })
   const ceremonyCookies = createCeremonyCookies({ cookies })

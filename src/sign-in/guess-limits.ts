@@ -39,29 +39,24 @@ export type SignInLimits = ReturnType<typeof createSignInLimits>
 export type MailLimits = ReturnType<typeof createMailLimits>
 
 /** What stands in the way of guesses, of programs that sign in again and again, and of mails to strangers. */
-export const createGuessLimits = (parts: Parts) => {
-  const knownBrowsers = createKnownBrowsers(parts)
-  return {
-    passwordGuesses: createPasswordGuesses(parts, knownBrowsers),
-    signInLimits: createSignInLimits(parts, knownBrowsers),
-    mailSignInLimits: createMailSignInLimits(parts, knownBrowsers),
-    mailLimits: createMailLimits(parts),
-  }
-}
-
-type KnownBrowsers = ReturnType<typeof createKnownBrowsers>
-
-/** Finds out whether a request comes from a browser in which the account has signed in before. */
-const createKnownBrowsers = ({ knownDevices, signInCookies }: Parts) => ({
-  /** True if the browser claims that any account has signed in with it. Nothing is checked. */
-  claimsAny: (request: FastifyRequest) => signInCookies.knownDevicesIn(request).length > 0,
-  /** The key by which failures in this browser count; undefined if the account has not signed in with it. */
-  nonceOf: (account: DeviceOwner, request: FastifyRequest) =>
-    knownDevices.find(account, signInCookies.knownDevicesIn(request)),
-  /** The key by which sign-ins in this browser count, which a new sign-in does not change; undefined as above. */
-  browserOf: (account: DeviceOwner, request: FastifyRequest) =>
-    knownDevices.browserKey(account, signInCookies.knownDevicesIn(request)),
+export const createGuessLimits = (parts: Parts) => ({
+  passwordGuesses: createPasswordGuesses(parts),
+  signInLimits: createSignInLimits(parts),
+  mailSignInLimits: createMailSignInLimits(parts),
+  mailLimits: createMailLimits(parts),
 })
+
+/** True if the browser claims that any account has signed in with it. Nothing is checked. */
+const claimsAnyAccount = ({ signInCookies }: Parts, request: FastifyRequest) =>
+  signInCookies.knownDevicesIn(request).length > 0
+
+/** The key by which failures in this browser count; undefined if the account has not signed in with it. */
+const nonceOf = ({ knownDevices, signInCookies }: Parts, account: DeviceOwner, request: FastifyRequest) =>
+  knownDevices.find(account, signInCookies.knownDevicesIn(request))
+
+/** The key by which sign-ins in this browser count, which a new sign-in does not change; undefined as above. */
+const browserOf = ({ knownDevices, signInCookies }: Parts, account: DeviceOwner, request: FastifyRequest) =>
+  knownDevices.browserKey(account, signInCookies.knownDevicesIn(request))
 
 type Guess = { account: DeviceOwner; name: string; findAttemptedUser: FindAttemptedUser }
 
@@ -69,14 +64,14 @@ type Guess = { account: DeviceOwner; name: string; findAttemptedUser: FindAttemp
  * Limits guesses from many networks at one account. Unknown devices share one ceiling for each name that is typed, whether it exists or not.
  * That ceiling does not stop a known device, which has a few tries of its own, and counts as unknown when they are used up.
  */
-const createPasswordGuesses = (parts: Parts, knownBrowsers: KnownBrowsers) => {
+const createPasswordGuesses = (parts: Parts) => {
   const { countedRequests, knownDeviceCounter, nameMarks, callers, users } = parts
   const { login, account: accountLimiter, device, known } = parts.routeLimiters
 
   const count = async ({ account, name, findAttemptedUser }: Guess, request: FastifyRequest, reply: FastifyReply) => {
     const isInLogin = countedRequests.hasReservation(request, login)
     const byNetwork = { limiter: login, subject: clientNetwork(request) }
-    const nonce = knownBrowsers.nonceOf(account, request)
+    const nonce = nonceOf(parts, account, request)
     if (nonce !== undefined) {
       const subject = deviceSubject(account.id, nonce)
       const inLogin = knownDeviceCounter === 'own' ? { limiter: login, subject, findAttemptedUser } : byNetwork
@@ -101,14 +96,14 @@ const createPasswordGuesses = (parts: Parts, knownBrowsers: KnownBrowsers) => {
   return {
     /** Counts before the body of a sign-in is read, so that a body that cannot be read counts, too. */
     beforeName: limitHook({ ...guessLimiters, names: ['login'] }, async (request, reply) =>
-      knownDeviceCounter === 'own' && knownBrowsers.claimsAny(request)
+      knownDeviceCounter === 'own' && claimsAnyAccount(parts, request)
         ? undefined
         : countedRequests.count(login, clientNetwork(request), request, reply),
     ),
     /** For a body with `username`. A name without an account takes the same work. */
     byName: limitHook(guessLimiters, async (request, reply) => {
       const { username: name } = request.body as { username: string }
-      const user = knownBrowsers.claimsAny(request) ? await users.findByLogin(name) : undefined
+      const user = claimsAnyAccount(parts, request) ? await users.findByLogin(name) : undefined
       // When the limit is reached, the name is looked up for the event whether or not it has an account, so the time tells nothing.
       // `user` above cannot be used: it is looked up only for browsers with a device cookie.
       const findAttemptedUser = async () => ({ userId: (await users.findByLogin(name))?.id, typedName: name })
@@ -117,7 +112,7 @@ const createPasswordGuesses = (parts: Parts, knownBrowsers: KnownBrowsers) => {
     /** For a signed-in user who confirms their identity with the password. */
     byCaller: limitHook(guessLimiters, async (request, reply) => {
       const { userId, username } = callers.of(request)
-      const user = knownBrowsers.claimsAny(request) ? await users.findById(userId) : undefined
+      const user = claimsAnyAccount(parts, request) ? await users.findById(userId) : undefined
       return countGuessOfUser(user ?? { ...noAccount, id: userId }, username, request, reply)
     }),
     /** For a user who is known by something else than a name, such as a mailed link. */
@@ -130,7 +125,7 @@ const createPasswordGuesses = (parts: Parts, knownBrowsers: KnownBrowsers) => {
  * tables and keep the threads busy. They are counted after the proof, so that only a client with the password can use them up. Each
  * known device has its own counter, so a thief with the password cannot lock out the owner's browser, not even from another known device.
  */
-const createSignInLimits = (parts: Parts, knownBrowsers: KnownBrowsers) => {
+const createSignInLimits = (parts: Parts) => {
   const { cache, countedRequests, routeLimiters, knownDeviceCounter } = parts
   const { sign_ins: byUser, known_sign_ins: byDevice, network_sign_ins: byNetwork } = routeLimiters
 
@@ -140,7 +135,7 @@ const createSignInLimits = (parts: Parts, knownBrowsers: KnownBrowsers) => {
      * attempt.
      */
     countSignIn: async (user: DeviceOwner & { username: string }, request: FastifyRequest, reply: FastifyReply) => {
-      const browser = knownBrowsers.browserOf(user, request)
+      const browser = browserOf(parts, user, request)
       const findAttemptedUser = async () => ({ userId: user.id, typedName: user.username })
       const byAccount =
         browser === undefined
@@ -152,7 +147,7 @@ const createSignInLimits = (parts: Parts, knownBrowsers: KnownBrowsers) => {
     },
     /** Resets the count after a new password, because a thief who knew the earlier one may have used the sign-ins up. */
     resetSignInCount: async (account: DeviceOwner, request: FastifyRequest) => {
-      const browser = knownBrowsers.browserOf(account, request)
+      const browser = browserOf(parts, account, request)
       await cache.forget(limiterKey(byUser.name, userSubject(account.id)))
       if (browser !== undefined) await cache.forget(limiterKey(byDevice.name, deviceSubject(account.id, browser)))
     },
@@ -164,14 +159,14 @@ const createSignInLimits = (parts: Parts, knownBrowsers: KnownBrowsers) => {
  * account was signed in before has its own limit, so that others cannot use up the mails of the owner, and no ceiling of the installation
  * stops it. The answer to the client must not show the result.
  */
-const createMailSignInLimits = (parts: Parts, knownBrowsers: KnownBrowsers) => {
+const createMailSignInLimits = (parts: Parts) => {
   const { countedRequests, routeLimiters, users, nameMarks, ceilings } = parts
   const { mail_sign_ins: byMailbox, network_mail_sign_ins: byNetwork } = routeLimiters
 
   /** The browser of the account, if it was signed in there before. */
   const knownBrowserOf = async (email: string, request: FastifyRequest) => {
-    const user = knownBrowsers.claimsAny(request) ? await users.findByEmail(email) : undefined
-    const browser = user && knownBrowsers.browserOf(user, request)
+    const user = claimsAnyAccount(parts, request) ? await users.findByEmail(email) : undefined
+    const browser = user && browserOf(parts, user, request)
     return user && browser !== undefined ? deviceSubject(user.id, browser) : undefined
   }
 

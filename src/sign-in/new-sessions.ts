@@ -1,6 +1,7 @@
 import type { Changes } from '../account-changes/account-changes.js'
 import type { AccountChangesRoom } from '../account-changes/open-account-changes.js'
-import type { AmrMethod, NextStep, OpenQuestion, SecondFactorMethod } from '../contract/factors.js'
+import type { AmrMethod, NextStep, OpenQuestion } from '../contract/factors.js'
+import type { SecondFactorMethod } from '../contract/second-factors.js'
 import { completeWayOf, eventOf, type SignedInBy } from '../factors/ways-to-sign-in.js'
 import type { Client } from '../http/request-origin.js'
 import type { MessagesRoom } from '../messages/open-messages.js'

@@ -34,7 +34,7 @@ export const createOpenQuestions = ({
   profileFields,
   fieldChanges,
   terms,
-  nextSteps,
+  factors,
 }: UsersRoom & AccountChangesRoom & FactorsRoom) => {
   /** Whether a provider has created the account, and no session has begun yet. Its user has not seen our registration form. */
   const isNewFromProvider = ({ provider, hasSignedIn }: User) => provider !== null && !hasSignedIn
@@ -73,7 +73,7 @@ export const createOpenQuestions = ({
       questions[question].answer(sql, user, given),
     /** Whether no proof is missing. The questions come after all proofs. */
     hasAllProofs: async (sql: Transaction, { id }: User, { methods, trustedDevice }: SessionFacts) =>
-      trustedDevice !== null || countFactors(methods) === 2 || !(await nextSteps.nextFor(sql, id)),
+      trustedDevice !== null || countFactors(methods) === 2 || !(await factors.nextStepFor(sql, id)),
     /** The first open question after the one that is answered. So fields that may be left empty are asked for once. */
     nextFor: async (sql: Sql, user: User, answered?: OpenQuestion): Promise<OpenQuestion | undefined> => {
       const remaining =

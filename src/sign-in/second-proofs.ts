@@ -2,6 +2,7 @@ import type { Changes } from '../account-changes/account-changes.js'
 import type { AccountChangesRoom } from '../account-changes/open-account-changes.js'
 import type { OpenQuestion } from '../contract/factors.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
+import { factorProvenBy } from '../contract/second-factors.js'
 import type { FactorsRoom } from '../factors/open-factors.js'
 import type { ProvenPasskey } from '../factors/passkeys.js'
 import type { MessagesRoom } from '../messages/open-messages.js'
@@ -65,7 +66,7 @@ const finishByCode = async (
     const signIn = { by, facts: withSecondProof(pending.facts, method), token }
     const outcome = await newSessions.beginWithLink(sql, owner, signIn, link, browser)
     if (!outcome) return refuse('challenge_over')
-    const isTrusted = trustDevice && method === 'otp'
+    const isTrusted = trustDevice && factorProvenBy(method)?.trustsBrowser === true
     return { outcome, trustedDevices: isTrusted ? await trustBrowser(parts, sql, owner, browser) : undefined }
   })
 }
@@ -154,7 +155,7 @@ export const byEnrolment = async <Added, Code extends string>(
   browser: Browser,
   add: AddFactor<Added, Code>,
 ) => {
-  const { database, users, accountChanges, pendingSignIns, enrolments, nextSteps, newSessions } = parts
+  const { database, users, accountChanges, pendingSignIns, enrolments, factors, newSessions } = parts
   const enrolment = await enrolments.findOpen(token)
   if (isRefused(enrolment)) return enrolment
   const { pending } = enrolment
@@ -163,7 +164,7 @@ export const byEnrolment = async <Added, Code extends string>(
     const user = await users.lockEnabled(sql, pending.userId)
     if (!user || !(await pendingSignIns.lock(sql, token))) return refuse('challenge_over')
     // This happens if the account got a factor in another browser just before this sign-in began to wait.
-    if (await nextSteps.hasFactor(sql, user.id)) return refuse('challenge_over')
+    if (await factors.hasFactor(sql, user.id)) return refuse('challenge_over')
     const added = await add(sql, user, pending.id)
     if ('refused' in added) return added
     // A new factor voids the sign-ins that wait, including this one. If a question is open, this sign-in begins to wait again, without its

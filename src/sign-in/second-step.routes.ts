@@ -1,9 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { enrolmentMethods, type NextStep, type OpenQuestion } from '../contract/factors.js'
+import type { NextStep, OpenQuestion } from '../contract/factors.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import { ProfileFieldChanges } from '../contract/profile-fields.js'
 import { Accepted, SecondFactorNeeded, SecondFactorWaiting, SignedIn, TypedPassword } from '../contract/schemas.js'
+import { countingFactors } from '../contract/second-factors.js'
+import { allowsTrustedDevice } from '../factors/second-factors.js'
 import { clientOf } from '../http/request-origin.js'
 import { route, withHeaders } from '../http/route.js'
 import type { Server } from '../http/server.js'
@@ -26,13 +28,13 @@ const nothingAsked = {
 const nextQuestions: Record<NextStep, (app: App, pending: PendingSignIn) => Promise<NextQuestion>> = {
   second_factor: async ({ signIns, trustedDevices }, { userId }) => {
     const methods = await signIns.methodsOf(userId)
-    const trustDevice = methods.includes('totp') && trustedDevices.areOffered
+    const trustDevice = allowsTrustedDevice(methods) && trustedDevices.areOffered
     return { methods, trustDevice, trustedFor: trustDevice ? trustedDevices.trustedFor : null }
   },
   enrolment: async ({ enrolments }, pending) => {
     const missing = await enrolments.missingProofOf(pending)
     return {
-      methods: [...enrolmentMethods],
+      methods: [...countingFactors],
       mailedCodeRequired: missing === 'mailed code',
       linkRequired: missing === 'link',
       passwordRequired: missing === 'password',
@@ -55,7 +57,7 @@ const openEnrolment = async (app: App, request: FastifyRequest, reply: FastifyRe
       ? refuse('challenge_over')
       : await app.enrolments.enterMailedCode(token, mailedCode, clientOf(request))
   if (isRefused(opened)) return forgetIfOver(app, reply, opened)
-  return reply.status(202).send({ next: 'enrolment', methods: enrolmentMethods })
+  return reply.status(202).send({ next: 'enrolment', methods: countingFactors })
 }
 
 /** Takes missing fields, or the agreement to the terms. */
@@ -245,7 +247,7 @@ export const enrolmentPasswordRoutes = (server: Server, app: App) => {
       const opened =
         token === undefined ? refuse('challenge_over') : await enrolments.enterPassword(token, verify, client)
       if (isRefused(opened)) return forgetIfOver(app, reply, opened)
-      return { next: 'enrolment' as const, methods: [...enrolmentMethods] }
+      return { next: 'enrolment' as const, methods: [...countingFactors] }
     },
   })
 }

@@ -65,7 +65,7 @@ export type SignIns = ReturnType<typeof createSignIns>
  * only `sessionBeganBy` says that a session began with it.
  */
 export const createSignIns = (parts: SignInParts) => {
-  const { users, events, pendingSignIns, nextSteps, newSessions, questions } = parts
+  const { users, events, pendingSignIns, factors, newSessions, questions } = parts
 
   const byPasswordOf = async (way: 'password' | 'reset', user: User, passwordHash: string, visit: Visit) => {
     const by = { way }
@@ -121,12 +121,12 @@ export const createSignIns = (parts: SignInParts) => {
     ) => byAnswer(parts, token, question, given, browser),
 
     /** Whether a first proof is not enough for this account. Then a link to it is written together with the session. */
-    needsSecondStep: async (sql: Transaction, userId: string) => (await nextSteps.nextFor(sql, userId)) !== undefined,
+    needsSecondStep: async (sql: Transaction, userId: string) => (await factors.nextStepFor(sql, userId)) !== undefined,
 
     /** The sign-in that waits in this browser. Undefined if there is none. */
     findPending: (token: string) => pendingSignIns.find(token),
 
-    methodsOf: nextSteps.methodsOf,
+    methodsOf: (userId: string) => factors.heldBy(userId),
 
     /** The fields that a sign-in of this user is asked for. */
     fieldsOf: async (userId: string) => {
@@ -203,7 +203,7 @@ const enter = async (
   first: FirstProof,
   { facts: factsBefore, ...browser }: Visit,
 ): Promise<SignInOutcome | undefined> => {
-  const { newSessions, nextSteps, trustedDevices } = parts
+  const { newSessions, factors, trustedDevices } = parts
   const { by, link, passwordHash = null } = first
   const facts = withFirstProof(factsBefore, first)
   const signIn = { by, facts, passwordHash }
@@ -211,7 +211,7 @@ const enter = async (
     ? undefined
     : await ifStillProven(parts, user, first, (sql) => newSessions.begin(sql, user, signIn, browser))
   if (outcome) return outcome
-  const nextStep = await nextSteps.nextFor(user.id)
+  const nextStep = await factors.nextStepFor(user.id)
   if (!nextStep) return undefined
   const { allowsTrustedDevice, next, methods } = nextStep
   const mayUseTrustedDevice = allowsTrustedDevice && skipsOnTrustedDevice(by)

@@ -1,7 +1,7 @@
 import type { AccountChangesRoom } from '../account-changes/open-account-changes.js'
-import { amrOfProof, type ProofMethod } from '../contract/factors.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import type { PasskeyCredential } from '../contract/passkeys.js'
+import { amrOfProof, codeFactors, type ProofMethod } from '../contract/second-factors.js'
 import type { FactorsRoom } from '../factors/open-factors.js'
 import { sessionBinding } from '../factors/passkey-ceremonies.js'
 import type { CodeRefusal } from '../factors/second-factors.js'
@@ -30,9 +30,9 @@ type Refusal = Refused<WrongProof | 'busy' | 'not_authenticated'> | NotEnough | 
 
 type ProofReason = 'passkey' | 'code' | 'password' | 'mail'
 
-/** Checks one kind of proof, and says which of the account's methods it is and how events name it. */
+/** Checks one kind of proof, and says which of the account's methods it can be and how events name it. */
 type ProofCheck<Value> = {
-  method: ProofMethod
+  methods: readonly ProofMethod[]
   reason: ProofReason
   prove: (rooms: Rooms, value: Value, prover: Prover) => Promise<IssuedTokens | Refusal>
 }
@@ -50,7 +50,7 @@ type Renewal = {
 
 /** Makes the session fresh and uses the proof up, in one transaction. */
 const renew = async (
-  { accountChanges, proofs }: Rooms,
+  { accountChanges, factors }: Rooms,
   { caller, visit }: Prover,
   { method, reason, confirm, refusal }: Renewal,
 ) => {
@@ -58,9 +58,9 @@ const renew = async (
   const renewed = await accountChanges.byCaller(context, 'stepped_up', async (sql, current) => {
     if (!(await confirm(sql, current))) return refuse(refusal)
     // With a second factor that was added in the meantime, a password is not enough any more.
-    const methods = await proofs.methodsFor(sql, current)
+    const methods = await factors.proofsFor(sql, current)
     if (!methods.includes(method)) return refuse('fresh_sign_in_required', { methods })
-    return { changes: { stepped_up: { proven: amrOfProof[method], event: { reason } } } }
+    return { changes: { stepped_up: { proven: amrOfProof(method), event: { reason } } } }
   })
   return isRefused(renewed) ? renewed : renewed.issued
 }
@@ -69,7 +69,7 @@ const mailedCodeOf = ({ sessionId }: { sessionId: string }) => ({ mail: 'step-up
 
 const proofChecks: { readonly [Name in keyof ProofValues]: ProofCheck<ProofValues[Name]> } = {
   credential: {
-    method: 'passkey',
+    methods: ['passkey'],
     reason: 'passkey',
     prove: async (rooms, credential, prover) => {
       const { passkeyCeremonies, passkeys } = rooms
@@ -81,7 +81,7 @@ const proofChecks: { readonly [Name in keyof ProofValues]: ProofCheck<ProofValue
     },
   },
   code: {
-    method: 'totp',
+    methods: codeFactors,
     reason: 'code',
     prove: async ({ knownDevices, factors, accountChanges }, code, { user: account, caller, visit }) => {
       const { client } = visit
@@ -98,7 +98,7 @@ const proofChecks: { readonly [Name in keyof ProofValues]: ProofCheck<ProofValue
     },
   },
   password: {
-    method: 'password',
+    methods: ['password'],
     reason: 'password',
     prove: async (rooms, password, prover) => {
       const { passwordHash } = prover.user
@@ -115,7 +115,7 @@ const proofChecks: { readonly [Name in keyof ProofValues]: ProofCheck<ProofValue
     },
   },
   mailedCode: {
-    method: 'mail',
+    methods: ['mail'],
     reason: 'mail',
     prove: async (rooms, code, prover) => {
       const { mailedCodes } = rooms
@@ -139,10 +139,10 @@ const checkOf = <Name extends keyof ProofValues>(given: GivenProof, name: Name) 
 }
 
 /** The user of the caller, and the methods that count as a proof for the account. */
-export const findProver = async ({ users, sessionLookups, proofs }: Rooms, caller: SessionCaller) => {
+export const findProver = async ({ users, sessionLookups, factors }: Rooms, caller: SessionCaller) => {
   const user = await users.findEnabled(caller.userId)
   if (!user || !(await sessionLookups.isLive(caller))) return refuse('not_authenticated')
-  return { user, methods: await proofs.methodsFor(user) }
+  return { user, methods: await factors.proofsFor(user) }
 }
 
 /** Refusals that do not count as a failed try: nothing was compared, the proof would not have been enough, or the session is over. */
@@ -160,7 +160,7 @@ export const proveAgain = async (rooms: Rooms, caller: SessionCaller, request: P
   const prover = await findProver(rooms, caller)
   if (isRefused(prover)) return prover
   const { user, methods } = prover
-  if (!methods.includes(check.method)) return refuse('fresh_sign_in_required', { methods })
+  if (!check.methods.some((method) => methods.includes(method))) return refuse('fresh_sign_in_required', { methods })
   const issued = await check.prove(rooms, { user, caller, sealedChallenge, visit })
   if (isRefused(issued) && refusalsWithoutTry.includes(issued.refused)) return issued
   const { userId, sessionId } = caller

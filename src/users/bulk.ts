@@ -358,39 +358,38 @@ const fromRow = ({ password_hash, created_at, ...row }: store.ListedRow): Listed
 
 const exportPage = 1_000
 
-/** Lists of many users, for the command line. */
-const createUserLists = (database: Database) => {
-  const page = async (after: string | undefined, limit: number, filter: store.Filter = {}) =>
-    (await store.selectPage(database, after ?? nilUuid, limit, filter)).map(fromRow)
+/** A page of users in the order of ids. */
+const pageAfter = async (database: Database, after: string | undefined, limit: number, filter: store.Filter = {}) =>
+  (await store.selectPage(database, after ?? nilUuid, limit, filter)).map(fromRow)
 
-  /** How many users have an authenticator app or a passkey. */
-  const countWithSecondFactor = async () => (await store.countWithSecondFactor(database))[0]?.users ?? 0
-
-  /** Yields all users in pages, in the order of ids. */
-  async function* allPages() {
-    let after: string | undefined
-    for (;;) {
-      const users = await page(after, exportPage)
-      if (users.length === 0) return
-      yield users
-      after = users.at(-1)?.id
-    }
+/** Yields all users in pages, in the order of ids. */
+async function* allPagesOf(database: Database) {
+  let after: string | undefined
+  for (;;) {
+    const users = await pageAfter(database, after, exportPage)
+    if (users.length === 0) return
+    yield users
+    after = users.at(-1)?.id
   }
-
-  const search = async (text: string, limit: number) => {
-    const part = { username: usernameKey(text), email: emailKey(text), name: text }
-    return (await store.selectMatching(database, part, limit)).map(fromRow)
-  }
-
-  const providers = async () => (await store.selectProviders(database)).map(({ provider }) => provider)
-
-  return { page, search, allPages, providers, countWithSecondFactor }
 }
 
 export type BulkUsers = ReturnType<typeof createBulkUsers>
 
 /** Handles many users at once, for the command line. No request uses it. */
-export const createBulkUsers = (given: Given) => ({
-  ...createUserImport(given),
-  ...createUserLists(given.database),
-})
+export const createBulkUsers = (given: Given) => {
+  const { database } = given
+  return {
+    ...createUserImport(given),
+
+    page: (after: string | undefined, limit: number, filter?: store.Filter) =>
+      pageAfter(database, after, limit, filter),
+    search: async (text: string, limit: number) => {
+      const part = { username: usernameKey(text), email: emailKey(text), name: text }
+      return (await store.selectMatching(database, part, limit)).map(fromRow)
+    },
+    allPages: () => allPagesOf(database),
+    providers: async () => (await store.selectProviders(database)).map(({ provider }) => provider),
+    /** How many users have something that counts as a second factor. */
+    countWithSecondFactor: async () => (await store.countWithSecondFactor(database))[0]?.users ?? 0,
+  }
+}

@@ -2,6 +2,7 @@ import { adminPageSize } from '../contract/admin/admin-bodies.js'
 import { refuse } from '../contract/outcome.js'
 import type { FieldValues } from '../contract/profile-fields.js'
 import { isProviderId, type ProviderId } from '../contract/providers.js'
+import { type CountingFactor, countingFactors } from '../contract/second-factors.js'
 import { isUuid, nilUuid } from '../lib/uuid.js'
 import type { Database } from '../platform/database/database.js'
 import { emailKey, usernameKey } from './names.js'
@@ -16,7 +17,7 @@ export type FoundUser = {
   lockedDown: boolean
   createdAt: Date
   lastSignInAt: Date | null
-  factors: ('totp' | 'passkey')[]
+  factors: CountingFactor[]
   groups: readonly string[]
   /** The values of profile fields, including fields that the file no longer has. */
   fields: FieldValues
@@ -33,28 +34,17 @@ const fromRow = (row: store.FoundRow): FoundUser => ({
   lockedDown: row.locked_down,
   createdAt: row.created_at,
   lastSignInAt: row.last_sign_in_at,
-  factors: [...(row.has_totp ? (['totp'] as const) : []), ...(row.has_passkey ? (['passkey'] as const) : [])],
+  factors: countingFactors.filter((method) => row.factors.includes(method)),
   groups: row.groups,
   fields: row.fields,
   provider: isProviderId(row.provider) ? row.provider : null,
   providers: row.providers.filter(isProviderId),
 })
 
-/** The searches in their order: first all users whose username begins with the text, then those whose address does, and so on. */
-const searches = [
-  { page: store.selectByUsername, end: store.selectEndByUsername },
-  { page: store.selectByEmail, end: store.selectEndByEmail },
-  { page: store.selectByName, end: store.selectEndByName },
-  { page: store.selectByLastName, end: store.selectEndByLastName },
-]
-
-/** Without a text, one list has all users. */
-const wholeList = [{ page: store.selectAll, end: store.selectEndOfAll }]
-
 /** How many users are looked at for one page if no index finds them. */
 const usersPerScan = 10_000
 
-/** The place where a page begins: after the user with this key, in the search at this index of `searches`. */
+/** The place where a page begins: after the user with this key, in the search at this index of `store.searches`. */
 type Cursor = { at: number; key: string; id: string }
 
 const firstPage: Cursor = { at: 0, key: '', id: nilUuid }
@@ -64,7 +54,7 @@ const writeCursor = ({ at, key, id }: Cursor) => Buffer.from(JSON.stringify([at,
 const readCursor = (text: string): Cursor | undefined => {
   try {
     const [at, key, id] = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'))
-    const isValid = searches[at] !== undefined && typeof key === 'string' && typeof id === 'string' && isUuid(id)
+    const isValid = store.searches[at] !== undefined && typeof key === 'string' && typeof id === 'string' && isUuid(id)
     return isValid && !key.includes('\0') ? { at, key, id } : undefined
   } catch {
     return undefined
@@ -112,7 +102,7 @@ export const createUserSearch = ({
       users: users.slice(0, pageSize).map(({ row }) => fromRow(row)),
       next: end ? writeCursor(end) : null,
     })
-    for (const [at, search] of (text === '' ? wholeList : searches).entries()) {
+    for (const [at, search] of (text === '' ? store.wholeList : store.searches).entries()) {
       if (at < cursor.at) continue
       const { key, id } = at === cursor.at ? cursor : firstPage
       const limit = pageSize + 1 - users.length
@@ -120,11 +110,11 @@ export const createUserSearch = ({
       const onlyDisabled = state === 'disabled'
       const scan = { afterKey: key, afterId: id, text: textOfKeys, group: group ?? null, onlyDisabled, scanned }
       const filter = { onlyEnabled: state === 'active', onlyWithoutFactor: factor === 'none', limit }
-      const rows = await search.page(database, scan, filter)
+      const rows = await store.selectFoundPage(database, search, scan, filter)
       users.push(...rows.map((row) => ({ row, at })))
       const last = users.length > pageSize ? users[pageSize - 1] : undefined
       if (last) return pageEndingAt({ at: last.at, key: last.row.key, id: last.row.id })
-      const [end] = isFiltered ? await search.end(database, scan) : []
+      const [end] = isFiltered ? await store.selectEnd(database, search, scan) : []
       if (end) return pageEndingAt({ at, ...end })
     }
     return pageEndingAt(undefined)

@@ -166,8 +166,9 @@ export type Filter = {
   unusedSince?: Date
 }
 
-const hasSecondFactor = `(exists (select 1 from totp_secrets where user_id = users.id)
-         or exists (select 1 from passkeys where user_id = users.id))`
+/** Whether a user has something that counts as a second factor, at any host. `id`: the column with the id of the user. */
+const hasSecondFactor = (id: string) =>
+  `exists (select 1 from second_factors as f where f.user_id = ${id} and f.counts)`
 
 /** Pages go by id and not by offset, so every page takes the same time, and no user is listed twice or missed. */
 export const selectPage = (
@@ -179,7 +180,7 @@ export const selectPage = (
   sql.query<ListedRow>(
     `select ${listedSelectList} from users where id > $1
        and (not $3::boolean or disabled_at is not null)
-       and (not $4::boolean or not ${hasSecondFactor})
+       and (not $4::boolean or not ${hasSecondFactor('users.id')})
        and ($7::text is null or (groups @> array[$7] and groups <> '{}'))
        and ($5::timestamptz is null or (created_at < $5
          and not exists (select 1 from sessions where user_id = users.id and last_used_at >= $5)
@@ -197,7 +198,7 @@ export const selectPage = (
   )
 
 export const countWithSecondFactor = (sql: Sql) =>
-  sql.query<{ users: number }>(`select count(*) as users from users where ${hasSecondFactor}`)
+  sql.query<{ users: number }>('select count(distinct user_id) as users from second_factors where counts')
 
 /** Users with this text in the username, the email or the name. Whole matches come first. Reads the whole table. */
 export const selectMatching = (sql: Sql, part: { username: string; email: string; name: string }, limit: number) =>
@@ -223,8 +224,8 @@ export type FoundRow = {
   /** The providers at which the user has an identity. */
   providers: string[]
   last_sign_in_at: Date | null
-  has_totp: boolean
-  has_passkey: boolean
+  /** The second factors that count, in no order. */
+  factors: string[]
   /** The value by which the page is sorted. */
   key: string
 }
@@ -246,8 +247,7 @@ const foundSelectList = selectList<FoundRow>({
     (select max(r.created_at) from sessions as r where r.user_id = page.id),
     (select e.created_at from events as e where e.user_id = page.id
        and (e.kind = 'signed_in' or e.kind = 'registered' and e.session_id is not null) order by e.id desc limit 1))`,
-  has_totp: 'exists (select 1 from totp_secrets as t where t.user_id = page.id)',
-  has_passkey: 'exists (select 1 from passkeys as p where p.user_id = page.id)',
+  factors: 'array(select f.method from second_factors as f where f.user_id = page.id and f.counts)',
   key: true,
 })
 
@@ -292,11 +292,21 @@ export type Scan = {
 /** Conditions on the rows of a scan. No index finds these rows, and there may be few among very many. */
 export type ScanFilter = { onlyEnabled: boolean; onlyWithoutFactor: boolean; limit: number }
 
-/**
- * Users whose key begins with the text, in the order of the key. Users whom one of the searches `before` finds are left out: those searches
- * end before this one begins, so it skips no more users than they have read.
- */
-const usersWithPrefix = (key: SearchedKey, before: readonly SearchedKey[]) =>
+/** One of the searches of a text. Users whom one of the searches `before` finds are left out: those end before this one begins. */
+export type Search = { key: SearchedKey; before: readonly SearchedKey[] }
+
+/** The searches in their order: first all users whose username begins with the text, then those whose address does, and so on. */
+export const searches: readonly Search[] = [
+  { key: 'username', before: [] },
+  { key: 'email', before: ['username'] },
+  { key: 'name', before: ['username', 'email'] },
+  { key: 'lastName', before: ['username', 'email', 'name'] },
+]
+/** Without a text, one list has all users. */
+export const wholeList: readonly Search[] = [{ key: 'alphabet', before: [] }]
+
+/** Users whose key begins with the text, in the order of the key. It skips no more users than the searches before it have read. */
+const usersWithPrefix = ({ key, before }: Search) =>
   `select *, ${keys[key]} as key from users
    where ${hasPrefix(key)} and ${keys[key]} >= $1::text and (${keys[key]}, id) > ($1::text, $2::uuid)
      and ($6::text is null or (groups @> array[$6] and groups <> '{}'))
@@ -316,39 +326,28 @@ const valuesOf = ({ afterKey, afterId, text, group, onlyDisabled, scanned }: Sca
   scanned,
 ]
 
-const selectFoundPage =
-  (key: SearchedKey, before: readonly SearchedKey[]) =>
-  (sql: Sql, scan: Scan, { onlyEnabled, onlyWithoutFactor, limit }: ScanFilter) =>
-    sql.query<FoundRow>(
-      `select ${foundSelectList} from (
-         select * from (${usersWithPrefix(key, before)} limit $8) as scanned
-         where (not $9::boolean or disabled_at is null)
-           and (not $10::boolean or not (
-             exists (select 1 from totp_secrets as t where t.user_id = scanned.id)
-             or exists (select 1 from passkeys as p where p.user_id = scanned.id)))
-         order by key, id limit $11
-       ) as page order by key, id`,
-      [...valuesOf(scan), onlyEnabled, onlyWithoutFactor, limit],
-    )
-
-/** The last user that a scan looks at. No row if there are fewer users than `scanned`. */
-const selectEnd = (key: SearchedKey, before: readonly SearchedKey[]) => (sql: Sql, scan: Scan) =>
-  sql.query<{ key: string; id: string }>(
-    `select key, id from (${usersWithPrefix(key, before)} offset $8::int - 1 limit 1) as last`,
-    valuesOf(scan),
+export const selectFoundPage = (
+  sql: Sql,
+  search: Search,
+  scan: Scan,
+  { onlyEnabled, onlyWithoutFactor, limit }: ScanFilter,
+) =>
+  sql.query<FoundRow>(
+    `select ${foundSelectList} from (
+       select * from (${usersWithPrefix(search)} limit $8) as scanned
+       where (not $9::boolean or disabled_at is null)
+         and (not $10::boolean or not ${hasSecondFactor('scanned.id')})
+       order by key, id limit $11
+     ) as page order by key, id`,
+    [...valuesOf(scan), onlyEnabled, onlyWithoutFactor, limit],
   )
 
-export const selectAll = selectFoundPage('alphabet', [])
-export const selectByUsername = selectFoundPage('username', [])
-export const selectByEmail = selectFoundPage('email', ['username'])
-export const selectByName = selectFoundPage('name', ['username', 'email'])
-export const selectByLastName = selectFoundPage('lastName', ['username', 'email', 'name'])
-
-export const selectEndOfAll = selectEnd('alphabet', [])
-export const selectEndByUsername = selectEnd('username', [])
-export const selectEndByEmail = selectEnd('email', ['username'])
-export const selectEndByName = selectEnd('name', ['username', 'email'])
-export const selectEndByLastName = selectEnd('lastName', ['username', 'email', 'name'])
+/** The last user that a scan looks at. No row if there are fewer users than `scanned`. */
+export const selectEnd = (sql: Sql, search: Search, scan: Scan) =>
+  sql.query<{ key: string; id: string }>(
+    `select key, id from (${usersWithPrefix(search)} offset $8::int - 1 limit 1) as last`,
+    valuesOf(scan),
+  )
 
 export const selectFoundById = (sql: Sql, id: string) =>
   sql.query<FoundRow>(

@@ -81,6 +81,14 @@ describe('the role of the running service', () => {
     await migrateAsOwner({ ...urls, directory: migrationsDirectory, grantsFor })
   })
 
+  it('may read every view', async () => {
+    const views = await service.query<{ name: string }>(
+      'select viewname as name from pg_views where schemaname = current_schema()',
+    )
+    expect(views).not.toEqual([])
+    for (const { name } of views) await expect(service.query(`select 1 from ${name}`)).resolves.toEqual([])
+  })
+
   it('starts without example content, which it may not write', async () => {
     const content = createContent({ database: service, clock: systemClock })
     await content.seed(service)

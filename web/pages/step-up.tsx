@@ -1,5 +1,5 @@
 import { type Answer, isTemporary, type Refusal } from '#client/client.js'
-import { type ProofMethod, reachingTwoFactors, secondFactorsAmong } from '#contract/factors.js'
+import { type ProofMethod, reachingTwoFactors, secondFactorsAmong } from '#contract/second-factors.js'
 import { client } from '../browser/client.js'
 import { mount } from '../browser/mount.js'
 import {

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import type { Answer, PasskeyCredential, Proof, Refusal } from '#client/client.js'
-import type { ProofMethod } from '#contract/factors.js'
+import type { ProofMethod } from '#contract/second-factors.js'
 import { client } from '../browser/client.js'
 import { queryValue, returnToAfterStepUp, withReturnTo } from '../browser/navigation.js'
 import { Button } from '../components/button.js'

@@ -1,8 +1,8 @@
-import type { ProofMethod } from '#contract/factors.js'
 import type { Refused } from '#contract/outcome.js'
 import type { PasswordFindings } from '#contract/password-rules.js'
 import type { InvalidFields } from '#contract/profile-fields.js'
 import type { RefusalCode } from '#contract/refusals.js'
+import type { ProofMethod } from '#contract/second-factors.js'
 import { objectIn, refusalOf } from '../../answers.js'
 
 /**

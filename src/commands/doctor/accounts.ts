@@ -17,8 +17,8 @@ type Members = { exists: boolean; members: number; with_factor: number }
 const countMembers = async (sql: Sql, group: string, { publicUrl }: Config) => {
   const [row] = await sql.query<Members>(
     `select exists (select 1 from groups where name = $1::text) as exists, count(*)::int as members,
-       (count(*) filter (where exists (select 1 from totp_secrets as t where t.user_id = u.id)
-          or exists (select 1 from passkeys as p where p.user_id = u.id and p.relying_party = $2)))::int as with_factor
+       (count(*) filter (where exists (select 1 from second_factors as f
+          where f.user_id = u.id and f.counts and (f.host is null or f.host = $2))))::int as with_factor
      from users as u where u.groups @> array[$1::text] and u.groups <> '{}' and u.disabled_at is null`,
     [group, new URL(publicUrl).hostname],
   )

@@ -8,7 +8,7 @@ import { postgresAddress } from '../../platform/database/postgres-address.js'
 import { type ConnectTo, createConnect, type Host, hostName, reasonOf } from '../../platform/database/primary.js'
 import { clusterFolder } from '../../platform/own-postgres/own-postgres.js'
 import { migrationsDirectory as directory } from '../../service/prepare-database.js'
-import { readableTables, writableTables } from '../../service/tables.js'
+import { readableTables, readableViews, writableTables } from '../../service/tables.js'
 import type { Config } from '../../settings/config.js'
 import { errorInProduction, type Finding, failure, judgeClock, ok, skipped, warning, worstOf } from './check.js'
 
@@ -175,7 +175,7 @@ type Rights = Record<
 
 /** Asks which rights the role has, without using them. */
 const askRights = async (sql: Sql) => {
-  const tables = [...writableTables, ...readableTables]
+  const tables = [...writableTables, ...readableTables, ...readableViews]
   const [tableCount] = await sql.query<{ missing: number }>(
     'select count(*) as missing from unnest($1::text[]) as name where to_regclass(name) is null',
     [tables],

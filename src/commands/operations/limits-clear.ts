@@ -125,7 +125,7 @@ const clearUser = async (rooms: CommandRooms, userName: string, client: Operator
 }
 
 const clearAll = async (rooms: CommandRooms): Promise<Outcome> => {
-  const accounts = await rooms.codeWaits.forgetAll()
+  const accounts = await rooms.factors.forgetAllWrongCodes()
   const removed = await withCounters(rooms, async (counters) =>
     counters.remove((await counters.keys()).filter(isLimitKey)),
   )

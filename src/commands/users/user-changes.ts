@@ -326,7 +326,7 @@ const resetFactors = async (rooms: CommandRooms, userName: string, isConfirmed: 
   const { factors, passkeys, operatorChanges, secondFactor } = rooms
   const { id, username } = await requireUser(rooms, userName)
   const passkeyCount = (await passkeys.list(id)).length
-  if (!(await factors.heldBy(id)).includes('totp') && passkeyCount === 0)
+  if (!(await factors.hasAny(id)))
     return {
       json: { id, username, changed: false },
       text: `${username} has no two-step sign-in and no passkeys. Nothing was changed.`,

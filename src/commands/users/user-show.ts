@@ -183,7 +183,7 @@ const hintAbout = async (rooms: CommandRooms, userName: string) => {
   const owner = await formerOwner(rooms, userName)
   if (owner)
     return ` It is a former name of ${printableText(owner.username)}: ${quoteCommand('user show', owner.username)}`
-  const waits = await rooms.waitingRegistrations.has(userName)
+  const waits = await rooms.registrations.hasWaiting(userName)
   return waits ? ' A registration under this name waits until its email is confirmed.' : ''
 }
 

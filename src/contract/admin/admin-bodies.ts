@@ -5,6 +5,7 @@ import { UndoState } from '../mailed-links.js'
 import { ProfileFieldChanges, ProfileFieldDefinition, ProfileFields } from '../profile-fields.js'
 import { OneOf } from '../refusal-bodies.js'
 import { Id, Moment, Nullable, Provider, Session, UsedApplication } from '../schemas.js'
+import { countingFactors } from '../second-factors.js'
 
 import { longestReason } from './admin-api.js'
 
@@ -46,7 +47,7 @@ export const AdminUser = Type.Object(
     lockedDown: Type.Boolean({ description: 'Disabled by a lock-down' }),
     createdAt: Moment,
     lastSignInAt: Nullable(Moment),
-    factors: Type.Array(OneOf(['totp', 'passkey']), { description: 'The second factors that the account has' }),
+    factors: Type.Array(OneOf(countingFactors), { description: 'The second factors that the account has' }),
     groups: Type.Array(Group),
   },
   { title: 'AdminUser' },

@@ -46,7 +46,7 @@ export type UserServices = UsersRoom & SessionsRoom & FactorsRoom & { consents: 
  * ended or the account was disabled.
  */
 export const findSignedInUser = async (
-  { users, sessionLookups, proofs, consents }: UserServices,
+  { users, sessionLookups, factors, consents }: UserServices,
   caller: SessionCaller | undefined,
   clientId: string,
 ): Promise<SignedInUser | undefined> => {
@@ -54,7 +54,7 @@ export const findSignedInUser = async (
   const proof = user && (await sessionLookups.proofOfCaller(caller))
   if (!user || !proof) return undefined
   const { id, username, groups } = user
-  const methods = await proofs.methodsFor(user)
+  const methods = await factors.proofsFor(user)
   return { id, username, groups, proof, methods, agreedTo: await consents.scopesOf(id, clientId) }
 }
 

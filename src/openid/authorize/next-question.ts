@@ -1,6 +1,7 @@
 import { type Application, mayUse } from '../../applications/applications.js'
-import { countFactors, type ProofMethod, reachingTwoFactors, secondFactorsAmong } from '../../contract/factors.js'
+import { countFactors } from '../../contract/factors.js'
 import type { AuthorizationStep } from '../../contract/openid.js'
+import { type ProofMethod, reachingTwoFactors, secondFactorsAmong } from '../../contract/second-factors.js'
 
 import type { Proof } from '../../sessions/session-facts.js'
 import { sharedScopes } from '../token/user-claims.js'
