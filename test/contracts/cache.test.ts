@@ -58,8 +58,8 @@ const openPostgresResilient = async (clock: Clock) => {
 }
 
 const openResilient = async (clock: Clock) => {
-  const { cache, started } = await openCache({ url, prefix, clock, log, commandTimeout: 10_000 })
-  await started
+  const { cache, start } = await openCache({ url, prefix, clock, log, commandTimeout: 10_000 })
+  await start(Promise.resolve(true))
   return cache
 }
 

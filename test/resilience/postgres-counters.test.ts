@@ -226,6 +226,15 @@ describe('counters when PostgreSQL', () => {
   })
 })
 
+it('a service has opened the connections of its counters when it is ready, so no first request is counted alone', async () => {
+  const { app, stop } = await startLatchkey({ settings: { REDIS_URL: '' } })
+  const connections = await app.platform.database.query(
+    "select from pg_stat_activity where datname = current_database() and application_name = 'latchkey counters'",
+  )
+  await stop()
+  expect(connections).toHaveLength(4)
+})
+
 describe('two services without Redis', () => {
   type Service = Awaited<ReturnType<typeof startLatchkey>>
   let one: Service

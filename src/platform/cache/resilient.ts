@@ -80,6 +80,21 @@ type ResilientCacheDependencies = {
   probeEvery?: number
 }
 
+/**
+ * Remembers the answers of the shared store. While they were under way, other attempts may have got none in time and were counted alone:
+ * together they must not pass the limit, so the first answer that does is a refusal, and the last.
+ */
+const noteAnswers = (local: MemoryCache, attempts: readonly Attempt[], reservations: readonly Reservation[]) => {
+  const isWithin = reservations.map((reservation, place) => {
+    const attempt = attempts[place]
+    return !attempt || local.note(attempt.key, attempt.limit, reservation)
+  })
+  const over = isWithin.indexOf(false)
+  return reservations
+    .slice(0, over === -1 ? undefined : over + 1)
+    .map((reservation, place) => (place === over ? { ...reservation, granted: false, remaining: 0 } : reservation))
+}
+
 /** How many counters the store is asked about at once: it answers this many within the timeout of a command. */
 const carryBatch = 200
 
@@ -119,11 +134,7 @@ export const createResilientCache = ({
       await carry(attempts.map(({ key }) => key).filter(local.hasUnreported))
       return shared.reserveAll(attempts)
     })
-    for (const [place, reservation] of reservations?.entries() ?? []) {
-      const attempt = attempts[place]
-      if (attempt) local.note(attempt.key, attempt.limit, reservation)
-    }
-    return reservations
+    return reservations && noteAnswers(local, attempts, reservations)
   }
 
   const reserveAll = async (attempts: readonly Attempt[]): Promise<Reservation[]> => {
