@@ -40,7 +40,7 @@ import { setupRoutes } from '../registration/setup.routes.js'
 import { verifyEmailRoutes } from '../registration/verify-email.routes.js'
 import { sessionsRoutes } from '../sessions/own-sessions.routes.js'
 import { csrfTokenRoutes, logoutRoutes, refreshRoutes, signOutHere } from '../sessions/session.routes.js'
-import { mailLoginRoutes, mailRegistrationRoutes } from '../sign-in/mail.routes.js'
+import { askForMailRoutes, mailLoginRoutes, mailRegistrationRoutes } from '../sign-in/mail.routes.js'
 import { passkeyLoginRoutes } from '../sign-in/passkey.routes.js'
 import { loginRoutes } from '../sign-in/password.routes.js'
 import { socialSignInRoutes } from '../sign-in/provider.routes.js'
@@ -110,8 +110,11 @@ const registerRegistrationFlows = (server: Server, app: App) => {
   verifyEmailRoutes(server, app)
 }
 
-/** Signing in with a mailed code or link. Without MAIL_SIGN_IN these routes do not exist. */
+/** Signing in with a mailed code or link. Without MAIL_SIGN_IN these routes do not exist; where mail is off, the first one says so. */
 const registerMailLogin = (server: Server, app: App) => {
+  const { mailSignIn, mailIsOff } = app.config
+  if (mailSignIn === 'on' || mailIsOff) askForMailRoutes(server, app)
+  if (mailSignIn !== 'on') return
   mailLoginRoutes(server, app)
   mailRegistrationRoutes(server, app)
   enrolmentPasswordRoutes(server, app)
@@ -165,8 +168,7 @@ export const registerAllRoutes = async (server: Server, app: App) => {
   const hasServiceKeys = config.serviceKeysFile !== undefined
   const routes = apiDocumentRoutes(server, { design: app.design, hasServiceKeys })
   loginRoutes(server, app)
-  // Where mail is off, the request for a mail says so.
-  if (config.mailSignIn === 'on' || config.mailIsOff) registerMailLogin(server, app)
+  registerMailLogin(server, app)
   registerRegistrationFlows(server, app)
   resetPasswordRoutes(server, app)
   changePasswordRoutes(server, app)
