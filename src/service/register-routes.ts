@@ -26,6 +26,7 @@ import { openidRevokeRoutes, openidUserinfoRoutes } from '../openid/token/userin
 import { apiDocumentRoutes } from '../pages/api-document.routes.js'
 import { devMailboxRoutes } from '../pages/dev-mailbox.routes.js'
 import { contentRoutes, csrfExampleRoutes } from '../pages/example.routes.js'
+import { healthRoutes } from '../pages/health.routes.js'
 import { withOwnTexts } from '../pages/own-page-words.js'
 import { pagesRoutes } from '../pages/pages.routes.js'
 import { brandMark } from '../pages/shell.js'
@@ -201,5 +202,6 @@ export const registerAllRoutes = async (server: Server, app: App) => {
   openidEndSessionRoutes(server, app, pages, (sessions, client) => signOutHere(app, sessions, client))
   openidAuthorizeRoutes(server, app, pages)
   openidDeviceRoutes(server, app, pages)
+  healthRoutes(server, app)
   return { pages, routes }
 }
