@@ -8,8 +8,9 @@ import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
 import type { Design } from '../lib/design.js'
 import { escapeHtml } from '../lib/text.js'
+import type { Letterhead } from '../messages/layout.js'
 import type { MailKind } from '../messages/letters.js'
-import { isMailKind, type MailPreview, mailKinds, type PreviewedMail } from '../messages/mail-preview.js'
+import { isMailKind, mailKinds, type PreviewedMail, previewMail } from '../messages/mail-preview.js'
 import { allowingFrame, devPage, framedHeaders, mailFrame, pageHeaders, withLinksInTopWindow } from './dev-page.js'
 
 export type PageExample = {
@@ -189,7 +190,7 @@ const { responses, sendRefusal } = routeRefusals('not_found')
 
 type Parts = {
   look: Look
-  mailPreview: MailPreview
+  letterhead: Letterhead
   drawPage: (name: PageName, language: Language, overrides?: Partial<PageSettings>) => string
   drawPlainPage: (name: typeof tooManyRequests, language: Language) => string
   hasAdminPage: boolean
@@ -201,7 +202,7 @@ const name = Type.String({ maxLength: 100 })
 const language = Type.String({ maxLength: 10 })
 
 /** Every page and every mail with the operator's looks and words. In development only: src/service/register-routes.ts sees to that. */
-export const previewRoutes = (server: Server, { look, mailPreview, drawPage, drawPlainPage, hasAdminPage }: Parts) => {
+export const previewRoutes = (server: Server, { look, letterhead, drawPage, drawPlainPage, hasAdminPage }: Parts) => {
   server.get('/dev/preview', { config, schema: page }, async (_request, reply) =>
     reply.headers(pageHeaders).send(renderPreview(look, { hasAdminPage })),
   )
@@ -229,7 +230,9 @@ export const previewRoutes = (server: Server, { look, mailPreview, drawPage, dra
   )
 
   const previewOf = ({ kind, language }: { kind: string; language: string }) =>
-    isMailKind(kind) && isLanguage(language) ? { kind, language, mail: mailPreview(kind, language) } : undefined
+    isMailKind(kind) && isLanguage(language)
+      ? { kind, language, mail: previewMail(letterhead, kind, language) }
+      : undefined
   const mailOptions = { config, schema: { ...page, params: Type.Object({ kind: name, language }) } }
 
   server.get('/dev/preview/mails/:kind/:language', mailOptions, async (request, reply) => {

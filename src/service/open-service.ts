@@ -17,7 +17,7 @@ import type { Metrics } from '../platform/metrics/metrics.js'
 import { startMetricsServer } from '../platform/metrics/metrics-server.js'
 import { createServiceKeys, readServiceKeys } from '../programs/service-keys.js'
 import { type Config, type Environment, settingsElsewhere } from '../settings/config.js'
-import { createBackground, createDatabaseLoading } from './background.js'
+import { createBackground, loadDatabase } from './background.js'
 import { openApp, openHttp } from './open-http.js'
 import { openPlatform, type StoreTimeouts } from './open-platform.js'
 import { openRooms, type RoomPlatform, type Rooms } from './open-rooms.js'
@@ -63,7 +63,7 @@ const seedContent = async (
 }
 
 /** Writes the first rows of a development database: the example content, and what SEED_FILE names. */
-const createSeeding = (config: Config, platform: RoomPlatform, rooms: Rooms) => async () => {
+const seed = async (config: Config, platform: RoomPlatform, rooms: Rooms) => {
   if (config.production) return
   await seedContent(config, platform, rooms)
   if (config.seedFile === undefined) return
@@ -131,7 +131,7 @@ const openService = async (given: Config, options: Options) => {
   const isStarting = () => !status.isReady
   const isDraining = () => drainState.isDraining
   const isReady = () => !isStarting() && !isDraining()
-  const watched = { ...platform, ...rooms, openidProvider, activeUsers, isReady, freeSpace: freeSpaceOf(config) }
+  const watched = { ...platform, ...rooms, openidProvider, activeUsers, isReady, freeSpace: () => freeSpaceOf(config) }
   const startMetrics = prepareMetrics(config, metrics, watched, server)
   const assets = options.assets ?? (await loadAssets())
   const served = { openidProvider, assets, isStarting, isDraining, isClosing: () => drainState.isClosing }
@@ -144,8 +144,8 @@ const openService = async (given: Config, options: Options) => {
     platform,
     rooms,
     database: ungatedDatabase,
-    seed: createSeeding(config, platform, rooms),
-    load: createDatabaseLoading(config, platform, rooms),
+    seed: () => seed(config, platform, rooms),
+    load: () => loadDatabase(config, platform, rooms),
     background,
     server,
     drainState,

@@ -147,19 +147,13 @@ const installationOf = ({ config, ...app }: App) => ({
 
 /** Registers the preview: every page and mail with the configured design and texts. It is for developers, and never in production. */
 const registerPreview = async (server: Server, { config, design, ownWords }: App, pages: Pages) => {
-  const [{ previewRoutes }, { createMailPreview }] = await Promise.all([
-    import('../pages/preview.routes.js'),
-    import('../messages/mail-preview.js'),
-  ])
-  const mailPreview = createMailPreview(letterheadOf(config, { design, ownWords }))
-  const brand = brandMark(themeOf(config, design))
-  const hasAdminPage = config.adminGroup !== null
+  const { previewRoutes } = await import('../pages/preview.routes.js')
   previewRoutes(server, {
-    look: { design, brand },
-    mailPreview,
+    look: { design, brand: brandMark(themeOf(config, design)) },
+    letterhead: letterheadOf(config, { design, ownWords }),
     drawPage: pages.drawPage,
     drawPlainPage: pages.drawPlainPage,
-    hasAdminPage,
+    hasAdminPage: config.adminGroup !== null,
   })
 }
 

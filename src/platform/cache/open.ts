@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Logger } from 'pino'
 import type { Clock } from '../../lib/clock.js'
 import { seconds } from '../../lib/durations.js'
 import { OperatorError } from '../../lib/operator-error.js'
 import { withTimeout } from '../../lib/timing.js'
 import { validAddress } from '../invalid-address.js'
+import type { Log } from '../log.js'
 import type { Cache } from './cache.js'
 import { createMemoryCache, type MemoryCache } from './memory.js'
 import type { PostgresCounters } from './postgres.js'
@@ -25,7 +25,7 @@ class DatabaseMissing extends OperatorError {
   override name = 'DatabaseMissing'
 }
 
-const pingUntil = async (cache: Pick<Cache, 'ping'>, end: number): Promise<void> => {
+const pingUntil = async (cache: { ping(): Promise<void> }, end: number): Promise<void> => {
   try {
     await cache.ping()
   } catch (error) {
@@ -92,7 +92,7 @@ export type Dependencies = {
   url?: string | undefined
   postgres?: PostgresCounters | undefined
   clock: Clock
-  log: Pick<Logger, 'debug' | 'info' | 'warn'>
+  log: Log
   prefix?: string
   commandTimeout?: number
   /** The most counters in the memory of this process. Each needs about 200 bytes. */

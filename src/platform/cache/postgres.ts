@@ -1,9 +1,9 @@
-import type { Logger } from 'pino'
 import type { Clock } from '../../lib/clock.js'
 import { minutes, seconds } from '../../lib/durations.js'
 import { withTimeout } from '../../lib/timing.js'
 import { type Database, type Sql, StoreUnavailable, undefinedIfUnavailable } from '../database/database.js'
 import { createPostgres } from '../database/open.js'
+import type { Log } from '../log.js'
 import { type Counter, countersAtOnce, pingLimit, type SharedCache } from './cache.js'
 import * as store from './counters.store.js'
 
@@ -15,7 +15,7 @@ export type PostgresCounters = {
 
 type Dependencies = PostgresCounters & {
   clock: Clock
-  log: Pick<Logger, 'warn'>
+  log: Log
   commandTimeout: number
   /** The most rows: a network with very many addresses must not fill the disk. */
   maximumRows?: number

@@ -1,5 +1,5 @@
-import type { Logger } from 'pino'
 import { seconds } from '../../lib/durations.js'
+import type { Log } from '../log.js'
 import { type Attempt, type Cache, type Reservation, reserveOne, type SharedCache } from './cache.js'
 import type { MemoryCache } from './memory.js'
 
@@ -7,7 +7,7 @@ type ReachabilityDependencies = {
   ping: () => Promise<void>
   /** Reports to the store what it has missed, before the store is used again. */
   catchUp: () => Promise<void>
-  log: Pick<Logger, 'info' | 'warn'>
+  log: Log
   probeEvery: number
 }
 
@@ -76,7 +76,7 @@ const createReachability = ({ ping, catchUp, log, probeEvery }: ReachabilityDepe
 type ResilientCacheDependencies = {
   shared: SharedCache
   local: MemoryCache
-  log: Pick<Logger, 'info' | 'warn'>
+  log: Log
   probeEvery?: number
 }
 
