@@ -47,8 +47,11 @@ export const createMailedCodes = ({ database, clock, codeKeys, mails }: Dependen
   // A code is computed from the id of a row with the first of our keys, so every mail about the row has the same code, and the database does
   // not have it.
   const [newestKey] = codeKeys
-  if (!newestKey) throw new Error('There is no key to make codes with')
-  const codeOf = (id: string) => inGroups(codeWith(newestKey, id))
+  const codeOf = (id: string) => {
+    // A command that sends no mail works without keys.
+    if (!newestKey) throw new Error('There is no key to make codes with')
+    return inGroups(codeWith(newestKey, id))
+  }
   const isCodeOf = (id: string, typedCode: string) => {
     const givenCode = Buffer.from(withoutGroups(typedCode))
     return codeKeys.some((key) => equalInConstantTime(Buffer.from(codeWith(key, id)), givenCode))

@@ -48,7 +48,8 @@ describe('counters in PostgreSQL', () => {
   const openShared = async (options: Options = {}) => {
     const clock = options.clock ?? createMovableClock()
     const shared = await createPostgresCache({ url, database, log, commandTimeout: 20_000, ...options, clock })
-    return { ...shared, reserve: reserveOne(shared.reserveAll) }
+    const reserve: Cache['reserve'] = (key, limit) => reserveOne(shared, key, limit)
+    return { ...shared, reserve }
   }
   const open = async (options?: Options) => {
     const cache = await openShared(options)

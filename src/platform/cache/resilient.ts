@@ -149,7 +149,7 @@ export const createResilientCache = ({
   }
 
   return {
-    reserve: reserveOne(reserveAll),
+    reserve: (key, limit) => reserveOne({ reserveAll }, key, limit),
     reserveAll,
     // If the shared store cannot be reached, the reservations stay counted there until their windows end.
     refund: async (taken) => {
