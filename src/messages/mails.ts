@@ -42,7 +42,7 @@ const retention = 1 * days
 type QueueRefusal = Refused<'mail_is_off' | 'ceiling_reached' | 'no_user' | 'withheld'>
 
 /** `failed`: the mail will be sent again later. */
-export type MailOutcome = 'accepted' | 'refused' | 'given_up' | 'failed'
+type MailOutcome = 'accepted' | 'refused' | 'given_up' | 'failed'
 
 type Dependencies = {
   database: Database
