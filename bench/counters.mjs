@@ -23,7 +23,7 @@ const { startRedis } = await load('test/support/servers/redis.ts')
 const { createPostgresCache } = await load('src/platform/cache/postgres.ts')
 const { createRedisCache } = await load('src/platform/cache/redis.ts')
 const { readRedisAddress } = await load('src/platform/cache/redis-address.ts')
-const { createPostgres } = await load('src/platform/database/postgres.ts')
+const { createPostgres } = await load('src/platform/database/open.ts')
 const { migrate } = await load('src/platform/database/migrate.ts')
 
 const clock = { now: () => new Date(), offset: () => 0 }

@@ -8,7 +8,6 @@ import { fileURLToPath } from 'node:url'
 import { parseSync } from 'vite'
 import { filesBelow } from './publish.mjs'
 import { filesThatKnowRequests, registrars, rooms } from './rooms.mjs'
-import { stillToRepair } from './still-to-repair.mjs'
 
 /** `target` is empty unless a file of ours is imported. @typedef {{ specifier: string, target: string, late: boolean, typeOnly: boolean,
  * line: number }} Import */
@@ -121,33 +120,23 @@ const fileRules = {
 
 export const ruleNames = [...Object.keys(importRules), ...Object.keys(fileRules)]
 
-/**
- * @param {Module[]} modules
- * @param {readonly string[]} repairs what is known to be wrong; it may only become less
- * @returns {string[]} one line for each finding
- */
-export const findingsIn = (modules, repairs = []) => {
+/** @param {Module[]} modules @returns {string[]} one line for each finding */
+export const findingsIn = (modules) => {
   const tree = new Map(modules.map((module) => [module.path, module]))
-  const needed = new Set()
-  const found = modules.flatMap((module) => {
+  return modules.flatMap((module) => {
     const { path, imports } = module
-    const ofFile = Object.entries(fileRules).map(([rule, judge]) => {
-      return { repair: `${path} (${rule})`, line: 1, rule, fault: judge(module, tree) }
-    })
+    const ofFile = Object.entries(fileRules).map(([rule, judge]) => ({ line: 1, rule, fault: judge(module, tree) }))
     const ofImports = imports.flatMap((imported) =>
-      Object.entries(importRules).map(([rule, judge]) => {
-        const repair = `${path} → ${imported.target || imported.specifier} (${rule})`
-        return { repair, line: imported.line, rule, fault: judge(path, imported, tree) }
-      }),
+      Object.entries(importRules).map(([rule, judge]) => ({
+        line: imported.line,
+        rule,
+        fault: judge(path, imported, tree),
+      })),
     )
-    return [...ofFile, ...ofImports].flatMap(({ repair, line, rule, fault }) => {
-      if (!fault) return []
-      needed.add(repair)
-      return repairs.includes(repair) ? [] : `${path}:${line} ${fault} (${rule})`
-    })
+    return [...ofFile, ...ofImports].flatMap(({ line, rule, fault }) =>
+      fault ? [`${path}:${line} ${fault} (${rule})`] : [],
+    )
   })
-  const repaired = repairs.filter((repair) => !needed.has(repair))
-  return [...found, ...repaired.map((repair) => `${repair}: remove this line from scripts/still-to-repair.mjs`)]
 }
 
 /** Without files the check has looked at the wrong folder, and must not pass. @param {Module[]} modules */
@@ -253,9 +242,9 @@ const readModules = async () => {
 
 if (argv[1] && realpathSync(argv[1]) === fileURLToPath(import.meta.url)) {
   const modules = await readModules()
-  const lines = findingsIn(modules, stillToRepair)
+  const lines = findingsIn(modules)
   lines.push(...emptyRooms(modules).map((room) => `src/${room} has no file: remove it from scripts/rooms.mjs`))
   for (const line of lines) console.log(line)
-  console.log(`${modules.length} files, ${lines.length} findings, ${stillToRepair.length} still to repair`)
+  console.log(`${modules.length} files, ${lines.length} findings`)
   process.exitCode = lines.length === 0 ? 0 : 1
 }

@@ -60,7 +60,7 @@ const signInLimitsOf = (config: Config, { database, clock }: Platform, { nameMar
     /** The shared counters. */
     openCounters: async () => {
       if (redisUrl !== undefined) {
-        const { openSharedCounters } = await import('../platform/cache/shared-counters.js')
+        const { openSharedCounters } = await import('../platform/cache/redis.js')
         return openSharedCounters(redisUrl, redisPrefix)
       }
       return createStoredCounters(database, clock)

@@ -111,7 +111,11 @@ export const adminReportsRoutes = (
   readingTrail: ReadingTrail,
 ) => {
   const { callers, clockWatch, config } = app
-  const attention = createAttention({ ...app, clockOffsetSeconds: clockWatch.offset, freeSpace: freeSpaceOf(config) })
+  const attention = createAttention({
+    ...app,
+    clockOffsetSeconds: clockWatch.offset,
+    freeSpace: () => freeSpaceOf(config),
+  })
   const dailyCounts = createDailyCounts(app)
 
   adminRoute(server, `GET ${adminPath}/self`, {

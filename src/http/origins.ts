@@ -82,23 +82,25 @@ const formExpected = refuse('unsupported_media_type', { message: 'Send applicati
  * that a form can send without a preflight reach no handler. The routes of a closed list (`protocol-routes`) are for other sites, and
  * take forms only.
  */
-export const refuseCrossSite =
-  ({ publicUrl, allowedOrigins }: { publicUrl: string; allowedOrigins: AllowedOrigins }) =>
-  async (request: FastifyRequest, reply: FastifyReply) => {
-    const { ownOriginOnly = false } = request.routeOptions.config
-    const isAllowedOrigin = !ownOriginOnly && allowedOrigins.has(request.headers.origin) && isAuthRoute(request)
-    const isExempt = passesFromOtherSites(request) || isAllowedOrigin
-    if (!isExempt && isForeignSubresource(request))
-      return sendRefusal(reply, request.routeOptions.config.crossSite ?? refuse('cross_site'))
-    if (safeMethods.has(request.method)) return undefined
-    if (isCrossSite(request, publicUrl, isExempt)) return sendRefusal(reply, refuse('cross_site'))
-    const { 'content-type': type } = request.headers
-    const isForm = takesForm(request)
-    const acceptedType = isForm ? formType : jsonType
-    if ((hasBody(request) || type !== undefined) && !acceptedType.test(type ?? ''))
-      return sendRefusal(reply, isForm ? formExpected : refuse('unsupported_media_type'))
-    return undefined
-  }
+export const refuseCrossSite = async (
+  { publicUrl, allowedOrigins }: { publicUrl: string; allowedOrigins: AllowedOrigins },
+  request: FastifyRequest,
+  reply: FastifyReply,
+) => {
+  const { ownOriginOnly = false } = request.routeOptions.config
+  const isAllowedOrigin = !ownOriginOnly && allowedOrigins.has(request.headers.origin) && isAuthRoute(request)
+  const isExempt = passesFromOtherSites(request) || isAllowedOrigin
+  if (!isExempt && isForeignSubresource(request))
+    return sendRefusal(reply, request.routeOptions.config.crossSite ?? refuse('cross_site'))
+  if (safeMethods.has(request.method)) return undefined
+  if (isCrossSite(request, publicUrl, isExempt)) return sendRefusal(reply, refuse('cross_site'))
+  const { 'content-type': type } = request.headers
+  const isForm = takesForm(request)
+  const acceptedType = isForm ? formType : jsonType
+  if ((hasBody(request) || type !== undefined) && !acceptedType.test(type ?? ''))
+    return sendRefusal(reply, isForm ? formExpected : refuse('unsupported_media_type'))
+  return undefined
+}
 
 /** The host without its port, in lower case. An IPv6 address keeps its brackets. */
 const nameIn = (host: string) => host.replace(/:\d*$/, '').toLowerCase()

@@ -279,7 +279,8 @@ export const createServer = (options: ServerOptions) => {
   })
   const { publicUrl, allowedOrigins = noOtherOrigins } = options
   if (!allowedOrigins.isEmpty) server.addHook('onRequest', allowedOrigins.grant)
-  server.addHook('onRequest', refuseCrossSite({ publicUrl, allowedOrigins }))
+  const sites = { publicUrl, allowedOrigins }
+  server.addHook('onRequest', async (request, reply) => refuseCrossSite(sites, request, reply))
   server.addHook('preValidation', async (request, reply) =>
     isCleanRecord(request.params) && isCleanRecord(request.query)
       ? undefined

@@ -15,7 +15,7 @@ const lists = ['web/styles/base.css', 'web/styles/dashboard.css', 'web/styles/ad
 const ofPages = [...new Set((await Promise.all(lists.map(importedBy))).flat())]
 
 /** Everything that has a look of its own. Mails use the tokens' values, so they have no custom properties. */
-const styled = [...ofPages, 'src/pages/dev-mailbox.routes.ts', 'src/providers/dev/people.ts', 'src/messages/layout.ts']
+const styled = [...ofPages, 'src/pages/dev-page.ts', 'src/providers/dev/people.ts', 'src/messages/layout.ts']
 
 describe('the style of the pages', () => {
   it('has every style sheet in web/', async () => {

@@ -180,45 +180,26 @@ const prepareEvent = (event: Event, { ip, userAgent, requestId, typedName, actor
   return { row, notifyListeners }
 }
 
-/** Reads the events of one account. */
-const createEventsOfUsers = (database: Database) => ({
-  /** The events that a user sees of the account. */
-  recent: async (userId: string, kinds: readonly AccountEventKind[] = accountEventKinds) =>
-    (await store.selectRecentOfUser(database, userId, kinds, 50)).map(fromRow).map(asSeenByUser).filter(isAccountEvent),
-  /** All events of a user, as the user may see them. */
-  allOf: async (userId: string, limit: number) =>
-    (await store.selectRecentOfUser(database, userId, null, limit)).map(fromRow).map(asSeenByUser),
-  /** Whether a browser with this address and user agent has signed in since then. */
-  hasSignedIn: async (sql: Sql, userId: string, client: Client, since: Date) =>
-    (await store.selectSignIn(sql, userId, uuidFloor(since), client)).length > 0,
-})
-
 /**
  * Rolls the transaction back if its administrator or program may not make the change. A transaction of an administrator begins with this
  * call: a change that changes nothing has no event and is checked too, and administrators wait for each other before they hold other rows.
  */
-const createActorCheck =
-  ({ administrators }: Pick<Options, 'administrators'>) =>
-  async (sql: Transaction, { actor }: Client, aboutUserId?: string) => {
-    if (actor) await administrators.checkActor(sql, actor, aboutUserId)
-  }
+const checkActorOf = async ({ administrators }: Options, sql: Transaction, { actor }: Client, aboutUserId?: string) => {
+  if (actor) await administrators.checkActor(sql, actor, aboutUserId)
+}
 
-/** Makes the partitions of the table, and deletes old events. */
-const createRetention = (clock: Clock) => ({
-  /** Makes the partitions of this month and the next one, before they have events. */
-  makeMonths: async (sql: Sql) => {
-    const [months] = await store.makeMonths(sql)
-    return months?.made ?? 0
-  },
-  /** Drops months in which all events are too old. Of the oldest month that is left, deletes the old events row by row. */
-  purge: async (sql: Sql, limit: number) => {
-    const oldestKeptId = uuidFloor(later(clock.now(), -retention))
-    const [months] = await store.dropMonthsBefore(sql, oldestKeptId)
-    // Dropping a month locks the whole table, so single rows are left to the next round, which follows soon.
-    if (months && months.dropped > 0) return limit
-    return (await store.purgeBefore(sql, oldestKeptId, limit)).length
-  },
-})
+/** The events of an account that its user may see. `kinds` is null for all of them. */
+const eventsAsSeenBy = async (database: Database, userId: string, kinds: readonly EventKind[] | null, limit: number) =>
+  (await store.selectRecentOfUser(database, userId, kinds, limit)).map(fromRow).map(asSeenByUser)
+
+/** Drops months in which all events are too old. Of the oldest month that is left, deletes the old events row by row. */
+const purgeOld = async (sql: Sql, now: Date, limit: number) => {
+  const oldestKeptId = uuidFloor(later(now, -retention))
+  const [months] = await store.dropMonthsBefore(sql, oldestKeptId)
+  // Dropping a month locks the whole table, so single rows are left to the next round, which follows soon.
+  if (months && months.dropped > 0) return limit
+  return (await store.purgeBefore(sql, oldestKeptId, limit)).length
+}
 
 export const createEvents = (options: Options) => {
   const { database, clock, nameMarks, listeners, onLost } = options
@@ -233,7 +214,8 @@ export const createEvents = (options: Options) => {
     limit,
   })
 
-  const checkActor = createActorCheck(options)
+  const checkActor = (sql: Transaction, client: Client, aboutUserId?: string) =>
+    checkActorOf(options, sql, client, aboutUserId)
   const prepare = (event: Event, client: Client) => prepareEvent(event, client, options)
 
   return {
@@ -273,7 +255,13 @@ export const createEvents = (options: Options) => {
       for (const row of rows) for (const listener of listeners) listener(recordedEventFrom(row), eventFrom(row))
       return rows.length
     },
-    ...createEventsOfUsers(database),
+    recent: async (userId: string, kinds: readonly AccountEventKind[] = accountEventKinds) =>
+      (await eventsAsSeenBy(database, userId, kinds, 50)).filter(isAccountEvent),
+    /** All events of a user, as the user may see them. */
+    allOf: (userId: string, limit: number) => eventsAsSeenBy(database, userId, null, limit),
+    /** Whether a browser with this address and user agent has signed in since then. */
+    hasSignedIn: async (sql: Sql, userId: string, client: Client, since: Date) =>
+      (await store.selectSignIn(sql, userId, uuidFloor(since), client)).length > 0,
     /** Forgets names that no longer belong to any account. */
     forgetNames: async (sql: Sql, names: readonly string[]) => {
       await store.forgetNames(sql, names.flatMap(nameMarks.all))
@@ -285,7 +273,9 @@ export const createEvents = (options: Options) => {
       const who = { userId: userId ?? null, nameMarks: nameMarks.all(name) }
       return (await store.selectAbout(database, spanOf(query), who)).map(fromRow)
     },
-    ...createRetention(clock),
+    /** Makes the partitions of this month and the next one, before they have events. */
+    makeMonths: async (sql: Sql) => (await store.makeMonths(sql))[0]?.made ?? 0,
+    purge: (sql: Sql, limit: number) => purgeOld(sql, clock.now(), limit),
   }
 }
 

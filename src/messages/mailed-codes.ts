@@ -20,23 +20,6 @@ const codeWith = (key: Buffer, id: string) => {
   return starts.map((start) => letters[digest.readUInt32BE(start) % letters.length]).join('')
 }
 
-/**
- * Short codes for mails. They are computed from the id of a row with the first of our keys, so every mail about the row has the same code,
- * and the database does not have it.
- */
-const createCodeText = (keys: readonly Buffer[]) => ({
-  /** The code as mails show it, in groups. */
-  codeOf: (id: string) => {
-    const [newestKey] = keys
-    if (!newestKey) throw new Error('There is no key to make codes with')
-    return inGroups(codeWith(newestKey, id))
-  },
-  isCodeOf: (id: string, typedCode: string) => {
-    const givenCode = Buffer.from(withoutGroups(typedCode))
-    return keys.some((key) => equalInConstantTime(Buffer.from(codeWith(key, id)), givenCode))
-  },
-})
-
 const mailedCodeLifetime = 10 * minutes
 const tries = 5
 
@@ -61,10 +44,21 @@ const holderOf = ({ mail, boundTo }: Purpose) => `${mail} ${boundTo}`
 
 /** Short codes that prove that the user can read the mails of the account. */
 export const createMailedCodes = ({ database, clock, codeKeys, mails }: Dependencies) => {
-  const { codeOf, isCodeOf } = createCodeText(codeKeys)
+  // A code is computed from the id of a row with the first of our keys, so every mail about the row has the same code, and the database does
+  // not have it.
+  const [newestKey] = codeKeys
+  const codeOf = (id: string) => {
+    // A command that sends no mail works without keys.
+    if (!newestKey) throw new Error('There is no key to make codes with')
+    return inGroups(codeWith(newestKey, id))
+  }
+  const isCodeOf = (id: string, typedCode: string) => {
+    const givenCode = Buffer.from(withoutGroups(typedCode))
+    return codeKeys.some((key) => equalInConstantTime(Buffer.from(codeWith(key, id)), givenCode))
+  }
 
   return {
-    /** For codes that are not stored here, such as that of a registration, which has its own row and its own tries. */
+    /** The code in groups, as mails show it. Also for codes that are not stored here, such as that of a registration. */
     codeOf,
     isCodeOf,
     /** Mails a new code, which replaces the earlier one. */

@@ -214,7 +214,7 @@ export const selectWaitingOf = (sql: Sql, userId: string | null, recipient: stri
     [userId, recipient, limit],
   )
 
-type MailedRow = { recipient: string | null; kind: string; created_at: Date; sent_at: Date | null }
+export type MailedRow = { recipient: string | null; kind: string; created_at: Date; sent_at: Date | null }
 
 /** `hidden`: kinds that are left out if they went to another address. */
 export const selectOfUser = (

@@ -1,19 +1,26 @@
-import type { BaseLogger } from 'pino'
 import { type Refused, refuse } from '../contract/outcome.js'
 import { type Clock, later } from '../lib/clock.js'
-import { days } from '../lib/durations.js'
+import { days, hours, minutes } from '../lib/durations.js'
 import type { Seal } from '../lib/seal.js'
 import { uuidFloor, uuidv7 } from '../lib/uuid.js'
 import { afterCommit, type Database, type Sql, type Transaction } from '../platform/database/database.js'
+import type { Log } from '../platform/log.js'
 import type { Mailer } from '../platform/mail/mail.js'
+import { createDeliveryRounds, lease, reasonOf, recordDelivery, scatterPause } from '../platform/rounds.js'
 import { emailKey } from '../users/names.js'
 import type { Events } from './events.js'
 import type { Letterhead } from './layout.js'
 import type { MailKind } from './letters.js'
 import { ceilingOf, recipientKey } from './mail-limits.js'
-import { createSender, type MailOutcome } from './mail-sender.js'
 import * as store from './mails.store.js'
-import { createWriteMail, type MailRequest } from './write-mail.js'
+import {
+  type MailRequest,
+  type PreparedLetterhead,
+  prepareLetterhead,
+  readContent,
+  sealContent,
+  writeMail,
+} from './write-mail.js'
 
 export type { MailRequest } from './write-mail.js'
 
@@ -23,40 +30,19 @@ export const kindsHiddenFromUsers: readonly MailKind[] = ['confirm-email', 'emai
 /** `to` is null if the address was forgotten. `sentAt` is null if the mail waits. */
 type SentMail = { to: string | null; kind: string; createdAt: Date; sentAt: Date | null }
 
-/** Stored mails to a user, for parts that send none. */
-const createSentMails = ({ database }: { database: Database }) => ({
-  /**
-   * The mails of the last day, and those that wait to be sent, to a user or to one of these addresses. Mails to a new address that the
-   * user has asked for are left out, because their kind shows whether another account has that address.
-   */
-  sentTo: async (userId: string, emails: readonly string[]): Promise<SentMail[]> => {
-    const filter = { recipients: emails.map(emailKey), hidden: kindsHiddenFromUsers }
-    const rows = await store.selectOfUser(database, userId, filter)
-    return rows.map(({ recipient, kind, created_at, sent_at }) => ({
-      to: recipient,
-      kind,
-      createdAt: created_at,
-      sentAt: sent_at,
-    }))
-  },
+const sentMailFrom = ({ recipient, kind, created_at, sent_at }: store.MailedRow): SentMail => ({
+  to: recipient,
+  kind,
+  createdAt: created_at,
+  sentAt: sent_at,
 })
-
-type QueueRefusal = Refused<'mail_is_off' | 'ceiling_reached' | 'no_user' | 'withheld'>
 
 const retention = 1 * days
 
-/** Counts the mails that wait for a mail server, for the metrics. */
-const createWaitingCounts = (database: Database, clock: Clock) => ({
-  countWaiting: async () => {
-    const [row] = await store.countWaiting(database)
-    return row?.waiting ?? 0
-  },
-  /** How long the oldest waiting mail has waited, in seconds. */
-  oldestWaitSeconds: async () => {
-    const [row] = await store.oldestWaitSeconds(database, clock.offset())
-    return row?.seconds ?? 0
-  },
-})
+type QueueRefusal = Refused<'mail_is_off' | 'ceiling_reached' | 'no_user' | 'withheld'>
+
+/** `failed`: the mail will be sent again later. */
+type MailOutcome = 'accepted' | 'refused' | 'given_up' | 'failed'
 
 type Dependencies = {
   database: Database
@@ -66,36 +52,127 @@ type Dependencies = {
   /** Production without SMTP_URL. Nothing is queued then: a mail server that is set later must not send the mails of a year. */
   mailIsOff: boolean
   letterhead: Letterhead
-  log: Pick<BaseLogger, 'info' | 'warn' | 'error'>
+  log: Pick<Log, 'info' | 'warn' | 'error'>
   events: Pick<Events, 'record'>
   onOutcome?: ((outcome: MailOutcome) => void) | undefined
 }
 
 /** Puts a mail into the outbox, unless its address has had too many of its kind. */
-const createInsert = ({ clock, seal, letterhead }: Dependencies) => {
-  const write = createWriteMail({ clock, seal, letterhead })
-
-  return async (sql: Sql, request: MailRequest): Promise<undefined | QueueRefusal> => {
-    // The row of the last mail to a deleted account must not show whom it was for.
-    const isLast = request.template === 'account-deleted'
-    const recipient = emailKey(request.to)
-    const { userId } = request
-    const [reader] = userId === null ? [] : await store.holdUser(sql, userId, recipient, clock.offset())
-    if (userId !== null && !reader) return refuse('no_user')
-    const row = {
-      id: uuidv7(clock.now()),
-      recipientKey: isLast ? '' : recipientKey(request.to),
-      recipient: isLast ? null : recipient,
-      userId,
-      kind: request.template,
-      content: write(request, reader),
-    }
-    const ceiling = ceilingOf(request.template)
-    if (ceiling) await store.lockRecipient(sql, row.recipientKey, ceiling.kinds)
-    if (request.withheld) return refuse('withheld')
-    const inserted = await store.insert(sql, row, ceiling, clock.offset())
-    return inserted.length > 0 ? undefined : refuse('ceiling_reached')
+const insertMail = async (
+  { clock, seal }: Dependencies,
+  letterhead: PreparedLetterhead,
+  sql: Sql,
+  request: MailRequest,
+): Promise<undefined | QueueRefusal> => {
+  // The row of the last mail to a deleted account must not show whom it was for.
+  const isLast = request.template === 'account-deleted'
+  const recipient = emailKey(request.to)
+  const { userId } = request
+  const [reader] = userId === null ? [] : await store.holdUser(sql, userId, recipient, clock.offset())
+  if (userId !== null && !reader) return refuse('no_user')
+  const row = {
+    id: uuidv7(clock.now()),
+    recipientKey: isLast ? '' : recipientKey(request.to),
+    recipient: isLast ? null : recipient,
+    userId,
+    kind: request.template,
+    content: sealContent(seal, writeMail(letterhead, request, reader, clock.now())),
   }
+  const ceiling = ceilingOf(request.template)
+  if (ceiling) await store.lockRecipient(sql, row.recipientKey, ceiling.kinds)
+  if (request.withheld) return refuse('withheld')
+  const inserted = await store.insert(sql, row, ceiling, clock.offset())
+  return inserted.length > 0 ? undefined : refuse('ceiling_reached')
+}
+
+const retryPeriod = 2 * days
+
+/** The pause after an attempt: one minute, two, four, and so on up to four hours. */
+export const delayAfter = (attempts: number, chance: number) =>
+  scatterPause(Math.min(2 ** (attempts - 1) * minutes, 4 * hours), chance)
+
+const logFieldsOf = ({ id, kind, attempts, user_id }: store.DueMail) => ({ mail: id, userId: user_id, kind, attempts })
+
+/**
+ * Records the outcome for operators: in the metrics and as an event. A mail to an address without an account is found by the mark of the
+ * address, as after a failed sign-in. The address comes from the row as it is now, because a deletion may have removed it.
+ */
+const recordOutcome = async (
+  { events, onOutcome }: Dependencies,
+  { user_id: userId, kind }: store.DueMail,
+  outcome: Exclude<MailOutcome, 'failed'>,
+  row: store.FinishedMail | undefined,
+  failure?: string,
+) => {
+  onOutcome?.(outcome)
+  const event = { kind: `mail_${outcome}`, reason: failure ? `${kind}: ${failure}` : kind } as const
+  const typedName = userId === null ? (row?.recipient ?? undefined) : undefined
+  await events.record(
+    { ...event, ...(userId !== null && { userId }) },
+    { ip: '', userAgent: '', ...(typedName !== undefined && { typedName }) },
+  )
+}
+
+const giveUp = async (
+  deps: Dependencies,
+  mail: store.DueMail,
+  reason: string,
+  outcome: 'refused' | 'given_up' = 'given_up',
+) => {
+  const [row] = await recordDelivery(() => store.markGivenUp(deps.database, mail.id))
+  deps.log.error({ ...logFieldsOf(mail), reason }, 'mail given up')
+  await recordOutcome(deps, mail, outcome, row, reason)
+}
+
+const accept = async (deps: Dependencies, mail: store.DueMail) => {
+  const [row] = await recordDelivery(() => store.markSent(deps.database, mail.id, deps.clock.offset()))
+  await recordOutcome(deps, mail, 'accepted', row)
+}
+
+const postpone = async (deps: Dependencies, mail: store.DueMail, worthSendingFor: number, error: unknown) => {
+  const { database, clock, log, onOutcome } = deps
+  const reason = reasonOf(error)
+  const delay = delayAfter(mail.attempts, Math.random())
+  if (mail.age + delay > worthSendingFor) return giveUp(deps, mail, reason)
+  await store.postpone(database, mail, { delay, reason, offset: clock.offset() })
+  onOutcome?.('failed')
+  log.warn({ ...logFieldsOf(mail), reason }, 'mail could not be sent yet')
+}
+
+/** Sends waiting mails to the mail server. The mailer's own deadline is 40 seconds, which is shorter than the lease. */
+const createSender = (deps: Dependencies) => {
+  const { database, clock, seal, mailer, log } = deps
+
+  const deliver = async (mail: store.DueMail) => {
+    const content = readContent(seal, mail.content)
+    if (!content) {
+      await giveUp(deps, mail, 'its content cannot be decrypted: the secret that encrypted it is no longer configured')
+      return true
+    }
+    const worthSendingFor = Math.min(content.worthSendingFor ?? retryPeriod, retryPeriod)
+    if (mail.age >= worthSendingFor) {
+      await giveUp(deps, mail, 'it is too late to send it')
+      return true
+    }
+    try {
+      const { to, from, subject, text, html } = content
+      const delivery = await mailer.send({ id: mail.id, to, from, subject, text, html })
+      if (delivery.outcome === 'refused') await giveUp(deps, mail, delivery.reason, 'refused')
+      else await accept(deps, mail)
+      return true
+    } catch (error) {
+      await postpone(deps, mail, worthSendingFor, error)
+      return false
+    }
+  }
+
+  const claim = async () => {
+    const [mail] = await store.claim(database, lease, clock.offset())
+    return mail
+  }
+
+  const onFailure = (reason: string) => log.warn({ reason }, 'outgoing mail waits for the database')
+  return createDeliveryRounds({ claim, deliver, onFailure })
 }
 
 export type Mails = ReturnType<typeof createMails>
@@ -103,7 +180,8 @@ export type Mails = ReturnType<typeof createMails>
 export const createMails = (deps: Dependencies) => {
   const { database, clock, log, mailIsOff } = deps
   const sender = createSender(deps)
-  const insert = createInsert(deps)
+  const letterhead = prepareLetterhead(deps.letterhead)
+  const insert = (sql: Sql, request: MailRequest) => insertMail(deps, letterhead, sql, request)
 
   /**
    * Puts a mail into the outbox, in the caller's transaction or in its own. A visitor must not see from the answer or its time whether the
@@ -146,8 +224,18 @@ export const createMails = (deps: Dependencies) => {
     withdrawExceptTo: async (sql: Transaction, userId: string, email: string) => {
       await store.giveUpExceptTo(sql, userId, emailKey(email))
     },
-    ...createSentMails({ database }),
-    ...createWaitingCounts(database, clock),
+    /**
+     * The mails of the last day, and those that wait to be sent, to a user or to one of these addresses. Mails to a new address that the
+     * user has asked for are left out, because their kind shows whether another account has that address.
+     */
+    sentTo: async (userId: string, emails: readonly string[]): Promise<SentMail[]> => {
+      const filter = { recipients: emails.map(emailKey), hidden: kindsHiddenFromUsers }
+      return (await store.selectOfUser(database, userId, filter)).map(sentMailFrom)
+    },
+    /** How many mails wait for a mail server. */
+    countWaiting: async () => (await store.countWaiting(database))[0]?.waiting ?? 0,
+    /** How long the oldest waiting mail has waited, in seconds. */
+    oldestWaitSeconds: async () => (await store.oldestWaitSeconds(database, clock.offset()))[0]?.seconds ?? 0,
     start: sender.start,
     stop: sender.stop,
     nudge: sender.nudge,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { days, hours, minutes } from '../lib/durations.js'
-import { delayAfter } from './mail-sender.js'
+import { delayAfter } from './mails.js'
 
 describe('the pause before the next attempt', () => {
   it('begins at a minute, doubles, and never exceeds a few hours', () => {

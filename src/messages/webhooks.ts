@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto'
-import type { BaseLogger } from 'pino'
 import type { FieldValues } from '../contract/profile-fields.js'
 import type { WebhookData, WebhookType } from '../contract/webhooks.js'
 import type { Clock } from '../lib/clock.js'
 import { days, hours, minutes, seconds } from '../lib/durations.js'
 import type { Database, Sql } from '../platform/database/database.js'
+import type { Log } from '../platform/log.js'
 import { type Outbound, OutboundFailed } from '../platform/outbound/outbound.js'
 import { createDeliveryRounds, lease, reasonOf, recordDelivery, scatterPause } from '../platform/rounds.js'
 import * as store from './webhooks.store.js'
@@ -56,22 +56,6 @@ const withKnownFields = (
   ...data,
 })
 
-/** Posts a webhook and returns the status of the answer. Redirects are not followed. */
-const createPost = ({ url, secrets, outbound }: Receiver, knownFields: (stored: FieldValues) => FieldValues) => {
-  const keys = secrets.map(keyOf)
-  return async ({ id, type, data, created_at }: store.DueWebhook) => {
-    const body = JSON.stringify({ type, timestamp: created_at.toISOString(), data: withKnownFields(data, knownFields) })
-    // The receiver compares the timestamp with its own clock, so it is the real time.
-    const headers = {
-      ...signedHeaders({ id, body, now: new Date() }, keys),
-      'content-type': 'application/json',
-      'user-agent': 'latchkey',
-    }
-    const { status } = await outbound.withDeadline()(url, { method: 'POST', headers, body })
-    return status
-  }
-}
-
 /** Sends waiting webhooks to the receiver. The timeout of a request is 15 seconds, which is shorter than the lease. */
 const createWebhookSender = (options: {
   database: Database
@@ -79,12 +63,25 @@ const createWebhookSender = (options: {
   receiver: Receiver
   knownFields: (stored: FieldValues) => FieldValues
   onOutcome: (outcome: WebhookOutcome) => void
-  log: Pick<BaseLogger, 'warn' | 'error'>
+  log: Pick<Log, 'warn' | 'error'>
 }) => {
   const { database, clock, receiver, knownFields, onOutcome, log } = options
   const { host } = new URL(receiver.url)
 
-  const post = createPost(receiver, knownFields)
+  const keys = receiver.secrets.map(keyOf)
+
+  /** Posts a webhook and returns the status of the answer. Redirects are not followed. */
+  const post = async ({ id, type, data, created_at }: store.DueWebhook) => {
+    const body = JSON.stringify({ type, timestamp: created_at.toISOString(), data: withKnownFields(data, knownFields) })
+    // The receiver compares the timestamp with its own clock, so it is the real time.
+    const headers = {
+      ...signedHeaders({ id, body, now: new Date() }, keys),
+      'content-type': 'application/json',
+      'user-agent': 'latchkey',
+    }
+    const { status } = await receiver.outbound.withDeadline()(receiver.url, { method: 'POST', headers, body })
+    return status
+  }
 
   const fail = async (webhook: store.DueWebhook, failure: string) => {
     const base = pauses[webhook.attempts - 1]
@@ -167,7 +164,7 @@ export const createWebhooks = (options: {
   /** Leaves only the profile fields that the file has now, and that a webhook may contain. */
   knownFields?: (stored: FieldValues) => FieldValues
   onOutcome?: ((outcome: WebhookOutcome) => void) | undefined
-  log: Pick<BaseLogger, 'warn' | 'error'>
+  log: Pick<Log, 'warn' | 'error'>
 }) => {
   const { database, clock, receiver, knownFields = () => ({}), onOutcome = () => undefined, log } = options
   const sender = receiver && createWebhookSender({ database, clock, receiver, knownFields, onOutcome, log })

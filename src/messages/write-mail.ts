@@ -1,7 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { isLanguage, type Language } from '../contract/languages.js'
 import type { Client } from '../http/request-origin.js'
-import type { Clock } from '../lib/clock.js'
 import { createSealedJson, type Seal } from '../lib/seal.js'
 import { asHtml, asText, type Letterhead, letterSite } from './layout.js'
 import type { MailKind, MailValues } from './letters.js'
@@ -21,7 +20,7 @@ const Content = Type.Object({
 /** The content of a waiting mail. It is stored encrypted, because its links can sign a user in. */
 export type Content = Static<typeof Content>
 
-const writeContent = (seal: Seal, content: Content) => createSealedJson(seal, Content).seal(content)
+export const sealContent = (seal: Seal, content: Content) => createSealedJson(seal, Content).seal(content)
 
 export const readContent = (seal: Seal, sealed: string | null) =>
   sealed === null ? undefined : createSealedJson(seal, Content).open(sealed)
@@ -61,26 +60,28 @@ const languageFor = (
   return isAskedFor ? clientLanguage : 'en'
 }
 
-type Dependencies = { clock: Clock; seal: Seal; letterhead: Letterhead }
+/** The letterhead in the form that letters are written with. */
+export const prepareLetterhead = (letterhead: Letterhead) => ({ from: letterhead.from, ...letterSite(letterhead) })
+export type PreparedLetterhead = ReturnType<typeof prepareLetterhead>
 
-/** Writes the content of a mail, sealed as it waits in the outbox. */
-export const createWriteMail = ({ clock, seal, letterhead }: Dependencies) => {
-  const { from } = letterhead
-  const { brand, site } = letterSite(letterhead)
-
-  return <Kind extends MailKind>(request: RequestOf<Kind>, reader: MailReader | undefined) => {
-    const { to, template: kind, values, client, at = clock.now() } = request
-    const language = languageFor(reader, values, client)
-    const formerUsername = reader?.earlier_username ?? undefined
-    const letter = writeLetter({ kind, values, language, origin: { client, at }, formerUsername }, site)
-    const worthSendingFor = 'validFor' in values ? values.validFor : undefined
-    return writeContent(seal, {
-      to,
-      from,
-      subject: letter.subject,
-      text: asText(letter),
-      html: asHtml(letter, brand, language),
-      ...(worthSendingFor !== undefined && { worthSendingFor }),
-    })
+/** Writes a mail to its reader, in the reader's language. */
+export const writeMail = <Kind extends MailKind>(
+  { from, brand, site }: PreparedLetterhead,
+  request: RequestOf<Kind>,
+  reader: MailReader | undefined,
+  now: Date,
+): Content => {
+  const { to, template: kind, values, client, at = now } = request
+  const language = languageFor(reader, values, client)
+  const formerUsername = reader?.earlier_username ?? undefined
+  const letter = writeLetter({ kind, values, language, origin: { client, at }, formerUsername }, site)
+  const worthSendingFor = 'validFor' in values ? values.validFor : undefined
+  return {
+    to,
+    from,
+    subject: letter.subject,
+    text: asText(letter),
+    html: asHtml(letter, brand, language),
+    ...(worthSendingFor !== undefined && { worthSendingFor }),
   }
 }

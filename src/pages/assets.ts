@@ -99,18 +99,16 @@ export const compress = (text: string): Body => {
 
 /** Sends the smallest form that the browser accepts. No page has a secret, so compression can reveal none (BREACH). */
 export const sendCompressed = (request: FastifyRequest, reply: FastifyReply, body: Body) => {
-  const accepts = acceptedBy(request.headers['accept-encoding'] ?? '')
-  if (accepts('br')) return reply.header('content-encoding', 'br').send(body.br)
-  if (accepts('gzip')) return reply.header('content-encoding', 'gzip').send(body.gzip)
+  const { 'accept-encoding': accepted = '' } = request.headers
+  if (accepts(accepted, 'br')) return reply.header('content-encoding', 'br').send(body.br)
+  if (accepts(accepted, 'gzip')) return reply.header('content-encoding', 'gzip').send(body.gzip)
   return reply.send(body.plain)
 }
 
-const acceptedBy = (header: string) => {
-  const entries = header
+/** A weight of zero is a refusal (RFC 9110, 12.4.2). The order of the other weights is ignored, because the smallest form is sent. */
+const accepts = (header: string | string[], coding: string) =>
+  String(header)
     .toLowerCase()
     .split(',')
     .map((entry) => entry.replace(/\s/g, ''))
-  // A weight of zero is a refusal (RFC 9110, 12.4.2). The order of the other weights is ignored, because the smallest form is sent.
-  return (coding: string) =>
-    entries.some((entry) => entry === coding || new RegExp(`^${coding};q=(1|0\\.0*[1-9])`).test(entry))
-}
+    .some((entry) => entry === coding || new RegExp(`^${coding};q=(1|0\\.0*[1-9])`).test(entry))

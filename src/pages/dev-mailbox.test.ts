@@ -6,7 +6,7 @@ import { createServer, type Server } from '../http/server.js'
 import { systemClock } from '../lib/clock.js'
 import { designOf } from '../lib/design.js'
 
-import { createMailPreview, mailKinds } from '../messages/mail-preview.js'
+import { mailKinds } from '../messages/mail-preview.js'
 
 import { createDevelopmentMailbox, type DevelopmentMailbox } from '../platform/mail/mail.js'
 import { readManifest } from './assets.js'
@@ -104,7 +104,7 @@ describe('the preview', () => {
   }
   previewRoutes(server, {
     look: { design, brand: '<img class="brand-word" src="/logo.png" alt="Acme">' },
-    mailPreview: createMailPreview(letterhead),
+    letterhead,
     drawPage: (name, language, more) =>
       `<html lang="${language}" class="${name}" data-settings='${JSON.stringify(more ?? {})}'><script type="module"></script></html>`,
     drawPlainPage: (name, language) => `<html lang="${language}" class="${name}"></html>`,

@@ -3,6 +3,9 @@ import { OneOf } from '../contract/refusal-bodies.js'
 import type { Server } from '../http/server.js'
 import type { Clock } from '../lib/clock.js'
 import { withTimeout } from '../lib/timing.js'
+import { proveTables } from '../platform/database/open.js'
+import type { App } from '../service/open-http.js'
+import { writableTables } from '../service/tables.js'
 
 type CheckResult = 'ok' | 'error' | 'checking'
 export type Check = () => Promise<void>
@@ -109,7 +112,16 @@ const readySchema = {
 }
 const liveSchema = { tags: ['health'], summary: 'Whether this process serves at all', response: { 200: Live } }
 
-export const healthRoutes = (server: Server, { health }: { health: ReturnType<typeof createHealth> }) => {
+export const healthRoutes = (server: Server, { config: { healthTimeout }, ...app }: App) => {
+  const health = createHealth({
+    ...app,
+    deadline: healthTimeout,
+    database: async () => {
+      await app.database.ping()
+      await proveTables(app.database, writableTables)
+    },
+    cache: app.cache.ping,
+  })
   const config = { quiet: true, probe: true, unlimited: 'Probes ask often, and share one check of the stores' }
 
   server.get('/health', { schema, config }, async (_request, reply) => {

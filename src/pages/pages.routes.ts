@@ -140,7 +140,7 @@ const drawRemarks = (remarks: readonly Remark[], words: ProxyWords, publicUrl: s
     })
     .join('\n')
 
-type RemarkedPageDependencies = {
+type SetupPage = {
   page: Page
   theme: Theme
   publicUrl: string
@@ -151,23 +151,25 @@ type RemarkedPageDependencies = {
  * The page of the setup for a visitor who came by a proxy that is not set up yet: only the remarks if the form could not work, else the
  * form below them. Undefined if nothing is wrong.
  */
-const createRemarkedPage =
-  ({ page, theme, publicUrl, settingsIn }: RemarkedPageDependencies) =>
-  (request: FastifyRequest, language: Language) => {
-    const remarks = proxyRemarks(request, publicUrl)
-    if (remarks.length === 0) return undefined
-    // The build puts this section into the page (`sections` in web/words/catalogue.ts), and its type is that of the catalogue.
-    const words = page.words[language].sections[proxyWordsSection] as ProxyWords
-    const heading = escapeHtml(words.heading)
-    const content = drawRemarks(remarks, words, publicUrl)
-    if (preventsSetup(remarks)) {
-      const all = `<h1>${heading}</h1>\n${content}\n<p>${escapeHtml(words.again)}</p>`
-      return renderContent('setup', page, theme, language, all)
-    }
-    const style = 'max-width:25.5rem;margin:0 auto 1rem'
-    const above = `<aside class="card" style="${style}" aria-label="${heading}"><p><strong>${heading}</strong></p>\n${content}</aside>\n`
-    return renderPage('setup', page, theme, settingsIn(language), above)
+const drawWithRemarks = (
+  { page, theme, publicUrl, settingsIn }: SetupPage,
+  request: FastifyRequest,
+  language: Language,
+) => {
+  const remarks = proxyRemarks(request, publicUrl)
+  if (remarks.length === 0) return undefined
+  // The build puts this section into the page (`sections` in web/words/catalogue.ts), and its type is that of the catalogue.
+  const words = page.words[language].sections[proxyWordsSection] as ProxyWords
+  const heading = escapeHtml(words.heading)
+  const content = drawRemarks(remarks, words, publicUrl)
+  if (preventsSetup(remarks)) {
+    const all = `<h1>${heading}</h1>\n${content}\n<p>${escapeHtml(words.again)}</p>`
+    return renderContent('setup', page, theme, language, all)
   }
+  const style = 'max-width:25.5rem;margin:0 auto 1rem'
+  const above = `<aside class="card" style="${style}" aria-label="${heading}"><p><strong>${heading}</strong></p>\n${content}</aside>\n`
+  return renderPage('setup', page, theme, settingsIn(language), above)
+}
 
 const { sendRefusal } = routeRefusals('not_found')
 
@@ -247,13 +249,13 @@ export const pagesRoutes = (
     renderPlainPage(name, assets.plainPages[name], theme, language)
   const cachedPlainPage = cached((name: PlainPageName, language) => compress(drawPlainPage(name, language)))
 
-  const drawWithRemarks = createRemarkedPage({ page: assets.pages.setup, theme, publicUrl, settingsIn })
+  const setupPage = { page: assets.pages.setup, theme, publicUrl, settingsIn }
 
   const addPage = (path: string, name: PageName) => {
     server.get(path, pageOptions, (request, reply) => {
       noteReturnTo(request)
       const language = pageLanguage(cookies, request)
-      const remarkedPage = name === 'setup' ? drawWithRemarks(request, language) : undefined
+      const remarkedPage = name === 'setup' ? drawWithRemarks(setupPage, request, language) : undefined
       // It is neither cached nor compressed: anyone can send headers.
       if (remarkedPage !== undefined) return asFreshPage(reply).send(remarkedPage)
       if (name === 'login') clearPlantedCookies(cookies, request, reply)

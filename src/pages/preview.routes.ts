@@ -8,16 +8,10 @@ import { routeRefusals } from '../http/route.js'
 import type { Server } from '../http/server.js'
 import type { Design } from '../lib/design.js'
 import { escapeHtml } from '../lib/text.js'
+import type { Letterhead } from '../messages/layout.js'
 import type { MailKind } from '../messages/letters.js'
-import { isMailKind, type MailPreview, mailKinds, type PreviewedMail } from '../messages/mail-preview.js'
-import {
-  allowFrame,
-  asPage,
-  devPage,
-  mailFrame,
-  withFramedHeaders,
-  withLinksInTopWindow,
-} from './dev-mailbox.routes.js'
+import { isMailKind, mailKinds, type PreviewedMail, previewMail } from '../messages/mail-preview.js'
+import { allowingFrame, devPage, framedHeaders, mailFrame, pageHeaders, withLinksInTopWindow } from './dev-page.js'
 
 export type PageExample = {
   page: PageName
@@ -196,7 +190,7 @@ const { responses, sendRefusal } = routeRefusals('not_found')
 
 type Parts = {
   look: Look
-  mailPreview: MailPreview
+  letterhead: Letterhead
   drawPage: (name: PageName, language: Language, overrides?: Partial<PageSettings>) => string
   drawPlainPage: (name: typeof tooManyRequests, language: Language) => string
   hasAdminPage: boolean
@@ -208,22 +202,23 @@ const name = Type.String({ maxLength: 100 })
 const language = Type.String({ maxLength: 10 })
 
 /** Every page and every mail with the operator's looks and words. In development only: src/service/register-routes.ts sees to that. */
-export const previewRoutes = (server: Server, { look, mailPreview, drawPage, drawPlainPage, hasAdminPage }: Parts) => {
+export const previewRoutes = (server: Server, { look, letterhead, drawPage, drawPlainPage, hasAdminPage }: Parts) => {
   server.get('/dev/preview', { config, schema: page }, async (_request, reply) =>
-    asPage(reply, renderPreview(look, { hasAdminPage })),
+    reply.headers(pageHeaders).send(renderPreview(look, { hasAdminPage })),
   )
 
   const pageOptions = { config, schema: { ...page, params: Type.Object({ name, language }) } }
   server.get('/dev/preview/pages/:name/:language', pageOptions, async ({ params }, reply) => {
     if (!isExampleName(params.name) || !isLanguage(params.language)) return sendRefusal(reply, refuse('not_found'))
     const example: PageExample = pageExamples[params.name]
-    return asPage(reply, withExample(drawPage(example.page, params.language, example.settings), params.name))
+    const drawn = drawPage(example.page, params.language, example.settings)
+    return reply.headers(pageHeaders).send(withExample(drawn, params.name))
   })
 
   const plainOptions = { config, schema: { ...page, params: Type.Object({ language }) } }
   server.get(`/dev/preview/${tooManyRequests}/:language`, plainOptions, async ({ params }, reply) =>
     isLanguage(params.language)
-      ? asPage(reply, drawPlainPage(tooManyRequests, params.language))
+      ? reply.headers(pageHeaders).send(drawPlainPage(tooManyRequests, params.language))
       : sendRefusal(reply, refuse('not_found')),
   )
 
@@ -235,14 +230,16 @@ export const previewRoutes = (server: Server, { look, mailPreview, drawPage, dra
   )
 
   const previewOf = ({ kind, language }: { kind: string; language: string }) =>
-    isMailKind(kind) && isLanguage(language) ? { kind, language, mail: mailPreview(kind, language) } : undefined
+    isMailKind(kind) && isLanguage(language)
+      ? { kind, language, mail: previewMail(letterhead, kind, language) }
+      : undefined
   const mailOptions = { config, schema: { ...page, params: Type.Object({ kind: name, language }) } }
 
   server.get('/dev/preview/mails/:kind/:language', mailOptions, async (request, reply) => {
     const preview = previewOf(request.params)
-    return preview
-      ? asPage(allowFrame(reply), renderMailPreview(preview, look))
-      : sendRefusal(reply, refuse('not_found'))
+    if (!preview) return sendRefusal(reply, refuse('not_found'))
+    const policy = allowingFrame(reply.getHeader('content-security-policy'))
+    return reply.headers({ ...pageHeaders, 'content-security-policy': policy }).send(renderMailPreview(preview, look))
   })
 
   const frameOptions = {
@@ -252,6 +249,6 @@ export const previewRoutes = (server: Server, { look, mailPreview, drawPage, dra
   server.get('/dev/preview/mails/:kind/:language/html', frameOptions, async (request, reply) => {
     const preview = previewOf(request.params)
     if (!preview) return sendRefusal(reply, refuse('not_found'))
-    return asPage(withFramedHeaders(reply), withLinksInTopWindow(inScheme(preview.mail.html, request.query.scheme)))
+    return reply.headers(framedHeaders).send(withLinksInTopWindow(inScheme(preview.mail.html, request.query.scheme)))
   })
 }

@@ -75,3 +75,6 @@ export const createLog = ({ level, format = 'json', destination, withPid = false
     },
     destination ?? standardOutput(),
   )
+
+/** The log of a command. Warnings go to standard error, because the output of the command may go to a file. */
+export const commandLog = () => createLog({ level: 'warn', format: 'plain', destination: process.stderr })

@@ -3,8 +3,8 @@ import { isProviderId, type ProviderId } from '../contract/providers.js'
 import { canSignIn } from '../factors/ways-to-sign-in.js'
 import type { Clock } from '../lib/clock.js'
 import { acceptTransaction, type Database, type Sql, type Transaction } from '../platform/database/database.js'
-import type { User } from '../users/users.js'
-import * as store from '../users/users.store.js'
+import type { Identity, User } from '../users/users.js'
+import * as store from './identity-links.store.js'
 
 /** An identity that was removed. Its provider may no longer be configured, or be unknown to this release. */
 type UndoneIdentity = { provider: string; subject: string; undoneAt: Date }
@@ -14,7 +14,7 @@ export type IdentityLinks = ReturnType<typeof createIdentityLinks>
 /** The identities at providers that sign a user in, and those that the user, an undo or an operator has removed. */
 export const createIdentityLinks = ({ database, clock }: { database: Database; clock: Clock }) => ({
   /** False if the user already has an identity at this provider, or another user has the identity. */
-  linkProvider: async (sql: Sql, userId: string, identity: store.Identity) =>
+  linkProvider: async (sql: Sql, userId: string, identity: Identity) =>
     (await store.insertIdentity(sql, userId, identity, clock.offset())).length > 0,
   /**
    * Unlinks a provider. A sign-in at the provider with the same address does not link it again, only a session of the user does. The caller
@@ -44,19 +44,19 @@ export const createIdentityLinks = ({ database, clock }: { database: Database; c
    * Stores the address of the account at the provider, so that users see which account is linked. Changes nothing if the identity is not
    * linked.
    */
-  noteEmail: async (identity: store.Identity, email: string) => {
+  noteEmail: async (identity: Identity, email: string) => {
     await store.updateIdentityEmail(database, identity, email)
   },
   /**
    * Removes identities, and remembers them even if they were unlinked meanwhile: an address does not link them again, only a session of the
    * user does. An identity may be the last way to sign in, so the caller gives the user another one.
    */
-  unlinkAndRemember: async (sql: Sql, userId: string, identities: readonly store.Identity[]) => {
+  unlinkAndRemember: async (sql: Sql, userId: string, identities: readonly Identity[]) => {
     await store.undoIdentities(sql, userId, identities, clock.now())
   },
-  isUndone: async (sql: Sql, userId: string, identity: store.Identity) =>
+  isUndone: async (sql: Sql, userId: string, identity: Identity) =>
     (await store.selectUndone(sql, userId, identity)).length > 0,
-  forgetUndone: async (sql: Sql, userId: string, identity: store.Identity) => {
+  forgetUndone: async (sql: Sql, userId: string, identity: Identity) => {
     await store.forgetUndone(sql, userId, identity)
   },
   undoneIdentitiesOf: async (userId: string): Promise<UndoneIdentity[]> =>

@@ -12,6 +12,7 @@ import {
 import { type Limiter, limiters } from '../http/limiters.js'
 import { type Client, clientNetwork } from '../http/request-origin.js'
 import { route, type Server, withHeaders } from '../http/route.js'
+import { seconds } from '../lib/durations.js'
 import type { App } from '../service/open-http.js'
 import { sendSignInStep } from '../sign-in/answers.js'
 import { displayName, readChosenUsername, readEmail, usernameFromEmail } from '../users/names.js'
@@ -23,6 +24,9 @@ const FirstAccount = Type.Object({
   name: Type.Optional(Type.String({ maxLength: longestName })),
   password: TypedPassword,
 })
+
+/** How long it is remembered that there is a user. After that an operator may have deleted all of them, and may set up again. */
+const setUpHolds = 10 * seconds
 
 const wrongTokens: Limiter = { name: 'setup', limit: limiters.setup.limit, code: 'too_many_requests' }
 
@@ -53,7 +57,9 @@ const makeAccount = async (
 }
 
 export const setupRoutes = (server: Server, app: App) => {
-  const { setup, signIns, usernameSource, countedRequests, cookies, signInCookies, log } = app
+  const { setup, signIns, usernameSource, countedRequests, cookies, signInCookies, log, clock } = app
+  /** No limiter counts what comes after the setup, so the database is asked seldom. */
+  let foundSetUpAt = Number.NEGATIVE_INFINITY
   let hasAdvised = false
   /** Anyone can send such a request, so the line is logged once. */
   const adviseOnce = async () => {
@@ -92,6 +98,8 @@ export const setupRoutes = (server: Server, app: App) => {
     },
     config: { countsIn: ['setup'] },
     handle: async ({ body, request, reply }) => {
+      const now = clock.now().getTime()
+      if (Math.abs(now - foundSetUpAt) < setUpHolds) return refuse('already_set_up')
       const visit = signInCookies.visitOf(request)
       const user = await makeAccount(app, body, visit.client)
       if (isRefused(user)) {
@@ -99,7 +107,10 @@ export const setupRoutes = (server: Server, app: App) => {
         const isWrongToken = user.refused === 'invalid_setup_token'
         if (isWrongToken && (await countedRequests.count(wrongTokens, clientNetwork(request), request, reply)))
           return reply
-        if (user.refused === 'already_set_up') await adviseOnce()
+        if (user.refused === 'already_set_up') {
+          foundSetUpAt = now
+          await adviseOnce()
+        }
         return user
       }
       log.info({ userId: user.id }, 'setup: the first account was made')

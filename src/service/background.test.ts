@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createLog } from '../platform/log.js'
 import { loadConfig } from '../settings/config.js'
-import { createDatabaseLoading } from './background.js'
+import { loadDatabase } from './background.js'
 
 const load = async () => undefined
 const rooms = {
@@ -19,6 +19,6 @@ it.each([
 ])('says that stored secrets are sealed with %s, the setting that has the key', async (setting, settings) => {
   const lines: string[] = []
   const log = createLog({ level: 'info', destination: { write: (line: string) => lines.push(line) } })
-  await createDatabaseLoading(loadConfig(settings), { ungatedDatabase, log }, rooms)()
+  await loadDatabase(loadConfig(settings), { ungatedDatabase, log }, rooms)
   expect(lines.join()).toContain(`stored secrets were sealed again with the first ${setting}"`)
 })

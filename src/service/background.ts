@@ -2,7 +2,9 @@ import { createServicePresence, waitForRestore } from '../backups/service-presen
 import type { Clock } from '../lib/clock.js'
 import { days, minutes } from '../lib/durations.js'
 import type { OpenidProvider } from '../openid/openid-door.js'
+import type { Database, Sql } from '../platform/database/database.js'
 import { createHousekeeping, type Job } from '../platform/jobs.js'
+import type { Log } from '../platform/log.js'
 import type { Config } from '../settings/config.js'
 import { deleteExpired } from './expired-rows.store.js'
 import type { RoomPlatform, Rooms } from './open-rooms.js'
@@ -49,34 +51,32 @@ export const createExpiredRows = ({ clock }: { clock: Clock }): Job[] =>
       (await deleteExpired(sql, each, { now: clock.now(), clockOffset: clock.offset() }, limit)).length,
   }))
 
-type LoadedNouns = {
-  sealedValues: Pick<Rooms['sealedValues'], 'reseal'>
-  loadedKeys: Pick<Rooms['loadedKeys'], 'load'>
-  endedSessions: Pick<Rooms['endedSessions'], 'load'>
-  webhooks: Pick<Rooms['webhooks'], 'subscribe'>
-  administrators: Pick<Rooms['administrators'], 'missingGroups'>
+type LoadedParts = {
+  sealedValues: { reseal(sql: Sql): Promise<number> }
+  loadedKeys: { load(): Promise<unknown> }
+  endedSessions: { load(): Promise<unknown> }
+  webhooks: { subscribe(sql: Sql): Promise<void> }
+  administrators: { missingGroups(sql: Sql): Promise<readonly string[]> }
 }
 
 /** Loads from the database what requests need, before the first request is answered. */
-export const createDatabaseLoading =
-  (
-    { sealingKey }: Config,
-    { ungatedDatabase, log }: Pick<RoomPlatform, 'ungatedDatabase' | 'log'>,
-    { sealedValues, loadedKeys, endedSessions, webhooks, administrators }: LoadedNouns,
-  ) =>
-  async () => {
-    await waitForRestore(ungatedDatabase)
-    const setting = sealingKey === undefined ? 'JWT_SECRET' : 'SEALING_KEY'
-    const resealedValues = await sealedValues.reseal(ungatedDatabase)
-    if (resealedValues > 0)
-      log.info({ values: resealedValues }, `stored secrets were sealed again with the first ${setting}`)
-    await loadedKeys.load()
-    await endedSessions.load()
-    await webhooks.subscribe(ungatedDatabase)
-    const groups = await administrators.missingGroups(ungatedDatabase)
-    if (groups.length > 0)
-      log.warn({ groups }, 'ADMIN_GROUP or SUPPORT_GROUP names a group that does not exist: latchkey group add')
-  }
+export const loadDatabase = async (
+  { sealingKey }: Config,
+  { ungatedDatabase, log }: { ungatedDatabase: Database; log: Log },
+  { sealedValues, loadedKeys, endedSessions, webhooks, administrators }: LoadedParts,
+) => {
+  await waitForRestore(ungatedDatabase)
+  const setting = sealingKey === undefined ? 'JWT_SECRET' : 'SEALING_KEY'
+  const resealedValues = await sealedValues.reseal(ungatedDatabase)
+  if (resealedValues > 0)
+    log.info({ values: resealedValues }, `stored secrets were sealed again with the first ${setting}`)
+  await loadedKeys.load()
+  await endedSessions.load()
+  await webhooks.subscribe(ungatedDatabase)
+  const groups = await administrators.missingGroups(ungatedDatabase)
+  if (groups.length > 0)
+    log.warn({ groups }, 'ADMIN_GROUP or SUPPORT_GROUP names a group that does not exist: latchkey group add')
+}
 
 /**
  * The work in the background, once the database is ready: the purge, the senders of mails and webhooks, the readers of ended

@@ -140,7 +140,13 @@ export type Http = ReturnType<typeof openHttp>
 const termsOf = ({ termsVersion: version, termsUrl: url }: Config): TermsOfUse | undefined =>
   version === undefined || url === undefined ? undefined : { version, url }
 
-type Served = { openidProvider: OpenidProvider; assets: Assets; isClosing: () => boolean }
+type Served = {
+  openidProvider: OpenidProvider
+  assets: Assets
+  isStarting: () => boolean
+  isDraining: () => boolean
+  isClosing: () => boolean
+}
 
 export type App = ReturnType<typeof openApp>
 

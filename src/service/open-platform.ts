@@ -115,7 +115,7 @@ const openParts = async (
     sealingSecrets: config.sealingKey ?? secrets,
     database,
     cache,
-    cacheStarted: counters.started,
+    startCache: counters.start,
     workers,
     mailer,
     mailbox,

@@ -9,17 +9,15 @@ import { countRequests, createServer, type Server } from '../http/server.js'
 import { type Clock, systemClock } from '../lib/clock.js'
 import { createOpenidProvider } from '../openid/openid-door.js'
 import { type Assets, loadAssets } from '../pages/assets.js'
-import { createHealth, healthRoutes } from '../pages/health.routes.js'
 import type { Workers } from '../passwords/workers.js'
-import type { Database } from '../platform/database/database.js'
-import { openAsOwner, proveTables } from '../platform/database/open.js'
+import { openAsOwner } from '../platform/database/open.js'
 import { reservePort } from '../platform/listening.js'
 import { createLog, type Log } from '../platform/log.js'
 import type { Metrics } from '../platform/metrics/metrics.js'
 import { startMetricsServer } from '../platform/metrics/metrics-server.js'
 import { createServiceKeys, readServiceKeys } from '../programs/service-keys.js'
 import { type Config, type Environment, settingsElsewhere } from '../settings/config.js'
-import { createBackground, createDatabaseLoading } from './background.js'
+import { createBackground, loadDatabase } from './background.js'
 import { openApp, openHttp } from './open-http.js'
 import { openPlatform, type StoreTimeouts } from './open-platform.js'
 import { openRooms, type RoomPlatform, type Rooms } from './open-rooms.js'
@@ -27,7 +25,6 @@ import { freeSpaceOf } from './own-database.js'
 import { refuseUntilReady } from './prepare-database.js'
 import { registerAllRoutes } from './register-routes.js'
 import { closeApp, createStartGate, type OpenedApp, type ServeOptions, serveApp } from './serving.js'
-import { writableTables } from './tables.js'
 
 type Watched = Parameters<Metrics['watch']>[0]
 
@@ -66,7 +63,7 @@ const seedContent = async (
 }
 
 /** Writes the first rows of a development database: the example content, and what SEED_FILE names. */
-const createSeeding = (config: Config, platform: RoomPlatform, rooms: Rooms) => async () => {
+const seed = async (config: Config, platform: RoomPlatform, rooms: Rooms) => {
   if (config.production) return
   await seedContent(config, platform, rooms)
   if (config.seedFile === undefined) return
@@ -90,28 +87,6 @@ type Options = ServeOptions & {
   /** The settings as they were given. With a database of its own, commands beside the service work with the same settings. */
   givenSettings?: Environment
 }
-
-type HealthPlatform = { clock: Clock; log: Log; database: Database; cache: { ping: Ping } }
-type Ping = () => Promise<void>
-
-const createAppHealth = (
-  { healthTimeout: deadline }: Config,
-  { clock, log, database, cache }: HealthPlatform,
-  status: { isReady: boolean },
-  drainState: { isDraining: boolean },
-) =>
-  createHealth({
-    clock,
-    log,
-    deadline,
-    database: async () => {
-      await database.ping()
-      await proveTables(database, writableTables)
-    },
-    cache: cache.ping,
-    isStarting: () => !status.isReady,
-    isDraining: () => drainState.isDraining,
-  })
 
 /** Opens the platform and registers every route. No port is open yet, and the database may still be out of reach. */
 const openService = async (given: Config, options: Options) => {
@@ -153,14 +128,14 @@ const openService = async (given: Config, options: Options) => {
   server.addHook('onRequest', gate.waitForStart)
   server.addHook('onRequest', http.callers.learnKey)
   const activeUsers = createActiveUsers({ database: gatedDatabase, clock })
-  const health = createAppHealth(config, platform, status, drainState)
-  const isReady = () => health.readiness() === 'ready'
-  const watched = { ...platform, ...rooms, openidProvider, activeUsers, isReady, freeSpace: freeSpaceOf(config) }
+  const isStarting = () => !status.isReady
+  const isDraining = () => drainState.isDraining
+  const isReady = () => !isStarting() && !isDraining()
+  const watched = { ...platform, ...rooms, openidProvider, activeUsers, isReady, freeSpace: () => freeSpaceOf(config) }
   const startMetrics = prepareMetrics(config, metrics, watched, server)
   const assets = options.assets ?? (await loadAssets())
-  const served = { openidProvider, assets, isClosing: () => drainState.isClosing }
+  const served = { openidProvider, assets, isStarting, isDraining, isClosing: () => drainState.isClosing }
   const { pages, routes } = await registerAllRoutes(server, openApp(config, platform, rooms, http, served))
-  healthRoutes(server, { health })
   answerUnknown(pages.plainPage('not-found'))
   const background = createBackground(platform, rooms, openidProvider, housekeepingInterval)
   return {
@@ -169,8 +144,8 @@ const openService = async (given: Config, options: Options) => {
     platform,
     rooms,
     database: ungatedDatabase,
-    seed: createSeeding(config, platform, rooms),
-    load: createDatabaseLoading(config, platform, rooms),
+    seed: () => seed(config, platform, rooms),
+    load: () => loadDatabase(config, platform, rooms),
     background,
     server,
     drainState,

@@ -23,10 +23,8 @@ export const withStoresOf = (config: Config, { settings }: Pick<OwnPostgres, 'se
   Object.freeze({ ...config, ...settings })
 
 /** The free bytes on the disk of our own database; undefined if the database is elsewhere. */
-export const freeSpaceOf =
-  ({ ownDatabase, dataDir }: Pick<Config, 'ownDatabase' | 'dataDir'>) =>
-  async () =>
-    ownDatabase ? await freeSpaceAt(dataDir) : undefined
+export const freeSpaceOf = async ({ ownDatabase, dataDir }: Config) =>
+  ownDatabase ? await freeSpaceAt(dataDir) : undefined
 
 export type Stores = { config: StoreConfig; close(): Promise<void> }
 

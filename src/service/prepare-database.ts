@@ -33,7 +33,10 @@ export const migrateDatabase = ({ databaseUrl, databaseOwnerUrl }: Config, datab
 
 type Preparation = { config: Config; database: Database; log: Log; signal: AbortSignal; load: () => Promise<void> }
 
-/** Migrates the database and calls `load`. While the database cannot be used, it logs that and tries again. Other failures are thrown. */
+/**
+ * Migrates the database and calls `load`. While the database cannot be used, it logs that and tries again. Other failures are thrown.
+ * False if the signal was aborted before it was done.
+ */
 export const prepareDatabase = async ({ config, database, log, signal, load }: Preparation) => {
   for (let pause = firstPause; !signal.aborted; pause = Math.min(2 * pause, longestPause)) {
     try {
@@ -43,15 +46,16 @@ export const prepareDatabase = async ({ config, database, log, signal, load }: P
       if (newer.length > 0)
         log.warn({ migrations: newer }, 'the database schema is newer than this program, and compatible with it')
       await load()
-      return
+      return true
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error
       // The service is shutting down and has closed the database, so the failure means nothing.
-      if (signal.aborted) return
+      if (signal.aborted) return false
       log.warn({ reason: reasonOf(error) }, 'The database cannot be used yet; trying again')
       await wait(pause, undefined, { signal }).catch(() => undefined)
     }
   }
+  return false
 }
 
 /** The same database, but it refuses statements until `isReady`, because its tables may not exist yet. */

@@ -25,6 +25,7 @@ import { openidRevokeRoutes, openidTokenRoutes, openidUserinfoRoutes } from '../
 import { apiDocumentRoutes } from '../pages/api-document.routes.js'
 import { devMailboxRoutes } from '../pages/dev-mailbox.routes.js'
 import { contentRoutes, csrfExampleRoutes } from '../pages/example.routes.js'
+import { healthRoutes } from '../pages/health.routes.js'
 import { withOwnTexts } from '../pages/own-page-words.js'
 import { pagesRoutes } from '../pages/pages.routes.js'
 import { brandMark } from '../pages/shell.js'
@@ -39,7 +40,7 @@ import { setupRoutes } from '../registration/setup.routes.js'
 import { verifyEmailRoutes } from '../registration/verify-email.routes.js'
 import { sessionsRoutes } from '../sessions/own-sessions.routes.js'
 import { csrfTokenRoutes, logoutRoutes, refreshRoutes, signOutHere } from '../sessions/session.routes.js'
-import { mailLoginRoutes, mailRegistrationRoutes } from '../sign-in/mail.routes.js'
+import { askForMailRoutes, mailLoginRoutes, mailRegistrationRoutes } from '../sign-in/mail.routes.js'
 import { passkeyLoginRoutes } from '../sign-in/passkey.routes.js'
 import { loginRoutes } from '../sign-in/password.routes.js'
 import { socialSignInRoutes } from '../sign-in/provider.routes.js'
@@ -109,8 +110,11 @@ const registerRegistrationFlows = (server: Server, app: App) => {
   verifyEmailRoutes(server, app)
 }
 
-/** Signing in with a mailed code or link. Without MAIL_SIGN_IN these routes do not exist. */
+/** Signing in with a mailed code or link. Without MAIL_SIGN_IN these routes do not exist; where mail is off, the first one says so. */
 const registerMailLogin = (server: Server, app: App) => {
+  const { mailSignIn, mailIsOff } = app.config
+  if (mailSignIn === 'on' || mailIsOff) askForMailRoutes(server, app)
+  if (mailSignIn !== 'on') return
   mailLoginRoutes(server, app)
   mailRegistrationRoutes(server, app)
   enrolmentPasswordRoutes(server, app)
@@ -142,19 +146,13 @@ const installationOf = ({ config, ...app }: App) => ({
 
 /** Registers the preview: every page and mail with the configured design and texts. It is for developers, and never in production. */
 const registerPreview = async (server: Server, { config, design, ownWords }: App, pages: Pages) => {
-  const [{ previewRoutes }, { createMailPreview }] = await Promise.all([
-    import('../pages/preview.routes.js'),
-    import('../messages/mail-preview.js'),
-  ])
-  const mailPreview = createMailPreview(letterheadOf(config, { design, ownWords }))
-  const brand = brandMark(themeOf(config, design))
-  const hasAdminPage = config.adminGroup !== null
+  const { previewRoutes } = await import('../pages/preview.routes.js')
   previewRoutes(server, {
-    look: { design, brand },
-    mailPreview,
+    look: { design, brand: brandMark(themeOf(config, design)) },
+    letterhead: letterheadOf(config, { design, ownWords }),
     drawPage: pages.drawPage,
     drawPlainPage: pages.drawPlainPage,
-    hasAdminPage,
+    hasAdminPage: config.adminGroup !== null,
   })
 }
 
@@ -164,8 +162,7 @@ export const registerAllRoutes = async (server: Server, app: App) => {
   const hasServiceKeys = config.serviceKeysFile !== undefined
   const routes = apiDocumentRoutes(server, { design: app.design, hasServiceKeys })
   loginRoutes(server, app)
-  // Where mail is off, the request for a mail says so.
-  if (config.mailSignIn === 'on' || config.mailIsOff) registerMailLogin(server, app)
+  registerMailLogin(server, app)
   registerRegistrationFlows(server, app)
   resetPasswordRoutes(server, app)
   changePasswordRoutes(server, app)
@@ -198,5 +195,6 @@ export const registerAllRoutes = async (server: Server, app: App) => {
   openidEndSessionRoutes(server, app, pages, (sessions, client) => signOutHere(app, sessions, client))
   openidAuthorizeRoutes(server, app, pages)
   openidDeviceRoutes(server, app, pages)
+  healthRoutes(server, app)
   return { pages, routes }
 }

@@ -42,7 +42,7 @@ const startTimeout = 5 * seconds
 export type OpenedApp = {
   config: Config
   log: Log
-  platform: { cacheStarted: Promise<void>; close(): Promise<void> }
+  platform: { startCache(migrated: Promise<boolean>): Promise<void>; close(): Promise<void> }
   /** The database itself. Routes have a wrapper that refuses statements until `status.isPrepared`. */
   database: Database
   /** Writes the rows that a development database starts with. */
@@ -71,8 +71,8 @@ export type OpenedApp = {
  */
 const prepare = async ({ config, database, log, status, seed, load, background, platform }: OpenedApp) => {
   const { signal } = status.closing
-  const databaseReady = prepareDatabase({ config, database, log, signal, load })
-  await Promise.all([databaseReady, platform.cacheStarted, requireWorkerPackages()])
+  const migrated = prepareDatabase({ config, database, log, signal, load })
+  await Promise.all([migrated, platform.startCache(migrated), requireWorkerPackages()])
   if (signal.aborted) return
   status.isPrepared = true
   status.admit()

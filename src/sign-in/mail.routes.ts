@@ -150,9 +150,9 @@ const acceptedBody = { message: 'Check your mail to sign in' }
 
 const path = '/api/auth/mail-login'
 
-/** Signing in with a mailed code or link. */
-export const mailLoginRoutes = (server: Server, app: App) => {
-  const { limits, cookies, signInCookies, mailSignIns, ceilings } = app
+/** Asking for the mail. Where mail is off, the answer says so. */
+export const askForMailRoutes = (server: Server, app: App) => {
+  const { limits, cookies, ceilings } = app
 
   route(server, `POST ${path}`, {
     guard: [app.needsMail, limits.byNetwork],
@@ -173,6 +173,11 @@ export const mailLoginRoutes = (server: Server, app: App) => {
       return acceptedBody
     },
   })
+}
+
+/** Signing in with the code or the link of the mail. */
+export const mailLoginRoutes = (server: Server, app: App) => {
+  const { limits, cookies, signInCookies, mailSignIns } = app
 
   const sendRegistration = async (reply: FastifyReply, browserToken: string) => {
     const description = await describeRegistration(app, browserToken)

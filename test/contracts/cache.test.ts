@@ -27,7 +27,10 @@ type CacheKind = { name: string; open(clock: Clock): Promise<Cache> }
 /** Keys of one run never meet those of another, whatever else uses the server. */
 const prefix = `test:${randomUUID()}:`
 
-const asCache = (shared: SharedCache): Cache => ({ ...shared, reserve: reserveOne(shared.reserveAll) })
+const asCache = (shared: SharedCache): Cache => ({
+  ...shared,
+  reserve: (key, limit) => reserveOne(shared, key, limit),
+})
 
 const openRedis = async (clock: Clock) => {
   const address = validAddress('TEST_REDIS_URL', readRedisAddress(url))
@@ -58,8 +61,8 @@ const openPostgresResilient = async (clock: Clock) => {
 }
 
 const openResilient = async (clock: Clock) => {
-  const { cache, started } = await openCache({ url, prefix, clock, log, commandTimeout: 10_000 })
-  await started
+  const { cache, start } = await openCache({ url, prefix, clock, log, commandTimeout: 10_000 })
+  await start(Promise.resolve(true))
   return cache
 }
 

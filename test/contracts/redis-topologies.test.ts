@@ -37,9 +37,9 @@ describe('counters in more than one Redis', () => {
     return redis
   }
   const open = async (url: string) => {
-    const { cache, started } = await openCache({ url, clock: systemClock, log })
+    const { cache, start } = await openCache({ url, clock: systemClock, log })
     leftovers.push(cache.close)
-    await started
+    await start(Promise.resolve(true))
     return cache
   }
 

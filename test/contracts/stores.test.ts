@@ -6,6 +6,7 @@ import * as events from '../../src/messages/events.store.js'
 import * as tokens from '../../src/messages/links-and-codes.store.js'
 import * as content from '../../src/pages/content.store.js'
 import type { Database } from '../../src/platform/database/database.js'
+import * as identityLinks from '../../src/providers/identity-links.store.js'
 import * as registrations from '../../src/registration/registrations.store.js'
 import { createExpiredRows, expiringTables } from '../../src/service/background.js'
 import { liveNow } from '../../src/sessions/live-sessions.js'
@@ -124,24 +125,29 @@ describe('the statements of the stores on PostgreSQL', () => {
     const newcomer = { id: uuidv7(now), ...namesOf('Bea'), name: 'Bea', now, clockOffset: 0 }
     const [bea] = await users.insertFromProvider(sql, { ...newcomer, identity: { ...google, subject: '2' } })
     expect(bea).toMatchObject({ username: 'Bea', provider: 'provider_a', providers: ['provider_a'] })
-    expect(await users.insertIdentity(sql, id, google, 0)).toEqual([{ user_id: id }])
-    expect(await users.insertIdentity(sql, newcomer.id, google, 0)).toEqual([])
+    expect(await identityLinks.insertIdentity(sql, id, google, 0)).toEqual([{ user_id: id }])
+    expect(await identityLinks.insertIdentity(sql, newcomer.id, google, 0)).toEqual([])
     expect((await users.selectIdentity(sql, id, google)).length).toBe(1)
     expect(await users.selectIdentity(sql, id, { ...google, subject: 'another' })).toEqual([])
     expect(await users.selectByIdentity(sql, google)).toMatchObject([{ id, providers: ['provider_a'] }])
-    await users.undoIdentities(sql, newcomer.id, [{ ...google, subject: '2' }], now)
-    expect(await users.selectAllUndone(sql, newcomer.id)).toEqual([{ ...google, subject: '2', undone_at: now }])
-    await users.undoIdentities(sql, id, [google], now)
+    await identityLinks.undoIdentities(sql, newcomer.id, [{ ...google, subject: '2' }], now)
+    expect(await identityLinks.selectAllUndone(sql, newcomer.id)).toEqual([{ ...google, subject: '2', undone_at: now }])
+    await identityLinks.undoIdentities(sql, id, [google], now)
     expect(await users.selectIdentity(sql, id, google)).toEqual([])
-    expect([await users.forgetUndone(sql, id, google), await users.selectUndone(sql, id, google)]).toEqual([[], []])
+    expect([
+      await identityLinks.forgetUndone(sql, id, google),
+      await identityLinks.selectUndone(sql, id, google),
+    ]).toEqual([[], []])
   })
 
   it('find what belongs to a user, and delete the user', async () => {
     const id = await addUser('Ada')
     const identity = { provider: 'provider_a' as const, subject: '1' }
-    await users.insertIdentity(sql, id, identity, 0).then(() => users.updateBuiltInField(sql, id, 'name', 'Ada L'))
-    await users.updateIdentityEmail(sql, identity, 'a@b.example')
-    expect(await users.selectIdentities(sql, id)).toMatchObject([{ ...identity, email: 'a@b.example' }])
+    await identityLinks
+      .insertIdentity(sql, id, identity, 0)
+      .then(() => users.updateBuiltInField(sql, id, 'name', 'Ada L'))
+    await identityLinks.updateIdentityEmail(sql, identity, 'a@b.example')
+    expect(await identityLinks.selectIdentities(sql, id)).toMatchObject([{ ...identity, email: 'a@b.example' }])
     const locked = await users.waitForOtherDeletions(sql).then(() => users.lockForDeletion(sql, id))
     expect(locked).toMatchObject([{ id, name: 'Ada L' }])
     expect(await users.deleteUser(sql, id)).toEqual([{ id }])

@@ -121,6 +121,11 @@ describe('what needs a mailbox', () => {
     }
   })
 
+  it('has nothing behind it: what would follow after the mail does not exist', async () => {
+    for (const path of ['mail-login/confirm', 'mail-login/check', 'mail-login/registration', 'second-factor/password'])
+      expect((await latchkey.browser().post(`/api/auth/${path}`, {})).status, path).toBe(404)
+  })
+
   it('is refused alike for those who are signed in, and who are not', async () => {
     const known = await latchkey.signedUp('kim')
     for (const path of ['/api/auth/email', '/api/auth/step-up/mail', '/api/auth/second-factor/mail'])

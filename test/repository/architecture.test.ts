@@ -6,13 +6,12 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { emptyRooms, findingsIn, readModule, ruleNames } from '../../scripts/architecture.mjs'
 import { filesThatKnowRequests, registrars, rooms } from '../../scripts/rooms.mjs'
-import { stillToRepair } from '../../scripts/still-to-repair.mjs'
 
 const home = fileURLToPath(new URL('../..', import.meta.url))
 
 const modulesOf = (files: Record<string, string>) => Object.entries(files).map(([path, text]) => readModule(path, text))
 
-const judge = (files: Record<string, string>, repairs?: string[]) => findingsIn(modulesOf(files), repairs)
+const judge = (files: Record<string, string>) => findingsIn(modulesOf(files))
 
 const linesOf = (count: number) => 'void 0\n'.repeat(count)
 
@@ -119,29 +118,6 @@ describe('each rule can fail', () => {
     expect(emptyRooms(modulesOf({ 'src/main.ts': '', 'src/lib/a.ts': '', 'src/users/a.test.ts': '' }))).toEqual(
       Object.keys(others),
     )
-  })
-})
-
-describe('what is still to repair', () => {
-  const mistake = { 'src/users/a.ts': `import { b } from '../sessions/b.js'` }
-  const entry = 'src/users/a.ts → src/sessions/b.ts (rulesGoDown)'
-
-  it('passes', () => {
-    expect(judge(mistake, [entry])).toEqual([])
-  })
-
-  it('is one mistake, and not the next one in the same line', () => {
-    const two = { 'src/users/a.ts': `import { b } from '../sessions/b.store.js'` }
-    const found = judge(two, ['src/users/a.ts → src/sessions/b.store.ts (rulesGoDown)'])
-    expect(found).toEqual([expect.stringContaining('(storesStayHome)')])
-  })
-
-  it('leaves the list when it is repaired', () => {
-    expect(judge({ 'src/users/a.ts': '' }, [entry])).toEqual([expect.stringContaining(entry)])
-  })
-
-  it('is named once', () => {
-    expect([...new Set(stillToRepair)].sort()).toEqual(stillToRepair)
   })
 })
 

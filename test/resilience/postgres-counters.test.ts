@@ -48,7 +48,8 @@ describe('counters in PostgreSQL', () => {
   const openShared = async (options: Options = {}) => {
     const clock = options.clock ?? createMovableClock()
     const shared = await createPostgresCache({ url, database, log, commandTimeout: 20_000, ...options, clock })
-    return { ...shared, reserve: reserveOne(shared.reserveAll) }
+    const reserve: Cache['reserve'] = (key, limit) => reserveOne(shared, key, limit)
+    return { ...shared, reserve }
   }
   const open = async (options?: Options) => {
     const cache = await openShared(options)
@@ -224,6 +225,15 @@ describe('counters when PostgreSQL', () => {
     leftovers.push(after.stop)
     expect(await guess(after)).toBe(429)
   })
+})
+
+it('a service has opened the connections of its counters when it is ready, so no first request is counted alone', async () => {
+  const { app, stop } = await startLatchkey({ settings: { REDIS_URL: '' } })
+  const connections = await app.platform.database.query(
+    "select from pg_stat_activity where datname = current_database() and application_name = 'latchkey counters'",
+  )
+  await stop()
+  expect(connections).toHaveLength(4)
 })
 
 describe('two services without Redis', () => {

@@ -23,9 +23,9 @@ describe('counters when Redis', () => {
   const open = async (redis: RedisServer) => {
     const lines: string[] = []
     const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line).msg) })
-    const { cache, started } = await openCache({ url: redis.url, clock: systemClock, log })
+    const { cache, start } = await openCache({ url: redis.url, clock: systemClock, log })
     leftovers.push(cache.close)
-    await started
+    await start(Promise.resolve(true))
     return { cache, lines }
   }
   const attempt = async (cache: Cache, key: string) => {
@@ -103,13 +103,13 @@ describe('counters when Redis', () => {
     const log = pino({ level: 'silent' })
     const refused = await openCache({ url: `${redis.url}/99`, clock: systemClock, log })
     leftovers.push(refused.cache.close)
-    await expect(refused.started).rejects.toThrow(
+    await expect(refused.start(Promise.resolve(true))).rejects.toThrow(
       'REDIS_URL names a database that the server does not have: write a lower number.',
     )
     expect(await redis.command('DBSIZE')).toBe('0')
-    const { cache, started } = await openCache({ url: `${redis.url}/15`, clock: systemClock, log })
+    const { cache, start } = await openCache({ url: `${redis.url}/15`, clock: systemClock, log })
     leftovers.push(cache.close)
-    await started
+    await start(Promise.resolve(true))
     const { name } = await countedInRedis(cache, 1)
     expect(await redis.command('-n', '15', 'EXISTS', `latchkey:${name}`)).toBe('1')
   })
@@ -119,9 +119,9 @@ describe('counters when Redis', () => {
     const lines: { msg: string; reason?: string }[] = []
     const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
     const url = `redis://:wrong@127.0.0.1:${redis.port}`
-    const { cache, started } = await openCache({ url, clock: systemClock, log })
+    const { cache, start } = await openCache({ url, clock: systemClock, log })
     leftovers.push(cache.close)
-    await started
+    await start(Promise.resolve(true))
     expect(lines).toEqual([
       expect.objectContaining({
         msg: 'the shared counters cannot be used: limits are counted in this process',

@@ -1,4 +1,3 @@
-import { commandLog } from '../../platform/command-log.js'
 import type { Database } from '../../platform/database/database.js'
 import { requireRole } from '../../platform/database/grants.js'
 import {
@@ -11,6 +10,7 @@ import {
 import { openAsOwner, roleToGrant } from '../../platform/database/open.js'
 import { postgresAddress } from '../../platform/database/postgres-address.js'
 import { hostName } from '../../platform/database/primary.js'
+import { commandLog } from '../../platform/log.js'
 import { roles } from '../../platform/own-postgres/cluster.js'
 import { hasCluster, type OwnConfig, openForCommand } from '../../platform/own-postgres/own-postgres.js'
 import { ownConfigOf } from '../../service/own-database.js'

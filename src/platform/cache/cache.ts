@@ -51,13 +51,11 @@ export type Cache = {
 }
 
 /** `reserve` of a store that counts several attempts at once. */
-export const reserveOne =
-  (reserveAll: Cache['reserveAll']): Cache['reserve'] =>
-  async (key, limit) => {
-    const [reservation] = await reserveAll([{ key, limit }])
-    if (!reservation) throw new Error('The store has not counted')
-    return reservation
-  }
+export const reserveOne = async (store: { reserveAll: Cache['reserveAll'] }, key: string, limit: Limit) => {
+  const [reservation] = await store.reserveAll([{ key, limit }])
+  if (!reservation) throw new Error('The store has not counted')
+  return reservation
+}
 
 /**
  * The counters in a store of several instances. `reserveAll` also stops before a key for which the store has no room, so its answer may

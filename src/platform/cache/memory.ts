@@ -7,7 +7,8 @@ import type { Attempt, Cache, Limit, MissedCounts, Reservation } from './cache.j
  * afterwards they report to the store what they have counted.
  */
 export type MemoryCache = Cache & {
-  note(key: string, limit: Limit, reservation: Reservation): void
+  /** Remembers an answer of the shared store. False if it goes over the limit together with what this process has counted alone. */
+  note(key: string, limit: Limit, reservation: Reservation): boolean
   /** A refund of an attempt that the shared store had counted. */
   noteRefund(key: string, windowId: string): void
   /** The keys of the counters whose windows are open. */
@@ -77,7 +78,7 @@ type CounterShelves = ReturnType<typeof createCounterShelves>
 
 /** Notes about the shared store: its last answers, and the counts that were not reported to it. */
 const createSharedNotes = (clock: Clock, { find, put, makeRoom }: CounterShelves) => ({
-  /** Remembers an answer of the shared store. What this process has counted in the meantime is kept. */
+  // What this process has counted in the meantime is kept.
   note: (key: string, { maximum }: Limit, { remaining, resetsIn, window }: Reservation) => {
     const now = clock.now().getTime()
     const known = find(key)
@@ -85,13 +86,15 @@ const createSharedNotes = (clock: Clock, { find, put, makeRoom }: CounterShelves
     const unreported = known !== undefined && known.ends > now ? known.unreported : 0
     // Answers come in any order: an older one must not make the counter smaller.
     const usedBefore = known?.windowId === window.id ? known.used : 0
+    const usedTogether = maximum - remaining + unreported
     put(key, {
-      used: Math.min(maximum, Math.max(usedBefore, maximum - remaining + unreported)),
+      used: Math.min(maximum, Math.max(usedBefore, usedTogether)),
       unreported,
       maximum,
       ends: now + resetsIn,
       windowId: window.id,
     })
+    return usedTogether <= maximum
   },
   hasUnreported: (key: string) => (find(key)?.unreported ?? 0) > 0,
   takeMissed: (key: string): MissedCounts | undefined => {

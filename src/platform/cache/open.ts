@@ -1,9 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Logger } from 'pino'
 import type { Clock } from '../../lib/clock.js'
 import { seconds } from '../../lib/durations.js'
 import { OperatorError } from '../../lib/operator-error.js'
+import { withTimeout } from '../../lib/timing.js'
 import { validAddress } from '../invalid-address.js'
+import type { Log } from '../log.js'
 import type { Cache } from './cache.js'
 import { createMemoryCache, type MemoryCache } from './memory.js'
 import type { PostgresCounters } from './postgres.js'
@@ -24,7 +25,7 @@ class DatabaseMissing extends OperatorError {
   override name = 'DatabaseMissing'
 }
 
-const pingUntil = async (cache: Pick<Cache, 'ping'>, end: number): Promise<void> => {
+const pingUntil = async (cache: { ping(): Promise<void> }, end: number): Promise<void> => {
   try {
     await cache.ping()
   } catch (error) {
@@ -36,8 +37,15 @@ const pingUntil = async (cache: Pick<Cache, 'ping'>, end: number): Promise<void>
   }
 }
 
-/** `started` settles when the shared counters answer, or after `startTimeout`. It rejects only if the start must end. */
-export type OpenedCache = { cache: Cache; started: Promise<void> }
+/**
+ * `start` settles when the shared counters answer, or after `startTimeout`, so that the first requests need not wait for new connections
+ * and be counted in this process. It rejects only if the start must end. In PostgreSQL the table is there when the
+ * migrations are applied; `migrated` is false if the start ends before.
+ */
+export type OpenedCache = { cache: Cache; start(migrated: Promise<boolean>): Promise<void> }
+
+/** If the program starts without its shared counters, this logs it. */
+const pingOrLog = (cache: Cache) => cache.ping().catch(() => undefined)
 
 export const openCache = async ({
   url,
@@ -50,11 +58,16 @@ export const openCache = async ({
 }: Dependencies): Promise<OpenedCache> => {
   const local = createMemoryCache({ clock, maximumKeys })
   if (url !== undefined) return openRedisCache({ url, clock, log, prefix, commandTimeout, local })
-  if (!postgres) return { cache: local, started: Promise.resolve() }
+  if (!postgres) return { cache: local, start: async () => undefined }
   const { createPostgresCache } = await import('./postgres.js')
   const shared = await createPostgresCache({ ...postgres, clock, log, commandTimeout })
-  // The start waits for the database anyway, and makes the table.
-  return { cache: createResilientCache({ shared, local, log }), started: Promise.resolve() }
+  const cache = createResilientCache({ shared, local, log })
+  const start = async (migrated: Promise<boolean>) => {
+    if (!(await migrated)) return
+    await withTimeout(shared.connect(), startTimeout, () => undefined).catch(() => undefined)
+    await pingOrLog(cache)
+  }
+  return { cache, start }
 }
 
 type RedisDependencies = Required<Pick<Dependencies, 'clock' | 'log' | 'prefix' | 'commandTimeout'>> & {
@@ -69,13 +82,9 @@ const openRedisCache = async ({ url, local, log, ...dependencies }: RedisDepende
   const cache = createResilientCache({ shared, local, log })
   const start = async () => {
     await pingUntil(shared, Date.now() + startTimeout)
-    // If the program starts without its shared counters, this logs it.
-    await cache.ping().catch(() => undefined)
+    await pingOrLog(cache)
   }
-  const started = start()
-  // Whoever waits for the start hears of a failure then.
-  started.catch(() => undefined)
-  return { cache, started }
+  return { cache, start }
 }
 
 export type Dependencies = {
@@ -83,7 +92,7 @@ export type Dependencies = {
   url?: string | undefined
   postgres?: PostgresCounters | undefined
   clock: Clock
-  log: Pick<Logger, 'debug' | 'info' | 'warn'>
+  log: Log
   prefix?: string
   commandTimeout?: number
   /** The most counters in the memory of this process. Each needs about 200 bytes. */

@@ -1,9 +1,9 @@
-import type { Logger } from 'pino'
 import type { Clock } from '../../lib/clock.js'
 import { minutes, seconds } from '../../lib/durations.js'
 import { withTimeout } from '../../lib/timing.js'
 import { type Database, type Sql, StoreUnavailable, undefinedIfUnavailable } from '../database/database.js'
 import { createPostgres } from '../database/open.js'
+import type { Log } from '../log.js'
 import { type Counter, countersAtOnce, pingLimit, type SharedCache } from './cache.js'
 import * as store from './counters.store.js'
 
@@ -15,7 +15,7 @@ export type PostgresCounters = {
 
 type Dependencies = PostgresCounters & {
   clock: Clock
-  log: Pick<Logger, 'warn'>
+  log: Log
   commandTimeout: number
   /** The most rows: a network with very many addresses must not fill the disk. */
   maximumRows?: number
@@ -73,7 +73,7 @@ const createRoom = ({ database, clock, log, maximumRows, cleanUpEvery }: RoomDep
 }
 
 /** Counters in PostgreSQL, on a pool of their own, so that slow statements of the service do not hold them up, nor they those. */
-export const createPostgresCache = async (deps: Dependencies): Promise<SharedCache> => {
+export const createPostgresCache = async (deps: Dependencies): Promise<SharedCache & { connect(): Promise<void> }> => {
   const { url, clock, commandTimeout, maximumRows = 1_000_000, cleanUpEvery = 1 * minutes } = deps
   const pool = createPostgres({
     url,
@@ -117,6 +117,11 @@ export const createPostgresCache = async (deps: Dependencies): Promise<SharedCac
     // A standby, a full disk and a database without the table would answer a statement that does not count.
     ping: async () => {
       await reserveAll([{ key: 'ping', limit: pingLimit }])
+    },
+    /** Opens every connection of the pool, and counts once on each. */
+    connect: async () => {
+      const countPing = () => store.count(pool, [{ key: 'ping', limit: pingLimit }], room.isLeft(), clock.offset())
+      await Promise.all(Array.from({ length: poolSize }, countPing))
     },
     isFull: () => !room.isLeft(),
     close: async () => {

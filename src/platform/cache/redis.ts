@@ -1,13 +1,22 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
-import type { Logger } from 'pino'
 import type { Clock } from '../../lib/clock.js'
 import { seconds } from '../../lib/durations.js'
 import { OperatorError } from '../../lib/operator-error.js'
 import { withTimeout } from '../../lib/timing.js'
 import { StoreUnavailable } from '../database/database.js'
-import { type Attempt, type MissedCounts, pingLimit, type Reservation, type SharedCache, type Taken } from './cache.js'
-import type { RedisAddress } from './redis-address.js'
-import { redisReason } from './redis-address.js'
+import { validAddress } from '../invalid-address.js'
+import type { Log } from '../log.js'
+import {
+  type Attempt,
+  type Counter,
+  countersAtOnce,
+  type MissedCounts,
+  pingLimit,
+  type Reservation,
+  type SharedCache,
+  type Taken,
+} from './cache.js'
+import { type RedisAddress, readRedisAddress, redisReason } from './redis-address.js'
 
 /**
  * A counter is a hash with the number of used reservations and the end of the window by Redis's own clock, so that instances with
@@ -154,7 +163,7 @@ type Dependencies = {
   address: RedisAddress
   prefix: string
   clock: Clock
-  log: Pick<Logger, 'debug'>
+  log: Log
   commandTimeout: number
 }
 
@@ -290,3 +299,54 @@ export const readyRedis = async (client: RedisClient, address: RedisAddress) => 
 
 export const mastersOf = (client: RedisClient): Redis[] =>
   client instanceof Cluster ? client.nodes('master') : [client]
+
+const escapedPattern = (text: string) => text.replaceAll(/[\\*?[\]]/g, (character) => `\\${character}`)
+
+/** Opens the shared counters in Redis for commands and administrators. Requests use `createRedisCache`. */
+export const openSharedCounters = async (url: string, prefix: string) => {
+  const address = validAddress('REDIS_URL', readRedisAddress(url))
+  const client = connectRedis(address, 1 * seconds)
+  await readyRedis(client, address).catch((error: Error) => {
+    client.disconnect()
+    throw new StoreUnavailable(error.message, { cause: error })
+  })
+
+  const readOne = async (key: string): Promise<Counter[]> => {
+    const [used, ends] = await client.hmget(prefix + key, 'used', 'ends')
+    return used == null || ends == null ? [] : [{ key, used: Number(used), ends: new Date(Number(ends)) }]
+  }
+
+  const inBatches = async <Result>(keys: readonly string[], work: (key: string) => Promise<Result[]>) => {
+    const results: Result[] = []
+    for (let at = 0; at < keys.length; at += countersAtOnce)
+      results.push(...(await Promise.all(keys.slice(at, at + countersAtOnce).map(work))).flat())
+    return results
+  }
+
+  const keysOf = async (server: ReturnType<typeof mastersOf>[number], beginning: string) => {
+    const found: string[] = []
+    let cursor = '0'
+    do {
+      const [next, keys] = await server.scan(cursor, 'MATCH', `${escapedPattern(prefix + beginning)}*`, 'COUNT', 1_000)
+      found.push(...keys.map((key) => key.slice(prefix.length)))
+      cursor = next
+    } while (cursor !== '0')
+    return found
+  }
+
+  return {
+    read: (keys: readonly string[]) => inBatches(keys, readOne),
+    /** Removes the counters of these keys, and returns those that existed. */
+    remove: (keys: readonly string[]) =>
+      inBatches(keys, async (key) => {
+        const counter = await readOne(key)
+        return (await client.del(prefix + key)) > 0 ? counter : []
+      }),
+    /** Every key that starts with our prefix and `beginning`. Some may belong to another service, whose longer prefix starts like ours. */
+    keys: async (beginning = '') => {
+      const found = await Promise.all(mastersOf(client).map((server) => keysOf(server, beginning)))
+      return [...new Set(found.flat())]
+    },
+    close: async () => client.disconnect(),
+  }
+}

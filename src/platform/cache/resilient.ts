@@ -1,5 +1,5 @@
-import type { Logger } from 'pino'
 import { seconds } from '../../lib/durations.js'
+import type { Log } from '../log.js'
 import { type Attempt, type Cache, type Reservation, reserveOne, type SharedCache } from './cache.js'
 import type { MemoryCache } from './memory.js'
 
@@ -7,7 +7,7 @@ type ReachabilityDependencies = {
   ping: () => Promise<void>
   /** Reports to the store what it has missed, before the store is used again. */
   catchUp: () => Promise<void>
-  log: Pick<Logger, 'info' | 'warn'>
+  log: Log
   probeEvery: number
 }
 
@@ -76,8 +76,23 @@ const createReachability = ({ ping, catchUp, log, probeEvery }: ReachabilityDepe
 type ResilientCacheDependencies = {
   shared: SharedCache
   local: MemoryCache
-  log: Pick<Logger, 'info' | 'warn'>
+  log: Log
   probeEvery?: number
+}
+
+/**
+ * Remembers the answers of the shared store. While they were under way, other attempts may have got none in time and were counted alone:
+ * together they must not pass the limit, so the first answer that does is a refusal, and the last.
+ */
+const noteAnswers = (local: MemoryCache, attempts: readonly Attempt[], reservations: readonly Reservation[]) => {
+  const isWithin = reservations.map((reservation, place) => {
+    const attempt = attempts[place]
+    return !attempt || local.note(attempt.key, attempt.limit, reservation)
+  })
+  const over = isWithin.indexOf(false)
+  return reservations
+    .slice(0, over === -1 ? undefined : over + 1)
+    .map((reservation, place) => (place === over ? { ...reservation, granted: false, remaining: 0 } : reservation))
 }
 
 /** How many counters the store is asked about at once: it answers this many within the timeout of a command. */
@@ -119,11 +134,7 @@ export const createResilientCache = ({
       await carry(attempts.map(({ key }) => key).filter(local.hasUnreported))
       return shared.reserveAll(attempts)
     })
-    for (const [place, reservation] of reservations?.entries() ?? []) {
-      const attempt = attempts[place]
-      if (attempt) local.note(attempt.key, attempt.limit, reservation)
-    }
-    return reservations
+    return reservations && noteAnswers(local, attempts, reservations)
   }
 
   const reserveAll = async (attempts: readonly Attempt[]): Promise<Reservation[]> => {
@@ -138,7 +149,7 @@ export const createResilientCache = ({
   }
 
   return {
-    reserve: reserveOne(reserveAll),
+    reserve: (key, limit) => reserveOne({ reserveAll }, key, limit),
     reserveAll,
     // If the shared store cannot be reached, the reservations stay counted there until their windows end.
     refund: async (taken) => {

@@ -1,4 +1,4 @@
-import type { BaseLogger } from 'pino'
+import type { Log } from '../log.js'
 
 export type Mail = {
   /** The id of the outbox row. It becomes the Message-ID, so that a mail delivered twice is recognised as one. */
@@ -41,7 +41,7 @@ export const createDevelopmentMailbox = ({
   environment: 'development' | 'test' | 'production'
   mailboxUrl: string
   clock: { now(): Date }
-  log: Pick<BaseLogger, 'info'>
+  log: Pick<Log, 'info'>
 }): DevelopmentMailbox => {
   // A visitor who reads this mailbox can take over any account, so it must not exist in production.
   if (environment === 'production')

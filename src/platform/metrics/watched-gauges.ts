@@ -41,45 +41,24 @@ const withinAskTimeout = <Result>(work: Promise<Result>) =>
     throw new Error('no answer in time')
   })
 
-/** Watches a number that the database has to be asked for. */
-const watchStored =
-  (ask: () => Promise<number>): Collect =>
-  async (gauge) => {
-    try {
-      gauge.set(await withinAskTimeout(ask()))
-    } catch {
-      // The number is unknown, which is not zero. Without a value, the line in a graph has a gap.
-      gauge.remove()
-    }
-  }
+/** The number may be unknown, which is not zero. Without a value, the line in a graph has a gap. */
+const setIfKnown = (gauge: Gauge<string>, value: number | undefined) => {
+  if (value === undefined) gauge.remove()
+  else gauge.set(value)
+}
 
-const watchActiveUsers =
-  (activeUsers: Watched['activeUsers']): Collect =>
-  async (gauge) => {
-    gauge.reset()
-    const counts = await withinAskTimeout(activeUsers.recent()).catch(() => undefined)
-    if (!counts) return
-    gauge.set({ days: '1' }, counts.day)
-    gauge.set({ days: '7' }, counts.week)
-    gauge.set({ days: '30' }, counts.month)
-  }
+/** Sets a number that the database was asked for. */
+const setStored = async (gauge: Gauge<string>, asked: Promise<number>) =>
+  setIfKnown(gauge, await withinAskTimeout(asked).catch(() => undefined))
 
-const watchCache =
-  (cache: Pick<Cache, 'ping'>): Collect =>
-  (gauge) =>
-    withinAskTimeout(cache.ping()).then(
-      () => gauge.set(0),
-      () => gauge.set(1),
-    )
-
-/** Watches a number that may be unknown. Then the gauge has no value. */
-const watchNumber =
-  (read: () => number | undefined): Collect =>
-  (gauge) => {
-    const value = read()
-    if (value === undefined) gauge.remove()
-    else gauge.set(value)
-  }
+const setActiveUsers = async (gauge: Gauge<string>, activeUsers: Watched['activeUsers']) => {
+  gauge.reset()
+  const counts = await withinAskTimeout(activeUsers.recent()).catch(() => undefined)
+  if (!counts) return
+  gauge.set({ days: '1' }, counts.day)
+  gauge.set({ days: '7' }, counts.week)
+  gauge.set({ days: '30' }, counts.month)
+}
 
 const watchDatabase = (database: Watched['database'], add: AddGauge) => {
   add({
@@ -97,9 +76,7 @@ const watchDatabase = (database: Watched['database'], add: AddGauge) => {
     name: 'latchkey_database_waiting',
     help: 'Statements that wait for a connection.',
     collect: (gauge) => {
-      const stats = database.stats?.()
-      if (stats) gauge.set(stats.waiting)
-      else gauge.remove()
+      setIfKnown(gauge, database.stats?.()?.waiting)
     },
   })
 }
@@ -109,31 +86,31 @@ const watchOutboxes = ({ mails, webhooks, logoutNotices }: Watched, add: AddGaug
     name: 'latchkey_mails_waiting',
     help: 'Mails that no mail server has accepted yet, up to 10000.',
     aggregator: 'max',
-    collect: watchStored(mails.countWaiting),
+    collect: (gauge) => setStored(gauge, mails.countWaiting()),
   })
   add({
     name: 'latchkey_mails_oldest_seconds',
     help: 'Age of the oldest mail that no mail server has accepted yet; 0 if none waits.',
     aggregator: 'max',
-    collect: watchStored(mails.oldestWaitSeconds),
+    collect: (gauge) => setStored(gauge, mails.oldestWaitSeconds()),
   })
   add({
     name: 'latchkey_webhooks_waiting',
     help: 'Webhooks that the receiver has not taken yet, up to 10000.',
     aggregator: 'max',
-    collect: watchStored(webhooks.countWaiting),
+    collect: (gauge) => setStored(gauge, webhooks.countWaiting()),
   })
   add({
     name: 'latchkey_logout_notices_waiting',
     help: 'Ended sessions that applications have not been told of yet, up to 10000.',
     aggregator: 'max',
-    collect: watchStored(logoutNotices.countWaiting),
+    collect: (gauge) => setStored(gauge, logoutNotices.countWaiting()),
   })
   add({
     name: 'latchkey_logout_notices_oldest_seconds',
     help: 'Age of the oldest ended session that an application has not been told of yet; 0 if there is none.',
     aggregator: 'max',
-    collect: watchStored(logoutNotices.oldestWaitSeconds),
+    collect: (gauge) => setStored(gauge, logoutNotices.oldestWaitSeconds()),
   })
 }
 
@@ -142,7 +119,7 @@ const watchKeys = ({ loadedKeys, openidProvider }: Watched, add: AddGauge) => {
     name: 'latchkey_signing_key_age_seconds',
     help: 'Time since the key that signs access tokens began to sign, with ACCESS_TOKEN_ALGORITHM=ES256. It is replaced after 90 days.',
     aggregator: 'max',
-    collect: watchNumber(loadedKeys.age),
+    collect: (gauge) => setIfKnown(gauge, loadedKeys.age()),
   })
   add({
     name: 'latchkey_id_token_key_age_seconds',
@@ -175,7 +152,11 @@ export const watchGauges = (watched: Watched, add: AddGauge) => {
     name: 'latchkey_cache_fallback',
     help: '1 while the shared counters cannot be reached and limits are counted in this process.',
     aggregator: 'max',
-    collect: watchCache(cache),
+    collect: (gauge) =>
+      withinAskTimeout(cache.ping()).then(
+        () => gauge.set(0),
+        () => gauge.set(1),
+      ),
   })
   add({
     name: 'latchkey_counters_full',
@@ -193,31 +174,27 @@ export const watchGauges = (watched: Watched, add: AddGauge) => {
     name: 'latchkey_ended_sessions_age_seconds',
     help: 'Time since the ended sessions were read from the database; sessions that ended elsewhere since then are not refused yet.',
     aggregator: 'max',
-    collect: watchNumber(endedSessions.age),
+    collect: (gauge) => setIfKnown(gauge, endedSessions.age()),
   })
   watchKeys(watched, add)
   add({
     name: 'latchkey_clock_offset_seconds',
     help: "How far this machine's clock is ahead of the database's; negative if it is behind.",
     aggregator: 'max',
-    collect: watchNumber(clockWatch.offset),
+    collect: (gauge) => setIfKnown(gauge, clockWatch.offset()),
   })
   add({
     name: 'latchkey_active_users',
     help: 'Users who used a session in the last 1, 7 and 30 days, counted every ten minutes.',
     labelNames: ['days'],
     aggregator: 'max',
-    collect: watchActiveUsers(activeUsers),
+    collect: (gauge) => setActiveUsers(gauge, activeUsers),
   })
   add({
     name: 'latchkey_database_disk_free_bytes',
     help: 'Free bytes on the disk of the database that the service runs itself.',
     aggregator: 'min',
-    collect: async (gauge) => {
-      const bytes = await freeSpace()
-      if (bytes === undefined) gauge.remove()
-      else gauge.set(bytes)
-    },
+    collect: async (gauge) => setIfKnown(gauge, await freeSpace()),
   })
   watchDatabase(database, add)
 }

@@ -153,7 +153,7 @@ export const lockDirectory = async (directory: string, kind: HolderKind): Promis
 const resolvePath = async (directory: string) => join(await realpath(dirname(directory)), basename(directory))
 
 /** Throws if the folder may not be read. A folder that does not exist is no error: it has no holder and no database. */
-const throwIfForbidden = (directory: string) => (error: unknown) => {
+const throwIfForbidden = (directory: string, error: unknown) => {
   if (codeOf(error) === 'EACCES') throw new DataDirectoryUnreadable(dirname(directory), { cause: error })
   return undefined
 }
@@ -163,13 +163,14 @@ const answerTimeout = 10 * seconds
 
 /** A connection to the process that has the lock, if there is such a process. It may still close the connection. */
 export const connectToHolder = async (directory: string, timeout = answerTimeout): Promise<Socket | undefined> => {
-  const resolvedPath = await resolvePath(directory).catch(throwIfForbidden(directory))
+  const resolvedPath = await resolvePath(directory).catch((error) => throwIfForbidden(directory, error))
   if (resolvedPath === undefined || process.platform === 'win32') return undefined
   // The temporary folder is not looked at, because other users may listen there, too.
   const socketFolder = dirname(resolvedPath)
   const folder = await shortNameForLock(socketFolder, resolvedPath, directory)
   try {
-    const paths = (await socketsOf(folder.path, resolvedPath).catch(throwIfForbidden(directory))) ?? []
+    const found = socketsOf(folder.path, resolvedPath)
+    const paths = (await found.catch((error) => throwIfForbidden(directory, error))) ?? []
     const holder = holderAmong(await askAll(paths, timeout))
     if (holder === undefined) return undefined
     const isOwn = await isOfThisUser(socketFolder, holder.path)
