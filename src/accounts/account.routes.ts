@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import type { ChangeDetails } from '../account-changes/account-change-table.js'
 import type { Changes } from '../account-changes/account-changes.js'
 import type { AccountChangesRoom } from '../account-changes/open-account-changes.js'
-import { LinkedAccount } from '../contract/account-export.js'
+import { AccountExport, LinkedAccount } from '../contract/account-export.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import { ProfileFieldDefinition } from '../contract/profile-fields.js'
 import { Account, AccountPatch, type BuiltInField, builtInFieldNames, SignedIn } from '../contract/schemas.js'
@@ -189,3 +189,18 @@ const changeProfile = async (rooms: UsersRoom & AccountChangesRoom, context: Cal
     throw error
   })
 }
+
+export const exportAccountRoutes = (server: Server, { guards, callers, users, accountData }: App) =>
+  route(server, 'GET /api/auth/export', {
+    guard: guards.sensitiveRead,
+    tag: 'account',
+    summary: 'Everything that is stored about the caller; needs a fresh sign-in',
+    refuses: ['cross_site', 'fresh_sign_in_required'],
+    answers: { 200: withHeaders(AccountExport, { 'Content-Disposition': 'A browser saves it as a file' }) },
+    handle: async ({ request, reply }) => {
+      const user = await users.findEnabled(callers.of(request).userId)
+      if (!user) return refuse('not_authenticated')
+      reply.header('Content-Disposition', 'attachment; filename="account-data.json"')
+      return accountData(user)
+    },
+  })

@@ -1,7 +1,6 @@
 import { Type } from 'typebox'
 import type { ApplicationErrors } from '../applications/application-errors.js'
-import type { ApplicationSecrets } from '../applications/application-secrets.js'
-import type { Access, Application } from '../applications/applications.js'
+import type { Access, Application, ApplicationSecrets } from '../applications/applications.js'
 import {
   AdminApplication,
   AdminApplicationPatch,

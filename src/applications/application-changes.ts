@@ -19,8 +19,7 @@ import {
   longestApplicationName,
   type NewApplication,
 } from './application-rules.js'
-import type { ApplicationSecrets } from './application-secrets.js'
-import type { Application } from './applications.js'
+import type { Application, ApplicationSecrets } from './applications.js'
 import * as store from './applications.store.js'
 import type { UsedApplications } from './used-applications.js'
 

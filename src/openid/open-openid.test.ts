@@ -25,7 +25,7 @@ it('the service loads nothing of an open provider at its start', async () => {
   const opened = (await importsOf('openid/open-openid.js')).filter((path) =>
     /^(?:applications|keys|openid)\//.test(path),
   )
-  expect(opened).toContain('applications/application-secrets.js')
+  expect(opened).toContain('applications/applications.js')
   expect(opened).toContain('openid/authorize/authorize.js')
   // The first is functions that addresses are made with. Accounts end what was used also while there is no provider. The ring of keys is
   // that of access tokens too.

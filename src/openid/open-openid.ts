@@ -1,7 +1,6 @@
 import type { AccountChangesRoom } from '../account-changes/open-account-changes.js'
 import { createApplicationErrors } from '../applications/application-errors.js'
-import { createApplicationSecrets } from '../applications/application-secrets.js'
-import { applicationIssuer } from '../applications/applications.js'
+import { applicationIssuer, createApplicationSecrets } from '../applications/applications.js'
 import type { ApplicationsRoom } from '../applications/open-applications.js'
 import { createConsents } from '../applications/used-applications.js'
 import type { FactorsRoom } from '../factors/open-factors.js'

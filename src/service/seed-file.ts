@@ -2,7 +2,7 @@ import { type Static, type TSchema, Type } from 'typebox'
 import { Check } from 'typebox/schema'
 import { applicationRefusalSentence, createApplicationChanges } from '../applications/application-changes.js'
 import { defaultHome, type NewApplication } from '../applications/application-rules.js'
-import { createApplicationSecrets } from '../applications/application-secrets.js'
+import { createApplicationSecrets } from '../applications/applications.js'
 
 import { groupPattern } from '../contract/groups.js'
 import { isRefused } from '../contract/outcome.js'

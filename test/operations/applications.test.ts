@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createApplicationSecrets } from '../../src/applications/application-secrets.js'
+import { createApplicationSecrets } from '../../src/applications/applications.js'
 import { checkApplications } from '../../src/commands/doctor/applications.js'
 import { openRoomsForCommand } from '../../src/commands/open-for-commands.js'
 

@@ -1,6 +1,6 @@
 import { createApplicationChanges } from '../../src/applications/application-changes.js'
 import type { NewApplication } from '../../src/applications/application-rules.js'
-import { createApplicationSecrets } from '../../src/applications/application-secrets.js'
+import { createApplicationSecrets } from '../../src/applications/applications.js'
 
 import type { Latchkey } from './latchkey.js'
 

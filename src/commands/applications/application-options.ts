@@ -1,7 +1,6 @@
 import { type ApplicationChanges, applicationRefusalSentence } from '../../applications/application-changes.js'
 import { type ApplicationChange, defaultHome, type NewApplication } from '../../applications/application-rules.js'
-import { maxSecrets } from '../../applications/application-secrets.js'
-import type { Application } from '../../applications/applications.js'
+import { type Application, maxSecrets } from '../../applications/applications.js'
 import { isRefused } from '../../contract/outcome.js'
 import { days, readDuration, seconds } from '../../lib/durations.js'
 import { countText } from '../../lib/text.js'

@@ -1,7 +1,11 @@
 import type { ApplicationErrors } from '../../applications/application-errors.js'
 import { isRedirectAddress } from '../../applications/application-rules.js'
-import type { ApplicationSecrets } from '../../applications/application-secrets.js'
-import { type Application, type Applications, unregisteredSentence } from '../../applications/applications.js'
+import {
+  type Application,
+  type ApplicationSecrets,
+  type Applications,
+  unregisteredSentence,
+} from '../../applications/applications.js'
 import type { AuthorizationStep } from '../../contract/openid.js'
 import { refuse } from '../../contract/outcome.js'
 import type { RequestOrigin } from '../../http/request-origin.js'
