@@ -63,7 +63,10 @@ const record = async (address: string, store: RoundTrip['store'], listen: Listen
     client.on('data', (sent) => {
       const asked = read(sent)
       if (open) open.asked.push(...asked)
-      else if (asked.length > 0) seen.push((open = { store, asked }))
+      else if (asked.length > 0) {
+        open = { store, asked }
+        seen.push(open)
+      }
       upstream.write(sent)
     })
     upstream.on('data', (answer) => {
