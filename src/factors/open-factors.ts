@@ -5,7 +5,7 @@ import type { MessagesRoom } from '../messages/open-messages.js'
 import type { Platform } from '../platform/platform.js'
 import type { Config } from '../settings/config.js'
 import type { UsersRoom } from '../users/open-users.js'
-import { createCeremonies, createPasskeyCeremonies } from './passkey-ceremonies.js'
+import { createPasskeyCeremonies } from './passkey-ceremonies.js'
 import { createPasskeys } from './passkeys.js'
 import { createRecoveryCodes } from './recovery-codes.js'
 import { createFactors } from './second-factors.js'
@@ -34,12 +34,12 @@ export const openFactors = (config: Config, platform: Platform, below: Below) =>
     secondFactorRequired: config.secondFactor === 'required',
     onProof: metrics?.countSecondFactor ?? (() => undefined),
   }
-  const ceremonies = createCeremonies({ seal: sealFor('passkey challenge'), clock })
+  const seal = sealFor('passkey challenge')
   const lifetime = trustedDevices === 'off' ? undefined : trustedDevices
   return {
     factors: createFactors(services),
     passkeys,
-    passkeyCeremonies: createPasskeyCeremonies({ database, ceremonies, relyingParty, oneTimeTokens }),
+    passkeyCeremonies: createPasskeyCeremonies({ database, seal, clock, relyingParty, oneTimeTokens }),
     trustedDevices: createTrustedDevices({ database, clock, lifetime }),
   }
 }

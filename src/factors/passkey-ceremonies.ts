@@ -24,38 +24,29 @@ const sealedShape = /^(\d{13})\.([\w-]+)$/
 /** When the value of a cookie expires, for tidying up. Whether the value is genuine is checked by `read` only. */
 export const expiryOfSealedChallenge = (sealedChallenge: string) => Number(sealedShape.exec(sealedChallenge)?.[1] ?? 0)
 
-type Ceremonies = ReturnType<typeof createCeremonies>
+type Sealing = { seal: Seal; clock: Clock }
+
+const associatedData = (purpose: Purpose, binding: string, challenge: string, expiry: string) =>
+  JSON.stringify([purpose, binding, challenge, expiry])
 
 /**
- * Challenges for passkeys. The server stores none. The browser has a sealed value that opens only together with its challenge, its purpose
- * and what it is bound to, such as a session.
+ * Makes a challenge for a passkey. The server stores none. The browser has a sealed value that opens only together with its challenge, its
+ * purpose and what it is bound to, such as a session.
  */
-export const createCeremonies = ({ seal, clock }: { seal: Seal; clock: Clock }) => {
-  const associatedData = (purpose: Purpose, binding: string, challenge: string, expiry: string) =>
-    JSON.stringify([purpose, binding, challenge, expiry])
+export const beginCeremony = ({ seal, clock }: Sealing, purpose: Purpose, binding = ''): Ceremony => {
+  const challenge = randomToken()
+  const expiresAt = later(clock.now(), ceremonyLifetime)
+  const expiry = String(expiresAt.getTime())
+  const sealed = seal.seal('', associatedData(purpose, binding, challenge, expiry))
+  return { challenge, sealedChallenge: `${expiry}.${sealed}`, expiresAt }
+}
 
-  return {
-    begin: (purpose: Purpose, binding = ''): Ceremony => {
-      const challenge = randomToken()
-      const expiresAt = later(clock.now(), ceremonyLifetime)
-      const expiry = String(expiresAt.getTime())
-      return {
-        challenge,
-        sealedChallenge: `${expiry}.${seal.seal('', associatedData(purpose, binding, challenge, expiry))}`,
-        expiresAt,
-      }
-    },
-
-    /**
-     * The time at which the challenge expires. Undefined if it has expired, if this browser did not get it, or got it for another purpose.
-     */
-    read: (sealedChallenge: string, purpose: Purpose, binding: string, challenge: string) => {
-      const [, expiry = '', sealed = ''] = sealedShape.exec(sealedChallenge) ?? []
-      if (seal.open(sealed, associatedData(purpose, binding, challenge, expiry)) === undefined) return undefined
-      const expiresAt = new Date(Number(expiry))
-      return expiresAt > clock.now() ? expiresAt : undefined
-    },
-  }
+/** The time at which a challenge expires. Undefined if it has expired, if this browser did not get it, or got it for another purpose. */
+const expiryOf = ({ seal, clock }: Sealing, sealedChallenge: string, bound: [Purpose, string, string]) => {
+  const [, expiry = '', sealed = ''] = sealedShape.exec(sealedChallenge) ?? []
+  if (seal.open(sealed, associatedData(...bound, expiry)) === undefined) return undefined
+  const expiresAt = new Date(Number(expiry))
+  return expiresAt > clock.now() ? expiresAt : undefined
 }
 
 export type RelyingParty = { id: string; origin: string; name: string }
@@ -178,9 +169,8 @@ export type RejectedReason = 'challenge' | 'unknown_passkey' | 'wrong_passkey'
 export const reject = (reason: RejectedReason, userId?: string) =>
   refuse('passkey_rejected', { reason, ...(userId !== undefined && { userId }) })
 
-type Services = {
+type Services = Sealing & {
   database: Database
-  ceremonies: Ceremonies
   relyingParty: RelyingParty
   oneTimeTokens: OneTimeTokens
 }
@@ -219,15 +209,15 @@ const creationOptions = (
 
 /** The challenge that was answered. After this call it cannot be answered again, whatever follows. */
 const takeChallenge = async (
-  { ceremonies, oneTimeTokens }: Services,
+  services: Services,
   purpose: Purpose,
   { credential, sealedChallenge, binding }: Answer,
 ) => {
   const challenge = clientDataOf(credential)?.challenge
   if (challenge === undefined || sealedChallenge === undefined) return undefined
-  const expiresAt = ceremonies.read(sealedChallenge, purpose, binding, challenge)
+  const expiresAt = expiryOf(services, sealedChallenge, [purpose, binding, challenge])
   if (!expiresAt) return undefined
-  const isFirst = await oneTimeTokens.useOnce('passkey_challenge', fingerprint(challenge), expiresAt)
+  const isFirst = await services.oneTimeTokens.useOnce('passkey_challenge', fingerprint(challenge), expiresAt)
   return isFirst ? challenge : undefined
 }
 
@@ -236,21 +226,21 @@ const takeChallenge = async (
  * whatever else stands for the user. These functions know nothing of sessions.
  */
 export const createPasskeyCeremonies = (services: Services) => {
-  const { database, ceremonies, relyingParty } = services
+  const { database, relyingParty } = services
   return {
     /** The options are the same for every visitor of the sign-in page, and need no query. */
     signInOptions: () => {
-      const ceremony = ceremonies.begin('sign_in')
+      const ceremony = beginCeremony(services, 'sign_in')
       return { ceremony, options: requestOptions(services, ceremony, []) }
     },
 
     stepUpOptions: async (userId: string, binding: string) => {
-      const ceremony = ceremonies.begin('step_up', binding)
+      const ceremony = beginCeremony(services, 'step_up', binding)
       return { ceremony, options: requestOptions(services, ceremony, await usablePasskeysOf(services, userId)) }
     },
 
     registrationOptions: async (user: User, binding: string) => {
-      const ceremony = ceremonies.begin('registration', binding)
+      const ceremony = beginCeremony(services, 'registration', binding)
       return { ceremony, options: creationOptions(services, ceremony, user, await usablePasskeysOf(services, user.id)) }
     },
 

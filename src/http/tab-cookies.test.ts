@@ -2,7 +2,7 @@ import { fastify } from 'fastify'
 import { describe, expect, it } from 'vitest'
 import { createCookieJar } from '../../test/support/cookie-jar.js'
 import { newSignIn } from '../../test/support/session-facts.js'
-import { createCeremonies } from '../factors/passkey-ceremonies.js'
+import { beginCeremony } from '../factors/passkey-ceremonies.js'
 import { systemClock } from '../lib/clock.js'
 import { deriveKey } from '../lib/random.js'
 import { createSeal } from '../lib/seal.js'
@@ -15,7 +15,7 @@ const attempts = createAttempts({ seal: createSeal([deriveKey('a secret', 'provi
 const cookies = createCookies({ secure: true, host: 'auth.example.com' })
 const attemptCookies = createAttemptCookies(cookies, attempts)
 const ceremonyCookies = createCeremonyCookies({ cookies })
-const ceremonies = createCeremonies({ seal: createSeal([deriveKey('a secret', 'passkey')]), clock: systemClock })
+const sealing = { seal: createSeal([deriveKey('a secret', 'passkey')]), clock: systemClock }
 const server = fastify()
 server.get('/', (request, reply) => {
   const { returnTo = '/dashboard' } = request.query as { returnTo?: string }
@@ -23,7 +23,7 @@ server.get('/', (request, reply) => {
   return reply.send('kept')
 })
 server.get('/passkey', (request, reply) => {
-  ceremonyCookies.keep(request, reply, ceremonies.begin('sign_in'))
+  ceremonyCookies.keep(request, reply, beginCeremony(sealing, 'sign_in'))
   return reply.send('kept')
 })
 

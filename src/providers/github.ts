@@ -3,8 +3,7 @@ import type { ProviderId } from '../contract/providers.js'
 import { isLoopback } from '../lib/networks.js'
 import type { Fetch, Outbound } from '../platform/outbound/outbound.js'
 import { displayName } from '../users/names.js'
-import { type ClientSettings, type Provider, providerRefusal, usableEmail } from './provider.js'
-import { refusalFrom } from './provider-errors.js'
+import { type ClientSettings, type Provider, providerRefusal, refusalFrom, usableEmail } from './provider.js'
 
 export type GitHubSettings = ClientSettings & { url: string; apiUrl: string; production: boolean }
 
@@ -61,10 +60,10 @@ export const createGitHub = (
         expectedState: state,
         pkceCodeVerifier: verifier,
       })
-      const getJson = createGetJson(fetch, tokens.access_token)
-      const user = readUser((await getJson(`${apiUrl}/user`)).body)
+      const access = { fetch, accessToken: tokens.access_token }
+      const user = readUser((await getJson(access, `${apiUrl}/user`)).body)
       if (!user) return providerRefusal('failed', 'unexpected_answer')
-      const email = await primaryEmail(getJson, `${apiUrl}/user/emails?per_page=100`)
+      const email = await primaryEmail(access, `${apiUrl}/user/emails?per_page=100`)
       return email === undefined ? providerRefusal('no_email', 'no_email') : { ...user, email }
     } catch (error) {
       return error instanceof UnexpectedAnswer ? providerRefusal('failed', 'unexpected_answer') : refusalFrom(error)
@@ -76,26 +75,25 @@ export const createGitHub = (
 
 const withoutSlash = (url: string) => url.replace(/\/+$/, '')
 
-type GetJson = (url: string) => Promise<{ body: unknown; link: string }>
+/** What a request to the API needs. The token is sent with each request. */
+type Access = { fetch: Fetch; accessToken: string }
 
-const createGetJson =
-  (fetch: Fetch, accessToken: string): GetJson =>
-  async (url) => {
-    const response = await fetch(url, {
-      headers: {
-        accept: 'application/vnd.github+json',
-        authorization: `Bearer ${accessToken}`,
-        'user-agent': 'Latchkey',
-        'x-github-api-version': '2022-11-28',
-      },
-    })
-    const isJson = /^application\/(?:[\w.+-]+\+)?json\b/i.test(response.headers.get('content-type') ?? '')
-    if (response.status !== 200 || !isJson) throw new UnexpectedAnswer()
-    const body: unknown = await response.json().catch(() => {
-      throw new UnexpectedAnswer()
-    })
-    return { body, link: response.headers.get('link') ?? '' }
-  }
+const getJson = async ({ fetch, accessToken }: Access, url: string) => {
+  const response = await fetch(url, {
+    headers: {
+      accept: 'application/vnd.github+json',
+      authorization: `Bearer ${accessToken}`,
+      'user-agent': 'Latchkey',
+      'x-github-api-version': '2022-11-28',
+    },
+  })
+  const isJson = /^application\/(?:[\w.+-]+\+)?json\b/i.test(response.headers.get('content-type') ?? '')
+  if (response.status !== 200 || !isJson) throw new UnexpectedAnswer()
+  const body: unknown = await response.json().catch(() => {
+    throw new UnexpectedAnswer()
+  })
+  return { body, link: response.headers.get('link') ?? '' }
+}
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
 
@@ -107,11 +105,11 @@ const readUser = (body: unknown) => {
 }
 
 /** The address that is both primary and verified, on any page of the list. A failed request throws. */
-const primaryEmail = async (getJson: GetJson, firstPage: string) => {
+const primaryEmail = async (access: Access, firstPage: string) => {
   const { origin } = new URL(firstPage)
   let page: string | undefined = firstPage
   for (let count = 0; page !== undefined && count < maximumPages; count += 1) {
-    const { body, link }: Awaited<ReturnType<GetJson>> = await getJson(page)
+    const { body, link }: Awaited<ReturnType<typeof getJson>> = await getJson(access, page)
     if (!Array.isArray(body)) throw new UnexpectedAnswer()
     const primary = body.find((entry) => isObject(entry) && entry.primary === true)
     if (primary) return primary.verified === true ? usableEmail(primary.email) : undefined

@@ -12,9 +12,9 @@ import {
   type Provider,
   type ProviderRefusal,
   providerRefusal,
+  refusalFrom,
   usableEmail,
 } from './provider.js'
-import { refusalFrom } from './provider-errors.js'
 
 const documentLifetime = 1 * hours
 const failureLifetime = 5 * seconds

@@ -59,8 +59,8 @@ export const newestOfBrowser = async ({ database, clock }: RegistrationServices,
 const ownRow = async ({ database, clock }: RegistrationServices, login: string, browserToken: string) => {
   const browserHash = fingerprint(browserToken)
   const [row] = login.includes('@')
-    ? await store.selectOwn(database, 'email_key', emailKey(login), browserHash, clock.now())
-    : await store.selectOwn(database, 'username_key', usernameKey(login), browserHash, clock.now())
+    ? await store.selectOwnByEmail(database, emailKey(login), browserHash, clock.now())
+    : await store.selectOwnByUsername(database, usernameKey(login), browserHash, clock.now())
   return row
 }
 
@@ -135,8 +135,8 @@ type StoredRegistration = { email: string; confirmedAt: Date | null; expiresAt: 
 /** Whether a registration waits under an email or a name. */
 export const hasWaiting = async ({ database, clock }: RegistrationServices, login: string) => {
   const rows = login.includes('@')
-    ? await store.selectNewest(database, 'email_key', emailKey(login), clock.now())
-    : await store.selectNewest(database, 'username_key', usernameKey(login), clock.now())
+    ? await store.selectNewestByEmail(database, emailKey(login), clock.now())
+    : await store.selectNewestByUsername(database, usernameKey(login), clock.now())
   return rows.length > 0
 }
 

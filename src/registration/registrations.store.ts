@@ -138,21 +138,27 @@ export const selectNewer = (sql: Sql, id: string, now: Date) =>
 type KeyColumn = 'email_key' | 'username_key'
 
 /** Several registrations may wait for one email or name, because none of them reserves it. The newest one counts. */
-export const selectNewest = (sql: Sql, column: KeyColumn, key: string, now: Date) =>
+const selectNewest = (sql: Sql, column: KeyColumn, key: string, now: Date) =>
   sql.query<PendingRow>(
     `select ${pendingSelectList} from pending_registrations
      where ${column} = $1 and expires_at > $2 and confirmed_at is null order by id desc limit 1`,
     [key, now],
   )
+export const selectNewestByEmail = (sql: Sql, key: string, now: Date) => selectNewest(sql, 'email_key', key, now)
+export const selectNewestByUsername = (sql: Sql, key: string, now: Date) => selectNewest(sql, 'username_key', key, now)
 
 /** The waiting registration that this browser began with this email or name, even after its account was deleted. */
-export const selectOwn = (sql: Sql, column: KeyColumn, key: string, browserHash: Uint8Array, now: Date) =>
+const selectOwn = (sql: Sql, column: KeyColumn, key: string, browserHash: Uint8Array, now: Date) =>
   sql.query<PendingRow>(
     `select ${pendingSelectList} from pending_registrations
      where ${isOfBrowser('$2')} and ${column} in ($1, ${forgottenKey('$1::text')}) and expires_at > $3 and confirmed_at is null
      order by id desc limit 1`,
     [key, browserHash, now],
   )
+export const selectOwnByEmail = (sql: Sql, key: string, browserHash: Uint8Array, now: Date) =>
+  selectOwn(sql, 'email_key', key, browserHash, now)
+export const selectOwnByUsername = (sql: Sql, key: string, browserHash: Uint8Array, now: Date) =>
+  selectOwn(sql, 'username_key', key, browserHash, now)
 
 /** Counts a try before the password is compared, so that parallel guesses cannot exceed the tries. */
 export const spendTryByToken = (sql: Sql, tokenHash: Uint8Array, now: Date) =>

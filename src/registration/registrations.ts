@@ -108,7 +108,7 @@ export const createRegistrations = (services: RegistrationServices) => {
     },
 
     sendAgainToEmail: async (email: string, client: Client, withheld: boolean) => {
-      const [row] = await store.selectNewest(database, 'email_key', emailKey(email), clock.now())
+      const [row] = await store.selectNewestByEmail(database, emailKey(email), clock.now())
       if (row) await sendAgain(services, row, client, withheld)
     },
 

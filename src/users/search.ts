@@ -41,10 +41,21 @@ const fromRow = (row: store.FoundRow): FoundUser => ({
   providers: row.providers.filter(isProviderId),
 })
 
+/** The searches in their order: first all users whose username begins with the text, then those whose address does, and so on. */
+const searches = [
+  { page: store.selectByUsername, end: store.selectEndByUsername },
+  { page: store.selectByEmail, end: store.selectEndByEmail },
+  { page: store.selectByName, end: store.selectEndByName },
+  { page: store.selectByLastName, end: store.selectEndByLastName },
+]
+
+/** Without a text, one list has all users. */
+const wholeList = [{ page: store.selectAll, end: store.selectEndOfAll }]
+
 /** How many users are looked at for one page if no index finds them. */
 const usersPerScan = 10_000
 
-/** The place where a page begins: after the user with this key, in the search at this index of `store.searches`. */
+/** The place where a page begins: after the user with this key, in the search at this index of `searches`. */
 type Cursor = { at: number; key: string; id: string }
 
 const firstPage: Cursor = { at: 0, key: '', id: nilUuid }
@@ -54,7 +65,7 @@ const writeCursor = ({ at, key, id }: Cursor) => Buffer.from(JSON.stringify([at,
 const readCursor = (text: string): Cursor | undefined => {
   try {
     const [at, key, id] = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'))
-    const isValid = store.searches[at] !== undefined && typeof key === 'string' && typeof id === 'string' && isUuid(id)
+    const isValid = searches[at] !== undefined && typeof key === 'string' && typeof id === 'string' && isUuid(id)
     return isValid && !key.includes('\0') ? { at, key, id } : undefined
   } catch {
     return undefined
@@ -102,7 +113,7 @@ export const createUserSearch = ({
       users: users.slice(0, pageSize).map(({ row }) => fromRow(row)),
       next: end ? writeCursor(end) : null,
     })
-    for (const [at, search] of (text === '' ? store.wholeList : store.searches).entries()) {
+    for (const [at, search] of (text === '' ? wholeList : searches).entries()) {
       if (at < cursor.at) continue
       const { key, id } = at === cursor.at ? cursor : firstPage
       const limit = pageSize + 1 - users.length
@@ -110,11 +121,11 @@ export const createUserSearch = ({
       const onlyDisabled = state === 'disabled'
       const scan = { afterKey: key, afterId: id, text: textOfKeys, group: group ?? null, onlyDisabled, scanned }
       const filter = { onlyEnabled: state === 'active', onlyWithoutFactor: factor === 'none', limit }
-      const rows = await store.selectFoundPage(database, search, scan, filter)
+      const rows = await search.page(database, scan, filter)
       users.push(...rows.map((row) => ({ row, at })))
       const last = users.length > pageSize ? users[pageSize - 1] : undefined
       if (last) return pageEndingAt({ at: last.at, key: last.row.key, id: last.row.id })
-      const [end] = isFiltered ? await store.selectEnd(database, search, scan) : []
+      const [end] = isFiltered ? await search.end(database, scan) : []
       if (end) return pageEndingAt({ at, ...end })
     }
     return pageEndingAt(undefined)

@@ -292,21 +292,11 @@ export type Scan = {
 /** Conditions on the rows of a scan. No index finds these rows, and there may be few among very many. */
 export type ScanFilter = { onlyEnabled: boolean; onlyWithoutFactor: boolean; limit: number }
 
-/** One of the searches of a text. Users whom one of the searches `before` finds are left out: those end before this one begins. */
-export type Search = { key: SearchedKey; before: readonly SearchedKey[] }
-
-/** The searches in their order: first all users whose username begins with the text, then those whose address does, and so on. */
-export const searches: readonly Search[] = [
-  { key: 'username', before: [] },
-  { key: 'email', before: ['username'] },
-  { key: 'name', before: ['username', 'email'] },
-  { key: 'lastName', before: ['username', 'email', 'name'] },
-]
-/** Without a text, one list has all users. */
-export const wholeList: readonly Search[] = [{ key: 'alphabet', before: [] }]
-
-/** Users whose key begins with the text, in the order of the key. It skips no more users than the searches before it have read. */
-const usersWithPrefix = ({ key, before }: Search) =>
+/**
+ * Users whose key begins with the text, in the order of the key. Users whom one of the searches `before` finds are left out: those searches
+ * end before this one begins, so it skips no more users than they have read.
+ */
+const usersWithPrefix = (key: SearchedKey, before: readonly SearchedKey[]) =>
   `select *, ${keys[key]} as key from users
    where ${hasPrefix(key)} and ${keys[key]} >= $1::text and (${keys[key]}, id) > ($1::text, $2::uuid)
      and ($6::text is null or (groups @> array[$6] and groups <> '{}'))
@@ -326,28 +316,37 @@ const valuesOf = ({ afterKey, afterId, text, group, onlyDisabled, scanned }: Sca
   scanned,
 ]
 
-export const selectFoundPage = (
-  sql: Sql,
-  search: Search,
-  scan: Scan,
-  { onlyEnabled, onlyWithoutFactor, limit }: ScanFilter,
-) =>
-  sql.query<FoundRow>(
-    `select ${foundSelectList} from (
-       select * from (${usersWithPrefix(search)} limit $8) as scanned
-       where (not $9::boolean or disabled_at is null)
-         and (not $10::boolean or not ${hasSecondFactor('scanned.id')})
-       order by key, id limit $11
-     ) as page order by key, id`,
-    [...valuesOf(scan), onlyEnabled, onlyWithoutFactor, limit],
-  )
+const selectFoundPage =
+  (key: SearchedKey, before: readonly SearchedKey[]) =>
+  (sql: Sql, scan: Scan, { onlyEnabled, onlyWithoutFactor, limit }: ScanFilter) =>
+    sql.query<FoundRow>(
+      `select ${foundSelectList} from (
+         select * from (${usersWithPrefix(key, before)} limit $8) as scanned
+         where (not $9::boolean or disabled_at is null)
+           and (not $10::boolean or not ${hasSecondFactor('scanned.id')})
+         order by key, id limit $11
+       ) as page order by key, id`,
+      [...valuesOf(scan), onlyEnabled, onlyWithoutFactor, limit],
+    )
 
 /** The last user that a scan looks at. No row if there are fewer users than `scanned`. */
-export const selectEnd = (sql: Sql, search: Search, scan: Scan) =>
+const selectEnd = (key: SearchedKey, before: readonly SearchedKey[]) => (sql: Sql, scan: Scan) =>
   sql.query<{ key: string; id: string }>(
-    `select key, id from (${usersWithPrefix(search)} offset $8::int - 1 limit 1) as last`,
+    `select key, id from (${usersWithPrefix(key, before)} offset $8::int - 1 limit 1) as last`,
     valuesOf(scan),
   )
+
+export const selectAll = selectFoundPage('alphabet', [])
+export const selectByUsername = selectFoundPage('username', [])
+export const selectByEmail = selectFoundPage('email', ['username'])
+export const selectByName = selectFoundPage('name', ['username', 'email'])
+export const selectByLastName = selectFoundPage('lastName', ['username', 'email', 'name'])
+
+export const selectEndOfAll = selectEnd('alphabet', [])
+export const selectEndByUsername = selectEnd('username', [])
+export const selectEndByEmail = selectEnd('email', ['username'])
+export const selectEndByName = selectEnd('name', ['username', 'email'])
+export const selectEndByLastName = selectEnd('lastName', ['username', 'email', 'name'])
 
 export const selectFoundById = (sql: Sql, id: string) =>
   sql.query<FoundRow>(

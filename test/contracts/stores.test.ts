@@ -292,13 +292,11 @@ describe('the statements of the stores on PostgreSQL', () => {
     const [older, newer] = [await register('Ada', 1), await register('ADA', 2)]
     expect(await registrations.selectNewer(sql, older, now)).toHaveLength(1)
     expect(await registrations.selectNewer(sql, newer, now)).toEqual([])
-    expect(await registrations.selectNewest(sql, 'email_key', 'ada@example.com', now)).toMatchObject([{ id: newer }])
-    expect(await registrations.selectNewest(sql, 'username_key', 'ada', now)).toMatchObject([{ id: newer }])
-    expect(await registrations.selectOwn(sql, 'email_key', 'ada@example.com', bytes(101), now)).toMatchObject([
-      { id: older },
-    ])
-    expect(await registrations.selectOwn(sql, 'username_key', 'ada', bytes(102), now)).toMatchObject([{ id: newer }])
-    expect(await registrations.selectOwn(sql, 'email_key', 'eve@example.com', bytes(101), now)).toEqual([])
+    expect(await registrations.selectNewestByEmail(sql, 'ada@example.com', now)).toMatchObject([{ id: newer }])
+    expect(await registrations.selectNewestByUsername(sql, 'ada', now)).toMatchObject([{ id: newer }])
+    expect(await registrations.selectOwnByEmail(sql, 'ada@example.com', bytes(101), now)).toMatchObject([{ id: older }])
+    expect(await registrations.selectOwnByUsername(sql, 'ada', bytes(102), now)).toMatchObject([{ id: newer }])
+    expect(await registrations.selectOwnByEmail(sql, 'eve@example.com', bytes(101), now)).toEqual([])
 
     const byCode = await Promise.all(
       Array.from({ length: 5 }, () => registrations.spendTryByBrowser(sql, bytes(101), now)),

@@ -1,6 +1,6 @@
 import * as oidc from 'openid-client'
 import { expect, it } from 'vitest'
-import { refusalFrom } from './provider-errors.js'
+import { refusalFrom } from './provider.js'
 
 const answered = (error: string) =>
   refusalFrom(Object.assign(Object.create(oidc.ResponseBodyError.prototype), { error }))
