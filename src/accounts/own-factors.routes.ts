@@ -141,7 +141,7 @@ const addTotpRoutes = (server: Server, app: App) => {
       const enroller = enrolling.of(request)
       if ('caller' in enroller) return confirmTotp(app, callers.contextOf(request), code)
       const proof = { token: enroller.challenge, second: 'otp' } as const
-      const finished = await signIns.byEnrolment(proof, signInCookies.visitOf(request), addTotp(app, code))
+      const finished = await signIns.byEnrolment(proof, signInCookies.browserOf(request), addTotp(app, code))
       if (!('outcome' in finished)) {
         signInCookies.clearChallengeIfOver(reply, finished)
         return finished

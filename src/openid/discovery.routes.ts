@@ -52,7 +52,8 @@ const clientAuthentication = ['client_secret_basic', 'client_secret_post', 'none
 const protocolClaims = ['iss', 'aud', 'sub', 'sid', 'iat', 'exp', 'auth_time', 'acr', 'amr', 'nonce', 'at_hash']
 
 /** `fields` is the name of a scope and of a claim. Without PROFILE_FIELDS_FILE both are empty, so they are not offered. */
-const isOffered = (hasFields: boolean) => (name: string) => hasFields || name !== 'fields'
+const offered = <Name extends string>(names: readonly Name[], hasFields: boolean) =>
+  names.filter((name) => hasFields || name !== 'fields')
 
 /**
  * The document from which applications learn what they can ask for (OpenID Connect Discovery 1.0, 3; RFC 8414, 2). A missing property
@@ -67,7 +68,7 @@ const discoveryDocument = (issuer: string, hasFields: boolean): Static<typeof Di
   revocation_endpoint: `${issuer}/revoke`,
   device_authorization_endpoint: `${issuer}/device`,
   end_session_endpoint: `${issuer}/end-session`,
-  scopes_supported: supportedScopes.filter(isOffered(hasFields)),
+  scopes_supported: offered(supportedScopes, hasFields),
   response_types_supported: ['code'],
   response_modes_supported: ['query'],
   grant_types_supported: [...grantTypes],
@@ -79,7 +80,7 @@ const discoveryDocument = (issuer: string, hasFields: boolean): Static<typeof Di
   revocation_endpoint_auth_methods_supported: clientAuthentication,
   code_challenge_methods_supported: ['S256'],
   claim_types_supported: ['normal'],
-  claims_supported: [...protocolClaims, ...userClaims].filter(isOffered(hasFields)),
+  claims_supported: offered([...protocolClaims, ...userClaims], hasFields),
   prompt_values_supported: [...openidPrompts],
   ui_locales_supported: [...languages],
   claims_parameter_supported: true,

@@ -29,15 +29,13 @@ const userCodeNetworkLimiter = fixedLimiter('network_user_codes')
 const userLimiter = fixedLimiter('user_codes')
 
 /** Counts an attempt to enter the code of a device, before the code is compared. The attempt is given back if the code is right. */
-const createUserCodeLimit =
-  ({ countedRequests, callers }: App) =>
-  async (request: FastifyRequest, reply: FastifyReply) => {
-    const attempts = [
-      { limiter: userCodeNetworkLimiter, subject: clientNetwork(request) },
-      { limiter: userLimiter, subject: userSubject(callers.of(request).userId) },
-    ]
-    return (await countedRequests.countAll(attempts, request, reply)) ? reply : undefined
-  }
+const limitUserCodes = async ({ countedRequests, callers }: App, request: FastifyRequest, reply: FastifyReply) => {
+  const attempts = [
+    { limiter: userCodeNetworkLimiter, subject: clientNetwork(request) },
+    { limiter: userLimiter, subject: userSubject(callers.of(request).userId) },
+  ]
+  return (await countedRequests.countAll(attempts, request, reply)) ? reply : undefined
+}
 
 /** The page on which users let a device in, and its own API. */
 export const openidDeviceRoutes = (server: Server, app: App, { protocolPage, plainPage }: ProtocolPages) => {
@@ -52,7 +50,7 @@ export const openidDeviceRoutes = (server: Server, app: App, { protocolPage, pla
 
   const hooks = {
     onRequest: guards.change,
-    preHandler: createUserCodeLimit(app),
+    preHandler: (request: FastifyRequest, reply: FastifyReply) => limitUserCodes(app, request, reply),
     onSend: countedRequests.refundSuccess,
     config: { ownOriginOnly: true, countsIn: ['user_codes', 'network_user_codes', 'general'] as const },
   }
