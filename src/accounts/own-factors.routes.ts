@@ -139,7 +139,7 @@ const addTotpRoutes = (server: Server, app: App) => {
       const enroller = enrolling.of(request)
       if ('caller' in enroller) return confirmTotp(app, callers.contextOf(request), code)
       const proof = { token: enroller.challenge, second: 'otp' } as const
-      const finished = await signIns.byEnrolment(proof, signInCookies.visitOf(request), (...held) =>
+      const finished = await signIns.byEnrolment(proof, signInCookies.browserOf(request), (...held) =>
         addTotp(app, code, ...held),
       )
       if (!('outcome' in finished)) {

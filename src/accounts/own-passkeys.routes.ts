@@ -12,7 +12,7 @@ import { deviceIn } from '../messages/write-letter.js'
 import type { Transaction } from '../platform/database/database.js'
 import type { App } from '../service/open-http.js'
 import { sendTokensOnly } from '../sessions/session-cookies.js'
-import type { CallerContext, SessionCaller, Visit } from '../sessions/session-facts.js'
+import type { Browser, CallerContext, SessionCaller } from '../sessions/session-facts.js'
 import { sendContinuedSignIn } from '../sign-in/answers.js'
 import { enrollerSecurity } from '../sign-in/enrol-guard.js'
 import type { User } from '../users/users.js'
@@ -61,14 +61,14 @@ const addAtSignIn = async (
   app: App,
   { credential, sealedChallenge, name }: CreatedPasskey,
   token: string,
-  visit: Visit,
+  browser: Browser,
 ) => {
   const open = await app.enrolments.findOpen(token)
   if (isRefused(open)) return open
   const binding = sessionBinding({ userId: open.user.id, sessionId: open.pending.id })
   const newPasskey = await app.passkeyCeremonies.verifyNew({ credential, sealedChallenge, binding })
   if (isRefused(newPasskey)) return newPasskey
-  return app.signIns.byEnrolment({ token, second: 'passkey' }, visit, (sql, user) =>
+  return app.signIns.byEnrolment({ token, second: 'passkey' }, browser, (sql, user) =>
     addTo(app, { newPasskey, name }, sql, user),
   )
 }
@@ -145,7 +145,7 @@ const addPasskeyRoutes = (server: Server, app: App) => {
       const { userAgent, language = 'en' } = clientOf(request)
       const created = { credential, sealedChallenge, name: typedName ?? deviceIn(language, userAgent) }
       if ('caller' in enroller) return addPasskey(app, callers.contextOf(request), created)
-      const finished = await addAtSignIn(app, created, enroller.challenge, signInCookies.visitOf(request))
+      const finished = await addAtSignIn(app, created, enroller.challenge, signInCookies.browserOf(request))
       if (!isRefused(finished))
         return sendContinuedSignIn(reply, { cookies, signInCookies }, finished.outcome, finished.added)
       signInCookies.clearChallengeIfOver(reply, finished)

@@ -9,8 +9,6 @@ import type { KeyAlgorithm, KeyPair } from './key-pair.js'
 import { createFaultLog, createKeyRing, interval, type Log } from './loaded-keys.js'
 import { isUnopened, isUnreadable, type KeySet, type SigningKeys } from './signing-keys.js'
 
-/** The algorithms with which tokens for applications are signed. */
-
 export type TokenType = 'JWT' | 'logout+jwt'
 
 /** Signs claims for an application, with the key that its algorithm has now. */

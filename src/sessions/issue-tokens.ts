@@ -52,7 +52,7 @@ export const issueTokens = (
   iat = claims.iat,
 ): IssuedTokens => {
   // A token that was signed before SESSION_MAX_AGE was lowered has a later expiry, and so has one that was signed by a clock ahead of ours.
-  const end = Math.min(claims.exp, expiryFor(tools, claims.auth_time))
+  const end = Math.min(claims.exp, expiryFor(tools, { begun: claims.auth_time, refreshed: iat }))
   const exp = Math.min(iat + tools.lifetimes.accessToken / 1000, end)
   const { userId: id, sid, gen } = claims
   const { username, email, name, groups, accepted_from: acceptedFrom } = holder

@@ -42,16 +42,15 @@ export const liveNow = ({ clock, lifetimes }: SessionLife): LiveAt => {
 export const longestInSeconds = (lifetimes: Lifetimes) =>
   limitNames.map((name) => Math.floor(limits[name].longest(lifetimes) / 1000))
 
-/** The expiry of a refresh token that is signed now, for a session that began at this time, in seconds. */
-export const expiryFor = ({ clock, lifetimes }: SessionLife, begun: number) => {
-  const from: Record<Limit, number> = { begun, refreshed: Math.floor(clock.now().getTime() / 1000) }
+/** The expiry of a refresh token, from the moments from which each limit counts, in seconds. */
+export const expiryFor = ({ lifetimes }: SessionLimits, from: Readonly<Record<Limit, number>>) => {
   const longest = longestInSeconds(lifetimes)
   return Math.min(...limitNames.map((name, index) => from[name] + (longest[index] ?? 0)))
 }
 
 /**
- * The same expiry in SQL, for the session of a device, which no browser refreshes. `from`: the moment from which each limit counts. The
- * value of the parameter is `longestInSeconds`.
+ * The same expiry in SQL, for the session of a device, which no browser refreshes. The value of the
+ * parameter is `longestInSeconds`.
  */
 export const expiryInSql = (from: Readonly<Record<Limit, string>>, parameter: string) => {
   const ends = limitNames.map(

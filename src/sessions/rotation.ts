@@ -96,7 +96,12 @@ export const exchangeToken = async (
   const { text, claims } = refreshToken
   const now = clock.now()
   const iat = epochSeconds(now)
-  const successor = { ...claims, gen: claims.gen + 1, iat, exp: expiryFor(tools, claims.auth_time) }
+  const successor = {
+    ...claims,
+    gen: claims.gen + 1,
+    iat,
+    exp: expiryFor(tools, { begun: claims.auth_time, refreshed: iat }),
+  }
   const token = tokens.signRefresh(successor)
   const [holder] = await store.rotateRecord(database, {
     id: claims.sid,

@@ -137,7 +137,15 @@ const begin = async (
   const iat = epochSeconds(now)
   const sid = device?.id ?? uuidv7(now)
   const { username } = names
-  const claims = { userId: user.id, username, sid, gen: 0, auth_time: iat, iat, exp: expiryFor(tools, iat) }
+  const claims = {
+    userId: user.id,
+    username,
+    sid,
+    gen: 0,
+    auth_time: iat,
+    iat,
+    exp: expiryFor(tools, { begun: iat, refreshed: iat }),
+  }
   const text = tokens.signRefresh(claims)
   const { proof, age } = provenBy(facts, now, device)
   const begunAt = fromEpochSeconds(iat)
@@ -215,7 +223,7 @@ const replaceTokens = async (
     gen: record.generation + 1,
     auth_time: authTime,
     iat,
-    exp: expiryFor(tools, authTime),
+    exp: expiryFor(tools, { begun: authTime, refreshed: iat }),
   }
   const text = tokens.signRefresh(claims)
   const proof = changedProof(proofOf(record), change, now)

@@ -69,9 +69,9 @@ const answerQuestion = async <Question extends OpenQuestion>(
   answer: Answers[Question],
 ) => {
   const token = app.signInCookies.challengeOf(request)
-  const visit = app.signInCookies.visitOf(request)
+  const browser = app.signInCookies.browserOf(request)
   const outcome =
-    token === undefined ? refuse('challenge_over') : await app.signIns.byAnswer(token, question, answer, visit)
+    token === undefined ? refuse('challenge_over') : await app.signIns.byAnswer(token, question, answer, browser)
   if (isRefused(outcome)) return forgetIfOver(app, reply, outcome)
   return sendContinuedSignIn(reply, app, outcome)
 }
@@ -86,7 +86,7 @@ const enterCode = async (
   const finished =
     token === undefined
       ? refuse('challenge_over')
-      : await app.signIns.bySecondFactor({ token, code, trustDevice }, app.signInCookies.visitOf(request))
+      : await app.signIns.bySecondFactor({ token, code, trustDevice }, app.signInCookies.browserOf(request))
   if (isRefused(finished)) {
     if (finished.refused !== 'too_many_codes') return forgetIfOver(app, reply, finished)
     return refuse('too_many_requests', { retryAfter: finished.retryAfter })

@@ -27,7 +27,7 @@ const OneProof = Type.Object({
  * A guess of the password counts like a sign-in. A code has its own tries, and must not lock the network out. A password that is no
  * proof for this account is not compared, so it does not count either.
  */
-const countPassword = (app: App) => async (request: FastifyRequest, reply: FastifyReply) => {
+const countPassword = async (app: App, request: FastifyRequest, reply: FastifyReply) => {
   const { password } = request.body as GivenProof
   if (password === undefined) return undefined
   const prover = await findProver(app, app.callers.of(request))
@@ -71,13 +71,13 @@ export const stepUpRoutes = (server: Server, app: App) => {
     refusalCookies: { 400: clearsCeremony, 401: clearsCeremony, 403: clearsCeremony },
     answers: { 200: withHeaders(SignedIn, { 'Set-Cookie': 'New access_token and refresh_token' }) },
     config: { countsIn: ['login', 'account', 'device_codes'] },
-    preHandler: countPassword(app),
+    preHandler: (request, reply) => countPassword(app, request, reply),
     onSend: app.countedRequests.refundSuccess,
     handle: async ({ body, request, reply }) => {
       const { credential } = body
       const sealedChallenge = ceremonyCookies.take(request, reply, credential && clientDataOf(credential)?.challenge)
-      const visit = app.signInCookies.visitOf(request)
-      const issued = await proveAgain(app, callers.of(request), { given: body, sealedChallenge, visit })
+      const browser = app.signInCookies.browserOf(request)
+      const issued = await proveAgain(app, callers.of(request), { given: body, sealedChallenge, browser })
       if (!isRefused(issued)) return sendRenewed(reply, app.cookies, issued)
       if (issued.refused !== 'too_many_codes') return issued
       return refuse('too_many_requests', { retryAfter: issued.retryAfter })

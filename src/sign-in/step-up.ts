@@ -10,7 +10,7 @@ import type { MessagesRoom } from '../messages/open-messages.js'
 import type { Passwords } from '../passwords/passwords.js'
 import type { Transaction } from '../platform/database/database.js'
 import type { SessionsRoom } from '../sessions/open-sessions.js'
-import type { Visit } from '../sessions/session-facts.js'
+import type { Browser } from '../sessions/session-facts.js'
 import type { IssuedTokens, SessionCaller } from '../sessions/sessions.js'
 import type { UsersRoom } from '../users/open-users.js'
 import type { User } from '../users/users.js'
@@ -22,7 +22,7 @@ type ProofValues = { credential: PasskeyCredential; code: string; password: stri
 export type GivenProof = Partial<ProofValues>
 
 /** The user who gives the proof. `sealedChallenge` is there if the proof is a passkey. */
-type Prover = { user: User; caller: SessionCaller; sealedChallenge: string | undefined; visit: Visit }
+type Prover = { user: User; caller: SessionCaller; sealedChallenge: string | undefined; browser: Browser }
 
 type WrongProof = 'wrong_current_password' | 'wrong_mailed_code' | 'mailed_code_void' | 'passkey_rejected'
 type NotEnough = Refused<'fresh_sign_in_required'> & { methods: readonly ProofMethod[] }
@@ -51,10 +51,10 @@ type Renewal = {
 /** Makes the session fresh and uses the proof up, in one transaction. */
 const renew = async (
   { accountChanges, factors }: Rooms,
-  { caller, visit }: Prover,
+  { caller, browser }: Prover,
   { method, reason, confirm, refusal }: Renewal,
 ) => {
-  const context = { caller, client: visit.client }
+  const context = { caller, client: browser.client }
   const renewed = await accountChanges.byCaller(context, 'stepped_up', async (sql, current) => {
     if (!(await confirm(sql, current))) return refuse(refusal)
     // With a second factor that was added in the meantime, a password is not enough any more.
@@ -83,9 +83,9 @@ const proofChecks: { readonly [Name in keyof ProofValues]: ProofCheck<ProofValue
   code: {
     methods: codeFactors,
     reason: 'code',
-    prove: async ({ knownDevices, factors, accountChanges }, code, { user: account, caller, visit }) => {
-      const { client } = visit
-      const device = knownDevices.find(account, visit.knownDevices ?? [])
+    prove: async ({ knownDevices, factors, accountChanges }, code, { user: account, caller, browser }) => {
+      const { client } = browser
+      const device = knownDevices.find(account, browser.knownDevices ?? [])
       return factors.prove({ userId: account.id, code, client, device }, async (sql, user, accept, method) => {
         const context = { caller, client }
         const renewed = await accountChanges.byCallerInside(sql, user, context, 'stepped_up', async () =>
@@ -102,7 +102,7 @@ const proofChecks: { readonly [Name in keyof ProofValues]: ProofCheck<ProofValue
     reason: 'password',
     prove: async (rooms, password, prover) => {
       const { passwordHash } = prover.user
-      const verified = await rooms.passwords.verify(password, passwordHash, { ...prover.visit.client, isKnown: true })
+      const verified = await rooms.passwords.verify(password, passwordHash, { ...prover.browser.client, isKnown: true })
       if (isRefused(verified)) return verified
       if (!verified.matches) return refuse('wrong_current_password')
       const confirm = (_: Transaction, current: User) => current.passwordHash === passwordHash
@@ -148,11 +148,11 @@ export const findProver = async ({ users, sessionLookups, factors }: Rooms, call
 /** Refusals that do not count as a failed try: nothing was compared, the proof would not have been enough, or the session is over. */
 const refusalsWithoutTry: readonly string[] = ['busy', 'too_many_codes', 'not_authenticated', 'fresh_sign_in_required']
 
-type ProofRequest = { given: GivenProof; sealedChallenge: string | undefined; visit: Visit }
+type ProofRequest = { given: GivenProof; sealedChallenge: string | undefined; browser: Browser }
 
 /** Proves again who the user of a session is. The session is fresh afterwards, and has new tokens. */
 export const proveAgain = async (rooms: Rooms, caller: SessionCaller, request: ProofRequest) => {
-  const { given, sealedChallenge, visit } = request
+  const { given, sealedChallenge, browser } = request
   const names = proofNames.filter((each) => given[each] !== undefined)
   const [name] = names
   const check = name && checkOf(given, name)
@@ -161,11 +161,11 @@ export const proveAgain = async (rooms: Rooms, caller: SessionCaller, request: P
   if (isRefused(prover)) return prover
   const { user, methods } = prover
   if (!check.methods.some((method) => methods.includes(method))) return refuse('fresh_sign_in_required', { methods })
-  const issued = await check.prove(rooms, { user, caller, sealedChallenge, visit })
+  const issued = await check.prove(rooms, { user, caller, sealedChallenge, browser })
   if (isRefused(issued) && refusalsWithoutTry.includes(issued.refused)) return issued
   const { userId, sessionId } = caller
   if (isRefused(issued))
-    await rooms.events.record({ kind: 'step_up_failed', userId, sessionId, reason: check.reason }, visit.client)
+    await rooms.events.record({ kind: 'step_up_failed', userId, sessionId, reason: check.reason }, browser.client)
   return issued
 }
 

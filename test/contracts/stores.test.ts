@@ -9,7 +9,7 @@ import type { Database } from '../../src/platform/database/database.js'
 import * as identityLinks from '../../src/providers/identity-links.store.js'
 import * as registrations from '../../src/registration/registrations.store.js'
 import { createExpiredRows, expiringTables } from '../../src/service/background.js'
-import { liveNow } from '../../src/sessions/live-sessions.js'
+import { expiryFor, expiryInSql, liveNow, longestInSeconds } from '../../src/sessions/live-sessions.js'
 import * as sessions from '../../src/sessions/sessions.store.js'
 import { selectOfUser } from '../../src/sessions/sessions.store.js'
 import { loadConfig } from '../../src/settings/config.js'
@@ -213,6 +213,18 @@ describe('the statements of the stores on PostgreSQL', () => {
     ...{ issuedAt: now, expiresAt: at(30 * days), usedAt: now, live, clockOffset: 0, client },
     atProxy: generation === 1,
     graces,
+  })
+
+  it('end at the same second in SQL, for devices, and in tokens, by either limit', async () => {
+    const [begun, refreshed] = [1_700_000_000, 1_700_500_000]
+    const places = expiryInSql({ begun: 'to_timestamp($1::float8)', refreshed: 'to_timestamp($2::float8)' }, '$3')
+    for (const session of [365 * days, 10 * days]) {
+      const lifetimes = { ...loadConfig({ NODE_ENV: 'test' }).lifetimes, session }
+      const values = [begun, refreshed, longestInSeconds(lifetimes)]
+      const [row] = await sql.query<{ end: Date }>(`select ${places} as "end"`, values)
+      expect((row?.end.getTime() ?? 0) / 1000).toBe(expiryFor({ lifetimes }, { begun, refreshed }))
+      expect(row?.end).toEqual(new Date(session < 30 * days ? begun * 1000 + session : refreshed * 1000 + 30 * days))
+    }
   })
 
   it('rotate a session once, even if several ask at the same moment, and never one that has ended', async () => {

@@ -1,5 +1,25 @@
-import { type AccessClaims, hasAccessClaims } from '#contract/access-claims.js'
+import { hasAccessClaims } from '#contract/access-claims.js'
 import { countFactors } from '#contract/factors.js'
+
+/** The claims of an access token, as in the contract. They are written out, because this package ships its own types. */
+export type AccessClaims = {
+  readonly userId: string
+  readonly username: string
+  readonly sid: string
+  readonly sub: string
+  readonly iss: string
+  readonly aud: string
+  readonly iat: number
+  readonly exp: number
+  readonly nbf?: number
+  readonly gen: number
+  readonly email: string
+  readonly name?: string
+  readonly auth_time: number
+  readonly amr: readonly string[]
+  readonly mfa_time?: number
+  readonly groups?: readonly string[]
+}
 
 /** The user of a valid access token, and how the session was proven. */
 export type Verified = {

@@ -1,5 +1,7 @@
 import { createHmac, createSign, generateKeyPairSync, hkdfSync, type KeyObject, randomUUID } from 'node:crypto'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import type { AccessClaims as ContractClaims } from '#contract/access-claims.js'
+import type { AccessClaims } from './claims.js'
 import { createVerifier, type VerifyRefusal } from './verifier.js'
 
 const secret = 'f3a1c9e07b5d482693ae10cf7d86b24e5908d1f7a63bc4e2971d05f8ab36c7e4'
@@ -191,6 +193,11 @@ describe.each([
     for (const value of [undefined, null, 1, {}, [], Symbol('x')])
       expect(await verifier.verifyToken(value as never)).toEqual({ ok: false, code: 'missing' })
   })
+})
+
+// Two types that differ do not compile.
+it('knows the claims that the service writes, and no others', () => {
+  expectTypeOf<AccessClaims>().toEqualTypeOf<ContractClaims>()
 })
 
 describe('a verifier of one algorithm', () => {

@@ -1,5 +1,5 @@
-import type { AccessClaims } from '#contract/access-claims.js'
 import { createBoundedFetch, type Fetch, reasonOf } from './bounded-fetch.js'
+import type { AccessClaims } from './claims.js'
 import { isObject } from './token-text.js'
 
 /** How long the service waits for news before it answers, in seconds, and how long we wait for that answer. */

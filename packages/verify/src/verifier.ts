@@ -1,5 +1,4 @@
-import type { AccessClaims } from '#contract/access-claims.js'
-import { isAccessClaims, type Verified, verifiedOf } from './claims.js'
+import { type AccessClaims, isAccessClaims, type Verified, verifiedOf } from './claims.js'
 import { type AnyRequest, headerOf, readCookie } from './cookies.js'
 import { createSecretKeys, type VerifyingKey } from './keys.js'
 import { createPublishedKeys } from './published-keys.js'

@@ -1,6 +1,5 @@
-export type { AccessClaims } from '#contract/access-claims.js'
 export { authOf, optionalAuthOf } from './auth-of.js'
-export type { Verified } from './claims.js'
+export type { AccessClaims, Verified } from './claims.js'
 export type { AnyRequest } from './cookies.js'
 export type { GuardOptions } from './guard.js'
 export type { RevocationState } from './revocations.js'
