@@ -3,13 +3,11 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { eventKinds } from '#contract/events.js'
-import { amrMethods } from '#contract/factors.js'
 import { fieldTypes } from '#contract/profile-fields.js'
 import { refusalCodes } from '#contract/refusals.js'
 import { rooms } from '../../scripts/rooms.mjs'
 import { programNames } from '../../src/commands/applications/program-settings.js'
 import { commandNames } from '../../src/commands/commands.js'
-import { waitsAs, waysToSignIn } from '../../src/factors/ways-to-sign-in.js'
 import { roles } from '../../src/platform/own-postgres/cluster.js'
 import { readFieldDefinitions } from '../../src/users/field-definitions.js'
 import { anchorsIn, knownMetrics, metricsNamedIn, read } from '../support/project.js'
@@ -63,23 +61,6 @@ it.each([...others.filter((name) => name !== 'CHANGELOG.md'), ...guides.map((nam
     expect(named.filter((_, at) => !found[at])).toEqual([])
   },
 )
-
-it('the plan of the house has the table of ways to sign in', async () => {
-  const rows = Object.entries(waysToSignIn).map(([way, { method, freshSince, beforeEnrolment, ...row }]) => {
-    const code = (text: string | null) => (text === null ? '–' : `\`${text}\``)
-    const said = [
-      code(way),
-      code(method),
-      amrMethods[method],
-      code(waitsAs[method]),
-      freshSince,
-      beforeEnrolment ?? '–',
-    ]
-    return `| ${[...said, code(row.limiter), code(row.event), row.tellsOfUnfinished ? 'yes' : 'no'].join(' | ')} |`
-  })
-  const table = (await read('ARCHITECTURE.md')).split('\n').filter((line) => /^\| `\w+` \| `\w+` \|/.test(line))
-  expect(table).toEqual(rows)
-})
 
 it('the plan of the house names modules and folders that are there', async () => {
   // `sign-in/sign-ins.byPassword` is a function of a module, and `src/users/` a folder.
