@@ -103,10 +103,11 @@ const renewTokens = async (
 
 /** Returns how many sessions ended. */
 const applyAll = async (services: Services, sql: Transaction, account: HeldAccount, changes: Changes<ChangeKind>) => {
-  let endedSessions = 0
-  for (const [kind, details] of Object.entries(changes) as [ChangeKind, AnyDetails | undefined][])
-    if (details) endedSessions += await applyConsequences(services, sql, account, kind, details)
-  return endedSessions
+  const made = Object.entries(changes) as [ChangeKind, AnyDetails | undefined][]
+  const ended = await Promise.all(
+    made.map(([kind, details]) => (details ? applyConsequences(services, sql, account, kind, details) : 0)),
+  )
+  return ended.reduce((sum, count) => sum + count, 0)
 }
 
 /** Lets `work` change an account whose row is held, and applies what the table says follows from it. */
@@ -125,8 +126,11 @@ const changeHeld = async <Kind extends ChangeKind, Outcome extends WorkResult<Ki
   const changedKinds = Object.keys(changes) as ChangeKind[]
   const unannounced = changedKinds.find((kind) => !kinds.includes(kind))
   if (unannounced) throw new Error(`The change ${unannounced} was not announced`)
-  const endedSessions = await applyAll(services, sql, account, changes)
-  const user = (await users.findById(sql, account.user.id)) ?? account.user
+  const [endedSessions, changed] = await Promise.all([
+    applyAll(services, sql, account, changes),
+    users.findById(sql, account.user.id),
+  ])
+  const user = changed ?? account.user
   const mayLengthenTokens = lengtheningKinds.some((kind) => changes[kind])
   if (mayLengthenTokens && user.groups.length > 0 && !tokens.fits(user))
     return refuse('too_many_groups') as TooLongRefusal<Kind>
@@ -162,17 +166,17 @@ const limited = async <Outcome extends { isMailed: boolean } | Refused>(
   }
 }
 
-/** A session that has just ended, for example by a reset of the password, changes nothing any more. */
+/** A session that has just ended, for example by a reset of the password, changes nothing any more: `isLive` is asked with its row locked. */
 const changeByCaller = async <Kind extends KindBy<'caller'>, Outcome extends WorkResult<NoInfer<Kind>> | Refused>(
   services: Services,
   sql: Transaction,
   user: User | undefined,
+  isLive: boolean,
   { caller, client }: CallerContext,
   announcedKinds: AnnouncedKinds<Kind>,
   work: Work<Outcome>,
 ) => {
-  if (!user || user.disabled || !(await services.sessionLookups.lockOfCaller(sql, caller)))
-    return refuse('not_authenticated')
+  if (!user || user.disabled || !isLive) return refuse('not_authenticated')
   const outcome = await changeHeld(services, sql, { user, client, caller }, announcedKinds, work)
   return outcome as WithTokens<typeof outcome, Kind>
 }
@@ -212,8 +216,11 @@ export const createAccountChanges = (services: Services) => {
       const { userId } = context.caller
       const change = () =>
         commitUnlessRefused(database, async (sql) => {
-          const user = await holdUser(services, sql, userId, announcedKinds)
-          return changeByCaller(services, sql, user, context, announcedKinds, work)
+          const [user, session] = await Promise.all([
+            holdUser(services, sql, userId, announcedKinds),
+            sessionLookups.lockOfCaller(sql, context.caller),
+          ])
+          return changeByCaller(services, sql, user, session !== undefined, context, announcedKinds, work)
         })
       const canSendMail = consequencesOfEach(announcedKinds).some(({ mail }) => mail !== null)
       const outcome = canSendMail ? await limited(services, userId, change) : await change()
@@ -224,13 +231,19 @@ export const createAccountChanges = (services: Services) => {
      * Like `byCaller`, in a transaction that already holds the user's row, such as one that uses up a code. Only a change without a mail,
      * because only `byCaller` limits mails.
      */
-    byCallerInside: <Kind extends SilentKind<KindBy<'caller'>>, Outcome extends WorkResult<NoInfer<Kind>> | Refused>(
+    byCallerInside: async <
+      Kind extends SilentKind<KindBy<'caller'>>,
+      Outcome extends WorkResult<NoInfer<Kind>> | Refused,
+    >(
       sql: Transaction,
       user: User | undefined,
       context: CallerContext,
       kind: Kind,
       work: Work<Outcome>,
-    ) => changeByCaller(services, sql, user, context, kind, work),
+    ) => {
+      const session = await sessionLookups.lockOfCaller(sql, context.caller)
+      return changeByCaller(services, sql, user, session !== undefined, context, kind, work)
+    },
 
     /** By the holder of a mailed link. No session is needed. If the request has a session, it must not have ended. */
     byLink: <Kind extends KindBy<'link'>, Outcome extends WorkResult<NoInfer<Kind>> | Refused>(
@@ -239,9 +252,12 @@ export const createAccountChanges = (services: Services) => {
       work: Work<Outcome>,
     ) =>
       commitUnlessRefused(database, async (sql) => {
-        const user = await holdUser(services, sql, userId, announcedKinds)
+        const [user, session] = await Promise.all([
+          holdUser(services, sql, userId, announcedKinds),
+          caller && sessionLookups.lockOfCaller(sql, caller),
+        ])
         if (!user || (user.disabled && whileDisabled === 'refused')) return refuse('invalid_link')
-        if (caller && !(await sessionLookups.lockOfCaller(sql, caller))) return refuse('not_authenticated')
+        if (caller && !session) return refuse('not_authenticated')
         return changeHeld(services, sql, { user, client, caller }, announcedKinds, work)
       }),
 

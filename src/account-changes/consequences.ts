@@ -26,7 +26,7 @@ export type ConsequenceServices = SessionsRoom & MessagesRoom & ApplicationsRoom
 /** The account as it was before the change, with its row held, and who changes it. `at`: when the change happened, if not just now. */
 export type HeldAccount = { user: User; client: Client; caller?: SessionCaller | undefined; at?: Date }
 
-/** Applies the row of a change, in its transaction. Returns how many sessions ended. */
+/** Applies the row of a change, in its transaction. Its statements are sent together. Returns how many sessions ended. */
 export const applyConsequences = async (
   services: ConsequenceServices,
   sql: Transaction,
@@ -35,11 +35,14 @@ export const applyConsequences = async (
   details: AnyDetails,
 ) => {
   const row = consequencesOf(kind)
-  for (const voided of row.voids) await voiding[voided](services, sql, account.user.id, details.event?.provider)
-  const endedSessions = await endSessions(services, sql, account, row, details)
-  await tellPrograms(services, sql, account, row, details)
-  await tellOwner(services, sql, account, row, details)
-  await record(services, sql, account, kind, details)
+  const voids = row.voids.map((voided) => voiding[voided](services, sql, account.user.id, details.event?.provider))
+  const [endedSessions] = await Promise.all([
+    endSessions(services, sql, account, row, details),
+    ...voids,
+    tellPrograms(services, sql, account, row, details),
+    tellOwner(services, sql, account, row, details),
+    record(services, sql, account, kind, details),
+  ])
   return endedSessions
 }
 
@@ -54,17 +57,19 @@ const voiding: Record<
   'email change': (_, sql, userId) => store.deleteEmailChange(sql, userId),
   'trusted devices': (_, sql, userId) => store.deleteTrustedDevices(sql, userId),
   // Mailed codes are forgotten whatever their purpose: they were mailed when less proof was asked for, or to a former address.
-  'waiting sign-ins': async (_, sql, userId) => {
-    await forgetMailedCodes(sql, userId)
-    await store.deleteMailSignIns(sql, userId)
-    await store.denyUnusedApprovals(sql, userId)
-    await store.deletePendingSignIns(sql, userId)
-  },
+  'waiting sign-ins': (_, sql, userId) =>
+    Promise.all([
+      forgetMailedCodes(sql, userId),
+      store.deleteMailSignIns(sql, userId),
+      store.denyUnusedApprovals(sql, userId),
+      store.deletePendingSignIns(sql, userId),
+    ]),
   // A device may have been approved in a session that the provider has proven, so all approvals are withdrawn.
-  'waiting sign-ins by provider': async (_, sql, userId, provider) => {
-    await store.denyUnusedApprovals(sql, userId)
-    if (provider) await store.deletePendingSignInsOfProvider(sql, userId, provider)
-  },
+  'waiting sign-ins by provider': (_, sql, userId, provider) =>
+    Promise.all([
+      store.denyUnusedApprovals(sql, userId),
+      ...(provider ? [store.deletePendingSignInsOfProvider(sql, userId, provider)] : []),
+    ]),
 }
 
 const endSessions = async (

@@ -69,7 +69,7 @@ const isOfRequest = ({ asked }: RoundTrip) => asked.some((each) => !isBeside(eac
 type Counts = { postgres: number; redis: number }
 const counts = new Map<string, Counts>()
 
-const quietMs = 40
+const quietMs = 25
 const untilQuiet = async () => {
   for (let before = -1; before !== stores.seen.length; ) {
     before = stores.seen.length
@@ -229,7 +229,7 @@ const applications = async (name: string) => {
 const device = async (tab: Browser) => {
   const begin = () => postForm(latchkey.url, '/api/auth/device', { client_id: tv.id, scope: 'openid' })
   const { body } = await count('POST /api/auth/device', begin)
-  const { user_code: code = '', device_code = '' } = body as Record<string, string>
+  const { user_code: code = '', device_code = '' } = body
   const { body: question } = await act(tab, 'POST /api/auth/device/question', { code })
   const { user } = question as { user: { id: string } }
   await act(tab, 'POST /api/auth/device/answer', { code, user: user.id, answer: 'approve' })
