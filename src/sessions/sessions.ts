@@ -128,14 +128,15 @@ const begin = async (
   sql: Transaction,
   user: CheckedUser,
   facts: SessionFacts,
-  { client, secondFactorRequired, device }: NewSessionOptions,
+  { client, secondFactorRequired, session }: NewSessionOptions,
 ) => {
   const { tokens, clock } = tools
   const [names] = await store.lockUser(sql, user)
   if (!names) return undefined
   const now = clock.now()
   const iat = epochSeconds(now)
-  const sid = device?.id ?? uuidv7(now)
+  const sid = session?.id ?? uuidv7(now)
+  const device = session && 'proof' in session ? session : undefined
   const { username } = names
   const claims = {
     userId: user.id,
@@ -149,7 +150,8 @@ const begin = async (
   const text = tokens.signRefresh(claims)
   const { proof, age } = provenBy(facts, now, device)
   const begunAt = fromEpochSeconds(iat)
-  const [holder] = await store.insertRecord(sql, facts, {
+  // If the first statement inserts nothing, the caller takes back what the second one has done.
+  const inserted = store.insertRecord(sql, facts, {
     id: sid,
     user_id: user.id,
     token_hash: fingerprint(text),
@@ -169,12 +171,14 @@ const begin = async (
     signed_in_as: username,
     application_id: device?.applicationId ?? null,
   })
+  const [[holder]] = await Promise.all([inserted, endSurplus(tools, sql, user.id, sid)])
   if (!holder) return undefined
-  await endSurplus(tools, sql, user.id, sid)
   return issueTokens(tools, holder, { text, claims })
 }
 
-type NewSessionOptions = { client: Client; secondFactorRequired: boolean; device: DeviceSession | undefined }
+/** `session`: its id, if the caller has chosen one, or all that a device brings along. */
+type NewSession = { id: string } | DeviceSession
+type NewSessionOptions = { client: Client; secondFactorRequired: boolean; session: NewSession | undefined }
 
 /** A caller with the refresh token of the same session. */
 export type TokenHolder = SessionCaller & { refreshToken: RefreshToken }
@@ -290,8 +294,9 @@ export const createSessions = (options: Options) => {
       user: CheckedUser,
       facts: SessionFacts,
       client: Client,
-      device?: DeviceSession,
-    ): Promise<IssuedTokens | undefined> => begin(tools, sql, user, facts, { client, secondFactorRequired, device }),
+      session?: NewSession,
+    ): Promise<IssuedTokens | undefined> => begin(tools, sql, user, facts, { client, secondFactorRequired, session }),
+    newId: () => uuidv7(clock.now()),
     /** Only `rotation` may call this function, because it ends a session of which an old token was used. */
     exchange: (refreshToken: RefreshToken, client: Client, by: RotatedBy) =>
       exchangeToken(tools, refreshToken, client, by),

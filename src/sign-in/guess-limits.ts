@@ -10,7 +10,7 @@ import type { Callers } from '../sessions/callers.js'
 import type { DeviceOwner, KnownDevices } from '../sessions/known-devices.js'
 import type { SignInCookies } from '../sessions/session-cookies.js'
 import type { NameMarks } from '../users/usernames.js'
-import type { Users } from '../users/users.js'
+import type { User, Users } from '../users/users.js'
 import type { Ceilings } from './ceilings.js'
 
 const guessLimiters = { names: ['login', 'account'], code: 'too_many_logins' } as const
@@ -67,6 +67,7 @@ type Guess = { account: DeviceOwner; name: string; findAttemptedUser: FindAttemp
 const createPasswordGuesses = (parts: Parts) => {
   const { countedRequests, knownDeviceCounter, nameMarks, callers, users } = parts
   const { login, account: accountLimiter, device, known } = parts.routeLimiters
+  const foundFor = new WeakMap<FastifyRequest, { user: User | undefined }>()
 
   const count = async ({ account, name, findAttemptedUser }: Guess, request: FastifyRequest, reply: FastifyReply) => {
     const isInLogin = countedRequests.hasReservation(request, login)
@@ -109,6 +110,11 @@ const createPasswordGuesses = (parts: Parts) => {
       const findAttemptedUser = async () => ({ userId: (await users.findByLogin(name))?.id, typedName: name })
       return count({ account: user ?? noAccount, name, findAttemptedUser }, request, reply)
     }),
+    /** The user with the typed name, whom `byName` may have found already. */
+    attemptedUser: (request: FastifyRequest, name: string) => {
+      const found = foundFor.get(request)
+      return found ? Promise.resolve(found.user) : users.findByLogin(name)
+    },
     /** For a signed-in user who confirms their identity with the password. */
     byCaller: limitHook(guessLimiters, async (request, reply) => {
       const { userId, username } = callers.of(request)

@@ -28,7 +28,7 @@ export type SignInOutcome =
 
 /**
  * A sign-in whose session may begin. `passwordHash`: of the password that was checked in this request. `token`: of the sign-in that has
- * waited until now. `answered`: the question that the user has just answered.
+ * waited until now. `answered`: the question that the user has just answered. `registered`: with what the sign-in has created the account.
  */
 type SignInToFinish = {
   by: SignedInBy
@@ -36,7 +36,10 @@ type SignInToFinish = {
   passwordHash?: CheckedUser['passwordHash']
   token?: string | undefined
   answered?: OpenQuestion
+  registered?: RegisteredWith | undefined
 }
+
+export type RegisteredWith = { provider: Identity['provider'] } | { reason: 'mail' }
 
 /**
  * A new session. `knownDevices` is the new value of the cookie that makes its browser known. It is undefined if another site has sent the
@@ -47,23 +50,30 @@ export type NewSession = IssuedTokens & { knownDevices: readonly string[] | unde
 export const callerOf = ({ user, sessionId }: NewSession) => ({ userId: user.id, sessionId, generation: 0 })
 
 /**
- * Begins a session, and tells the owner if the account was not used in this browser before. Both happen in one transaction, so no such
- * session begins without its mail. The first sign-in of an account needs no mail.
+ * Begins a session with its event, and tells the owner if the account was not used in this browser before. All of it happens in one
+ * transaction, so no such session begins without its mail. The first sign-in of an account needs no mail. Whoever gets undefined takes back
+ * what was written.
  */
 const beginAndTell = async (
-  { sessions, userChanges, accountChanges, knownDevices }: Parts,
+  { sessions, userChanges, accountChanges, knownDevices, events }: Parts,
   sql: Transaction,
   user: User,
-  { facts, passwordHash = null }: SignInToFinish,
+  { by, facts, passwordHash = null, registered }: SignInToFinish,
   { client, knownDevices: values }: Browser,
 ): Promise<NewSession | undefined> => {
   const account = { id: user.id, undoCount: user.undoCount ?? 0 }
   const newValues = values && knownDevices.remember(account, values)
   const browser = knownDevices.browserKey(account, newValues ?? [])
   const checkedUser = { id: user.id, undoCount: user.undoCount, passwordHash }
-  const issued = await sessions.beginSession(sql, checkedUser, facts, { ...client, browser })
+  const id = sessions.newId()
+  const about = { userId: user.id, sessionId: id }
+  const [issued, isFirst] = await Promise.all([
+    sessions.beginSession(sql, checkedUser, facts, { ...client, browser }, { id }),
+    userChanges.noteSignIn(sql, user.id, client.language),
+    registered && events.recordInside(sql, { kind: 'registered', ...registered, ...about }, client),
+    events.recordInside(sql, { ...eventOf(by), ...about }, client),
+  ])
   if (!issued) return undefined
-  const isFirst = await userChanges.noteSignIn(sql, user.id, client.language)
   const isKnown = knownDevices.find(account, values ?? []) !== undefined
   if (!isFirst && !isKnown) {
     // The mail takes the names from the locked row, because a change of the email may have overtaken this sign-in.
@@ -96,7 +106,7 @@ const beginOrWait = async (
 
 export type NewSessions = ReturnType<typeof createNewSessions>
 
-/** Begins sessions inside a transaction, and records each that began. */
+/** Begins sessions inside a transaction, each with its event. */
 export const createNewSessions = (parts: Parts) => {
   const { accountChanges, events, identities, sessions, questions } = parts
 
@@ -118,15 +128,6 @@ export const createNewSessions = (parts: Parts) => {
     return outcome
   }
 
-  /**
-   * Ends the session that this browser had before, so that no copy of its tokens works any more. It is ended after the commit, because it
-   * may belong to another user, whose deletion locks the rows in the opposite order.
-   */
-  const endEarlier = async ({ earlierSession, client }: Browser) => {
-    if (earlierSession && (await sessions.end('signed_in', earlierSession)))
-      await events.record({ kind: 'signed_out', ...earlierSession, reason: 'signed_in_again' }, client)
-  }
-
   return {
     begin,
     /** Like `begin`, and writes a link that waited for the last proof. The user's row is locked, and both happen or neither. */
@@ -142,14 +143,13 @@ export const createNewSessions = (parts: Parts) => {
     },
     /** Whether a session of this user would wait for an answer. */
     hasOpenQuestion: async (sql: Transaction, user: User) => (await questions.nextFor(sql, user)) !== undefined,
-    /** Records a session after the commit. `createdWith`: the provider with which the sign-in has created the account. */
-    record: async (outcome: SignInOutcome, by: SignedInBy, browser: Browser, createdWith?: Identity['provider']) => {
-      if (!('issued' in outcome)) return
-      const { issued } = outcome
-      const about = { userId: issued.user.id, sessionId: issued.sessionId }
-      if (createdWith) await events.record({ kind: 'registered', provider: createdWith, ...about }, browser.client)
-      await endEarlier(browser)
-      await events.record({ ...eventOf(by), ...about }, browser.client)
+    /**
+     * Ends the session that this browser had before, so that no copy of its tokens works any more. It is ended after the commit, because it
+     * may belong to another user, whose deletion locks the rows in the opposite order.
+     */
+    endEarlier: async (outcome: SignInOutcome, { earlierSession, client }: Browser) => {
+      if ('issued' in outcome && earlierSession && (await sessions.end('signed_in', earlierSession)))
+        await events.record({ kind: 'signed_out', ...earlierSession, reason: 'signed_in_again' }, client)
     },
   }
 }

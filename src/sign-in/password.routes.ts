@@ -28,8 +28,13 @@ type Rooms = UsersRoom &
 /** The part of a visit that a guess of a password needs. */
 type GuessVisit = { client: Client; knownDevices: Visit['knownDevices'] }
 
-/** What was typed. `browserToken` is the secret of the registration that this browser began, if it began one. */
-type Guess = { login: string; password: string; browserToken: string | undefined }
+/** What was typed, and who has that name. `browserToken` is the secret of the registration that this browser began, if it began one. */
+type Guess = {
+  login: string
+  password: string
+  attemptedUser: Promise<User | undefined>
+  browserToken: string | undefined
+}
 
 type ProvenUser = { user: User; needsRehash: boolean }
 type PasswordMatch =
@@ -56,14 +61,11 @@ const refuseCredentials = async (rooms: Rooms, client: Client, reason: string, u
  * account is compared last, so a full queue, which costs no attempt, means that the guess was not compared with it.
  */
 const matchPassword = async (
-  { users, passwords, registrations, knownDevices }: Rooms,
-  { login, password, browserToken }: Guess,
+  { passwords, registrations, knownDevices }: Rooms,
+  { login, password, attemptedUser, browserToken }: Guess,
   { client, knownDevices: values = [] }: GuessVisit,
 ): Promise<PasswordMatch> => {
-  const [user, registration] = await Promise.all([
-    users.findByLogin(login),
-    registrations.findByLogin(login, browserToken),
-  ])
+  const [user, registration] = await Promise.all([attemptedUser, registrations.findByLogin(login, browserToken)])
   const isKnown = user !== undefined && knownDevices.find(user, values) !== undefined
   const asker = { ...client, isKnown }
   const registrationMatch = registration && (await passwords.verify(password, registration.passwordHash, asker))
@@ -153,7 +155,8 @@ export const loginRoutes = (server: Server, app: App) => {
         const browserToken = app.cookies.read(request, 'registration')
         const browserVisit = app.signInCookies.visitOf(request)
         const visit = { ...browserVisit, client: { ...browserVisit.client, typedName: username } }
-        const proven = await provePassword(app, { login: username, password, browserToken }, visit)
+        const attemptedUser = app.passwordGuesses.attemptedUser(request, username)
+        const proven = await provePassword(app, { login: username, password, attemptedUser, browserToken }, visit)
         if (isRefused(proven)) return proven
         const limited = await app.signInLimits.countSignIn(proven.user, request, reply)
         if (limited) return reply

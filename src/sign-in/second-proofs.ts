@@ -89,7 +89,7 @@ export const byCode = async (parts: SignInParts, secondProof: SecondProof, brows
     if (finished.refused === 'too_many_codes') await pendingSignIns.giveBackTry(secondProof.token)
     return finished
   }
-  await newSessions.record(finished.outcome, pending.by, browser)
+  await newSessions.endEarlier(finished.outcome, browser)
   return finished
 }
 
@@ -134,7 +134,7 @@ export const byPasskey = async (
     return outcome ? { outcome, hadWaited: pending !== undefined } : refuse('no_session')
   })
   if (isRefused(result)) return undefined
-  await newSessions.record(result.outcome, by, browser)
+  await newSessions.endEarlier(result.outcome, browser)
   return result
 }
 
@@ -181,7 +181,7 @@ export const byEnrolment = async <Added, Code extends string>(
     }
     return { outcome, added: added.result }
   })
-  if ('outcome' in finished) await newSessions.record(finished.outcome, by, browser)
+  if ('outcome' in finished) await newSessions.endEarlier(finished.outcome, browser)
   return finished
 }
 
@@ -209,6 +209,6 @@ export const byAnswer = async <Question extends OpenQuestion>(
     const signIn = { by, facts, token, answered: question }
     return (await newSessions.begin(sql, user, signIn, browser)) ?? refuse('challenge_over')
   })
-  if (!('refused' in outcome)) await newSessions.record(outcome, by, browser)
+  if (!('refused' in outcome)) await newSessions.endEarlier(outcome, browser)
   return outcome
 }

@@ -13,7 +13,7 @@ import {
 import { commitUnlessRefused, type Transaction } from '../platform/database/database.js'
 import type { Browser, SessionFacts, Visit } from '../sessions/session-facts.js'
 import type { Identity, User } from '../users/users.js'
-import type { SignInOutcome } from './new-sessions.js'
+import type { RegisteredWith, SignInOutcome } from './new-sessions.js'
 import type { Answers } from './open-questions.js'
 import { type AddFactor, byAnswer, byCode, byEnrolment, byPasskey, type SignInParts } from './second-proofs.js'
 
@@ -39,11 +39,9 @@ const byProvider = async (
   const { provider } = identity
   const by = { way: 'provider', provider } as const
   const identityOrLink = isLinkWaiting ? { link: identity } : { identity }
-  const outcome = await enter(parts, user, { by, provenAt, ...identityOrLink }, visit)
+  const registered = isNew ? { provider } : undefined
+  const outcome = await enter(parts, user, { by, provenAt, registered, ...identityOrLink }, visit)
   if (!outcome) throw new Error('The account changed while signing in')
-  if ('issued' in outcome) await parts.newSessions.record(outcome, by, visit, isNew ? provider : undefined)
-  // There is no session yet, but the account exists already.
-  else if (isNew) await parts.events.record({ kind: 'registered', userId: user.id, provider }, visit.client)
   return outcome
 }
 
@@ -52,9 +50,9 @@ const byNewAccount = async (parts: SignInParts, user: User, way: 'registration' 
   const by = { way }
   const outcome = await enter(parts, user, { by }, visit)
   if (!outcome) return undefined
+  // The event of the session says it, too.
   const registered = { kind: 'registered', userId: user.id, ...(way === 'setup' && { reason: way }) } as const
-  if ('issued' in outcome) await parts.newSessions.record(outcome, by, visit)
-  else await parts.events.record(registered, visit.client)
+  if (!('issued' in outcome)) await parts.events.record(registered, visit.client)
   return outcome
 }
 
@@ -65,13 +63,10 @@ export type SignIns = ReturnType<typeof createSignIns>
  * only `sessionBeganBy` says that a session began with it.
  */
 export const createSignIns = (parts: SignInParts) => {
-  const { users, events, pendingSignIns, factors, newSessions, questions } = parts
+  const { users, pendingSignIns, factors, questions } = parts
 
   const byPasswordOf = async (way: 'password' | 'reset', user: User, passwordHash: string, visit: Visit) => {
-    const by = { way }
-    const outcome = await enter(parts, user, { by, passwordHash }, visit)
-    if (outcome) await newSessions.record(outcome, by, visit)
-    return outcome
+    return enter(parts, user, { by: { way }, passwordHash }, visit)
   }
 
   return {
@@ -94,11 +89,9 @@ export const createSignIns = (parts: SignInParts) => {
 
     /** Undefined if the mail was used or voided meanwhile, or the user was disabled. */
     byMail: async (user: User, { claim, isNew }: ByMail, visit: Visit) => {
-      const by = { way: 'mail' } as const
-      const outcome = await enter(parts, user, { by, ...(claim && { claim }) }, visit)
-      if (outcome && isNew) await events.record({ kind: 'registered', userId: user.id, reason: by.way }, visit.client)
-      if (outcome) await newSessions.record(outcome, by, visit)
-      return outcome
+      const way = 'mail'
+      const registered = isNew ? ({ reason: way } as const) : undefined
+      return enter(parts, user, { by: { way }, registered, ...(claim && { claim }) }, visit)
     },
 
     byPasskey: (proven: ProvenPasskey, token: string | undefined, visit: Visit) =>
@@ -148,6 +141,7 @@ type FirstProof = {
   link?: Identity
   provenAt?: Date | undefined
   claim?: (sql: Transaction) => Promise<boolean>
+  registered?: RegisteredWith | undefined
 }
 
 /** The facts after a first proof. */
@@ -197,16 +191,16 @@ const beginWaiting = async (
  * Begins a session, or lets the sign-in wait. The insert of the session is the check: nothing is inserted if a second proof is needed, even
  * if that was switched on a moment ago. Undefined if the account has changed since its first proof.
  */
-const enter = async (
+const beginOrWait = async (
   parts: SignInParts,
   user: User,
   first: FirstProof,
   { facts: factsBefore, ...browser }: Visit,
 ): Promise<SignInOutcome | undefined> => {
   const { newSessions, factors, trustedDevices } = parts
-  const { by, link, passwordHash = null } = first
+  const { by, link, passwordHash = null, registered } = first
   const facts = withFirstProof(factsBefore, first)
-  const signIn = { by, facts, passwordHash }
+  const signIn = { by, facts, passwordHash, registered }
   const outcome = link
     ? undefined
     : await ifStillProven(parts, user, first, (sql) => newSessions.begin(sql, user, signIn, browser))
@@ -222,4 +216,15 @@ const enter = async (
   }
   const pending = await beginWaiting(parts, user, first, next, { ...browser, facts })
   return pending === undefined ? undefined : { pending, next, methods }
+}
+
+/** What follows a first proof. An account that was just created exists also if its first session has to wait. */
+const enter = async (parts: SignInParts, user: User, first: FirstProof, visit: Visit) => {
+  const outcome = await beginOrWait(parts, user, first, visit)
+  if (!outcome) return undefined
+  const { registered } = first
+  if (registered && !('issued' in outcome))
+    await parts.events.record({ kind: 'registered', userId: user.id, ...registered }, visit.client)
+  await parts.newSessions.endEarlier(outcome, visit)
+  return outcome
 }

@@ -129,7 +129,9 @@ describe('a registration that is not confirmed yet', () => {
     }
     const hashing = { ...rooms, passwords: { ...rooms.passwords, verify } }
     const client = { ip: '192.0.2.1', userAgent: '' }
-    const guess = { login: addressOf('uma'), password: 'a guess', browserToken: stranger.jar.get('registration') }
+    const login = addressOf('uma')
+    const attemptedUser = rooms.users.findByLogin(login)
+    const guess = { login, password: 'a guess', attemptedUser, browserToken: stranger.jar.get('registration') }
     expect(await provePassword(hashing, guess, { client, knownDevices: [] })).toEqual({
       refused: 'busy',
     })
