@@ -6,7 +6,7 @@ import { seconds } from '../lib/durations.js'
 import type { Cache } from '../platform/cache/cache.js'
 import { commitUnlessRefused, type Database, type Transaction } from '../platform/database/database.js'
 import type { SessionsRoom } from '../sessions/open-sessions.js'
-import type { CallerContext, RequestContext } from '../sessions/session-facts.js'
+import type { CallerContext, RequestContext, SessionCaller } from '../sessions/session-facts.js'
 import type { IssuedTokens } from '../sessions/sessions.js'
 import type { UsersRoom } from '../users/open-users.js'
 import type { FieldEditor } from '../users/profile-fields.js'
@@ -80,9 +80,24 @@ type Services = UsersRoom &
 
 const consequencesOfEach = (kinds: AnnouncedKinds<ChangeKind>) => [kinds].flat().map(consequencesOf)
 
+const isDeleting = (kinds: AnnouncedKinds<ChangeKind>) => consequencesOfEach(kinds).some(isDeletion)
+
 /** A deletion takes a stronger lock: it also waits for rows that refer to the user and are not committed yet. */
 const holdUser = ({ users }: Services, sql: Transaction, userId: string, kinds: AnnouncedKinds<ChangeKind>) =>
-  consequencesOfEach(kinds).some(isDeletion) ? users.lockForDeletion(sql, userId) : users.lock(sql, userId)
+  isDeleting(kinds) ? users.lockForDeletion(sql, userId) : users.lock(sql, userId)
+
+/** Locks the row of the user, and then that of the caller's session: every change in this order, so that no two wait for each other. */
+const holdUserAndSession = async (
+  services: Services,
+  sql: Transaction,
+  { userId, caller }: { userId: string; caller?: SessionCaller | undefined },
+  kinds: AnnouncedKinds<ChangeKind>,
+) => {
+  const lockSession = async () => caller && (await services.sessionLookups.lockOfCaller(sql, caller))
+  // A deletion first waits for other deletions, and only then locks the user.
+  if (isDeleting(kinds)) return [await holdUser(services, sql, userId, kinds), await lockSession()] as const
+  return Promise.all([holdUser(services, sql, userId, kinds), lockSession()])
+}
 
 type Renewal = { kinds: readonly ChangeKind[]; changes: Changes<ChangeKind> }
 
@@ -105,7 +120,7 @@ const renewTokens = async (
 const applyAll = async (services: Services, sql: Transaction, account: HeldAccount, changes: Changes<ChangeKind>) => {
   const made = Object.entries(changes) as [ChangeKind, AnyDetails | undefined][]
   const ended = await Promise.all(
-    made.map(([kind, details]) => (details ? applyConsequences(services, sql, account, kind, details) : 0)),
+    made.map(async ([kind, details]) => (details ? applyConsequences(services, sql, account, kind, details) : 0)),
   )
   return ended.reduce((sum, count) => sum + count, 0)
 }
@@ -181,6 +196,19 @@ const changeByCaller = async <Kind extends KindBy<'caller'>, Outcome extends Wor
   return outcome as WithTokens<typeof outcome, Kind>
 }
 
+const changeByLink = async <Kind extends KindBy<'link'>, Outcome extends WorkResult<NoInfer<Kind>> | Refused>(
+  services: Services,
+  sql: Transaction,
+  { userId, client, caller, whileDisabled = 'refused' }: LinkContext,
+  announcedKinds: AnnouncedKinds<Kind>,
+  work: Work<Outcome>,
+) => {
+  const [user, session] = await holdUserAndSession(services, sql, { userId, caller }, announcedKinds)
+  if (!user || (user.disabled && whileDisabled === 'refused')) return refuse('invalid_link')
+  if (caller && !session) return refuse('not_authenticated')
+  return changeHeld(services, sql, { user, client, caller }, announcedKinds, work)
+}
+
 const changeByOperator = async <Kind extends KindBy<'operator'>, Outcome extends WorkResult<NoInfer<Kind>> | Refused>(
   services: Services,
   sql: Transaction,
@@ -216,10 +244,8 @@ export const createAccountChanges = (services: Services) => {
       const { userId } = context.caller
       const change = () =>
         commitUnlessRefused(database, async (sql) => {
-          const [user, session] = await Promise.all([
-            holdUser(services, sql, userId, announcedKinds),
-            sessionLookups.lockOfCaller(sql, context.caller),
-          ])
+          const { caller } = context
+          const [user, session] = await holdUserAndSession(services, sql, { userId, caller }, announcedKinds)
           return changeByCaller(services, sql, user, session !== undefined, context, announcedKinds, work)
         })
       const canSendMail = consequencesOfEach(announcedKinds).some(({ mail }) => mail !== null)
@@ -247,19 +273,10 @@ export const createAccountChanges = (services: Services) => {
 
     /** By the holder of a mailed link. No session is needed. If the request has a session, it must not have ended. */
     byLink: <Kind extends KindBy<'link'>, Outcome extends WorkResult<NoInfer<Kind>> | Refused>(
-      { userId, client, caller, whileDisabled = 'refused' }: LinkContext,
+      context: LinkContext,
       announcedKinds: AnnouncedKinds<Kind>,
       work: Work<Outcome>,
-    ) =>
-      commitUnlessRefused(database, async (sql) => {
-        const [user, session] = await Promise.all([
-          holdUser(services, sql, userId, announcedKinds),
-          caller && sessionLookups.lockOfCaller(sql, caller),
-        ])
-        if (!user || (user.disabled && whileDisabled === 'refused')) return refuse('invalid_link')
-        if (caller && !session) return refuse('not_authenticated')
-        return changeHeld(services, sql, { user, client, caller }, announcedKinds, work)
-      }),
+    ) => commitUnlessRefused(database, (sql) => changeByLink(services, sql, context, announcedKinds, work)),
 
     /** By an operator, or by a program with a key. They can change a disabled account too. */
     byOperator: <Kind extends KindBy<'operator'>, Outcome extends WorkResult<NoInfer<Kind>> | Refused>(

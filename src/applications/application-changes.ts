@@ -10,6 +10,7 @@ import {
   isUniqueViolation,
   type Transaction,
 } from '../platform/database/database.js'
+import { changedColumns } from './application-row.js'
 import {
   type ApplicationChange,
   type ApplicationRefusal,
@@ -106,7 +107,7 @@ export const createApplicationChanges = (needed: Needed) => {
           const application = applyChange(before, change)
           const fault = await faultOf(sql, application, needed)
           if (fault) return fault
-          const summary = store.changedColumns(before, application).join(', ')
+          const summary = changedColumns(before, application).join(', ')
           if (summary === '') return { application, summary }
           await store.update(sql, application)
           await usedApplications.endWithoutRight(sql, { applicationId: id }, origin)

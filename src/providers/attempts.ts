@@ -5,7 +5,7 @@ import { attemptLifetime, pendingLinkLifetime } from '../http/cookie-table.js'
 import { type Clock, later } from '../lib/clock.js'
 import { randomToken } from '../lib/random.js'
 import { createSealedJson, type Seal } from '../lib/seal.js'
-import { SessionFacts, type Visit } from '../sessions/session-facts.js'
+import { SessionFacts, shortFacts, type Visit } from '../sessions/session-facts.js'
 import type { Profile } from './provider.js'
 
 /**
@@ -15,7 +15,7 @@ import type { Profile } from './provider.js'
 const Purpose = Type.Union([
   Type.Object({
     kind: Type.Literal('sign_in'),
-    facts: SessionFacts,
+    facts: Type.Partial(SessionFacts),
     /** Null if the browser did not send this cookie either. */
     knownDevices: Nullable(Type.Unsafe<readonly string[]>(Type.Array(Type.String()))),
     /** The session that this browser had. */
@@ -41,7 +41,7 @@ export type Attempt = Omit<Static<typeof SealedAttempt>, 'expiresAt'> & { expire
 /** The purpose of an attempt to sign in with this visit. */
 export const toSignIn = ({ facts, knownDevices, earlierSession }: Visit): Purpose => ({
   kind: 'sign_in',
-  facts,
+  facts: shortFacts(facts),
   knownDevices: knownDevices ?? null,
   earlierSession: earlierSession ?? null,
 })

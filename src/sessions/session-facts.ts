@@ -24,6 +24,15 @@ export type SessionFacts = Static<typeof SessionFacts>
 /** Before the first proof. A choice of the sign-in page takes its place in the visit of its request. */
 export const factsAtStart: SessionFacts = { methods: [], provenAt: null, provider: null, trustedDevice: null }
 
+/** What differs from the start, for a cookie, in which each byte counts. */
+export const shortFacts = (facts: SessionFacts): Partial<SessionFacts> =>
+  Object.fromEntries(
+    Object.entries(facts).filter(
+      ([name, value]) => JSON.stringify(value) !== JSON.stringify(factsAtStart[name as keyof SessionFacts]),
+    ),
+  )
+export const wholeFacts = (short: Partial<SessionFacts>): SessionFacts => ({ ...factsAtStart, ...short })
+
 /** Both proofs were given. The first may be older, but a second factor is always proven at the sign-in itself. */
 export const withSecondProof = (facts: SessionFacts, method: AmrMethod): SessionFacts => ({
   ...facts,

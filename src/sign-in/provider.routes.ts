@@ -22,7 +22,7 @@ import type { ResolvedAccount, ResolvingRefusal } from '../providers/identities.
 import type { Profile, Provider, ProviderRefusal } from '../providers/provider.js'
 import type { App } from '../service/open-http.js'
 import { comesFromAnotherSite } from '../sessions/session-cookies.js'
-import type { Browser, Visit } from '../sessions/session-facts.js'
+import { type Browser, type Visit, wholeFacts } from '../sessions/session-facts.js'
 import type { Email } from '../users/names.js'
 import type { AttemptCookies } from './answers.js'
 import type { SignInOutcome } from './new-sessions.js'
@@ -72,7 +72,7 @@ const signIn = async (
   const visit: Visit = {
     client,
     trustedDevices: browser.trustedDevices,
-    facts: purpose.facts,
+    facts: wholeFacts(purpose.facts),
     // If the provider is on the same site, the browser sends its cookies, which are newer than the copies in the attempt.
     knownDevices: browser.knownDevices?.length ? browser.knownDevices : (purpose.knownDevices ?? undefined),
     earlierSession: browser.earlierSession ?? purpose.earlierSession ?? undefined,

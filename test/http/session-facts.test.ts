@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { isRefused } from '#contract/outcome.js'
 import { toSignIn } from '../../src/providers/attempts.js'
-import { factsAtStart, type SessionFacts } from '../../src/sessions/session-facts.js'
+import { factsAtStart, type SessionFacts, wholeFacts } from '../../src/sessions/session-facts.js'
 import { readEmail } from '../../src/users/names.js'
 import { addAuthenticator } from '../support/authenticator.js'
 import type { Browser } from '../support/client.js'
@@ -59,7 +59,7 @@ const carriers: Record<string, () => Promise<SessionFacts | undefined>> = {
     const { attempts } = latchkey.app.rooms
     const visit = { client, trustedDevices: [], knownDevices: [], earlierSession: undefined, facts }
     const opened = attempts.open(attempts.seal(attempts.begin('provider_a', '/', toSignIn(visit))))
-    return opened?.purpose.kind === 'sign_in' ? opened.purpose.facts : undefined
+    return opened?.purpose.kind === 'sign_in' ? wholeFacts(opened.purpose.facts) : undefined
   },
   'a sign-in that waits for its second step': async () => {
     const signIn = { ...(await waiting('ada')), kind: 'second_factor' } as const

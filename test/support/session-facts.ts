@@ -8,4 +8,4 @@ export const passwordFacts: SessionFacts = { ...factsAtStart, methods: ['pwd'] }
 export const unchecked = ({ id }: { id: string }) => ({ id, undoCount: null, passwordHash: null })
 
 /** The purpose of an attempt to sign in, with a browser that has nothing from before. */
-export const newSignIn: Purpose = { kind: 'sign_in', facts: factsAtStart, knownDevices: null, earlierSession: null }
+export const newSignIn: Purpose = { kind: 'sign_in', facts: {}, knownDevices: null, earlierSession: null }
