@@ -104,7 +104,9 @@ const createPasswordGuesses = (parts: Parts) => {
     /** For a body with `username`. A name without an account takes the same work. */
     byName: limitHook(guessLimiters, async (request, reply) => {
       const { username: name } = request.body as { username: string }
-      const user = claimsAnyAccount(parts, request) ? await users.findByLogin(name) : undefined
+      const isLookedUp = claimsAnyAccount(parts, request)
+      const user = isLookedUp ? await users.findByLogin(name) : undefined
+      if (isLookedUp) foundFor.set(request, { user })
       // When the limit is reached, the name is looked up for the event whether or not it has an account, so the time tells nothing.
       // `user` above cannot be used: it is looked up only for browsers with a device cookie.
       const findAttemptedUser = async () => ({ userId: (await users.findByLogin(name))?.id, typedName: name })

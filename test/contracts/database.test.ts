@@ -184,8 +184,8 @@ describe('PostgreSQL', () => {
       const texts = ['select 1 as a', 'select 2 as b', 'select 3 as c']
       const work = () =>
         recorded.transaction(async (sql) => {
-          await sql.query('select 0')
-          return await Promise.all(texts.map((text) => sql.query(text)))
+          const [, ...rows] = await Promise.all(['select 0', ...texts].map((text) => sql.query(text)))
+          return rows
         })
       // The first time, each is prepared.
       await work()
@@ -205,6 +205,18 @@ describe('PostgreSQL', () => {
       })
       await expect(work).rejects.toThrow('division by zero')
       expect(await count()).toBe(before)
+    })
+
+    it('says also after the statements behind the one that failed why it failed', async () => {
+      const work = database.transaction(async (sql) => {
+        await sql.query('select 1')
+        const slow = sql.query('select 1 / 0').catch(async (error) => {
+          await wait(1)
+          throw error
+        })
+        await Promise.all([slow, sql.query('select 2')])
+      })
+      await expect(work).rejects.toThrow('division by zero')
     })
 
     it('rejects, and keeps nothing, when a failed statement was swallowed', async () => {

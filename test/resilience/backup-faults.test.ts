@@ -124,7 +124,8 @@ describe('a file that is no whole backup', () => {
         altered[altered.length - 1000] = (altered[altered.length - 1000] ?? 0) ^ 1
         return altered
       },
-      /^The backup is cut or was altered/,
+      // Whether its first line can still be read depends on the byte.
+      /^(The backup|This is no file of `latchkey backup`, or it) is cut or was altered/,
     ],
     ['is empty', () => Buffer.alloc(0), /^The backup is empty: nothing was restored\.\n$/],
     ['is no gzip', () => Buffer.from('select 1;\n'.repeat(99)), /^This is no file of `latchkey backup`, [^\n]*\n$/],

@@ -6,8 +6,8 @@ import { StoreUnavailable } from './database.js'
 
 /**
  * One connection. Its statements run in the order in which they were called. In a transaction that has begun, one is sent without waiting for
- * the answers to those before it, so statements that are called together take one round trip. If one of them fails, the server refuses those
- * after it. A connection that broke or hung is not used again.
+ * the answers to those before it, so statements that wait together take one round trip. If one of them fails, the server refuses those after
+ * it. A connection that broke or hung is not used again.
  */
 export type Connection = {
   query<Row>(text: string, parameters?: readonly unknown[]): Promise<Row[]>
@@ -52,20 +52,34 @@ export const openConnection = async ({
   const proof = requiresScram ? watchForProof(client) : undefined
   const life = createLife(client, config, (isHung) => connection.onClosed(isHung))
   let prepared: Set<string> | undefined
-  let lastStatement: Promise<unknown> = Promise.resolve()
+  let nextTurn: Promise<unknown> = Promise.resolve()
+  let lastAnswer: Promise<unknown> = Promise.resolve()
 
-  const run = async <Result>(statement: () => Promise<Result>, before: Promise<unknown>): Promise<Result> => {
-    if (isInTransaction(client)) holdUntilAllAreCalled(client)
-    else await before
-    if (!life.isOpen()) throw new StoreUnavailable('The connection to the database is closed')
-    const result = statement()
+  /** In a transaction, the turn of a statement ends when it is sent, otherwise when it is answered. */
+  const send = async <Result>(statement: () => Promise<Result>, turn: Promise<unknown>, endTurn: () => void) => {
+    await turn
+    if (!life.isOpen()) {
+      endTurn()
+      throw new StoreUnavailable('The connection to the database is closed')
+    }
+    const hasBegun = isInTransaction(client)
+    if (hasBegun) holdUntilAllAreCalled(client)
+    const answer = statement()
+    answer.catch(() => undefined)
+    if (hasBegun) endTurn()
+    else answer.then(endTurn, endTurn)
+    return { answer }
+  }
+
+  const run = async <Result>(statement: () => Promise<Result>, turn: Promise<unknown>, endTurn: () => void) => {
+    const before = lastAnswer
+    const { answer } = await send(statement, turn, endTurn)
     // The server works on one after the other, and has its time for each.
-    result.catch(() => undefined)
     await before
     try {
-      return await withTimeout(result, deadlineMs, () => {
+      return await withTimeout(answer, deadlineMs, () => {
         life.giveUp()
-        return result
+        return answer
       })
     } catch (thrown) {
       const { error, connectionIsUnusable } = explainFailure(thrown, life.isOpen())
@@ -76,9 +90,14 @@ export const openConnection = async ({
   }
 
   const inTurn = <Result>(statement: () => Promise<Result>): Promise<Result> => {
-    const turn = run(statement, lastStatement)
-    lastStatement = turn.catch(() => undefined)
-    return turn
+    const turn = nextTurn
+    let endTurn = () => {}
+    nextTurn = new Promise<void>((resolve) => {
+      endTurn = resolve
+    })
+    const result = run(statement, turn, () => endTurn())
+    lastAnswer = result.catch(() => undefined)
+    return result
   }
 
   const connection: Connection = {

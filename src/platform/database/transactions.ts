@@ -102,6 +102,9 @@ const rollBack = async (connection: Connection) => {
   }
 }
 
+/** The server refuses what comes after a statement that has failed. */
+const isConsequence = (error: unknown) => error instanceof Error && 'code' in error && error.code === '25P02'
+
 const createStatements = (connection: Connection, state: { ended: boolean }, idleMs: number) => {
   const runningStatements = new Set<Promise<unknown>>()
   const afterCommitCalls: (() => void)[] = []
@@ -128,7 +131,8 @@ const createStatements = (connection: Connection, state: { ended: boolean }, idl
       return await statement
     } catch (error) {
       failure ??= error instanceof Error ? error : new Error(String(error))
-      throw error
+      // Whoever hears of it first shall hear why.
+      throw isConsequence(error) ? failure : error
     } finally {
       runningStatements.delete(statement)
       startIdleTimer()
