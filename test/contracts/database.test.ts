@@ -326,6 +326,19 @@ describe('PostgreSQL', () => {
     expect(await database.query('select * from changing')).toEqual([{ a: 1, b: 2 }])
   })
 
+  it('plans once what does not change with its table', async () => {
+    const one = testPostgres(store.url, { poolSize: 1 })
+    const texts = [
+      'with found as (select * from notes where id = -1) select id from found',
+      'with found as (select id from notes where id = -1) select * from found',
+      'select count(*) as count from notes',
+    ]
+    for (const text of texts) for (let time = 0; time < 2; time += 1) await one.query(text)
+    const prepared = await one.query<{ statement: string }>('select statement from pg_prepared_statements')
+    await one.close()
+    expect(prepared.map(({ statement }) => statement)).toEqual(expect.arrayContaining(texts))
+  })
+
   it('never sends a statement twice: one that was prepared for another type fails once, and works the next time', async () => {
     await database.query('create table retyped (a integer)')
     const add = () => database.query('insert into retyped values (1) returning a')

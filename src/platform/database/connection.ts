@@ -259,12 +259,27 @@ const sendBeginWith = (query: Query) => {
   }
 }
 
-// Such a statement is not prepared: a migration may change its columns, and then the server would refuse it.
-const readsAnyColumns = /(select|returning)\s+(\w+\.)?\*/i
+const star = /(?:select|returning)\s+(?:\w+\.)?\*(?:\s+from\s+(\w+))?/i
 
-/** The name is a hash of the text, so a name that another client has prepared stands for the same statement. */
+/** The text with a # for all that stands in parentheses. */
+const outsideOfParentheses = (text: string): string => {
+  const shorter = text.replaceAll(/\([^()]*\)/g, '#')
+  return shorter === text ? text : outsideOfParentheses(shorter)
+}
+
+/** True if the result has whatever columns a table has, and not those of a part that `with` has named. */
+const hasAnyColumns = (text: string) => {
+  const outside = outsideOfParentheses(text)
+  const found = star.exec(outside)
+  return found !== null && !new RegExp(`\\b${found[1]} as (materialized )?#`).test(outside)
+}
+
+/**
+ * The name is a hash of the text, so a name that another client has prepared stands for the same statement. A statement with any columns is
+ * not prepared: a migration may change them, and then the server would refuse it.
+ */
 const nameOf = (text: string) =>
-  readsAnyColumns.test(text) ? undefined : createHash('sha256').update(text).digest('base64url')
+  hasAnyColumns(text) ? undefined : createHash('sha256').update(text).digest('base64url')
 
 type Statement = { name: string | undefined; jsonParameters: ReadonlySet<number> }
 
