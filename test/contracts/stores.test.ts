@@ -286,7 +286,7 @@ describe('the statements of the stores on PostgreSQL', () => {
     expect(await selectOfUser(sql, userId, live)).toHaveLength(1)
     expect(await sessions.purgeAfter(sql, nilUuid, liveAfter(31 * days), 10)).toEqual([{ cursor: three.id }])
     expect(await sessions.purgeAfter(sql, nilUuid, liveAfter(31 * days), 10)).toEqual([{ cursor: null }])
-    expect(await sessions.deleteSurplus(sql, 'signed_in', userId, nilUuid, 0)).toEqual([])
+    expect(await sessions.deleteSurplus(sql, 'session_ended', userId, nilUuid, 0, live)).toEqual([])
     expect(await sessions.deleteOfProvider(sql, 'provider_unlinked', userId, 'provider_a', null)).toEqual([])
     expect(await sessions.setNeverProven(sql, three.id, 'provider_a', at(0))).toEqual([])
     const everywhere = await sessions.deleteAllOfUser(sql, 'signed_out_everywhere', userId, 0)
