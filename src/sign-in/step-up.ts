@@ -146,7 +146,12 @@ export const findProver = async ({ users, sessionLookups, factors }: Rooms, call
 }
 
 /** Refusals that do not count as a failed try: nothing was compared, the proof would not have been enough, or the session is over. */
-const refusalsWithoutTry: readonly string[] = ['busy', 'too_many_codes', 'not_authenticated', 'fresh_sign_in_required']
+const refusalsWithoutTry: readonly string[] = [
+  'busy',
+  'too_many_requests',
+  'not_authenticated',
+  'fresh_sign_in_required',
+]
 
 type ProofRequest = { given: GivenProof; sealedChallenge: string | undefined; browser: Browser }
 
