@@ -7,6 +7,7 @@ import { AccountExport, LinkedAccount } from '../contract/account-export.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import { ProfileFieldDefinition } from '../contract/profile-fields.js'
 import { Account, AccountPatch, type BuiltInField, builtInFieldNames, SignedIn } from '../contract/schemas.js'
+import { usernameRefusals } from '../contract/usernames.js'
 import { route, type Server, withHeaders } from '../http/route.js'
 import type { Transaction } from '../platform/database/database.js'
 import type { App } from '../service/open-http.js'
@@ -64,11 +65,7 @@ export const accountRoutes = (server: Server, app: App) => {
     refuses: [
       'bad_request',
       'fresh_sign_in_required',
-      'username_length',
-      'username_at_sign',
-      'username_characters',
-      'username_edges',
-      'username_alphabets',
+      ...usernameRefusals,
       'username_taken',
       'too_many_groups',
       'too_many_usernames',
