@@ -9,7 +9,7 @@ import type { MailKind, MailValues } from '../messages/letters.js'
 import type { Undoable } from './undos.js'
 
 /** What an attacker who was about to get in would go on with. */
-const signIns = ['trusted devices', 'waiting sign-ins'] as const
+const signIns = ['waiting sign-ins', 'trusted devices'] as const
 
 /**
  * Everything that can happen to an account, and what follows from it. Only what means that nothing happens may be left out: without
@@ -18,7 +18,7 @@ const signIns = ['trusted devices', 'waiting sign-ins'] as const
  */
 // biome-ignore format: one change a line, so that the table can be read as a table
 const rows = {
-  password_changed: { by: ['caller'], otherSessions: 'end', thisSession: 'new tokens', withdrawsProofs: [], voids: ['resets', 'restore links', ...signIns], mail: 'password-changed', undo: 'password', webhook: 'factor.changed password' },
+  password_changed: { by: ['caller'], otherSessions: 'end', thisSession: 'new tokens', withdrawsProofs: [], voids: [...signIns, 'resets', 'restore links'], mail: 'password-changed', undo: 'password', webhook: 'factor.changed password' },
   username_changed: { by: ['caller'], otherSessions: 'stay', thisSession: 'new tokens', withdrawsProofs: [], voids: [], mail: 'username-changed', undo: 'username', webhook: 'user.updated' },
   name_changed: { by: ['caller'], otherSessions: 'stay', thisSession: 'new tokens', withdrawsProofs: [], voids: [], webhook: 'user.updated' },
   // While the change can be undone, its mail and further warnings are in the former language: a thief must not make them unreadable.
@@ -45,40 +45,39 @@ const rows = {
   provider_unlinked: { by: ['caller', 'operator'], otherSessions: 'of the provider end', thisSession: 'no longer fresh', voids: ['waiting sign-ins by provider'], mail: 'provider-unlinked', undo: null, webhook: 'user.updated' },
   session_ended: { by: ['caller'], otherSessions: 'stay', thisSession: 'stays', voids: [] },
   // Two browsers have tokens of this session, and no one knows which is the owner's, so the session ends.
-  session_stolen: { by: ['old token'], otherSessions: 'stay', thisSession: 'ends', voids: [], mail: 'session-stolen', undo: null, webhook: 'session.theft_suspected', event: 'refresh_theft' },
+  session_stolen: { by: ['old token'], otherSessions: 'stay', thisSession: 'ends', voids: [], waitingSignInsStay: 'a token of one session says nothing about them', mail: 'session-stolen', undo: null, webhook: 'session.theft_suspected', event: 'refresh_theft' },
   // The new proof makes the session fresh. Its earlier tokens are refused, because a thief may have a copy of them.
   stepped_up: { by: ['caller'], otherSessions: 'stay', thisSession: 'new tokens', withdrawsProofs: [], voids: [] },
-  signed_out_everywhere: { by: ['caller'], otherSessions: 'end', thisSession: 'ends', voids: [] },
+  signed_out_everywhere: { by: ['caller'], otherSessions: 'end', thisSession: 'ends', voids: ['waiting sign-ins'] },
   // Every session of the user gets tokens with the new groups at its next refresh, so the user is not signed out.
   group_joined: { by: ['caller', 'operator'], otherSessions: 'stay with new groups', thisSession: 'stays', voids: [], webhook: 'user.updated' },
   // This mail goes to the present address. `email-changes` mails the link to the new address.
   email_change_asked: { by: ['caller'], otherSessions: 'stay', thisSession: 'stays', voids: [], mail: 'email-change-asked', undo: 'email' },
   // The undo link in the mail about `email_change_asked` still works.
   email_change_cancelled: { by: ['caller'], otherSessions: 'stay', thisSession: 'stays', voids: [] },
-  email_changed: { by: ['link'], otherSessions: 'end', thisSession: 'new tokens', withdrawsProofs: [], voids: ['resets', 'restore links', 'email change', ...signIns], mail: 'email-changed', undo: 'email', webhook: 'user.updated' },
+  email_changed: { by: ['link'], otherSessions: 'end', thisSession: 'new tokens', withdrawsProofs: [], voids: [...signIns, 'resets', 'restore links', 'email change'], mail: 'email-changed', undo: 'email', webhook: 'user.updated' },
   // The user has proven the address that the account already had.
   email_proven: { by: ['link'], otherSessions: 'stay', thisSession: 'stays', voids: ['email change'] },
-  // `voids` is empty because everything that refers to the user is deleted with the row.
-  account_deleted: { by: ['caller', 'sign-in'], otherSessions: 'end', thisSession: 'ends', voids: [], mail: 'account-deleted', undo: null, webhook: 'user.deleted' },
-  password_reset: { by: ['link'], otherSessions: 'end', thisSession: 'ends', voids: ['resets', 'restore links', ...signIns], mail: 'password-reset', undo: null, webhook: 'factor.changed password' },
+  account_deleted: { by: ['caller', 'sign-in'], otherSessions: 'end', thisSession: 'ends', voids: [], waitingSignInsStay: 'they go with the row of the user', mail: 'account-deleted', undo: null, webhook: 'user.deleted' },
+  password_reset: { by: ['link'], otherSessions: 'end', thisSession: 'ends', voids: [...signIns, 'resets', 'restore links'], mail: 'password-reset', undo: null, webhook: 'factor.changed password' },
   // The next two void no restore links because `take-back` replaces them, or deletes them if a password was chosen.
-  email_change_undone: { by: ['link'], otherSessions: 'end', thisSession: 'ends', voids: ['resets', 'email change', ...signIns], mail: 'account-restored', undo: null, webhook: 'factor.changed each' },
-  factor_undone: { by: ['link'], otherSessions: 'end', thisSession: 'ends', voids: ['resets', 'email change', ...signIns], mail: 'account-restored', undo: null, webhook: 'factor.changed each' },
+  email_change_undone: { by: ['link'], otherSessions: 'end', thisSession: 'ends', voids: [...signIns, 'resets', 'email change'], mail: 'account-restored', undo: null, webhook: 'factor.changed each' },
+  factor_undone: { by: ['link'], otherSessions: 'end', thisSession: 'ends', voids: [...signIns, 'resets', 'email change'], mail: 'account-restored', undo: null, webhook: 'factor.changed each' },
   // The mail goes to the address that loses the account through an undo.
   email_withdrawn: { by: ['link'], otherSessions: 'stay', thisSession: 'stays', voids: [], mail: 'email-withdrawn', undo: null, event: null },
 
   // Only operators, and programs with a key, make these.
-  user_deleted: { by: ['operator'], otherSessions: 'end', thisSession: 'ends', voids: [], mail: 'account-deleted', undo: null, webhook: 'user.deleted' },
+  user_deleted: { by: ['operator'], otherSessions: 'end', thisSession: 'ends', voids: [], waitingSignInsStay: 'they go with the row of the user', mail: 'account-deleted', undo: null, webhook: 'user.deleted' },
   // `voids` has no restore links because the new link in the mail replaces an earlier one.
-  account_recovered: { by: ['operator'], otherSessions: 'end', thisSession: 'ends', voids: ['resets', 'email change', ...signIns], mail: 'account-restored', undo: null, webhook: 'factor.changed each' },
-  email_set: { by: ['operator'], otherSessions: 'end', thisSession: 'ends', voids: ['resets', 'restore links', 'email change', ...signIns], mail: 'email-changed', undo: 'email', webhook: 'user.updated' },
-  user_disabled: { by: ['operator'], otherSessions: 'end', thisSession: 'ends', voids: ['resets', ...signIns], mail: 'account-disabled', undo: null, webhook: 'user.updated' },
+  account_recovered: { by: ['operator'], otherSessions: 'end', thisSession: 'ends', voids: [...signIns, 'resets', 'email change'], mail: 'account-restored', undo: null, webhook: 'factor.changed each' },
+  email_set: { by: ['operator'], otherSessions: 'end', thisSession: 'ends', voids: [...signIns, 'resets', 'restore links', 'email change'], mail: 'email-changed', undo: 'email', webhook: 'user.updated' },
+  user_disabled: { by: ['operator'], otherSessions: 'end', thisSession: 'ends', voids: [...signIns, 'resets'], mail: 'account-disabled', undo: null, webhook: 'user.updated' },
   user_enabled: { by: ['operator'], otherSessions: 'stay', thisSession: 'stays', voids: [], mail: 'account-enabled', undo: null, webhook: 'user.updated' },
   // Shuts out everyone who is in the account or about to get in. Undo links of the owner still work, but do not enable the account.
-  user_locked_down: { by: ['operator'], otherSessions: 'end', thisSession: 'ends', voids: ['resets', 'restore links', 'undo links to later addresses', 'email change', ...signIns], mail: 'account-locked-down', undo: null, webhook: 'user.updated' },
+  user_locked_down: { by: ['operator'], otherSessions: 'end', thisSession: 'ends', voids: [...signIns, 'resets', 'restore links', 'undo links to later addresses', 'email change'], mail: 'account-locked-down', undo: null, webhook: 'user.updated' },
   password_expired: { by: ['operator'], otherSessions: 'end', thisSession: 'ends', voids: [...signIns], mail: 'password-expired', undo: null, webhook: 'factor.changed password' },
   factors_reset: { by: ['operator'], otherSessions: 'end', thisSession: 'ends', voids: [...signIns], mail: 'factors-reset', undo: null, webhook: 'factor.changed each' },
-  sessions_ended: { by: ['operator'], otherSessions: 'end', thisSession: 'ends', voids: [] },
+  sessions_ended: { by: ['operator'], otherSessions: 'end', thisSession: 'ends', voids: ['waiting sign-ins'] },
   group_left: { by: ['operator'], otherSessions: 'stay with new groups', thisSession: 'stays', voids: [], webhook: 'user.updated' },
 
   // Notices: nothing of the account changes.
@@ -134,12 +133,27 @@ type OwnSession =
   | { thisSession: 'new tokens'; withdrawsProofs: readonly AmrMethod[] }
   | { thisSession: 'stays' | 'no longer fresh' | 'ends'; withdrawsProofs?: never }
 
+/**
+ * A change that ends sessions voids the sign-ins that wait, or says why not: one with all its proofs, which waits for a field or the terms,
+ * would begin a session a moment later.
+ */
+type Voids =
+  | {
+      otherSessions: 'stay' | 'stay with new groups'
+      thisSession: Exclude<OwnSession['thisSession'], 'ends'>
+      voids: readonly Voided[]
+    }
+  | { otherSessions: 'of the provider end'; voids: readonly ['waiting sign-ins by provider', ...Voided[]] }
+  | { voids: readonly ['waiting sign-ins', ...Voided[]] }
+  | { voids: readonly []; waitingSignInsStay: string }
+
 /** The mail to the owner, at the address that the account had before the change, and the change that its link takes back. */
 type Notice = { mail: MailKind; undo: UndoKind | null } | { mail?: never; undo?: never }
 
 export type ChangeRow = OtherSessions &
   OwnSession &
-  Notice & { by: readonly Initiator[]; voids: readonly Voided[]; webhook?: ChangeWebhook }
+  Voids &
+  Notice & { by: readonly Initiator[]; webhook?: ChangeWebhook }
 
 type Within<All, Kind extends All> = Kind
 /** Every kind of undo belongs to a change, whose mail has its link. */

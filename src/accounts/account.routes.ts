@@ -7,12 +7,14 @@ import { AccountExport, LinkedAccount } from '../contract/account-export.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import { ProfileFieldDefinition } from '../contract/profile-fields.js'
 import { Account, AccountPatch, type BuiltInField, builtInFieldNames, SignedIn } from '../contract/schemas.js'
+import { usernameRefusals } from '../contract/usernames.js'
 import { route, type Server, withHeaders } from '../http/route.js'
-import { isUniqueViolation, type Transaction } from '../platform/database/database.js'
+import type { Transaction } from '../platform/database/database.js'
 import type { App } from '../service/open-http.js'
 import { sendRenewed } from '../sessions/session-cookies.js'
 import type { CallerContext } from '../sessions/session-facts.js'
 import { builtInFieldReaders } from '../users/built-in-fields.js'
+import { isNameViolation } from '../users/login-names.js'
 import { readChosenUsername, readUsername } from '../users/names.js'
 import type { UsersRoom } from '../users/open-users.js'
 import type { InvalidFieldsRefusal } from '../users/profile-fields.js'
@@ -63,11 +65,7 @@ export const accountRoutes = (server: Server, app: App) => {
     refuses: [
       'bad_request',
       'fresh_sign_in_required',
-      'username_length',
-      'username_at_sign',
-      'username_characters',
-      'username_edges',
-      'username_alphabets',
+      ...usernameRefusals,
       'username_taken',
       'too_many_groups',
       'too_many_usernames',
@@ -185,7 +183,7 @@ const changeProfile = async (rooms: UsersRoom & AccountChangesRoom, context: Cal
   })
   return changing.catch((error: unknown) => {
     // Another request has just taken the name.
-    if (isUniqueViolation(error)) return refuse('username_taken')
+    if (isNameViolation(error, 'username')) return refuse('username_taken')
     throw error
   })
 }

@@ -43,13 +43,17 @@ type Services = UsersRoom &
   FactorsRoom &
   SignInRoom & { database: Database; clock: Clock; freshFor: number }
 
-/** Deletes the caller's account. The username is as the user has typed it, to show that they mean this account. */
+/** Deletes the account for its user, who has typed the username to show that they mean this account. */
+const deleteForUser = async (services: Services, sql: Transaction, user: User, username: string) => {
+  if (usernameKey(username) !== usernameKey(user.username)) return refuse('other_username')
+  const mailDetails = await deleteAccount(services, sql, user, 'account_deleted')
+  return { changes: { account_deleted: { mail: { byOperator: false, ...mailDetails } } } }
+}
+
 const deleteOwn = async (services: Services, context: CallerContext, username: string) => {
-  const deleted = await services.accountChanges.byCaller(context, 'account_deleted', async (sql, user) => {
-    if (usernameKey(username) !== usernameKey(user.username)) return refuse('other_username')
-    const mailDetails = await deleteAccount(services, sql, user, 'account_deleted')
-    return { changes: { account_deleted: { mail: { byOperator: false, ...mailDetails } } } }
-  })
+  const deleted = await services.accountChanges.byCaller(context, 'account_deleted', (sql, user) =>
+    deleteForUser(services, sql, user, username),
+  )
   return isRefused(deleted) ? deleted : undefined
 }
 
@@ -79,7 +83,6 @@ const findLeaving = async (services: Services, token: string) => {
   return refuse('fresh_sign_in_required', { methods })
 }
 
-/** The user must type the username, to show that they mean it. */
 const deleteAtSignIn = async (services: Services, token: string, username: string, client: Client) => {
   const { database, users, pendingSignIns, accountChanges } = services
   const signIn = await findLeaving(services, token)
@@ -88,15 +91,11 @@ const deleteAtSignIn = async (services: Services, token: string, username: strin
   return commitUnlessRefused(database, async (sql) => {
     const user = await users.lockForDeletion(sql, pending.userId)
     if (!user || user.disabled || !(await pendingSignIns.lock(sql, token))) return refuse('challenge_over')
-    if (usernameKey(username) !== usernameKey(user.username)) return refuse('other_username')
-    const mailValues = await deleteAccount(services, sql, user, 'account_deleted')
+    const deleted = await deleteForUser(services, sql, user, username)
+    if (isRefused(deleted)) return deleted
     // The deletion counts as one by a session of the user, so that the event keeps no IP address.
     const caller = { userId: user.id, sessionId: pending.id, generation: 0 }
-    await accountChanges.bySignIn(
-      sql,
-      { user, client, caller },
-      { account_deleted: { mail: { byOperator: false, ...mailValues } } },
-    )
+    await accountChanges.bySignIn(sql, { user, client, caller }, deleted.changes)
     return undefined
   })
 }

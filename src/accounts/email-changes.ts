@@ -5,14 +5,9 @@ import { type Clock, later } from '../lib/clock.js'
 import { hours } from '../lib/durations.js'
 import { fingerprint, randomToken } from '../lib/random.js'
 import type { MessagesRoom } from '../messages/open-messages.js'
-import {
-  acceptTransaction,
-  type Database,
-  isUniqueViolation,
-  type Sql,
-  type Transaction,
-} from '../platform/database/database.js'
+import { acceptTransaction, type Database, type Sql, type Transaction } from '../platform/database/database.js'
 import type { SessionCaller } from '../sessions/session-facts.js'
+import { isNameViolation } from '../users/login-names.js'
 import { type Email, readEmail } from '../users/names.js'
 import type { UsersRoom } from '../users/open-users.js'
 import type { User } from '../users/users.js'
@@ -116,7 +111,7 @@ export const createEmailChanges = (services: Services) => {
     try {
       return await change
     } catch (error) {
-      if (error instanceof AddressTaken || isUniqueViolation(error)) return refuse('email_taken')
+      if (error instanceof AddressTaken || isNameViolation(error, 'email')) return refuse('email_taken')
       throw error
     }
   }

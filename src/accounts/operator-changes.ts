@@ -1,8 +1,8 @@
-import type { ChangedFactor } from '../account-changes/account-change-table.js'
 import type { OperatorContext } from '../account-changes/account-changes.js'
 import type { AccountChangesRoom } from '../account-changes/open-account-changes.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import type { ProviderId } from '../contract/providers.js'
+import type { SecondFactorMethod } from '../contract/second-factors.js'
 import type { FactorsRoom } from '../factors/open-factors.js'
 import { changedFactors } from '../factors/second-factors.js'
 import type { GroupChange, Groups } from '../groups/groups.js'
@@ -27,10 +27,6 @@ type Services = UsersRoom &
   ProvidersRoom &
   SignInRoom & { emailChanges: EmailChanges }
 
-/** The change, for an account that had factors. If it had none, nothing changes and no mail is sent. */
-const factorsResetChange = (factors: readonly ChangedFactor[]) =>
-  factors.length > 0 ? { factors_reset: { factors } } : {}
-
 /** Operators remove ways in which an account signs in. */
 const factorChanges = (services: Services) => {
   const { identityLinks, userChanges, factors, providerName } = services
@@ -45,18 +41,15 @@ const factorChanges = (services: Services) => {
         return { result: true, changes: { password_expired: user.disabled ? { mail: null } : {} } }
       }),
 
-    /** Removes all second factors. The result is the number of passkeys that were removed. */
-    resetFactors: (actor: OperatorContext) =>
+    /**
+     * Removes these second factors: every one, if none is named. The result is the number of passkeys that were removed. If the account had
+     * none of the factors, nothing changes and no mail is sent.
+     */
+    resetFactors: (actor: OperatorContext, methods?: readonly SecondFactorMethod[]) =>
       byOperator(actor, 'factors_reset', async (sql, { id }) => {
-        const removed = await factors.removeAll(sql, id)
-        return { result: removed.passkey, changes: factorsResetChange(changedFactors(removed)) }
-      }),
-
-    /** Removes two-step sign-in by codes, and leaves passkeys. */
-    resetTotp: (actor: OperatorContext) =>
-      byOperator(actor, 'factors_reset', async (sql, { id }) => {
-        const removed: ChangedFactor[] = (await factors.removeTotp(sql, id)) ? ['totp'] : []
-        return { changes: factorsResetChange(removed) }
+        const removed = await factors.remove(sql, id, methods)
+        const changed = changedFactors(removed)
+        return { result: removed.passkey, changes: changed.length > 0 ? { factors_reset: { factors: changed } } : {} }
       }),
 
     /** A later sign-in with the provider does not link the account again by its address. */

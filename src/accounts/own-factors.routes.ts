@@ -72,7 +72,7 @@ const removeTotp = ({ accountChanges, factors }: App, context: CallerContext) =>
     if (!(await factors.heldBy(sql, userId)).includes('totp')) return refuse('totp_is_off')
     // The user's row is locked: of two requests at once the second one sees what the first has left.
     if (await factors.mustKeep(sql, userId, 'totp')) return refuse('last_factor')
-    await factors.removeTotp(sql, userId)
+    await factors.remove(sql, userId, ['totp'])
     return { changes: { totp_removed: {} } }
   })
 

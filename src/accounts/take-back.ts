@@ -126,7 +126,7 @@ const clear = async (services: Services, sql: Transaction, user: User, clearing:
   if (changesLanguage) await userChanges.setField(sql, user.id, 'language', language)
   const cleared =
     clearing.factors === 'all'
-      ? await factors.removeAll(sql, user.id)
+      ? await factors.remove(sql, user.id)
       : await factors.takeBack(sql, user.id, clearing.factors)
   if (identities.length > 0) await identityLinks.unlinkAndRemember(sql, user.id, identities)
   await userChanges.takeBack(sql, user.id, passwordHash)

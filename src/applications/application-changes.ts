@@ -114,7 +114,7 @@ export const createApplicationChanges = (needed: Needed) => {
           return { application, summary }
         })
       } catch (error) {
-        if (isUniqueViolation(error)) return refuse('name_taken')
+        if (isUniqueViolation(error, 'applications_name')) return refuse('name_taken')
         throw error
       }
     },

@@ -220,6 +220,7 @@ export const eventReasons = [
   'total_device_requests',
   // Why a session ended.
   'signed_in_again',
+  'too_many_sessions',
   'old_token',
 ] as const
 export type EventReason = (typeof eventReasons)[number]

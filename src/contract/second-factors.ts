@@ -12,6 +12,8 @@ type SecondFactor = {
   amr: AmrCountedAs<'second' | 'both'>
   asked: boolean
   counts: boolean
+  /** What carries its proof in a request that proves again who the user is. */
+  provenBy: 'code' | 'credential'
   /** Whether the user can trust a browser together with this proof. The browser stands for it from then on. */
   trustsBrowser: boolean
   /** Every wrong try of a code counts for the mail about wrong codes. Codes that can be guessed make the account wait. */
@@ -28,6 +30,7 @@ export const secondFactors = {
     amr: 'otp',
     asked: true,
     counts: true,
+    provenBy: 'code',
     trustsBrowser: true,
     wrongTries: 'make the account wait',
     changedAs: 'totp',
@@ -37,6 +40,7 @@ export const secondFactors = {
     amr: 'rec',
     asked: false,
     counts: false,
+    provenBy: 'code',
     trustsBrowser: false,
     wrongTries: 'are only told',
     changedAs: 'recovery_codes',
@@ -46,6 +50,7 @@ export const secondFactors = {
     amr: 'passkey',
     asked: false,
     counts: true,
+    provenBy: 'credential',
     trustsBrowser: false,
     wrongTries: 'are no codes',
     changedAs: 'passkey',
@@ -85,6 +90,11 @@ export const factorProvenBy = (amr: AmrMethod): SecondFactor | undefined =>
 export const proofMethods = [...secondFactorMethods, 'password', 'mail'] as const
 
 export type ProofMethod = (typeof proofMethods)[number]
+
+/** What carries the proof of a method in a request. */
+export type CarrierOf<Method extends ProofMethod> = Method extends SecondFactorMethod
+  ? Factors[Method]['provenBy']
+  : { password: 'password'; mail: 'mailedCode' }[Exclude<Method, SecondFactorMethod>]
 
 /** The name that a proof has in `amr`. */
 export const amrOfProof = (method: ProofMethod): AmrMethod => {

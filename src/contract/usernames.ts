@@ -1,9 +1,12 @@
-export type UsernameRefusal =
-  | 'username_length'
-  | 'username_at_sign'
-  | 'username_characters'
-  | 'username_edges'
-  | 'username_alphabets'
+/** What is wrong with a username that was typed. */
+export const usernameRefusals = [
+  'username_length',
+  'username_at_sign',
+  'username_characters',
+  'username_edges',
+  'username_alphabets',
+] as const
+export type UsernameRefusal = (typeof usernameRefusals)[number]
 
 export const longestUsername = 64
 

@@ -19,8 +19,8 @@ import * as store from './factors.store.js'
 import { type RecoveryCodes, readCode } from './recovery-codes.js'
 import type { Totp } from './totp.js'
 
-/** `retryAfter` is in seconds. */
-export type CodeRefusal = Refused<'wrong_second_factor'> | (Refused<'too_many_codes'> & { retryAfter: number })
+/** `too_many_requests`: the account waits after wrong codes, so this code was not compared. `retryAfter` is in seconds. */
+export type CodeRefusal = Refused<'wrong_second_factor'> | (Refused<'too_many_requests'> & { retryAfter: number })
 
 /** A code as the user typed it. `device`: the known device, if the browser is one. */
 export type CodeAttempt = { userId: string; code: string; client: Client; device: string | undefined }
@@ -153,7 +153,7 @@ const reserve = async ({ database, cache, clock }: Services, userId: string, dev
   const [countedRow] = await store.reserve(database, userId, clock.offset())
   if (countedRow) return { at: 'account' } satisfies CodeReservation
   const [row] = await store.selectWait(database, userId, clock.offset())
-  return refuse('too_many_codes', { retryAfter: Math.max(1, Math.ceil(row?.seconds ?? 1)) })
+  return refuse('too_many_requests', { retryAfter: Math.max(1, Math.ceil(row?.seconds ?? 1)) })
 }
 
 /** If the store cannot do it, the code stays counted. A sign-in that has just been made must not fail because of that. */

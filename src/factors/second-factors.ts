@@ -70,15 +70,17 @@ const handlings: Record<SecondFactorMethod, Handling> = {
 
 const handled = Object.keys(handlings) as SecondFactorMethod[]
 
-/** Goes through the factors in their order. Returns how many of each have changed. */
-const handleEach = async (handle: (handling: Handling) => Promise<number>) => {
-  const counts: [SecondFactorMethod, number][] = []
-  for (const method of handled) counts.push([method, await handle(handlings[method])])
-  return Object.fromEntries(counts) as Record<SecondFactorMethod, number>
+type FactorCounts = Record<SecondFactorMethod, number>
+
+/** Goes through these factors, in the order of the table. Returns how many of each have changed. */
+const handleEach = async (methods: readonly SecondFactorMethod[], handle: (handling: Handling) => Promise<number>) => {
+  const counts: FactorCounts = { totp: 0, recovery_code: 0, passkey: 0 }
+  for (const method of handled) if (methods.includes(method)) counts[method] = await handle(handlings[method])
+  return counts
 }
 
 /** The names in webhooks of the factors that have changed. */
-export const changedFactors = (counts: Record<SecondFactorMethod, number>): ChangedSecondFactor[] =>
+export const changedFactors = (counts: FactorCounts): ChangedSecondFactor[] =>
   handled.filter((method) => counts[method] > 0).map((method) => secondFactors[method].changedAs)
 
 /** What an account can prove its second factor with, the best first. */
@@ -150,14 +152,13 @@ export const createFactors = (services: Services & Parameters<typeof proveCode>[
       await store.forgetWrongCodes(sql, confirmation.userId)
       return { recoveryCodes: await recoveryCodes.renew(sql, confirmation.userId) }
     },
-    /** Switches TOTP off. False if it was off before. */
-    removeTotp: async (sql: Transaction, userId: string) => (await removeTotp(services, sql, userId)) > 0,
-    /** Removes every second factor, whoever added it. Returns how many there were of each. */
-    removeAll: (sql: Transaction, userId: string) => handleEach(({ remove }) => remove(services, sql, userId)),
+    /** Removes these second factors, whoever added them: every one, if none is named. Returns how many there were of each. */
+    remove: (sql: Transaction, userId: string, methods: readonly SecondFactorMethod[] = handled) =>
+      handleEach(methods, ({ remove }) => remove(services, sql, userId)),
     /** Takes these changes of second factors back. `openUndos` begins with the oldest. Returns how many of each have changed. */
     takeBack: (sql: Transaction, userId: string, openUndos: readonly Undo[]) =>
-      handleEach(({ takeBack }) => takeBack(services, sql, userId, openUndos)),
-    /** Whether the account has anything that `removeAll` removes, even if it can prove nothing here. */
+      handleEach(handled, ({ takeBack }) => takeBack(services, sql, userId, openUndos)),
+    /** Whether the account has anything that `remove` removes, even if it can prove nothing here. */
     hasAny: acceptTransaction(database)(
       async (sql, userId: string) => (await store.selectHeld(sql, userId, services.host)).length > 0,
     ),

@@ -2,7 +2,8 @@ import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import type { UsernameSource } from '../contract/schemas.js'
 import { registrationLifetime } from '../http/cookie-table.js'
 import { type Clock, later } from '../lib/clock.js'
-import { commitUnlessRefused, type Database, isUniqueViolation } from '../platform/database/database.js'
+import { commitUnlessRefused, type Database } from '../platform/database/database.js'
+import { type NameTaken, refuseTakenName } from '../users/login-names.js'
 import { type Username, usernameFromEmail } from '../users/names.js'
 import type { UsersRoom } from '../users/open-users.js'
 import type { User } from '../users/users.js'
@@ -23,6 +24,10 @@ type Services = UsersRoom & {
 
 /** What has proven the address. An invitation that was printed proves nothing: then only its user says that the address is theirs. */
 export type AddressProof = { provenBy?: 'mail' | 'invitation' | 'nothing' }
+
+/** Both names were free when the registration began. */
+const takenSince = ({ refused }: NameTaken) =>
+  refuse(refused === 'email_taken' ? 'already_registered' : 'username_taken_since')
 
 const attempt = async (
   { database, users, newUsers, userChanges, invitations, profileFields, terms, clock }: Services,
@@ -51,8 +56,7 @@ const attempt = async (
     if (isRefused(admitted))
       return (await users.findByEmail(sql, user.email.email)) ? refuse('already_registered') : admitted
     const { created } = admitted
-    if (isRefused(created))
-      return refuse(created.refused === 'email_taken' ? 'already_registered' : 'username_taken_since')
+    if (isRefused(created)) return takenSince(created)
     // The invitation was used or withdrawn since it was looked at.
     if (provenBy !== 'mail' && !admitted.usedInvitation) return refuse('invitation_required')
     if (provenBy === 'nothing') await userChanges.openEnrolment(sql, created.id)
@@ -60,11 +64,7 @@ const attempt = async (
     await store.markConfirmed(sql, pending.id, now)
     return { user: created, usedInvitation: admitted.usedInvitation }
   })
-  return completion.catch(async (error: unknown) => {
-    if (!isUniqueViolation(error)) throw error
-    const isReserved = (await users.reservedFor(pending.user.email.email)) !== undefined
-    return refuse(isReserved ? 'already_registered' : 'username_taken_since')
-  })
+  return completion.catch((error: unknown) => takenSince(refuseTakenName(error)))
 }
 
 /**

@@ -4,7 +4,8 @@ import type { Clock } from '../lib/clock.js'
 import { equalInConstantTime, fingerprint } from '../lib/random.js'
 import type { MessagesRoom } from '../messages/open-messages.js'
 import type { Database } from '../platform/database/database.js'
-import { emailKey, readEmail, readUsername, usernameKey } from '../users/names.js'
+import { type LoginNameKind, readLogin } from '../users/login-names.js'
+import { emailKey, readEmail, readUsername } from '../users/names.js'
 import type { NewUser } from '../users/new-users.js'
 import type { UsersRoom } from '../users/open-users.js'
 import * as store from './registrations.store.js'
@@ -55,12 +56,20 @@ export const newestOfBrowser = async ({ database, clock }: RegistrationServices,
   return row
 }
 
+const selectOwn: Record<LoginNameKind, typeof store.selectOwnByEmail> = {
+  email: store.selectOwnByEmail,
+  username: store.selectOwnByUsername,
+}
+const selectNewest: Record<LoginNameKind, typeof store.selectNewestByEmail> = {
+  email: store.selectNewestByEmail,
+  username: store.selectNewestByUsername,
+}
+
 /** The waiting registration that this browser began with this email or name, as typed into the sign-in form. */
 const ownRow = async ({ database, clock }: RegistrationServices, login: string, browserToken: string) => {
   const browserHash = fingerprint(browserToken)
-  const [row] = login.includes('@')
-    ? await store.selectOwnByEmail(database, emailKey(login), browserHash, clock.now())
-    : await store.selectOwnByUsername(database, usernameKey(login), browserHash, clock.now())
+  const { kind, key } = readLogin(login)
+  const [row] = await selectOwn[kind](database, key, browserHash, clock.now())
   return row
 }
 
@@ -134,10 +143,8 @@ type StoredRegistration = { email: string; confirmedAt: Date | null; expiresAt: 
 
 /** Whether a registration waits under an email or a name. */
 export const hasWaiting = async ({ database, clock }: RegistrationServices, login: string) => {
-  const rows = login.includes('@')
-    ? await store.selectNewestByEmail(database, emailKey(login), clock.now())
-    : await store.selectNewestByUsername(database, usernameKey(login), clock.now())
-  return rows.length > 0
+  const { kind, key } = readLogin(login)
+  return (await selectNewest[kind](database, key, clock.now())).length > 0
 }
 
 /** All registrations with these addresses, even confirmed ones. */

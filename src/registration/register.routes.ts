@@ -11,6 +11,7 @@ import {
   TypedUsername,
   withRequiredUsername,
 } from '../contract/schemas.js'
+import { usernameRefusals } from '../contract/usernames.js'
 import { route, type Server, withHeaders } from '../http/route.js'
 import { minResponseTime, takeAtLeast } from '../lib/timing.js'
 import type { Reservation } from '../platform/cache/cache.js'
@@ -169,11 +170,7 @@ export const registerRoutes = (server: Server, app: App) => {
     refuses: [
       'bad_request',
       'email_shape',
-      'username_length',
-      'username_at_sign',
-      'username_characters',
-      'username_edges',
-      'username_alphabets',
+      ...usernameRefusals,
       'mail_is_off',
       'registration_closed',
       'invitation_required',

@@ -9,6 +9,7 @@ import {
   TypedUsername,
   withRequiredUsername,
 } from '../contract/schemas.js'
+import { usernameRefusals } from '../contract/usernames.js'
 import { type Limiter, limiters } from '../http/limiters.js'
 import { type Client, clientNetwork } from '../http/request-origin.js'
 import { route, type Server, withHeaders } from '../http/route.js'
@@ -77,11 +78,7 @@ export const setupRoutes = (server: Server, app: App) => {
     refuses: [
       'bad_request',
       'email_shape',
-      'username_length',
-      'username_at_sign',
-      'username_characters',
-      'username_edges',
-      'username_alphabets',
+      ...usernameRefusals,
       'cross_site',
       'invalid_setup_token',
       'username_taken',

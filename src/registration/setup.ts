@@ -5,14 +5,9 @@ import type { Clock } from '../lib/clock.js'
 import { hours } from '../lib/durations.js'
 import { fingerprint, randomToken } from '../lib/random.js'
 import type { MessagesRoom } from '../messages/open-messages.js'
-import {
-  commitUnlessRefused,
-  type Database,
-  isUniqueViolation,
-  type Sql,
-  type Transaction,
-} from '../platform/database/database.js'
+import { commitUnlessRefused, type Database, type Sql, type Transaction } from '../platform/database/database.js'
 import type { SessionsRoom } from '../sessions/open-sessions.js'
+import { isNameViolation } from '../users/login-names.js'
 import type { NewUser } from '../users/new-users.js'
 import type { UsersRoom } from '../users/open-users.js'
 import type { User } from '../users/users.js'
@@ -111,7 +106,7 @@ export const createSetup = (services: Services) => {
         await userChanges.openEnrolment(sql, created.id)
         return makeAdministrator(sql, created, client)
       }).catch((error: unknown) => {
-        if (isUniqueViolation(error)) return refuse('username_taken')
+        if (isNameViolation(error, 'username')) return refuse('username_taken')
         throw error
       }),
   }

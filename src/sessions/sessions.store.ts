@@ -375,7 +375,7 @@ export const setNeverProven = (sql: Sql, id: string, provider: string, neverProv
 /**
  * Ends surplus sessions, those of browsers with several sessions first, by their last use. So a person who knows the password and signs in
  * again and again ends their own sessions before the only session of another browser. The new session stays, even if another one was used
- * in the same second.
+ * in the same second. A session that is over does not count, and the purge ends it.
  */
 export const deleteSurplus = (
   sql: Sql,
@@ -383,6 +383,7 @@ export const deleteSurplus = (
   userId: string,
   newSessionId: string,
   maxSessions: number,
+  live: LiveAt,
 ) =>
   endSessions(
     sql,
@@ -391,11 +392,11 @@ export const deleteSurplus = (
        select id from (
          select id, last_used_at, row_number() over
            (partition by coalesce(browser, id::text) order by id <> $3, last_used_at desc, id desc) as place_in_browser
-         from sessions where user_id = $2
+         from sessions as r where user_id = $2 and ${liveSession('$5')}
        ) as mine
        order by id <> $3, place_in_browser, last_used_at desc, id desc offset $4
      )`,
-    [userId, newSessionId, maxSessions],
+    [userId, newSessionId, maxSessions, momentsOf(live)],
   )
 
 const expired: EndReason = 'expired'

@@ -43,10 +43,11 @@ const announce = ({ onEnded }: SessionTools, sql: Sql, endedRows: readonly { id:
     for (const { id } of endedRows) onEnded({ sid: id, minGeneration: null })
   })
 
-/** Ends surplus sessions after a new one has begun, in its transaction. */
+/** Ends surplus sessions after a new one has begun, in its transaction. Returns their ids. */
 const endSurplus = async (tools: SessionTools, sql: Transaction, userId: string, newSessionId: string) => {
-  const ended = await store.deleteSurplus(sql, 'signed_in', userId, newSessionId, maxSessions)
+  const ended = await store.deleteSurplus(sql, 'session_ended', userId, newSessionId, maxSessions, liveNow(tools))
   announce(tools, sql, ended)
+  return ended.map(({ id }) => id)
 }
 
 type SessionOwner = { sessionId: string; userId: string }
@@ -171,10 +172,13 @@ const begin = async (
     signed_in_as: username,
     application_id: device?.applicationId ?? null,
   })
-  const [[holder]] = await Promise.all([inserted, endSurplus(tools, sql, user.id, sid)])
+  const [[holder], surplus] = await Promise.all([inserted, endSurplus(tools, sql, user.id, sid)])
   if (!holder) return undefined
-  return issueTokens(tools, holder, { text, claims })
+  return { ...issueTokens(tools, holder, { text, claims }), surplus }
 }
+
+/** `surplus`: the sessions that have ended because the user had too many. */
+type BegunSession = IssuedTokens & { surplus: readonly string[] }
 
 /** `session`: its id, if the caller has chosen one, or all that a device brings along. */
 type NewSession = { id: string } | DeviceSession
@@ -295,7 +299,7 @@ export const createSessions = (options: Options) => {
       facts: SessionFacts,
       client: Client,
       session?: NewSession,
-    ): Promise<IssuedTokens | undefined> => begin(tools, sql, user, facts, { client, secondFactorRequired, session }),
+    ): Promise<BegunSession | undefined> => begin(tools, sql, user, facts, { client, secondFactorRequired, session }),
     newId: () => uuidv7(clock.now()),
     /** Only `rotation` may call this function, because it ends a session of which an old token was used. */
     exchange: (refreshToken: RefreshToken, client: Client, by: RotatedBy) =>

@@ -5,16 +5,11 @@ import type { Client } from '../http/request-origin.js'
 import type { Clock } from '../lib/clock.js'
 import { fingerprint, randomToken } from '../lib/random.js'
 import type { MessagesRoom } from '../messages/open-messages.js'
-import {
-  commitUnlessRefused,
-  type Database,
-  isUniqueViolation,
-  type Sql,
-  type Transaction,
-} from '../platform/database/database.js'
+import { commitUnlessRefused, type Database, type Sql, type Transaction } from '../platform/database/database.js'
 import type { GateRefusal } from '../registration/invitations.js'
 import type { RegistrationRoom } from '../registration/open-registration.js'
 import { readFacts, type SessionFacts } from '../sessions/session-facts.js'
+import { type NameTaken, refuseTakenName } from '../users/login-names.js'
 import { type Email, readEmail } from '../users/names.js'
 import type { NewUser } from '../users/new-users.js'
 import type { UsersRoom } from '../users/open-users.js'
@@ -120,6 +115,8 @@ type CompletionResult =
   | { user: User; facts: SessionFacts; usedInvitation: boolean }
   | Refused<'challenge_over' | 'already_registered' | 'username_taken' | GateRefusal>
 
+const nameTaken = ({ refused }: NameTaken) => refuse(refused === 'email_taken' ? 'already_registered' : refused)
+
 /**
  * Creates the account of an address that a mailed code has proven, without a password. This works once, because the proof is used up. The
  * gate is asked again, because registration may have been closed since.
@@ -140,14 +137,11 @@ const register = async (
     const admitted = await invitations.admit(sql, { email: chosenData.email }, () => newUsers.create(sql, account))
     if (isRefused(admitted)) return admitted
     const { created, usedInvitation } = admitted
-    if (isRefused(created)) return refuse(created.refused === 'email_taken' ? 'already_registered' : 'username_taken')
+    if (isRefused(created)) return nameTaken(created)
     if (agreedTerms !== undefined) await terms.agree(sql, created.id, agreedTerms)
     return { user: created, facts, usedInvitation }
   })
-  return completion.catch((error: unknown) => {
-    if (isUniqueViolation(error)) return refuse('username_taken')
-    throw error
-  })
+  return completion.catch((error: unknown) => nameTaken(refuseTakenName(error)))
 }
 
 /** Sign-ins with a code or a link that was mailed (MAIL_SIGN_IN). */

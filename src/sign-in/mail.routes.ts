@@ -12,6 +12,7 @@ import {
   TypedUsername,
   withRequiredUsername,
 } from '../contract/schemas.js'
+import { usernameRefusals } from '../contract/usernames.js'
 import { clientOf } from '../http/request-origin.js'
 import { route, withHeaders } from '../http/route.js'
 import type { Server } from '../http/server.js'
@@ -256,11 +257,7 @@ export const mailRegistrationRoutes = (server: Server, app: App) => {
     body: withRequiredUsername(form, app.usernameSource),
     refuses: [
       'bad_request',
-      'username_length',
-      'username_at_sign',
-      'username_characters',
-      'username_edges',
-      'username_alphabets',
+      ...usernameRefusals,
       'challenge_over',
       'registration_closed',
       'invitation_required',

@@ -49,18 +49,36 @@ export type NewSession = IssuedTokens & { knownDevices: readonly string[] | unde
 
 export const callerOf = ({ user, sessionId }: NewSession) => ({ userId: user.id, sessionId, generation: 0 })
 
+/** Begins a session, and records the end of those that are too many for the user. */
+const beginSession = async (
+  { sessions, events }: SessionsRoom & MessagesRoom,
+  sql: Transaction,
+  user: CheckedUser,
+  facts: SessionFacts,
+  client: Client,
+  session: { id: string } | DeviceSession,
+): Promise<IssuedTokens | undefined> => {
+  const begun = await sessions.beginSession(sql, user, facts, client, session)
+  if (!begun) return undefined
+  const { surplus, ...issued } = begun
+  const ended = { kind: 'session_ended', userId: user.id, reason: 'too_many_sessions' } as const
+  await Promise.all(surplus.map((sessionId) => events.recordInside(sql, { ...ended, sessionId }, client)))
+  return issued
+}
+
 /**
  * Begins a session with its event, and tells the owner if the account was not used in this browser before. All of it happens in one
  * transaction, so no such session begins without its mail. The first sign-in of an account needs no mail. Whoever gets undefined takes back
  * what was written.
  */
 const beginAndTell = async (
-  { sessions, userChanges, accountChanges, knownDevices, events }: Parts,
+  parts: Parts,
   sql: Transaction,
   user: User,
   { by, facts, passwordHash = null, registered }: SignInToFinish,
   { client, knownDevices: values }: Browser,
 ): Promise<NewSession | undefined> => {
+  const { sessions, userChanges, accountChanges, knownDevices, events } = parts
   const account = { id: user.id, undoCount: user.undoCount ?? 0 }
   const newValues = values && knownDevices.remember(account, values)
   const browser = knownDevices.browserKey(account, newValues ?? [])
@@ -68,7 +86,7 @@ const beginAndTell = async (
   const id = sessions.newId()
   const about = { userId: user.id, sessionId: id }
   const [issued, isFirst] = await Promise.all([
-    sessions.beginSession(sql, checkedUser, facts, { ...client, browser }, { id }),
+    beginSession(parts, sql, checkedUser, facts, { ...client, browser }, { id }),
     userChanges.noteSignIn(sql, user.id, client.language),
     registered && events.recordInside(sql, { kind: 'registered', ...registered, ...about }, client),
     events.recordInside(sql, { ...eventOf(by), ...about }, client),
@@ -163,15 +181,16 @@ type NewDeviceSession = { user: User; session: DeviceSession; client: Client }
  * False if the user is disabled, or needs another factor by now.
  */
 export const beginDeviceSession = async (
-  { sessions, accountChanges, events }: SessionsRoom & AccountChangesRoom & MessagesRoom,
+  parts: SessionsRoom & AccountChangesRoom & MessagesRoom,
   sql: Transaction,
   { user, session, client }: NewDeviceSession,
 ) => {
+  const { accountChanges, events } = parts
   const checkedUser = { id: user.id, undoCount: null, passwordHash: null }
   // Each fact is decided here: apart from its proof, the device gets nothing of the session that has approved it.
   const methods = session.proof.methods as AmrMethod[]
   const facts: SessionFacts = { methods, provenAt: null, provider: null, trustedDevice: null }
-  const issued = await sessions.beginSession(sql, checkedUser, facts, client, session)
+  const issued = await beginSession(parts, sql, checkedUser, facts, client, session)
   if (!issued) return false
   await accountChanges.bySignIn(sql, { user: { ...user, ...issued.user }, client }, { new_device: {} })
   const about = { userId: user.id, sessionId: session.id, sessionBeganBy: 'device' } as const

@@ -86,7 +86,7 @@ export const byCode = async (parts: SignInParts, secondProof: SecondProof, brows
   const finished = await finishByCode(parts, pending, secondProof, browser)
   if (isRefused(finished)) {
     // There were too many wrong codes before, so this code was not compared.
-    if (finished.refused === 'too_many_codes') await pendingSignIns.giveBackTry(secondProof.token)
+    if (finished.refused === 'too_many_requests') await pendingSignIns.giveBackTry(secondProof.token)
     return finished
   }
   await newSessions.endEarlier(finished.outcome, browser)

@@ -87,10 +87,7 @@ const enterCode = async (
     token === undefined
       ? refuse('challenge_over')
       : await app.signIns.bySecondFactor({ token, code, trustDevice }, app.signInCookies.browserOf(request))
-  if (isRefused(finished)) {
-    if (finished.refused !== 'too_many_codes') return forgetIfOver(app, reply, finished)
-    return refuse('too_many_requests', { retryAfter: finished.retryAfter })
-  }
+  if (isRefused(finished)) return forgetIfOver(app, reply, finished)
   if (finished.trustedDevices !== undefined) app.signInCookies.setTrustedDevices(reply, finished.trustedDevices)
   return sendContinuedSignIn(reply, app, finished.outcome)
 }

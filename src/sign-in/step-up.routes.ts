@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { isRefused, refuse } from '../contract/outcome.js'
+import { isRefused } from '../contract/outcome.js'
 import { PasskeyCredential, PasskeyRequestOptions } from '../contract/passkeys.js'
 import { Accepted, SignedIn, StepUpMethods, TypedPassword } from '../contract/schemas.js'
 import { clientDataOf } from '../factors/passkey-ceremonies.js'
@@ -78,9 +78,7 @@ export const stepUpRoutes = (server: Server, app: App) => {
       const sealedChallenge = ceremonyCookies.take(request, reply, credential && clientDataOf(credential)?.challenge)
       const browser = app.signInCookies.browserOf(request)
       const issued = await proveAgain(app, callers.of(request), { given: body, sealedChallenge, browser })
-      if (!isRefused(issued)) return sendRenewed(reply, app.cookies, issued)
-      if (issued.refused !== 'too_many_codes') return issued
-      return refuse('too_many_requests', { retryAfter: issued.retryAfter })
+      return isRefused(issued) ? issued : sendRenewed(reply, app.cookies, issued)
     },
   })
 

@@ -1,7 +1,7 @@
 import type { AccountChangesRoom } from '../account-changes/open-account-changes.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import type { PasskeyCredential } from '../contract/passkeys.js'
-import { amrOfProof, codeFactors, type ProofMethod } from '../contract/second-factors.js'
+import { amrOfProof, type CarrierOf, type ProofMethod, proofMethods } from '../contract/second-factors.js'
 import type { FactorsRoom } from '../factors/open-factors.js'
 import { sessionBinding } from '../factors/passkey-ceremonies.js'
 import type { CodeRefusal } from '../factors/second-factors.js'
@@ -30,11 +30,11 @@ type Refusal = Refused<WrongProof | 'busy' | 'not_authenticated'> | NotEnough | 
 
 type ProofReason = 'passkey' | 'code' | 'password' | 'mail'
 
-/** Checks one kind of proof, and says which of the account's methods it can be and how events name it. */
-type ProofCheck<Value> = {
-  methods: readonly ProofMethod[]
+/** Checks the proof that a request carries, and says how events name it. */
+type ProofCheck<Name extends keyof ProofValues> = {
+  carrier: Name
   reason: ProofReason
-  prove: (rooms: Rooms, value: Value, prover: Prover) => Promise<IssuedTokens | Refusal>
+  prove: (rooms: Rooms, value: ProofValues[Name], prover: Prover) => Promise<IssuedTokens | Refusal>
 }
 
 /**
@@ -67,9 +67,30 @@ const renew = async (
 
 const mailedCodeOf = ({ sessionId }: { sessionId: string }) => ({ mail: 'step-up-code', boundTo: sessionId }) as const
 
-const proofChecks: { readonly [Name in keyof ProofValues]: ProofCheck<ProofValues[Name]> } = {
-  credential: {
-    methods: ['passkey'],
+/** The form of a code says whether it is of the app or a recovery code. */
+const codeCheck: ProofCheck<'code'> = {
+  carrier: 'code',
+  reason: 'code',
+  prove: async ({ knownDevices, factors, accountChanges }, code, { user: account, caller, browser }) => {
+    const { client } = browser
+    const device = knownDevices.find(account, browser.knownDevices ?? [])
+    return factors.prove({ userId: account.id, code, client, device }, async (sql, user, accept, method) => {
+      const context = { caller, client }
+      const renewed = await accountChanges.byCallerInside(sql, user, context, 'stepped_up', async () =>
+        (await accept())
+          ? { changes: { stepped_up: { proven: method, event: { reason: 'code' } } } }
+          : refuse('wrong_second_factor'),
+      )
+      return isRefused(renewed) ? renewed : renewed.issued
+    })
+  },
+}
+
+const proofChecks: { readonly [Method in ProofMethod]: ProofCheck<CarrierOf<Method>> } = {
+  totp: codeCheck,
+  recovery_code: codeCheck,
+  passkey: {
+    carrier: 'credential',
     reason: 'passkey',
     prove: async (rooms, credential, prover) => {
       const { passkeyCeremonies, passkeys } = rooms
@@ -80,25 +101,8 @@ const proofChecks: { readonly [Name in keyof ProofValues]: ProofCheck<ProofValue
       return renew(rooms, prover, { method: 'passkey', reason: 'passkey', confirm, refusal: 'passkey_rejected' })
     },
   },
-  code: {
-    methods: codeFactors,
-    reason: 'code',
-    prove: async ({ knownDevices, factors, accountChanges }, code, { user: account, caller, browser }) => {
-      const { client } = browser
-      const device = knownDevices.find(account, browser.knownDevices ?? [])
-      return factors.prove({ userId: account.id, code, client, device }, async (sql, user, accept, method) => {
-        const context = { caller, client }
-        const renewed = await accountChanges.byCallerInside(sql, user, context, 'stepped_up', async () =>
-          (await accept())
-            ? { changes: { stepped_up: { proven: method, event: { reason: 'code' } } } }
-            : refuse('wrong_second_factor'),
-        )
-        return isRefused(renewed) ? renewed : renewed.issued
-      })
-    },
-  },
   password: {
-    methods: ['password'],
+    carrier: 'password',
     reason: 'password',
     prove: async (rooms, password, prover) => {
       const { passwordHash } = prover.user
@@ -114,8 +118,8 @@ const proofChecks: { readonly [Name in keyof ProofValues]: ProofCheck<ProofValue
       })
     },
   },
-  mailedCode: {
-    methods: ['mail'],
+  mail: {
+    carrier: 'mailedCode',
     reason: 'mail',
     prove: async (rooms, code, prover) => {
       const { mailedCodes } = rooms
@@ -127,15 +131,13 @@ const proofChecks: { readonly [Name in keyof ProofValues]: ProofCheck<ProofValue
   },
 }
 
-const proofNames = Object.keys(proofChecks) as (keyof ProofValues)[]
-
-/** The check of this proof; undefined if the request does not have it. */
-const checkOf = <Name extends keyof ProofValues>(given: GivenProof, name: Name) => {
-  const check: ProofCheck<ProofValues[Name]> = proofChecks[name]
-  const value: ProofValues[Name] | undefined = given[name]
+/** The check of a method; undefined if the request does not carry such a proof. */
+const checkOf = <Method extends ProofMethod>(given: GivenProof, method: Method) => {
+  const { carrier, reason, prove }: ProofCheck<CarrierOf<Method>> = proofChecks[method]
+  const value: ProofValues[CarrierOf<Method>] | undefined = given[carrier]
   return value === undefined
     ? undefined
-    : { ...check, prove: (rooms: Rooms, prover: Prover) => check.prove(rooms, value, prover) }
+    : { method, carrier, reason, prove: (rooms: Rooms, prover: Prover) => prove(rooms, value, prover) }
 }
 
 /** The user of the caller, and the methods that count as a proof for the account. */
@@ -146,21 +148,27 @@ export const findProver = async ({ users, sessionLookups, factors }: Rooms, call
 }
 
 /** Refusals that do not count as a failed try: nothing was compared, the proof would not have been enough, or the session is over. */
-const refusalsWithoutTry: readonly string[] = ['busy', 'too_many_codes', 'not_authenticated', 'fresh_sign_in_required']
+const refusalsWithoutTry: readonly string[] = [
+  'busy',
+  'too_many_requests',
+  'not_authenticated',
+  'fresh_sign_in_required',
+]
 
 type ProofRequest = { given: GivenProof; sealedChallenge: string | undefined; browser: Browser }
 
 /** Proves again who the user of a session is. The session is fresh afterwards, and has new tokens. */
 export const proveAgain = async (rooms: Rooms, caller: SessionCaller, request: ProofRequest) => {
   const { given, sealedChallenge, browser } = request
-  const names = proofNames.filter((each) => given[each] !== undefined)
-  const [name] = names
-  const check = name && checkOf(given, name)
-  if (!check || names.length !== 1) return refuse('bad_request', { message: 'Send exactly one proof' })
+  const checks = proofMethods.flatMap((method) => checkOf(given, method) ?? [])
+  const [first] = checks
+  if (!first || checks.some(({ carrier }) => carrier !== first.carrier))
+    return refuse('bad_request', { message: 'Send exactly one proof' })
   const prover = await findProver(rooms, caller)
   if (isRefused(prover)) return prover
   const { user, methods } = prover
-  if (!check.methods.some((method) => methods.includes(method))) return refuse('fresh_sign_in_required', { methods })
+  const check = checks.find(({ method }) => methods.includes(method))
+  if (!check) return refuse('fresh_sign_in_required', { methods })
   const issued = await check.prove(rooms, { user, caller, sealedChallenge, browser })
   if (isRefused(issued) && refusalsWithoutTry.includes(issued.refused)) return issued
   const { userId, sessionId } = caller

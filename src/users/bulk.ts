@@ -9,9 +9,11 @@ import { fingerprint } from '../lib/random.js'
 import { isOneLine } from '../lib/text.js'
 import { isUuid, nilUuid, uuidv7 } from '../lib/uuid.js'
 import { type HashForms, hashToStore } from '../passwords/hashes.js'
-import { type Database, isUniqueViolation } from '../platform/database/database.js'
+import type { Database } from '../platform/database/database.js'
 import { builtInFieldReaders, type Reader, type StoredBuiltInFields } from './built-in-fields.js'
-import { type Email, emailKey, readEmail, readUsername, usernameFromEmail, usernameKey } from './names.js'
+import { keysOfText } from './login-names.js'
+import { type Email, readEmail, readUsername, usernameFromEmail } from './names.js'
+import { isTakenMeanwhile } from './new-users.js'
 import type { ProfileFields } from './profile-fields.js'
 import type { Usernames } from './usernames.js'
 import type { Identity } from './users.js'
@@ -297,7 +299,7 @@ const createUserImport = (given: Given) => {
       const rows = await store.insertMany(database, users)
       return new Set(rows.map((row) => row.email_key))
     } catch (error) {
-      if (isUniqueViolation(error)) return new Set<string>()
+      if (isTakenMeanwhile(error)) return new Set<string>()
       throw error
     }
   }
@@ -384,7 +386,7 @@ export const createBulkUsers = (given: Given) => {
     page: (after: string | undefined, limit: number, filter?: store.Filter) =>
       pageAfter(database, after, limit, filter),
     search: async (text: string, limit: number) => {
-      const part = { username: usernameKey(text), email: emailKey(text), name: text }
+      const part = { ...keysOfText(text), name: text }
       return (await store.selectMatching(database, part, limit)).map(fromRow)
     },
     allPages: () => allPagesOf(database),

@@ -4,6 +4,7 @@ import type { FieldValues } from '../contract/profile-fields.js'
 import type { Clock } from '../lib/clock.js'
 import { uuidv7 } from '../lib/uuid.js'
 import { type Database, isUniqueViolation, type Sql, type Transaction } from '../platform/database/database.js'
+import { isNameViolation, type LoginNameKind, loginNameKinds, loginNames } from './login-names.js'
 import { type Email, type Username, usernameFrom, usernameFromEmail, withSuffix } from './names.js'
 import type { Usernames } from './usernames.js'
 import { firstUser, ownerOfReserved, type User } from './users.js'
@@ -39,8 +40,12 @@ type ProviderUser = {
   language?: Language | undefined
 }
 
+/** Whether another request has just taken a name or an identity of a new user. */
+export const isTakenMeanwhile = (error: unknown) =>
+  loginNameKinds.some((kind) => isNameViolation(error, kind)) || isUniqueViolation(error, 'identities_taken')
+
 const undefinedIfTaken = (error: unknown) => {
-  if (isUniqueViolation(error)) return undefined
+  if (isTakenMeanwhile(error)) return undefined
   throw error
 }
 
@@ -48,10 +53,19 @@ const maxTries = 20
 
 type Given = { database: Database; clock: Clock; usernames: Usernames }
 
+type Names = { email: Email; username: Username }
+const isTaken: Record<LoginNameKind, (given: Given, sql: Sql, names: Names) => Promise<boolean>> = {
+  email: async ({ clock }, sql, { email }) =>
+    (await store.selectByEmail(sql, email.key)).length > 0 ||
+    (await ownerOfReserved(sql, email.email, clock.offset())) !== undefined,
+  username: ({ usernames }, sql, { username }) => usernames.isTaken(sql, username.key),
+}
+
 export type NewUsers = ReturnType<typeof createNewUsers>
 
 /** Creates accounts. */
-export const createNewUsers = ({ database, clock, usernames }: Given) => {
+export const createNewUsers = (given: Given) => {
+  const { database, clock, usernames } = given
   /** The first free username that is made from a name or an address. It has a number if the plain username is taken. */
   const freeUsername = async (from: string, id = uuidv7(clock.now())) => {
     const firstChoice = usernameFrom(from)
@@ -74,11 +88,10 @@ export const createNewUsers = ({ database, clock, usernames }: Given) => {
     return outcome
   }
 
-  /** The refusal if the email or the username is taken. Undefined if both are free. */
-  const refusalIfTaken = async (sql: Sql, user: { email: Email; username: Username }) => {
-    if (await firstUser(store.selectByEmail(sql, user.email.key))) return refuse('email_taken')
-    if ((await ownerOfReserved(sql, user.email.email, clock.offset())) !== undefined) return refuse('email_taken')
-    return (await usernames.isTaken(sql, user.username.key)) ? refuse('username_taken') : undefined
+  /** The refusal of the first name that is taken. Undefined if all are free. */
+  const refusalIfTaken = async (sql: Sql, names: Names) => {
+    for (const kind of loginNameKinds) if (await isTaken[kind](given, sql, names)) return refuse(loginNames[kind].taken)
+    return undefined
   }
 
   /** Creates an account. Throws a unique violation if the name is reserved for its former owner at the same moment. */

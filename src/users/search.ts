@@ -5,7 +5,7 @@ import { isProviderId, type ProviderId } from '../contract/providers.js'
 import { type CountingFactor, countingFactors } from '../contract/second-factors.js'
 import { isUuid, nilUuid } from '../lib/uuid.js'
 import type { Database } from '../platform/database/database.js'
-import { emailKey, usernameKey } from './names.js'
+import { keysOfText } from './login-names.js'
 import * as store from './users-bulk.store.js'
 
 export type FoundUser = {
@@ -106,7 +106,7 @@ export const createUserSearch = ({
     { group, state, factor, limit: pageSize = adminPageSize }: Filter,
     cursor: Cursor,
   ) => {
-    const textOfKeys = { username: usernameKey(text), email: emailKey(text), name: text }
+    const textOfKeys = { ...keysOfText(text), name: text }
     const isFiltered = state === 'active' || factor === 'none'
     const users: { row: store.FoundRow; at: number }[] = []
     const pageEndingAt = (end: Cursor | undefined) => ({

@@ -3,8 +3,8 @@ import { type Refused, refuse } from '../contract/outcome.js'
 import { type Clock, later } from '../lib/clock.js'
 import { days } from '../lib/durations.js'
 import { acceptTransaction, type Database, type Sql, type Transaction } from '../platform/database/database.js'
+import { readLogin } from './login-names.js'
 import { imitatedKey, type Username, usernameKey } from './names.js'
-import { loginKey } from './users.js'
 import * as store from './users.store.js'
 
 /** How long a former username stays with its owner. Links, mentions and programs that know users by name still use it. */
@@ -107,7 +107,7 @@ export type NameMarks = ReturnType<typeof createNameMarks>
  */
 export const createNameMarks = (keys: readonly Buffer[]) => {
   const markWith = (key: Buffer, name: string) =>
-    createHmac('sha256', key).update(loginKey(name)).digest('hex').slice(0, 12)
+    createHmac('sha256', key).update(readLogin(name).key).digest('hex').slice(0, 12)
   return {
     of: (name: string) => (keys[0] ? markWith(keys[0], name) : undefined),
     /** The marks with every secret that is still configured, for a search. */

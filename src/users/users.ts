@@ -7,7 +7,8 @@ import { hours } from '../lib/durations.js'
 import { isUuid } from '../lib/uuid.js'
 import { acceptTransaction, type Database, type Sql, type Transaction } from '../platform/database/database.js'
 import { type BuiltInValues, readBuiltInFields } from './built-in-fields.js'
-import { type Email, emailKey, usernameKey } from './names.js'
+import { type LoginNameKind, readLogin } from './login-names.js'
+import { type Email, emailKey } from './names.js'
 import * as store from './users.store.js'
 
 export type { Identity } from './users.store.js'
@@ -73,16 +74,15 @@ export const firstUser = async (rows: Promise<store.UserRow[]>) => {
   return row && fromRow(row)
 }
 
-/** Whether the login is an email. No username has an `@`. */
-const isEmail = (login: string) => login.includes('@')
-
-/** The key of a name in the sign-in form. Names with the same key are the same name. */
-export const loginKey = (login: string) => (isEmail(login) ? emailKey(login) : usernameKey(login))
-
 /** The user who had this address until a short time ago, and for whom it is reserved. */
 export const ownerOfReserved = async (sql: Sql, email: string, clockOffset: number) => {
   const [row] = await store.selectReservation(sql, emailKey(email), clockOffset)
   return row?.user_id
+}
+
+const selectByLogin: Record<LoginNameKind, typeof store.selectByEmail> = {
+  email: store.selectByEmail,
+  username: store.selectByUsername,
 }
 
 const locks = {
@@ -137,11 +137,13 @@ export const createUsers = ({ database, clock }: { database: Database; clock: Cl
   const optionalTransaction = acceptTransaction(database)
   const findById = optionalTransaction((sql, id: string) => firstUser(store.selectById(sql, id)))
   const findByEmail = optionalTransaction((sql, email: string) => firstUser(store.selectByEmail(sql, emailKey(email))))
-  const findByUsername = (username: string) => firstUser(store.selectByUsername(database, usernameKey(username)))
   const findByIdentity = (identity: store.Identity) => firstUser(store.selectByIdentity(database, identity))
 
   /** Finds a user by the name in the sign-in form. */
-  const findByLogin = (login: string) => (isEmail(login) ? findByEmail(login) : findByUsername(login))
+  const findByLogin = (login: string) => {
+    const { kind, key } = readLogin(login)
+    return firstUser(selectByLogin[kind](database, key))
+  }
 
   return {
     findById,

@@ -114,13 +114,14 @@ const tryList = (at: Opened) => {
     await at.sql.query('update sessions set issued_at = $2 where id <> $1', [over, later(far, 1)])
     await sessions.purgeAfter(at.sql, nilUuid, { now: new Date(), begun: new Date(0), refreshed: far }, 100)
     await at.sql.query('delete from sessions where id = $1', [plain])
-    await sessions.deleteSurplus(at.sql, 'signed_in', user, nilUuid, 0)
+    const allLive = { now: new Date(), begun: new Date(0), refreshed: new Date(0) }
+    await sessions.deleteSurplus(at.sql, 'session_ended', user, nilUuid, 0, allLive)
     const reasonOf = async (id: string) =>
       (await at.sql.query<{ reason: string | null }>('select reason from ended_sessions where sid = $1', [id]))[0]
     expect(await reasonOf(out)).toEqual({ reason: 'signed_out' })
     expect(await reasonOf(over)).toEqual({ reason: 'expired' })
     expect(await reasonOf(plain)).toEqual({ reason: null })
-    expect(await reasonOf(surplus)).toEqual({ reason: 'signed_in' })
+    expect(await reasonOf(surplus)).toEqual({ reason: 'session_ended' })
   })
 
   it('refuses what a change of the password has replaced, and not what came of it', async () => {

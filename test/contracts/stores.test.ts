@@ -14,6 +14,7 @@ import * as sessions from '../../src/sessions/sessions.store.js'
 import { selectOfUser } from '../../src/sessions/sessions.store.js'
 import { loadConfig } from '../../src/settings/config.js'
 import type { StoredBuiltInFields } from '../../src/users/built-in-fields.js'
+import { loginNameKinds, loginNames } from '../../src/users/login-names.js'
 import * as users from '../../src/users/users.store.js'
 import * as bulk from '../../src/users/users-bulk.store.js'
 import { passwordFacts } from '../support/session-facts.js'
@@ -76,6 +77,16 @@ describe('the statements of the stores on PostgreSQL', () => {
     const others = ['invitations', 'sessions', 'sign_in_challenges']
     const listed = new Set([...expiringTables.map(({ table }) => table), ...others])
     expect(expiring.filter(({ table_name }) => !listed.has(table_name))).toEqual([])
+  })
+
+  it('know the constraint of each name with which a user signs in', async () => {
+    const unique = await sql.query<{ name: string; definition: string }>(
+      `select conname as name, pg_get_constraintdef(oid) as definition from pg_constraint
+       where conrelid = 'users'::regclass and contype = 'u' order by conname`,
+    )
+    expect(unique).toEqual(
+      loginNameKinds.map((kind) => ({ name: loginNames[kind].constraint, definition: `UNIQUE (${kind}_key)` })),
+    )
   })
 
   it('keep users: found by every name, taken once, changed only as it was checked', async () => {
@@ -275,7 +286,7 @@ describe('the statements of the stores on PostgreSQL', () => {
     expect(await selectOfUser(sql, userId, live)).toHaveLength(1)
     expect(await sessions.purgeAfter(sql, nilUuid, liveAfter(31 * days), 10)).toEqual([{ cursor: three.id }])
     expect(await sessions.purgeAfter(sql, nilUuid, liveAfter(31 * days), 10)).toEqual([{ cursor: null }])
-    expect(await sessions.deleteSurplus(sql, 'signed_in', userId, nilUuid, 0)).toEqual([])
+    expect(await sessions.deleteSurplus(sql, 'session_ended', userId, nilUuid, 0, live)).toEqual([])
     expect(await sessions.deleteOfProvider(sql, 'provider_unlinked', userId, 'provider_a', null)).toEqual([])
     expect(await sessions.setNeverProven(sql, three.id, 'provider_a', at(0))).toEqual([])
     const everywhere = await sessions.deleteAllOfUser(sql, 'signed_out_everywhere', userId, 0)

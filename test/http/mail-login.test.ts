@@ -184,6 +184,11 @@ describe('a sign-in by mail', () => {
           expect(undone.status).toBe(204)
         },
       },
+      { what: 'everywhere', change: (_, tab) => tab.act('/api/auth/logout-all') },
+      {
+        what: 'ended',
+        change: async (name) => latchkey.app.rooms.operatorChanges.endSessions(await byOperator(name)),
+      },
       {
         what: 'disabled',
         change: async (name) => latchkey.app.rooms.operatorChanges.disable(await byOperator(name)),

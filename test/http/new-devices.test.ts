@@ -169,6 +169,11 @@ describe('the sessions of a user', () => {
     await signInOften([])
     await Promise.all(Array.from({ length: 25 }, () => login('eager')))
     expect(await count()).toBe(100)
+    const ended = await latchkey.sql.query(
+      "select 1 from events where kind = 'session_ended' and reason = 'too_many_sessions' and user_id = $1",
+      [eager.id],
+    )
+    expect(ended).toHaveLength(2 + 75 + 25 - 100)
     // The access token of an ended session is refused by this instance at once.
     for (const tab of [first, second]) {
       expect((await tab.get('/api/auth/me')).status).toBe(401)
@@ -195,6 +200,22 @@ describe('the sessions of a user', () => {
     await Promise.all(Array.from({ length: 25 }, again))
     expect([await count(), (await last.get('/api/auth/me')).status]).toEqual([100, 200])
   })
+})
+
+it('sessions that are over and not deleted yet push out none that lives', async () => {
+  const owner = await latchkey.signedUp('stale')
+  const live = "user_id = (select id from users where username = 'stale') and expires_at > created_at"
+  const copies = (count: number, changed: string) =>
+    latchkey.sql.query(
+      `insert into sessions
+       select (jsonb_populate_record(r, jsonb_build_object('id', gen_random_uuid(), ${changed}))).*
+       from sessions as r, generate_series(1, ${count}) where ${live}`,
+    )
+  await copies(1, "'last_used_at', r.last_used_at - interval '1 hour'")
+  await copies(50, "'browser', null, 'expires_at', r.created_at")
+  expect((await login('stale')).status).toBe(200)
+  expect(await latchkey.sql.query(`select 1 from sessions where ${live}`)).toHaveLength(3)
+  expect((await owner.get('/api/auth/me')).status).toBe(200)
 })
 
 it('a provider that is unlinked is told to the owner', async () => {

@@ -145,6 +145,22 @@ describe('a device', () => {
     expect(await ofDevices(browser)).toEqual([])
   })
 
+  it('has a session that counts among the hundred of its user', async () => {
+    const owner = await latchkey.signedUp('crowded')
+    const codes = await approved(tv, owner)
+    await latchkey.sql.query(
+      `insert into sessions
+       select (jsonb_populate_record(r, jsonb_build_object('id', gen_random_uuid(), 'last_used_at', r.last_used_at + interval '1 second'))).*
+       from sessions as r, generate_series(1, 99) where user_id = (select id from users where username = 'crowded')`,
+    )
+    expect(await errorOf(codes)).toBe('tokens')
+    expect((await owner.get('/api/auth/me')).status).toBe(401)
+    const reasons = await latchkey.sql.query<{ reason: string }>(
+      `select reason from events where kind = 'session_ended' and user_id = (select id from users where username = 'crowded')`,
+    )
+    expect(reasons).toEqual([{ reason: 'too_many_sessions' }])
+  })
+
   it('has a session of its own, which goes on when the browser signs out and ends by itself', async () => {
     const browser = await latchkey.signedUp('grace')
     const codes = [await approved(tv, browser), await approved(tv, browser)] as const

@@ -3,6 +3,7 @@ import { undoLifetime } from '../../account-changes/undos.js'
 import { isRefused } from '../../contract/outcome.js'
 import type { FieldFaultId, ProfileFieldChanges, ProfileFieldDefinition } from '../../contract/profile-fields.js'
 import { isProviderId } from '../../contract/providers.js'
+import { codeFactors } from '../../contract/second-factors.js'
 import { formerTotpColumn, recoveryCodeColumn, totpColumn } from '../../keys/sealed-columns.js'
 import { days } from '../../lib/durations.js'
 import { countText } from '../../lib/text.js'
@@ -315,7 +316,8 @@ const resetUnreadable = async (
       `This switches off the two-step sign-in of ${countText(ids.length, 'user')}, whose TOTP secret or recovery codes cannot be opened with SEALING_KEY, signs them out everywhere and sends them a mail. Add --yes to do it.`,
     )
   let users = 0
-  for (const userId of ids) if (!isRefused(await operatorChanges.resetTotp({ userId, client }))) users += 1
+  for (const userId of ids)
+    if (!isRefused(await operatorChanges.resetFactors({ userId, client }, codeFactors))) users += 1
   return {
     json: { users },
     text: `Switched off the two-step sign-in of ${countText(users, 'user')} whose TOTP secret or recovery codes could not be opened.`,

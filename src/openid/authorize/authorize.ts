@@ -8,11 +8,11 @@ import { applicationIdOf } from '../../contract/pages.js'
 import type { FactorsRoom } from '../../factors/open-factors.js'
 import { createOncePerWindow } from '../../http/limits.js'
 import { minutes } from '../../lib/durations.js'
-import { commitUnlessRefused, type Transaction } from '../../platform/database/database.js'
+import type { Transaction } from '../../platform/database/database.js'
 import type { SessionsRoom } from '../../sessions/open-sessions.js'
 import type { SessionCaller, TokenHolder } from '../../sessions/sessions.js'
 import type { UsersRoom } from '../../users/open-users.js'
-import type { TokenExchange } from '../token/authorizations.js'
+import { commitForHolder, type TokenExchange } from '../token/authorizations.js'
 import type { Codes } from '../token/codes.js'
 import { sharedScopes } from '../token/user-claims.js'
 import {
@@ -93,14 +93,14 @@ const stillAgrees = async (
 }
 
 /** Makes one code for each request: one transaction uses the request up, stores the consent and writes the code. */
-const makeCodeInside = (
+const makeCode = (
   services: AuthorizeServices,
   pending: PendingRequest,
   holder: TokenHolder,
   user: SignedInUser,
   hasAgreed: boolean,
 ) =>
-  commitUnlessRefused(services.database, async (sql) => {
+  commitForHolder(services, holder, pending.visitor.origin, async (sql) => {
     const { codes, consents } = services
     const { client, request, visitor } = pending
     if (!(await takeRequest(services, sql, pending, user.id))) return refuse('over')
@@ -118,14 +118,6 @@ const makeCodeInside = (
     else if (!(await stillAgrees(services, sql, pending, user))) return refuse('consent_withdrawn')
     return outcome
   })
-
-/** If the refresh token was stolen, the session ends: copied cookies must not become the tokens of an application unnoticed. */
-const makeCode: typeof makeCodeInside = async (services, pending, holder, user, hasAgreed) => {
-  const outcome = await makeCodeInside(services, pending, holder, user, hasAgreed)
-  if (isRefused(outcome) && outcome.refused === 'theft')
-    await services.endStolen(holder.refreshToken, pending.visitor.origin)
-  return outcome
-}
 
 /** For each refusal of `makeCode`, the question that is asked again: what the code needs was taken away in the meantime. */
 const questionAfterRefusal = {

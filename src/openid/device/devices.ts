@@ -1,6 +1,6 @@
 import type { AccountChangesRoom } from '../../account-changes/open-account-changes.js'
 import type { ApplicationErrors } from '../../applications/application-errors.js'
-import { type Application, mayUse, publicApplication } from '../../applications/applications.js'
+import { type Application, publicApplication } from '../../applications/applications.js'
 import { describeDevice } from '../../contract/device-names.js'
 import { countFactors } from '../../contract/factors.js'
 import type { DeviceDecisionBody, DeviceState, DeviceStep } from '../../contract/openid.js'
@@ -17,7 +17,7 @@ import type { TokenHolder } from '../../sessions/sessions.js'
 import { beginDeviceSession } from '../../sign-in/new-sessions.js'
 import { findSignedInUser, type UserServices } from '../authorize/authorize.js'
 import { nextQuestion, type RequestDemands, type SignedInUser, sufficientMethods } from '../authorize/next-question.js'
-import type { TokenExchange } from '../token/authorizations.js'
+import { commitForHolder, holdForApplication, type TokenExchange } from '../token/authorizations.js'
 import { authTimeOf, type RedeemedTokens } from '../token/codes.js'
 import { accessTokenLifetime, type DeviceFault, type Grant, grantFrom } from '../token/grants.js'
 import * as store from '../token/tokens.store.js'
@@ -133,21 +133,14 @@ const redeem = async <Signed>(
   return refuse(isRefused(approvalNow) ? approvalNow.refused : 'ended')
 }
 
-/**
- * The user lets a device sign in. As for a code, the refresh token must be one that a refresh would accept, and rows are locked in the
- * same order.
- */
-const approveInside = (services: DeviceServices, holder: TokenHolder, { userCode, request }: WaitingDevice) =>
-  commitUnlessRefused(services.database, async (sql) => {
-    const { users, sessions, deviceRequests, consents } = services
+/** The user lets a device sign in. As for a code, the refresh token must be one that a refresh would accept. */
+const approveInside = (services: DeviceServices, { holder, origin }: Approver, { userCode, request }: WaitingDevice) =>
+  commitForHolder(services, holder, origin, async (sql) => {
+    const { deviceRequests, consents } = services
     const { clientId, scopes } = request
     const { userId, sessionId } = holder
-    const user = await users.lockEnabled(sql, userId)
-    if (!user) return refuse('not_authenticated')
-    const proof = await sessions.lockOfHolder(sql, holder)
+    const proof = await holdForApplication(services, sql, holder, clientId)
     if (isRefused(proof)) return proof
-    const [access] = await store.holdApplication(sql, clientId)
-    if (!access || !mayUse(access, user.groups)) return refuse('no_access')
     if (!(await deviceRequests.approve(sql, userCode, { userId, sessionId }))) return refuse('over')
     await consents.give(sql, userId, clientId, scopes)
     return { approved: true }
@@ -233,11 +226,8 @@ const deny = async (services: DeviceServices, waiting: WaitingDevice, approver: 
 }
 
 const approve = async (services: DeviceServices, waiting: WaitingDevice, approver: Approver) => {
-  const { holder, origin } = approver
-  const approved = await approveInside(services, holder, waiting)
+  const approved = await approveInside(services, approver, waiting)
   if (!isRefused(approved)) return stateOf(services, waiting, approver, 'approved')
-  // The refresh token was stolen, so the session ends: copied cookies must not become the tokens of a device unnoticed.
-  if (approved.refused === 'theft') await services.endStolen(holder.refreshToken, origin)
   if (approved.refused === 'over') return refuseUnknownCode()
   return approved.refused === 'no_access' ? stateOf(services, waiting, approver) : refuse('not_authenticated')
 }

@@ -1,16 +1,18 @@
-import type { Application } from '../../applications/applications.js'
+import { type Application, mayUse } from '../../applications/applications.js'
 import type { ApplicationsRoom } from '../../applications/open-applications.js'
 import { sharedClaims } from '../../contract/access-claims.js'
-import { refuse } from '../../contract/outcome.js'
+import { isRefused, refuse } from '../../contract/outcome.js'
 import type { RequestOrigin } from '../../http/request-origin.js'
 import type { Keys } from '../../keys/open-keys.js'
 import { seconds } from '../../lib/durations.js'
 import { fingerprint } from '../../lib/random.js'
 import type { MessagesRoom } from '../../messages/open-messages.js'
+import { commitUnlessRefused, type Transaction } from '../../platform/database/database.js'
 import type { Platform } from '../../platform/platform.js'
 import { epochSeconds } from '../../sessions/issue-tokens.js'
 import { liveNow } from '../../sessions/live-sessions.js'
 import type { SessionsRoom } from '../../sessions/open-sessions.js'
+import type { TokenHolder } from '../../sessions/sessions.js'
 import type { Config } from '../../settings/config.js'
 import type { UsersRoom } from '../../users/open-users.js'
 import { type Grant, grantFrom } from './grants.js'
@@ -42,6 +44,39 @@ export const createTokenExchange = (
     /** The times that the statements compare with. */
     moments: (): store.Moments => ({ live: liveNow({ clock, lifetimes }), clockOffset: clock.offset() }),
   }
+}
+
+/**
+ * Locks what an application gets from the session of a holder, in the order in which everything that ends a session locks it (user, session,
+ * application): a session that ends at the same moment leaves no code and no approval behind. Returns how the session was proven.
+ */
+export const holdForApplication = async (
+  { users, sessions }: TokenExchange,
+  sql: Transaction,
+  holder: TokenHolder,
+  applicationId: string,
+) => {
+  const user = await users.lockEnabled(sql, holder.userId)
+  if (!user) return refuse('not_authenticated')
+  const proof = await sessions.lockOfHolder(sql, holder)
+  if (isRefused(proof)) return proof
+  const [access] = await store.holdApplication(sql, applicationId)
+  return access && mayUse(access, user.groups) ? proof : refuse('no_access')
+}
+
+/**
+ * Runs `work`, which calls `holdForApplication`, in one transaction. If the refresh token of the holder was stolen, the session ends: copied
+ * cookies must not become the tokens of an application or a device unnoticed.
+ */
+export const commitForHolder = async <Outcome>(
+  { database, endStolen }: TokenExchange,
+  { refreshToken }: TokenHolder,
+  origin: RequestOrigin,
+  work: (sql: Transaction) => Promise<Outcome>,
+) => {
+  const outcome = await commitUnlessRefused(database, work)
+  if (isRefused(outcome) && outcome.refused === 'theft') await endStolen(refreshToken, origin)
+  return outcome
 }
 
 /** The claims of an access token of Latchkey, for a program that an application calls. As at UserInfo, each scope shares its own. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isRedirectAddress } from '../../applications/application-rules.js'
-import { type Application, mayUse } from '../../applications/applications.js'
+import type { Application } from '../../applications/applications.js'
 import { countFactors } from '../../contract/factors.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { RequestOrigin } from '../../http/request-origin.js'
@@ -12,7 +12,7 @@ import { epochSeconds, fromEpochSeconds } from '../../sessions/issue-tokens.js'
 import { neverProven } from '../../sessions/session-facts.js'
 import type { SessionProof } from '../../sessions/session-lookups.js'
 import type { TokenHolder } from '../../sessions/sessions.js'
-import type { TokenExchange } from './authorizations.js'
+import { holdForApplication, type TokenExchange } from './authorizations.js'
 import { accessTokenLifetime, type CodeFault, type Grant, grantFrom } from './grants.js'
 import type { RefreshTokenClaims } from './refresh-token-texts.js'
 import type { CodeRow } from './tokens.store.js'
@@ -42,20 +42,13 @@ export const authTimeOf = ({ provenAt, begunAt, methods }: SessionProof, now: Da
   return isUnknown ? {} : { authTime: Math.min(epochSeconds(moment), epochSeconds(now)) }
 }
 
-/**
- * Issues a code for the session of the holder. Rows are locked in the order in which everything that ends a session locks them (user,
- * session, application), so that a session that ends at the same moment leaves no code behind. A refusal has written nothing.
- */
+/** Issues a code for the session of the holder. A refusal has written nothing. */
 const issueCode = async (exchange: TokenExchange, sql: Transaction, holder: TokenHolder, request: CodeRequest) => {
-  const { clock, users, sessions, events } = exchange
+  const { clock, events } = exchange
   const { client, redirectUri, codeChallenge = null, origin } = request
   const { userId, sessionId: sid } = holder
-  const user = await users.lockEnabled(sql, userId)
-  if (!user) return refuse('not_authenticated')
-  const proof = await sessions.lockOfHolder(sql, holder)
+  const proof = await holdForApplication(exchange, sql, holder, client.id)
   if (isRefused(proof)) return proof
-  const [access] = await store.holdApplication(sql, client.id)
-  if (!access || !mayUse(access, user.groups)) return refuse('no_access')
   const now = clock.now()
   const scopes = sharedScopes(request.content)
   const newAuthorization = { id: uuidv7(now), sid, clientId: client.id, userId, scopes, now }

@@ -59,8 +59,13 @@ export const isForeignKeyViolation = (error: unknown) =>
 export const isUnusableTable = (error: unknown) =>
   error instanceof Error && 'code' in error && (error.code === '42P01' || error.code === '42501')
 
-/** Two statements wanted the same unique value at once, and this one came second. */
-export const isUniqueViolation = (error: unknown) => error instanceof Error && 'code' in error && error.code === '23505'
+/** Two statements wanted the same value of this constraint at once, and this one came second. */
+export const isUniqueViolation = (error: unknown, constraint: string) =>
+  error instanceof Error &&
+  'code' in error &&
+  error.code === '23505' &&
+  'constraint_name' in error &&
+  error.constraint_name === constraint
 
 const isTransaction = (sql: Sql): sql is Transaction => 'afterCommit' in sql
 

@@ -525,6 +525,7 @@ export const admin: Words['admin'] = {
     total_authorization_requests: 'Besucher von Anwendungen, die sich anmelden wollen, im ganzen Dienst',
     total_device_requests: 'Geräte, die sich anmelden wollen, im ganzen Dienst',
     signed_in_again: 'Eine andere Anmeldung im selben Browser trat an ihre Stelle',
+    too_many_sessions: 'Das Konto hatte mehr als 100 Sitzungen',
     old_token: 'Ein altes Token wurde noch einmal benutzt',
   },
   mails: {

@@ -537,6 +537,7 @@ export const admin = {
     total_authorization_requests: 'Visitors of applications who begin to sign in, in the whole service',
     total_device_requests: 'Devices that ask to sign in, in the whole service',
     signed_in_again: 'Another sign-in in the same browser took its place',
+    too_many_sessions: 'The account had more than 100 sessions',
     old_token: 'An old token was used once more',
   } satisfies Record<EventReason, string>,
   mails: {

@@ -524,6 +524,7 @@ export const admin: Words['admin'] = {
     total_authorization_requests: 'Visitantes de aplicaciones que empiezan a iniciar sesión, en todo el servicio',
     total_device_requests: 'Dispositivos que piden iniciar sesión, en todo el servicio',
     signed_in_again: 'Otro inicio de sesión en el mismo navegador ocupó su lugar',
+    too_many_sessions: 'La cuenta tenía más de 100 sesiones',
     old_token: 'Se volvió a usar un token antiguo',
   },
   mails: {

@@ -521,6 +521,7 @@ export const admin: Words['admin'] = {
     total_authorization_requests: 'Visiteurs d’applications qui commencent à se connecter, dans tout le service',
     total_device_requests: 'Appareils qui demandent à se connecter, dans tout le service',
     signed_in_again: 'Une autre connexion dans le même navigateur l’a remplacée',
+    too_many_sessions: 'Le compte avait plus de 100 sessions',
     old_token: 'Un ancien jeton a été réutilisé',
   },
   mails: {
