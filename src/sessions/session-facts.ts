@@ -7,8 +7,8 @@ import type { Client } from '../http/request-origin.js'
 
 /**
  * What a session carries from its sign-in, as far as it is known. A sign-in begins with `factsAtStart`, and each proof adds to them. What
- * waits for another request (a second step, the way to a provider, a mail) carries the whole object, and the row of the session has a
- * column for each. No property is optional, so the compiler asks for a new one at the beginning and at the row.
+ * waits for another request (a second step, the way to a provider, a mail) carries the whole object. The row of the session has a column
+ * for each, and every statement that gives tokens returns them all. No property is optional, so the compiler asks for a new one.
  */
 export const SessionFacts = Type.Object({
   methods: Type.Array(OneOf(Object.keys(amrMethods) as AmrMethod[])),
@@ -21,17 +21,29 @@ export const SessionFacts = Type.Object({
 })
 export type SessionFacts = Static<typeof SessionFacts>
 
-/** Before the first proof. A choice of the sign-in page takes its place in the visit of its request. */
-export const factsAtStart: SessionFacts = { methods: [], provenAt: null, provider: null, trustedDevice: null }
+/** What only a proof adds. */
+const nothingProven = {
+  methods: [],
+  provenAt: null,
+  provider: null,
+  trustedDevice: null,
+} satisfies Partial<SessionFacts>
+type ProvenFact = keyof typeof nothingProven
 
-/** What differs from the start, for a cookie, in which each byte counts. */
+/** Every other fact. Each request with which a sign-in begins has to choose them; today there is none. */
+export type ChosenFacts = Omit<SessionFacts, ProvenFact>
+
+/** Before the first proof. */
+export const factsAtStart = (chosen: ChosenFacts): SessionFacts => ({ ...nothingProven, ...chosen })
+
+/** Without the proofs that are missing yet, for a cookie, in which each byte counts. */
 export const shortFacts = (facts: SessionFacts): Partial<SessionFacts> =>
   Object.fromEntries(
     Object.entries(facts).filter(
-      ([name, value]) => JSON.stringify(value) !== JSON.stringify(factsAtStart[name as keyof SessionFacts]),
+      ([name, value]) => JSON.stringify(value) !== JSON.stringify(nothingProven[name as ProvenFact]),
     ),
   )
-export const wholeFacts = (short: Partial<SessionFacts>): SessionFacts => ({ ...factsAtStart, ...short })
+export const wholeFacts = (short: Partial<SessionFacts>): SessionFacts => ({ ...nothingProven, ...short })
 
 /** Both proofs were given. The first may be older, but a second factor is always proven at the sign-in itself. */
 export const withSecondProof = (facts: SessionFacts, method: AmrMethod): SessionFacts => ({

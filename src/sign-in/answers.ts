@@ -73,7 +73,7 @@ export const createRecoveredAccounts = ({
      * about the new password tells of this visit already.
      */
     visitOf: (owner: DeviceOwner, request: FastifyRequest): Visit => ({
-      ...signInCookies.visitOf(request),
+      ...signInCookies.visitOf(request, {}),
       knownDevices: rememberedDevices(owner, request),
     }),
   }

@@ -39,7 +39,7 @@ const askForMail = async (app: App, email: Email, request: FastifyRequest) => {
   const counted = await mailSignInLimits.count(email.email, request)
   if ('excess' in counted) return counted
   const formerBrowserToken = cookies.read(request, boundCookie)
-  const { facts } = signInCookies.visitOf(request)
+  const { facts } = signInCookies.visitOf(request, {})
   const newRequest = { email, formerBrowserToken, withheld: !counted.mayMail, facts }
   return { browserToken: await mailSignIns.begin(newRequest, clientOf(request)) }
 }

@@ -51,7 +51,7 @@ export const passkeyLoginRoutes = (server: Server, app: App) => {
       const sealedChallenge = ceremonyCookies.take(request, reply, clientDataOf(credential)?.challenge)
       // A sign-in of this browser that waits for its second step.
       const pendingToken = signInCookies.challengeOf(request)
-      const visit = signInCookies.visitOf(request)
+      const visit = signInCookies.visitOf(request, {})
       const proven = await passkeyCeremonies.verify('sign_in', { credential, sealedChallenge, binding: '' })
       if (isRefused(proven)) return reject(app, visit, proven.reason, proven.userId)
       const entered = await signIns.byPasskey(proven, pendingToken, visit)

@@ -153,7 +153,7 @@ export const loginRoutes = (server: Server, app: App) => {
       onSend: app.countedRequests.refundSuccess,
       handle: async ({ body: { username, password }, request, reply }) => {
         const browserToken = app.cookies.read(request, 'registration')
-        const browserVisit = app.signInCookies.visitOf(request)
+        const browserVisit = app.signInCookies.visitOf(request, {})
         const visit = { ...browserVisit, client: { ...browserVisit.client, typedName: username } }
         const attemptedUser = app.passwordGuesses.attemptedUser(request, username)
         const proven = await provePassword(app, { login: username, password, attemptedUser, browserToken }, visit)

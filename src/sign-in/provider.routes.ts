@@ -227,7 +227,7 @@ const begin = async (
 ) => {
   const { config, providers, attempts, attemptCookies, signInCookies } = app
   const destination = safeReturnTo(returnTo, config.allowedOrigins) ?? config.afterSignIn
-  const attempt = attempts.begin(id, destination, toSignIn(signInCookies.visitOf(request)))
+  const attempt = attempts.begin(id, destination, toSignIn(signInCookies.visitOf(request, {})))
   const address =
     (await providers[id]?.begin(attempt, { asksAgain: fresh === 'true' })) ??
     refuse('failed', { cause: 'switched_off' })

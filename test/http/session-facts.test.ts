@@ -72,7 +72,7 @@ const carriers: Record<string, () => Promise<SessionFacts | undefined>> = {
   'a sign-in that has waited before': async () => {
     const { pendingSignIns } = latchkey.app.rooms
     const signIn = await waiting('cy')
-    const first = { ...signIn, facts: factsAtStart, kind: 'second_factor' } as const
+    const first = { ...signIn, facts: factsAtStart({}), kind: 'second_factor' } as const
     const token = await pendingSignIns.begin(latchkey.sql, first)
     return find(await pendingSignIns.waitForAnswer(latchkey.sql, { ...signIn, kind: 'terms', token }))
   },
@@ -84,7 +84,7 @@ const carriers: Record<string, () => Promise<SessionFacts | undefined>> = {
   },
   'a mail that goes on, because no other may be sent': async () => {
     await newUser('eve')
-    const before = await askForMail('eve@example.com', { carried: factsAtStart })
+    const before = await askForMail('eve@example.com', { carried: factsAtStart({}) })
     const browserToken = await askForMail('eve@example.com', { before, withheld: true })
     const found = await latchkey.app.rooms.mailSignIns.findByToken(await tokenMailedTo('eve@example.com'), browserToken)
     return isRefused(found) ? undefined : found.facts
@@ -103,7 +103,7 @@ const carriers: Record<string, () => Promise<SessionFacts | undefined>> = {
 }
 
 it('has no fact with the value of the beginning, so that nothing is carried by chance', () => {
-  for (const [name, value] of Object.entries(facts)) expect(factsAtStart, name).not.toMatchObject({ [name]: value })
+  for (const [name, value] of Object.entries(facts)) expect(factsAtStart({}), name).not.toMatchObject({ [name]: value })
 })
 
 it.each(Object.keys(carriers))('%s carries every fact', async (name) => {
