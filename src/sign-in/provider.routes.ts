@@ -24,7 +24,7 @@ import type { App } from '../service/open-http.js'
 import { comesFromAnotherSite } from '../sessions/session-cookies.js'
 import { type Browser, type Visit, wholeFacts } from '../sessions/session-facts.js'
 import type { Email } from '../users/names.js'
-import type { AttemptCookies } from './answers.js'
+import type { AttemptCookies } from './browser-cookies.js'
 import type { SignInOutcome } from './new-sessions.js'
 
 type SocialRefusal = ProviderRefusal['refused'] | ResolvingRefusal | 'too_many_requests' | 'used_before'
