@@ -1,5 +1,9 @@
 import type { FastifyReply } from 'fastify'
+import type { SignInLabel } from '../contract/factors.js'
 import type { Cookies } from '../http/cookies.js'
+import type { Client } from '../http/request-origin.js'
+import { minResponseTime, takeAtLeast } from '../lib/timing.js'
+import type { MessagesRoom } from '../messages/open-messages.js'
 import { type SignInCookies, sendUser } from '../sessions/session-cookies.js'
 import type { NewSession, SignInOutcome } from './new-sessions.js'
 
@@ -41,3 +45,15 @@ export const sendContinuedSignIn = (
 /** Parts of the API document for every route of a sign-in that waits. */
 export const clearsChallenge = { 401: 'Clears challenge, if the sign-in is over' }
 export const challengeSecurity: Record<string, string[]>[] = [{ challenge: [] }]
+
+type FailedSignIn = { triedBy: SignInLabel; reason: string; userId: string | undefined }
+
+/** An event of a known user takes the database longer than one without a user. The answer waits long enough to hide this. */
+export const noteFailedSignIn = async (
+  { events }: MessagesRoom,
+  client: Client,
+  { triedBy, reason, userId }: FailedSignIn,
+) => {
+  const failed = { kind: 'sign_in_failed', triedBy, reason, ...(userId !== undefined && { userId }) } as const
+  await takeAtLeast(minResponseTime, events.record(failed, client))
+}

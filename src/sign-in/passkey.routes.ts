@@ -5,15 +5,13 @@ import { SecondFactorNeeded, SignedIn } from '../contract/schemas.js'
 import { clientDataOf } from '../factors/passkey-ceremonies.js'
 import { route, withHeaders } from '../http/route.js'
 import type { Server } from '../http/server.js'
-import { minResponseTime, takeAtLeast } from '../lib/timing.js'
 import type { App } from '../service/open-http.js'
 import type { Visit } from '../sessions/session-facts.js'
-import { sendContinuedSignIn, sendSignInStep } from './answers.js'
+import { noteFailedSignIn, sendContinuedSignIn, sendSignInStep } from './answers.js'
 
 /** For every failure the answer is the same. */
-const reject = async ({ events }: App, { client }: Visit, reason: string, userId?: string) => {
-  const failed = { kind: 'sign_in_failed', reason: `passkey_${reason}`, triedBy: 'passkey' } as const
-  await takeAtLeast(minResponseTime, events.record({ ...failed, ...(userId !== undefined && { userId }) }, client))
+const reject = async (app: App, { client }: Visit, reason: string, userId: string | undefined) => {
+  await noteFailedSignIn(app, client, { triedBy: 'passkey', reason: `passkey_${reason}`, userId })
   return refuse('passkey_rejected')
 }
 
