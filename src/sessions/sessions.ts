@@ -6,12 +6,7 @@ import { later } from '../lib/clock.js'
 import { hours } from '../lib/durations.js'
 import { fingerprint } from '../lib/random.js'
 import { nilUuid, uuidv7 } from '../lib/uuid.js'
-import {
-  acceptTransaction,
-  afterCommit,
-  type Sql,
-  type Transaction,
-} from '../platform/database/database.js'
+import { acceptTransaction, afterCommit, type Sql, type Transaction } from '../platform/database/database.js'
 import { epochSeconds, fromEpochSeconds, type IssuedTokens, issueTokens, type SessionTools } from './issue-tokens.js'
 import { expiryFor, liveNow } from './live-sessions.js'
 import { standingOf } from './rotation.js'

@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import type { SignInLabel } from '../contract/factors.js'
+import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import type { Cookies } from '../http/cookies.js'
 import type { Client } from '../http/request-origin.js'
 import { minResponseTime, takeAtLeast } from '../lib/timing.js'
@@ -42,9 +43,23 @@ export const sendContinuedSignIn = (
   return sendSignInStep(reply, parts, outcome, addedFactor)
 }
 
-/** Parts of the API document for every route of a sign-in that waits. */
-export const clearsChallenge = { 401: 'Clears challenge, if the sign-in is over' }
-export const challengeSecurity: Record<string, string[]>[] = [{ challenge: [] }]
+/** For every route of a sign-in that waits, in the API document. */
+export const atChallenge: { security: Record<string, string[]>[]; refusalCookies: { 401: string } } = {
+  security: [{ challenge: [] }],
+  refusalCookies: { 401: 'Clears challenge, if the sign-in is over' },
+}
+
+/** Works with the token of the sign-in that waits in this browser. If the sign-in is over, the browser forgets it. */
+export const withChallenge = async <Outcome>(
+  { signInCookies }: { signInCookies: SignInCookies },
+  reply: FastifyReply,
+  work: (token: string) => Promise<Outcome>,
+): Promise<Outcome | Refused<'challenge_over'>> => {
+  const token = signInCookies.challengeOf(reply.request)
+  const outcome = token === undefined ? refuse('challenge_over') : await work(token)
+  if (isRefused(outcome)) signInCookies.clearChallengeIfOver(reply, outcome)
+  return outcome
+}
 
 type FailedSignIn = { triedBy: SignInLabel; reason: string; userId: string | undefined }
 

@@ -63,7 +63,7 @@ export type SignIns = ReturnType<typeof createSignIns>
  * only `sessionBeganBy` says that a session began with it.
  */
 export const createSignIns = (parts: SignInParts) => {
-  const { users, pendingSignIns, factors, questions } = parts
+  const { users, factors, questions } = parts
 
   const byPasswordOf = async (way: 'password' | 'reset', user: User, passwordHash: string, visit: Visit) => {
     return enter(parts, user, { by: { way }, passwordHash }, visit)
@@ -115,9 +115,6 @@ export const createSignIns = (parts: SignInParts) => {
 
     /** Whether a first proof is not enough for this account. Then a link to it is written together with the session. */
     needsSecondStep: async (sql: Transaction, userId: string) => (await factors.nextStepFor(sql, userId)) !== undefined,
-
-    /** The sign-in that waits in this browser. Undefined if there is none. */
-    findPending: (token: string) => pendingSignIns.find(token),
 
     methodsOf: (userId: string) => factors.heldBy(userId),
 
