@@ -49,12 +49,12 @@ const proofColumns = {
   second_factor_at: true,
 } as const
 
-/** The column of each fact. Only the time of the proof has columns of its own form. */
+/** The column of each fact. Only since when the session is fresh has columns of its own form. */
 const columnOfFact = {
   methods: 'methods',
   provider: 'provider',
   trustedDevice: 'trusted_device',
-} as const satisfies Record<Exclude<keyof SessionFacts, 'provenAt'>, string>
+} as const satisfies Record<Exclude<keyof SessionFacts, 'freshSince'>, string>
 
 type FactColumns = { [Fact in keyof typeof columnOfFact as (typeof columnOfFact)[Fact]]: SessionFacts[Fact] }
 

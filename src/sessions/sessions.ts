@@ -105,9 +105,8 @@ export type DeviceSession = { id: string; applicationId: string; proof: Proof }
 /** The proof as the row has it, and its age by the clock that compares it with requests of applications. */
 const provenBy = (facts: SessionFacts, now: Date, device: DeviceSession | undefined) => {
   if (device) return { proof: device.proof, age: now.getTime() - device.proof.provenAt.getTime() }
-  const given = facts.provenAt === null ? now : new Date(facts.provenAt)
   // A trusted device replaces the code at the sign-in only. It does not make the session fresh.
-  const proof = initialProof(facts.methods, now, facts.trustedDevice === null ? given : neverProven)
+  const proof = initialProof(facts.methods, now, facts.trustedDevice === null ? facts.freshSince : 'never')
   // Applications are told that the user signed in just now (`auth_time`), although a sign-in by mail does not make the session fresh here.
   return { proof, age: facts.methods.includes('mail') ? 0 : now.getTime() - proof.provenAt.getTime() }
 }

@@ -146,7 +146,7 @@ const withFirstProof = (facts: SessionFacts, { by, provenAt }: FirstProof): Sess
   ...facts,
   methods: [waysToSignIn[by.way].method],
   provider: by.provider ?? null,
-  provenAt: freshSinceOf(by.way, provenAt)?.getTime() ?? null,
+  freshSince: freshSinceOf(by.way, provenAt),
 })
 
 /**

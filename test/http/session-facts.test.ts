@@ -31,7 +31,7 @@ const client = { ip: '192.0.2.1', userAgent: 'test', language: 'en' as const }
 /** No fact has the value with which a sign-in begins, so one that is left behind shows. */
 const facts: SessionFacts = {
   methods: ['pwd', 'otp'],
-  provenAt: 1_700_000_000_000,
+  freshSince: 1_700_000_000_000,
   provider: 'provider_a',
   trustedDevice: randomUUID(),
 }
@@ -126,7 +126,7 @@ it('the row of a session has every fact', async () => {
     latchkey.sql.transaction((sql) => sessions.beginSession(sql, user, carried, client))
   const { methods, provider, trustedDevice: trusted_device } = facts
   expect(await rowOf((await begin(facts))?.sessionId)).toMatchObject({ methods, provider, trusted_device })
-  const proven_at = new Date(facts.provenAt ?? 0)
+  const proven_at = new Date(Number(facts.freshSince))
   expect(await rowOf((await begin({ ...facts, trustedDevice: null }))?.sessionId)).toMatchObject({ proven_at })
 })
 
