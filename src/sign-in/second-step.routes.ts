@@ -26,8 +26,8 @@ const nothingAsked = {
 
 /** What the sign-in is asked next, for the browser. */
 const nextQuestions: Record<NextStep, (app: App, pending: PendingSignIn) => Promise<NextQuestion>> = {
-  second_factor: async ({ signIns, trustedDevices }, { userId }) => {
-    const methods = await signIns.methodsOf(userId)
+  second_factor: async ({ factors, trustedDevices }, { userId }) => {
+    const methods = await factors.heldBy(userId)
     const trustDevice = allowsTrustedDevice(methods) && trustedDevices.areOffered
     return { methods, trustDevice, trustedFor: trustDevice ? trustedDevices.trustedFor : null }
   },

@@ -40,7 +40,7 @@ const newUser = (username: string) =>
   addUser(latchkey.app, { username, email: `${username}@example.com`, password: goodPassword })
 const waiting = async (username: string) => ({
   ...({ user: await newUser(username), by: { way: 'password' }, passwordHash: null, link: undefined } as const),
-  ...{ facts, client, mailProven: false, token: undefined },
+  ...{ facts, client, isOpened: false, token: undefined },
 })
 const find = async (token: string | undefined) => (await latchkey.app.rooms.pendingSignIns.find(token ?? ''))?.facts
 
