@@ -13,7 +13,7 @@ const home = fileURLToPath(new URL('../../..', import.meta.url))
  * refuses a database that has another text of one of them. `test/repository/migrations.test.ts` compares them.
  */
 export const previousRelease = {
-  commit: '846a1c6f067464b3203dab5ced0de38031c7da5e',
+  commit: '0f278285d09d67f4d2f42c0337496cae5209de0a',
   /** The SHA-256 of each, so that they can be compared without the history of the repository. */
   migrations: {
     '0001-schema.sql': '645bc22c42334ee34e2524ea8f8a8df1833b40a77c9d3a484a92840db87a68c4',
