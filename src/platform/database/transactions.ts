@@ -127,8 +127,11 @@ const createStatements = (connection: Connection, state: { ended: boolean }, idl
     try {
       return await statement
     } catch (error) {
+      // A statement that was sent together with the one that failed may be the first to hear that the transaction is aborted.
+      const onlyFollows = error instanceof Error && 'code' in error && error.code === '25P02'
+      if (onlyFollows) await Promise.allSettled(runningStatements)
       failure ??= error instanceof Error ? error : new Error(String(error))
-      throw error
+      throw onlyFollows ? failure : error
     } finally {
       runningStatements.delete(statement)
       startIdleTimer()
