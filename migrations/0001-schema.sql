@@ -601,8 +601,8 @@ create table sign_in_challenges (
   subject text,
   -- What its session carries, as far as it is known.
   facts jsonb not null,
-  -- When the code was entered that was mailed for this enrolment. No factor can be added before that.
-  mail_proven_at timestamptz,
+  -- When the enrolment was opened: by the first proof, a mailed code or the password. No factor can be added before that.
+  enrolment_opened_at timestamptz,
   tries_left integer not null default 5,
   -- Who gave the first proof, for the mail about a sign-in that was not finished.
   ip text not null,

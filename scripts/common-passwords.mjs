@@ -58,7 +58,7 @@ const costsOfLanguages = { frequent: 5, rare: 5.6 }
 const maxWordLength = 24
 
 const readSections = async () => {
-  const { shortestHashed } = await load('passwords/estimator')
+  const { shortestHashed } = await load('passwords/hashed-words')
   const { withoutDisguise, withoutMarks } = await load('passwords/estimator')
   const { passwordRuleIds, passwordRules } = await load('contract/password-rules')
   const entries = lists.flatMap(linesOf)
@@ -116,7 +116,7 @@ export const buildCommonPasswords = async () => {
 }
 
 const makeList = async () => {
-  const { encodeHashedWords } = await load('passwords/estimator')
+  const { encodeHashedWords } = await load('passwords/hashed-words')
   const bytes = encodeHashedWords(await readSections())
   // The version is removed first and written last, so that two builds at once leave no version beside a file that is not complete.
   await rm(versionFile, { force: true })

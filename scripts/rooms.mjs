@@ -51,7 +51,9 @@ export const filesThatKnowRequests = [
   'src/sessions/guards.ts',
   'src/sessions/session-cookies.ts',
   'src/sign-in/answers.ts',
+  'src/sign-in/browser-cookies.ts',
   'src/sign-in/ceilings.ts',
   'src/sign-in/enrol-guard.ts',
   'src/sign-in/guess-limits.ts',
+  'src/sign-in/recovered-accounts.ts',
 ]

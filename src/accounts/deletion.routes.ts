@@ -1,12 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { AccountExport } from '../contract/account-export.js'
-import { isRefused, type Refused, refuse } from '../contract/outcome.js'
+import { isRefused, type Refused } from '../contract/outcome.js'
 import { NoContent } from '../contract/schemas.js'
 import { clientOf } from '../http/request-origin.js'
 import { route, type Server, withHeaders } from '../http/route.js'
 import type { App } from '../service/open-http.js'
-import { clearsChallenge, needsChallenge } from '../sign-in/enrol-guard.js'
+import { atChallenge, withChallenge } from '../sign-in/answers.js'
 
 /** The values of this browser's cookies that belong to the account. Read before the deletion: afterwards nothing tells whose they were. */
 const devicesOf = async (
@@ -67,21 +67,17 @@ export const deleteAccountRoutes = (server: Server, app: App) => {
 
 /** A user who does not agree to the terms gets no session, and can still take their data and delete the account. */
 export const leavingRoutes = (server: Server, app: App) => {
-  const { deletion, accountData, signInCookies, limits } = app
-  const atSignIn = { guard: [limits.byNetwork], tag: 'sign in', ...needsChallenge, refusalCookies: clearsChallenge }
+  const { deletion, accountData, limits } = app
+  const atSignIn = { guard: [limits.byNetwork], tag: 'sign in', ...atChallenge }
 
   route(server, 'GET /api/auth/second-factor/export', {
     ...atSignIn,
     summary: 'Everything that is stored about a user who is asked for the terms or for fields',
     refuses: ['challenge_over', 'other_step', 'fresh_sign_in_required', 'cross_site'],
     answers: { 200: AccountExport },
-    handle: async ({ request, reply }) => {
-      const token = signInCookies.challengeOf(request)
-      const user = token === undefined ? refuse('challenge_over') : await deletion.userLeaving(token)
-      if (isRefused(user)) {
-        signInCookies.clearChallengeIfOver(reply, user)
-        return user
-      }
+    handle: async ({ reply }) => {
+      const user = await withChallenge(app, reply, deletion.userLeaving)
+      if (isRefused(user)) return user
       reply.header('Content-Disposition', 'attachment; filename="account-data.json"')
       return accountData(user)
     },
@@ -100,11 +96,7 @@ export const leavingRoutes = (server: Server, app: App) => {
     body,
     refuses: ['bad_request', 'challenge_over', 'other_username', 'fresh_sign_in_required', 'other_step', 'cross_site'],
     answers,
-    handle: async ({ body: { username }, request, reply }) => {
-      const token = signInCookies.challengeOf(request)
-      const refusal = token === undefined ? refuse('challenge_over') : await deleteAtSignIn(reply, token, username)
-      if (refusal) signInCookies.clearChallengeIfOver(reply, refusal)
-      return refusal
-    },
+    handle: ({ body: { username }, reply }) =>
+      withChallenge(app, reply, (token) => deleteAtSignIn(reply, token, username)),
   })
 }

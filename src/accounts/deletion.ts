@@ -61,8 +61,11 @@ const deleteOwn = async (services: Services, context: CallerContext, username: s
  * True if the sign-in is as fresh as a session would have to be. A trusted device, or an old sign-in at a provider, is not enough. An
  * account that never had a session has nothing that a stranger could want.
  */
-const isFresh = ({ clock, freshFor }: Services, { hasSignedIn }: User, { trustedDevice, provenAt }: SessionFacts) =>
-  !hasSignedIn || (trustedDevice === null && (provenAt === null || clock.now().getTime() - provenAt <= freshFor))
+const isFresh = ({ clock, freshFor }: Services, { hasSignedIn }: User, { trustedDevice, freshSince }: SessionFacts) => {
+  if (!hasSignedIn) return true
+  if (trustedDevice !== null || freshSince === 'never') return false
+  return freshSince === 'now' || clock.now().getTime() - freshSince <= freshFor
+}
 
 /**
  * True if mail is the only method. A session of an account without other proofs would be asked for nothing but the mail that was answered a

@@ -8,6 +8,7 @@ import { LinkToken, NoContent, TypedPassword } from '../contract/schemas.js'
 import { type Client, clientOf } from '../http/request-origin.js'
 import { route, type Server } from '../http/route.js'
 import type { App } from '../service/open-http.js'
+import { resetLimitsOfOwner } from '../sign-in/recovered-accounts.js'
 
 /** Describes the change that a link takes back, for its page. */
 const describe = async ({ undoPreview, providers }: App, token: string) => {
@@ -55,7 +56,7 @@ const takeBack = async (app: App, { token, linkKind, password }: Link, client: C
 
 /** Takes an account back, with the link of a mail about a change. No session is needed, because the mail went to the owner. */
 export const undoRoutes = (server: Server, app: App) => {
-  const { limits, countedRequests, recoveredAccounts } = app
+  const { limits, countedRequests } = app
 
   route(server, 'POST /api/auth/undo/check', {
     guard: [limits.byNetwork],
@@ -96,7 +97,7 @@ export const undoRoutes = (server: Server, app: App) => {
       handle: async ({ body: { token, password }, request }) => {
         const owner = await takeBack(app, { token, linkKind, password }, clientOf(request))
         if (isRefused(owner)) return owner
-        await recoveredAccounts.forgetLimits(owner, request)
+        await resetLimitsOfOwner(app, owner, request)
         return undefined
       },
     })

@@ -2,7 +2,7 @@ import type { AmrMethod, amrMethods, SignInLabel } from '../contract/factors.js'
 import { builtInProviderIds, type ProviderId } from '../contract/providers.js'
 
 import type { LimiterName } from '../http/limiters.js'
-import { neverProven } from '../sessions/session-facts.js'
+import type { FreshSince } from '../sessions/session-facts.js'
 
 /** The means by which an account can sign in, as this service is configured. */
 type Means = { hasPassword: boolean; hasProvider: boolean; hasPasskey: boolean }
@@ -26,7 +26,7 @@ type TrustColumns =
   | { method: 'mail'; freshSince: 'never'; beforeEnrolment: 'password'; trustedDevice: 'asks too' }
   | {
       method: Exclude<AmrMethod, 'mail'>
-      freshSince: 'the sign-in' | 'what the provider says'
+      freshSince: 'now' | 'what the provider says'
       beforeEnrolment: 'mailed code' | 'its own mail' | null
       trustedDevice: 'skips the second step' | null
     }
@@ -50,7 +50,7 @@ type Way = MethodColumns &
 export const waysToSignIn = {
   password: {
     method: 'pwd',
-    freshSince: 'the sign-in',
+    freshSince: 'now',
     beforeEnrolment: 'mailed code',
     trustedDevice: 'skips the second step',
     limiter: 'login',
@@ -61,7 +61,7 @@ export const waysToSignIn = {
   // The link or the code of the mail, with the password that was chosen in the form.
   registration: {
     method: 'pwd',
-    freshSince: 'the sign-in',
+    freshSince: 'now',
     beforeEnrolment: 'its own mail',
     trustedDevice: 'skips the second step',
     limiter: 'general',
@@ -72,7 +72,7 @@ export const waysToSignIn = {
   // The link of the first start, with the password that was chosen in the form. Nothing has proven the address of this account.
   setup: {
     method: 'pwd',
-    freshSince: 'the sign-in',
+    freshSince: 'now',
     beforeEnrolment: 'mailed code',
     trustedDevice: 'skips the second step',
     limiter: 'setup',
@@ -83,7 +83,7 @@ export const waysToSignIn = {
   // This way is like a sign-in with the password that was chosen a moment ago.
   reset: {
     method: 'pwd',
-    freshSince: 'the sign-in',
+    freshSince: 'now',
     beforeEnrolment: 'its own mail',
     trustedDevice: 'skips the second step',
     limiter: 'confirm',
@@ -114,7 +114,7 @@ export const waysToSignIn = {
   },
   passkey: {
     method: 'passkey',
-    freshSince: 'the sign-in',
+    freshSince: 'now',
     beforeEnrolment: null,
     trustedDevice: null,
     limiter: 'general',
@@ -157,13 +157,11 @@ export type WaitingBy = OneOfWays<WaitingWay>
 
 const names = Object.keys(waysToSignIn) as WayToSignIn[]
 
-const freshness: Record<TrustColumns['freshSince'], (provenAt?: Date) => Date | undefined> = {
-  'the sign-in': () => undefined,
-  'what the provider says': (provenAt = neverProven) => provenAt,
-  never: () => neverProven,
+/** Since when the session of a first proof is fresh. `provenAt`: what the provider says, if it says so. */
+export const freshSinceOf = (way: WayToSignIn, provenAt: Date | undefined): FreshSince => {
+  const { freshSince } = waysToSignIn[way]
+  return freshSince === 'what the provider says' ? (provenAt?.getTime() ?? 'never') : freshSince
 }
-/** The time since which the session of a first proof is fresh. Undefined means now. */
-export const freshSinceOf = (way: WayToSignIn, provenAt?: Date) => freshness[waysToSignIn[way].freshSince](provenAt)
 
 /** The proof that opens the enrolment of a sign-in that waits as this way. */
 export const proofBeforeEnrolment = ({ way }: SignedInBy) => waysToSignIn[way].beforeEnrolment

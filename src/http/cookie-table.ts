@@ -72,6 +72,11 @@ export type CookieName =
   | Exclude<TableName, 'passkey_' | 'attempt_' | 'latchkey_bounced' | 'latchkey_redirects'>
   | `passkey_${string}`
   | `attempt_${string}`
+/** The cookies whose lifetime the table only limits: whoever sets one says for how long. */
+export type LimitedCookie = Extract<
+  CookieName,
+  { [Name in TableName]: (typeof table)[Name]['lifetime'] extends number ? never : Name }[TableName]
+>
 
 export const cookieTable: Readonly<Record<TableName, CookieRow>> = table
 export const hostPrefix = '__Host-'

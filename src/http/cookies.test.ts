@@ -48,7 +48,7 @@ describe('reading a cookie', () => {
 const production = createCookies({ secure: true, host: 'auth.example.com' })
 const front = fastify()
 front.get('/', (request, reply) => {
-  production.set(reply, 'csrf_secret', 'made', 60)
+  production.set(reply, 'csrf_secret', 'made')
   return { read: production.read(request, 'csrf_secret') ?? null, names: production.ownNamesSent(request) }
 })
 front.get('/login', (request, reply) => {
@@ -80,7 +80,7 @@ describe('cookies in production', () => {
     const answer = await front.inject({ url: '/', headers: { cookie: 'csrf_secret=planted; __Host-csrf_secret=ours' } })
     expect(answer.json()).toEqual({ read: 'ours', names: ['csrf_secret'] })
     expect(answer.headers['set-cookie']).toBe(
-      '__Host-csrf_secret=made; Max-Age=60; Path=/; HttpOnly; SameSite=Strict; Secure',
+      '__Host-csrf_secret=made; Max-Age=2592000; Path=/; HttpOnly; SameSite=Strict; Secure',
     )
     expect((await linesFor('/renewal', '')).at(-2)).toMatch(/^access_token=new-access; Max-Age=900; Path=/)
   })

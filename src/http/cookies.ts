@@ -2,7 +2,15 @@ import { isIP } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type CookieValues, readCookieHeader } from '../contract/cookie-header.js'
 import { isLanguage, type Language } from '../contract/languages.js'
-import { type CookieName, cookieRowOf, hostPrefix, isSessionCookie, maxAgeOf, sessionCookies } from './cookie-table.js'
+import {
+  type CookieName,
+  cookieRowOf,
+  hostPrefix,
+  isSessionCookie,
+  type LimitedCookie,
+  maxAgeOf,
+  sessionCookies,
+} from './cookie-table.js'
 
 /** Everything that we put into a cookie is made of these characters, so nothing ever needs escaping. */
 const plainValue = /^[\w.-]*$/
@@ -13,8 +21,8 @@ const plainValue = /^[\w.-]*$/
  */
 const fullCookieName = (name: string, secure: boolean) => (secure && !isSessionCookie(name) ? hostPrefix + name : name)
 
-/** `maxAge` is in seconds: for a cookie whose lifetime the table only limits (`atMost`), or 0 to clear a cookie. */
-type LineOptions = { secure: boolean; domain?: string | undefined; maxAge?: number | undefined }
+/** `maxAge` is in seconds, and 0 to clear a cookie. Only a cookie that the table just limits may have another than that of the table. */
+type LineOptions = { secure: boolean; domain?: string | undefined; maxAge: number | 'as in the table' }
 
 /** A `Set-Cookie` line as the table says. */
 export const cookieLine = (name: CookieName, value: string, { secure, domain, maxAge }: LineOptions) => {
@@ -23,7 +31,7 @@ export const cookieLine = (name: CookieName, value: string, { secure, domain, ma
   if (!row) throw new Error(`The table of cookies has no ${name}`)
   const domainAndPath = `${domain === undefined ? '' : `Domain=${domain}; `}Path=/`
   const flags = `${domainAndPath}; HttpOnly; SameSite=${row.sameSite}${secure ? '; Secure' : ''}`
-  return `${fullCookieName(name, secure)}=${value}; Max-Age=${maxAge ?? maxAgeOf(row)}; ${flags}`
+  return `${fullCookieName(name, secure)}=${value}; Max-Age=${maxAge === 'as in the table' ? maxAgeOf(row) : maxAge}; ${flags}`
 }
 
 const maxDomains = 4
@@ -128,10 +136,11 @@ export const createCookies = ({ secure, host, domain }: Options) => {
     return jar
   }
 
-  const set = (reply: FastifyReply, name: CookieName, value: string, maxAge?: number) =>
+  const write = (reply: FastifyReply, name: CookieName, value: string, maxAge: LineOptions['maxAge']) =>
     reply.header('Set-Cookie', cookieLine(name, value, { secure, maxAge }))
 
-  const clear = (reply: FastifyReply, name: CookieName) => set(reply, name, '', 0)
+  const set = (reply: FastifyReply, name: Exclude<CookieName, LimitedCookie>, value: string) =>
+    write(reply, name, value, 'as in the table')
 
   const setKnownDevices = (reply: FastifyReply, values: readonly string[]) =>
     set(reply, 'known_device', values.join('.'))
@@ -153,7 +162,10 @@ export const createCookies = ({ secure, host, domain }: Options) => {
     bytesFreedBy: (request: FastifyRequest, name: string) =>
       pairLength(nameOf(name), jarOf(request).values.get(nameOf(name)) ?? ''),
     set,
-    clear,
+    /** For so many seconds. */
+    setFor: (reply: FastifyReply, name: LimitedCookie, value: string, maxAge: number) =>
+      write(reply, name, value, maxAge),
+    clear: (reply: FastifyReply, name: CookieName) => write(reply, name, '', 0),
     ...createSessionCookies({ secure, host, domain, setKnownDevices }),
     /** Whether a session cookie is there twice: one of the two was planted. */
     hasDoubledSessionCookie: (request: FastifyRequest) =>

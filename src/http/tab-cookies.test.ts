@@ -7,7 +7,7 @@ import { systemClock } from '../lib/clock.js'
 import { deriveKey } from '../lib/random.js'
 import { createSeal } from '../lib/seal.js'
 import { createAttempts } from '../providers/attempts.js'
-import { createAttemptCookies, createCeremonyCookies } from '../sign-in/answers.js'
+import { createAttemptCookies, createCeremonyCookies } from '../sign-in/browser-cookies.js'
 import { createCookies } from './cookies.js'
 import { tabCookieName } from './tab-cookies.js'
 

@@ -1,7 +1,6 @@
 import { OperatorError } from '../lib/operator-error.js'
 import { deriveKey } from '../lib/random.js'
 import { createSeal } from '../lib/seal.js'
-
 import type { Database, Sql, Transaction } from '../platform/database/database.js'
 import type { SealedColumn } from './sealed-columns.js'
 import * as store from './sealed-values.store.js'
@@ -83,7 +82,7 @@ export const createSealedValues = (secrets: readonly string[], columns: readonly
     return key
   }
 
-  /** Seals and opens the values of one column, for the noun that has it. */
+  /** Seals and opens the values of one column, for the room that has it. */
   const of = (column: SealedColumn) => ({
     seal: (id: string, text: string) => `${firstKey().id}.${firstKey().seal.seal(text, bindingOf(column, id))}`,
     /** Undefined if the value was changed or copied from another row, or if its key is not configured. */

@@ -1,7 +1,6 @@
 /**
- * The colours, radii, fonts and sizes of everything that people see, unless THEME_FILE says otherwise (design.ts): the pages, the mails,
- * the development mailbox and the pages of the development providers. Style sheets use them as custom properties (design-style.ts), mails
- * as they are.
+ * The colours, radii, fonts and sizes of everything that people see, unless THEME_FILE says otherwise (`design`): the pages, the mails,
+ * the development mailbox and the pages of the development providers. Style sheets use them as custom properties, mails as they are.
  */
 const light = {
   background: '#f5f4f0',

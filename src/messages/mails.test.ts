@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createMovableClock, createWrongClock, type MovableClock } from '../../test/support/clock.js'
@@ -189,7 +189,7 @@ describe('outgoing mail', () => {
     await expect.poll(() => lines.filter(({ text }) => text.includes('could not be sent yet')).length).toBe(1)
     const second = await inbox({}, first.port)
     mails.nudge()
-    await sleep(200)
+    await wait(200)
     expect(second.received).toHaveLength(0)
     clock.advance(2 * minutes)
     mails.nudge()
@@ -313,7 +313,7 @@ describe('outgoing mail', () => {
 
     const mails = mailsFor(server.url)
     mails.start()
-    await sleep(300)
+    await wait(300)
     expect(server.received).toHaveLength(0)
     clock.advance(61_000)
     mails.nudge()

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createHashedWords, encodeHashedWords } from './estimator.js'
+import { createHashedWords, encodeHashedWords } from './hashed-words.js'
 
 const listed = Array.from({ length: 20_000 }, (_, at) => `listed${at.toString(36)}`)
 const words = createHashedWords(

@@ -34,7 +34,7 @@ export type Workers = {
   hash(password: string, cost: number, asker?: Asker): Promise<string | Busy>
   /** A failed comparison does the work of `cost`, even if the stored hash is cheaper. */
   compare(password: string, hash: string, cost: number, asker?: Asker): Promise<boolean | Busy>
-  /** Like `compare`, with a hash of another system (imported-hashes.ts). The password must not be condensed. */
+  /** Like `compare`, with a hash of another system. The password must not be condensed. */
   compareImported(password: string, hash: string, cost: number, asker?: Asker): Promise<boolean | Busy>
   estimate(password: string, inputs: string[], asker?: Asker): Promise<Estimate | Busy>
   /** How many tasks wait. */
@@ -54,7 +54,7 @@ type Dependencies = {
 }
 
 /**
- * One thread for each core where threads can have a lower priority (see priority.ts). On other platforms one core is left to the event
+ * One thread for each core where threads can have a lower priority (`yieldToOthers`). On other platforms one core is left to the event
  * loop, so that other requests are not delayed.
  */
 const standardThreads = (processes: number) => {

@@ -5,7 +5,7 @@ const advisoryLock = 7_210_451
 
 const batchSize = 500
 
-/** A job that is repeated. Most jobs delete some expired rows of one noun. `run` returns `limit` or more if there is more to do. */
+/** A job that is repeated. Most jobs delete some expired rows of one room. `run` returns `limit` or more if there is more to do. */
 export type Job = { name: string; run(sql: Sql, limit: number): Promise<number> }
 
 type Options = {

@@ -200,7 +200,7 @@ export const registerRoutes = (server: Server, app: App) => {
         mayMail: () => mailLimits.mayMailStranger(request, body.invite === undefined ? 'newcomer' : 'visitor'),
       }
       const formerBrowserToken = cookies.read(request, 'registration')
-      const result = await register(app, { ...body, formerBrowserToken }, signInCookies.visitOf(request), counting)
+      const result = await register(app, { ...body, formerBrowserToken }, signInCookies.visitOf(request, {}), counting)
       if (isRefused(result))
         return result.refused === 'too_many_requests'
           ? ceilings.answerExcess(reply, 'total_registrations', result.excess)

@@ -97,7 +97,7 @@ export const setupRoutes = (server: Server, app: App) => {
     handle: async ({ body, request, reply }) => {
       const now = clock.now().getTime()
       if (Math.abs(now - foundSetUpAt) < setUpHolds) return refuse('already_set_up')
-      const visit = signInCookies.visitOf(request)
+      const visit = signInCookies.visitOf(request, {})
       const user = await makeAccount(app, body, visit.client)
       if (isRefused(user)) {
         // Nobody must be able to use up the tries of the operator, whose network may be everybody's while no proxy is trusted.

@@ -132,7 +132,7 @@ const confirmRoute = (server: Server, app: App) => {
       if ((body.token === undefined) === (body.code === undefined))
         return refuse('bad_request', { message: 'Send token or code' })
       const browserToken = cookies.read(request, 'registration')
-      const result = await verifyEmail(app, body, browserToken, signInCookies.visitOf(request))
+      const result = await verifyEmail(app, body, browserToken, signInCookies.visitOf(request, {}))
       if (isRefused(result)) return result
       cookies.clear(reply, 'registration')
       return sendSignInStep(reply, { cookies, signInCookies }, result)

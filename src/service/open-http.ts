@@ -15,12 +15,7 @@ import { createCsrf } from '../sessions/csrf.js'
 import { createGuards, createLimits, createReserveRotation } from '../sessions/guards.js'
 import { createSignInCookies, type SignInCookies } from '../sessions/session-cookies.js'
 import type { Config } from '../settings/config.js'
-import {
-  createAttemptCookies,
-  createCeremonyCookies,
-  createPendingLinkCookie,
-  createRecoveredAccounts,
-} from '../sign-in/answers.js'
+import { createAttemptCookies, createCeremonyCookies, createPendingLinkCookie } from '../sign-in/browser-cookies.js'
 import { createCeilings } from '../sign-in/ceilings.js'
 import { createEnrolling } from '../sign-in/enrol-guard.js'
 import { createGuessLimits, hooksOfWays } from '../sign-in/guess-limits.js'
@@ -160,7 +155,6 @@ export const openApp = (config: Config, platform: Platform, rooms: Rooms, http: 
   secondFactorRequired: config.secondFactor === 'required',
   usernameSource: config.usernames,
   termsOfUse: termsOf(config),
-  recoveredAccounts: createRecoveredAccounts({ ...rooms, ...http }),
   needsMail: createNeedsMail(config.mailIsOff),
   noteReturnTo: createReturnToNotes(config.allowedOrigins),
 })

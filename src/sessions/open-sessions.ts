@@ -26,15 +26,16 @@ export const openSessions = (
     keyPairs: loadedKeys,
     hasEnded: endedSessions.refusesToken,
   })
-  const sessions = createSessions({ ...config, tokens, database, clock, onEnded: endedSessions.add })
+  const { lifetimes, refreshGrace, renewGrace } = config
+  const tools = { database, tokens, clock, lifetimes, graces: { refreshGrace, renewGrace }, onEnded: endedSessions.add }
+  const sessions = createSessions(tools, config.secondFactor)
   const onRotation = metrics?.countRefresh ?? (() => undefined)
-  const { exchange, end: endSession } = sessions
   return {
     endedSessions,
     tokens,
     sessions,
-    ...createRotations({ exchange, endSession, changeByOldToken, endedSessions, onRotation }),
-    sessionLookups: createSessionLookups({ database, clock, lifetimes: config.lifetimes }),
+    ...createRotations(tools, { endSession: sessions.end, changeByOldToken, endedSessions, onRotation }),
+    sessionLookups: createSessionLookups({ database, clock, lifetimes }),
     administrators: createAdministrators(database, clock, config),
     knownDevices: createKnownDevices({ keys: keysFor('known device'), clock }),
   }

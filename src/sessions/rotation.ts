@@ -52,13 +52,12 @@ const newestClaims = (
 
 /**
  * Answers a token that is not the newest of its session. If another request has rotated it a moment ago, it gets the same successor. The
- * session may also have ended.
+ * session may also have ended. `exchangeInstead`: the successor is out of date, too, and has to be exchanged.
  */
 const answerOldToken = async (
   tools: SessionTools,
   presentedToken: RefreshToken,
-  exchangeNewest: (newest: RefreshToken) => Promise<RotationOutcome>,
-): Promise<RotationOutcome> => {
+): Promise<RotationOutcome | { exchangeInstead: RefreshToken }> => {
   const { database, tokens, clock, graces, onEnded } = tools
   const { claims } = presentedToken
   const { userId, sid: sessionId } = claims
@@ -76,17 +75,13 @@ const answerOldToken = async (
     .find((each) => equalInConstantTime(fingerprint(each), row.token_hash))
   if (!text) return ended
   const newest = { text, claims: successor }
-  // The groups have changed since the successor was made, so its access token would be refused. The successor is exchanged once more.
-  if (row.oldest_generation > row.generation) return exchangeNewest(newest)
-  const now = epochSeconds(clock.now())
-  return {
-    issued: issueTokens(tools, row, newest, now),
-    raced: true,
-  }
+  // The groups have changed since the successor was made, so its access token would be refused.
+  if (row.oldest_generation > row.generation) return { exchangeInstead: newest }
+  return { issued: issueTokens(tools, row, newest, epochSeconds(clock.now())), raced: true }
 }
 
 /** Exchanges a refresh token for the next one of its session. */
-export const exchangeToken = async (
+const exchangeToken = async (
   tools: SessionTools,
   refreshToken: RefreshToken,
   client: Client,
@@ -117,8 +112,9 @@ export const exchangeToken = async (
     atProxy: by === 'proxy',
     graces,
   })
-  if (!holder) return answerOldToken(tools, refreshToken, (newest) => exchangeToken(tools, newest, client, by))
-  return { issued: issueTokens(tools, holder, { text: token, claims: successor }), raced: false }
+  if (holder) return { issued: issueTokens(tools, holder, { text: token, claims: successor }), raced: false }
+  const answer = await answerOldToken(tools, refreshToken)
+  return 'exchangeInstead' in answer ? exchangeToken(tools, answer.exchangeInstead, client, by) : answer
 }
 
 type OnRotation = (outcome: 'rotated' | 'raced' | 'replaced' | 'ended' | 'theft') => void
@@ -130,7 +126,6 @@ type OnRotation = (outcome: 'rotated' | 'raced' | 'replaced' | 'ended' | 'theft'
 export type ChangeByOldToken = (context: CallerContext, end: (sql: Transaction) => Promise<boolean>) => Promise<unknown>
 
 type RotationSteps = {
-  exchange: (refreshToken: RefreshToken, client: Client, by: RotatedBy) => Promise<RotationOutcome>
   endSession: (sql: Transaction, because: 'refresh_theft', session: SessionCaller) => Promise<boolean>
   changeByOldToken: ChangeByOldToken
   endedSessions: EndedSessions
@@ -139,13 +134,10 @@ type RotationSteps = {
 
 export type Rotations = ReturnType<typeof createRotations>['rotate']
 /** Every exchange of a refresh token for new tokens, by a page or by the access check. It is counted, and a theft ends the session. */
-export const createRotations = ({
-  exchange,
-  endSession,
-  changeByOldToken,
-  endedSessions,
-  onRotation,
-}: RotationSteps) => {
+export const createRotations = (
+  tools: SessionTools,
+  { endSession, changeByOldToken, endedSessions, onRotation }: RotationSteps,
+) => {
   /** Ends a stolen session. If several old tokens are used at once, the first use ends it and tells the owner. */
   const endStolen = async ({ claims }: RefreshToken, client: Client) => {
     onRotation('theft')
@@ -162,7 +154,7 @@ export const createRotations = ({
     const owner = { userId, sessionId }
     const outcome = endedSessions.hasEnded(sessionId)
       ? refuse('ended', owner)
-      : await exchange(refreshToken, client, by)
+      : await exchangeToken(tools, refreshToken, client, by)
     const hasEnded = isRefused(outcome) && outcome.refused === 'ended'
     return hasEnded && by === 'browser' && (await endedSessions.wasJustReplaced(sessionId))
       ? refuse('replaced', owner)

@@ -5,7 +5,7 @@ import { type Cookies, chosenLanguage } from '../http/cookies.js'
 import { clientOf, languageOf } from '../http/request-origin.js'
 import { seconds } from '../lib/durations.js'
 import type { Callers } from './callers.js'
-import { type Browser, factsAtStart, type Visit } from './session-facts.js'
+import { type Browser, type ChosenFacts, factsAtStart, type Visit } from './session-facts.js'
 import type { IssuedTokens } from './sessions.js'
 
 const tokenShape = /^[\w-]{43}$/
@@ -53,24 +53,28 @@ export const createSignInCookies = (cookies: Cookies, callers: Callers, trustedF
       return reply
     },
     setTrustedDevices: (reply: FastifyReply, tokens: readonly string[]) => {
-      cookies.set(reply, 'trusted_device', tokens.slice(0, maxAccounts).join('.'), trustedMaxAge)
+      cookies.setFor(reply, 'trusted_device', tokens.slice(0, maxAccounts).join('.'), trustedMaxAge)
     },
     /** The values of this browser's known_device cookie. */
     knownDevicesIn,
     trustedDevicesIn,
     /** Clears these values, which belong to a deleted account; those of other accounts stay. */
     forgetDevices: (request: FastifyRequest, reply: FastifyReply, deletedValues: readonly string[]) => {
-      const maxAges = { trusted_device: trustedMaxAge, known_device: undefined }
-      for (const name of ['trusted_device', 'known_device'] as const) {
+      const keepOthersIn = (name: 'trusted_device' | 'known_device', setTo: (value: string) => unknown) => {
         const values = valuesIn(request, name)
         const remaining = values.filter((value) => !deletedValues.includes(value))
         if (remaining.length === 0) cookies.clear(reply, name)
-        else if (remaining.length < values.length) cookies.set(reply, name, remaining.join('.'), maxAges[name])
+        else if (remaining.length < values.length) setTo(remaining.join('.'))
       }
+      keepOthersIn('trusted_device', (value) => cookies.setFor(reply, 'trusted_device', value, trustedMaxAge))
+      keepOthersIn('known_device', (value) => cookies.set(reply, 'known_device', value))
     },
     browserOf,
     /** The visit of a request with which a sign-in begins. */
-    visitOf: (request: FastifyRequest): Visit => ({ ...browserOf(request), facts: factsAtStart }),
+    visitOf: (request: FastifyRequest, chosen: ChosenFacts): Visit => ({
+      ...browserOf(request),
+      facts: factsAtStart(chosen),
+    }),
   }
 }
 

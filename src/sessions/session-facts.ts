@@ -6,14 +6,20 @@ import { Nullable, Provider } from '../contract/schemas.js'
 import type { Client } from '../http/request-origin.js'
 
 /**
+ * Since when a session is fresh: since it begins (`now`), since an earlier proof (in milliseconds), or not before a step-up (`never`). The
+ * row of a session has a time in its place.
+ */
+export const FreshSince = Type.Union([Type.Literal('now'), Type.Literal('never'), Type.Integer()])
+export type FreshSince = Static<typeof FreshSince>
+
+/**
  * What a session carries from its sign-in, as far as it is known. A sign-in begins with `factsAtStart`, and each proof adds to them. What
- * waits for another request (a second step, the way to a provider, a mail) carries the whole object, and the row of the session has a
- * column for each. No property is optional, so the compiler asks for a new one at the beginning and at the row.
+ * waits for another request (a second step, the way to a provider, a mail) carries the whole object. The row of the session has a column
+ * for each, and every statement that gives tokens returns them all. No property is optional, so the compiler asks for a new one.
  */
 export const SessionFacts = Type.Object({
   methods: Type.Array(OneOf(Object.keys(amrMethods) as AmrMethod[])),
-  /** When the user gave the proof, in milliseconds. Null: when the session begins. */
-  provenAt: Nullable(Type.Integer()),
+  freshSince: FreshSince,
   /** The provider at which the user signed in. */
   provider: Nullable(Provider),
   /** The device that needs no second factor. */
@@ -21,23 +27,35 @@ export const SessionFacts = Type.Object({
 })
 export type SessionFacts = Static<typeof SessionFacts>
 
-/** Before the first proof. A choice of the sign-in page takes its place in the visit of its request. */
-export const factsAtStart: SessionFacts = { methods: [], provenAt: null, provider: null, trustedDevice: null }
+/** What only a proof adds. */
+const nothingProven = {
+  methods: [],
+  freshSince: 'never',
+  provider: null,
+  trustedDevice: null,
+} satisfies Partial<SessionFacts>
+type ProvenFact = keyof typeof nothingProven
 
-/** What differs from the start, for a cookie, in which each byte counts. */
+/** Every other fact. Each request with which a sign-in begins has to choose them; today there is none. */
+export type ChosenFacts = Omit<SessionFacts, ProvenFact>
+
+/** Before the first proof. */
+export const factsAtStart = (chosen: ChosenFacts): SessionFacts => ({ ...nothingProven, ...chosen })
+
+/** Without the proofs that are missing yet, for a cookie, in which each byte counts. */
 export const shortFacts = (facts: SessionFacts): Partial<SessionFacts> =>
   Object.fromEntries(
     Object.entries(facts).filter(
-      ([name, value]) => JSON.stringify(value) !== JSON.stringify(factsAtStart[name as keyof SessionFacts]),
+      ([name, value]) => JSON.stringify(value) !== JSON.stringify(nothingProven[name as ProvenFact]),
     ),
   )
-export const wholeFacts = (short: Partial<SessionFacts>): SessionFacts => ({ ...factsAtStart, ...short })
+export const wholeFacts = (short: Partial<SessionFacts>): SessionFacts => ({ ...nothingProven, ...short })
 
 /** Both proofs were given. The first may be older, but a second factor is always proven at the sign-in itself. */
 export const withSecondProof = (facts: SessionFacts, method: AmrMethod): SessionFacts => ({
   ...facts,
   methods: [...facts.methods, method],
-  provenAt: null,
+  freshSince: 'now',
 })
 
 /** Facts that were stored. Undefined if another release has stored them in another form: such a sign-in is over. */
@@ -59,13 +77,13 @@ export const proofOf = ({ methods, authenticated_at, second_factor_at }: ProofRo
 /** A change of the proof of a session that gets new tokens: a method is added, or the methods of a removed factor are withdrawn. */
 export type ProofChange = { proven?: AmrMethod; withdrawn?: readonly AmrMethod[] }
 
-/** The time of proof of a session that is signed in, but not fresh before a step-up. */
+/** `never`, in the row of a session. */
 export const neverProven = new Date(0)
 
 /** The second factor is proven at the sign-in itself, while the first proof may be older. */
-export const initialProof = (methods: readonly AmrMethod[], now: Date, provenAt = now): Proof => ({
+export const initialProof = (methods: readonly AmrMethod[], now: Date, freshSince: FreshSince): Proof => ({
   methods,
-  provenAt,
+  provenAt: freshSince === 'now' ? now : freshSince === 'never' ? neverProven : new Date(freshSince),
   secondFactorAt: methods.some(isSecondFactor) ? now : null,
 })
 

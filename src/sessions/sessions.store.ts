@@ -49,8 +49,30 @@ const proofColumns = {
   second_factor_at: true,
 } as const
 
-/** The columns from which the claims of an access token are made, as they are now. Every statement that gives tokens returns them. */
+/** The column of each fact. Only since when the session is fresh has columns of its own form. */
+const columnOfFact = {
+  methods: 'methods',
+  provider: 'provider',
+  trustedDevice: 'trusted_device',
+} as const satisfies Record<Exclude<keyof SessionFacts, 'freshSince'>, string>
+
+type FactColumns = { [Fact in keyof typeof columnOfFact as (typeof columnOfFact)[Fact]]: SessionFacts[Fact] }
+
+const factColumns = Object.fromEntries(Object.values(columnOfFact).map((column) => [column, `r.${column}`])) as {
+  [Column in keyof FactColumns]: string
+}
+
+const columnsOf = (facts: SessionFacts) =>
+  Object.fromEntries(
+    Object.entries(columnOfFact).map(([fact, column]) => [column, facts[fact as keyof typeof columnOfFact]]),
+  ) as FactColumns
+
+/**
+ * The facts of a session, and the columns from which the claims of its access token are made, as they are now. Every statement that gives
+ * tokens returns them.
+ */
 export type HolderRow = ProofRow &
+  FactColumns &
   AcceptedRow & { username: string; email: string; name: string | null; groups: string[] }
 const holderColumns = {
   username: 'u.username',
@@ -61,21 +83,8 @@ const holderColumns = {
   groups: 'r.groups',
   accepted_from: acceptedFrom('u.id'),
   ...proofColumns,
+  ...factColumns,
 } as const
-
-/** The column of each fact. Only the time of the proof has columns of its own form. */
-const columnOfFact = {
-  methods: 'methods',
-  provider: 'provider',
-  trustedDevice: 'trusted_device',
-} as const satisfies Record<Exclude<keyof SessionFacts, 'provenAt'>, string>
-
-type FactColumns = { [Fact in keyof typeof columnOfFact as (typeof columnOfFact)[Fact]]: SessionFacts[Fact] }
-
-const columnsOf = (facts: SessionFacts) =>
-  Object.fromEntries(
-    Object.entries(columnOfFact).map(([fact, column]) => [column, facts[fact as keyof typeof columnOfFact]]),
-  ) as FactColumns
 
 /** A session that begins. Every column of it is written, so a fact that is not stored does not compile. */
 type NewSessionRow = FactColumns & {

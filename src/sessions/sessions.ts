@@ -2,20 +2,14 @@ import type { AccessClaims } from '../contract/access-claims.js'
 import { type Refused, refuse } from '../contract/outcome.js'
 import type { ProviderId } from '../contract/providers.js'
 import type { Client } from '../http/request-origin.js'
-import { type Clock, later } from '../lib/clock.js'
+import { later } from '../lib/clock.js'
 import { hours } from '../lib/durations.js'
 import { fingerprint } from '../lib/random.js'
 import { nilUuid, uuidv7 } from '../lib/uuid.js'
-import {
-  acceptTransaction,
-  afterCommit,
-  type Database,
-  type Sql,
-  type Transaction,
-} from '../platform/database/database.js'
+import { acceptTransaction, afterCommit, type Sql, type Transaction } from '../platform/database/database.js'
 import { epochSeconds, fromEpochSeconds, type IssuedTokens, issueTokens, type SessionTools } from './issue-tokens.js'
-import { expiryFor, liveNow, type SessionLimits } from './live-sessions.js'
-import { exchangeToken, type RotatedBy, standingOf } from './rotation.js'
+import { expiryFor, liveNow } from './live-sessions.js'
+import { standingOf } from './rotation.js'
 import {
   changedProof,
   initialProof,
@@ -29,7 +23,7 @@ import {
 import type { SessionProof } from './session-lookups.js'
 import type { EndReason } from './sessions.store.js'
 import * as store from './sessions.store.js'
-import type { RefreshToken, Tokens } from './tokens.js'
+import type { RefreshToken } from './tokens.js'
 
 export type { IssuedTokens } from './issue-tokens.js'
 
@@ -112,9 +106,8 @@ export type DeviceSession = { id: string; applicationId: string; proof: Proof }
 /** The proof as the row has it, and its age by the clock that compares it with requests of applications. */
 const provenBy = (facts: SessionFacts, now: Date, device: DeviceSession | undefined) => {
   if (device) return { proof: device.proof, age: now.getTime() - device.proof.provenAt.getTime() }
-  const given = facts.provenAt === null ? now : new Date(facts.provenAt)
   // A trusted device replaces the code at the sign-in only. It does not make the session fresh.
-  const proof = initialProof(facts.methods, now, facts.trustedDevice === null ? given : neverProven)
+  const proof = initialProof(facts.methods, now, facts.trustedDevice === null ? facts.freshSince : 'never')
   // Applications are told that the user signed in just now (`auth_time`), although a sign-in by mail does not make the session fresh here.
   return { proof, age: facts.methods.includes('mail') ? 0 : now.getTime() - proof.provenAt.getTime() }
 }
@@ -273,23 +266,13 @@ const createPurge = (tools: SessionTools) => {
   }
 }
 
-type Options = SessionLimits & {
-  database: Database
-  tokens: Tokens
-  clock: Clock
-  refreshGrace: number
-  renewGrace: number
-  /** `required`: every session needs a second factor, even if the account has none. */
-  secondFactor?: 'optional' | 'required'
-  onEnded?: SessionTools['onEnded']
-}
-
-/** Begins, renews and ends sessions. `session-lookups` finds them. */
-export const createSessions = (options: Options) => {
-  const { database, tokens, clock, lifetimes, refreshGrace, renewGrace, onEnded = () => undefined } = options
-  const graces = { refreshGrace, renewGrace }
-  const tools = { database, tokens, clock, lifetimes, graces, onEnded }
-  const secondFactorRequired = options.secondFactor === 'required'
+/**
+ * Begins, renews and ends sessions. `session-lookups` finds them, and `rotation` exchanges their tokens. `secondFactor`: whether every
+ * session needs a second factor, even if the account has none.
+ */
+export const createSessions = (tools: SessionTools, secondFactor: 'optional' | 'required') => {
+  const { clock, graces, onEnded } = tools
+  const secondFactorRequired = secondFactor === 'required'
 
   return {
     /** Only `sign-in` may call this function, because it decides who gets a session. */
@@ -301,11 +284,8 @@ export const createSessions = (options: Options) => {
       session?: NewSession,
     ): Promise<BegunSession | undefined> => begin(tools, sql, user, facts, { client, secondFactorRequired, session }),
     newId: () => uuidv7(clock.now()),
-    /** Only `rotation` may call this function, because it ends a session of which an old token was used. */
-    exchange: (refreshToken: RefreshToken, client: Client, by: RotatedBy) =>
-      exchangeToken(tools, refreshToken, client, by),
     /** Whether a token was issued so lately that requests with the token before it may still arrive. */
-    isNew: ({ iat }: AccessClaims) => clock.now().getTime() - iat * 1000 <= renewGrace,
+    isNew: ({ iat }: AccessClaims) => clock.now().getTime() - iat * 1000 <= graces.renewGrace,
     lockOfHolder: (sql: Transaction, holder: TokenHolder) => lockOfHolder(tools, sql, holder),
     replaceTokens: (sql: Transaction, caller: SessionCaller, client: Client, change: ProofChange = {}) =>
       replaceTokens(tools, sql, caller, { client, change }),

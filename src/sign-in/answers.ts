@@ -1,12 +1,11 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type Ceremony, expiryOfSealedChallenge } from '../factors/passkey-ceremonies.js'
+import type { FastifyReply } from 'fastify'
+import type { SignInLabel } from '../contract/factors.js'
+import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import type { Cookies } from '../http/cookies.js'
-import { createTabCookies } from '../http/tab-cookies.js'
-import type { Attempt, Attempts, PendingLink, PendingLinks } from '../providers/attempts.js'
-import type { DeviceOwner, KnownDevices } from '../sessions/known-devices.js'
+import type { Client } from '../http/request-origin.js'
+import { minResponseTime, takeAtLeast } from '../lib/timing.js'
+import type { MessagesRoom } from '../messages/open-messages.js'
 import { type SignInCookies, sendUser } from '../sessions/session-cookies.js'
-import type { Visit } from '../sessions/session-facts.js'
-import type { MailLimits, SignInLimits } from './guess-limits.js'
 import type { NewSession, SignInOutcome } from './new-sessions.js'
 
 /** `extra`: further properties of the answer. */
@@ -44,89 +43,32 @@ export const sendContinuedSignIn = (
   return sendSignInStep(reply, parts, outcome, addedFactor)
 }
 
-/** Parts of the API document for every route of a sign-in that waits. */
-export const clearsChallenge = { 401: 'Clears challenge, if the sign-in is over' }
-export const challengeSecurity: Record<string, string[]>[] = [{ challenge: [] }]
-
-type Recovery = AnswerCookies & { mailLimits: MailLimits; signInLimits: SignInLimits; knownDevices: KnownDevices }
-
-/** An owner who got the account back by a mailed link must be able to sign in, whatever an attacker has used up. */
-export const createRecoveredAccounts = ({
-  mailLimits,
-  signInLimits,
-  knownDevices,
-  signInCookies,
-  cookies,
-}: Recovery) => {
-  const rememberedDevices = (owner: DeviceOwner, request: FastifyRequest) =>
-    knownDevices.remember(owner, signInCookies.knownDevicesIn(request))
-  return {
-    forgetLimits: async (owner: DeviceOwner, request: FastifyRequest) => {
-      await mailLimits.forgetMailedCodes(owner.id)
-      await signInLimits.resetSignInCount(owner, request)
-    },
-    /** Makes this browser known, so that the owner can sign in with it while others guess at the account. */
-    rememberBrowser: (owner: DeviceOwner, request: FastifyRequest, reply: FastifyReply) =>
-      cookies.setKnownDevices(reply, rememberedDevices(owner, request)),
-    /**
-     * The visit of the owner in this browser. The browser counts as known, so that the sign-in sends no mail about a new device: the mail
-     * about the new password tells of this visit already.
-     */
-    visitOf: (owner: DeviceOwner, request: FastifyRequest): Visit => ({
-      ...signInCookies.visitOf(request),
-      knownDevices: rememberedDevices(owner, request),
-    }),
-  }
+/** For every route of a sign-in that waits, in the API document. */
+export const atChallenge: { security: Record<string, string[]>[]; refusalCookies: { 401: string } } = {
+  security: [{ challenge: [] }],
+  refusalCookies: { 401: 'Clears challenge, if the sign-in is over' },
 }
 
-/** The cookie with the identity that waits to be linked. */
-export const createPendingLinkCookie = (cookies: Cookies, pendingLinks: PendingLinks) => ({
-  keep: (reply: FastifyReply, link: Omit<PendingLink, 'expiresAt'>) =>
-    cookies.set(reply, 'pending_link', pendingLinks.seal(link)),
-  read: (request: FastifyRequest) => {
-    const sealed = cookies.read(request, 'pending_link')
-    return sealed === undefined ? undefined : pendingLinks.open(sealed)
-  },
-  clear: (reply: FastifyReply) => cookies.clear(reply, 'pending_link'),
-})
-
-export type AttemptCookies = ReturnType<typeof createAttemptCookies>
-
-/** One cookie for each attempt to sign in at a provider, named after its state. */
-export const createAttemptCookies = (cookies: Cookies, attempts: Attempts) => {
-  const expiryOf = (sealed: string) => attempts.open(sealed)?.expiresAt.getTime() ?? 0
-  const tabs = createTabCookies({ cookies, prefix: 'attempt', maxOthers: 4, maxBytesOfOthers: 1_500, expiryOf })
-  return {
-    keep: (request: FastifyRequest, reply: FastifyReply, attempt: Attempt) =>
-      tabs.keep(request, reply, attempt.state, attempts.seal(attempt)),
-    /** The attempt that an answer with this state belongs to, if this browser began it and it is not too old. */
-    find: (request: FastifyRequest, state: string) => {
-      const sealed = tabs.read(request, state)
-      const attempt = sealed === undefined ? undefined : attempts.open(sealed)
-      return attempt?.state === state ? attempt : undefined
-    },
-    clear: (reply: FastifyReply, { state }: Attempt) => tabs.clear(reply, state),
-  }
+/** Works with the token of the sign-in that waits in this browser. If the sign-in is over, the browser forgets it. */
+export const withChallenge = async <Outcome>(
+  { signInCookies }: { signInCookies: SignInCookies },
+  reply: FastifyReply,
+  work: (token: string) => Promise<Outcome>,
+): Promise<Outcome | Refused<'challenge_over'>> => {
+  const token = signInCookies.challengeOf(reply.request)
+  const outcome = token === undefined ? refuse('challenge_over') : await work(token)
+  if (isRefused(outcome)) signInCookies.clearChallengeIfOver(reply, outcome)
+  return outcome
 }
 
-/** One small cookie for each challenge that this browser got for a passkey: every tab of the sign-in page has one or two. */
-export const createCeremonyCookies = ({ cookies }: { cookies: Cookies }) => {
-  const tabs = createTabCookies({
-    cookies,
-    prefix: 'passkey',
-    maxOthers: 12,
-    maxBytesOfOthers: Number.POSITIVE_INFINITY,
-    expiryOf: expiryOfSealedChallenge,
-  })
-  return {
-    keep: (request: FastifyRequest, reply: FastifyReply, { challenge, sealedChallenge }: Ceremony) =>
-      tabs.keep(request, reply, challenge, sealedChallenge),
-    /** Takes the sealed challenge of this browser, and clears its cookie, because a challenge can be answered once. */
-    take: (request: FastifyRequest, reply: FastifyReply, challenge: string | undefined) => {
-      if (challenge === undefined) return undefined
-      const sealedChallenge = tabs.read(request, challenge)
-      if (sealedChallenge !== undefined) tabs.clear(reply, challenge)
-      return sealedChallenge
-    },
-  }
+type FailedSignIn = { triedBy: SignInLabel; reason: string; userId: string | undefined }
+
+/** An event of a known user takes the database longer than one without a user. The answer waits long enough to hide this. */
+export const noteFailedSignIn = async (
+  { events }: MessagesRoom,
+  client: Client,
+  { triedBy, reason, userId }: FailedSignIn,
+) => {
+  const failed = { kind: 'sign_in_failed', triedBy, reason, ...(userId !== undefined && { userId }) } as const
+  await takeAtLeast(minResponseTime, events.record(failed, client))
 }

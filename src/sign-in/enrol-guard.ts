@@ -16,10 +16,6 @@ export const enrollerSecurity: Record<string, string[]>[] = [
   { challenge: [], csrfToken: [] },
 ]
 
-/** For the API document: the credential of a sign-in that waits, and what happens to its cookie. */
-export const needsChallenge = { security: [{ challenge: [] }] }
-export const clearsChallenge = { 401: 'Clears challenge, if the sign-in is over' }
-
 type Dependencies = {
   callers: Callers
   csrf: Csrf

@@ -215,7 +215,7 @@ const createMailLimits = ({ cache, countedRequests, routeLimiters, ceilings }: P
     countMailedCode: (userId: string, request: FastifyRequest, reply: FastifyReply) =>
       countedRequests.count(mailedCodes, userSubject(userId), request, reply),
     /** Resets the count, because a thief who knew the old password may have used up the codes of this hour. */
-    forgetMailedCodes: (userId: string) => cache.forget(limiterKey(mailedCodes.name, userSubject(userId))),
+    resetMailedCodeCount: (userId: string) => cache.forget(limiterKey(mailedCodes.name, userSubject(userId))),
     /**
      * Counts one more mail to an address that this client has not proven, and says whether it may be sent. Each address has its own
      * limit, too, but there are very many addresses. The answer to the client must not show the result.

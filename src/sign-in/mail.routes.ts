@@ -28,7 +28,7 @@ import {
   type Username,
   usernameFromEmail,
 } from '../users/names.js'
-import { sendSignInStep } from './answers.js'
+import { noteFailedSignIn, sendSignInStep } from './answers.js'
 import type { ProvenMail } from './mail-sign-ins.js'
 
 /** The cookie that ties a mail to the browser that asked for it. */
@@ -40,24 +40,20 @@ const askForMail = async (app: App, email: Email, request: FastifyRequest) => {
   const counted = await mailSignInLimits.count(email.email, request)
   if ('excess' in counted) return counted
   const formerBrowserToken = cookies.read(request, boundCookie)
-  const { facts } = signInCookies.visitOf(request)
+  const { facts } = signInCookies.visitOf(request, {})
   const newRequest = { email, formerBrowserToken, withheld: !counted.mayMail, facts }
   return { browserToken: await mailSignIns.begin(newRequest, clientOf(request)) }
 }
 
 type MailProof = { code: string } | { token: string }
 
-/** An event of a known user takes the database longer than one without a user. The answer waits long enough to hide this. */
-const noteFailure = async ({ events }: App, { client }: Browser, reason: string, userId: string | undefined) => {
-  const failed = { kind: 'sign_in_failed', triedBy: 'mail', reason: `mail_${reason}` } as const
-  await takeAtLeast(minResponseTime, events.record({ ...failed, ...(userId !== undefined && { userId }) }, client))
-}
-
-const findByCode = async (app: App, code: string, browserToken: string | undefined, browser: Browser) => {
+const findByCode = async (app: App, code: string, browserToken: string | undefined, { client }: Browser) => {
   const found = await app.mailSignIns.findByCode(code, browserToken)
   if (!isRefused(found)) return found
-  await noteFailure(app, browser, found.refused === 'wrong_mailed_code' ? 'wrong_code' : 'code_void', found.userId)
-  return refuse(found.refused)
+  const { refused, userId } = found
+  const reason = refused === 'wrong_mailed_code' ? 'mail_wrong_code' : 'mail_code_void'
+  await noteFailedSignIn(app, client, { triedBy: 'mail', reason, userId })
+  return refuse(refused)
 }
 
 const signInToAccount = async (app: App, proven: Extract<ProvenMail, { userId: string }>, browser: Browser) => {

@@ -189,7 +189,7 @@ export const beginDeviceSession = async (
   const checkedUser = { id: user.id, undoCount: null, passwordHash: null }
   // Each fact is decided here: apart from its proof, the device gets nothing of the session that has approved it.
   const methods = session.proof.methods as AmrMethod[]
-  const facts: SessionFacts = { methods, provenAt: null, provider: null, trustedDevice: null }
+  const facts: SessionFacts = { methods, freshSince: 'now', provider: null, trustedDevice: null }
   const issued = await beginSession(parts, sql, checkedUser, facts, client, session)
   if (!issued) return false
   await accountChanges.bySignIn(sql, { user: { ...user, ...issued.user }, client }, { new_device: {} })

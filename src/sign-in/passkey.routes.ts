@@ -5,15 +5,13 @@ import { SecondFactorNeeded, SignedIn } from '../contract/schemas.js'
 import { clientDataOf } from '../factors/passkey-ceremonies.js'
 import { route, withHeaders } from '../http/route.js'
 import type { Server } from '../http/server.js'
-import { minResponseTime, takeAtLeast } from '../lib/timing.js'
 import type { App } from '../service/open-http.js'
 import type { Visit } from '../sessions/session-facts.js'
-import { sendContinuedSignIn, sendSignInStep } from './answers.js'
+import { noteFailedSignIn, sendContinuedSignIn, sendSignInStep } from './answers.js'
 
 /** For every failure the answer is the same. */
-const reject = async ({ events }: App, { client }: Visit, reason: string, userId?: string) => {
-  const failed = { kind: 'sign_in_failed', reason: `passkey_${reason}`, triedBy: 'passkey' } as const
-  await takeAtLeast(minResponseTime, events.record({ ...failed, ...(userId !== undefined && { userId }) }, client))
+const reject = async (app: App, { client }: Visit, reason: string, userId: string | undefined) => {
+  await noteFailedSignIn(app, client, { triedBy: 'passkey', reason: `passkey_${reason}`, userId })
   return refuse('passkey_rejected')
 }
 
@@ -51,7 +49,7 @@ export const passkeyLoginRoutes = (server: Server, app: App) => {
       const sealedChallenge = ceremonyCookies.take(request, reply, clientDataOf(credential)?.challenge)
       // A sign-in of this browser that waits for its second step.
       const pendingToken = signInCookies.challengeOf(request)
-      const visit = signInCookies.visitOf(request)
+      const visit = signInCookies.visitOf(request, {})
       const proven = await passkeyCeremonies.verify('sign_in', { credential, sealedChallenge, binding: '' })
       if (isRefused(proven)) return reject(app, visit, proven.reason, proven.userId)
       const entered = await signIns.byPasskey(proven, pendingToken, visit)

@@ -4,7 +4,6 @@ import { SecondFactorNeeded, SignedIn, TypedPassword } from '../contract/schemas
 import type { Client } from '../http/request-origin.js'
 import { route, withHeaders } from '../http/route.js'
 import type { Server } from '../http/server.js'
-import { minResponseTime, takeAtLeast } from '../lib/timing.js'
 import type { MessagesRoom } from '../messages/open-messages.js'
 import type { Passwords } from '../passwords/passwords.js'
 import type { Asker, Busy } from '../passwords/workers.js'
@@ -14,7 +13,7 @@ import type { SessionsRoom } from '../sessions/open-sessions.js'
 import type { Visit } from '../sessions/session-facts.js'
 import type { UsersRoom } from '../users/open-users.js'
 import type { User } from '../users/users.js'
-import { sendSignInStep } from './answers.js'
+import { noteFailedSignIn, sendSignInStep } from './answers.js'
 import type { SignIns } from './sign-ins.js'
 
 type Rooms = UsersRoom &
@@ -43,15 +42,9 @@ type PasswordMatch =
   | { wrongPasswordOf: User | undefined }
   | Busy
 
-/** An event of a known user takes the database longer than one without a user. The answer waits long enough to hide this. */
-const noteFailure = async ({ events }: Rooms, client: Client, reason: string, userId: string | undefined) => {
-  const failed = { kind: 'sign_in_failed', triedBy: 'password', reason } as const
-  await takeAtLeast(minResponseTime, events.record({ ...failed, ...(userId !== undefined && { userId }) }, client))
-}
-
 /** The same answer for every failure. */
-const refuseCredentials = async (rooms: Rooms, client: Client, reason: string, userId?: string) => {
-  await noteFailure(rooms, client, reason, userId)
+const refuseCredentials = async (rooms: Rooms, client: Client, reason: string, userId: string | undefined) => {
+  await noteFailedSignIn(rooms, client, { triedBy: 'password', reason, userId })
   return refuse('invalid_credentials')
 }
 
@@ -82,13 +75,13 @@ export const provePassword = async (rooms: Rooms, guess: Guess, visit: GuessVisi
   const match = await matchPassword(rooms, guess, visit)
   if (isRefused(match)) return match
   if ('unconfirmed' in match) {
-    await noteFailure(rooms, client, 'unconfirmed', match.user?.id)
+    await noteFailedSignIn(rooms, client, { triedBy: 'password', reason: 'unconfirmed', userId: match.user?.id })
     return refuse('email_not_confirmed')
   }
   if ('wrongPasswordOf' in match) {
     const { wrongPasswordOf: user } = match
-    if (!user) return refuseCredentials(rooms, client, 'unknown_user')
-    return refuseCredentials(rooms, client, user.passwordHash ? 'wrong_password' : 'no_password', user.id)
+    const ofUser = user?.passwordHash ? 'wrong_password' : 'no_password'
+    return refuseCredentials(rooms, client, user ? ofUser : 'unknown_user', user?.id)
   }
   return match
 }
@@ -153,7 +146,7 @@ export const loginRoutes = (server: Server, app: App) => {
       onSend: app.countedRequests.refundSuccess,
       handle: async ({ body: { username, password }, request, reply }) => {
         const browserToken = app.cookies.read(request, 'registration')
-        const browserVisit = app.signInCookies.visitOf(request)
+        const browserVisit = app.signInCookies.visitOf(request, {})
         const visit = { ...browserVisit, client: { ...browserVisit.client, typedName: username } }
         const attemptedUser = app.passwordGuesses.attemptedUser(request, username)
         const proven = await provePassword(app, { login: username, password, attemptedUser, browserToken }, visit)

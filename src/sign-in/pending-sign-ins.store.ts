@@ -10,8 +10,7 @@ export type PendingSignInRow = {
   way: string
   provider: string | null
   subject: string | null
-  /** Whether the enrolment is open: see `isOpened` of `PendingSignIn`. The password can open it, too. */
-  mail_proven: boolean
+  is_opened: boolean
   facts: unknown
   tries_left: number
   expires_at: Date
@@ -24,7 +23,7 @@ const pendingSelectList = selectList<PendingSignInRow>({
   way: true,
   provider: true,
   subject: true,
-  mail_proven: 'mail_proven_at is not null',
+  is_opened: 'enrolment_opened_at is not null',
   facts: true,
   tries_left: true,
   expires_at: true,
@@ -48,13 +47,13 @@ export const insert = (
     undoCount: number
     client: Client
     begunAt: Date
-    mailProvenAt: Date | null
+    openedAt: Date | null
     facts: SessionFacts
   },
 ) =>
   sql.query(
     `insert into sign_in_challenges (hash, user_id, way, provider, subject, expires_at, kind, ip, user_agent, begun_at,
-       facts, mail_proven_at)
+       facts, enrolment_opened_at)
      select $1::bytea, u.id, $3::text, $4::text, $5::text, $6::timestamptz, $8::text, $10::text, $11::text, $12::timestamptz,
        $13::jsonb, $14::timestamptz
      from users as u
@@ -74,7 +73,7 @@ export const insert = (
       signIn.client.userAgent,
       signIn.begunAt,
       signIn.facts,
-      signIn.mailProvenAt,
+      signIn.openedAt,
     ],
   )
 
@@ -96,7 +95,7 @@ export const giveBackTry = (sql: Sql, hash: Uint8Array) =>
 /** Marks the enrolment as open after a right code or password, and gives the try back. */
 export const markOpened = (sql: Sql, hash: Uint8Array, now: Date) =>
   sql.query(
-    'update sign_in_challenges set mail_proven_at = $2, tries_left = tries_left + 1 where hash = $1 returning hash',
+    'update sign_in_challenges set enrolment_opened_at = $2, tries_left = tries_left + 1 where hash = $1 returning hash',
     [hash, now],
   )
 

@@ -21,8 +21,8 @@ type NewPendingSignIn = {
   facts: SessionFacts
   passwordHash: string | null
   link: Identity | undefined
-  /** Whether the first proof was given with a mail to the account's address. */
-  mailProven: boolean
+  /** Whether the first proof has opened the enrolment, because it came with a mail to the account's address. */
+  isOpened: boolean
   client: Client
 }
 
@@ -83,7 +83,7 @@ const fromRow = (row: store.PendingSignInRow): PendingSignIn | undefined => {
     facts,
     isProven: isOpenQuestion(kind),
     link: by.way === 'provider' && row.subject !== null ? { provider: by.provider, subject: row.subject } : undefined,
-    isOpened: row.mail_proven,
+    isOpened: row.is_opened,
     triesLeft: row.tries_left,
     expiresAt: row.expires_at,
   }
@@ -109,7 +109,7 @@ export const createPendingSignIns = ({ database, clock }: { database: Database; 
      * Lets a sign-in wait for its second proof, and returns the token for the browser. Undefined if the password has changed since it was
      * checked, or the account was disabled or taken back.
      */
-    begin: async (sql: Sql, { user, kind, by, facts, passwordHash, link, mailProven, client }: NewPendingSignIn) => {
+    begin: async (sql: Sql, { user, kind, by, facts, passwordHash, link, isOpened, client }: NewPendingSignIn) => {
       const { token, now, row } = newRow(kind, by)
       const insertedRows = await store.insert(sql, {
         ...row,
@@ -119,7 +119,7 @@ export const createPendingSignIns = ({ database, clock }: { database: Database; 
         undoCount: user.undoCount,
         client,
         begunAt: now,
-        mailProvenAt: mailProven ? now : null,
+        openedAt: isOpened ? now : null,
         facts,
       })
       return insertedRows.length > 0 ? token : undefined
@@ -132,7 +132,7 @@ export const createPendingSignIns = ({ database, clock }: { database: Database; 
       const { token, now, row } = newRow(kind, by)
       const withFacts = { ...row, facts }
       const { id: userId, undoCount } = user
-      const asNew = { userId, subject: null, passwordHash, undoCount, client, begunAt: now, mailProvenAt: null }
+      const asNew = { userId, subject: null, passwordHash, undoCount, client, begunAt: now, openedAt: null }
       const rows =
         formerToken === undefined
           ? await store.insert(sql, { ...withFacts, ...asNew })

@@ -24,7 +24,7 @@ import type { App } from '../service/open-http.js'
 import { comesFromAnotherSite } from '../sessions/session-cookies.js'
 import { type Browser, type Visit, wholeFacts } from '../sessions/session-facts.js'
 import type { Email } from '../users/names.js'
-import type { AttemptCookies } from './answers.js'
+import type { AttemptCookies } from './browser-cookies.js'
 import type { SignInOutcome } from './new-sessions.js'
 
 type SocialRefusal = ProviderRefusal['refused'] | ResolvingRefusal | 'too_many_requests' | 'used_before'
@@ -227,7 +227,7 @@ const begin = async (
 ) => {
   const { config, providers, attempts, attemptCookies, signInCookies } = app
   const destination = safeReturnTo(returnTo, config.allowedOrigins) ?? config.afterSignIn
-  const attempt = attempts.begin(id, destination, toSignIn(signInCookies.visitOf(request)))
+  const attempt = attempts.begin(id, destination, toSignIn(signInCookies.visitOf(request, {})))
   const address =
     (await providers[id]?.begin(attempt, { asksAgain: fresh === 'true' })) ??
     refuse('failed', { cause: 'switched_off' })

@@ -19,6 +19,7 @@ import { minResponseTime, takeAtLeast } from '../lib/timing.js'
 import { undefinedIfUnavailable } from '../platform/database/database.js'
 import type { App } from '../service/open-http.js'
 import { sendSignInStep } from './answers.js'
+import { rememberBrowserOfOwner, resetLimitsOfOwner, visitOfOwner } from './recovered-accounts.js'
 
 type ResetRequest = { email: string; application?: string | undefined }
 
@@ -72,7 +73,7 @@ const choosePassword = async (app: App, token: string, password: string, client:
 const acceptedBody = { message: 'If this address has an account, a mail is on its way' }
 
 export const resetPasswordRoutes = (server: Server, app: App) => {
-  const { limits, mailLimits, countedRequests, applications, signIns, recoveredAccounts } = app
+  const { limits, mailLimits, countedRequests, applications, signIns } = app
 
   for (const path of ['/reset-password', '/api/auth/reset-password'] as const) {
     route(server, `POST ${path}`, {
@@ -131,14 +132,14 @@ export const resetPasswordRoutes = (server: Server, app: App) => {
       const result = await choosePassword(app, token, password, clientOf(request))
       if (isRefused(result)) return result
       const { user, passwordHash } = result
-      await recoveredAccounts.forgetLimits(user, request)
-      const visit = recoveredAccounts.visitOf(user, request)
+      await resetLimitsOfOwner(app, user, request)
+      const visit = visitOfOwner(app, user, request)
       // The password is changed and the link is used up. If the store cannot begin a session now, the owner signs in.
       const outcome = signIn
         ? await signIns.byReset(user, passwordHash, visit).catch(undefinedIfUnavailable)
         : undefined
       // A new session already makes its browser known.
-      if (!outcome || !('issued' in outcome)) recoveredAccounts.rememberBrowser(user, request, reply)
+      if (!outcome || !('issued' in outcome)) rememberBrowserOfOwner(app, user, request, reply)
       return outcome ? sendSignInStep(reply, app, outcome) : reply.status(204).send()
     },
   })

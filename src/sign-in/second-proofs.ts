@@ -108,7 +108,13 @@ const lockPending = async (
 /** If the proofs of a waiting sign-in are not complete yet, the passkey is its second factor. */
 const factsByPasskey = (pending: PendingSignIn | undefined, factsAtFirst: SessionFacts): SessionFacts =>
   pending === undefined || pending.isProven
-    ? { ...(pending?.facts ?? factsAtFirst), methods: ['passkey'], provenAt: null, provider: null, trustedDevice: null }
+    ? {
+        ...(pending?.facts ?? factsAtFirst),
+        methods: ['passkey'],
+        freshSince: 'now',
+        provider: null,
+        trustedDevice: null,
+      }
     : withSecondProof(pending.facts, 'passkey')
 
 /**

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { NextStep, OpenQuestion } from '../contract/factors.js'
-import { isRefused, type Refused, refuse } from '../contract/outcome.js'
+import { isRefused, refuse } from '../contract/outcome.js'
 import { ProfileFieldChanges } from '../contract/profile-fields.js'
 import { Accepted, SecondFactorNeeded, SecondFactorWaiting, SignedIn, TypedPassword } from '../contract/schemas.js'
 import { countingFactors } from '../contract/second-factors.js'
@@ -10,7 +10,7 @@ import { clientOf } from '../http/request-origin.js'
 import { route, withHeaders } from '../http/route.js'
 import type { Server } from '../http/server.js'
 import type { App } from '../service/open-http.js'
-import { challengeSecurity, clearsChallenge, sendContinuedSignIn } from './answers.js'
+import { atChallenge, sendContinuedSignIn, withChallenge } from './answers.js'
 import type { Answers } from './open-questions.js'
 import type { PendingSignIn } from './pending-sign-ins.js'
 
@@ -26,8 +26,8 @@ const nothingAsked = {
 
 /** What the sign-in is asked next, for the browser. */
 const nextQuestions: Record<NextStep, (app: App, pending: PendingSignIn) => Promise<NextQuestion>> = {
-  second_factor: async ({ signIns, trustedDevices }, { userId }) => {
-    const methods = await signIns.methodsOf(userId)
+  second_factor: async ({ factors, trustedDevices }, { userId }) => {
+    const methods = await factors.heldBy(userId)
     const trustDevice = allowsTrustedDevice(methods) && trustedDevices.areOffered
     return { methods, trustDevice, trustedFor: trustDevice ? trustedDevices.trustedFor : null }
   },
@@ -44,19 +44,11 @@ const nextQuestions: Record<NextStep, (app: App, pending: PendingSignIn) => Prom
   terms: async ({ termsOfUse }) => (termsOfUse ? { terms: termsOfUse } : {}),
 }
 
-/** The refusal, after which the browser forgets a sign-in that is over. */
-const forgetIfOver = <Refusal extends Refused>({ signInCookies }: App, reply: FastifyReply, refusal: Refusal) => {
-  signInCookies.clearChallengeIfOver(reply, refusal)
-  return refusal
-}
-
 const openEnrolment = async (app: App, request: FastifyRequest, reply: FastifyReply, mailedCode: string) => {
-  const token = app.signInCookies.challengeOf(request)
-  const opened =
-    token === undefined
-      ? refuse('challenge_over')
-      : await app.enrolments.enterMailedCode(token, mailedCode, clientOf(request))
-  if (isRefused(opened)) return forgetIfOver(app, reply, opened)
+  const opened = await withChallenge(app, reply, (token) =>
+    app.enrolments.enterMailedCode(token, mailedCode, clientOf(request)),
+  )
+  if (isRefused(opened)) return opened
   return reply.status(202).send({ next: 'enrolment', methods: countingFactors })
 }
 
@@ -68,12 +60,9 @@ const answerQuestion = async <Question extends OpenQuestion>(
   question: Question,
   answer: Answers[Question],
 ) => {
-  const token = app.signInCookies.challengeOf(request)
   const browser = app.signInCookies.browserOf(request)
-  const outcome =
-    token === undefined ? refuse('challenge_over') : await app.signIns.byAnswer(token, question, answer, browser)
-  if (isRefused(outcome)) return forgetIfOver(app, reply, outcome)
-  return sendContinuedSignIn(reply, app, outcome)
+  const outcome = await withChallenge(app, reply, (token) => app.signIns.byAnswer(token, question, answer, browser))
+  return isRefused(outcome) ? outcome : sendContinuedSignIn(reply, app, outcome)
 }
 
 const enterCode = async (
@@ -82,12 +71,11 @@ const enterCode = async (
   reply: FastifyReply,
   { code, trustDevice = false }: { code: string; trustDevice?: boolean | undefined },
 ) => {
-  const token = app.signInCookies.challengeOf(request)
-  const finished =
-    token === undefined
-      ? refuse('challenge_over')
-      : await app.signIns.bySecondFactor({ token, code, trustDevice }, app.signInCookies.browserOf(request))
-  if (isRefused(finished)) return forgetIfOver(app, reply, finished)
+  const browser = app.signInCookies.browserOf(request)
+  const finished = await withChallenge(app, reply, (token) =>
+    app.signIns.bySecondFactor({ token, code, trustDevice }, browser),
+  )
+  if (isRefused(finished)) return finished
   if (finished.trustedDevices !== undefined) app.signInCookies.setTrustedDevices(reply, finished.trustedDevices)
   return sendContinuedSignIn(reply, app, finished.outcome)
 }
@@ -95,20 +83,22 @@ const enterCode = async (
 const path = '/api/auth/second-factor'
 
 export const secondFactorRoutes = (server: Server, app: App) => {
-  const { signIns, signInCookies, limits } = app
+  const { pendingSignIns, limits } = app
 
   route(server, `GET ${path}`, {
     guard: [limits.byNetwork],
     tag: 'sign in',
     summary: 'What the sign-in of this browser still needs',
-    security: challengeSecurity,
+    ...atChallenge,
     refuses: ['challenge_over'],
-    refusalCookies: clearsChallenge,
     answers: { 200: SecondFactorWaiting },
-    handle: async ({ request, reply }) => {
-      const token = signInCookies.challengeOf(request)
-      const pending = token === undefined ? undefined : await signIns.findPending(token)
-      if (!pending) return forgetIfOver(app, reply, refuse('challenge_over'))
+    handle: async ({ reply }) => {
+      const pending = await withChallenge(
+        app,
+        reply,
+        async (token) => (await pendingSignIns.find(token)) ?? refuse('challenge_over'),
+      )
+      if (isRefused(pending)) return pending
       const { kind: next, expiresAt } = pending
       const question = await nextQuestions[next](app, pending)
       return { next, expiresAt: expiresAt.toISOString(), ...nothingAsked, ...question }
@@ -120,7 +110,7 @@ export const secondFactorRoutes = (server: Server, app: App) => {
     tag: 'sign in',
     summary:
       'Finish a sign-in with a code of the authenticator app or a recovery code, or open its enrolment with a mailed code',
-    security: challengeSecurity,
+    ...atChallenge,
     description: `Needs the challenge cookie. Takes one of \`code\`, \`mailedCode\`, \`fields\` (after \`next: "profile"\`) and \`terms\` (after \`next: "terms"\`). After a mailed code a second factor can be added, which finishes the sign-in.`,
     body: Type.Object({
       code: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'Spaces and hyphens are ignored' })),
@@ -152,7 +142,6 @@ export const secondFactorRoutes = (server: Server, app: App) => {
       'other_step',
       'cross_site',
     ],
-    refusalCookies: clearsChallenge,
     answers: {
       200: withHeaders(SignedIn, {
         'Set-Cookie': 'access_token and refresh_token; trusted_device if it was asked for',
@@ -177,7 +166,7 @@ export const enrolmentCodeRoutes = (server: Server, app: App) =>
     guard: [app.needsMail, app.limits.byNetwork],
     tag: 'sign in',
     summary: 'Mail the code that a sign-in needs before its user can add a first second factor',
-    security: challengeSecurity,
+    ...atChallenge,
     refuses: [
       'challenge_over',
       'current_password_required',
@@ -187,14 +176,12 @@ export const enrolmentCodeRoutes = (server: Server, app: App) =>
       'not_enrolling',
       'cross_site',
     ],
-    refusalCookies: clearsChallenge,
     answers: { 202: Accepted },
     config: { countsIn: ['mailed_codes'] },
     handle: async ({ request, reply }) => {
-      const { enrolments, signInCookies, mailLimits } = app
-      const token = signInCookies.challengeOf(request)
-      const enrolment = token === undefined ? refuse('challenge_over') : await enrolments.findToMail(token)
-      if (isRefused(enrolment)) return forgetIfOver(app, reply, enrolment)
+      const { enrolments, mailLimits } = app
+      const enrolment = await withChallenge(app, reply, enrolments.findToMail)
+      if (isRefused(enrolment)) return enrolment
       const limited = await mailLimits.countMailedCode(enrolment.user.id, request, reply)
       if (limited) return reply
       await enrolments.mailCode(enrolment, clientOf(request))
@@ -217,7 +204,7 @@ export const enrolmentPasswordRoutes = (server: Server, app: App) => {
     guard: [],
     tag: 'sign in',
     summary: 'After a sign-in by mail: give the password of the account, so that its first second factor can be added',
-    security: challengeSecurity,
+    ...atChallenge,
     body: Type.Object({ password: TypedPassword }),
     refuses: [
       'bad_request',
@@ -232,19 +219,15 @@ export const enrolmentPasswordRoutes = (server: Server, app: App) => {
       'busy',
       'unavailable',
     ],
-    refusalCookies: clearsChallenge,
     answers: { 202: SecondFactorNeeded },
     config: { countsIn: ['login', 'account'] },
     preHandler: countPassword,
     onSend: app.countedRequests.refundSuccess,
     handle: async ({ body, request, reply }) => {
-      const token = signInCookies.challengeOf(request)
       const client = clientOf(request)
       const verify = (hash: string) => passwords.verify(body.password, hash, client)
-      const opened =
-        token === undefined ? refuse('challenge_over') : await enrolments.enterPassword(token, verify, client)
-      if (isRefused(opened)) return forgetIfOver(app, reply, opened)
-      return { next: 'enrolment' as const, methods: [...countingFactors] }
+      const opened = await withChallenge(app, reply, (token) => enrolments.enterPassword(token, verify, client))
+      return isRefused(opened) ? opened : { next: 'enrolment' as const, methods: [...countingFactors] }
     },
   })
 }

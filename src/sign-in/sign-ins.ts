@@ -59,25 +59,23 @@ const byNewAccount = async (parts: SignInParts, user: User, way: 'registration' 
 export type SignIns = ReturnType<typeof createSignIns>
 
 /**
- * Every way to sign in ends here, and nothing else may begin a session (`scripts/architecture` enforces it). Whatever the kind of an event,
+ * Every way to sign in ends here, and nothing else may begin a session (oxlint enforces it). Whatever the kind of an event,
  * only `sessionBeganBy` says that a session began with it.
  */
 export const createSignIns = (parts: SignInParts) => {
-  const { users, pendingSignIns, factors, questions } = parts
-
-  const byPasswordOf = async (way: 'password' | 'reset', user: User, passwordHash: string, visit: Visit) => {
-    return enter(parts, user, { by: { way }, passwordHash }, visit)
-  }
+  const { users, factors, questions } = parts
 
   return {
     /** Undefined if the password has changed since it was checked, or the user was disabled meanwhile. */
-    byPassword: (user: User, passwordHash: string, visit: Visit) => byPasswordOf('password', user, passwordHash, visit),
+    byPassword: (user: User, passwordHash: string, visit: Visit) =>
+      enter(parts, user, { by: { way: 'password' }, passwordHash }, visit),
 
     /**
      * The user has just chosen this password with a mailed link. If the account has a second step, it is still asked for. Undefined if
      * the password was changed again, or the account was disabled, meanwhile.
      */
-    byReset: (user: User, passwordHash: string, visit: Visit) => byPasswordOf('reset', user, passwordHash, visit),
+    byReset: (user: User, passwordHash: string, visit: Visit) =>
+      enter(parts, user, { by: { way: 'reset' }, passwordHash }, visit),
 
     /** The user has just proven the email address of the new account, and chosen or entered its password. */
     byRegistration: (user: User, visit: Visit) => byNewAccount(parts, user, 'registration', visit),
@@ -116,11 +114,6 @@ export const createSignIns = (parts: SignInParts) => {
     /** Whether a first proof is not enough for this account. Then a link to it is written together with the session. */
     needsSecondStep: async (sql: Transaction, userId: string) => (await factors.nextStepFor(sql, userId)) !== undefined,
 
-    /** The sign-in that waits in this browser. Undefined if there is none. */
-    findPending: (token: string) => pendingSignIns.find(token),
-
-    methodsOf: (userId: string) => factors.heldBy(userId),
-
     /** The fields that a sign-in of this user is asked for. */
     fieldsOf: async (userId: string) => {
       const user = await users.findEnabled(userId)
@@ -149,7 +142,7 @@ const withFirstProof = (facts: SessionFacts, { by, provenAt }: FirstProof): Sess
   ...facts,
   methods: [waysToSignIn[by.way].method],
   provider: by.provider ?? null,
-  provenAt: freshSinceOf(by.way, provenAt)?.getTime() ?? null,
+  freshSince: freshSinceOf(by.way, provenAt),
 })
 
 /**
@@ -179,7 +172,7 @@ const beginWaiting = async (
 ) => {
   const by = waitingWayOf(first.by)
   const { passwordHash = null, link } = first
-  const waiting = { user, kind, by, facts, passwordHash, link, mailProven: provesMail(first.by), client }
+  const waiting = { user, kind, by, facts, passwordHash, link, isOpened: provesMail(first.by), client }
   const pending = await ifStillProven(parts, user, first, (sql) => parts.pendingSignIns.begin(sql, waiting))
   if (pending === undefined) return undefined
   const reason = `${labelOf(by)}${kind === 'enrolment' ? ' enrolment' : ''}`

@@ -247,7 +247,8 @@ describe('the statements of the stores on PostgreSQL', () => {
     expect(await sessions.lockUser(sql, { ...checked, undoCount: 1 })).toEqual([])
     const tries = Array.from({ length: 10 }, (_, index) => sessions.rotateRecord(sql, rotation(id, 1, 1, 10 + index)))
     const proof = { methods: ['pwd'], authenticated_at: now, second_factor_at: null }
-    const holder = { accepted_from: null, username: 'Ada', email: 'Ada@Example.com', name: null, groups: [], ...proof }
+    const facts = { ...proof, provider: null, trusted_device: null }
+    const holder = { accepted_from: null, username: 'Ada', email: 'Ada@Example.com', name: null, groups: [], ...facts }
     expect((await Promise.all(tries)).flat()).toEqual([holder])
     const row = await recordAfter(id, 1 * minutes)
     expect(row).toMatchObject({ ...holder, generation: 1, just_rotated: true, just_voided: false, usable: true })

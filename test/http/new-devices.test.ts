@@ -162,7 +162,7 @@ describe('the sessions of a user', () => {
         client: { ip: '127.0.0.1', userAgent: '' },
         trustedDevices: [],
         earlierSession: undefined,
-        facts: factsAtStart,
+        facts: factsAtStart({}),
       }
       for (let round = 0; round < 75; round++) await signIns.byRegistration(eager, { ...visit, knownDevices })
     }

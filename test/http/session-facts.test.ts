@@ -31,7 +31,7 @@ const client = { ip: '192.0.2.1', userAgent: 'test', language: 'en' as const }
 /** No fact has the value with which a sign-in begins, so one that is left behind shows. */
 const facts: SessionFacts = {
   methods: ['pwd', 'otp'],
-  provenAt: 1_700_000_000_000,
+  freshSince: 1_700_000_000_000,
   provider: 'provider_a',
   trustedDevice: randomUUID(),
 }
@@ -40,7 +40,7 @@ const newUser = (username: string) =>
   addUser(latchkey.app, { username, email: `${username}@example.com`, password: goodPassword })
 const waiting = async (username: string) => ({
   ...({ user: await newUser(username), by: { way: 'password' }, passwordHash: null, link: undefined } as const),
-  ...{ facts, client, mailProven: false, token: undefined },
+  ...{ facts, client, isOpened: false, token: undefined },
 })
 const find = async (token: string | undefined) => (await latchkey.app.rooms.pendingSignIns.find(token ?? ''))?.facts
 
@@ -72,7 +72,7 @@ const carriers: Record<string, () => Promise<SessionFacts | undefined>> = {
   'a sign-in that has waited before': async () => {
     const { pendingSignIns } = latchkey.app.rooms
     const signIn = await waiting('cy')
-    const first = { ...signIn, facts: factsAtStart, kind: 'second_factor' } as const
+    const first = { ...signIn, facts: factsAtStart({}), kind: 'second_factor' } as const
     const token = await pendingSignIns.begin(latchkey.sql, first)
     return find(await pendingSignIns.waitForAnswer(latchkey.sql, { ...signIn, kind: 'terms', token }))
   },
@@ -84,7 +84,7 @@ const carriers: Record<string, () => Promise<SessionFacts | undefined>> = {
   },
   'a mail that goes on, because no other may be sent': async () => {
     await newUser('eve')
-    const before = await askForMail('eve@example.com', { carried: factsAtStart })
+    const before = await askForMail('eve@example.com', { carried: factsAtStart({}) })
     const browserToken = await askForMail('eve@example.com', { before, withheld: true })
     const found = await latchkey.app.rooms.mailSignIns.findByToken(await tokenMailedTo('eve@example.com'), browserToken)
     return isRefused(found) ? undefined : found.facts
@@ -103,7 +103,7 @@ const carriers: Record<string, () => Promise<SessionFacts | undefined>> = {
 }
 
 it('has no fact with the value of the beginning, so that nothing is carried by chance', () => {
-  for (const [name, value] of Object.entries(facts)) expect(factsAtStart, name).not.toMatchObject({ [name]: value })
+  for (const [name, value] of Object.entries(facts)) expect(factsAtStart({}), name).not.toMatchObject({ [name]: value })
 })
 
 it.each(Object.keys(carriers))('%s carries every fact', async (name) => {
@@ -126,7 +126,7 @@ it('the row of a session has every fact', async () => {
     latchkey.sql.transaction((sql) => sessions.beginSession(sql, user, carried, client))
   const { methods, provider, trustedDevice: trusted_device } = facts
   expect(await rowOf((await begin(facts))?.sessionId)).toMatchObject({ methods, provider, trusted_device })
-  const proven_at = new Date(facts.provenAt ?? 0)
+  const proven_at = new Date(Number(facts.freshSince))
   expect(await rowOf((await begin({ ...facts, trustedDevice: null }))?.sessionId)).toMatchObject({ proven_at })
 })
 

@@ -391,7 +391,7 @@ describe('undoing an added factor', () => {
       knownDevices: [],
       language: 'en' as const,
       earlierSession: undefined,
-      facts: factsAtStart,
+      facts: factsAtStart({}),
     }
     const identity = { provider: 'provider_a', subject: name } as const
     await latchkey.sql.transaction((sql) => identityLinks.linkProvider(sql, user.id, identity))

@@ -33,7 +33,10 @@ describe('users from the command line', () => {
   const signIn = async (id = '') => {
     const tokens = createTokens({ secrets: [randomToken() + randomToken()], clock, issuer: 'https://app.example.com' })
     const { database } = store
-    const { beginSession } = createSessions({ ...loadConfig({ NODE_ENV: 'test' }), database, tokens, clock })
+    const { lifetimes, refreshGrace, renewGrace } = loadConfig({ NODE_ENV: 'test' })
+    const graces = { refreshGrace, renewGrace }
+    const tools = { database, tokens, clock, lifetimes, graces, onEnded: () => undefined }
+    const { beginSession } = createSessions(tools, 'optional')
     const client = { ip: '127.0.0.1', userAgent: '' }
     await database.transaction((sql) => beginSession(sql, unchecked({ id }), passwordFacts, client))
   }

@@ -72,7 +72,7 @@ export const prepareAccount = async (database: Database, nouns: AccountNouns, us
         facts: passwordFacts,
         passwordHash,
         link: undefined,
-        mailProven: false,
+        isOpened: false,
         client,
       })
     await sql.query(

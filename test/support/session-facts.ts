@@ -2,7 +2,7 @@ import type { Purpose } from '../../src/providers/attempts.js'
 import { factsAtStart, type SessionFacts } from '../../src/sessions/session-facts.js'
 
 /** What a session carries that begins with a password. */
-export const passwordFacts: SessionFacts = { ...factsAtStart, methods: ['pwd'] }
+export const passwordFacts: SessionFacts = { ...factsAtStart({}), methods: ['pwd'], freshSince: 'now' }
 
 /** A user of whom nothing was checked. */
 export const unchecked = ({ id }: { id: string }) => ({ id, undoCount: null, passwordHash: null })

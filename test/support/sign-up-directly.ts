@@ -47,7 +47,7 @@ export const signUpDirectly = async (app: App, given: NewTestUser) => {
     trustedDevices: [],
     knownDevices: [],
     earlierSession: undefined,
-    facts: factsAtStart,
+    facts: factsAtStart({}),
   }
   const entry = orThrow(await rooms.signIns.byRegistration(user, visit), given.username)
   if (!('issued' in entry)) throw new Error(`The sign-in of ${given.username} waits for ${entry.next}`)
@@ -56,6 +56,6 @@ export const signUpDirectly = async (app: App, given: NewTestUser) => {
   return [
     cookieLine('access_token', accessToken, { ...options, maxAge: accessTokenMaxAge }),
     cookieLine('refresh_token', refreshToken, { ...options, maxAge: refreshTokenMaxAge }),
-    cookieLine('known_device', knownDevices.join('.'), { secure: config.production }),
+    cookieLine('known_device', knownDevices.join('.'), { secure: config.production, maxAge: 'as in the table' }),
   ]
 }

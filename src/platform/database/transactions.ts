@@ -102,9 +102,6 @@ const rollBack = async (connection: Connection) => {
   }
 }
 
-/** The server refuses what comes after a statement that has failed. */
-const isConsequence = (error: unknown) => error instanceof Error && 'code' in error && error.code === '25P02'
-
 const createStatements = (connection: Connection, state: { ended: boolean }, idleMs: number) => {
   const runningStatements = new Set<Promise<unknown>>()
   const afterCommitCalls: (() => void)[] = []
@@ -130,9 +127,11 @@ const createStatements = (connection: Connection, state: { ended: boolean }, idl
     try {
       return await statement
     } catch (error) {
+      // A statement that was sent together with the one that failed may be the first to hear that the transaction is aborted.
+      const onlyFollows = error instanceof Error && 'code' in error && error.code === '25P02'
+      if (onlyFollows) await Promise.allSettled(runningStatements)
       failure ??= error instanceof Error ? error : new Error(String(error))
-      // Whoever hears of it first shall hear why.
-      throw isConsequence(error) ? failure : error
+      throw onlyFollows ? failure : error
     } finally {
       runningStatements.delete(statement)
       startIdleTimer()

@@ -13,10 +13,10 @@ const home = fileURLToPath(new URL('../../..', import.meta.url))
  * refuses a database that has another text of one of them. `test/repository/migrations.test.ts` compares them.
  */
 export const previousRelease = {
-  commit: '846a1c6f067464b3203dab5ced0de38031c7da5e',
+  commit: '0f278285d09d67f4d2f42c0337496cae5209de0a',
   /** The SHA-256 of each, so that they can be compared without the history of the repository. */
   migrations: {
-    '0001-schema.sql': '0047601144a5917389494ac9548ec2be9cad80523e66254805c513d20cc5e6c0',
+    '0001-schema.sql': '645bc22c42334ee34e2524ea8f8a8df1833b40a77c9d3a484a92840db87a68c4',
     '0002-triggers.sql': 'c22c71fb520e002c56fe01856887e22f79c5f8662bb5702e6505b7c1c93fc047',
     '0003-event-months.sql': '56344f7d20e6750e659f27415550cc47dd83a35e52b1048ea27edf1e39c917ba',
   },
