@@ -68,7 +68,7 @@ export const deleteAccountRoutes = (server: Server, app: App) => {
 /** A user who does not agree to the terms gets no session, and can still take their data and delete the account. */
 export const leavingRoutes = (server: Server, app: App) => {
   const { deletion, accountData, signInCookies, limits } = app
-  const atSignIn = { guard: [limits.byNetwork], tag: 'sign in', ...needsChallenge, refusalCookies: clearsChallenge }
+  const atSignIn = { guard: [limits.byNetwork], tag: 'sign in', ...needsChallenge, refusalHeaders: clearsChallenge }
 
   route(server, 'GET /api/auth/second-factor/export', {
     ...atSignIn,

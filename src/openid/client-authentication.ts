@@ -11,6 +11,7 @@ import { type Form, formOf } from '../http/forms.js'
 import { fixedLimiter, type Limiter, type LimiterName, type RouteLimiters } from '../http/limiters.js'
 import { type CountedRequests, createOncePerWindow, sendLimited } from '../http/limits.js'
 import { clientNetwork, clientOf } from '../http/request-origin.js'
+import { route } from '../http/route.js'
 import type { Server } from '../http/server.js'
 import type { Clock } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
@@ -231,25 +232,21 @@ export const createClientRoutes = (parts: Parts, protocolDoor: ProtocolDoor) => 
   return {
     add: (
       server: Server,
-      url: string,
+      url: `/${string}`,
       { onClientRefused, limiterOf = () => applicationLimiter, countsIn = [] }: ClientRouteOptions,
       answer: (openid: OpenidRoom, sent: ClientRequest) => Promise<FastifyReply>,
     ) => {
       protocolDoor.answerPreflights(server, url)
-      const { onSend, handler } = protocolDoor.through(async (openid, request, reply) => {
+      const behindDoor = protocolDoor.through(async (openid, request, reply) => {
         const form = formOf(request)
         const client = await authenticate(form, limiterOf(form), openid, request, reply)
         if (client) return answer(openid, { client, form, request, reply })
         onClientRefused?.(form, reply.statusCode)
         return reply
       })
-      server.route({
-        method: 'POST',
-        url,
-        schema: { hide: true },
+      route(server, `POST ${url}`, {
+        ...behindDoor,
         config: { countsIn: [...new Set<LimiterName>(['client_failures', 'application', ...countsIn])] },
-        onSend,
-        handler,
       })
     },
   }

@@ -45,7 +45,6 @@ export const sendContinuedSignIn = (
 }
 
 /** Parts of the API document for every route of a sign-in that waits. */
-export const clearsChallenge = { 401: 'Clears challenge, if the sign-in is over' }
 export const challengeSecurity: Record<string, string[]>[] = [{ challenge: [] }]
 
 type Recovery = AnswerCookies & { mailLimits: MailLimits; signInLimits: SignInLimits; knownDevices: KnownDevices }

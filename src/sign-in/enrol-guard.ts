@@ -18,7 +18,7 @@ export const enrollerSecurity: Record<string, string[]>[] = [
 
 /** For the API document: the credential of a sign-in that waits, and what happens to its cookie. */
 export const needsChallenge = { security: [{ challenge: [] }] }
-export const clearsChallenge = { 401: 'Clears challenge, if the sign-in is over' }
+export const clearsChallenge = { 401: { 'Set-Cookie': 'Clears challenge, if the sign-in is over' } }
 
 type Dependencies = {
   callers: Callers

@@ -10,7 +10,8 @@ import { clientOf } from '../http/request-origin.js'
 import { route, withHeaders } from '../http/route.js'
 import type { Server } from '../http/server.js'
 import type { App } from '../service/open-http.js'
-import { challengeSecurity, clearsChallenge, sendContinuedSignIn } from './answers.js'
+import { challengeSecurity, sendContinuedSignIn } from './answers.js'
+import { clearsChallenge } from './enrol-guard.js'
 import type { Answers } from './open-questions.js'
 import type { PendingSignIn } from './pending-sign-ins.js'
 
@@ -106,7 +107,7 @@ export const secondFactorRoutes = (server: Server, app: App) => {
     summary: 'What the sign-in of this browser still needs',
     security: challengeSecurity,
     refuses: ['challenge_over'],
-    refusalCookies: clearsChallenge,
+    refusalHeaders: clearsChallenge,
     answers: { 200: SecondFactorWaiting },
     handle: async ({ request, reply }) => {
       const token = signInCookies.challengeOf(request)
@@ -155,7 +156,7 @@ export const secondFactorRoutes = (server: Server, app: App) => {
       'other_step',
       'cross_site',
     ],
-    refusalCookies: clearsChallenge,
+    refusalHeaders: clearsChallenge,
     answers: {
       200: withHeaders(SignedIn, {
         'Set-Cookie': 'access_token and refresh_token; trusted_device if it was asked for',
@@ -190,7 +191,7 @@ export const enrolmentCodeRoutes = (server: Server, app: App) =>
       'not_enrolling',
       'cross_site',
     ],
-    refusalCookies: clearsChallenge,
+    refusalHeaders: clearsChallenge,
     answers: { 202: Accepted },
     config: { countsIn: ['mailed_codes'] },
     handle: async ({ request, reply }) => {
@@ -235,7 +236,7 @@ export const enrolmentPasswordRoutes = (server: Server, app: App) => {
       'busy',
       'unavailable',
     ],
-    refusalCookies: clearsChallenge,
+    refusalHeaders: clearsChallenge,
     answers: { 202: SecondFactorNeeded },
     config: { countsIn: ['login', 'account'] },
     preHandler: countPassword,

@@ -4,7 +4,7 @@ import { sendProtocolError } from '../../http/errors.js'
 import { type Form, formOf } from '../../http/forms.js'
 import { fixedLimiter } from '../../http/limiters.js'
 import { clientNetwork, clientOf } from '../../http/request-origin.js'
-import { routeRefusals } from '../../http/route.js'
+import { route, routeRefusals } from '../../http/route.js'
 import type { Server } from '../../http/server.js'
 import { fingerprint } from '../../lib/random.js'
 import type { App } from '../../service/open-http.js'
@@ -129,14 +129,11 @@ export const openidUserinfoRoutes = (server: Server, { countedRequests }: App, p
     return reply.send(userInfoOf(grant.subject, grant.content))
   }
 
-  const { onSend, handler } = protocolDoor.through(answer)
+  const behindDoor = protocolDoor.through(answer)
   for (const method of ['GET', 'POST'] as const)
-    server.route({
-      method,
-      url: userInfoUrl,
-      schema: { hide: true },
+    route(server, `${method} ${userInfoUrl}`, {
+      ...behindDoor,
+      onSend: [behindDoor.onSend, countedRequests.refundSuccess],
       config: { countsIn: ['userinfo', 'userinfo_refusals'] },
-      onSend: [...onSend, countedRequests.refundSuccess],
-      handler,
     })
 }
