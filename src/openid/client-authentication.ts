@@ -8,7 +8,7 @@ import {
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import { type ProtocolError, sendProtocolError, sendRefusal } from '../http/errors.js'
 import { type Form, formOf } from '../http/forms.js'
-import { fixedLimiter, type Limiter, type LimiterName, type RouteLimiters } from '../http/limiters.js'
+import { fixedLimiter, type LimiterName, type RouteLimiters } from '../http/limiters.js'
 import { type CountedRequests, createOncePerWindow, sendLimited } from '../http/limits.js'
 import { clientNetwork, clientOf } from '../http/request-origin.js'
 import { route } from '../http/route.js'
@@ -158,9 +158,7 @@ export type ClientRequest = { client: Application; form: Form; request: FastifyR
 type ClientRouteOptions = {
   /** Called for a request whose client was refused, with the status of the answer. */
   onClientRefused?: (form: Form, status: number) => void
-  /** The limiter in which the request counts by its client, if not `application`. */
-  limiterOf?: (form: Form) => Limiter
-  /** Further limiters: those of `limiterOf`, and those in which the handler counts. */
+  /** Further limiters in which the handler counts. */
   countsIn?: readonly LimiterName[]
 }
 
@@ -196,7 +194,7 @@ const createAuthenticate = (parts: Parts, { knownClients }: ProtocolDoor) => {
   const isOfForeignPage = async (credentials: Credentials | Invalid, openid: OpenidRoom, request: FastifyRequest) =>
     isSentByPage(request) && (isRefused(credentials) || !(await knownClients.isPageOf(credentials.id, openid, request)))
 
-  return async (form: Form, limiter: Limiter, openid: OpenidRoom, request: FastifyRequest, reply: FastifyReply) => {
+  return async (form: Form, openid: OpenidRoom, request: FastifyRequest, reply: FastifyReply) => {
     const credentials = readCredentials(request.raw.headersDistinct.authorization ?? [], form)
     if (await isOfForeignPage(credentials, openid, request)) {
       sendRefusal(reply, foreignPage)
@@ -204,7 +202,9 @@ const createAuthenticate = (parts: Parts, { knownClients }: ProtocolDoor) => {
     }
     if (isRefused(credentials)) return refuseClient(parts, limitedNetworks, credentials, request, reply)
 
-    const count = (client: Application) => countedRequests.count(limiter, subjectOf(client, request), request, reply)
+    // Each request counts by its client, before anything is done for it.
+    const count = (client: Application) =>
+      countedRequests.count(applicationLimiter, subjectOf(client, request), request, reply)
     const remembered = knownClients.lookups(openid)
     const rememberedClient = await remembered.find(credentials.id)
     // Anyone can be a client without a secret, so it is counted before the database is asked.
@@ -233,20 +233,20 @@ export const createClientRoutes = (parts: Parts, protocolDoor: ProtocolDoor) => 
     add: (
       server: Server,
       url: `/${string}`,
-      { onClientRefused, limiterOf = () => applicationLimiter, countsIn = [] }: ClientRouteOptions,
+      { onClientRefused, countsIn = [] }: ClientRouteOptions,
       answer: (openid: OpenidRoom, sent: ClientRequest) => Promise<FastifyReply>,
     ) => {
       protocolDoor.answerPreflights(server, url)
       const behindDoor = protocolDoor.through(async (openid, request, reply) => {
         const form = formOf(request)
-        const client = await authenticate(form, limiterOf(form), openid, request, reply)
+        const client = await authenticate(form, openid, request, reply)
         if (client) return answer(openid, { client, form, request, reply })
         onClientRefused?.(form, reply.statusCode)
         return reply
       })
       route(server, `POST ${url}`, {
         ...behindDoor,
-        config: { countsIn: [...new Set<LimiterName>(['client_failures', 'application', ...countsIn])] },
+        config: { countsIn: ['client_failures', applicationLimiter.name, ...countsIn] },
       })
     },
   }

@@ -11,7 +11,7 @@ import type { App } from '../../service/open-http.js'
 import type { ClientRoutes } from '../client-authentication.js'
 import type { OpenidRoom } from '../open-openid.js'
 import { isSentByPage, type ProtocolDoor } from '../openid-door.js'
-import { grantLimiters, grantTokens, grantTypeOf, limiterOf } from './grant-table.js'
+import { grantTokens, grantTypeOf } from './grant-table.js'
 import { userInfoOf } from './user-claims.js'
 
 /** The outcome that the metrics count for a client that was refused before its grant, by the status of the answer. */
@@ -23,8 +23,7 @@ export const openidTokenRoutes = (server: Server, { metrics }: App, clientRoutes
     metrics?.countTokens(grantTypeOf(form) ?? 'other', outcome)
   }
   const onClientRefused = (form: Form, status: number) => count(form, clientRefusals[status] ?? 'refused')
-  const options = { onClientRefused, limiterOf, countsIn: grantLimiters }
-  clientRoutes.add(server, '/api/auth/token', options, async (openid, { client, form, request, reply }) => {
+  clientRoutes.add(server, '/api/auth/token', { onClientRefused }, async (openid, { client, form, request, reply }) => {
     const granted = await grantTokens({ client, form, origin: clientOf(request) }, openid)
     count(form, isRefused(granted) ? granted.outcome : 'issued')
     // RFC 6749, 5.1.
