@@ -9,12 +9,13 @@ import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import { type ProtocolError, sendProtocolError, sendRefusal } from '../http/errors.js'
 import { type Form, formOf } from '../http/forms.js'
 import { fixedLimiter, type LimiterName, type RouteLimiters } from '../http/limiters.js'
-import { type CountedRequests, createOncePerWindow, sendLimited } from '../http/limits.js'
+import { type CountedRequests, sendLimited } from '../http/limits.js'
 import { clientNetwork, clientOf } from '../http/request-origin.js'
 import { route } from '../http/route.js'
 import type { Server } from '../http/server.js'
 import type { Clock } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
+import { createOncePerWindow, RecentMap } from '../lib/recent.js'
 import { isCleanText } from '../lib/strict-json.js'
 import type { Events } from '../messages/events.js'
 import type { OpenidRoom } from './open-openid.js'
@@ -137,15 +138,12 @@ const maxRememberedNetworks = 10_000
 
 /** The networks that have failed too often, until their time is over. */
 const createLimitedNetworks = (clock: Clock) => {
-  const limitedUntil = new Map<string, number>()
+  const limitedUntil = new RecentMap<string, number>(maxRememberedNetworks)
   const now = () => clock.now().getTime()
   return {
     has: (network: string) => (limitedUntil.get(network) ?? 0) > now(),
     add: (network: string, duration: number) => {
-      limitedUntil.delete(network)
       limitedUntil.set(network, now() + duration)
-      const [oldest] = limitedUntil.keys()
-      if (limitedUntil.size > maxRememberedNetworks && oldest !== undefined) limitedUntil.delete(oldest)
     },
   }
 }

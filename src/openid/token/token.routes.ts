@@ -7,6 +7,7 @@ import { clientNetwork, clientOf } from '../../http/request-origin.js'
 import { route, routeRefusals } from '../../http/route.js'
 import type { Server } from '../../http/server.js'
 import { fingerprint } from '../../lib/random.js'
+import { RecentMap } from '../../lib/recent.js'
 import type { App } from '../../service/open-http.js'
 import type { ClientRoutes } from '../client-authentication.js'
 import type { OpenidRoom } from '../open-openid.js'
@@ -77,16 +78,12 @@ const maxValidTokens = 10_000
  * can make it ask about random ones: those must not stop users who are known.
  */
 const createValidTokens = () => {
-  const fingerprints = new Set<string>()
+  const fingerprints = new RecentMap<string, true>(maxValidTokens)
   const fingerprintOf = (token: string) => fingerprint(token).toString('base64url')
   return {
     has: (token: string) => fingerprints.has(fingerprintOf(token)),
     delete: (token: string) => fingerprints.delete(fingerprintOf(token)),
-    add: (token: string) => {
-      const [oldest] = fingerprints
-      if (fingerprints.size >= maxValidTokens && oldest !== undefined) fingerprints.delete(oldest)
-      fingerprints.add(fingerprintOf(token))
-    },
+    add: (token: string) => fingerprints.set(fingerprintOf(token), true),
   }
 }
 
