@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { OneOf } from '../contract/refusal-bodies.js'
 import { route } from '../http/route.js'
 import type { Server } from '../http/server.js'
+import { reasonOf } from '../lib/caught.js'
 import type { Clock } from '../lib/clock.js'
 import { withTimeout } from '../lib/timing.js'
 import { proveTables } from '../platform/database/open.js'
@@ -15,7 +16,7 @@ type Log = Record<'info' | 'warn', (details: object, message: string) => void>
 
 const failureOf = (error: unknown): CheckOutcome => ({
   result: 'error',
-  reason: error instanceof Error ? error.message : 'unknown failure',
+  reason: reasonOf(error),
 })
 
 /** Runs a check with its own timeout. A check that has not finished by then is reported as `checking`, and delays no other. */
