@@ -4,12 +4,12 @@ import type { AccessClaims } from '../contract/access-claims.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import { Caller, NoContent } from '../contract/schemas.js'
 import type { Cookies } from '../http/cookies.js'
-import { createOncePerWindow } from '../http/limits.js'
 import { clientNetwork, clientOf } from '../http/request-origin.js'
-import { route, routeRefusals, withHeaders } from '../http/route.js'
+import { route, withHeaders } from '../http/route.js'
 import type { Server } from '../http/server.js'
 import type { Clock } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
+import { createOncePerWindow } from '../lib/recent.js'
 import type { Metrics, RefusedCheck } from '../platform/metrics/metrics.js'
 import type { Callers } from '../sessions/callers.js'
 import type { ReserveRotation } from '../sessions/guards.js'
@@ -19,14 +19,6 @@ import type { RefreshToken, RefusedToken, Tokens } from '../sessions/tokens.js'
 import { type Conditions, readConditions, refusalFor } from './conditions.js'
 import { identityHeaders, identityOf } from './identity-headers.js'
 
-const verifyRefusals = routeRefusals(
-  'bad_request',
-  'not_authenticated',
-  'group_required',
-  'step_up_required',
-  'unavailable',
-)
-
 const security: Record<string, string[]>[] = [{ accessToken: [] }, { refreshToken: [] }]
 const refreshMaxAge = 'X-Auth-Refresh-Max-Age'
 const renewedHeaders = {
@@ -34,34 +26,22 @@ const renewedHeaders = {
   [refreshMaxAge]:
     'With Set-Cookie: Max-Age of the new refresh_token in seconds, for a proxy that sees only the values of cookies',
 }
-const verifySchema = {
-  tags: ['who am I'],
-  summary: 'The access check for a reverse proxy: 204 with X-Auth-… headers that name the user, or a refusal',
-  description:
-    'With `renew=1` an access token that is missing or has expired is renewed by the refresh cookie, and the answer sets both cookies. A 403 has X-Auth-Step-Up with the page that helps. Other parameters: 400.',
-  querystring: Type.Object({
-    renew: Type.Optional(Type.Literal('1')),
-    fresh: Type.Optional(Type.String({ description: 'The longest time since the last proof, such as 10m' })),
-    factors: Type.Optional(Type.Literal('2')),
-    group: Type.Optional(
-      Type.String({
-        description: 'Names of groups, with commas between them: the user must be a member of one of them',
-      }),
-    ),
-  }),
-  security,
-  response: {
-    ...verifyRefusals.responses,
-    204: withHeaders(NoContent, {
-      ...Object.fromEntries(identityHeaders.map((name) => [name, 'Who the user is; empty if it is not known'])),
-      ...renewedHeaders,
+const verifyDescription =
+  'With `renew=1` an access token that is missing or has expired is renewed by the refresh cookie, and the answer sets both cookies. A 403 has X-Auth-Step-Up with the page that helps. Other parameters: 400.'
+const verifyQuery = Type.Object({
+  renew: Type.Optional(Type.Literal('1')),
+  fresh: Type.Optional(Type.String({ description: 'The longest time since the last proof, such as 10m' })),
+  factors: Type.Optional(Type.Literal('2')),
+  group: Type.Optional(
+    Type.String({
+      description: 'Names of groups, with commas between them: the user must be a member of one of them',
     }),
-    403: withHeaders(verifyRefusals.responses[403], {
-      'X-Auth-Step-Up': 'The page where the user can prove it again, or sees that this account has no access',
-      ...renewedHeaders,
-    }),
-  },
-}
+  ),
+})
+const allowed = withHeaders(NoContent, {
+  ...Object.fromEntries(identityHeaders.map((name) => [name, 'Who the user is; empty if it is not known'])),
+  ...renewedHeaders,
+})
 
 /** What of the app the routes use. The test of the fast lane has no stores, and gives its own. */
 type AccessCheckParts = {
@@ -88,12 +68,9 @@ const lacksGroups = (claims: AccessClaims, { groups }: Conditions) =>
 const renewableTokenIn = (request: FastifyRequest, { callers, cookies }: AccessCheckParts) =>
   request.method === 'GET' && !cookies.hasDoubledSessionCookie(request) ? callers.refreshTokenOf(request) : undefined
 
-export const accessCheckRoutes = (server: Server, parts: AccessCheckParts) => {
-  const { callers, cookies, tokens, clock } = parts
-  const renewTokens = createRenewal(parts)
-  const noteRefusedCheck = createNoteRefusedCheck(parts)
-  const checkConfig = { quiet: true, unlimited: 'Sent with each request of an application, and needs no store' }
+const checkConfig = { quiet: true, unlimited: 'Sent with each request of an application, and needs no store' }
 
+const addCallerRoute = (server: Server, callers: Callers) =>
   route(server, 'GET /api/auth/me', {
     guard: [callers.required],
     tag: 'who am I',
@@ -106,6 +83,12 @@ export const accessCheckRoutes = (server: Server, parts: AccessCheckParts) => {
       return { user: { id: userId, username }, sessionId, expiresAt: expiresAt.toISOString() }
     },
   })
+
+export const accessCheckRoutes = (server: Server, parts: AccessCheckParts) => {
+  const { callers, cookies, tokens, clock } = parts
+  const renewTokens = createRenewal(parts)
+  const noteRefusedCheck = createNoteRefusedCheck(parts)
+  addCallerRoute(server, callers)
 
   /** Renews the tokens, sets them in the answer, and returns the new claims. */
   const renewClaims = async (request: FastifyRequest, reply: FastifyReply) => {
@@ -136,33 +119,49 @@ export const accessCheckRoutes = (server: Server, parts: AccessCheckParts) => {
     return isRefreshTried ? noteRefusedCheck(request, 'invalid') : undefined
   }
 
-  // A request from another site is answered as one without cookies, so that the proxy sends the user to the login page.
-  const config = {
-    ...checkConfig,
-    isAccessCheck: true,
-    crossSite: refuse('not_authenticated'),
-    countsIn: ['session'] as const,
-  }
-  // `readConditions` takes the place of the schema, which would drop a parameter that it does not know.
-  const validatorCompiler = () => () => true
-
-  server.get('/api/auth/verify', { schema: verifySchema, config, validatorCompiler }, async (request, reply) => {
-    const conditions = readConditions(request.query)
-    if (isRefused(conditions)) return verifyRefusals.sendRefusal(reply, conditions)
-    const judged = callers.judge(request)
-    const claims = await claimsFor(request, reply, judged, conditions)
-    if (isRefused(claims)) {
-      if (claims.refused === 'not_authenticated') noteSignedOut(request, judged, conditions)
-      return verifyRefusals.sendRefusal(reply, claims)
-    }
-    const refusal = refusalFor(claims, conditions, clock.now())
-    if (refusal) {
-      noteRefusedCheck(request, refusal.refused, claims, conditions.groups)
-      return verifyRefusals.sendRefusal(reply.header('X-Auth-Step-Up', refusal.page), refusal)
-    }
-    const identity = identityOf(claims)
-    for (const [index, name] of identityHeaders.entries()) reply.header(name, identity[index])
-    return reply.status(204).send()
+  route(server, 'GET /api/auth/verify', {
+    guard: [],
+    tag: 'who am I',
+    summary: 'The access check for a reverse proxy: 204 with X-Auth-… headers that name the user, or a refusal',
+    description: verifyDescription,
+    query: verifyQuery,
+    // `readConditions` takes the place of the schema, which would drop a parameter that it does not know.
+    validatorCompiler: () => () => true,
+    security,
+    refuses: ['bad_request', 'not_authenticated', 'group_required', 'step_up_required', 'unavailable'],
+    refusalHeaders: {
+      403: {
+        'X-Auth-Step-Up': 'The page where the user can prove it again, or sees that this account has no access',
+        ...renewedHeaders,
+      },
+    },
+    answers: { 204: allowed },
+    config: {
+      ...checkConfig,
+      isAccessCheck: true,
+      // A request from another site is answered as one without cookies, so that the proxy sends the user to the login page.
+      crossSite: refuse('not_authenticated'),
+      countsIn: ['session'],
+    },
+    handle: async ({ query, request, reply }) => {
+      const conditions = readConditions(query)
+      if (isRefused(conditions)) return conditions
+      const judged = callers.judge(request)
+      const claims = await claimsFor(request, reply, judged, conditions)
+      if (isRefused(claims)) {
+        if (claims.refused === 'not_authenticated') noteSignedOut(request, judged, conditions)
+        return claims
+      }
+      const refusal = refusalFor(claims, conditions, clock.now())
+      if (refusal) {
+        noteRefusedCheck(request, refusal.refused, claims, conditions.groups)
+        reply.header('X-Auth-Step-Up', refusal.page)
+        return refusal
+      }
+      const identity = identityOf(claims)
+      for (const [index, name] of identityHeaders.entries()) reply.header(name, identity[index])
+      return reply.send()
+    },
   })
 }
 

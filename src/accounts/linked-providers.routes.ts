@@ -81,7 +81,7 @@ const unlink = async (
 /** The two addresses of the account page. The second is for hosts on which an application has its own /dashboard. */
 const accountPages = ['/dashboard', '/api/auth/account-page'] as const
 
-const clearsLink = 'Clears pending_link'
+const clearsLink = { 'Set-Cookie': 'Clears pending_link' }
 
 export const linkedProvidersRoutes = (server: Server, app: App) => {
   const { guards, attemptCookies, pendingLinkCookie, callers, sessionLookups } = app
@@ -129,8 +129,8 @@ export const linkedProvidersRoutes = (server: Server, app: App) => {
       'link_email_taken',
       'link_registration_closed',
     ],
-    refusalCookies: { 401: clearsLink, 409: clearsLink },
-    answers: { 204: withHeaders(NoContent, { 'Set-Cookie': clearsLink }) },
+    refusalHeaders: { 401: clearsLink, 409: clearsLink },
+    answers: { 204: withHeaders(NoContent, clearsLink) },
     handle: async ({ params: { provider }, request, reply }) => {
       const context = callers.contextOf(request)
       if (!(await sessionLookups.isLive(context.caller))) return refuse('not_authenticated')

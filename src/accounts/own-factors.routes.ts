@@ -99,7 +99,7 @@ const tag = 'factors'
 const enrolment = {
   tag,
   security: enrollerSecurity,
-  refusalCookies: { 401: 'After `next: "enrolment"`: clears challenge, if the sign-in is over' },
+  refusalHeaders: { 401: { 'Set-Cookie': 'After `next: "enrolment"`: clears challenge, if the sign-in is over' } },
 }
 const enrolRefusals = ['challenge_over', 'mailed_code_required', 'link_required', 'current_password_required'] as const
 

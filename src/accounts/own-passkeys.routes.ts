@@ -100,7 +100,7 @@ const tag = 'factors'
 const name = Type.String({ minLength: 1, maxLength: longestPasskeyName })
 const params = Type.Object({ id: Type.String({ pattern: uuidPattern }) })
 const enrolRefusals = ['challenge_over', 'mailed_code_required', 'link_required', 'current_password_required'] as const
-const clearsCeremony = 'Clears passkey_…, which bound the challenge to this browser'
+const clearsCeremony = { 'Set-Cookie': 'Clears passkey_…, which bound the challenge to this browser' }
 
 /** Passkeys are added with a fresh session, or at a sign-in that cannot go on without a factor. */
 const addPasskeyRoutes = (server: Server, app: App) => {
@@ -112,7 +112,7 @@ const addPasskeyRoutes = (server: Server, app: App) => {
     security: enrollerSecurity,
     summary: 'Begin to add a passkey; answer the challenge within 5 minutes',
     refuses: enrolRefusals,
-    refusalCookies: { 401: 'After `next: "enrolment"`: clears challenge, if the sign-in is over' },
+    refusalHeaders: { 401: { 'Set-Cookie': 'After `next: "enrolment"`: clears challenge, if the sign-in is over' } },
     answers: { 200: withHeaders(PasskeyCreationOptions, { 'Set-Cookie': 'Binds the challenge to this browser' }) },
     handle: async ({ request, reply }) => {
       const enroller = enrolling.of(request)
@@ -135,7 +135,7 @@ const addPasskeyRoutes = (server: Server, app: App) => {
     summary: 'Add a passkey. After `next: "enrolment"` this also finishes the sign-in',
     body: Type.Object({ credential: PasskeyCredential, name: Type.Optional(name) }),
     refuses: [...enrolRefusals, 'bad_request', 'passkey_rejected', 'too_many_passkeys'],
-    refusalCookies: { 401: clearsCeremony, 403: clearsCeremony, 409: clearsCeremony },
+    refusalHeaders: { 401: clearsCeremony, 403: clearsCeremony, 409: clearsCeremony },
     answers: {
       201: withHeaders(PasskeyAdded, { 'Set-Cookie': 'After `next: "enrolment"`: access_token and refresh_token' }),
     },

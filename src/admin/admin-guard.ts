@@ -14,6 +14,7 @@ import { type Client, clientOf } from '../http/request-origin.js'
 import { guardHook, route } from '../http/route.js'
 import type { Clock } from '../lib/clock.js'
 import { hours, minutes } from '../lib/durations.js'
+import { RecentMap } from '../lib/recent.js'
 import type { Events } from '../messages/events.js'
 import { cleanReason } from '../programs/service-callers.js'
 import type { Administrator, Administrators } from '../sessions/administrators.js'
@@ -219,7 +220,8 @@ export type ReadingTrail = ReturnType<typeof createReadingTrail>
  * of a list counts, because anyone can make up a cursor and begin with another page than the first.
  */
 export const createReadingTrail = (adminGuard: AdminGuard, events: Events, clock: Clock) => {
-  const recordedUntil = new Map<string, number>()
+  // A reading that was forgotten leaves a second event. None is left out.
+  const recordedUntil = new RecentMap<string, number>(maxRemembered)
 
   return async (request: FastifyRequest, { kind, userId, filters = {} }: Reading) => {
     const client = adminGuard.actingClient(request)
@@ -228,8 +230,6 @@ export const createReadingTrail = (adminGuard: AdminGuard, events: Events, clock
     const reading = [client.actor?.userId, kind, userId, reason].join(' ')
     const now = clock.now().getTime()
     if ((recordedUntil.get(reading) ?? 0) > now) return
-    // Then some readings leave a second event. None is left out.
-    if (recordedUntil.size >= maxRemembered) recordedUntil.clear()
     await events.recordReading({ kind, ...(userId && { userId }), ...(reason && { reason }) }, client)
     recordedUntil.set(reading, now + window)
   }

@@ -2,8 +2,7 @@ import type { OperatorContext } from '../account-changes/account-changes.js'
 import type { AccountChangesRoom } from '../account-changes/open-account-changes.js'
 import type { openAccounts } from '../accounts/open-accounts.js'
 import { createApplicationChanges } from '../applications/application-changes.js'
-import { createApplicationErrors } from '../applications/application-errors.js'
-import { applicationIssuer, createApplicationSecrets } from '../applications/applications.js'
+import { applicationIssuer } from '../applications/applications.js'
 import type { ApplicationsRoom } from '../applications/open-applications.js'
 import { byProvider } from '../contract/providers.js'
 import type { FactorsRoom } from '../factors/open-factors.js'
@@ -11,7 +10,6 @@ import type { Groups } from '../groups/groups.js'
 import { limiterKey, limiters } from '../http/limiters.js'
 import { networkOf } from '../http/request-origin.js'
 import type { Keys } from '../keys/open-keys.js'
-import { createSigningKeys, idTokenKeys } from '../keys/signing-keys.js'
 import { recipientKey } from '../messages/mail-limits.js'
 import { createWaitingMails } from '../messages/mails.js'
 import type { MessagesRoom } from '../messages/open-messages.js'
@@ -74,7 +72,6 @@ export const openAdmin = (config: Config, platform: Platform, below: Below) => {
   const limits = signInLimitsOf(config, platform, below)
   const waitingMails = createWaitingMails(platform)
   const configuredProviders = byProvider(config.providers).map(([id]) => id)
-  const applicationSecrets = createApplicationSecrets(platform)
   const settings = {
     secondFactorRequired: config.secondFactor === 'required',
     mailSignIn: config.mailSignIn === 'on',
@@ -86,10 +83,7 @@ export const openAdmin = (config: Config, platform: Platform, below: Below) => {
     configuredProviders,
     obstacles: createObstacles({ ...deps, limits, waitingMails, settings }),
     clearLimits: (actor: OperatorContext) => clearLimits({ ...deps, limits }, actor),
-    applicationSecrets,
-    applicationErrors: createApplicationErrors(platform),
-    applicationKeys: createSigningKeys(idTokenKeys, deps),
-    applicationChanges: createApplicationChanges({ ...deps, applicationSecrets, production }),
+    applicationChanges: createApplicationChanges({ ...deps, production }),
     /** The issuer of ID tokens. */
     issuer: applicationIssuer(publicUrl),
     stats: createStats({ ...config, ...platform }),

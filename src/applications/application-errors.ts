@@ -1,5 +1,6 @@
 import type { Clock } from '../lib/clock.js'
 import { minutes, seconds } from '../lib/durations.js'
+import { RecentMap } from '../lib/recent.js'
 import type { Database } from '../platform/database/database.js'
 import type { Log } from '../platform/log.js'
 import { createRounds } from '../platform/rounds.js'
@@ -20,7 +21,7 @@ const createUnwrittenErrors = ({ window, maxKept }: { window: number; maxKept: n
   let newSentencesLeft = maxKept
   const writtenInWindow = new Set<string>()
   /** The sentences that wait, the oldest first. */
-  const waiting = new Map<string, Occurrences>()
+  const waiting = new RecentMap<string, Occurrences>(maxKept)
 
   const take = (sentences: readonly string[]) =>
     sentences.flatMap((sentence): NotedSentence[] => {
@@ -42,10 +43,7 @@ const createUnwrittenErrors = ({ window, maxKept }: { window: number; maxKept: n
   return {
     add: ({ sentence, count, seenAt }: NotedSentence) => {
       const before = waiting.get(sentence)
-      waiting.delete(sentence)
       waiting.set(sentence, { count: count + (before?.count ?? 0), seenAt })
-      const [oldest] = waiting.keys()
-      if (waiting.size > maxKept && oldest !== undefined) waiting.delete(oldest)
     },
     /** Takes the errors that may be written now. */
     takeDue: (now: Date) => {

@@ -3,17 +3,19 @@ import type { MessagesRoom } from '../messages/open-messages.js'
 import type { Platform } from '../platform/platform.js'
 import type { SessionsRoom } from '../sessions/open-sessions.js'
 import type { Config } from '../settings/config.js'
-import { createApplications } from './applications.js'
+import { createApplicationErrors } from './application-errors.js'
+import { createApplicationSecrets, createApplications } from './applications.js'
 import { createUsedApplications } from './used-applications.js'
 
 export type ApplicationsRoom = ReturnType<typeof openApplications>
 
-/** What is needed at every start. The OpenID provider and commands open the rest of the room themselves. */
 export const openApplications = (
   config: Config,
   platform: Platform,
   below: SessionsRoom & MessagesRoom & { groups: Groups },
 ) => ({
   applications: createApplications(platform),
+  applicationSecrets: createApplicationSecrets(platform),
+  applicationErrors: createApplicationErrors(platform),
   usedApplications: createUsedApplications({ ...platform, lifetimes: config.lifetimes }, below),
 })

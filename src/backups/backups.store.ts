@@ -1,5 +1,6 @@
 import type { Sql } from '../platform/database/database.js'
 import { migrationLock } from '../platform/database/migrate.js'
+import { quoteIdentifier } from '../platform/database/sql.js'
 
 /** Names of tables, columns and constraints come from our own lists or from the catalog, never from a backup. */
 
@@ -75,14 +76,14 @@ export const selectAge = (sql: Sql, moment: string) =>
     moment,
   ])
 
-const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`
-const listed = (names: Names) => names.map(quoted).join(', ')
+const listed = (names: Names) => names.map(quoteIdentifier).join(', ')
 
 export const lockAgainstChanges = (tables: Names) => `lock table ${listed(tables)} in access share mode`
 /** As a query, because a table in parts has no rows of its own. */
 export const copyOut = (table: string, columns: Names) =>
-  `copy (select ${listed(columns)} from ${quoted(table)}) to stdout`
-export const copyIn = (table: string, columns: Names) => `copy ${quoted(table)} (${listed(columns)}) from stdin`
+  `copy (select ${listed(columns)} from ${quoteIdentifier(table)}) to stdout`
+export const copyIn = (table: string, columns: Names) =>
+  `copy ${quoteIdentifier(table)} (${listed(columns)}) from stdin`
 
 export const lockForRestore = (tables: Names) => `lock table ${listed(tables)} in access exclusive mode`
 export const truncate = (tables: Names) => `truncate ${listed(tables)}`
@@ -95,17 +96,17 @@ export const selectAnyUser = (sql: Sql) => sql.query('select from users limit 1'
 
 /** Our own triggers. Those of foreign keys are no user triggers, and belong to a superuser. */
 export const setTriggers = (tables: Names, state: 'enable' | 'disable') =>
-  tables.map((table) => `alter table ${quoted(table)} ${state} trigger user`).join(';')
+  tables.map((table) => `alter table ${quoteIdentifier(table)} ${state} trigger user`).join(';')
 
 /** Makes the parts of the table of events anew. Their names and bounds are checked by the caller. */
 export const replaceEventParts = (earlier: Names, parts: readonly { name: string; bounds: string }[]) =>
   [
     `drop table ${listed(earlier)}`,
     ...parts.flatMap(({ name, bounds }) => [
-      `create table ${quoted(name)} (like events including all)`,
-      `create trigger events_emptied before truncate on ${quoted(name)}
+      `create table ${quoteIdentifier(name)} (like events including all)`,
+      `create trigger events_emptied before truncate on ${quoteIdentifier(name)}
          for each statement execute function refuse_changed_event()`,
-      `alter table events attach partition ${quoted(name)} ${bounds}`,
+      `alter table events attach partition ${quoteIdentifier(name)} ${bounds}`,
     ]),
   ].join(';')
 

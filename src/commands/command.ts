@@ -6,6 +6,7 @@ import { isRefused, type Refused } from '../contract/outcome.js'
 import { refusals } from '../contract/refusals.js'
 import type { UsernameRefusal } from '../contract/usernames.js'
 import { operatorClient } from '../http/request-origin.js'
+import { codeOf } from '../lib/caught.js'
 import type { Clock } from '../lib/clock.js'
 import { OperatorError } from '../lib/operator-error.js'
 import type { PageAddress } from '../messages/letters.js'
@@ -86,7 +87,7 @@ type OptionTypes = NonNullable<ParseArgsConfig['options']>
 const parseFault = (error: unknown, args: readonly string[]) => {
   const [sentence] = error instanceof Error ? error.message.split(/\.\s|\.?\n/) : []
   const message = `${sentence ?? 'The arguments were not understood'}.`
-  const isValueFault = error instanceof Error && 'code' in error && error.code === 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE'
+  const isValueFault = codeOf(error) === 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE'
   const [, option] = /'(?:-\w, )?(--[\w-]+)/.exec(message) ?? []
   if (isValueFault && option && message.includes('ambiguous'))
     return `${message} Write a value with a leading dash as ${option}=VALUE.`

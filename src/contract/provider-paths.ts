@@ -7,7 +7,7 @@ import type { ProviderId } from './providers.js'
 export const providerPath = (id: ProviderId) => id.replaceAll('_', '-')
 
 /** The path at which a sign-in with this provider begins. */
-export const signInPath = (id: ProviderId) => `/api/auth/${providerPath(id)}`
+export const signInPath = (id: ProviderId): `/${string}` => `/api/auth/${providerPath(id)}`
 
 /** The path to which the provider sends the browser back. */
 export const callbackPath = (id: ProviderId) => `${signInPath(id)}/callback`

@@ -2,7 +2,6 @@ import type { ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { LimitCode } from '../contract/limits.js'
 import { refusals } from '../contract/refusals.js'
-import type { Clock } from '../lib/clock.js'
 import { seconds } from '../lib/durations.js'
 import type { Cache, Reservation } from '../platform/cache/cache.js'
 import { protocolBodyOf } from './errors.js'
@@ -330,21 +329,3 @@ export const limitHook = (
   { names, code }: { names: readonly LimiterName[]; code: LimitCode },
   hook: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>,
 ): LimitHook => guardHook({ limiters: names, limitCodes: [code] }, [code, 'unavailable'], hook)
-
-/**
- * Says whether to report something: only the first time for a key in a window, and for at most `maxKeys` keys. Further reports would
- * say nothing new, and could fill the table of events.
- */
-export const createOncePerWindow = ({ maxKeys, clock }: { maxKeys: number; clock: Clock }) => {
-  const reportedUntil = new Map<string, number>()
-  return (key: string, window: number) => {
-    const now = clock.now().getTime()
-    if ((reportedUntil.get(key) ?? 0) > now) return false
-    if (reportedUntil.size >= maxKeys) {
-      for (const [old, until] of reportedUntil) if (until <= now) reportedUntil.delete(old)
-    }
-    if (reportedUntil.size >= maxKeys) return false
-    reportedUntil.set(key, now + window)
-    return true
-  }
-}

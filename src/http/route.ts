@@ -6,6 +6,7 @@ import type {
   FastifyInstance,
   FastifyReply,
   FastifyRequest,
+  FastifySchemaCompiler,
   onSendAsyncHookHandler,
   RouteOptions as RegisteredRoute,
   RouteHandlerMethod,
@@ -183,13 +184,22 @@ export const factsOf = ({ method, url, onRequest = [], preHandler = [], config =
   }
 }
 
-/** A route of administrators without their guard stops the start of the service. */
-export const requireAdminGuard = (route: RegisteredRoute) => {
-  if (isAdminPath(route.url) && factsOf(route).adminRole === undefined)
-    throw new Error(`${route.url} is a route of administrators, and has no guard`)
+const declaredHandlers = new WeakSet<object>()
+
+/**
+ * Stops the start of the service at a route that was not declared by `route`, that nothing limits without a reason, or that is one of
+ * administrators and has no guard.
+ */
+export const requireDeclaration = (registered: RegisteredRoute) => {
+  const { url, limiters, unlimited, adminRole } = factsOf(registered)
+  const fault =
+    (!declaredHandlers.has(registered.handler) && 'was not declared by route()') ||
+    (limiters.length === 0 && unlimited === undefined && 'has no limiter, and no reason why') ||
+    (isAdminPath(url) && adminRole === undefined && 'is a route of administrators, and has no guard')
+  if (fault) throw new Error(`${url} ${fault}`)
 }
 
-type Method = 'DELETE' | 'GET' | 'PATCH' | 'POST' | 'PUT'
+type Method = 'DELETE' | 'GET' | 'OPTIONS' | 'PATCH' | 'POST' | 'PUT'
 type Answers = Readonly<Record<number, TSchema>>
 type StaticOf<Schema> = Schema extends TSchema ? Static<Schema> : undefined
 
@@ -202,13 +212,30 @@ type Call<Body, Params, Query> = {
   reply: FastifyReply
 }
 
-type Options<GuardCode extends RefusalCode, Code extends RefusalCode, Given extends Answers, Body, Params, Query> = {
+/** The description of each header, by the status of the refusal and the name of the header. */
+export type RefusalHeaders = Readonly<Record<number, Readonly<Record<string, string>>>>
+
+/** How a route stands in the API document. Not there: pages, what only our own pages use, and what a standard describes. */
+type Shown =
+  | {
+      hidden?: false
+      /** The group of the operation. */
+      tag: string
+      summary: string
+      description?: string
+    }
+  | { hidden: true; tag?: undefined; summary?: undefined; description?: undefined }
+
+type Options<
+  GuardCode extends RefusalCode,
+  Code extends RefusalCode,
+  Given extends Answers,
+  Body,
+  Params,
+  Query,
+> = Shown & {
   /** The hooks in front of the handler, in their order: those that ask a store come last, behind the limiter. */
   guard: readonly GuardHook<GuardCode>[]
-  /** The group of the operation in the API document. */
-  tag: string
-  summary: string
-  description?: string
   body?: Body
   params?: Params
   query?: Query
@@ -217,17 +244,19 @@ type Options<GuardCode extends RefusalCode, Code extends RefusalCode, Given exte
    * the order of this list.
    */
   refuses: readonly Code[]
-  /** The answers by their status. A handler that sets none gets the first. */
+  /** The answers by their status. A handler that sets none gets the first. Of a hidden route that answers by itself there are none. */
   answers: Given
-  /** What a refusal does to cookies, for the document, by its status. */
-  refusalCookies?: Readonly<Record<number, string>>
+  /** Headers of refusals, for the document, by their status. */
+  refusalHeaders?: RefusalHeaders
   /** For the document, where the guard does not say it. */
   security?: readonly Readonly<Record<string, readonly string[]>>[]
   /** A hook in front of the check of the body. */
   preValidation?: Hook
   /** Hooks that need the body. */
   preHandler?: Hook | readonly Hook[]
-  onSend?: onSendAsyncHookHandler
+  onSend?: onSendAsyncHookHandler | onSendAsyncHookHandler[]
+  /** For a handler that checks its parameters by itself. */
+  validatorCompiler?: FastifySchemaCompiler<unknown>
   config?: FastifyContextConfig
   exposeHeadRoute?: boolean
   /** Returns the body of an answer, or a refusal. A handler that has answered by itself returns the reply. */
@@ -236,11 +265,11 @@ type Options<GuardCode extends RefusalCode, Code extends RefusalCode, Given exte
   ) => Promise<StaticOf<Given[keyof Given]> | Refused<GuardCode | Code> | FastifyReply | undefined>
 }
 
-const firstStatus = (answers: Answers) => Number(Object.keys(answers)[0])
+const firstStatus = (answers: Answers) => Object.keys(answers).map(Number)[0]
 
 /**
  * Registers a route: who may call it, what it takes, what it answers and how it is handled, in one place. A refusal that the route does
- * not name does not compile.
+ * not name does not compile. There is no other way to add one (`requireDeclaration`).
  */
 export const route = <
   const GuardCode extends RefusalCode = never,
@@ -254,42 +283,39 @@ export const route = <
   address: `${Method} /${string}`,
   options: Options<GuardCode, Code, Given, Body, Params, Query>,
 ) => {
-  const { guard, tag, summary, description, body, params, query, answers, security, handle, ...rest } = options
-  const { refuses, refusalCookies = {}, preValidation, preHandler, onSend, config, exposeHeadRoute } = rest
+  const { guard, hidden, tag, summary, description, body, params, query, answers, security, handle, ...rest } = options
+  const { refuses, refusalHeaders = {}, preHandler, ...frameworkOptions } = rest
   const [method, url] = address.split(' ') as [Method, string]
   const ofGuard = guard.flatMap(({ refusals }) => refusals)
   const ofGuardAlone = ofGuard.filter((code) => !(refuses as readonly RefusalCode[]).includes(code))
   const { responses } = routeRefusals<RefusalCode>(...new Set([...ofGuardAlone, ...refuses]))
   const schema = {
-    tags: [tag],
-    summary,
+    ...(hidden ? { hide: true } : { tags: [tag], summary }),
     ...(description !== undefined && { description }),
     ...(body && { body }),
     ...(params && { params }),
     ...(query && { querystring: query }),
     ...(security && { security }),
-    response: { ...answers, ...withCookies(responses, refusalCookies) },
+    response: { ...answers, ...withRefusalHeaders(responses, refusalHeaders) },
   }
   const handler = async (request: FastifyRequest, reply: FastifyReply) => {
     const { body, params, query } = request as Pick<Call<Body, Params, Query>, 'body' | 'params' | 'query'>
     const status = firstStatus(answers)
     // A status that the handler sets is kept.
-    reply.status(status)
+    if (status !== undefined) reply.status(status)
     const result = await handle({ body, params, query, request, reply })
     if (result === reply || reply.sent) return reply
     if (isRefused(result)) return sendRefusal(reply, result)
     return reply.send(result)
   }
+  declaredHandlers.add(handler)
   server.route({
+    ...frameworkOptions,
     method,
     url,
     schema,
     onRequest: [...guard],
-    ...(preValidation && { preValidation }),
     ...(preHandler && { preHandler: [preHandler].flat() }),
-    ...(onSend && { onSend }),
-    ...(config && { config }),
-    ...(exposeHeadRoute !== undefined && { exposeHeadRoute }),
     // The types of the call are checked by `handle`; the framework would compute them once more.
     handler: handler as RouteHandlerMethod as never,
   })
@@ -300,22 +326,12 @@ export const withHeaders = <Schema extends object>(
   schema: Schema,
   headers: Readonly<Record<string, string>>,
 ): Schema => {
+  if (Object.keys(headers).length === 0) return schema
   const described = Object.entries(headers).map(([name, description]) => [name, { type: 'string', description }])
   return { ...schema, headers: Object.fromEntries(described) }
 }
 
-/** Adds to the responses which cookies they set or clear, by their status. */
-const withCookies = <Responses extends object>(
-  responses: Responses,
-  cookies: Readonly<{ [Status in keyof Responses]?: string }>,
-): Responses => ({
-  ...responses,
-  ...Object.fromEntries(
-    Object.entries<object>(responses as Record<string, object>)
-      .filter(([status]) => status in cookies)
-      .map(([status, schema]) => [
-        status,
-        withHeaders(schema, { 'Set-Cookie': String(cookies[status as unknown as keyof Responses]) }),
-      ]),
-  ),
-})
+const withRefusalHeaders = (responses: Readonly<Record<number, object>>, headers: RefusalHeaders) =>
+  Object.fromEntries(
+    Object.entries(responses).map(([status, schema]) => [status, withHeaders(schema, headers[Number(status)] ?? {})]),
+  )

@@ -32,7 +32,7 @@ import { accessCheckHeaders, securityHeaders } from './headers.js'
 import { createDrain, createLimitedServer, type FastLane } from './limited-server.js'
 import type { LimiterName } from './limiters.js'
 import { type AllowedOrigins, createOwnHosts, noOtherOrigins, refuseCrossSite } from './origins.js'
-import { requireAdminGuard } from './route.js'
+import { requireDeclaration } from './route.js'
 import { compileSchemasWhenNeeded, type SchemaCompilers } from './schema-compilers.js'
 
 const withoutQuery = (url: string) => url.split('?', 1)[0] ?? ''
@@ -265,7 +265,7 @@ export const createServer = (options: ServerOptions) => {
   acceptStrictJson(server)
   acceptForms(server)
   const answerUnknown = createUnknownAddresses(server)
-  server.addHook('onRoute', requireAdminGuard)
+  server.addHook('onRoute', requireDeclaration)
   // The fast lane (access-check) skips these hooks. If a new hook is added, the lane must do the same or decline.
   server.addHook('onRequest', async (request, reply) => {
     reply.headers(request.routeOptions.config.isAccessCheck ? headersOfChecks : headers)

@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Clock } from '../lib/clock.js'
 import { minutes, seconds } from '../lib/durations.js'
 import { OperatorError } from '../lib/operator-error.js'
+import { RecentMap } from '../lib/recent.js'
 import { withTimeout } from '../lib/timing.js'
 import { StoreUnavailable } from '../platform/database/database.js'
 import { createDetachedContext, createReadingRounds } from '../platform/rounds.js'
@@ -114,7 +115,7 @@ type EarlyLoad = { load: () => Promise<void>; lastRead: () => number; isKnown: (
 
 /** Reads the keys early for a token whose key is not known, because another instance may have made the key a moment ago. */
 const createEarlyLoad = ({ load, lastRead, isKnown }: EarlyLoad) => {
-  const unknownHeaders = new Map<string, number>()
+  const unknownHeaders = new RecentMap<string, number>(maxUnknown)
   let earlyLoad: Promise<void> | undefined
   let waitingCount = 0
 
@@ -123,8 +124,6 @@ const createEarlyLoad = ({ load, lastRead, isKnown }: EarlyLoad) => {
     await load().catch(() => undefined)
   }
   const rememberUnknown = (header: string) => {
-    const [oldest] = unknownHeaders.keys()
-    if (unknownHeaders.size >= maxUnknown && oldest !== undefined) unknownHeaders.delete(oldest)
     unknownHeaders.set(header, performance.now())
   }
   const loadFor = async (header: string) => {

@@ -5,7 +5,7 @@ import type { Config } from '../settings/config.js'
 import { createLoadedKeys } from './loaded-keys.js'
 import { sealedColumns } from './sealed-columns.js'
 import { createSealedValues } from './sealed-values.js'
-import { accessTokenKeys, createSigningKeys } from './signing-keys.js'
+import { accessTokenKeys, createSigningKeys, idTokenKeys } from './signing-keys.js'
 
 export type Keys = ReturnType<typeof openKeys>
 
@@ -23,5 +23,7 @@ export const openKeys = (config: Config, platform: Platform & Secrets) => {
   const signingKeys = createSigningKeys(accessTokenKeys, { database, clock, sealedValues })
   const signsWithKeyPair = config.accessTokenAlgorithm === 'ES256'
   const loadedKeys = createLoadedKeys({ signingKeys, clock, log, signsWithKeyPair })
-  return { keysFor, sealFor, sealedValues, signingKeys, loadedKeys }
+  /** They sign ID tokens. */
+  const applicationKeys = createSigningKeys(idTokenKeys, { database: platform.database, clock, sealedValues })
+  return { keysFor, sealFor, sealedValues, signingKeys, applicationKeys, loadedKeys }
 }

@@ -1,3 +1,4 @@
+import { codeOf } from './caught.js'
 /** An error that the operator of the service can fix. The message says what is needed, so it is printed without a stack. */
 export class OperatorError extends Error {
   override name = 'OperatorError'
@@ -23,13 +24,13 @@ const writingFaults: Reasons = {
   EPIPE: 'nothing reads it',
 }
 
-const reasonOf = (reasons: Reasons, error: unknown) => {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
+const reasonIn = (reasons: Reasons, error: unknown) => {
+  const code = codeOf(error)
   return code === undefined ? undefined : (reasons[code] ?? code)
 }
 
 /** The reason why a file cannot be read, for an operator. */
-export const whyUnreadable = (error: unknown) => reasonOf(readingFaults, error) ?? 'unknown'
+export const whyUnreadable = (error: unknown) => reasonIn(readingFaults, error) ?? 'unknown'
 
 /** The reason why something cannot be written, for an operator. It is undefined if the error does not come from the operating system. */
-export const whyUnwritable = (error: unknown) => reasonOf(writingFaults, error)
+export const whyUnwritable = (error: unknown) => reasonIn(writingFaults, error)

@@ -1,7 +1,8 @@
 import { limiters } from '../http/limiters.js'
-import { createOncePerWindow, type Rejection } from '../http/limits.js'
+import type { Rejection } from '../http/limits.js'
 import type { Client } from '../http/request-origin.js'
 import type { Clock } from '../lib/clock.js'
+import { createOncePerWindow } from '../lib/recent.js'
 import type { Events } from './events.js'
 
 /** At most so many counters are remembered. Events of further ones would say nothing new. */

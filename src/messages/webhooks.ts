@@ -1,12 +1,13 @@
 import { createHmac } from 'node:crypto'
 import type { FieldValues } from '../contract/profile-fields.js'
 import type { WebhookData, WebhookType } from '../contract/webhooks.js'
+import { reasonOf } from '../lib/caught.js'
 import type { Clock } from '../lib/clock.js'
 import { days, hours, minutes, seconds } from '../lib/durations.js'
 import type { Database, Sql } from '../platform/database/database.js'
 import type { Log } from '../platform/log.js'
 import { type Outbound, OutboundFailed } from '../platform/outbound/outbound.js'
-import { createDeliveryRounds, lease, reasonOf, recordDelivery, scatterPause } from '../platform/rounds.js'
+import { createDeliveryRounds, lease, recordDelivery, scatterPause } from '../platform/rounds.js'
 import * as store from './webhooks.store.js'
 
 /** The key of a secret, which is configured as `whsec_` and the key in base64. */

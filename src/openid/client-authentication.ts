@@ -8,12 +8,14 @@ import {
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import { type ProtocolError, sendProtocolError, sendRefusal } from '../http/errors.js'
 import { type Form, formOf } from '../http/forms.js'
-import { fixedLimiter, type Limiter, type LimiterName, type RouteLimiters } from '../http/limiters.js'
-import { type CountedRequests, createOncePerWindow, sendLimited } from '../http/limits.js'
+import { fixedLimiter, type LimiterName, type RouteLimiters } from '../http/limiters.js'
+import { type CountedRequests, sendLimited } from '../http/limits.js'
 import { clientNetwork, clientOf } from '../http/request-origin.js'
+import { route } from '../http/route.js'
 import type { Server } from '../http/server.js'
 import type { Clock } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
+import { createOncePerWindow, RecentMap } from '../lib/recent.js'
 import { isCleanText } from '../lib/strict-json.js'
 import type { Events } from '../messages/events.js'
 import type { OpenidRoom } from './open-openid.js'
@@ -136,15 +138,12 @@ const maxRememberedNetworks = 10_000
 
 /** The networks that have failed too often, until their time is over. */
 const createLimitedNetworks = (clock: Clock) => {
-  const limitedUntil = new Map<string, number>()
+  const limitedUntil = new RecentMap<string, number>(maxRememberedNetworks)
   const now = () => clock.now().getTime()
   return {
     has: (network: string) => (limitedUntil.get(network) ?? 0) > now(),
     add: (network: string, duration: number) => {
-      limitedUntil.delete(network)
       limitedUntil.set(network, now() + duration)
-      const [oldest] = limitedUntil.keys()
-      if (limitedUntil.size > maxRememberedNetworks && oldest !== undefined) limitedUntil.delete(oldest)
     },
   }
 }
@@ -157,9 +156,7 @@ export type ClientRequest = { client: Application; form: Form; request: FastifyR
 type ClientRouteOptions = {
   /** Called for a request whose client was refused, with the status of the answer. */
   onClientRefused?: (form: Form, status: number) => void
-  /** The limiter in which the request counts by its client, if not `application`. */
-  limiterOf?: (form: Form) => Limiter
-  /** Further limiters: those of `limiterOf`, and those in which the handler counts. */
+  /** Further limiters in which the handler counts. */
   countsIn?: readonly LimiterName[]
 }
 
@@ -195,7 +192,7 @@ const createAuthenticate = (parts: Parts, { knownClients }: ProtocolDoor) => {
   const isOfForeignPage = async (credentials: Credentials | Invalid, openid: OpenidRoom, request: FastifyRequest) =>
     isSentByPage(request) && (isRefused(credentials) || !(await knownClients.isPageOf(credentials.id, openid, request)))
 
-  return async (form: Form, limiter: Limiter, openid: OpenidRoom, request: FastifyRequest, reply: FastifyReply) => {
+  return async (form: Form, openid: OpenidRoom, request: FastifyRequest, reply: FastifyReply) => {
     const credentials = readCredentials(request.raw.headersDistinct.authorization ?? [], form)
     if (await isOfForeignPage(credentials, openid, request)) {
       sendRefusal(reply, foreignPage)
@@ -203,7 +200,9 @@ const createAuthenticate = (parts: Parts, { knownClients }: ProtocolDoor) => {
     }
     if (isRefused(credentials)) return refuseClient(parts, limitedNetworks, credentials, request, reply)
 
-    const count = (client: Application) => countedRequests.count(limiter, subjectOf(client, request), request, reply)
+    // Each request counts by its client, before anything is done for it.
+    const count = (client: Application) =>
+      countedRequests.count(applicationLimiter, subjectOf(client, request), request, reply)
     const remembered = knownClients.lookups(openid)
     const rememberedClient = await remembered.find(credentials.id)
     // Anyone can be a client without a secret, so it is counted before the database is asked.
@@ -231,25 +230,21 @@ export const createClientRoutes = (parts: Parts, protocolDoor: ProtocolDoor) => 
   return {
     add: (
       server: Server,
-      url: string,
-      { onClientRefused, limiterOf = () => applicationLimiter, countsIn = [] }: ClientRouteOptions,
+      url: `/${string}`,
+      { onClientRefused, countsIn = [] }: ClientRouteOptions,
       answer: (openid: OpenidRoom, sent: ClientRequest) => Promise<FastifyReply>,
     ) => {
       protocolDoor.answerPreflights(server, url)
-      const { onSend, handler } = protocolDoor.through(async (openid, request, reply) => {
+      const behindDoor = protocolDoor.through(async (openid, request, reply) => {
         const form = formOf(request)
-        const client = await authenticate(form, limiterOf(form), openid, request, reply)
+        const client = await authenticate(form, openid, request, reply)
         if (client) return answer(openid, { client, form, request, reply })
         onClientRefused?.(form, reply.statusCode)
         return reply
       })
-      server.route({
-        method: 'POST',
-        url,
-        schema: { hide: true },
-        config: { countsIn: [...new Set<LimiterName>(['client_failures', 'application', ...countsIn])] },
-        onSend,
-        handler,
+      route(server, `POST ${url}`, {
+        ...behindDoor,
+        config: { countsIn: ['client_failures', applicationLimiter.name, ...countsIn] },
       })
     },
   }

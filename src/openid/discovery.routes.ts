@@ -5,7 +5,7 @@ import { languages } from '../contract/languages.js'
 import { openidPrompts } from '../contract/openid.js'
 import { refuse } from '../contract/outcome.js'
 import { ProtocolErrorBody } from '../http/errors.js'
-import { routeRefusals } from '../http/route.js'
+import { route } from '../http/route.js'
 import type { Server } from '../http/server.js'
 import { keyAlgorithms } from '../keys/key-pair.js'
 import type { App } from '../service/open-http.js'
@@ -92,8 +92,6 @@ const discoveryDocument = (issuer: string, hasFields: boolean): Static<typeof Di
   backchannel_logout_session_supported: true,
 })
 
-const { responses, sendRefusal } = routeRefusals('not_found')
-
 const Key = Type.Object({
   kty: Type.String(),
   kid: Type.String(),
@@ -105,22 +103,6 @@ const Key = Type.Object({
   x: Type.Optional(Type.String()),
   y: Type.Optional(Type.String()),
 })
-
-/** Every route of the protocol is hidden in the API document, because the discovery document describes them. */
-const configurationSchema = {
-  hide: true,
-  response: { 200: DiscoveryDocument, ...responses, 503: ProtocolErrorBody },
-}
-
-/** A key is in the set for 24 hours before it signs and for 24 hours after its last token. The first key of an algorithm signs at once. */
-const keysSchema = {
-  hide: true,
-  response: {
-    200: Type.Object({ keys: Type.Array(Key) }, { title: 'ApplicationKeySet' }),
-    ...responses,
-    503: ProtocolErrorBody,
-  },
-}
 
 /**
  * Any page may read the answer, and no cookie changes it. It is cached for minutes only, because a first key signs at once and must be
@@ -137,17 +119,30 @@ export const openidDiscoveryRoutes = (
   server: Server,
   { openidProvider, profileFields, config: { publicUrl } }: App,
 ) => {
-  const config = { quiet: true, unlimited: 'Sent from memory' }
   const document = discoveryDocument(applicationIssuer(publicUrl), profileFields.definitions.length > 0)
+  // Every route of the protocol is hidden in the API document, because the discovery document describes them.
+  const hidden = {
+    hidden: true,
+    guard: [],
+    refuses: ['not_found'],
+    config: { quiet: true, unlimited: 'Sent from memory' },
+  } as const
 
-  server.get('/api/auth/.well-known/openid-configuration', { schema: configurationSchema, config }, async (_, reply) =>
-    (await openidProvider.open()) ? asPublic(reply).send(document) : sendRefusal(reply, refuse('not_found')),
-  )
+  route(server, 'GET /api/auth/.well-known/openid-configuration', {
+    ...hidden,
+    answers: { 200: DiscoveryDocument, 503: ProtocolErrorBody },
+    handle: async ({ reply }) => ((await openidProvider.open()) ? asPublic(reply).send(document) : refuse('not_found')),
+  })
 
-  server.get('/api/auth/keys', { schema: keysSchema, config }, async (_, reply) => {
-    const opened = await openidProvider.open()
-    if (!opened) return sendRefusal(reply, refuse('not_found'))
-    const keySet = await opened.loadedApplicationKeys.published()
-    return asPublic(reply).send(keySet)
+  /** A key is in the set for 24 hours before it signs and for 24 hours after its last token. The first key of an algorithm signs at once. */
+  route(server, 'GET /api/auth/keys', {
+    ...hidden,
+    answers: { 200: Type.Object({ keys: Type.Array(Key) }, { title: 'ApplicationKeySet' }), 503: ProtocolErrorBody },
+    handle: async ({ reply }) => {
+      const opened = await openidProvider.open()
+      if (!opened) return refuse('not_found')
+      const keySet = await opened.loadedApplicationKeys.published()
+      return asPublic(reply).send(keySet)
+    },
   })
 }

@@ -27,9 +27,8 @@ it('the service loads nothing of an open provider at its start', async () => {
   )
   expect(opened).toContain('applications/applications.js')
   expect(opened).toContain('openid/authorize/authorize.js')
-  // The first is functions that addresses are made with. Accounts end what was used also while there is no provider. The ring of keys is
-  // that of access tokens too.
-  const needed = ['applications/applications.js', 'applications/used-applications.js', 'keys/signing-keys.js']
+  // The first is functions that addresses are made with. Accounts end what was used also while there is no provider.
+  const needed = ['applications/applications.js', 'applications/used-applications.js']
   expect(opened.filter((path) => loaded.has(path)).sort()).toEqual(needed)
   expect(loaded).not.toContain('openid/open-openid.js')
 })

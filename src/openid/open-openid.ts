@@ -1,12 +1,10 @@
 import type { AccountChangesRoom } from '../account-changes/open-account-changes.js'
-import { createApplicationErrors } from '../applications/application-errors.js'
-import { applicationIssuer, createApplicationSecrets } from '../applications/applications.js'
+import { applicationIssuer } from '../applications/applications.js'
 import type { ApplicationsRoom } from '../applications/open-applications.js'
 import { createConsents } from '../applications/used-applications.js'
 import type { FactorsRoom } from '../factors/open-factors.js'
 import type { Keys } from '../keys/open-keys.js'
 import { createLoadedApplicationKeys } from '../keys/signed-token.js'
-import { createSigningKeys, idTokenKeys } from '../keys/signing-keys.js'
 import type { MessagesRoom } from '../messages/open-messages.js'
 import type { Job } from '../platform/jobs.js'
 import type { Platform } from '../platform/platform.js'
@@ -37,20 +35,17 @@ export type OpenidRoom = ReturnType<typeof openOpenid>
 /** The OpenID provider. `openid-door.ts` loads this file once there is an application. */
 export const openOpenid = (config: Config, platform: Platform, below: BelowOpenid) => {
   const { database, clock, log, metrics } = platform
-  const { applications, sealedValues } = below
+  const { applications, applicationSecrets, applicationErrors, applicationKeys } = below
   const issuer = applicationIssuer(config.publicUrl)
-  const applicationKeys = createSigningKeys(idTokenKeys, { database, clock, sealedValues })
   const loadedApplicationKeys = createLoadedApplicationKeys({ applicationKeys, clock, log })
   const signing = { applicationKeys: loadedApplicationKeys, clock, issuer }
   const idTokens = createIdTokens(signing)
   const logoutTokens = createLogoutTokens(signing)
-  const applicationSecrets = createApplicationSecrets(platform)
-  const applicationErrors = createApplicationErrors(platform)
   const consents = createConsents(platform)
   const exchange = createTokenExchange(config, platform, below)
   const codes = createCodes(exchange)
   const deviceRequests = createDeviceRequests(platform)
-  const ofClients = { ...below, ...exchange, applicationSecrets, applicationErrors, consents }
+  const ofClients = { ...below, ...exchange, consents }
   return {
     applications,
     applicationSecrets,

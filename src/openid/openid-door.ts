@@ -1,11 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Application, ownersAmong } from '../applications/applications.js'
-import { refuse } from '../contract/outcome.js'
-import { sendRefusal } from '../http/errors.js'
+import { type Refused, refuse } from '../contract/outcome.js'
 import { type Form, formOf } from '../http/forms.js'
 import { fixedLimiter } from '../http/limiters.js'
 import { type CountedRequests, setLimitHeaders } from '../http/limits.js'
 import { clientNetwork } from '../http/request-origin.js'
+import { guardHook, route } from '../http/route.js'
 import type { Server } from '../http/server.js'
 import type { Clock } from '../lib/clock.js'
 import { seconds } from '../lib/durations.js'
@@ -201,7 +201,11 @@ const createKnownClients = (clock: Clock, production: boolean) => {
   }
 }
 
-type Handler = (openid: OpenidRoom, request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
+type Handler = (
+  openid: OpenidRoom,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) => Promise<FastifyReply | Refused<'not_found'> | undefined>
 
 export type ProtocolDoor = ReturnType<typeof createProtocolDoor>
 
@@ -212,10 +216,18 @@ export type ProtocolDoor = ReturnType<typeof createProtocolDoor>
 export const createProtocolDoor = (openidProvider: OpenidProvider, clock: Clock, { production }: Config) => {
   const knownClients = createKnownClients(clock, production)
 
-  const answerWith = (handler: Handler) => async (request: FastifyRequest, reply: FastifyReply) => {
-    const openid = await openidProvider.open()
-    return openid ? handler(openid, request, reply) : sendRefusal(reply, refuse('not_found'))
-  }
+  /** What the routes of the protocol have in common. Their other refusals have the form of the standards. */
+  const answerWith = (handler: Handler) =>
+    ({
+      hidden: true,
+      guard: [],
+      refuses: ['not_found'],
+      answers: {},
+      handle: async ({ request, reply }: { request: FastifyRequest; reply: FastifyReply }) => {
+        const openid = await openidProvider.open()
+        return openid ? handler(openid, request, reply) : refuse('not_found')
+      },
+    }) as const
 
   /** Lets the page read the answer if it belongs to an application, and returns whether it does. CORS without credentials. */
   const letRead = async (openid: OpenidRoom, request: FastifyRequest, reply: FastifyReply) => {
@@ -237,19 +249,16 @@ export const createProtocolDoor = (openidProvider: OpenidProvider, clock: Clock,
 
   return {
     knownClients,
-    /** The hook and the handler of a route. */
-    through: (handler: Handler) => ({ onSend: [letReadEveryAnswer], handler: answerWith(handler) }),
+    /** All of a route but its limiters. */
+    through: (handler: Handler) => ({ ...answerWith(handler), onSend: letReadEveryAnswer }),
     /** Answers the preflight that a browser sends before a request of another site's page. */
-    answerPreflights: (server: Server, url: string) =>
-      server.route({
-        method: 'OPTIONS',
-        url,
-        schema: { hide: true },
-        config: { unlimited: 'Sent from memory' },
-        handler: answerWith(async (openid, request, reply) => {
+    answerPreflights: (server: Server, url: `/${string}`) =>
+      route(server, `OPTIONS ${url}`, {
+        ...answerWith(async (openid, request, reply) => {
           if (await letRead(openid, request, reply)) reply.headers(preflightHeaders)
           return reply.status(204).send()
         }),
+        config: { unlimited: 'Sent from memory' },
       }),
   }
 }
@@ -277,26 +286,30 @@ const textOf = ({ values, repeated }: Form) =>
  */
 export const addPageRoutes = (
   server: Server,
-  url: string,
+  url: `/${string}`,
   { openidProvider, countedRequests }: { openidProvider: OpenidProvider; countedRequests: CountedRequests },
   { plainPage }: ProtocolPages,
   sendPage: ReturnType<ProtocolPages['protocolPage']>,
 ) => {
   const sendNotFound = plainPage('not-found')
   const sendTooMany = plainPage('too-many-requests')
-  const refuseWhileClosed = async (request: FastifyRequest, reply: FastifyReply) =>
-    (await openidProvider.open()) ? undefined : sendNotFound(request, reply)
-  const limitForms = async (request: FastifyRequest, reply: FastifyReply) => {
+  const refuseWhileClosed = guardHook({}, [], async (request, reply) =>
+    (await openidProvider.open()) ? undefined : sendNotFound(request, reply),
+  )
+  const limitForms = guardHook({ limiters: [postedPages.name] }, [], async (request, reply) => {
     const excess = await countedRequests.countAndFindExcess(postedPages, clientNetwork(request), request, reply)
     return excess && sendTooMany(request, reply.header('Retry-After', setLimitHeaders(reply, postedPages, excess)))
-  }
-  const schema = { hide: true }
-  const fromMemory = { unlimited: 'Sent from memory' }
-  server.get(url, { schema, config: fromMemory, onRequest: refuseWhileClosed }, (request, reply) =>
-    sendPage(request, reply),
-  )
-  const counted = { countsIn: [postedPages.name] }
-  server.post(url, { schema, config: counted, onRequest: [refuseWhileClosed, limitForms] }, (request, reply) =>
-    sendPage(request, reply, textOf(formOf(request))),
-  )
+  })
+  const page = { hidden: true, refuses: [], answers: {} } as const
+  route(server, `GET ${url}`, {
+    ...page,
+    guard: [refuseWhileClosed],
+    config: { unlimited: 'Sent from memory' },
+    handle: async ({ request, reply }) => sendPage(request, reply),
+  })
+  route(server, `POST ${url}`, {
+    ...page,
+    guard: [refuseWhileClosed, limitForms],
+    handle: async ({ request, reply }) => sendPage(request, reply, textOf(formOf(request))),
+  })
 }

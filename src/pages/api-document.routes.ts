@@ -1,5 +1,5 @@
 import { fastify, type RouteOptions } from 'fastify'
-import { factsOf, type RouteFacts } from '../http/route.js'
+import { factsOf, type RouteFacts, route } from '../http/route.js'
 import { compileSchemasWhenNeeded } from '../http/schema-compilers.js'
 import type { Server } from '../http/server.js'
 import type { Design } from '../lib/design.js'
@@ -202,14 +202,26 @@ export const apiDocumentRoutes = (server: Server, { design, hasServiceKeys }: Op
     const { renderReference } = await import('./reference-page.js')
     return Buffer.from(renderReference((await getDocument()) as unknown as ReferenceDocument, design))
   }
-  const options = { schema: { hide: true }, config: { unlimited: 'Made once, and sent from memory' } }
-  server.get('/api/openapi.json', options, async (_request, reply) => {
-    text ??= getDocument().then((apiDocument) => Buffer.from(JSON.stringify(apiDocument)))
-    return reply.type('application/json; charset=utf-8').send(await text)
+  const made = {
+    hidden: true,
+    guard: [],
+    refuses: [],
+    answers: {},
+    config: { unlimited: 'Made once, and sent from memory' },
+  } as const
+  route(server, 'GET /api/openapi.json', {
+    ...made,
+    handle: async ({ reply }) => {
+      text ??= getDocument().then((apiDocument) => Buffer.from(JSON.stringify(apiDocument)))
+      return reply.type('application/json; charset=utf-8').send(await text)
+    },
   })
-  server.get('/api/docs', options, async (_request, reply) => {
-    page ??= renderPage()
-    return reply.type('text/html; charset=utf-8').send(await page)
+  route(server, 'GET /api/docs', {
+    ...made,
+    handle: async ({ reply }) => {
+      page ??= renderPage()
+      return reply.type('text/html; charset=utf-8').send(await page)
+    },
   })
   return { list: () => listRoutes(routes) }
 }

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { refuse } from '../contract/outcome.js'
-import { routeRefusals } from '../http/route.js'
+import { route } from '../http/route.js'
 import type { Server } from '../http/server.js'
 import { markSvg } from '../lib/brand.js'
 import type { Design } from '../lib/design.js'
@@ -70,8 +70,6 @@ ${mailFrame(mail.text, `/dev/mailbox/${encodeURIComponent(mail.id)}/html`)}
     design,
   )
 
-const { responses, sendRefusal } = routeRefusals('not_found')
-
 const mailSchema = Type.Object({
   id: Type.String(),
   to: Type.String(),
@@ -88,48 +86,53 @@ export const devMailboxRoutes = (
   server: Server,
   { mailbox, design }: { mailbox: DevelopmentMailbox; design: Design },
 ) => {
-  const config = { unlimited: 'In development only' }
-  const page = { hide: true, response: { 200: Type.String(), ...responses } }
-  const pageOfMail = { config, schema: { ...page, params: Type.Object({ id: Type.String({ maxLength: 100 }) }) } }
+  const hidden = {
+    hidden: true,
+    guard: [],
+    refuses: ['not_found'],
+    config: { unlimited: 'In development only' },
+  } as const
+  const page = { ...hidden, answers: { 200: Type.String() } }
+  const pageOfMail = { ...page, params: Type.Object({ id: Type.String({ maxLength: 100 }) }) }
 
-  server.get('/dev/mailbox', { config, schema: page }, async (_request, reply) =>
-    reply.headers(pageHeaders).send(renderMailbox(mailbox.mails(), design)),
-  )
-
-  server.get('/dev/mailbox/:id', pageOfMail, async (request, reply) => {
-    const mail = mailbox.find(request.params.id)
-    if (!mail) return sendRefusal(reply, refuse('not_found'))
-    const policy = allowingFrame(reply.getHeader('content-security-policy'))
-    return reply.headers({ ...pageHeaders, 'content-security-policy': policy }).send(renderMail(mail, design))
+  route(server, 'GET /dev/mailbox', {
+    ...page,
+    handle: async ({ reply }) => reply.headers(pageHeaders).send(renderMailbox(mailbox.mails(), design)),
   })
 
-  server.get('/dev/mailbox/:id/html', pageOfMail, async (request, reply) => {
-    const mail = mailbox.find(request.params.id)
-    return mail
-      ? reply.headers(framedHeaders).send(withLinksInTopWindow(mail.html))
-      : sendRefusal(reply, refuse('not_found'))
+  route(server, 'GET /dev/mailbox/:id', {
+    ...pageOfMail,
+    handle: async ({ params, reply }) => {
+      const mail = mailbox.find(params.id)
+      if (!mail) return refuse('not_found')
+      const policy = allowingFrame(reply.getHeader('content-security-policy'))
+      return reply.headers({ ...pageHeaders, 'content-security-policy': policy }).send(renderMail(mail, design))
+    },
+  })
+
+  route(server, 'GET /dev/mailbox/:id/html', {
+    ...pageOfMail,
+    handle: async ({ params, reply }) => {
+      const mail = mailbox.find(params.id)
+      return mail ? reply.headers(framedHeaders).send(withLinksInTopWindow(mail.html)) : refuse('not_found')
+    },
   })
 
   /** The mails, newest first. `?to=` shows only those to one recipient. */
-  server.get(
-    '/dev/mailbox.json',
-    {
-      config,
-      schema: {
-        hide: true,
-        querystring: Type.Object({ to: Type.Optional(Type.String()) }),
-        response: { 200: Type.Object({ mails: Type.Array(mailSchema) }) },
-      },
-    },
-    async (request, reply) => {
-      const to = request.query.to?.toLowerCase()
+  route(server, 'GET /dev/mailbox.json', {
+    ...hidden,
+    query: Type.Object({ to: Type.Optional(Type.String()) }),
+    answers: { 200: Type.Object({ mails: Type.Array(mailSchema) }) },
+    handle: async ({ query, reply }) => {
+      const to = query.to?.toLowerCase()
       const matchingMails = mailbox.mails().filter((mail) => to === undefined || mail.to.toLowerCase() === to)
       const mails = matchingMails.map((mail) => ({
         ...mail,
         links: linksIn(mail.text),
         arrivedAt: mail.arrivedAt.toISOString(),
       }))
-      return reply.header('Cache-Control', 'no-store').send({ mails })
+      reply.header('Cache-Control', 'no-store')
+      return { mails }
     },
-  )
+  })
 }

@@ -1,6 +1,8 @@
 import { Type } from 'typebox'
 import { OneOf } from '../contract/refusal-bodies.js'
+import { route } from '../http/route.js'
 import type { Server } from '../http/server.js'
+import { reasonOf } from '../lib/caught.js'
 import type { Clock } from '../lib/clock.js'
 import { withTimeout } from '../lib/timing.js'
 import { proveTables } from '../platform/database/open.js'
@@ -14,7 +16,7 @@ type Log = Record<'info' | 'warn', (details: object, message: string) => void>
 
 const failureOf = (error: unknown): CheckOutcome => ({
   result: 'error',
-  reason: error instanceof Error ? error.message : 'unknown failure',
+  reason: reasonOf(error),
 })
 
 /** Runs a check with its own timeout. A check that has not finished by then is reported as `checking`, and delays no other. */
@@ -100,18 +102,6 @@ const Ready = Type.Object({ status: Type.Literal('ready') })
 const NotReady = Type.Object({ status: OneOf(['starting', 'draining']) })
 const Live = Type.Object({ status: Type.Literal('live') })
 
-const schema = {
-  tags: ['health'],
-  summary: 'Whether the server, the database and the cache work',
-  response: { 200: Health, 503: Health },
-}
-const readySchema = {
-  tags: ['health'],
-  summary: 'Whether this instance should get traffic: 200 unless it is starting or shutting down',
-  response: { 200: Ready, 503: NotReady },
-}
-const liveSchema = { tags: ['health'], summary: 'Whether this process serves at all', response: { 200: Live } }
-
 export const healthRoutes = (server: Server, { config: { healthTimeout }, ...app }: App) => {
   const health = createHealth({
     ...app,
@@ -124,13 +114,33 @@ export const healthRoutes = (server: Server, { config: { healthTimeout }, ...app
   })
   const config = { quiet: true, probe: true, unlimited: 'Probes ask often, and share one check of the stores' }
 
-  server.get('/health', { schema, config }, async (_request, reply) => {
-    const result = await health.full()
-    return reply.status(result.status === 'healthy' ? 200 : 503).send(result)
+  const probe = { guard: [], tag: 'health', refuses: [], config } as const
+
+  route(server, 'GET /health', {
+    ...probe,
+    summary: 'Whether the server, the database and the cache work',
+    answers: { 200: Health, 503: Health },
+    handle: async ({ reply }) => {
+      const result = await health.full()
+      reply.status(result.status === 'healthy' ? 200 : 503)
+      return result
+    },
   })
-  server.get('/health/ready', { schema: readySchema, config }, async (_request, reply) => {
-    const status = health.readiness()
-    return status === 'ready' ? reply.status(200).send({ status }) : reply.status(503).send({ status })
+  route(server, 'GET /health/ready', {
+    ...probe,
+    summary: 'Whether this instance should get traffic: 200 unless it is starting or shutting down',
+    answers: { 200: Ready, 503: NotReady },
+    handle: async ({ reply }) => {
+      const status = health.readiness()
+      if (status === 'ready') return { status }
+      reply.status(503)
+      return { status }
+    },
   })
-  server.get('/health/live', { schema: liveSchema, config }, async () => ({ status: 'live' as const }))
+  route(server, 'GET /health/live', {
+    ...probe,
+    summary: 'Whether this process serves at all',
+    answers: { 200: Live },
+    handle: async () => ({ status: 'live' as const }),
+  })
 }

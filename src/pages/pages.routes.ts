@@ -13,7 +13,7 @@ import {
 import { sessionCookies } from '../http/cookie-table.js'
 import { type Cookies, chosenLanguage } from '../http/cookies.js'
 import { languageOf } from '../http/request-origin.js'
-import { routeRefusals } from '../http/route.js'
+import { route } from '../http/route.js'
 import type { Server } from '../http/server.js'
 import { escapeHtml } from '../lib/text.js'
 import type { ReturnToNotes } from '../sign-in/return-to-notes.js'
@@ -31,6 +31,15 @@ const query = Type.Object({
   to: Type.String({ maxLength: 10 }),
   page: Type.Optional(Type.String({ maxLength: 40 })),
 })
+
+/** Pages and their files are no part of the API. */
+const fromMemory = {
+  hidden: true,
+  guard: [],
+  refuses: ['not_found'],
+  answers: {},
+  config: { unlimited: 'Sent from memory' },
+} as const
 
 /**
  * The address of our page that sent the request; `unknown` if our page does not say its address. Undefined for a page of another site,
@@ -53,20 +62,19 @@ const pathOf = ({ pathname, search }: URL) => pathname.replace(/^\/+/, '/') + se
 const languageRoutes = (server: Server, { assets, cookies }: { assets: Assets; cookies: Cookies }) => {
   const isPage = (name: string): name is PageName => Object.hasOwn(assets.pages, name)
 
-  server.get(
-    languageSwitch,
-    { schema: { hide: true, querystring: query }, config: { unlimited: 'Sent from memory' } },
-    (request, reply) => {
-      const { to, page } = request.query
+  route(server, `GET ${languageSwitch}`, {
+    ...fromMemory,
+    query,
+    handle: async ({ query: { to, page }, request, reply }) => {
       const from = askingPage(request)
-      if (!isLanguage(to) || (page !== undefined && !isPage(page))) return sendRefusal(reply, refuse('not_found'))
+      if (!isLanguage(to) || (page !== undefined && !isPage(page))) return refuse('not_found')
       if (from !== undefined) cookies.set(reply, 'latchkey_language', to)
       reply.header('cache-control', 'no-store')
       if (page === undefined) return reply.redirect(from instanceof URL ? pathOf(from) : '/', 303)
       const { title, footer, sections } = assets.pages[page].words[to]
       return reply.send({ language: to, title, footer, words: sections })
     },
-  )
+  })
 }
 
 const localesIn = (query: { ui_locales?: unknown; returnTo?: unknown }) => {
@@ -171,11 +179,6 @@ const drawWithRemarks = (
   return renderPage('setup', page, theme, settingsIn(language), above)
 }
 
-const { sendRefusal } = routeRefusals('not_found')
-
-/** Pages and their files are no part of the API. */
-const pageOptions = { schema: { hide: true }, config: { unlimited: 'Sent from memory' } }
-
 type PagesRouteDependencies = Omit<PageSettings, 'language' | 'productName' | 'supportUrl'> & {
   assets: Assets
   theme: Theme
@@ -188,26 +191,35 @@ type PagesRouteDependencies = Omit<PageSettings, 'language' | 'productName' | 's
 
 /** The files of the pages, and the client for pages of applications that have no build. */
 const assetRoutes = (server: Server, assets: Assets) => {
-  server.get(
-    '/api/auth/assets/:name',
-    { ...pageOptions, schema: { hide: true, params: Type.Object({ name: Type.String({ maxLength: 200 }) }) } },
-    (request, reply) => {
-      const asset = assets.files.get(request.params.name)
-      if (!asset) return sendRefusal(reply, refuse('not_found'))
+  route(server, 'GET /api/auth/assets/:name', {
+    ...fromMemory,
+    params: Type.Object({ name: Type.String({ maxLength: 200 }) }),
+    handle: async ({ params, request, reply }) => {
+      const asset = assets.files.get(params.name)
+      if (!asset) return refuse('not_found')
       addVary(reply, 'accept-encoding').header('content-type', asset.type)
       // The name has a hash of the content, so a browser never needs to ask for the file again.
       reply.header('cache-control', 'public, max-age=31536000, immutable')
       return sendCompressed(request, reply, asset)
     },
-  )
+  })
 
-  server.get('/api/auth/client.js', pageOptions, (request, reply) => {
-    const { client } = assets
-    addVary(reply, 'accept-encoding').header('etag', client.tag).header('cache-control', 'public, max-age=300')
-    if (isNamedIn(request.headers['if-none-match'], client.tag)) return reply.status(304).send()
-    return sendCompressed(request, reply.header('content-type', client.type), client)
+  route(server, 'GET /api/auth/client.js', {
+    ...fromMemory,
+    handle: async ({ request, reply }) => {
+      const { client } = assets
+      addVary(reply, 'accept-encoding').header('etag', client.tag).header('cache-control', 'public, max-age=300')
+      if (isNamedIn(request.headers['if-none-match'], client.tag)) return reply.status(304).send()
+      return sendCompressed(request, reply.header('content-type', client.type), client)
+    },
   })
 }
+
+const redirectRoute = (server: Server, address: `GET /${string}`, to: string) =>
+  route(server, address, {
+    ...fromMemory,
+    handle: async ({ reply }) => reply.header('cache-control', 'no-store').redirect(to),
+  })
 
 /** A planted cookie beside ours signs the browser out. Clearing every variant lets the user sign in again. */
 const clearPlantedCookies = (cookies: Cookies, request: FastifyRequest, reply: FastifyReply) => {
@@ -251,22 +263,28 @@ export const pagesRoutes = (
 
   const setupPage = { page: assets.pages.setup, theme, publicUrl, settingsIn }
 
-  const addPage = (path: string, name: PageName) => {
-    server.get(path, pageOptions, (request, reply) => {
-      noteReturnTo(request)
-      const language = pageLanguage(cookies, request)
-      const remarkedPage = name === 'setup' ? drawWithRemarks(setupPage, request, language) : undefined
-      // It is neither cached nor compressed: anyone can send headers.
-      if (remarkedPage !== undefined) return asFreshPage(reply).send(remarkedPage)
-      if (name === 'login') clearPlantedCookies(cookies, request, reply)
-      const bodyFor =
-        pagesForSignedOut.includes(name) && hasSessionCookie(cookies, request) ? cachedPageForSession : cachedPage
-      return sendPage(request, reply, bodyFor(name, language))
+  const addPage = (path: `/${string}`, name: PageName) => {
+    route(server, `GET ${path}`, {
+      ...fromMemory,
+      handle: async ({ request, reply }) => {
+        noteReturnTo(request)
+        const language = pageLanguage(cookies, request)
+        const remarkedPage = name === 'setup' ? drawWithRemarks(setupPage, request, language) : undefined
+        // It is neither cached nor compressed: anyone can send headers.
+        if (remarkedPage !== undefined) return asFreshPage(reply).send(remarkedPage)
+        if (name === 'login') clearPlantedCookies(cookies, request, reply)
+        const bodyFor =
+          pagesForSignedOut.includes(name) && hasSessionCookie(cookies, request) ? cachedPageForSession : cachedPage
+        return sendPage(request, reply, bodyFor(name, language))
+      },
     })
-    server.get(`${path}/`, pageOptions, (request, reply) => {
-      const query = request.url.indexOf('?')
-      const address = query === -1 ? path : path + request.url.slice(query)
-      return reply.header('cache-control', 'no-store').redirect(address)
+    route(server, `GET ${path}/`, {
+      ...fromMemory,
+      handle: async ({ request, reply }) => {
+        const query = request.url.indexOf('?')
+        const address = query === -1 ? path : path + request.url.slice(query)
+        return reply.header('cache-control', 'no-store').redirect(address)
+      },
     })
   }
   for (const name of pageNames) addPage(`/${name}`, name)
@@ -277,12 +295,9 @@ export const pagesRoutes = (
 
   // The login page sends a signed-in user to AFTER_SIGN_IN. If that is `/`, a redirect from here to the login page would never end.
   const start = installation.afterSignIn === '/' ? '/dashboard' : '/login'
-  server.get('/', pageOptions, (_, reply) => reply.header('cache-control', 'no-store').redirect(start))
-
+  redirectRoute(server, 'GET /', start)
   // Password managers send users here who want to change their password (W3C, "A Well-Known URL for Changing Passwords").
-  server.get('/.well-known/change-password', pageOptions, (_, reply) =>
-    reply.header('cache-control', 'no-store').redirect('/api/auth/account-page#password'),
-  )
+  redirectRoute(server, 'GET /.well-known/change-password', '/api/auth/account-page#password')
 
   assetRoutes(server, assets)
   languageRoutes(server, { assets, cookies })

@@ -4,7 +4,7 @@ import type { Authorization, DeviceState, EndSession } from '../contract/openid.
 import { refuse } from '../contract/outcome.js'
 import { type PageName, type PageSettings, pageNames, type protocolPageNames } from '../contract/pages.js'
 import { OneOf } from '../contract/refusal-bodies.js'
-import { routeRefusals } from '../http/route.js'
+import { route } from '../http/route.js'
 import type { Server } from '../http/server.js'
 import type { Design } from '../lib/design.js'
 import { escapeHtml } from '../lib/text.js'
@@ -73,7 +73,7 @@ export const pageExamples = {
 export type ExampleName = keyof typeof pageExamples
 const isExampleName = (name: string): name is ExampleName => Object.hasOwn(pageExamples, name)
 
-const exampleScriptPath = (name: string) => `/dev/preview/examples/${name}`
+const exampleScriptPath = (name: string): `/${string}` => `/dev/preview/examples/${name}`
 
 /**
  * The script that runs before the page's own. It answers the page's requests and replaces the storages, so the service is not asked and
@@ -186,8 +186,6 @@ const inScheme = (html: string, scheme: Scheme | undefined) =>
 const withExample = (html: string, name: ExampleName) =>
   html.replace('<script type="module"', `<script src="${exampleScriptPath(name)}"></script>\n$&`)
 
-const { responses, sendRefusal } = routeRefusals('not_found')
-
 type Parts = {
   look: Look
   letterhead: Letterhead
@@ -196,59 +194,75 @@ type Parts = {
   hasAdminPage: boolean
 }
 
-const config = { unlimited: 'In development only' }
-const page = { hide: true, response: { 200: Type.String(), ...responses } }
+const page = {
+  hidden: true,
+  guard: [],
+  refuses: ['not_found'],
+  answers: { 200: Type.String() },
+  config: { unlimited: 'In development only' },
+} as const
 const name = Type.String({ maxLength: 100 })
 const language = Type.String({ maxLength: 10 })
 
 /** Every page and every mail with the operator's looks and words. In development only: src/service/register-routes.ts sees to that. */
 export const previewRoutes = (server: Server, { look, letterhead, drawPage, drawPlainPage, hasAdminPage }: Parts) => {
-  server.get('/dev/preview', { config, schema: page }, async (_request, reply) =>
-    reply.headers(pageHeaders).send(renderPreview(look, { hasAdminPage })),
-  )
-
-  const pageOptions = { config, schema: { ...page, params: Type.Object({ name, language }) } }
-  server.get('/dev/preview/pages/:name/:language', pageOptions, async ({ params }, reply) => {
-    if (!isExampleName(params.name) || !isLanguage(params.language)) return sendRefusal(reply, refuse('not_found'))
-    const example: PageExample = pageExamples[params.name]
-    const drawn = drawPage(example.page, params.language, example.settings)
-    return reply.headers(pageHeaders).send(withExample(drawn, params.name))
+  route(server, 'GET /dev/preview', {
+    ...page,
+    handle: async ({ reply }) => reply.headers(pageHeaders).send(renderPreview(look, { hasAdminPage })),
   })
 
-  const plainOptions = { config, schema: { ...page, params: Type.Object({ language }) } }
-  server.get(`/dev/preview/${tooManyRequests}/:language`, plainOptions, async ({ params }, reply) =>
-    isLanguage(params.language)
-      ? reply.headers(pageHeaders).send(drawPlainPage(tooManyRequests, params.language))
-      : sendRefusal(reply, refuse('not_found')),
-  )
+  route(server, 'GET /dev/preview/pages/:name/:language', {
+    ...page,
+    params: Type.Object({ name, language }),
+    handle: async ({ params, reply }) => {
+      if (!isExampleName(params.name) || !isLanguage(params.language)) return refuse('not_found')
+      const example: PageExample = pageExamples[params.name]
+      const drawn = drawPage(example.page, params.language, example.settings)
+      return reply.headers(pageHeaders).send(withExample(drawn, params.name))
+    },
+  })
 
-  const scriptOptions = { config, schema: { ...page, params: Type.Object({ name }) } }
-  server.get(exampleScriptPath(':name'), scriptOptions, async ({ params }, reply) =>
-    isExampleName(params.name)
-      ? reply.type('text/javascript; charset=utf-8').send(exampleScript(params.name))
-      : sendRefusal(reply, refuse('not_found')),
-  )
+  route(server, `GET /dev/preview/${tooManyRequests}/:language`, {
+    ...page,
+    params: Type.Object({ language }),
+    handle: async ({ params, reply }) =>
+      isLanguage(params.language)
+        ? reply.headers(pageHeaders).send(drawPlainPage(tooManyRequests, params.language))
+        : refuse('not_found'),
+  })
+
+  route(server, `GET ${exampleScriptPath(':name')}`, {
+    ...page,
+    params: Type.Object({ name }),
+    handle: async ({ params, reply }) =>
+      isExampleName(params.name)
+        ? reply.type('text/javascript; charset=utf-8').send(exampleScript(params.name))
+        : refuse('not_found'),
+  })
 
   const previewOf = ({ kind, language }: { kind: string; language: string }) =>
     isMailKind(kind) && isLanguage(language)
       ? { kind, language, mail: previewMail(letterhead, kind, language) }
       : undefined
-  const mailOptions = { config, schema: { ...page, params: Type.Object({ kind: name, language }) } }
+  const mail = { ...page, params: Type.Object({ kind: name, language }) }
 
-  server.get('/dev/preview/mails/:kind/:language', mailOptions, async (request, reply) => {
-    const preview = previewOf(request.params)
-    if (!preview) return sendRefusal(reply, refuse('not_found'))
-    const policy = allowingFrame(reply.getHeader('content-security-policy'))
-    return reply.headers({ ...pageHeaders, 'content-security-policy': policy }).send(renderMailPreview(preview, look))
+  route(server, 'GET /dev/preview/mails/:kind/:language', {
+    ...mail,
+    handle: async ({ params, reply }) => {
+      const preview = previewOf(params)
+      if (!preview) return refuse('not_found')
+      const policy = allowingFrame(reply.getHeader('content-security-policy'))
+      return reply.headers({ ...pageHeaders, 'content-security-policy': policy }).send(renderMailPreview(preview, look))
+    },
   })
 
-  const frameOptions = {
-    config,
-    schema: { ...mailOptions.schema, querystring: Type.Object({ scheme: Type.Optional(OneOf(schemes)) }) },
-  }
-  server.get('/dev/preview/mails/:kind/:language/html', frameOptions, async (request, reply) => {
-    const preview = previewOf(request.params)
-    if (!preview) return sendRefusal(reply, refuse('not_found'))
-    return reply.headers(framedHeaders).send(withLinksInTopWindow(inScheme(preview.mail.html, request.query.scheme)))
+  route(server, 'GET /dev/preview/mails/:kind/:language/html', {
+    ...mail,
+    query: Type.Object({ scheme: Type.Optional(OneOf(schemes)) }),
+    handle: async ({ params, query, reply }) => {
+      const preview = previewOf(params)
+      if (!preview) return refuse('not_found')
+      return reply.headers(framedHeaders).send(withLinksInTopWindow(inScheme(preview.mail.html, query.scheme)))
+    },
   })
 }

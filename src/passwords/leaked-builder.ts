@@ -1,6 +1,7 @@
 import { createHash, type Hash, randomBytes } from 'node:crypto'
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { syncFolder } from '../platform/sync-folder.js'
 import { entrySize, headerAndIndexSize, maxEntries, partsOf, prefixes, writeHead } from './leaked-list.js'
 
 const buckets = 1_024
@@ -77,15 +78,6 @@ const writeAll = async (handle: FileHandle, bytes: Buffer, place: number, hash?:
   hash?.update(bytes)
   for (let at = 0; at < bytes.length; )
     at += (await handle.write(bytes, at, bytes.length - at, place + at)).bytesWritten
-}
-
-const syncFolder = async (path: string) => {
-  const folder = await open(dirname(path))
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
-  }
 }
 
 type Scratch = ReturnType<typeof createScratch>
@@ -174,7 +166,7 @@ export const createLeakedListBuilder = async (path: string) => {
       const count = await writeAndClose(handle)
       if (count === 0) return 0
       await rename(partPath, path)
-      await syncFolder(path)
+      await syncFolder(dirname(path))
       return count
     },
     /** Removes the files of an unfinished build. */

@@ -1,5 +1,6 @@
 import { AsyncResource } from 'node:async_hooks'
 import { setTimeout as wait } from 'node:timers/promises'
+import { reasonOf } from '../lib/caught.js'
 import { seconds } from '../lib/durations.js'
 import { withTimeout } from '../lib/timing.js'
 
@@ -26,8 +27,6 @@ const usualCommitTime = 50
  * from 0 to 1.
  */
 export const scatterPause = (pause: number, chance: number) => pause * (0.8 + 0.4 * chance)
-
-export const reasonOf = (error: unknown) => (error instanceof Error ? error.message : 'unknown failure')
 
 /** Records a delivery. A failed write is repeated until the lease ends, because an item without a record is delivered again. */
 export const recordDelivery = async <Result>(write: () => Promise<Result>) => {
@@ -187,7 +186,7 @@ export const createReadingRounds = ({ read, interval, messages, isDue = () => tr
       if (isFailing) log.info({}, messages.recovered)
       isFailing = false
     } catch (error) {
-      const reason = error instanceof Error ? error.message : 'unknown'
+      const reason = reasonOf(error)
       if (!isFailing) log.warn({ reason }, messages.failing)
       isFailing = true
     }

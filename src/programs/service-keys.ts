@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import { defaultScopes, type ServiceScope, serviceScopes } from '../contract/service.js'
+import { codeOf } from '../lib/caught.js'
 import { type Clock, parseDate } from '../lib/clock.js'
 import { OperatorError, whyUnreadable } from '../lib/operator-error.js'
 import { equalInConstantTime, fingerprint, randomToken } from '../lib/random.js'
@@ -118,7 +119,7 @@ export const serviceKeysIn = (text: string, path: string) => {
   throw new OperatorError(`SERVICE_KEYS_FILE: line ${keys.line} of ${path} ${faults[keys.refused]}`)
 }
 
-const isMissing = (error: unknown) => error instanceof Error && 'code' in error && error.code === 'ENOENT'
+const isMissing = (error: unknown) => codeOf(error) === 'ENOENT'
 
 /** The keys in the file that SERVICE_KEYS_FILE names. */
 export const readServiceKeys = async (path: string | undefined) => {

@@ -1,6 +1,7 @@
 import * as oidc from 'openid-client'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import type { ProviderId } from '../contract/providers.js'
+import { codeOf } from '../lib/caught.js'
 import { OutboundFailed } from '../platform/outbound/outbound.js'
 import { readEmail } from '../users/names.js'
 
@@ -76,7 +77,7 @@ const outboundFailureIn = (error: unknown): OutboundFailed | undefined => {
 }
 
 const libraryCode = (error: unknown) => {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  const code = codeOf(error)
   return typeof code === 'string' && /^OAUTH_[A-Z_]+$/.test(code)
     ? code.slice('OAUTH_'.length).toLowerCase()
     : undefined

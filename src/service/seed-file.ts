@@ -2,7 +2,6 @@ import { type Static, type TSchema, Type } from 'typebox'
 import { Check } from 'typebox/schema'
 import { applicationRefusalSentence, createApplicationChanges } from '../applications/application-changes.js'
 import { defaultHome, type NewApplication } from '../applications/application-rules.js'
-import { createApplicationSecrets } from '../applications/applications.js'
 
 import { groupPattern } from '../contract/groups.js'
 import { isRefused } from '../contract/outcome.js'
@@ -122,8 +121,7 @@ const addApplication = async (given: unknown, place: string, platform: RoomPlatf
   if (application.kind === 'web' && seeded.secret === undefined)
     throw fault(`${place} has no secret, which an application of the kind web needs`)
   const { database, clock } = platform
-  const { events, groups, usedApplications } = rooms
-  const applicationSecrets = createApplicationSecrets({ database, clock })
+  const { events, groups, applicationSecrets, usedApplications } = rooms
   const parts = { database, clock, events, groups, applicationSecrets, usedApplications, production: false }
   const outcome = await createApplicationChanges(parts).add(application, client, seeded)
   if (!isRefused(outcome)) return

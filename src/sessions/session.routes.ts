@@ -42,7 +42,7 @@ export const refreshRoutes = (server: Server, app: App) => {
     security: [{ refreshToken: [] }],
     refuses: [],
     answers: { 200: SignedIn },
-    refusalCookies: { 401: 'Clears access_token and refresh_token, if the session has ended' },
+    refusalHeaders: { 401: { 'Set-Cookie': 'Clears access_token and refresh_token, if the session has ended' } },
     handle: async ({ body, request, reply }) => {
       const refreshToken = callers.refreshTokenOf(request)
       // A token that is not ours is left alone. Cookies are cleared only if their session has ended.
@@ -109,7 +109,7 @@ export const logoutRoutes = (server: Server, app: App) => {
     summary: 'End every session of the caller',
     refuses: [],
     answers: { 204: signedOut },
-    refusalCookies: { 401: clearsSession },
+    refusalHeaders: { 401: { 'Set-Cookie': clearsSession } },
     handle: async ({ request, reply }) => {
       const ended = await signOutEverywhere(app, callers.contextOf(request), callers.sessionOfRefreshToken(request))
       if (isRefused(ended) && ended.refused === 'outdated') return refuse('not_authenticated')

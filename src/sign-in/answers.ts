@@ -44,9 +44,9 @@ export const sendContinuedSignIn = (
 }
 
 /** For every route of a sign-in that waits, in the API document. */
-export const atChallenge: { security: Record<string, string[]>[]; refusalCookies: { 401: string } } = {
-  security: [{ challenge: [] }],
-  refusalCookies: { 401: 'Clears challenge, if the sign-in is over' },
+export const atChallenge = {
+  security: [{ challenge: [] }] as Record<string, string[]>[],
+  refusalHeaders: { 401: { 'Set-Cookie': 'Clears challenge, if the sign-in is over' } },
 }
 
 /** Works with the token of the sign-in that waits in this browser. If the sign-in is over, the browser forgets it. */

@@ -44,7 +44,7 @@ export const passkeyLoginRoutes = (server: Server, app: App) => {
       200: withHeaders(SignedIn, { 'Set-Cookie': 'access_token and refresh_token' }),
       202: withHeaders(SecondFactorNeeded, { 'Set-Cookie': 'challenge, for POST /api/auth/second-factor' }),
     },
-    refusalCookies: { 401: 'Clears passkey_…, which bound the challenge to this browser' },
+    refusalHeaders: { 401: { 'Set-Cookie': 'Clears passkey_…, which bound the challenge to this browser' } },
     handle: async ({ body: { credential }, request, reply }) => {
       const sealedChallenge = ceremonyCookies.take(request, reply, clientDataOf(credential)?.challenge)
       // A sign-in of this browser that waits for its second step.

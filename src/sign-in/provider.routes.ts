@@ -13,7 +13,7 @@ import { providerPath, signInPath } from '../contract/provider-paths.js'
 import { byProvider, type ProviderId } from '../contract/providers.js'
 import { safeReturnTo } from '../contract/return-to.js'
 import { type Client, clientOf } from '../http/request-origin.js'
-import { routeRefusals, withHeaders } from '../http/route.js'
+import { route, withHeaders } from '../http/route.js'
 import type { Server } from '../http/server.js'
 import { fingerprint } from '../lib/random.js'
 import { StoreUnavailable } from '../platform/database/database.js'
@@ -147,29 +147,19 @@ const Redirected = withHeaders(Type.Null({ description: 'To the provider, or to 
     'attempt_… on the way to the provider; on the way back access_token and refresh_token, or challenge if the account asks for a second proof',
 })
 
-const beginSchema = {
-  tags: ['social sign-in'],
-  summary: 'Go to the provider to sign in',
-  querystring: Type.Object({
-    returnTo: Type.Optional(
-      Type.String({
-        description: 'A path of this site or a page of ALLOWED_ORIGINS; otherwise AFTER_SIGN_IN',
-      }),
-    ),
-    fresh: Type.Optional(
-      Type.Literal('true', {
-        description:
-          'Whether the provider is asked that its user proves again who they are, so that the session is fresh',
-      }),
-    ),
-  }),
-  response: { 303: Redirected, ...routeRefusals('bad_request', 'too_many_requests').responses },
-}
-const callbackSchema = {
-  tags: ['social sign-in'],
-  summary: 'Come back from the provider',
-  response: { 303: Redirected, ...routeRefusals('too_many_requests').responses },
-}
+const beginQuery = Type.Object({
+  returnTo: Type.Optional(
+    Type.String({
+      description: 'A path of this site or a page of ALLOWED_ORIGINS; otherwise AFTER_SIGN_IN',
+    }),
+  ),
+  fresh: Type.Optional(
+    Type.Literal('true', {
+      description:
+        'Whether the provider is asked that its user proves again who they are, so that the session is fresh',
+    }),
+  ),
+})
 
 type CallbackRoute = { id: ProviderId; redirectUri: string }
 
@@ -178,21 +168,32 @@ export const socialSignInRoutes = (server: Server, app: App) => {
   const { limits, noteReturnTo } = app
   for (const [id, redirectUri] of byProvider(app.redirectUris)) {
     const path = signInPath(id)
-    const options = {
-      onRequest: limits.beforeSignIn.provider,
+    const shared = {
+      guard: [limits.beforeSignIn.provider],
+      tag: 'social sign-in',
+      answers: { 303: Redirected },
       onSend: redirectLimited({ id, redirectUri }, app.attemptCookies),
       // The callback uses up the attempt, which a HEAD request must not do.
       exposeHeadRoute: false,
     }
-    server.get(path, { schema: beginSchema, ...options }, async (request, reply) => {
-      noteReturnTo(request)
-      if (comesFromAnotherSite(request)) return askFirst(id, app, reply, request.query.returnTo)
-      return begin(id, app, request, reply, request.query)
+    route(server, `GET ${path}`, {
+      ...shared,
+      summary: 'Go to the provider to sign in',
+      query: beginQuery,
+      refuses: ['bad_request', 'too_many_requests'],
+      handle: async ({ query, request, reply }) => {
+        noteReturnTo(request)
+        if (comesFromAnotherSite(request)) return askFirst(id, app, reply, query.returnTo)
+        return begin(id, app, request, reply, query)
+      },
     })
-    const config = { countsIn: ['total_registrations'] as const }
-    server.get(`${path}/callback`, { schema: callbackSchema, config, ...options }, (request, reply) =>
-      handleCallback({ id, redirectUri }, app, request, reply),
-    )
+    route(server, `GET ${path}/callback`, {
+      ...shared,
+      summary: 'Come back from the provider',
+      refuses: ['too_many_requests'],
+      config: { countsIn: ['total_registrations'] },
+      handle: async ({ request, reply }) => handleCallback({ id, redirectUri }, app, request, reply),
+    })
   }
 }
 

@@ -12,7 +12,9 @@ import { sendRenewed } from '../sessions/session-cookies.js'
 import { beginPasskeyProof, findProver, type GivenProof, mailProofCode, proveAgain } from './step-up.js'
 
 const path = '/api/auth/step-up'
-const clearsCeremony = 'With a credential: clears passkey_…, which bound the challenge to this browser'
+const clearsCeremony = {
+  'Set-Cookie': 'With a credential: clears passkey_…, which bound the challenge to this browser',
+}
 
 const OneProof = Type.Object({
   password: Type.Optional(TypedPassword),
@@ -68,7 +70,7 @@ export const stepUpRoutes = (server: Server, app: App) => {
       'too_many_logins',
       'busy',
     ],
-    refusalCookies: { 400: clearsCeremony, 401: clearsCeremony, 403: clearsCeremony },
+    refusalHeaders: { 400: clearsCeremony, 401: clearsCeremony, 403: clearsCeremony },
     answers: { 200: withHeaders(SignedIn, { 'Set-Cookie': 'New access_token and refresh_token' }) },
     config: { countsIn: ['login', 'account', 'device_codes'] },
     preHandler: (request, reply) => countPassword(app, request, reply),

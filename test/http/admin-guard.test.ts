@@ -2,14 +2,15 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { readFile } from 'node:fs/promises'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import type { FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { adminPath } from '#contract/admin/admin-bodies.js'
 import { apiGuide } from '../../scripts/api-guide.mjs'
 import { forAdministrators, partOf } from '../../scripts/document-parts.mjs'
 import { limiters } from '../../src/http/limiters.js'
 import { operatorClient } from '../../src/http/request-origin.js'
+import { route } from '../../src/http/route.js'
 import { createServer } from '../../src/http/server.js'
-
 import { hours, minutes } from '../../src/lib/durations.js'
 import { createLog } from '../../src/platform/log.js'
 import { settings } from '../../src/settings/settings.js'
@@ -100,7 +101,17 @@ describe('the API of administrators', () => {
       publicUrl: 'http://localhost:3000',
       trustProxy: undefined,
     })
-    expect(() => server.get(`${adminPath}/forgotten`, async () => 'open')).toThrow('has no guard')
+    const forgotten = {
+      hidden: true,
+      guard: [],
+      refuses: [],
+      answers: { 200: Type.String() },
+      handle: async () => 'open',
+    } as const
+    const unlimited = { ...forgotten, config: { unlimited: 'A test' } }
+    expect(() => route(server, `GET ${adminPath}/forgotten`, unlimited)).toThrow('has no guard')
+    expect(() => route(server, 'GET /forgotten', forgotten)).toThrow('has no limiter')
+    expect(() => server.get('/forgotten', async () => 'open')).toThrow('was not declared by route()')
   })
 
   it('has no other route in the service as it is put together: with one, it does not start', async () => {

@@ -330,4 +330,16 @@ describe('the fast lane', () => {
       { route: '/api/auth/me', method: 'GET', status: 200, milliseconds },
     ])
   })
+
+  it('reports the whole time of an answer, with the check of the token', async () => {
+    const seen: CountedRequest[] = []
+    const hasEnded = () => {
+      for (const start = performance.now(); performance.now() - start < 50; );
+      return false
+    }
+    const service = await start({ onAnswer: (one) => seen.push(one), hasEnded })
+    await ask(service, check(token))
+    await expect.poll(() => seen.length).toBe(1)
+    expect(seen[0]?.milliseconds).toBeGreaterThanOrEqual(50)
+  })
 })

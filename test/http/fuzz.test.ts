@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { pino } from 'pino'
 import { Type } from 'typebox'
 import { describe, expect, it } from 'vitest'
+import { route } from '../../src/http/route.js'
 import { createServer } from '../../src/http/server.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { inLongRun } from '../support/long-run.js'
@@ -82,17 +83,29 @@ describe('the fuzz itself', () => {
     const { server } = createServer({ log, production: false, publicUrl: 'http://localhost', trustProxy: undefined })
     const kept: string[][] = []
     const Body = Type.Object({ name: Type.String(), note: Type.String() })
-    server.post('/throws', { schema: { body: Body } }, async ({ body }) => {
-      if (/[^\x20-\x7e]/.test(body.name)) throw new Error('planted')
-      return 'ok'
+    const answers = { 200: Type.String() }
+    const planted = { hidden: true, guard: [], refuses: [], answers, config: { unlimited: 'A test' } } as const
+    route(server, 'POST /throws', {
+      ...planted,
+      body: Body,
+      handle: async ({ body }) => {
+        if (/[^\x20-\x7e]/.test(body.name)) throw new Error('planted')
+        return 'ok'
+      },
     })
-    server.get('/waits', async ({ query }) => {
-      if ('state' in (query as object)) await wait(600)
-      return 'ok'
+    route(server, 'GET /waits', {
+      ...planted,
+      handle: async ({ request }) => {
+        if ('state' in (request.query as object)) await wait(600)
+        return 'ok'
+      },
     })
-    server.get('/leaks', async ({ id }) => {
-      kept.push(new Array<string>(20_000).fill(id))
-      return 'ok'
+    route(server, 'GET /leaks', {
+      ...planted,
+      handle: async ({ request: { id } }) => {
+        kept.push(new Array<string>(20_000).fill(id))
+        return 'ok'
+      },
     })
     const url = await server.listen({ host: '127.0.0.1', port: 0 })
     const schema = { properties: { name: {}, note: {} } }

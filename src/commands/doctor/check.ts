@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { realpath, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { reasonOf } from '../../lib/caught.js'
 import { seconds } from '../../lib/durations.js'
 import { isThisMachine } from '../../lib/networks.js'
 import { countText } from '../../lib/text.js'
@@ -44,15 +45,13 @@ export const worstOf = (okText: string, findings: readonly Finding[]): Finding =
   return { level: worstLevel, says: texts.join('; ') }
 }
 
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : 'an unknown failure')
-
 const defaultTimeout = 8 * seconds
 
 /** A check that throws or hangs becomes a finding too, so that the other checks are still printed. */
 export const runCheck = async ({ name, run }: Check, timeout = defaultTimeout) => {
   const outcome = Promise.resolve()
     .then(run)
-    .catch((error: unknown) => failure(messageOf(error)))
+    .catch((error: unknown) => failure(reasonOf(error)))
   const finding = await withTimeout(outcome, timeout, () =>
     failure(`no answer within ${timeout / seconds} seconds (if this machine is busy, try again)`),
   )
@@ -137,7 +136,7 @@ export const checkDatabaseSpace = async (database: Database, url: string, ownFol
   try {
     await proveSpace(database)
   } catch (error) {
-    const reason = error instanceof Error ? error.message : 'unknown failure'
+    const reason = reasonOf(error)
     return failure(`${reason}: free space on its disk, until then most sign-ins fail`)
   }
   const sizeText = `the database has ${inMegabytes(size?.bytes ?? 0)} and can grow`

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis'
 import { isRefused } from '../../contract/outcome.js'
 import { byProvider, type ProviderId, providerLabel, providerSetting } from '../../contract/providers.js'
+import { reasonOf } from '../../lib/caught.js'
 import { systemClock as clock, systemClock } from '../../lib/clock.js'
 import { seconds } from '../../lib/durations.js'
 import { countText } from '../../lib/text.js'
@@ -182,7 +183,7 @@ const checkWrite = async (client: RedisClient): Promise<Finding> => {
     await client.set('latchkey:doctor', '1', 'PX', 1 * seconds)
     return ok('')
   } catch (error) {
-    const message = error instanceof Error ? error.message : 'unknown failure'
+    const message = reasonOf(error)
     return failure(
       message.startsWith('OOM')
         ? 'the server is full (maxmemory) and cannot count: add memory, or give Latchkey its own Redis'

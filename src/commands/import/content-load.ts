@@ -1,5 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { codeOf } from '../../lib/caught.js'
 import { countText, isOneLine } from '../../lib/text.js'
 import type { NewContent } from '../../pages/content.js'
 import { type CommandContext, CommandFailure, command } from '../command.js'
@@ -63,7 +64,7 @@ const isFolder = async (path: string) => {
 
 // 42501 is “insufficient privilege”: the role of the service may only read content.
 const explainPrivilege = (error: unknown): never => {
-  if (!(error instanceof Error && 'code' in error && error.code === '42501')) throw error
+  if (codeOf(error) !== '42501') throw error
   throw new CommandFailure(
     'This role may not write content: set DATABASE_OWNER_URL to the address with the role that owns the tables.',
   )

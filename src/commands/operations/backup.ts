@@ -4,6 +4,7 @@ import { dirname } from 'node:path'
 import { Writable } from 'node:stream'
 import { whyUnwritable } from '../../lib/operator-error.js'
 import { countText } from '../../lib/text.js'
+import { syncFolder } from '../../platform/sync-folder.js'
 import { type CommandContext, CommandFailure, commandWithoutRooms, OutputFailure, print } from '../command.js'
 import { exitCodes, watchForInterruption } from '../terminal/progress.js'
 
@@ -19,13 +20,6 @@ const finalPath = async (path: string) => {
       `${path} is ${status.isDirectory() ? 'a folder' : 'no ordinary file'}: name a file, or write to standard output with -.`,
     )
   return status ? await realpath(path) : path
-}
-
-/** Not every platform can write the names in a folder to the disk. */
-const syncFolder = async (path: string) => {
-  const folder = await open(path, 'r').catch(() => undefined)
-  await folder?.sync().catch(() => undefined)
-  await folder?.close()
 }
 
 /** Leaves the file open, because it must be synced. */

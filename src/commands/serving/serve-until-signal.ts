@@ -1,5 +1,6 @@
 import cluster from 'node:cluster'
 import { resolve } from 'node:path'
+import { reasonOf } from '../../lib/caught.js'
 import { createLog, type Log } from '../../platform/log.js'
 import { programVersion } from '../../platform/version.js'
 import { type App, startApp } from '../../service/open-service.js'
@@ -27,8 +28,6 @@ const listenForShutdown = ({ shutDown, reload }: OnSignals) => {
   process.on('disconnect', () => shutDownOnce('the supervisor has ended'))
   return undefined
 }
-
-const reasonOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
 
 /** Shuts down at the first signal, within a known time, and stops at once at the second. */
 const shutDownOnSignals = (log: Log, config: Config) => {

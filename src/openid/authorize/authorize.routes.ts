@@ -4,7 +4,7 @@ import { refuse } from '../../contract/outcome.js'
 import { userSubject } from '../../http/limiters.js'
 import { sendLimited } from '../../http/limits.js'
 import { clientNetwork, clientOf } from '../../http/request-origin.js'
-import { guardRefusals, routeRefusals, withHeaders } from '../../http/route.js'
+import { guardRefusals, route, withHeaders } from '../../http/route.js'
 import type { Server } from '../../http/server.js'
 import { randomToken } from '../../lib/random.js'
 import type { App } from '../../service/open-http.js'
@@ -13,32 +13,6 @@ import type { Visitor } from './begin-request.js'
 
 const cookieName = 'attempt_browser'
 const cookieShape = /^[\w-]{43}$/
-
-const questionRefusals = routeRefusals(
-  'bad_request',
-  'unknown_application',
-  'redirect_not_registered',
-  'not_found',
-  'cross_site',
-  'too_many_requests',
-  'unavailable',
-)
-const answerRefusals = routeRefusals(...guardRefusals, 'not_found')
-
-/** The routes are hidden, because they are for our own page and no part of the public API. */
-const questionSchema = {
-  hide: true,
-  body: AuthorizationBody,
-  response: {
-    200: withHeaders(Authorization, { 'Set-Cookie': 'Ties the request to this browser' }),
-    ...questionRefusals.responses,
-  },
-}
-const answerSchema = {
-  hide: true,
-  body: AuthorizationDecisionBody,
-  response: { 200: Authorization, ...answerRefusals.responses },
-}
 
 const total = 'total_authorization_requests'
 
@@ -77,50 +51,63 @@ export const openidAuthorizeRoutes = (server: Server, app: App, pages: ProtocolP
   // A navigation from another site brings no Strict cookie. So the page comes first, and asks from our own origin.
   addPageRoutes(server, '/api/auth/authorize', app, pages, pages.protocolPage('authorize'))
 
-  const questionOptions = {
-    schema: questionSchema,
+  // The routes are hidden, because they are for our own page and no part of the public API.
+  route(server, 'POST /api/auth/authorization', {
+    hidden: true,
+    guard: [],
+    body: AuthorizationBody,
+    refuses: [
+      'bad_request',
+      'unknown_application',
+      'redirect_not_registered',
+      'not_found',
+      'cross_site',
+      'too_many_requests',
+      'unavailable',
+    ],
+    answers: { 200: withHeaders(Authorization, { 'Set-Cookie': 'Ties the request to this browser' }) },
     config: {
       ownOriginOnly: true,
-      countsIn: ['authorization_requests', 'total_authorization_requests', 'general'] as const,
+      countsIn: ['authorization_requests', 'total_authorization_requests', 'general'],
     },
     /** Counts only questions about stored requests. The handler counts new requests, and tells the application if there are too many. */
     preHandler: async (request: FastifyRequest, reply: FastifyReply) => {
       const { parameters } = request.body as { parameters?: string }
       return parameters === undefined ? limits.bySessionOrNetwork(request, reply) : undefined
     },
-  }
-  server.post('/api/auth/authorization', questionOptions, async (request, reply) => {
-    const { parameters, request: id } = request.body
-    const openid = await openidProvider.open()
-    if (!openid) return questionRefusals.sendRefusal(reply, refuse('not_found'))
-    if ((parameters === undefined) === (id === undefined))
-      return questionRefusals.sendRefusal(reply, refuse('bad_request', { message: 'Send parameters or a request' }))
-    const browser = browserOf(request)
-    if (parameters === undefined) {
-      const found = await openid.authorize.resume(id ?? '', visitorOf(request, browser ?? ''))
-      return reply.send(found)
-    }
-    const answerExcess = await countNewRequest(app, request, reply)
-    if (answerExcess) {
-      const busy = await openid.authorize.answerBusy(parameters)
-      if (busy) return reply.send(busy)
-      answerExcess()
-      return reply
-    }
-    const browserToken = browser ?? randomToken()
-    const begun = await openid.authorize.begin(parameters, visitorOf(request, browserToken))
-    if ('refused' in begun) return questionRefusals.sendRefusal(reply, begun)
-    if (begun.request !== undefined) cookies.set(reply, cookieName, browserToken)
-    return reply.send(begun)
+    handle: async ({ body: { parameters, request: id }, request, reply }) => {
+      const openid = await openidProvider.open()
+      if (!openid) return refuse('not_found')
+      if ((parameters === undefined) === (id === undefined))
+        return refuse('bad_request', { message: 'Send parameters or a request' })
+      const browser = browserOf(request)
+      if (parameters === undefined) return openid.authorize.resume(id ?? '', visitorOf(request, browser ?? ''))
+      const answerExcess = await countNewRequest(app, request, reply)
+      if (answerExcess) {
+        const busy = await openid.authorize.answerBusy(parameters)
+        if (busy) return busy
+        answerExcess()
+        return reply
+      }
+      const browserToken = browser ?? randomToken()
+      const begun = await openid.authorize.begin(parameters, visitorOf(request, browserToken))
+      if ('refused' in begun) return begun
+      if (begun.request !== undefined) cookies.set(reply, cookieName, browserToken)
+      return begun
+    },
   })
 
-  server.post(
-    '/api/auth/authorization/answer',
-    { schema: answerSchema, onRequest: guards.change, config: { ownOriginOnly: true } },
-    async (request, reply) => {
+  route(server, 'POST /api/auth/authorization/answer', {
+    hidden: true,
+    guard: guards.change,
+    body: AuthorizationDecisionBody,
+    refuses: [...guardRefusals, 'not_found'],
+    answers: { 200: Authorization },
+    config: { ownOriginOnly: true },
+    handle: async ({ body, request }) => {
       const openid = await openidProvider.open()
-      if (!openid) return answerRefusals.sendRefusal(reply, refuse('not_found'))
-      return reply.send(await openid.authorize.answer(request.body, visitorOf(request, browserOf(request) ?? '')))
+      if (!openid) return refuse('not_found')
+      return openid.authorize.answer(body, visitorOf(request, browserOf(request) ?? ''))
     },
-  )
+  })
 }

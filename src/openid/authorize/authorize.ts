@@ -6,8 +6,8 @@ import type { Authorization, AuthorizationDecisionBody, AuthorizationStep } from
 import { isRefused, refuse } from '../../contract/outcome.js'
 import { applicationIdOf } from '../../contract/pages.js'
 import type { FactorsRoom } from '../../factors/open-factors.js'
-import { createOncePerWindow } from '../../http/limits.js'
 import { minutes } from '../../lib/durations.js'
+import { createOncePerWindow, RecentMap } from '../../lib/recent.js'
 import type { Transaction } from '../../platform/database/database.js'
 import type { SessionsRoom } from '../../sessions/open-sessions.js'
 import type { SessionCaller, TokenHolder } from '../../sessions/sessions.js'
@@ -20,7 +20,6 @@ import {
   answerBusy,
   beginRequest,
   codeLocation,
-  createRememberedClients,
   errorLocation,
   keyOf,
   type PendingRequest,
@@ -130,6 +129,7 @@ const questionAfterRefusal = {
 /** A program that sends its user back again and again causes one event in this time. */
 const reportWindow = 15 * minutes
 const maxReported = 1_000
+const maxRemembered = 1_000
 
 /** Records that a user has no access, so that operators find among the user's events why an application cannot be used. */
 const reportNoAccess = async (
@@ -246,7 +246,7 @@ const takeAnswer = async (
 export const createAuthorize = (given: Omit<AuthorizeServices, 'rememberedClients' | 'isNewReport'>) => {
   const services = {
     ...given,
-    rememberedClients: createRememberedClients(),
+    rememberedClients: new RecentMap<string, Application>(maxRemembered),
     isNewReport: createOncePerWindow({ maxKeys: maxReported, clock: given.clock }),
   }
   const startAgainAt = async (id: string) => startAgain(await services.applications.find(applicationIdOf(id)))

@@ -45,25 +45,8 @@ export type RequestServices = {
   authorizationRequests: AuthorizationRequests
   idTokens: IdTokens
   issuer: string
-  rememberedClients: RememberedClients
-}
-
-const maxRemembered = 1_000
-
-type RememberedClients = ReturnType<typeof createRememberedClients>
-
-/** Remembers clients that have asked before, so that they get an answer while the database is away. */
-export const createRememberedClients = () => {
-  const byId = new Map<string, Application>()
-  return {
-    get: (id: string) => byId.get(id),
-    add: (client: Application) => {
-      byId.delete(client.id)
-      byId.set(client.id, client)
-      const [oldest] = byId.keys()
-      if (byId.size > maxRemembered && oldest !== undefined) byId.delete(oldest)
-    },
-  }
+  /** Clients that have asked before, so that they get an answer while the database is away. */
+  rememberedClients: Map<string, Application>
 }
 
 /** The destination of an answer: a registered redirect address, with the `state` of the request (RFC 6749, 4.1.2.1). */
@@ -145,7 +128,7 @@ const begin = async (services: RequestServices, parameters: Parameters, visitor:
     applicationErrors.noteUnknown(clientId ?? '', owner, origin)
     return refuse('unknown_application')
   }
-  rememberedClients.add(client)
+  rememberedClients.set(client.id, client)
   const address = addressOf(client, parameters)
   if (address) return beginAt(services, client, address, parameters, visitor)
   const sentence = redirectSentence(client, parameters.values.get('redirect_uri'))

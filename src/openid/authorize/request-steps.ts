@@ -2,6 +2,7 @@ import type { Application } from '../../applications/applications.js'
 import { type OpenidPrompt, type OpenidScope, openidPrompts, openidScopes } from '../../contract/openid.js'
 import { seconds } from '../../lib/durations.js'
 import { isCleanText } from '../../lib/strict-json.js'
+import { userClaims } from '../token/user-claims.js'
 
 /** The parameters of a request that came once, and the names of those that came more often. */
 export type Parameters = { values: ReadonlyMap<string, string>; repeated: readonly string[] }
@@ -19,12 +20,6 @@ export const readParameters = (text: string): Parameters => {
 
 /** Splits values that are separated by spaces. */
 export const listOf = (value: string | undefined) => (value ?? '').split(' ').filter((each) => each !== '')
-
-/**
- * The claims that can be requested by name (OpenID Connect Core 1.0, 5.5). All other claims are in every ID token, or the service does not
- * know them.
- */
-const claimNames = ['name', 'preferred_username', 'email', 'email_verified', 'groups', 'fields'] as const
 
 /** How many factors were used: one or two. */
 export const acrLevels = ['1', '2'] as const
@@ -50,7 +45,8 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 const isClaimRequests = (value: unknown): value is ClaimRequests =>
   isObject(value) && Object.values(value).every((each) => each === null || isObject(each))
 
-const knownClaimsIn = (requests: ClaimRequests) => claimNames.filter((name) => Object.hasOwn(requests, name))
+/** All other claims are in every ID token, or the service does not know them. */
+const knownClaimsIn = (requests: ClaimRequests) => userClaims.filter((name) => Object.hasOwn(requests, name))
 
 const requestOf = (requests: ClaimRequests, name: string) =>
   Object.hasOwn(requests, name) ? (requests[name] ?? undefined) : undefined

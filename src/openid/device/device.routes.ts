@@ -1,11 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { deviceFlowFault } from '../../applications/applications.js'
 import { DeviceCodeBody, DeviceDecisionBody, DeviceState, openidScopes } from '../../contract/openid.js'
-import { isRefused, refuse } from '../../contract/outcome.js'
+import { refuse } from '../../contract/outcome.js'
 import { sendProtocolError } from '../../http/errors.js'
 import { fixedLimiter, userSubject } from '../../http/limiters.js'
 import { clientNetwork, clientOf } from '../../http/request-origin.js'
-import { guardRefusals, routeRefusals } from '../../http/route.js'
+import { guardRefusals, route } from '../../http/route.js'
 import type { Server } from '../../http/server.js'
 import { seconds } from '../../lib/durations.js'
 import type { App } from '../../service/open-http.js'
@@ -14,16 +14,6 @@ import type { ClientRoutes } from '../client-authentication.js'
 import type { ProtocolPages } from '../openid-door.js'
 import type { Devices } from './devices.js'
 import { deviceRequestLifetime, pollInterval, shownUserCode } from './user-codes.js'
-
-const { responses, sendRefusal } = routeRefusals(
-  ...guardRefusals,
-  'not_found',
-  'unknown_device_code',
-  'fresh_sign_in_required',
-)
-
-/** The routes are hidden, because they are for our own page and no part of the public API. */
-const schemaOf = <Body>(body: Body) => ({ hide: true, body, response: { 200: DeviceState, ...responses } })
 
 const userCodeNetworkLimiter = fixedLimiter('network_user_codes')
 const userLimiter = fixedLimiter('user_codes')
@@ -43,48 +33,55 @@ export const openidDeviceRoutes = (server: Server, app: App, { protocolPage, pla
   const sendPage = protocolPage('device')
   const sendNotFound = plainPage('not-found')
 
-  const pageOptions = { schema: { hide: true }, config: { unlimited: 'Sent from memory' } }
-  server.get('/api/auth/device', pageOptions, async (request, reply) =>
-    (await openidProvider.open()) ? sendPage(request, reply) : sendNotFound(request, reply),
-  )
+  route(server, 'GET /api/auth/device', {
+    hidden: true,
+    guard: [],
+    refuses: [],
+    answers: {},
+    config: { unlimited: 'Sent from memory' },
+    handle: async ({ request, reply }) =>
+      (await openidProvider.open()) ? sendPage(request, reply) : sendNotFound(request, reply),
+  })
 
-  const hooks = {
-    onRequest: guards.change,
+  // These routes are hidden, because they are for our own page and no part of the public API.
+  const ofPage = {
+    hidden: true,
+    guard: guards.change,
+    refuses: [...guardRefusals, 'not_found', 'unknown_device_code', 'fresh_sign_in_required'],
+    answers: { 200: DeviceState },
     preHandler: (request: FastifyRequest, reply: FastifyReply) => countUserCode(app, request, reply),
     onSend: countedRequests.refundSuccess,
-    config: { ownOriginOnly: true, countsIn: ['user_codes', 'network_user_codes', 'general'] as const },
-  }
-  /** Calls `work` with the devices and the signed-in user, and sends what it returns. Without one of the two, sends a refusal. */
+    config: { ownOriginOnly: true, countsIn: ['user_codes', 'network_user_codes', 'general'] },
+  } as const
+  /** Calls `work` with the devices and the signed-in user. Without one of the two, returns a refusal. */
   const withDevices = async (
     request: FastifyRequest,
-    reply: FastifyReply,
     work: (devices: Devices, holder: TokenHolder) => ReturnType<Devices['ask']>,
   ) => {
     const openid = await openidProvider.open()
-    if (!openid) return sendRefusal(reply, refuse('not_found'))
+    if (!openid) return refuse('not_found')
     const holder = callers.holderOf(request)
-    if (!holder) return sendRefusal(reply, refuse('not_authenticated'))
-    const state = await work(openid.devices, holder)
-    return isRefused(state) ? sendRefusal(reply, state) : reply.send(state)
+    return holder ? work(openid.devices, holder) : refuse('not_authenticated')
   }
 
-  const questionOptions = { ...hooks, schema: schemaOf(DeviceCodeBody) }
-  server.post('/api/auth/device/question', questionOptions, async (request, reply) =>
-    withDevices(request, reply, (devices, holder) =>
-      devices.ask(request.body.code, { holder, origin: clientOf(request) }),
-    ),
-  )
+  route(server, 'POST /api/auth/device/question', {
+    ...ofPage,
+    body: DeviceCodeBody,
+    handle: async ({ body, request }) =>
+      withDevices(request, (devices, holder) => devices.ask(body.code, { holder, origin: clientOf(request) })),
+  })
 
-  const answerOptions = { ...hooks, schema: schemaOf(DeviceDecisionBody) }
-  server.post('/api/auth/device/answer', answerOptions, async (request, reply) => {
-    const staleRefusal = request.body.answer === 'approve' ? await freshness.refusalFor(request) : undefined
-    if (!staleRefusal)
-      return withDevices(request, reply, (devices, holder) =>
-        devices.answer(request.body, { holder, origin: clientOf(request) }),
-      )
-    // No code was compared, so the attempt is given back.
-    countedRequests.refundDespiteRefusal(request)
-    return sendRefusal(reply, staleRefusal)
+  route(server, 'POST /api/auth/device/answer', {
+    ...ofPage,
+    body: DeviceDecisionBody,
+    handle: async ({ body, request }) => {
+      const staleRefusal = body.answer === 'approve' ? await freshness.refusalFor(request) : undefined
+      if (!staleRefusal)
+        return withDevices(request, (devices, holder) => devices.answer(body, { holder, origin: clientOf(request) }))
+      // No code was compared, so the attempt is given back.
+      countedRequests.refundDespiteRefusal(request)
+      return staleRefusal
+    },
   })
 }
 

@@ -3,7 +3,7 @@ import { type Application, unregisteredSentence } from '../../applications/appli
 import { EndSession, EndSessionBody } from '../../contract/openid.js'
 import { refuse } from '../../contract/outcome.js'
 import { clientOf, type RequestOrigin } from '../../http/request-origin.js'
-import { routeRefusals, withHeaders } from '../../http/route.js'
+import { route, withHeaders } from '../../http/route.js'
 import type { Server } from '../../http/server.js'
 import { isCleanText } from '../../lib/strict-json.js'
 import type { App } from '../../service/open-http.js'
@@ -100,25 +100,6 @@ const endSession = async (
   return { next: 'done', ...applicationAndProblem, ...(location !== undefined && { location }) } satisfies EndSession
 }
 
-const { responses, sendRefusal } = routeRefusals(
-  'not_found',
-  'bad_request',
-  'invalid_csrf_token',
-  'cross_site',
-  'too_many_requests',
-  'unavailable',
-)
-
-/** The route is hidden, because it is for our own page and no part of the public API. */
-const schema = {
-  hide: true,
-  body: EndSessionBody,
-  response: {
-    200: withHeaders(EndSession, { 'Set-Cookie': 'With `done`: clears the cookies of the session', ...cacheHeader }),
-    ...responses,
-  },
-}
-
 /**
  * OpenID Connect RP-Initiated Logout 1.0. GET and POST only send the page. Its script then posts to `/answer` from our own origin, and
  * only the route of `/answer` reads cookies and ends the session.
@@ -128,20 +109,29 @@ export const openidEndSessionRoutes = (server: Server, app: App, pages: Protocol
   const path = '/api/auth/end-session'
   addPageRoutes(server, path, app, pages, pages.protocolPage('end-session'))
 
-  const answerOptions = { schema, onRequest: [csrf.required, limits.logout], config: { ownOriginOnly: true } }
-  server.post(`${path}/answer`, answerOptions, async (request, reply) => {
-    const openid = await openidProvider.open()
-    if (!openid) return sendRefusal(reply, refuse('not_found'))
-    const { parameters, confirmed = false } = request.body
-    const browserSessions = browserSessionsOf(app, request)
-    const origin = clientOf(request)
-    const logoutRequest = await readRequest(openid, parameters, origin)
-    const answer = await endSession(app, logoutRequest, browserSessions, confirmed, () =>
-      signOut(browserSessions, origin),
-    )
-    // A link of any site leads here, and must not empty the cache of a browser that has no session.
-    if (answer.next === 'done' && browserSessions.length > 0) forgetInBrowser(reply, cookies)
-    else if (answer.next === 'done') cookies.clearSession(reply)
-    return reply.send(answer)
+  // Hidden, because it is for our own page and no part of the public API.
+  route(server, `POST ${path}/answer`, {
+    hidden: true,
+    guard: [csrf.required, limits.logout],
+    body: EndSessionBody,
+    refuses: ['not_found', 'bad_request', 'invalid_csrf_token', 'cross_site', 'too_many_requests', 'unavailable'],
+    answers: {
+      200: withHeaders(EndSession, { 'Set-Cookie': 'With `done`: clears the cookies of the session', ...cacheHeader }),
+    },
+    config: { ownOriginOnly: true },
+    handle: async ({ body: { parameters, confirmed = false }, request, reply }) => {
+      const openid = await openidProvider.open()
+      if (!openid) return refuse('not_found')
+      const browserSessions = browserSessionsOf(app, request)
+      const origin = clientOf(request)
+      const logoutRequest = await readRequest(openid, parameters, origin)
+      const answer = await endSession(app, logoutRequest, browserSessions, confirmed, () =>
+        signOut(browserSessions, origin),
+      )
+      // A link of any site leads here, and must not empty the cache of a browser that has no session.
+      if (answer.next === 'done' && browserSessions.length > 0) forgetInBrowser(reply, cookies)
+      else if (answer.next === 'done') cookies.clearSession(reply)
+      return answer
+    },
   })
 }

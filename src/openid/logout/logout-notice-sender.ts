@@ -1,9 +1,10 @@
 import type { BaseLogger } from 'pino'
+import { reasonOf } from '../../lib/caught.js'
 import type { Clock } from '../../lib/clock.js'
 import { days, minutes, seconds } from '../../lib/durations.js'
 import type { Database } from '../../platform/database/database.js'
 import { type Outbound, OutboundFailed, type OutboundFailure } from '../../platform/outbound/outbound.js'
-import { createRounds, deliverInLanes, lease, reasonOf, recordDelivery, scatterPause } from '../../platform/rounds.js'
+import { createRounds, deliverInLanes, lease, recordDelivery, scatterPause } from '../../platform/rounds.js'
 
 import { isRefusal } from './logout-notices.js'
 import * as store from './logout-notices.store.js'

@@ -3,13 +3,10 @@ import { openidScopes } from '../../contract/openid.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { ProtocolError } from '../../http/errors.js'
 import type { Form } from '../../http/forms.js'
-import { fixedLimiter, type Limiter } from '../../http/limiters.js'
 import type { RequestOrigin } from '../../http/request-origin.js'
 import { seconds } from '../../lib/durations.js'
 import type { OpenidRoom } from '../open-openid.js'
 import { accessTokenLifetime, type Grant, type GrantFault, grantFaults } from './grants.js'
-
-const clientLimiter = fixedLimiter('application')
 
 type TokenOutcome = 'issued' | 'refused' | GrantFault
 
@@ -105,8 +102,6 @@ type Grants = Readonly<
     {
       /** Which clients may. A client without a secret is anybody who knows its id, until what it presents is found to be its own. */
       mayUse: 'every client' | { unless: (client: Application) => string | undefined }
-      /** In which each request for the grant counts, by its client. */
-      limiter: Limiter
       run: (tokenRequest: TokenRequest, openid: OpenidRoom) => Promise<TokenAnswer | Faulty>
     }
   >
@@ -114,28 +109,18 @@ type Grants = Readonly<
 
 /** The grants that the token endpoint has. The discovery document names these. */
 const grants = {
-  authorization_code: { mayUse: 'every client', limiter: clientLimiter, run: redeemCode },
-  refresh_token: { mayUse: 'every client', limiter: clientLimiter, run: refresh },
+  authorization_code: { mayUse: 'every client', run: redeemCode },
+  refresh_token: { mayUse: 'every client', run: refresh },
   'urn:ietf:params:oauth:grant-type:device_code': {
     mayUse: { unless: deviceFlowFault },
-    limiter: clientLimiter,
     run: redeemDevice,
   },
 } as const satisfies Grants
 
 export const grantTypes = Object.keys(grants) as (keyof typeof grants)[]
 
-/** The limiters in which requests to the token endpoint count. */
-export const grantLimiters = Object.values(grants).map(({ limiter }) => limiter.name)
-
 /** What the form says that it wants. Undefined: nothing, or a grant that there is not. */
 export const grantTypeOf = ({ values }: Form) => grantTypes.find((type) => type === values.get('grant_type'))
-
-/** The limiter of a request, which counts before the grant is run. Requests for unknown grants count like the others. */
-export const limiterOf = (form: Form): Limiter => {
-  const type = grantTypeOf(form)
-  return type ? grants[type].limiter : clientLimiter
-}
 
 /** Runs the grant that a client asks for, after it has authenticated and was counted. */
 export const grantTokens = async (tokenRequest: TokenRequest, openid: OpenidRoom): Promise<TokenAnswer | Faulty> => {

@@ -4,14 +4,15 @@ import { sendProtocolError } from '../../http/errors.js'
 import { type Form, formOf } from '../../http/forms.js'
 import { fixedLimiter } from '../../http/limiters.js'
 import { clientNetwork, clientOf } from '../../http/request-origin.js'
-import { routeRefusals } from '../../http/route.js'
+import { route, routeRefusals } from '../../http/route.js'
 import type { Server } from '../../http/server.js'
 import { fingerprint } from '../../lib/random.js'
+import { RecentMap } from '../../lib/recent.js'
 import type { App } from '../../service/open-http.js'
 import type { ClientRoutes } from '../client-authentication.js'
 import type { OpenidRoom } from '../open-openid.js'
 import { isSentByPage, type ProtocolDoor } from '../openid-door.js'
-import { grantLimiters, grantTokens, grantTypeOf, limiterOf } from './grant-table.js'
+import { grantTokens, grantTypeOf } from './grant-table.js'
 import { userInfoOf } from './user-claims.js'
 
 /** The outcome that the metrics count for a client that was refused before its grant, by the status of the answer. */
@@ -23,8 +24,7 @@ export const openidTokenRoutes = (server: Server, { metrics }: App, clientRoutes
     metrics?.countTokens(grantTypeOf(form) ?? 'other', outcome)
   }
   const onClientRefused = (form: Form, status: number) => count(form, clientRefusals[status] ?? 'refused')
-  const options = { onClientRefused, limiterOf, countsIn: grantLimiters }
-  clientRoutes.add(server, '/api/auth/token', options, async (openid, { client, form, request, reply }) => {
+  clientRoutes.add(server, '/api/auth/token', { onClientRefused }, async (openid, { client, form, request, reply }) => {
     const granted = await grantTokens({ client, form, origin: clientOf(request) }, openid)
     count(form, isRefused(granted) ? granted.outcome : 'issued')
     // RFC 6749, 5.1.
@@ -78,16 +78,12 @@ const maxValidTokens = 10_000
  * can make it ask about random ones: those must not stop users who are known.
  */
 const createValidTokens = () => {
-  const fingerprints = new Set<string>()
+  const fingerprints = new RecentMap<string, true>(maxValidTokens)
   const fingerprintOf = (token: string) => fingerprint(token).toString('base64url')
   return {
     has: (token: string) => fingerprints.has(fingerprintOf(token)),
     delete: (token: string) => fingerprints.delete(fingerprintOf(token)),
-    add: (token: string) => {
-      const [oldest] = fingerprints
-      if (fingerprints.size >= maxValidTokens && oldest !== undefined) fingerprints.delete(oldest)
-      fingerprints.add(fingerprintOf(token))
-    },
+    add: (token: string) => fingerprints.set(fingerprintOf(token), true),
   }
 }
 
@@ -129,14 +125,11 @@ export const openidUserinfoRoutes = (server: Server, { countedRequests }: App, p
     return reply.send(userInfoOf(grant.subject, grant.content))
   }
 
-  const { onSend, handler } = protocolDoor.through(answer)
+  const behindDoor = protocolDoor.through(answer)
   for (const method of ['GET', 'POST'] as const)
-    server.route({
-      method,
-      url: userInfoUrl,
-      schema: { hide: true },
+    route(server, `${method} ${userInfoUrl}`, {
+      ...behindDoor,
+      onSend: [behindDoor.onSend, countedRequests.refundSuccess],
       config: { countsIn: ['userinfo', 'userinfo_refusals'] },
-      onSend: [...onSend, countedRequests.refundSuccess],
-      handler,
     })
 }

@@ -41,7 +41,7 @@ const claimTable = {
 
 type UserClaim = keyof typeof claimTable
 
-/** The claims that a scope or the parameter `claims` can ask for. */
+/** The claims that a scope or the parameter `claims` can ask for (OpenID Connect Core 1.0, 5.5). */
 export const userClaims = Object.keys(claimTable) as readonly UserClaim[]
 
 /** Every scope that the service knows. Other scopes are ignored. */

@@ -1,5 +1,6 @@
 import { isRefused, type Refused } from '../../contract/outcome.js'
 import type { RefusalCode } from '../../contract/refusals.js'
+import { codeOf } from '../../lib/caught.js'
 import { OperatorError } from '../../lib/operator-error.js'
 
 /**
@@ -52,18 +53,15 @@ export class TransactionMisuse extends Error {
 }
 
 /** The row that the statement refers to was deleted in the meantime. */
-export const isForeignKeyViolation = (error: unknown) =>
-  error instanceof Error && 'code' in error && error.code === '23503'
+export const isForeignKeyViolation = (error: unknown) => codeOf(error) === '23503'
 
 /** A table is missing, or this role has no right to it: a backup was restored while the service ran, and `latchkey migrate` is due. */
-export const isUnusableTable = (error: unknown) =>
-  error instanceof Error && 'code' in error && (error.code === '42P01' || error.code === '42501')
+export const isUnusableTable = (error: unknown) => ['42P01', '42501'].includes(codeOf(error) ?? '')
 
 /** Two statements wanted the same value of this constraint at once, and this one came second. */
 export const isUniqueViolation = (error: unknown, constraint: string) =>
+  codeOf(error) === '23505' &&
   error instanceof Error &&
-  'code' in error &&
-  error.code === '23505' &&
   'constraint_name' in error &&
   error.constraint_name === constraint
 

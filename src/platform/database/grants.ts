@@ -1,5 +1,6 @@
 import { OperatorError } from '../../lib/operator-error.js'
 import type { Sql, Transaction } from './database.js'
+import { quoteIdentifier } from './sql.js'
 
 /**
  * The role of the running service, the tables that it may write or only read (in some it may change a few columns only), and the
@@ -75,5 +76,3 @@ export const grant = async (sql: Transaction, { role, writable, readable, change
     ${columnGrants.join('')}
   `)
 }
-
-const quoteIdentifier = (identifier: string) => `"${identifier.replaceAll('"', '""')}"`

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { codeOf } from '../../lib/caught.js'
 import { OperatorError } from '../../lib/operator-error.js'
 import { type Database, type Sql, StoreUnavailable, type Transaction } from './database.js'
 import { type Grants, grant, requireRole, rightsToMigrate } from './grants.js'
@@ -178,8 +179,7 @@ const explainPrivilege =
   (text: string) =>
   (error: unknown): never => {
     // 42501: insufficient privilege
-    if (error instanceof Error && 'code' in error && error.code === '42501')
-      throw new SchemaOutdated(text, { cause: error })
+    if (codeOf(error) === '42501') throw new SchemaOutdated(text, { cause: error })
     throw error
   }
 

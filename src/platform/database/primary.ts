@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { ClientConfig } from 'pg'
+import { codeOf } from '../../lib/caught.js'
 import { withTimeout } from '../../lib/timing.js'
 import { type TlsFault, tlsFaultOf, tlsFaultWords } from '../invalid-address.js'
 import { type Connection, openConnection, proveCommit, withoutValues } from './connection.js'
@@ -322,7 +323,7 @@ const tlsAdvice: Readonly<Record<TlsFault, string>> = {
 }
 
 const explainConnectError = (error: unknown, message: string) => {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
+  const code = codeOf(error)
   const tlsFault = tlsFaultOf(code, message)
   if (tlsFault) return new Error(`${tlsFaultWords[tlsFault]}; ${tlsAdvice[tlsFault]} (${code})`, { cause: error })
   const knownFailure = sentences.find(({ when }) => when.test(message))

@@ -1,14 +1,13 @@
 import { statfs } from 'node:fs/promises'
+import { codeOf } from '../../lib/caught.js'
 import { type Database, type Sql, StoreUnavailable } from './database.js'
 
 /** The SQLSTATE of a full disk, and of a limit for temporary files that an administrator has set. The limit says nothing about the disk. */
 const diskFullCode = '53100'
 const configuredLimitCode = '53400'
 
-const codeOf = (error: unknown) => {
-  const failure = error instanceof StoreUnavailable ? error.cause : error
-  return failure instanceof Error && 'code' in failure ? failure.code : undefined
-}
+/** The database layer wraps what the driver has thrown. */
+const sqlStateOf = (error: unknown) => codeOf(error instanceof StoreUnavailable ? error.cause : error)
 
 /**
  * Uses a quarter of a megabyte of the database's disk for a moment, by a sort that does not fit into `work_mem`. It leaves nothing
@@ -27,7 +26,7 @@ export const proveSpace = async ({ transaction }: Pick<Database, 'transaction'>)
   try {
     await transaction(useSpace)
   } catch (error) {
-    if (codeOf(error) !== configuredLimitCode) throw error
+    if (sqlStateOf(error) !== configuredLimitCode) throw error
   }
 }
 
@@ -44,7 +43,7 @@ export const createSpaceWatch = (database: Pick<Database, 'transaction'>) => {
   return {
     /** Called for every failure of a statement. */
     notice: (error: unknown) => {
-      if (codeOf(error) === diskFullCode) failure = { at: performance.now(), error }
+      if (sqlStateOf(error) === diskFullCode) failure = { at: performance.now(), error }
     },
     prove: async () => {
       const now = performance.now()

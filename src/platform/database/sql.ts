@@ -57,3 +57,5 @@ export const waitingAndGivenUp = (table: string) =>
  */
 export const forgottenKey = (parameter: string) =>
   `'sha256 ' || encode(sha256(convert_to(${parameter}, 'UTF8')), 'hex')`
+
+export const quoteIdentifier = (identifier: string) => `"${identifier.replaceAll('"', '""')}"`

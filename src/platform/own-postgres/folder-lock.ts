@@ -5,6 +5,7 @@ import { connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { codeOf } from '../../lib/caught.js'
 import { seconds } from '../../lib/durations.js'
 import { OperatorError } from '../../lib/operator-error.js'
 import { isRoot } from './programs.js'
@@ -107,7 +108,7 @@ export class DataDirectoryUnreadable extends OperatorError {
   }
 }
 
-const isDiskFull = (error: unknown) => error instanceof Error && 'code' in error && error.code === 'ENOSPC'
+const isDiskFull = (error: unknown) => codeOf(error) === 'ENOSPC'
 
 export class DataDirectoryUnwritable extends OperatorError {
   override name = 'DataDirectoryUnwritable'
@@ -241,7 +242,7 @@ const lockBySocket = async (
     if (error instanceof OperatorError) throw error
     const fallbackFolder = await fallbackFolderFor(resolvedPath)
     // Some shared folders allow no sockets. Processes of this machine can still use the temporary folder.
-    if (noSocketCodes.has(codeOf(error)) && socketFolder !== fallbackFolder)
+    if (noSocketCodes.has(codeOf(error) ?? '') && socketFolder !== fallbackFolder)
       return await lockBySocket(claimed, fallbackFolder)
     throw new DataDirectoryUnwritable(dirname(directory), { cause: error })
   } finally {
@@ -346,7 +347,7 @@ const ask = (path: string, timeout: number) =>
     })
     socket.once('end', () => resolve('trying'))
     socket.once('error', (error) => {
-      const isDead = ['ECONNREFUSED', 'ENOENT', 'ECONNRESET'].includes(codeOf(error))
+      const isDead = ['ECONNREFUSED', 'ENOENT', 'ECONNRESET'].includes(codeOf(error) ?? '')
       if (!isDead) return resolve('held')
       // Names are never used twice, so the file of a dead socket can be removed.
       rm(path, { force: true }).then(
@@ -390,8 +391,6 @@ const listen = (path: string, receive: Serve) =>
       resolve({ close })
     })
   })
-
-const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? String(error.code) : '')
 
 // The path of a socket may have 107 bytes.
 const longestPath = 100

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { chmod, link, lstat, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { codeOf } from '../../lib/caught.js'
 import { OperatorError } from '../../lib/operator-error.js'
+import { syncFolder } from '../sync-folder.js'
 import { DataDirectoryUnwritable } from './folder-lock.js'
 
 /** The secrets that the service makes if nobody gives them, by the names of their files. */
 export type KeptSecret = 'jwt_secret' | 'sealing_key' | 'postgres_owner' | 'postgres_service'
-
-const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? error.code : undefined)
 
 export const secretsFolder = (dataDir: string) => join(dataDir, 'secrets')
 
@@ -40,13 +40,6 @@ export const requireOwnSecrets = async (dataDir: string) => {
       )
     if ((mode & 0o077) !== 0) await chmod(path, mode & 0o700)
   }
-}
-
-/** Writes names in a folder to disk, so that they survive a power cut. Not every platform supports this. */
-export const syncFolder = async (folder: string) => {
-  const handle = await open(folder, 'r').catch(() => undefined)
-  await handle?.sync().catch(() => undefined)
-  await handle?.close()
 }
 
 /** File systems without hard links. */

@@ -4,6 +4,7 @@ import { chown, cp, mkdir, stat } from 'node:fs/promises'
 import type { Socket } from 'node:net'
 import { dirname, join, resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { reasonOf } from '../../lib/caught.js'
 import { seconds } from '../../lib/durations.js'
 import { OperatorError } from '../../lib/operator-error.js'
 import { programVersion } from '../version.js'
@@ -204,10 +205,7 @@ const keepRunning = async (start: () => Promise<RunningServer>, log: Log) => {
           if (closing.signal.aborted) return await server.stop()
           isStarted = true
         } catch (error) {
-          log.error(
-            { reason: error instanceof Error ? error.message : 'unknown' },
-            'PostgreSQL does not start; trying again',
-          )
+          log.error({ reason: reasonOf(error) }, 'PostgreSQL does not start; trying again')
         }
       }
       log.info({}, 'PostgreSQL runs again')

@@ -4,6 +4,7 @@ import { mkdir, symlink } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { basename, dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
+import { codeOf } from '../../lib/caught.js'
 import { OperatorError } from '../../lib/operator-error.js'
 
 /**
@@ -103,7 +104,7 @@ const libraryFolders = async (native: string, ownFolder: string) => {
   for (const link of missing) {
     await mkdir(ownFolder, { recursive: true, mode: 0o755 })
     await symlink(join(native, '..', link.source), join(ownFolder, basename(link.target))).catch((error: unknown) => {
-      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+      if (codeOf(error) !== 'EEXIST') throw error
     })
   }
   return [...(missing.length > 0 ? [ownFolder] : []), join(native, 'lib')]

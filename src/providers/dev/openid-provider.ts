@@ -4,6 +4,7 @@ import type { Adapter, AdapterPayload, Provider } from 'oidc-provider/lib/provid
 import type { Design } from '../../lib/design.js'
 import { days, hours, minutes, seconds } from '../../lib/durations.js'
 import { randomToken } from '../../lib/random.js'
+import { RecentMap } from '../../lib/recent.js'
 import {
   type ChooserPage,
   createChooserPage,
@@ -19,7 +20,7 @@ type Entry = { payload: AdapterPayload; until: number }
 
 /** The memory of the issuer. When it is full, the oldest entry is dropped. */
 const createIssuerStorage = () => {
-  const entries = new Map<string, Entry>()
+  const entries = new RecentMap<string, Entry>(maxEntries)
 
   const read = (key: string) => {
     const found = entries.get(key)
@@ -29,8 +30,6 @@ const createIssuerStorage = () => {
   }
 
   const write = (key: string, payload: AdapterPayload, expiresIn: number) => {
-    const [oldest] = entries.size >= maxEntries ? entries.keys() : []
-    if (oldest !== undefined) entries.delete(oldest)
     entries.set(key, { payload, until: Date.now() + expiresIn * 1000 })
   }
 
