@@ -89,7 +89,7 @@ export const openAdmin = (config: Config, platform: Platform, below: Below) => {
     applicationSecrets,
     applicationErrors: createApplicationErrors(platform),
     applicationKeys: createSigningKeys(idTokenKeys, deps),
-    applicationChanges: createApplicationChanges({ ...deps, applicationSecrets, production }),
+    applicationChanges: createApplicationChanges({ ...deps, applicationSecrets, production, publicUrl }),
     /** The issuer of ID tokens. */
     issuer: applicationIssuer(publicUrl),
     stats: createStats({ ...config, ...platform }),

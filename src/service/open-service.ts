@@ -68,7 +68,7 @@ const seed = async (config: Config, platform: RoomPlatform, rooms: Rooms) => {
   await seedContent(config, platform, rooms)
   if (config.seedFile === undefined) return
   const { applySeedFile } = await import('./seed-file.js')
-  await applySeedFile(config.seedFile, platform, rooms)
+  await applySeedFile(config.seedFile, platform, rooms, config.publicUrl)
 }
 
 type Options = ServeOptions & {

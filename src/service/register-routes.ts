@@ -1,4 +1,5 @@
 import { accessCheckRoutes } from '../access-check/access-check.routes.js'
+import { forwardRoutes } from '../access-check/forward.routes.js'
 import { accountRoutes, exportAccountRoutes } from '../accounts/account.routes.js'
 import { changeEmailRoutes } from '../accounts/change-email.routes.js'
 import { confirmEmailRoutes } from '../accounts/confirm-email.routes.js'
@@ -78,6 +79,7 @@ const registerSessionFlows = (server: Server, app: App) => {
   stepUpRoutes(server, app)
   sessionsRoutes(server, app)
   accessCheckRoutes(server, app)
+  forwardRoutes(server, app)
 }
 
 /** Flows of other programs, which have a service key. */
