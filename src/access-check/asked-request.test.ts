@@ -182,17 +182,15 @@ describe('an open path', () => {
     ['POST', '/hooks/1', true],
     ['GET', '/hooks/1', false],
     ['MOVE', '/public/a', false],
-    ...[
-      '/public/%2e%2e/admin',
-      '/public//a',
-      '/public/./a',
-      '/public/../admin',
-      '/public/..',
-      '/public/.',
-      '/public/a;b',
-      '/public/\\a',
-      '/public/\xe9',
-    ].map((path) => ['GET', path, false] as const),
+    ['GET', '/public/%2e%2e/admin', false],
+    ['GET', '/public//a', false],
+    ['GET', '/public/./a', false],
+    ['GET', '/public/../admin', false],
+    ['GET', '/public/..', false],
+    ['GET', '/public/.', false],
+    ['GET', '/public/a;b', false],
+    ['GET', '/public/\\a', false],
+    ['GET', '/public/\xe9', false],
   ])('%s %s: %j', (method, path, isOpen) => {
     expect(isOpenPath(asked(path, method), open)).toBe(isOpen)
   })

@@ -162,5 +162,5 @@ export const openApp = (config: Config, platform: Platform, rooms: Rooms, http: 
   termsOfUse: termsOf(config),
   recoveredAccounts: createRecoveredAccounts({ ...rooms, ...http }),
   needsMail: createNeedsMail(config.mailIsOff),
-  noteReturnTo: createReturnToNotes(config.allowedOrigins),
+  noteReturnTo: createReturnToNotes(config.allowedOrigins, rooms.protectedApplications),
 })
