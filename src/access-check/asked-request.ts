@@ -118,7 +118,7 @@ const describe = (values: Values): AskedRequest | AskedFault => {
 const readNames: ReadonlySet<string> = new Set([...forwardedNames, ...originalNames])
 
 /** Behind some applications `_` and `-` are the same in the name of a header. */
-const asSeenByApplications = (name: string) => name.replaceAll('_', '-')
+const asSeenByApplications = (name: string) => (name.includes('_') ? name.replaceAll('_', '-') : name)
 
 /**
  * Reads what the visitor has asked from the headers that a proxy has sent, which must be one that is believed. `ownQuery` is the query of the
