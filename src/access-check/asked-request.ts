@@ -17,7 +17,7 @@ export type AskedRequest = {
 }
 
 /** Why a description is not believed, as the end of a sentence that begins with the name of a header. */
-export const askedFaults = {
+const askedFaults = {
   missing: 'is missing',
   twice: 'is there twice',
   both: 'is there beside headers of the other kind, so one of them came from the visitor',

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { ProtectedApplications } from '../applications/protected-applications.js'
@@ -6,6 +5,7 @@ import { isRefused } from '../contract/outcome.js'
 import type { Cookies } from '../http/cookies.js'
 import { clientOf } from '../http/request-origin.js'
 import type { Server } from '../http/server.js'
+import { fingerprint } from '../lib/random.js'
 import type { Callers } from '../sessions/callers.js'
 import type { ReserveRotation } from '../sessions/guards.js'
 import type { Rotations } from '../sessions/rotation.js'
@@ -25,7 +25,7 @@ type SendPage = (request: FastifyRequest, reply: FastifyReply) => FastifyReply
 /** So often a browser may be led back to the same address within ten seconds: a restored window has several tabs. */
 const maxReturns = 5
 
-const nameOf = (address: string) => createHash('sha256').update(address).digest('base64url').slice(0, 16)
+const nameOf = (address: string) => fingerprint(address).toString('base64url').slice(0, 16)
 
 /** Leads browsers back to protected applications, and nowhere else. */
 export const wayBackRoutes = (server: Server, parts: WayBackParts, sendTellWhy: SendPage) => {
@@ -41,9 +41,9 @@ export const wayBackRoutes = (server: Server, parts: WayBackParts, sendTellWhy: 
 
   /** How often this browser was led back to the address in the last seconds, and is now. */
   const countReturn = (request: FastifyRequest, reply: FastifyReply, address: string) => {
-    const [name, count = '0'] = cookies.read(request, 'latchkey_returns')?.split('.') ?? []
+    const [name, count = '0'] = cookies.read(request, 'attempt_returns')?.split('.') ?? []
     const returns = name === nameOf(address) ? Math.min(9, Number(count) + 1) : 1
-    cookies.set(reply, 'latchkey_returns', `${nameOf(address)}.${returns}`)
+    cookies.set(reply, 'attempt_returns', `${nameOf(address)}.${returns}`)
     return returns
   }
 

@@ -134,7 +134,7 @@ export const proxyFaults = {
 type ProxyFault = keyof typeof proxyFaults
 
 /** As it is compared: a host in small letters and the alphabet of names, without the port that browsers leave out. */
-export const originOf = (address: string) => (URL.canParse(address) ? new URL(address).origin : address)
+const originOf = (address: string) => (URL.canParse(address) ? new URL(address).origin : address)
 
 /** As it is stored, if the address has no more than that; otherwise as it was typed. */
 export const siteOf = (address: string) => {
