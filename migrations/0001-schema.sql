@@ -341,10 +341,23 @@ create table applications (
   algorithm text not null check (algorithm in ('RS256', 'ES256')),
   -- Whether a native application may use the device flow (RFC 8628). Other kinds never may.
   device_flow boolean not null default true,
+  -- Scheme, host and port of the site that a proxy protects by asking us. Null: no proxy does.
+  proxy_origin text unique,
+  -- What anybody may see there: paths, and beginnings of paths that end in a slash, each with a method before it unless that is GET.
+  open_paths text[] not null default '{}',
+  -- Whether a browser may ask what another site may do there (CORS), for which it never sends who the user is.
+  open_preflight boolean not null default false,
   created_at timestamptz not null
 );
 -- Users see the name when they are asked to continue to it, and operators type it.
 create unique index applications_name on applications (lower(name));
+
+-- One row. Every instance looks at the number, and reads the applications again when it is another one.
+create table application_changes (
+  number bigint not null
+);
+insert into application_changes values (0);
+create unique index application_changes_one on application_changes ((true));
 
 -- One, or two while the old one is being replaced.
 create table application_secrets (

@@ -338,6 +338,17 @@ for each statement execute function end_setup();
 
 -- ── OpenID Connect
 
+-- Every instance holds the applications that proxies protect in memory, and looks at this number once a second.
+create function note_changed_applications() returns trigger
+language plpgsql security definer set search_path from current as $$
+begin
+  update application_changes set number = number + 1;
+  return null;
+end $$;
+
+create trigger applications_changed after insert or update or delete or truncate on applications
+for each statement execute function note_changed_applications();
+
 -- Guards the ending of a session: it ends at every application too, in the same transaction.
 create function end_applications_of_session() returns trigger
 language plpgsql security definer set search_path from current as $$

@@ -40,7 +40,7 @@ export const buildWeb = async ({ outdir, minify }) => {
   await writeAll(outdir, [...outputFiles, { path: join(outdir, 'client.js'), contents: client.contents }], {
     pages: Object.fromEntries(pages),
     plainPages: Object.fromEntries(
-      /** @type {const} */ (['not-found', 'too-many-requests']).map((name) => [
+      /** @type {const} */ (['not-found', 'too-many-requests', 'led-back']).map((name) => [
         name,
         {
           styles: [base],

@@ -7,6 +7,7 @@ import { type AllowedOrigins, noOtherOrigins } from '../http/origins.js'
 import type { CountedRequest } from '../platform/metrics/metrics.js'
 import type { Tokens } from '../sessions/tokens.js'
 import { isMember } from './conditions.js'
+import { createForwardLane, type ForwardLaneParts, forwardPath } from './forward-lane.js'
 import { identityHeaders, identityOf } from './identity-headers.js'
 
 /*
@@ -26,6 +27,8 @@ import { identityHeaders, identityOf } from './identity-headers.js'
  *   method, query, body       anything but a GET of exactly one of these addresses without a body is declined; the address may name
  *                             groups, and a token of a user who is in none of them is declined
  *   renewal                   a token that is accepted needs none
+ *   what a proxy says         read by the same functions as in the framework's route; anything that is odd, an open path, an unknown
+ *                             application and a visitor who may not enter are declined
  *   refused checks            declined, so the framework's route counts and logs all of them
  *   access check              the cookie must be there once; `tokens.readAccess` decides, as in the framework's route. A token of
  *                             a key that this instance has yet to learn is declined like any other that is not accepted, and so is
@@ -164,6 +167,8 @@ const addressesOf = (forChecks: readonly string[], security: readonly string[]) 
 }
 
 type Lane = {
+  /** What the check of proxies needs (`forward`). */
+  forward: Omit<ForwardLaneParts, 'production' | 'security'>
   tokens: Tokens
   production: boolean
   allowedOrigins?: AllowedOrigins
@@ -171,10 +176,13 @@ type Lane = {
   onAnswer?: ((seen: CountedRequest) => void) | undefined
 }
 
-export const createFastLane = ({ tokens, production, allowedOrigins = noOtherOrigins, onAnswer }: Lane): FastLane => {
+export const createFastLane = (lane: Lane): FastLane => {
+  const { tokens, production, forward, allowedOrigins = noOtherOrigins, onAnswer } = lane
   const vary = allowedOrigins.isEmpty ? [] : ['vary', 'Origin']
   const listOf = (headers: Readonly<Record<string, string>>) => [...Object.entries(headers).flat(), ...vary]
-  const addressOf = addressesOf(listOf(accessCheckHeaders(production)), listOf(securityHeaders(production)))
+  const forChecks = listOf(accessCheckHeaders(production))
+  const addressOf = addressesOf(forChecks, listOf(securityHeaders(production)))
+  const answerProxy = createForwardLane({ ...forward, production, security: forChecks })
 
   const report = (response: ServerResponse, route: string, status: number, start: number) => {
     response.once('finish', () => onAnswer?.({ route, method: 'GET', status, milliseconds: performance.now() - start }))
@@ -192,16 +200,25 @@ export const createFastLane = ({ tokens, production, allowedOrigins = noOtherOri
     }
   }
 
-  return ({ method, url = '', rawHeaders }, response) => {
+  return (request, response) => {
+    const { method, url = '', rawHeaders } = request
     // The check of a token that comes for the first time takes longer than all that follows.
     const start = performance.now()
-    const address = method === 'GET' ? addressOf(url) : undefined
-    const headers = address && readHeaders(rawHeaders)
+    const isForward = url.startsWith(forwardPath) && [undefined, '?'].includes(url[forwardPath.length])
+    const address = method === 'GET' && !isForward ? addressOf(url) : undefined
+    if (method !== 'GET' || !(address || isForward)) return false
+    const headers = readHeaders(rawHeaders)
     if (!headers || allowedOrigins.has(headers.origin)) return false
     const token = accessTokenIn(headers.cookie ?? '')
     const claims = token === undefined ? undefined : claimsOf(token)
+    if (!claims) return false
+    if (!address) {
+      if (!answerProxy(request, response, headers.cookie ?? '', claims)) return false
+      if (onAnswer) report(response, forwardPath, 200, start)
+      return true
+    }
     const { path, route, groups } = address
-    if (!claims || (groups && !isMember(groups, claims))) return false
+    if (groups && !isMember(groups, claims)) return false
     if (onAnswer) report(response, path, route.status, start)
     route.send(response, claims)
     return true

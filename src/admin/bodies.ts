@@ -93,6 +93,9 @@ const applicationViews = {
   pkce: true,
   algorithm: true,
   deviceFlow: true,
+  proxyOrigin: (origin) => origin ?? null,
+  openPaths: (paths) => [...paths],
+  openPreflight: true,
   createdAt: isoTime,
 } as const satisfies Views<Application, AdminApplication>
 

@@ -83,7 +83,7 @@ export const openAdmin = (config: Config, platform: Platform, below: Below) => {
     configuredProviders,
     obstacles: createObstacles({ ...deps, limits, waitingMails, settings }),
     clearLimits: (actor: OperatorContext) => clearLimits({ ...deps, limits }, actor),
-    applicationChanges: createApplicationChanges({ ...deps, production }),
+    applicationChanges: createApplicationChanges({ ...deps, production, publicUrl }),
     /** The issuer of ID tokens. */
     issuer: applicationIssuer(publicUrl),
     stats: createStats({ ...config, ...platform }),

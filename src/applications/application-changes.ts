@@ -19,6 +19,7 @@ import {
   defaultHome,
   longestApplicationName,
   type NewApplication,
+  proxyFaults,
 } from './application-rules.js'
 import type { Application, ApplicationSecrets } from './applications.js'
 import * as store from './applications.store.js'
@@ -33,22 +34,29 @@ type Needed = {
   applicationSecrets: ApplicationSecrets
   usedApplications: UsedApplications
   production: boolean
+  publicUrl: string
 }
 
-/** A home that is still the default follows the redirect addresses. */
+/** A home that is still the default follows the other addresses. */
 const applyChange = (before: Application, change: ApplicationChange): Application => {
   const after = { ...before, ...change }
-  const isDefault = change.home === undefined && before.home === defaultHome(before.redirectAddresses)
-  return isDefault ? { ...after, home: defaultHome(after.redirectAddresses) } : after
+  const homeOf = ({ redirectAddresses, proxyOrigin }: Application) => defaultHome(redirectAddresses, proxyOrigin)
+  return change.home === undefined && before.home === homeOf(before) ? { ...after, home: homeOf(after) } : after
 }
 
 /** Checks an application and its groups. The groups are held, so that none is deleted before the transaction ends. */
-const faultOf = async (sql: Transaction, application: Application, { groups, production }: Needed) => {
-  const fault = applicationFault(application, production)
+const faultOf = async (sql: Transaction, application: Application, { groups, production, publicUrl }: Needed) => {
+  const fault = applicationFault(application, { production, publicUrl })
   if (fault) return fault
   const existing = await groups.hold(sql, application.groups)
   const unknown = application.groups.find((name) => !existing.includes(name))
   return unknown === undefined ? undefined : refuse('no_group', { group: unknown })
+}
+
+/** Which of the two that only one application may have is taken. */
+const takenBy = async (sql: Transaction, { proxyOrigin }: Application) => {
+  const others = proxyOrigin === undefined ? [] : await store.selectByOrigin(sql, proxyOrigin)
+  return others.length > 0 ? refuse('origin_taken', { origin: proxyOrigin }) : refuse('name_taken')
 }
 
 /** `fixed`: an id and a secret that a seed file chooses. */
@@ -63,9 +71,10 @@ const addApplication = (
     const application: Application = { ...newApplication, id: fixed.id ?? uuidv7(now), createdAt: now }
     const fault = await faultOf(sql, application, needed)
     if (fault) return fault
-    if ((await store.insert(sql, application)).length === 0) return refuse('name_taken')
-    const { kind, id } = application
-    const newSecret = kind === 'web' ? await needed.applicationSecrets.add(sql, id, fixed.secret) : undefined
+    if ((await store.insert(sql, application)).length === 0) return takenBy(sql, application)
+    const { kind, id, redirectAddresses } = application
+    const hasSecret = kind === 'web' && redirectAddresses.length > 0
+    const newSecret = hasSecret ? await needed.applicationSecrets.add(sql, id, fixed.secret) : undefined
     if (isRefused(newSecret)) return newSecret
     await needed.events.recordInside(sql, { kind: 'application_added', reason: newApplication.name }, origin)
     return { application, secret: newSecret?.secret }
@@ -109,6 +118,9 @@ export const createApplicationChanges = (needed: Needed) => {
           if (fault) return fault
           const summary = changedColumns(before, application).join(', ')
           if (summary === '') return { application, summary }
+          const { proxyOrigin } = application
+          const sameOrigin = proxyOrigin === undefined ? [] : await store.selectByOrigin(sql, proxyOrigin)
+          if (sameOrigin.some((other) => other.id !== id)) return refuse('origin_taken', { origin: proxyOrigin })
           await store.update(sql, application)
           await usedApplications.endWithoutRight(sql, { applicationId: id }, origin)
           return { application, summary }
@@ -156,7 +168,13 @@ const sentences: {
 } = {
   bad_name: () =>
     `A name has 1 to ${longestApplicationName} characters in one line, without spaces at its ends or characters that cannot be seen.`,
-  no_redirect_address: () => 'An application needs at least one redirect address.',
+  no_redirect_address: () =>
+    'An application needs at least one redirect address, or the address of a site that a proxy protects.',
+  proxy_needs_web: () => 'Only an application of the kind web can be behind a proxy.',
+  proxy_missing: () => 'Open paths are for an application behind a proxy: name its address with --proxy.',
+  bad_proxy_address: ({ address, fault }) => `${address} ${proxyFaults[fault]}.`,
+  bad_open_path: ({ path }) =>
+    `${path} cannot be open: give a path such as /manifest.json or /public/, without %, ;, ?, // and dots as parts, and with a method before it (POST:/hooks/) unless it is GET.`,
   bad_address: ({ address, fault }) => `${address} ${addressFaults[fault]}.`,
   pkce_needed: () => 'An application without a secret always needs PKCE.',
   consent_needed: () =>

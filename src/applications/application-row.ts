@@ -18,6 +18,9 @@ export const columns = {
   pkce: 'pkce',
   algorithm: 'algorithm',
   deviceFlow: 'device_flow',
+  proxyOrigin: 'proxy_origin',
+  openPaths: 'open_paths',
+  openPreflight: 'open_preflight',
   createdAt: 'created_at',
 } as const satisfies Record<keyof Application, string>
 export type Field = keyof Application
@@ -30,18 +33,20 @@ export type Row = {
     : Application[Each]
 }
 
-export const applicationFrom = ({ backchannelLogout, maxAge, deviceFlow, ...same }: Row): Application => ({
+export const applicationFrom = ({ backchannelLogout, maxAge, deviceFlow, proxyOrigin, ...same }: Row): Application => ({
   ...same,
   backchannelLogout: backchannelLogout ?? undefined,
+  proxyOrigin: proxyOrigin ?? undefined,
   // The column is in seconds.
   maxAge: maxAge === null ? undefined : maxAge * seconds,
   // The column is true in rows of other kinds that were made before the flow had to be asked for.
   deviceFlow: same.kind === 'native' && deviceFlow,
 })
 
-export const rowFrom = ({ backchannelLogout, maxAge, ...same }: Application): Row => ({
+export const rowFrom = ({ backchannelLogout, maxAge, proxyOrigin, ...same }: Application): Row => ({
   ...same,
   backchannelLogout: backchannelLogout ?? null,
+  proxyOrigin: proxyOrigin ?? null,
   maxAge: maxAge === undefined ? null : Math.floor(maxAge / seconds),
 })
 

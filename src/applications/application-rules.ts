@@ -26,6 +26,11 @@ export type Application = {
   algorithm: 'RS256' | 'ES256'
   /** Whether devices without a browser may sign in with it (RFC 8628). Only for `native`. */
   deviceFlow: boolean
+  /** The site that a proxy protects by asking us: scheme, host and port. */
+  proxyOrigin: string | undefined
+  /** What anybody may see there. `isOpenPath` compares. */
+  openPaths: readonly string[]
+  openPreflight: boolean
   createdAt: Date
 }
 
@@ -112,11 +117,50 @@ export const ownHostWarning =
   "is on the host of Latchkey itself: the application gets Latchkey's cookies, and each may overwrite those of the other. Use another host"
 
 /** The URL where users start again if the operator names no other: the origin of the first address, or its private-use scheme. */
-export const defaultHome = ([first = '']: readonly string[]) => {
+export const defaultHome = ([first = '']: readonly string[], proxyOrigin?: string) => {
+  if (proxyOrigin !== undefined) return `${proxyOrigin}/`
   if (!URL.canParse(first)) return first
   const { origin, protocol } = new URL(first)
   return origin === 'null' ? `${protocol}/` : origin
 }
+
+/** The faults of the address of a protected application, each as the end of a sentence that begins with the address. */
+export const proxyFaults = {
+  ...addressFaults,
+  not_https: 'does not begin with https://; http is possible outside production only',
+  not_an_origin: 'has more than a scheme, a host and a port, such as https://wiki.example.com',
+  own_origin: 'is the address of Latchkey itself. Where both share a host, the proxy asks /api/auth/verify',
+} as const
+type ProxyFault = keyof typeof proxyFaults
+
+/** As it is compared: a host in small letters and the alphabet of names, without the port that browsers leave out. */
+const originOf = (address: string) => (URL.canParse(address) ? new URL(address).origin : address)
+
+/** As it is stored, if the address has no more than that; otherwise as it was typed. */
+export const siteOf = (address: string) => {
+  const { pathname = '', search, hash, username, password, origin = '' } = URL.canParse(address) ? new URL(address) : {}
+  return pathname === '/' && ![search, hash, username, password].some(Boolean) ? origin : address
+}
+
+const proxyFault = (address: string, { production, publicUrl }: Place): ProxyFault | undefined => {
+  const fault = addressFault(address, { kind: 'web', production })
+  const isHttp = fault === 'not_https' && !production && address.startsWith('http://')
+  if (fault && !isHttp) return fault
+  if (originOf(address) !== address) return 'not_an_origin'
+  return address === originOf(publicUrl) ? 'own_origin' : undefined
+}
+
+/** Paths that two programs could read differently are never open. */
+export const isPlainPath = (path: string) =>
+  /^\/[\x21-\x7e]*$/.test(path) && !/[%\\;?#]|\/\/|\/\.\.?(?:\/|$)/.test(path)
+
+/** The method and the path of an entry of `openPaths`. Without a method it is for GET and HEAD. */
+export const readOpenPath = (entry: string) => {
+  const [, method, path = entry] = /^([A-Z]+(?:-[A-Z]+)*):(\/.*)$/s.exec(entry) ?? []
+  return { methods: method === undefined ? ['GET', 'HEAD'] : [method], path }
+}
+
+const isOpenPathEntry = (entry: string) => isPlainPath(readOpenPath(entry).path) && entry.length <= maxLength
 
 export const longestApplicationName = 60
 
@@ -130,11 +174,18 @@ export type ApplicationRefusal =
   | Refused<'pkce_needed'>
   | Refused<'consent_needed'>
   | Refused<'device_flow_needs_native'>
+  | Refused<'proxy_needs_web'>
+  | Refused<'proxy_missing'>
+  | (Refused<'bad_proxy_address'> & { address: string; fault: ProxyFault })
+  | (Refused<'bad_open_path'> & { path: string })
   | (Refused<'bad_address'> & { address: string; fault: AddressFault })
 
-type Rule = (application: NewApplication, production: boolean) => ApplicationRefusal | undefined
+/** Where the rules hold: `publicUrl` is our own address. */
+export type Place = { production: boolean; publicUrl: string }
 
-const addressRule: Rule = (application, production) => {
+type Rule = (application: NewApplication, place: Place) => ApplicationRefusal | undefined
+
+const addressRule: Rule = (application, { production }) => {
   const { kind, home, redirectAddresses, logoutAddresses, backchannelLogout } = application
   for (const address of [...redirectAddresses, ...logoutAddresses, home]) {
     const fault = addressFault(address, { kind, production })
@@ -147,8 +198,21 @@ const addressRule: Rule = (application, production) => {
 
 const rules: readonly Rule[] = [
   ({ name }) => (displayName(name, longestApplicationName) === name ? undefined : refuse('bad_name')),
-  ({ redirectAddresses }) => (redirectAddresses.length > 0 ? undefined : refuse('no_redirect_address')),
+  ({ redirectAddresses, proxyOrigin }) =>
+    redirectAddresses.length > 0 || proxyOrigin !== undefined ? undefined : refuse('no_redirect_address'),
   addressRule,
+  // A page or a program on a user's machine has no proxy in front of it.
+  ({ kind, proxyOrigin }) => (kind === 'web' || proxyOrigin === undefined ? undefined : refuse('proxy_needs_web')),
+  ({ proxyOrigin, openPaths, openPreflight }) =>
+    proxyOrigin === undefined && (openPaths.length > 0 || openPreflight) ? refuse('proxy_missing') : undefined,
+  ({ proxyOrigin }, place) => {
+    const fault = proxyOrigin === undefined ? undefined : proxyFault(proxyOrigin, place)
+    return fault && refuse('bad_proxy_address', { address: proxyOrigin ?? '', fault })
+  },
+  ({ openPaths }) => {
+    const path = openPaths.find((each) => !isOpenPathEntry(each))
+    return path === undefined ? undefined : refuse('bad_open_path', { path })
+  },
   // Without a secret, only the verifier of PKCE shows that a code is used by the program that asked for it.
   ({ kind, pkce }) => (kind === 'web' || pkce ? undefined : refuse('pkce_needed')),
   // Any program on the user's machine can pose as a native application, so its user is always asked.
@@ -157,5 +221,5 @@ const rules: readonly Rule[] = [
 ]
 
 /** Finds the fault of an application, before anything is written. */
-export const applicationFault = (application: NewApplication, production: boolean) =>
-  rules.map((rule) => rule(application, production)).find((refusal) => refusal !== undefined)
+export const applicationFault = (application: NewApplication, place: Place) =>
+  rules.map((rule) => rule(application, place)).find((refusal) => refusal !== undefined)

@@ -16,6 +16,10 @@ export const selectById = (sql: Sql, id: string) => select(sql, 'where id = $1',
 
 export const selectByName = (sql: Sql, name: string) => select(sql, 'where lower(name) = lower($1)', [name])
 
+export const selectByOrigin = (sql: Sql, origin: string) => select(sql, 'where proxy_origin = $1', [origin])
+
+export const selectProtected = (sql: Sql) => select(sql, 'where proxy_origin is not null')
+
 export const selectAll = (sql: Sql) => select(sql, 'order by lower(name)')
 
 /** Locks the application: no other command changes it before the transaction ends. New codes and tokens can still refer to it. */

@@ -80,6 +80,7 @@ export const refusals = {
   invalid_csrf_token: { status: 403, error: 'Invalid CSRF token', message: 'Reload the page and try again' },
   cross_site: { status: 403, error: 'Cross-site request', message: 'This request must come from our own pages' },
   step_up_required: { status: 403, error: 'Step-up required', message: 'Confirm again that it is you' },
+  not_protected: { status: 403, error: 'Not protected', message: 'No application is registered for this address' },
   group_required: {
     status: 403,
     error: 'Group required',

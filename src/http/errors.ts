@@ -33,13 +33,18 @@ const parseRange = (text: string): Range => {
 const isIn = (address: ipaddr.IPv4 | ipaddr.IPv6, [network, bits]: Range) =>
   address.kind() === network.kind() && address.match(network, bits)
 
+/** Whether an address is that of a proxy in TRUST_PROXY. */
+export const createIsProxy = (trustProxy: readonly string[] = []) => {
+  const trusted = trustProxy.map(parseRange)
+  return (peer = '') => ipaddr.isValid(peer) && trusted.some((range) => isIn(ipaddr.process(peer), range))
+}
+
 /**
  * Chooses the id of a request. If a trusted proxy sends an id, that id is used, so that the lines of its log and of ours belong together.
  * An id from any other sender is ignored: a client could give its requests the ids of other requests.
  */
 export const createRequestIds = (trustProxy: readonly string[] = []) => {
-  const trusted = trustProxy.map(parseRange)
-  const isProxy = (peer = '') => ipaddr.isValid(peer) && trusted.some((range) => isIn(ipaddr.process(peer), range))
+  const isProxy = createIsProxy(trustProxy)
   return ({ headers, socket }: IncomingMessage) => {
     const sentId = headers[requestIdHeader]
     const isUsable = typeof sentId === 'string' && wellFormed.test(sentId) && isProxy(socket.remoteAddress)

@@ -313,6 +313,8 @@ declare module 'fastify' {
     probe?: boolean
     /** The answer to a request from another site's page, where 403 would be wrong. */
     crossSite?: Refused<RefusalCode>
+    /** The route itself decides about requests that a page of another site has caused. */
+    judgesSite?: boolean
     /** The route is for our own pages only, and not for those of ALLOWED_ORIGINS. */
     ownOriginOnly?: boolean
     /** The limiters in which the handler counts. Those of the hooks need not be named. */

@@ -125,10 +125,11 @@ export const renderAroundParameters = (name: string, page: Page, theme: Theme, s
   return (parameters: string) => before + parametersMember(escapeJson(JSON.stringify(parameters))) + after
 }
 
-export const plainPageStatus = { 'not-found': 404, 'too-many-requests': 429 } as const satisfies Record<
-  PlainPageName,
-  number
->
+export const plainPageStatus = {
+  'not-found': 404,
+  'too-many-requests': 429,
+  'led-back': 409,
+} as const satisfies Record<PlainPageName, number>
 
 export const renderPlainPage = (name: PlainPageName, page: PlainPage, theme: Theme, language: Language) => {
   const { title, heading, text, action, footer: footerWords } = page.words[language]

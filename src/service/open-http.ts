@@ -156,5 +156,5 @@ export const openApp = (config: Config, platform: Platform, rooms: Rooms, http: 
   usernameSource: config.usernames,
   termsOfUse: termsOf(config),
   needsMail: createNeedsMail(config.mailIsOff),
-  noteReturnTo: createReturnToNotes(config.allowedOrigins),
+  noteReturnTo: createReturnToNotes(config.allowedOrigins, rooms.protectedApplications),
 })

@@ -1,6 +1,7 @@
 import { openAccountChanges } from '../account-changes/open-account-changes.js'
 import { openAccounts } from '../accounts/open-accounts.js'
 import { openApplications } from '../applications/open-applications.js'
+import { createProtectedApplications } from '../applications/protected-applications.js'
 import type { ProfileFieldDefinition } from '../contract/profile-fields.js'
 import type { ProviderId } from '../contract/providers.js'
 import { openFactors } from '../factors/open-factors.js'
@@ -59,7 +60,8 @@ export const openRooms = (config: Config, platform: RoomPlatform) => {
   const passwords = createPasswords({ workers, cost: config.bcryptCost, words, leaked })
   const keys = openKeys(config, platform)
   const users = openUsers(config, platform, keys)
-  const sessions = openSessions(config, platform, keys, changeByOldToken)
+  const protectedApplications = createProtectedApplications({ database: platform.ungatedDatabase })
+  const sessions = openSessions(config, platform, keys, changeByOldToken, protectedApplications.follow)
   const messages = openMessages(config, platform, keys, { ...users, ...sessions })
   const groups = openGroups(platform, { ...sessions, ...messages })
   const upToGroups = { ...keys, passwords, ...users, ...sessions, ...messages, groups }
@@ -78,6 +80,7 @@ export const openRooms = (config: Config, platform: RoomPlatform) => {
     ...upToSignIn,
     ...openAccounts(config, platform, upToSignIn),
     logoutNotices: createLogoutNotices({ database, clock }),
+    protectedApplications,
     content: createContent({ database, clock }),
     clockWatch: createClockWatch({ database, clock, log }),
   }

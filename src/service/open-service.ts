@@ -2,6 +2,7 @@ import { createFastLane } from '../access-check/fast-lane.js'
 import { createActiveUsers } from '../admin/stats.js'
 import { byProvider } from '../contract/providers.js'
 import { signInLabels } from '../factors/ways-to-sign-in.js'
+import { createIsProxy } from '../http/errors.js'
 import { limiterNames } from '../http/limiters.js'
 import { createAllowedOrigins } from '../http/origins.js'
 import type { SchemaCompilers } from '../http/schema-compilers.js'
@@ -68,7 +69,7 @@ const seed = async (config: Config, platform: RoomPlatform, rooms: Rooms) => {
   await seedContent(config, platform, rooms)
   if (config.seedFile === undefined) return
   const { applySeedFile } = await import('./seed-file.js')
-  await applySeedFile(config.seedFile, platform, rooms)
+  await applySeedFile(config.seedFile, platform, rooms, config.publicUrl)
 }
 
 type Options = ServeOptions & {
@@ -122,7 +123,9 @@ const openService = async (given: Config, options: Options) => {
   const http = openHttp(config, platform, rooms)
   const { production, publicUrl, trustProxy, developmentHosts } = config
   const allowedOrigins = createAllowedOrigins(config.allowedOrigins)
-  const fastLane = createFastLane({ tokens: rooms.tokens, production, allowedOrigins, onAnswer: metrics?.countRequest })
+  const { tokens, protectedApplications } = rooms
+  const forward = { protectedApplications, isProxy: createIsProxy(trustProxy), clock }
+  const fastLane = createFastLane({ tokens, production, allowedOrigins, forward, onAnswer: metrics?.countRequest })
   const serverOptions = { log, production, publicUrl, allowedOrigins, trustProxy, developmentHosts, fastLane }
   const { server, state: drainState, answerUnknown, drain } = createServer({ ...serverOptions, schemaCompilers })
   server.addHook('onRequest', gate.waitForStart)

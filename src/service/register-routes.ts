@@ -1,4 +1,6 @@
 import { accessCheckRoutes } from '../access-check/access-check.routes.js'
+import { forwardRoutes } from '../access-check/forward.routes.js'
+import { wayBackRoutes } from '../access-check/way-back.routes.js'
 import { accountRoutes, exportAccountRoutes } from '../accounts/account.routes.js'
 import { changeEmailRoutes } from '../accounts/change-email.routes.js'
 import { confirmEmailRoutes } from '../accounts/confirm-email.routes.js'
@@ -78,6 +80,7 @@ const registerSessionFlows = (server: Server, app: App) => {
   stepUpRoutes(server, app)
   sessionsRoutes(server, app)
   accessCheckRoutes(server, app)
+  forwardRoutes(server, app)
 }
 
 /** Flows of other programs, which have a service key. */
@@ -194,6 +197,7 @@ export const registerAllRoutes = async (server: Server, app: App) => {
   openidEndSessionRoutes(server, app, pages, (sessions, client) => signOutHere(app, sessions, client))
   openidAuthorizeRoutes(server, app, pages)
   openidDeviceRoutes(server, app, pages)
+  wayBackRoutes(server, app, pages.plainPage('led-back'))
   healthRoutes(server, app)
   return { pages, routes }
 }

@@ -46,6 +46,8 @@ const SeededApplication = Type.Object({
   groups: Type.Optional(Groups),
   pkce: Type.Optional(Type.Boolean({ description: 'true or false' })),
   deviceFlow: Type.Optional(Type.Boolean({ description: 'true or false' })),
+  proxyOrigin: Type.Optional(Type.String({ description: 'an address such as https://wiki.example.com' })),
+  openPaths: Type.Optional(Type.Array(Type.String(), { description: 'a list of paths' })),
 })
 
 const SeededUser = Type.Object({
@@ -96,7 +98,7 @@ const applicationFrom = (given: Static<typeof SeededApplication>): NewApplicatio
   return {
     name,
     kind,
-    home: given.home ?? defaultHome(redirectAddresses),
+    home: given.home ?? defaultHome(redirectAddresses, given.proxyOrigin),
     redirectAddresses,
     logoutAddresses,
     backchannelLogout,
@@ -108,13 +110,22 @@ const applicationFrom = (given: Static<typeof SeededApplication>): NewApplicatio
     pkce,
     algorithm: 'RS256',
     deviceFlow,
+    proxyOrigin: given.proxyOrigin,
+    openPaths: given.openPaths ?? [],
+    openPreflight: false,
   }
 }
 
 const missingGroupSentence = (group: string, place: string) =>
   `${place} names the group ${group}, which does not exist: add it to "groups" of the file`
 
-const addApplication = async (given: unknown, place: string, platform: RoomPlatform, rooms: Rooms) => {
+const addApplication = async (
+  given: unknown,
+  place: string,
+  platform: RoomPlatform,
+  rooms: Rooms,
+  publicUrl: string,
+) => {
   const seeded = readObject<Static<typeof SeededApplication>>(SeededApplication, given, place)
   if (await rooms.applications.find(seeded.id)) return
   const application = applicationFrom(seeded)
@@ -122,10 +133,11 @@ const addApplication = async (given: unknown, place: string, platform: RoomPlatf
     throw fault(`${place} has no secret, which an application of the kind web needs`)
   const { database, clock } = platform
   const { events, groups, applicationSecrets, usedApplications } = rooms
-  const parts = { database, clock, events, groups, applicationSecrets, usedApplications, production: false }
+  const parts = { database, clock, events, groups, applicationSecrets, usedApplications, production: false, publicUrl }
   const outcome = await createApplicationChanges(parts).add(application, client, seeded)
   if (!isRefused(outcome)) return
   if (outcome.refused === 'no_group') throw fault(missingGroupSentence(outcome.group, place))
+  if (outcome.refused === 'origin_taken') throw fault(`another application has the address of ${place}`)
   if (outcome.refused === 'name_taken') throw fault(`another application has the name of ${place}`)
   // `too_many_secrets` cannot happen: a new application has no secret yet.
   if (outcome.refused !== 'too_many_secrets') throw fault(`${place} is refused. ${applicationRefusalSentence(outcome)}`)
@@ -169,11 +181,11 @@ const addUser = async (
 }
 
 /** Creates what the file names and the database does not have. For development only, because the file holds secrets in plain text. */
-export const applySeedFile = async (path: string, platform: RoomPlatform, rooms: Rooms) => {
+export const applySeedFile = async (path: string, platform: RoomPlatform, rooms: Rooms, publicUrl: string) => {
   const { groups = [], applications = [], administrator } = await readSeedFile(path)
   for (const name of groups) await rooms.groups.add(name, client)
   for (const [index, given] of applications.entries())
-    await addApplication(given, `applications[${index}]`, platform, rooms)
+    await addApplication(given, `applications[${index}]`, platform, rooms, publicUrl)
   if (administrator === undefined) return
   const seeded = readObject<Static<typeof SeededUser>>(SeededUser, administrator, 'administrator')
   const { id: userId } = await addUser(seeded, platform, rooms)

@@ -48,7 +48,7 @@ export const writableTables: readonly string[] = [
   'setup_tokens',
   'administrators_group',
 ]
-export const readableTables: readonly string[] = ['content', 'schema_migrations']
+export const readableTables: readonly string[] = ['content', 'schema_migrations', 'application_changes']
 /** They have no rows of their own, so they are in no backup. */
 export const readableViews: readonly string[] = ['second_factors']
 

@@ -15,6 +15,8 @@ export type NewEntries = {
   /** With `refusedBefore`, in seconds, the entry is about a user, whose id is in the place of the session's. */
   entries: [id: string, minGeneration: number | null, refusedBefore: number | null][]
   last: { xact: string; sid: string } | null
+  /** How often applications were changed. It is read here, because every instance asks for news once a second. */
+  applicationChanges: number
 }
 
 /**
@@ -33,7 +35,8 @@ export const selectNewEntries = async (sql: Sql, { seen, xact, sid }: SnapshotCu
      select pg_current_snapshot()::text as snapshot, pg_postmaster_start_time()::text as server,
        (select coalesce(json_agg(json_build_array(n.sid, n.min_generation, n.refused_before)), '[]') from news as n) as entries,
        (select json_build_object('xact', n.xact::text, 'sid', n.sid) from news as n
-        order by n.xact desc, n.sid desc limit 1) as last`,
+        order by n.xact desc, n.sid desc limit 1) as last,
+       (select number from application_changes) as "applicationChanges"`,
     [xact, sid, seen, limit],
   )
   if (!news) throw new Error('The database gave no row for a statement that always has one')

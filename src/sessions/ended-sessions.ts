@@ -236,10 +236,12 @@ export const cursorAfter = (snapshot: string): SnapshotCursor => ({
 })
 
 /** A reading of the list: which server answered, and the snapshot that it saw. */
-type Reading = { server: string; snapshot: string }
+type Reading = { server: string; snapshot: string; applicationChanges: number }
+
+type Snapshot = Pick<Reading, 'server' | 'snapshot'>
 
 /** False on another server, after a restart, and after the server was set back: its numbers mean other transactions. */
-const isContinuation = (earlier: Reading, later: Reading) =>
+const isContinuation = (earlier: Snapshot, later: Snapshot) =>
   earlier.server === later.server && BigInt(oldestOpen(later.snapshot)) >= BigInt(oldestOpen(earlier.snapshot))
 
 /** The most entries of one answer. An answer with so many is followed by another. */
@@ -300,7 +302,7 @@ const parse = (text: string): unknown[] => {
 export type EndedSince = { entries: EndedSession[]; users: EndedUser[]; cursor: string; complete: boolean }
 
 /** Whether the numbers in a cursor still mean the same transactions. */
-const continues = ({ server, place, firstSnapshot }: Cursor, page: Reading) => {
+const continues = ({ server, place, firstSnapshot }: Cursor, page: Snapshot) => {
   const snapshot = firstSnapshot ?? place.seen
   return snapshot !== null && isContinuation({ server, snapshot }, page)
 }
@@ -391,8 +393,11 @@ const createReader = (database: Database, add: (ended: Ended) => void) => {
 
   return async () => {
     try {
-      const { server, snapshot } = await readFrom(lastReading ? cursorAfter(lastReading.snapshot) : firstCursor)
-      lastReading = { server, snapshot }
+      const { server, snapshot, applicationChanges } = await readFrom(
+        lastReading ? cursorAfter(lastReading.snapshot) : firstCursor,
+      )
+      lastReading = { server, snapshot, applicationChanges }
+      return applicationChanges
     } catch (error) {
       // All entries are read again: the server may have recovered from a crash, and use its last numbers a second time.
       lastReading = undefined
@@ -408,13 +413,18 @@ const messages = {
   recovered: 'ended sessions are read again',
 }
 
+/** Gets the number of changes of applications with every reading. */
+export type FollowApplications = (changes: number) => Promise<void>
+
+type Needed = { database: Database; clock: Clock; log: Log; followApplications: FollowApplications }
+
 export type EndedSessions = ReturnType<typeof createEndedSessions>
 
 /**
  * The sessions that have ended while access tokens of them may still be valid. The list is in the database. Each process has a copy in
  * memory for the access check, and reads new entries once a second.
  */
-export const createEndedSessions = ({ database, clock, log }: { database: Database; clock: Clock; log: Log }) => {
+export const createEndedSessions = ({ database, clock, log, followApplications }: Needed) => {
   const { list, add, wait } = createWaitableList(clock)
   const readNews = createReader(database, add)
   /** When the last complete reading began. */
@@ -422,7 +432,7 @@ export const createEndedSessions = ({ database, clock, log }: { database: Databa
 
   const read = async () => {
     const began = performance.now()
-    await readNews()
+    await followApplications(await readNews())
     readAt = began
     list.forgetOld()
   }

@@ -2,7 +2,7 @@ import type { Keys } from '../keys/open-keys.js'
 import type { Platform } from '../platform/platform.js'
 import type { Config } from '../settings/config.js'
 import { createAdministrators } from './administrators.js'
-import { createEndedSessions } from './ended-sessions.js'
+import { createEndedSessions, type FollowApplications } from './ended-sessions.js'
 import { createKnownDevices } from './known-devices.js'
 import { type ChangeByOldToken, createRotations } from './rotation.js'
 import { createSessionLookups } from './session-lookups.js'
@@ -16,9 +16,10 @@ export const openSessions = (
   { database, ungatedDatabase, clock, log, metrics, secrets }: Platform & { secrets: readonly string[] },
   { keysFor, loadedKeys }: Keys,
   changeByOldToken: ChangeByOldToken,
+  followApplications: FollowApplications,
 ) => {
   // A start loads them before the service is ready, so they do not wait for the migrations.
-  const endedSessions = createEndedSessions({ database: ungatedDatabase, clock, log })
+  const endedSessions = createEndedSessions({ database: ungatedDatabase, clock, log, followApplications })
   const tokens = createTokens({
     secrets,
     clock,

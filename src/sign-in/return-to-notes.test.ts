@@ -4,7 +4,9 @@ import { createReturnToNotes } from './return-to-notes.js'
 it('notes each origin that is not allowed once, without its path and query, and only the first ones', () => {
   const lines: unknown[] = []
   const log = { warn: (...line: unknown[]) => void lines.push(line) }
-  const note = createReturnToNotes(['https://app.example.com'])
+  const note = createReturnToNotes(['https://app.example.com'], {
+    find: (origin) => origin === 'https://wiki.example.com',
+  })
   const others = [
     undefined,
     '/dashboard',

@@ -16,7 +16,7 @@ const toolsFor = (sql: Database) => {
   /** As a process would have it: loaded, and read again when the test says so. */
   const reader = async () => {
     const clock = createMovableClock()
-    const ended = createEndedSessions({ database: sql, clock, log })
+    const ended = createEndedSessions({ followApplications: async () => undefined, database: sql, clock, log })
     await ended.load()
     return {
       ...ended,

@@ -17,6 +17,7 @@ const target = mostly(
     '/api/auth/verify?group=staff',
     '/api/auth/verify?renew=1&group=guests,staff',
     '/api/auth/verify?group=guests&renew=1',
+    ...Array<string>(4).fill('/api/auth/forward'),
   ),
   fc.constantFrom(
     ...[
@@ -36,6 +37,11 @@ const target = mostly(
       '/api/auth/verify?group=-staff',
       `/api/auth/verify?group=${Array(17).fill('staff')}`,
       '/api/auth/me?a=%00',
+      '/api/auth/forward?',
+      '/api/auth/forward?a=1',
+      '/api/auth/forward?group=staff',
+      '/api/auth/forwarded',
+      '/api/auth/forward/',
       '/api/auth/me?a=%zz',
       '/api/auth/me#a',
     ],
@@ -126,6 +132,45 @@ const otherLine = fc.constantFrom(
   ...[`X-Too-Long: ${'x'.repeat(13_000)}`, 'bad header', 'Host: other.example'],
 )
 
+/** What a proxy says about its visitor. Other routes do not read it. */
+const proxied = fc
+  .record({
+    method: mostly(fc.constant('GET'), fc.constantFrom('HEAD', 'POST', 'OPTIONS', 'get', ''), 30),
+    proto: mostly(fc.constant('https'), fc.constantFrom('wss', 'http', 'https,http', ''), 30),
+    host: mostly(
+      fc.constantFrom('wiki.localhost', 'WIKI.localhost:443', 'family.localhost', 'open.localhost', 'bank.localhost'),
+      fc.constantFrom('wiki.localhost.', 'wiki.localhost:80', 'evil.example', 'wiki.localhost@evil.example', ''),
+      20,
+    ),
+    uri: mostly(
+      fc.constantFrom('/', '/page?a=1', '/public/a'),
+      fc.constantFrom('/public/../a', '/public/%2e%2e/a', 'page', '*', '//evil.example/', 'https://evil.example/'),
+      20,
+    ),
+    more: mostly(
+      fc.constant<string[]>([]),
+      fc.constantFrom<string[]>(
+        ['X-Forwarded-Uri: /public/'],
+        ['X-Original-URL: https://wiki.localhost/public/'],
+        ['X-Auth-Groups: staff'],
+        ['X_Auth_User_Id: 1'],
+        ['X-Rewrite-URL: /admin'],
+        ['Authorization: Basic eDp5', 'Authorization: Basic eDp6'],
+        ['Sec-Fetch-Mode: navigate', 'Sec-Fetch-Dest: document'],
+        ['Sec-Fetch-Mode: navigate', 'Sec-Fetch-Dest: iframe'],
+      ),
+      20,
+    ),
+  })
+  .chain(({ method, proto, host, uri, more }) => {
+    const forwarded = [`Method: ${method}`, `Proto: ${proto}`, `Host: ${host}`, `Uri: ${uri}`]
+    const four = forwarded.map((line) => `X-Forwarded-${line}`)
+    const two = [`X-Original-Method: ${method}`, `X-Original-URL: ${proto}://${host}${uri}`]
+    return mostly(fc.constantFrom(four, two), fc.constantFrom<string[]>([], four.slice(1), two.slice(1)), 20).map(
+      (lines) => [...lines, ...more],
+    )
+  })
+
 type Body = { lines: string[]; body: string }
 
 const bodyWith = fc.constantFrom<Body[]>(
@@ -147,10 +192,11 @@ export const requestsFrom = (good: string[], bad: string[]) => {
         40,
       ),
       cookies: cookieLines(token),
+      proxied,
       others: mostly(fc.constant<string[]>([]), fc.array(otherLine, { minLength: 1, maxLength: 3 }), 2),
       sent: mostly(fc.constant<Body>({ lines: [], body: '' }), bodyWith, 30),
     })
-    .map(({ start, host, cookies, others, sent }) =>
-      [start.join(' '), ...host, ...others, ...cookies, ...sent.lines, '', sent.body].join('\r\n'),
+    .map(({ start, host, cookies, others, proxied, sent }) =>
+      [start.join(' '), ...host, ...others, ...proxied, ...cookies, ...sent.lines, '', sent.body].join('\r\n'),
     )
 }

@@ -6,7 +6,11 @@ import type { AccessClaims } from '#contract/access-claims.js'
 import { refuse } from '#contract/outcome.js'
 import { accessCheckRoutes } from '../../src/access-check/access-check.routes.js'
 import { createFastLane } from '../../src/access-check/fast-lane.js'
+import { forwardRoutes } from '../../src/access-check/forward.routes.js'
+import { readOpenPath } from '../../src/applications/application-rules.js'
+import type { ProtectedApplication } from '../../src/applications/protected-applications.js'
 import { createCookies } from '../../src/http/cookies.js'
+import { createIsProxy } from '../../src/http/errors.js'
 import type { FastLane } from '../../src/http/limited-server.js'
 import { createAllowedOrigins } from '../../src/http/origins.js'
 import { createServer } from '../../src/http/server.js'
@@ -41,6 +45,20 @@ const claimsOf = (username: string, expiresIn = 900) => ({
   groups: [],
 })
 
+/** What checks read of applications behind a proxy. */
+const protectedApplications = {
+  find: (origin: string) => {
+    const all: Record<string, Partial<ProtectedApplication>> = {
+      'https://wiki.localhost': { access: 'everyone', factors: 1 },
+      'https://family.localhost': { access: 'groups', groups: ['staff'], factors: 1 },
+      'https://open.localhost': { access: 'everyone', factors: 1, openPaths: [readOpenPath('/public/')] },
+      'https://bank.localhost': { access: 'everyone', factors: 2, maxAge: 10 * minutes },
+    }
+    const found = all[origin]
+    return found && ({ groups: [], openPaths: [], openPreflight: false, ...found } as unknown as ProtectedApplication)
+  },
+}
+
 type Options = {
   lane: boolean
   level?: string
@@ -60,7 +78,8 @@ const startService = async (given: Options) => {
   const tokens = createTokens({ secrets: [secret], clock, issuer, hasEnded })
   const count = { answered: 0 }
   const allowedOrigins = createAllowedOrigins(origins)
-  const inner = createFastLane({ tokens, production, allowedOrigins, onAnswer })
+  const forward = { protectedApplications, isProxy: createIsProxy(trustProxy), clock }
+  const inner = createFastLane({ tokens, production, allowedOrigins, forward, onAnswer })
   const fastLane: FastLane = (request, response) => {
     const answered = inner(request, response)
     if (answered) count.answered += 1
@@ -80,6 +99,8 @@ const startService = async (given: Options) => {
   }
   const metrics = { countRefusedCheck }
   accessCheckRoutes(server, { callers, cookies, tokens, rotate, reserveRotation, clock, log, metrics })
+  const config = { publicUrl, production, trustProxy }
+  forwardRoutes(server, { callers, cookies, protectedApplications, config, clock, log, metrics })
   answerUnknown((_request, reply) => reply.status(404).send('no page'))
   const port = Number(new URL(await server.listen({ host: '127.0.0.1', port: 0 })).port)
   return { port, tokens, count, refused, state, logLines, close: () => server.close() }
@@ -175,6 +196,30 @@ describe('the fast lane and the framework', () => {
     expect(loggedBy(withLane)).toEqual(new Set([claimsOf('ada').sid, undefined]))
     expect(loggedBy(without)).toEqual(loggedBy(withLane))
   }, 120_000)
+
+  it('answer a proxy alike, with all headers of a visitor', async () => {
+    const before = withLane.count.answered
+    const proxied = (headers: string) =>
+      check(
+        signAccess(claimsOf('ada')),
+        '/api/auth/forward',
+        `X-Forwarded-Method: GET\r\nX-Forwarded-Proto: https\r\n${headers}`,
+      )
+    const wiki = 'X-Forwarded-Host: wiki.localhost\r\nX-Forwarded-Uri: /a\r\n'
+    const texts = [
+      wiki,
+      `${wiki}Authorization: Basic eDp5\r\n`,
+      wiki.replace('wiki', 'family'),
+      wiki.replace('wiki', 'open'),
+      wiki.replace('wiki.localhost\r\nX-Forwarded-Uri: /a', 'open.localhost\r\nX-Forwarded-Uri: /public/'),
+      wiki.replace('wiki', 'bank'),
+      `${wiki}X-Auth-Groups: staff\r\n`,
+    ].map(proxied)
+    const answers = await ask(withLane, ...texts)
+    expect(answers).toEqual(await ask(without, ...texts))
+    expect(answers.map((answer) => answer.slice(9, 12))).toEqual(['200', '200', '403', '200', '200', '403', '400'])
+    expect(withLane.count.answered).toBe(before + 3)
+  })
 
   it('answer a cookie header alike in which it is unclear what counts', async () => {
     const token = signAccess(claimsOf('ada'))

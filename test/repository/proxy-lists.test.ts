@@ -111,7 +111,7 @@ describe('our cookies', () => {
     .filter(([, { setBy }]) => setBy !== 'guard')
     .map(([name]) => name)
     // Removed with all that begin so.
-    .filter((name) => name !== 'attempt_browser' && name !== 'attempt_mail')
+    .filter((name) => !/^attempt_(?:browser|mail|returns)$/.test(name))
 
   it.each(['deploy/forward-auth/Caddyfile', 'deploy/nginx/snippets/latchkey-visitors.conf'])(
     'are removed by %s before the application',

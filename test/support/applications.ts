@@ -8,8 +8,9 @@ import type { Latchkey } from './latchkey.js'
 export const applicationChangesOf = ({ app, clock, config, sql: database }: Latchkey) => {
   const applicationSecrets = createApplicationSecrets({ database, clock })
   const { events, groups, usedApplications } = app.rooms
-  const { production } = config
-  return createApplicationChanges({ database, clock, events, groups, applicationSecrets, usedApplications, production })
+  const { production, publicUrl } = config
+  const parts = { database, clock, events, groups, applicationSecrets, usedApplications, production, publicUrl }
+  return createApplicationChanges(parts)
 }
 
 /**
@@ -32,6 +33,9 @@ export const addApplication = async (latchkey: Latchkey, given: Partial<NewAppli
     pkce: true,
     algorithm: 'ES256',
     deviceFlow: false,
+    proxyOrigin: undefined,
+    openPaths: [],
+    openPreflight: false,
     ...given,
   }
   const added = await applicationChangesOf(latchkey).add(application, { ip: 'command line', userAgent: 'test' })

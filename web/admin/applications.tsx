@@ -182,6 +182,12 @@ const Settings = ({ application }: Props) => {
       application.kind === 'native'
         ? [app.deviceFlow, application.deviceFlow ? yes : no]
         : 'not here: others than native ones cannot have it',
+    proxyOrigin: [app.proxy, application.proxyOrigin ?? muted],
+    openPaths: [
+      app.openPaths,
+      lines([...application.openPaths, ...(application.openPreflight ? [app.preflights] : [])]),
+    ],
+    openPreflight: 'not here: in the line before',
     secrets: [app.secrets, lines(secretLines)],
     createdAt: 'not here: it answers no question of support',
     errors: 'not here: in a panel of their own',

@@ -11,7 +11,21 @@ const emailKey = 'latchkey.mailbox'
 /** A value from the query of the address. Compare it with known values; never show it. */
 export const queryValue = (name: string) => new URLSearchParams(location.search).get(name) ?? undefined
 
-export const acceptedReturnTo = (returnTo: string | undefined) => safeReturnTo(returnTo, readSettings().allowedOrigins)
+const longestReturnTo = 2_000
+const byService = '/api/auth/return?to='
+
+/**
+ * An address that this page does not know may be that of an application behind a proxy. The service knows them all, and leads there or to
+ * `AFTER_SIGN_IN`.
+ */
+const decidedByService = (returnTo: string | undefined) => {
+  if (returnTo?.startsWith(byService)) return returnTo
+  const isAddress = returnTo !== undefined && /^https?:\/\//i.test(returnTo) && URL.canParse(returnTo)
+  return isAddress && returnTo.length <= longestReturnTo ? byService + encodeURIComponent(returnTo) : undefined
+}
+
+export const acceptedReturnTo = (returnTo: string | undefined) =>
+  safeReturnTo(returnTo, readSettings().allowedOrigins) ?? decidedByService(returnTo)
 
 /**
  * The page that the visitor wanted before the sign-in, from the address. Only pages of this site and of allowed ones are accepted. When

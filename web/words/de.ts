@@ -98,6 +98,11 @@ export const de: Words = {
     heading: 'Zu viele Anfragen',
     text: 'Aus Ihrem Netzwerk kamen zu viele Anfragen. Warten Sie einige Minuten, gehen Sie zurück zur Anwendung und versuchen Sie es dort noch einmal.',
   },
+  'led-back': {
+    title: 'Sie sind angemeldet, aber die Anwendung bemerkt es nicht',
+    heading: 'Sie sind angemeldet, aber die Anwendung bemerkt es nicht',
+    text: 'Sie kamen immer wieder auf dieselbe Seite zurück, deshalb geht es hier nicht weiter. Die Cookies Ihrer Anmeldung erreichen die Adresse der Anwendung nicht. Wer sie betreibt, findet den Grund in den Einstellungen: COOKIE_DOMAIN.',
+  },
 
   // Registration.
   register: {

@@ -101,6 +101,11 @@ export const en = {
     heading: 'Too many requests',
     text: 'Too many requests have come from your network. Wait some minutes, go back to the application, and try again there.',
   },
+  'led-back': {
+    title: 'You are signed in, but the application does not notice',
+    heading: 'You are signed in, but the application does not notice',
+    text: 'You came back to the same page again and again, so this page has stopped. The cookies of your sign-in do not reach the address of the application. Whoever runs it finds the reason in the settings: COOKIE_DOMAIN.',
+  },
 
   // Registration.
   register: {

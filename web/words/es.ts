@@ -88,6 +88,11 @@ export const es: Words = {
     heading: 'Demasiadas solicitudes',
     text: 'Han llegado demasiadas solicitudes desde tu red. Espera unos minutos, vuelve a la aplicación e inténtalo de nuevo allí.',
   },
+  'led-back': {
+    title: 'Has iniciado sesión, pero la aplicación no lo nota',
+    heading: 'Has iniciado sesión, pero la aplicación no lo nota',
+    text: 'Has vuelto una y otra vez a la misma página, por eso esta se ha detenido. Las cookies de tu sesión no llegan a la dirección de la aplicación. Quien la administra encontrará el motivo en los ajustes: COOKIE_DOMAIN.',
+  },
 
   // Registration.
   register: {

@@ -93,6 +93,11 @@ export const fr: Words = {
     heading: 'Trop de requêtes',
     text: 'Trop de requêtes sont arrivées de votre réseau. Patientez quelques minutes, retournez dans l’application et réessayez.',
   },
+  'led-back': {
+    title: 'Vous êtes connecté, mais l’application ne le remarque pas',
+    heading: 'Vous êtes connecté, mais l’application ne le remarque pas',
+    text: 'Vous êtes revenu plusieurs fois à la même page, c’est pourquoi tout s’arrête ici. Les cookies de votre connexion n’atteignent pas l’adresse de l’application. La personne qui la gère en trouvera la raison dans les réglages : COOKIE_DOMAIN.',
+  },
 
   // Registration.
   register: {

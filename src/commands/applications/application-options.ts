@@ -1,5 +1,10 @@
 import { type ApplicationChanges, applicationRefusalSentence } from '../../applications/application-changes.js'
-import { type ApplicationChange, defaultHome, type NewApplication } from '../../applications/application-rules.js'
+import {
+  type ApplicationChange,
+  defaultHome,
+  type NewApplication,
+  siteOf,
+} from '../../applications/application-rules.js'
 import { type Application, maxSecrets } from '../../applications/applications.js'
 import { isRefused } from '../../contract/outcome.js'
 import { days, readDuration, seconds } from '../../lib/durations.js'
@@ -23,6 +28,10 @@ const applicationOptions = {
   algorithm: { type: 'string' },
   device: { type: 'boolean' },
   'no-device': { type: 'boolean' },
+  proxy: { type: 'string' },
+  open: { type: 'string', multiple: true },
+  'open-preflight': { type: 'boolean' },
+  'no-open-preflight': { type: 'boolean' },
 } as const
 
 export const newApplicationOptions = {
@@ -105,6 +114,9 @@ const readers: {
   pkce: ({ pkce, 'no-pkce': noPkce }) => switchFrom('pkce', pkce, noPkce),
   algorithm: ({ algorithm }) => oneOf('algorithm', ['RS256', 'ES256'], algorithm),
   deviceFlow: ({ device, 'no-device': noDevice }) => switchFrom('device', device, noDevice),
+  proxyOrigin: ({ proxy }) => (proxy === 'none' ? null : proxy && siteOf(proxy)),
+  openPaths: ({ open }) => open && listFrom(open),
+  openPreflight: (values) => switchFrom('open-preflight', values['open-preflight'], values['no-open-preflight']),
   name: ({ name }) => name,
 }
 
@@ -151,8 +163,12 @@ export const readNewApplication = (name: string, values: OptionValues<typeof new
     throw new UsageFault('--device and --no-device are for --native: others have no device flow.')
   const programDefaults = defaultsOfProgram(program, values)
   const { home, ...options } = changeFrom(values)
-  const redirectAddresses = options.redirectAddresses ?? programDefaults.redirectAddresses
-  if (!redirectAddresses) throw new UsageFault('--redirect is missing: the address to which users come back.')
+  const { proxyOrigin } = options
+  const redirectAddresses = options.redirectAddresses ?? programDefaults.redirectAddresses ?? []
+  if (redirectAddresses.length === 0 && proxyOrigin === undefined)
+    throw new UsageFault(
+      'Give --redirect, the address to which users come back, or --proxy, the address of a site behind a proxy.',
+    )
   if (options.access === undefined)
     throw new UsageFault('Say who may use it: --everyone, or --group GROUP for its members only.')
   const application: NewApplication = {
@@ -166,12 +182,15 @@ export const readNewApplication = (name: string, values: OptionValues<typeof new
     pkce: true,
     algorithm: 'RS256',
     deviceFlow: false,
+    proxyOrigin,
+    openPaths: [],
+    openPreflight: false,
     ...programDefaults,
     ...options,
     name,
     kind,
     redirectAddresses,
-    home: programDefaults.home ?? home ?? defaultHome(redirectAddresses),
+    home: programDefaults.home ?? home ?? defaultHome(redirectAddresses, proxyOrigin),
   }
   return { application, program }
 }
@@ -191,6 +210,11 @@ const sentences: {
 } = {
   bad_name: applicationRefusalSentence,
   no_redirect_address: applicationRefusalSentence,
+  proxy_needs_web: applicationRefusalSentence,
+  proxy_missing: applicationRefusalSentence,
+  bad_proxy_address: applicationRefusalSentence,
+  bad_open_path: applicationRefusalSentence,
+  origin_taken: ({ origin }) => `Another application has the address ${origin}.`,
   bad_address: applicationRefusalSentence,
   pkce_needed: applicationRefusalSentence,
   consent_needed: applicationRefusalSentence,

@@ -48,6 +48,9 @@ const fieldRows: Record<keyof Application, (application: Application, issuer: st
   algorithm: ({ algorithm }) => [['algorithm', algorithm]],
   deviceFlow: ({ kind, deviceFlow }) =>
     kind === 'native' ? [['devices', deviceFlow ? 'may sign in' : 'may not sign in']] : [],
+  proxyOrigin: ({ proxyOrigin }) => (proxyOrigin === undefined ? [] : [['proxy', proxyOrigin]]),
+  openPaths: ({ openPaths }) => (openPaths.length === 0 ? [] : rowsFor('open', openPaths)),
+  openPreflight: ({ openPreflight }) => (openPreflight ? [['open', 'preflights of other sites (CORS)']] : []),
   createdAt: ({ createdAt }) => [['created', createdAt.toISOString()]],
 }
 

@@ -346,6 +346,9 @@ export const AdminApplication = Type.Object(
     deviceFlow: Type.Boolean({
       description: 'Whether devices without a browser may sign in with a code; only a `native` one can have it',
     }),
+    proxyOrigin: Nullable(Type.String({ description: 'The site that a proxy protects by asking Latchkey' })),
+    openPaths: Type.Array(Type.String(), { description: 'What anybody may see there' }),
+    openPreflight: Type.Boolean({ description: 'Whether preflights of other sites (CORS) pass there' }),
     createdAt: Moment,
     secrets: Type.Array(Type.Object({ id: Type.String(), createdAt: Moment }), { description: 'When each was made' }),
     errors: Type.Array(SeenProblem, { description: 'The last ones, newest first' }),

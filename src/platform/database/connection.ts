@@ -52,6 +52,48 @@ export const openConnection = async ({
   const proof = requiresScram ? watchForProof(client) : undefined
   const life = createLife(client, config, (isHung) => connection.onClosed(isHung))
   let prepared: Set<string> | undefined
+  const inTurn = createTurns(client, life, deadlineMs)
+
+  const connection: Connection = {
+    query: (text, parameters = []) => inTurn(() => execute(client, prepared, text, parameters)),
+    queryInTransaction: (text, parameters = []) =>
+      inTurn(() => executeInTransaction(client, prepared, text, parameters)),
+    isInTransaction: () => isInTransaction(client),
+    script: (text) => inTurn(async () => commandOf(await client.query(text))),
+    submit: (query) => {
+      // The driver refuses such queries as long as it might send others behind them.
+      Object.assign(client, { pipeline: false })
+      return client.query(query)
+    },
+    keepStatements: () => {
+      prepared = new Set()
+    },
+    isOpen: life.isOpen,
+    get processId() {
+      return withProcessKey(client).processID
+    },
+    openedAt: performance.now(),
+    onClosed: () => undefined,
+    end: life.end,
+    destroy: life.destroy,
+    giveUp: life.giveUp,
+  }
+
+  try {
+    await client.connect()
+    if (proof && !proof.isGiven()) throw new StoreUnavailable(impostorText)
+    life.markOpened()
+    return connection
+  } catch (error) {
+    client.connection.stream.destroy()
+    throw error
+  }
+}
+
+type Life = ReturnType<typeof createLife>
+
+/** Sends statements in the order in which they were called. */
+const createTurns = (client: Client, life: Life, deadlineMs: number) => {
   let nextTurn: Promise<unknown> = Promise.resolve()
   let lastAnswer: Promise<unknown> = Promise.resolve()
 
@@ -89,7 +131,7 @@ export const openConnection = async ({
     }
   }
 
-  const inTurn = <Result>(statement: () => Promise<Result>): Promise<Result> => {
+  return <Result>(statement: () => Promise<Result>): Promise<Result> => {
     const turn = nextTurn
     let endTurn = () => {}
     nextTurn = new Promise<void>((resolve) => {
@@ -98,41 +140,6 @@ export const openConnection = async ({
     const result = run(statement, turn, () => endTurn())
     lastAnswer = result.catch(() => undefined)
     return result
-  }
-
-  const connection: Connection = {
-    query: (text, parameters = []) => inTurn(() => execute(client, prepared, text, parameters)),
-    queryInTransaction: (text, parameters = []) =>
-      inTurn(() => executeInTransaction(client, prepared, text, parameters)),
-    isInTransaction: () => isInTransaction(client),
-    script: (text) => inTurn(async () => commandOf(await client.query(text))),
-    submit: (query) => {
-      // The driver refuses such queries as long as it might send others behind them.
-      Object.assign(client, { pipeline: false })
-      return client.query(query)
-    },
-    keepStatements: () => {
-      prepared = new Set()
-    },
-    isOpen: life.isOpen,
-    get processId() {
-      return withProcessKey(client).processID
-    },
-    openedAt: performance.now(),
-    onClosed: () => undefined,
-    end: life.end,
-    destroy: life.destroy,
-    giveUp: life.giveUp,
-  }
-
-  try {
-    await client.connect()
-    if (proof && !proof.isGiven()) throw new StoreUnavailable(impostorText)
-    life.markOpened()
-    return connection
-  } catch (error) {
-    client.connection.stream.destroy()
-    throw error
   }
 }
 

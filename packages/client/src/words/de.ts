@@ -9,6 +9,7 @@ export const de: RefusalWords = {
     cross_site:
       'Diese Anfrage kam nicht von unseren eigenen Seiten. Laden Sie die Seite neu und versuchen Sie es noch einmal.',
     step_up_required: 'Bitte bestätigen Sie noch einmal, dass Sie es sind.',
+    not_protected: 'Für diese Adresse ist keine Anwendung eingetragen.',
     group_required: 'Dieses Konto hat dazu keinen Zugang.',
     too_many_groups:
       'Das ist zu lang für die Gruppen Ihres Kontos. Wählen Sie etwas Kürzeres, oder fragen Sie Ihre Administration.',

@@ -8,6 +8,7 @@ export const en: RefusalWords = {
     invalid_csrf_token: 'This page is out of date. Reload it and try again.',
     cross_site: 'This request did not come from our own pages. Reload the page and try again.',
     step_up_required: 'Confirm again that it is you to continue.',
+    not_protected: 'No application is registered for this address.',
     group_required: 'This account has no access to this.',
     too_many_groups:
       'This is too long for the groups of your account. Choose a shorter one, or ask your administrator.',

@@ -8,6 +8,7 @@ export const es: RefusalWords = {
     invalid_csrf_token: 'Esta página ya no está al día. Vuelve a cargarla e inténtalo de nuevo.',
     cross_site: 'Esta solicitud no vino de nuestras propias páginas. Vuelve a cargar la página e inténtalo de nuevo.',
     step_up_required: 'Confirma otra vez que eres tú para continuar.',
+    not_protected: 'No hay ninguna aplicación registrada para esta dirección.',
     group_required: 'Esta cuenta no tiene acceso a esto.',
     too_many_groups:
       'Esto es demasiado largo para los grupos de tu cuenta. Elige algo más corto o consulta a tu administrador.',

@@ -8,6 +8,7 @@ export const fr: RefusalWords = {
     invalid_csrf_token: 'Cette page n’est plus à jour. Rechargez-la et réessayez.',
     cross_site: 'Cette requête ne vient pas de nos propres pages. Rechargez la page et réessayez.',
     step_up_required: 'Confirmez à nouveau votre identité pour continuer.',
+    not_protected: 'Aucune application n’est enregistrée pour cette adresse.',
     group_required: 'Ce compte n’y a pas accès.',
     too_many_groups:
       'C’est trop long pour les groupes de votre compte. Choisissez plus court ou demandez à votre administrateur.',

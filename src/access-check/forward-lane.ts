@@ -1,0 +1,74 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ProtectedApplications } from '../applications/protected-applications.js'
+import type { AccessClaims } from '../contract/access-claims.js'
+import type { Clock } from '../lib/clock.js'
+import { readAskedRequest } from './asked-request.js'
+import { entryRefusal, isOpen } from './entry.js'
+import { identityOf } from './identity-headers.js'
+import { cookiesForApplication, forwardedIdentity, isIdentityHeader } from './visitor-headers.js'
+
+export type ForwardLaneParts = {
+  protectedApplications: Pick<ProtectedApplications, 'find'>
+  isProxy: (address: string | undefined) => boolean
+  clock: Clock
+  production: boolean
+  /** The headers of every answer, as a list of names and values in turn. */
+  security: readonly string[]
+}
+
+export const forwardPath = '/api/auth/forward'
+
+/** The value of a header that is there at most once; undefined if there are several. */
+const singleValue = (rawHeaders: readonly string[], wanted: string) => {
+  let found: string | undefined
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? ''
+    if (name.length !== wanted.length || name.toLowerCase() !== wanted) continue
+    if (found !== undefined) return undefined
+    found = rawHeaders[at + 1] ?? ''
+  }
+  return found ?? ''
+}
+
+/** The check of a proxy for a visitor who may certainly enter. It says whether it has answered. */
+export const createForwardLane = ({
+  protectedApplications,
+  isProxy,
+  clock,
+  production,
+  security,
+}: ForwardLaneParts) => {
+  const headers = [...security, ...forwardedIdentity.flatMap((name) => [name, ''])]
+  headers.push('cookie', '', 'authorization', '', 'content-length', '0')
+  const firstValue = security.length + 1
+  const cookieValue = security.length + 2 * forwardedIdentity.length + 1
+  /** The headers are encoded once and kept with the remembered claims. */
+  const identities = new WeakMap<AccessClaims, readonly string[]>()
+  const identityFor = (claims: AccessClaims) => {
+    const cached = identities.get(claims)
+    if (cached !== undefined) return cached
+    const identity = identityOf(claims)
+    identities.set(claims, identity)
+    return identity
+  }
+
+  return (request: IncomingMessage, response: ServerResponse, cookie: string, claims: AccessClaims) => {
+    const { rawHeaders, socket, url = '' } = request
+    if (!isProxy(socket.remoteAddress)) return false
+    const asked = readAskedRequest(rawHeaders, url.slice(forwardPath.length), isIdentityHeader)
+    if ('fault' in asked) return false
+    const application = protectedApplications.find(asked.origin)
+    const authorization = singleValue(rawHeaders, 'authorization')
+    if (!application || authorization === undefined) return false
+    // Nobody is named there. Few applications have open paths, so few requests read Node's object of all headers.
+    const hasOpen = application.openPaths.length > 0 || application.openPreflight
+    if (hasOpen && isOpen(application, asked, request.headers)) return false
+    if (entryRefusal(application, claims, clock.now())) return false
+    const identity = identityFor(claims)
+    for (let index = 0; index < identity.length; index += 1) headers[firstValue + 2 * index] = identity[index] ?? ''
+    headers[cookieValue] = cookiesForApplication(cookie, production)
+    headers[cookieValue + 2] = authorization
+    response.writeHead(200, headers).end()
+    return true
+  }
+}

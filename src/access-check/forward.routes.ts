@@ -1,0 +1,152 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { ProtectedApplications } from '../applications/protected-applications.js'
+import { isRefused, type Refused, refuse } from '../contract/outcome.js'
+import { NoContent } from '../contract/schemas.js'
+import type { Cookies } from '../http/cookies.js'
+import { createIsProxy, sendRefusal } from '../http/errors.js'
+import { route, withHeaders } from '../http/route.js'
+import type { Server } from '../http/server.js'
+import type { Clock } from '../lib/clock.js'
+import { minutes } from '../lib/durations.js'
+import { createOncePerWindow } from '../lib/recent.js'
+import type { Metrics } from '../platform/metrics/metrics.js'
+import type { Callers } from '../sessions/callers.js'
+import { type AskedRequest, readAskedRequest, sentenceOf, wayBackTo } from './asked-request.js'
+import { entryRefusal, isOpen } from './entry.js'
+import { identityOf } from './identity-headers.js'
+import {
+  cookiesForApplication,
+  forwardedIdentity,
+  isForeignPart,
+  isIdentityHeader,
+  isNavigation,
+  nobody,
+} from './visitor-headers.js'
+
+export type ForwardParts = {
+  callers: Callers
+  cookies: Cookies
+  protectedApplications: Pick<ProtectedApplications, 'find'>
+  config: { publicUrl: string; production: boolean; trustProxy: readonly string[] | undefined }
+  clock: Clock
+  log: { info: (details: object, message: string) => void; warn: (details: object, message: string) => void }
+  metrics: { countRefusedCheck: Metrics['countRefusedCheck'] } | undefined
+}
+
+type Refusal = Refused<'not_authenticated' | 'group_required' | 'step_up_required'>
+
+const description =
+  'For `forward_auth` of Caddy, `forwardAuth` of Traefik, `auth_request` of nginx and the Lua file for HAProxy. What the visitor asked is read from `X-Forwarded-Method`, `-Proto`, `-Host` and `-Uri`, or from `X-Original-Method` and `-URL`, of an address in `TRUST_PROXY` only.'
+
+const pageInLocation = { Location: 'For a navigation that nginx asks about: the page that helps, with the way back' }
+
+const answers = {
+  200: withHeaders(NoContent, {
+    ...Object.fromEntries(forwardedIdentity.map((name) => [name, 'Who the user is; empty if it is not known'])),
+    Cookie: 'What the visitor sent, without the cookies of Latchkey',
+    Authorization: 'What the visitor sent, without a token of Latchkey',
+  }),
+  302: withHeaders(NoContent, { Location: 'For a navigation: the page that helps, with the way back' }),
+}
+
+const logWindow = 1 * minutes
+const maxReasons = 100
+
+/** The answer for the visitor: a page for a person, and words for a program. */
+const createAnswers = ({ config: { publicUrl }, cookies, callers }: ForwardParts) => {
+  /** A page of ours that leads back to what was asked for. */
+  const pageFor = (path: string, asked: AskedRequest) =>
+    `${publicUrl}${path}${path.includes('?') ? '&' : '?'}returnTo=${encodeURIComponent(wayBackTo(asked))}`
+
+  /** A token that is good may be renewed without a page. */
+  const pathFor = (refusal: Refusal & { page?: string }, request: FastifyRequest) => {
+    if (refusal.page !== undefined) return refusal.page
+    const isRenewable = !cookies.hasDoubledSessionCookie(request) && callers.refreshableTokenOf(request) !== undefined
+    return isRenewable ? '/api/auth/renew' : '/login'
+  }
+
+  return (request: FastifyRequest, reply: FastifyReply, asked: AskedRequest, refusal: Refusal & { page?: string }) => {
+    if (!isNavigation(asked, request.headers)) {
+      if (refusal.refused === 'not_authenticated') reply.header('WWW-Authenticate', 'Bearer')
+      return sendRefusal(reply, refusal)
+    }
+    reply.header('Location', pageFor(pathFor(refusal, request), asked))
+    // nginx knows no redirect in the answer of a check. Two lines of its file make one of this.
+    if (asked.isByNginx) return sendRefusal(reply, refusal)
+    return reply.status(302).send()
+  }
+}
+
+const ownQueryOf = (url: string) => {
+  const at = url.indexOf('?')
+  return at === -1 ? '' : url.slice(at)
+}
+
+export const forwardRoutes = (server: Server, parts: ForwardParts) => {
+  const { callers, protectedApplications, clock, log, metrics } = parts
+  const { production, trustProxy } = parts.config
+  const isProxy = createIsProxy(trustProxy)
+  const isFirstOfReason = createOncePerWindow({ maxKeys: maxReasons, clock })
+  const answerVisitor = createAnswers(parts)
+
+  const warnOnce = (reason: string, details: object, message: string) => {
+    if (isFirstOfReason(reason, logWindow)) log.warn(details, message)
+  }
+
+  const refuseOdd = (request: FastifyRequest, reply: FastifyReply, reason: string, sentence: string) => {
+    warnOnce(reason, { requestId: request.id, reason: sentence }, 'a check of a proxy was not understood')
+    return sendRefusal(reply, refuse('bad_request'))
+  }
+
+  const admit = (request: FastifyRequest, reply: FastifyReply, identity: readonly string[]) => {
+    for (const [index, name] of forwardedIdentity.entries()) reply.header(name, identity[index] ?? '')
+    reply.header('Cookie', cookiesForApplication(request.headers.cookie ?? '', production))
+    reply.header('Authorization', request.headers.authorization ?? '')
+    return reply.status(200).send()
+  }
+
+  route(server, 'GET /api/auth/forward', {
+    guard: [],
+    tag: 'who am I',
+    summary: 'The access check in one line of a proxy: 200 with X-Auth-… headers, or an answer for the visitor',
+    description,
+    // The query may be that of the visitor, and is compared with it.
+    validatorCompiler: () => () => true,
+    security: [{ accessToken: [] }],
+    refuses: ['bad_request', 'not_authenticated', 'group_required', 'step_up_required', 'not_protected', 'unavailable'],
+    refusalHeaders: { 401: pageInLocation, 403: pageInLocation },
+    answers,
+    config: {
+      quiet: true,
+      unlimited: 'Sent with each request of an application, and needs no store',
+      isAccessCheck: true,
+      judgesSite: true,
+    },
+    handle: async ({ request, reply }) => {
+      const { socket, raw, headers } = request
+      if (!isProxy(socket.remoteAddress)) {
+        const sentence = `it came from ${socket.remoteAddress}, which is not in TRUST_PROXY`
+        return refuseOdd(request, reply, 'address', sentence)
+      }
+      const asked = readAskedRequest(raw.rawHeaders, ownQueryOf(raw.url ?? ''), isIdentityHeader)
+      if ('fault' in asked) {
+        if (asked.fault === 'body') reply.header('connection', 'close')
+        return refuseOdd(request, reply, `${asked.fault} ${asked.header}`, sentenceOf(asked))
+      }
+      const application = protectedApplications.find(asked.origin)
+      if (!application) {
+        const hint = 'nobody has registered this address: latchkey application add NAME --proxy ADDRESS'
+        warnOnce('unknown', { requestId: request.id, address: asked.origin }, hint)
+        return sendRefusal(reply, refuse('not_protected'))
+      }
+      if (isOpen(application, asked, headers)) return admit(request, reply, nobody)
+      const judged = isForeignPart(headers) ? undefined : callers.judge(request)
+      const claims = isRefused(judged) ? undefined : judged
+      const refusal = claims ? entryRefusal(application, claims, clock.now()) : refuse('not_authenticated')
+      if (claims && !refusal) return admit(request, reply, [...identityOf(claims), ''])
+      if (!refusal) throw new Error('A visitor was neither admitted nor refused')
+      if (claims && refusal.refused !== 'not_authenticated') metrics?.countRefusedCheck(refusal.refused)
+      return answerVisitor(request, reply, asked, refusal)
+    },
+  })
+}

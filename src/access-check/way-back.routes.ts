@@ -1,0 +1,100 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { ProtectedApplications } from '../applications/protected-applications.js'
+import { isRefused } from '../contract/outcome.js'
+import type { Cookies } from '../http/cookies.js'
+import { clientOf } from '../http/request-origin.js'
+import { route } from '../http/route.js'
+import type { Server } from '../http/server.js'
+import { fingerprint } from '../lib/random.js'
+import type { Callers } from '../sessions/callers.js'
+import type { ReserveRotation } from '../sessions/guards.js'
+import type { Rotations } from '../sessions/rotation.js'
+
+export type WayBackParts = {
+  callers: Callers
+  cookies: Cookies
+  protectedApplications: Pick<ProtectedApplications, 'find'>
+  rotate: Rotations
+  reserveRotation: ReserveRotation
+  config: { publicUrl: string; afterSignIn: string }
+}
+
+/** The page that says that the cookies of this sign-in do not reach the application. */
+type SendPage = (request: FastifyRequest, reply: FastifyReply) => FastifyReply
+
+/** So often a browser may be led back to the same address within ten seconds: a restored window has several tabs. */
+const maxReturns = 5
+
+const nameOf = (address: string) => fingerprint(address).toString('base64url').slice(0, 16)
+
+/** Leads browsers back to protected applications, and nowhere else. */
+export const wayBackRoutes = (server: Server, parts: WayBackParts, sendTellWhy: SendPage) => {
+  const { callers, cookies, protectedApplications, rotate, reserveRotation } = parts
+  const { publicUrl, afterSignIn } = parts.config
+
+  /** The address, if it is a page of a protected application. It is compared after it was read as a browser reads it. */
+  const protectedPage = (address: string) => {
+    if (!URL.canParse(address)) return undefined
+    const { origin, username, password, href } = new URL(address)
+    return protectedApplications.find(origin) && username === '' && password === '' ? href : undefined
+  }
+
+  /** How often this browser was led back to the address in the last seconds, and is now. */
+  const countReturn = (request: FastifyRequest, reply: FastifyReply, address: string) => {
+    const [name, count = '0'] = cookies.read(request, 'attempt_returns')?.split('.') ?? []
+    const returns = name === nameOf(address) ? Math.min(9, Number(count) + 1) : 1
+    cookies.set(reply, 'attempt_returns', `${nameOf(address)}.${returns}`)
+    return returns
+  }
+
+  const readAddress = (request: FastifyRequest, name: string) => {
+    const value = (request.query as Record<string, unknown>)[name]
+    return typeof value === 'string' ? protectedPage(value) : undefined
+  }
+
+  const isPage = ({ headers }: FastifyRequest) =>
+    (headers['sec-fetch-dest'] ?? 'document') === 'document' && headers['sec-purpose'] === undefined
+
+  // Our pages know only their own address and ALLOWED_ORIGINS, so after a sign-in they lead to every other address by way of this one.
+  route(server, 'GET /api/auth/return', {
+    hidden: true,
+    guard: [],
+    refuses: [],
+    answers: {},
+    config: { unlimited: 'Compares an address with those in memory' },
+    handle: async ({ request, reply }) => {
+      const address = readAddress(request, 'to')
+      if (address === undefined) return reply.redirect(afterSignIn)
+      return countReturn(request, reply, address) > maxReturns ? sendTellWhy(request, reply) : reply.redirect(address)
+    },
+  })
+
+  /** New cookies if the refresh token is still good. A prefetch gets none: nobody may see its answer. */
+  const renew = async (request: FastifyRequest, reply: FastifyReply) => {
+    if (callers.find(request)) return true
+    const refreshToken = cookies.hasDoubledSessionCookie(request) ? undefined : callers.refreshableTokenOf(request)
+    if (!refreshToken || !isPage(request)) return false
+    const reservation = await reserveRotation(request)
+    if (!reservation.granted) return false
+    const rotated = await rotate(refreshToken, clientOf(request), 'browser')
+    if (isRefused(rotated) || rotated.raced) await reservation.refund()
+    if (isRefused(rotated)) return false
+    cookies.renewSession(reply, rotated.issued)
+    return true
+  }
+
+  route(server, 'GET /api/auth/renew', {
+    hidden: true,
+    guard: [],
+    refuses: ['unavailable'],
+    answers: {},
+    config: { countsIn: ['session'], ownOriginOnly: true },
+    handle: async ({ request, reply }) => {
+      const address = readAddress(request, 'returnTo')
+      if (address === undefined) return reply.redirect(afterSignIn)
+      const query = encodeURIComponent(address)
+      const path = (await renew(request, reply)) ? `/api/auth/return?to=${query}` : `/login?returnTo=${query}`
+      return reply.redirect(`${publicUrl}${path}`)
+    },
+  })
+}

@@ -1,0 +1,268 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { minutes } from '../../src/lib/durations.js'
+import { addApplication, applicationChangesOf } from '../support/applications.js'
+import type { Browser } from '../support/client.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { until } from '../support/until.js'
+
+// What a proxy sends, and what it gets. The proxies themselves are in test/deployment.
+
+let latchkey: Latchkey
+let tab: Browser
+let wiki: Awaited<ReturnType<typeof addApplication>>
+
+const operator = { ip: 'command line', userAgent: 'test' }
+const behindProxy = { home: 'https://wiki.example.com/', redirectAddresses: [] }
+
+beforeAll(async () => {
+  latchkey = await startLatchkey({ settings: { TRUST_PROXY: '127.0.0.1' } })
+  tab = await latchkey.signedUp('ada')
+  await latchkey.app.rooms.groups.add('family', operator)
+  const open = { openPaths: ['/public/', 'POST:/hooks/'], openPreflight: true }
+  wiki = await addApplication(latchkey, {
+    name: 'Wiki',
+    proxyOrigin: 'https://wiki.example.com',
+    ...behindProxy,
+    ...open,
+  })
+  const closed = { proxyOrigin: 'https://family.example.com', access: 'groups', groups: ['family'] } as const
+  await addApplication(latchkey, { name: 'Family', ...behindProxy, ...closed })
+  const strict = { proxyOrigin: 'https://bank.example.com', factors: 2, maxAge: 10 * minutes } as const
+  await addApplication(latchkey, { name: 'Bank', ...behindProxy, ...strict })
+  const fresh = { proxyOrigin: 'https://fresh.example.com', maxAge: 10 * minutes }
+  await addApplication(latchkey, { name: 'Fresh', ...behindProxy, ...fresh })
+  await until(
+    'the applications are known',
+    async () => (await check(tab, { host: 'fresh.example.com' })).status === 200,
+  )
+})
+afterAll(() => latchkey.stop())
+
+type Asked = { method?: string; proto?: string; host?: string; uri?: string; query?: string; headers?: object }
+
+const check = (
+  of: Browser,
+  { method = 'GET', proto = 'https', host = 'wiki.example.com', uri = '/page?a=1', ...more }: Asked = {},
+) =>
+  of.send('GET', `/api/auth/forward${more.query ?? ''}`, undefined, {
+    headers: {
+      'x-forwarded-method': method,
+      'x-forwarded-proto': proto,
+      'x-forwarded-host': host,
+      'x-forwarded-uri': uri,
+      ...more.headers,
+    },
+  })
+
+const byNginx = (of: Browser, headers: object = {}) =>
+  of.send('GET', '/api/auth/forward', undefined, {
+    headers: { 'x-original-method': 'GET', 'x-original-url': 'https://wiki.example.com/page?a=1', ...headers },
+  })
+
+const navigation = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document', 'sec-fetch-site': 'none' }
+const stranger = () => latchkey.browser()
+const wayBack = encodeURIComponent('https://wiki.example.com/page?a=1')
+
+const identityIn = ({ headers }: { headers: Headers }) =>
+  Object.fromEntries([...headers].filter(([name]) => name.startsWith('x-auth-')))
+
+const empty = Object.fromEntries(
+  ['user-id', 'username', 'name', 'email', 'session-id', 'factors', 'time', 'groups', 'token-id'].map((name) => [
+    `x-auth-${name}`,
+    '',
+  ]),
+)
+
+describe('a visitor who may enter', () => {
+  it('is named, with what they have sent to the application and nothing of ours', async () => {
+    const headers = { authorization: 'Basic eDp5' }
+    tab.jar.set('theme', 'dark')
+    const answer = await check(tab, { headers })
+    tab.jar.delete('theme')
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('cookie')).toBe('theme=dark')
+    expect(answer.headers.get('authorization')).toBe('Basic eDp5')
+    expect(answer.headers.get('cache-control')).toBe('no-store')
+    expect(Object.keys(identityIn(answer)).sort()).toEqual(Object.keys(empty).sort())
+    expect(identityIn(answer)).toMatchObject({ 'x-auth-username': 'ada', 'x-auth-factors': '1', 'x-auth-token-id': '' })
+    expect((await byNginx(tab)).status).toBe(200)
+  })
+
+  it('gets both headers also if they are empty, because a proxy would keep those of the visitor', async () => {
+    const answer = await check(tab)
+    expect([answer.headers.get('cookie'), answer.headers.get('authorization')]).toEqual(['', ''])
+  })
+
+  it('has the address with a port that browsers leave out, and a WebSocket', async () => {
+    expect((await check(tab, { host: 'WIKI.example.com:443' })).status).toBe(200)
+    expect((await check(tab, { proto: 'wss' })).status).toBe(200)
+    expect((await check(tab, { query: '?a=1' })).status).toBe(200)
+  })
+})
+
+describe('an open path', () => {
+  it.each([
+    [{ uri: '/public/a.css?b=1' }, 200],
+    [{ uri: '/public/a.css', method: 'POST' }, 401],
+    [{ uri: '/hooks/1', method: 'POST' }, 200],
+    [{ uri: '/public/%2e%2e/admin' }, 401],
+    [{ uri: '/public/a.css', headers: { 'x-rewrite-url': '/admin' } }, 401],
+    [{ uri: '/public/a.css', headers: { 'x-original-uri': '/admin' } }, 401],
+    [{ uri: '/admin', method: 'OPTIONS' }, 401],
+    [
+      {
+        uri: '/admin',
+        method: 'OPTIONS',
+        headers: { origin: 'https://a.example', 'access-control-request-method': 'PUT' },
+      },
+      200,
+    ],
+    [{ uri: '/public/a.css', headers: { 'x-auth-groups': 'admins' } }, 400],
+  ] as const)('%j: %i', async (asked, status) => {
+    const answer = await check(stranger(), asked)
+    expect(answer.status).toBe(status)
+    if (status === 200) expect(identityIn(answer)).toEqual(empty)
+  })
+
+  it('names nobody to the application, whoever is signed in', async () => {
+    expect(identityIn(await check(tab, { uri: '/public/' }))).toEqual(empty)
+  })
+})
+
+describe('a visitor who may not enter', () => {
+  const pageOf = ({ status, headers }: { status: number; headers: Headers }) => [status, headers.get('location')]
+
+  it('is led to a page if a person waits for one', async () => {
+    const login = `${latchkey.url}/login?returnTo=${wayBack}`
+    expect(pageOf(await check(stranger(), { headers: navigation }))).toEqual([302, login])
+    // A browser that says nothing about its requests.
+    const older = request(`${latchkey.url}/api/auth/forward`, {
+      headers: {
+        'x-original-method': 'GET',
+        'x-original-url': 'https://wiki.example.com/page?a=1',
+        accept: 'text/html',
+      },
+    }).end()
+    const [answer] = (await once(older, 'response')) as [IncomingMessage]
+    answer.resume()
+    expect([answer.statusCode, answer.headers.location]).toEqual([401, login])
+    expect(pageOf(await byNginx(stranger(), navigation))).toEqual([401, login])
+    const asked = { host: 'family.example.com', headers: navigation }
+    const noAccess = `${latchkey.url}/step-up?group=1&returnTo=${encodeURIComponent('https://family.example.com/page?a=1')}`
+    expect(pageOf(await check(tab, asked))).toEqual([302, noAccess])
+  })
+
+  it.each([
+    ['a script', { 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty', accept: 'text/html' }],
+    ['a frame', { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' }],
+    ['a prefetch', { ...navigation, 'sec-purpose': 'prefetch' }],
+    ['a program', { accept: 'application/json' }],
+  ])('is answered in words if it is %s', async (_, headers) => {
+    const answer = await check(stranger(), { headers })
+    expect([answer.status, answer.body.code, answer.headers.get('www-authenticate')]).toEqual([
+      401,
+      'not_authenticated',
+      'Bearer',
+    ])
+    expect(answer.headers.get('location')).toBeNull()
+  })
+
+  it('is not led anywhere by a form that was sent', async () => {
+    expect((await check(stranger(), { method: 'POST', headers: navigation })).status).toBe(401)
+  })
+
+  it('needs the group, the factors and a proof that is young enough', async () => {
+    expect((await check(tab, { host: 'family.example.com' })).body.code).toBe('group_required')
+    expect((await check(tab, { host: 'bank.example.com' })).body.code).toBe('step_up_required')
+    const asked = { host: 'bank.example.com', headers: navigation }
+    expect((await check(tab, asked)).headers.get('location')).toContain('/step-up?factors=2&fresh=600s&returnTo=')
+  })
+
+  it('gets in within two seconds when the application is changed, and out again', async () => {
+    const changes = applicationChangesOf(latchkey)
+    const [family] = (await latchkey.app.rooms.applications.list()).filter(({ name }) => name === 'Family')
+    await changes.change(family?.id ?? '', { access: 'everyone', groups: [] }, operator)
+    const status = async () => (await check(tab, { host: 'family.example.com' })).status
+    await until('it is open', async () => (await status()) === 200)
+    await changes.change(family?.id ?? '', { access: 'groups', groups: ['family'] }, operator)
+    await until('it is closed', async () => (await status()) === 403)
+  })
+})
+
+describe('what is odd', () => {
+  it('comes from no proxy', async () => {
+    const alone = await startLatchkey({ settings: { TRUST_PROXY: '192.0.2.1' } })
+    try {
+      expect((await check(alone.browser())).status).toBe(400)
+    } finally {
+      await alone.stop()
+    }
+  })
+
+  it.each([
+    ['an address that nobody has registered', { host: 'other.example.com' }, 403],
+    ['a dot after the host', { host: 'wiki.example.com.' }, 403],
+    ['http where https is registered', { proto: 'http' }, 403],
+    ['another port', { host: 'wiki.example.com:8443' }, 403],
+    ['a condition of the other check', { query: '?group=admins' }, 400],
+    ['an identity of the visitor', { headers: { x_auth_groups: 'admins' } }, 400],
+    ['both families', { headers: { 'x-original-url': 'https://wiki.example.com/public/' } }, 400],
+    ['a method in small letters', { method: 'get' }, 400],
+  ])('%s', async (_, asked, status) => {
+    const answer = await check(tab, asked)
+    expect(answer.status).toBe(status)
+    expect(identityIn(answer)).toEqual({})
+  })
+
+  it('is said in the log, once', async () => {
+    const lines = latchkey.logLines.filter((line) => line.includes('x-forwarded-method is not well-formed'))
+    expect(lines).toHaveLength(1)
+  })
+})
+
+describe('a session whose access token has expired', () => {
+  it('is renewed without a page, and led back', async () => {
+    const visitor = stranger()
+    await visitor.post('/login', { username: 'ada', password: goodPassword })
+    visitor.jar.delete('access_token')
+    const asked = await check(visitor, { headers: navigation })
+    const renew = asked.headers.get('location') ?? ''
+    expect(renew).toBe(`${latchkey.url}/api/auth/renew?returnTo=${wayBack}`)
+    const follow = (address: string, headers = navigation) =>
+      visitor.send('GET', address.slice(latchkey.url.length), undefined, { headers })
+    expect((await follow(renew, { ...navigation, 'sec-purpose': 'prefetch' } as typeof navigation)).setCookies).toEqual(
+      [],
+    )
+    const renewed = await follow(renew)
+    expect(renewed.setCookies.join()).toContain('access_token=')
+    const back = renewed.headers.get('location') ?? ''
+    expect((await follow(back)).headers.get('location')).toBe('https://wiki.example.com/page?a=1')
+    expect((await check(visitor)).status).toBe(200)
+    // Its cookies do not reach the application, so it comes again and again.
+    const statuses = []
+    for (let time = 0; time < 6; time += 1) statuses.push((await follow(back)).status)
+    expect(statuses).toEqual([302, 302, 302, 302, 409, 409])
+  })
+
+  it('is led nowhere else', async () => {
+    for (const address of [
+      'https://other.example.com/',
+      'https://wiki.example.com.evil.example/',
+      'https://wiki.example.com@evil.example/',
+      'https://user@wiki.example.com/',
+      'http://wiki.example.com/',
+      'javascript:alert(1)//https://wiki.example.com',
+      '//wiki.example.com/',
+    ])
+      for (const path of ['/api/auth/return?to=', '/api/auth/renew?returnTo=']) {
+        const answer = await tab.send('GET', path + encodeURIComponent(address), undefined, { headers: navigation })
+        expect([address, answer.headers.get('location')]).toEqual([address, latchkey.config.afterSignIn])
+      }
+  })
+})
+
+it('an application without redirect addresses has no secret', () => {
+  expect(wiki.secret).toBe('')
+})
