@@ -73,7 +73,7 @@ const userIdOf = async (name: string) => {
 }
 
 it('a secret gives these keys, one for each purpose', async () => {
-  const text = await readFile(new URL('../repository/before/key-purposes.json', import.meta.url), 'utf8')
+  const text = await readFile(new URL('./key-purposes.json', import.meta.url), 'utf8')
   const written = JSON.parse(text) as { secret: string; keys: Record<string, string> }
   const keys = Object.keys(written.keys).map((purpose) => [purpose, keyOf(purpose, written.secret).toString('hex')])
   expect(Object.fromEntries(keys)).toEqual(written.keys)

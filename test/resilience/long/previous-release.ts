@@ -13,11 +13,11 @@ const home = fileURLToPath(new URL('../../..', import.meta.url))
  * refuses a database that has another text of one of them. `test/repository/migrations.test.ts` compares them.
  */
 export const previousRelease = {
-  commit: '0f278285d09d67f4d2f42c0337496cae5209de0a',
+  commit: 'a742b00e8b04a18a20c5fcf229ecd1b8132d60fc',
   /** The SHA-256 of each, so that they can be compared without the history of the repository. */
   migrations: {
-    '0001-schema.sql': '645bc22c42334ee34e2524ea8f8a8df1833b40a77c9d3a484a92840db87a68c4',
-    '0002-triggers.sql': 'c22c71fb520e002c56fe01856887e22f79c5f8662bb5702e6505b7c1c93fc047',
+    '0001-schema.sql': '2200b356185f6d97efa8a566b248c01d8ab726f4dab96fe8295b6cecdf12c16e',
+    '0002-triggers.sql': '28b6f6b74a4d58ee67f153c588ed9ad62f02cd67ca9b7df5258568eee3da67f0',
     '0003-event-months.sql': '56344f7d20e6750e659f27415550cc47dd83a35e52b1048ea27edf1e39c917ba',
   },
 }
