@@ -14,6 +14,16 @@ export const selectExists = (sql: Sql) =>
 
 export const selectById = (sql: Sql, id: string) => select(sql, 'where id = $1', [id])
 
+/** The application, with the hashes of its secrets. */
+export const selectWithSecrets = async (sql: Sql, id: string) => {
+  const hashes = 'array(select s.hash from application_secrets as s where s.application_id = applications.id) as hashes'
+  const rows = await sql.query<Row & { hashes: Buffer[] }>(
+    `select ${read}, ${hashes} from applications where id = $1`,
+    [id],
+  )
+  return rows.map(({ hashes, ...row }) => ({ application: applicationFrom(row), hashes }))
+}
+
 export const selectByName = (sql: Sql, name: string) => select(sql, 'where lower(name) = lower($1)', [name])
 
 export const selectByOrigin = (sql: Sql, origin: string) => select(sql, 'where proxy_origin = $1', [origin])

@@ -57,6 +57,9 @@ export type ApplicationSecret = { id: string; createdAt: Date }
 const readHashes = async (database: Database): Promise<SecretHash[]> =>
   (await store.selectHashes(database)).map(({ id, name, hash }) => ({ id, name, hash }))
 
+/** An application, and whether a secret is one of its own. */
+export type SecretOwner = { application: Application; isRight: (secret: string) => Promise<boolean> }
+
 export type ApplicationSecrets = ReturnType<typeof createApplicationSecrets>
 
 /** The secrets with which applications of the kind `web` authenticate. Only hashes are kept. */
@@ -85,13 +88,15 @@ export const createApplicationSecrets = ({ database, clock }: { database: Databa
   list: async (applicationId: string): Promise<ApplicationSecret[]> =>
     (await store.selectSecrets(database, applicationId)).map(({ id, created_at }) => ({ id, createdAt: created_at })),
 
-  /** Every stored secret is compared, so that the time does not show which one was right. */
-  isRight: async (applicationId: string, secret: string) => {
-    const givenHash = fingerprint(secret)
-    const matches = (await store.selectSecrets(database, applicationId)).map(({ hash }) =>
-      equalInConstantTime(hash, givenHash),
-    )
-    return matches.includes(true)
+  /** The application, and whether a secret is one of its own. Each is compared, so that the time does not show which one was right. */
+  findOwnerOf: async (applicationId: string): Promise<SecretOwner | undefined> => {
+    const [found] = await store.selectWithSecrets(database, applicationId)
+    if (!found) return undefined
+    const isRight = (secret: string) => {
+      const givenHash = fingerprint(secret)
+      return found.hashes.map((hash) => equalInConstantTime(hash, givenHash)).includes(true)
+    }
+    return { application: found.application, isRight: async (secret) => isRight(secret) }
   },
 
   /** The hashes of all secrets, with the application of each. */

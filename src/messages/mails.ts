@@ -80,9 +80,12 @@ const insertMail = async (
     content: sealContent(seal, writeMail(letterhead, request, reader, clock.now())),
   }
   const ceiling = ceilingOf(request.template)
-  if (ceiling) await store.lockRecipient(sql, row.recipientKey, ceiling.kinds)
-  if (request.withheld) return refuse('withheld')
-  const inserted = await store.insert(sql, row, ceiling, clock.offset())
+  const locked = ceiling && store.lockRecipient(sql, row.recipientKey, ceiling.kinds)
+  const [inserted] = await Promise.all([
+    request.withheld ? undefined : store.insert(sql, row, ceiling, clock.offset()),
+    locked,
+  ])
+  if (!inserted) return refuse('withheld')
   return inserted.length > 0 ? undefined : refuse('ceiling_reached')
 }
 

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import {
   type Application,
   type NamedApplication,
+  type SecretOwner,
   swappedSentence,
   unknownClientSentence,
 } from '../applications/applications.js'
@@ -68,35 +69,30 @@ const readCredentials = (headers: readonly string[], { values, repeated }: Form)
 
 /** Finds clients, in the database or from memory. */
 type Lookups = {
-  find: (id: string) => Promise<Application | undefined>
-  isRight: (id: string, secret: string) => Promise<boolean>
+  findOwnerOf: (id: string) => Promise<SecretOwner | undefined>
   findOwner: (secret: string) => Promise<NamedApplication | undefined>
 }
-
-const lookupsOf = ({ applications, applicationSecrets }: OpenidRoom): Lookups => ({
-  ...applications,
-  ...applicationSecrets,
-})
 
 const unknownOrWrong = 'The client is not known or its secret is wrong'
 
 const judge = async (
   { id, secret }: Credentials,
-  { find, isRight, findOwner }: Lookups,
+  { findOwnerOf, findOwner }: Lookups,
 ): Promise<Application | Invalid> => {
-  const client = await find(id)
-  if (!client) {
+  const found = await findOwnerOf(id)
+  if (!found) {
     // As much work as for a wrong secret, so that the time does not show which applications exist.
     const owner = await findOwner(id)
     return invalidClient(unknownOrWrong, owner && { client: owner, sentence: swappedSentence })
   }
+  const { application: client, isRight } = found
   const invalid = (description: string, sentence: string) => invalidClient(description, { client, sentence })
   if (client.kind !== 'web')
     return secret === undefined
       ? client
       : invalid('This client has no secret and must not send one', 'A secret was sent, and the application has none')
   if (secret === undefined) return invalid('This client must authenticate', 'No secret was sent')
-  return (await isRight(id, secret)) ? client : invalid(unknownOrWrong, 'The secret is wrong')
+  return (await isRight(secret)) ? client : invalid(unknownOrWrong, 'The secret is wrong')
 }
 
 /**
@@ -204,14 +200,14 @@ const createAuthenticate = (parts: Parts, { knownClients }: ProtocolDoor) => {
     const count = (client: Application) =>
       countedRequests.count(applicationLimiter, subjectOf(client, request), request, reply)
     const remembered = knownClients.lookups(openid)
-    const rememberedClient = await remembered.find(credentials.id)
+    const rememberedClient = (await remembered.findOwnerOf(credentials.id))?.application
     // Anyone can be a client without a secret, so it is counted before the database is asked.
     const isPublic = rememberedClient !== undefined && rememberedClient.kind !== 'web'
     if (isPublic && (await count(rememberedClient))) return undefined
 
     // Of a network that fails again and again, only what may be right reaches the database.
     const judged = limitedNetworks.has(clientNetwork(request)) ? await judge(credentials, remembered) : undefined
-    const outcome = isRefused(judged) ? judged : await judge(credentials, lookupsOf(openid))
+    const outcome = isRefused(judged) ? judged : await judge(credentials, openid.applicationSecrets)
     if (isRefused(outcome)) {
       await report(outcome, credentials, openid, request)
       return refuseClient(parts, limitedNetworks, outcome, request, reply)

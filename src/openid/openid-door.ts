@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type Application, ownersAmong } from '../applications/applications.js'
+import { type Application, ownersAmong, type SecretOwner } from '../applications/applications.js'
 import { type Refused, refuse } from '../contract/outcome.js'
 import { type Form, formOf } from '../http/forms.js'
 import { fixedLimiter } from '../http/limiters.js'
@@ -184,10 +184,13 @@ const createKnownClients = (clock: Clock, production: boolean) => {
   const ownersOf = async (secret: string, openid: OpenidRoom) => ownersAmong(await recentHashes(openid), secret)
 
   return {
-    /** What `applications` and `applicationSecrets` answer, but from memory. */
+    /** What `applicationSecrets` answers, but from memory. */
     lookups: (openid: OpenidRoom) => ({
-      find: (id: string) => find(id, openid),
-      isRight: async (id: string, secret: string) => (await ownersOf(secret, openid)).some((owner) => owner.id === id),
+      findOwnerOf: async (id: string): Promise<SecretOwner | undefined> => {
+        const application = await find(id, openid)
+        const isRight = async (secret: string) => (await ownersOf(secret, openid)).some((owner) => owner.id === id)
+        return application && { application, isRight }
+      },
       findOwner: async (secret: string) => (await ownersOf(secret, openid))[0],
     }),
     /** Whether the page that sends the request is one of this client. */

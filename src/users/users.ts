@@ -100,13 +100,13 @@ const locks = {
    * lock still sees former providers.
    */
   lock: async (sql: Transaction, id: string) => {
-    await store.lockById(sql, id)
-    return firstUser(store.selectById(sql, id))
+    const locked = store.lockById(sql, id)
+    const [user] = await Promise.all([firstUser(store.selectById(sql, id)), locked])
+    return user
   },
   /** Like `lock`, but undefined if an operator has disabled the user. */
   lockEnabled: async (sql: Transaction, id: string) => {
-    await store.lockById(sql, id)
-    const user = await firstUser(store.selectById(sql, id))
+    const user = await locks.lock(sql, id)
     return user?.disabled ? undefined : user
   },
   /**
@@ -114,8 +114,9 @@ const locks = {
    * for a lock still sees former identities.
    */
   lockLinked: async (sql: Transaction, id: string, identity: store.Identity) => {
-    await store.lockById(sql, id)
-    return (await store.selectIdentity(sql, id, identity)).length > 0
+    const locked = store.lockById(sql, id)
+    const [identities] = await Promise.all([store.selectIdentity(sql, id, identity), locked])
+    return identities.length > 0
   },
 }
 

@@ -56,7 +56,7 @@ afterAll(async () => {
 const beside = [
   /^update outgoing_mail/,
   /^delete from outgoing_mail/,
-  /insert into events .* mail_(sent|failed|dropped)/,
+  /insert into events .* mail_(accepted|refused|given_up)/,
   /^select pg_advisory_xact_lock_shared/,
   /^with news as/,
   /^select a\.id from applications as a where exists \( select 1 from logout/,

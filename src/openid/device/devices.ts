@@ -64,7 +64,7 @@ const prepareGrant = async (
     methods,
     secondFactor: countFactors(methods) === 2,
   }
-  const holder = { ...row, authorization_id: uuidv7(now), sid: uuidv7(now), token_content }
+  const holder = { ...row, authorization_id: uuidv7(now), sid: uuidv7(now), is_device: true, token_content }
   return grantFrom(profileFields, holder, randomToken())
 }
 

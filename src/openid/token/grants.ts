@@ -11,6 +11,8 @@ export type Grant = {
   accessToken: string
   authorizationId: string
   sid: string
+  /** Whether the session is that of a device. */
+  isDevice: boolean
   subject: Subject
   content: TokenContent
 }
@@ -25,6 +27,7 @@ export const grantFrom = (
   accessToken,
   authorizationId: row.authorization_id,
   sid: row.sid,
+  isDevice: row.is_device,
   subject: {
     id: row.user_id,
     username: row.username,

@@ -98,6 +98,6 @@ const noteDeviceUse = ({ database, clock, lifetimes }: TokenExchange, sid: strin
 /** Exchanges a refresh token for the next one and an access token. */
 export const refresh = async (exchange: TokenExchange, given: Refresh) => {
   const refreshed = await rotate(exchange, given)
-  if (!('refused' in refreshed)) await noteDeviceUse(exchange, refreshed.grant.sid)
+  if (!('refused' in refreshed) && refreshed.grant.isDevice) await noteDeviceUse(exchange, refreshed.grant.sid)
   return refreshed
 }

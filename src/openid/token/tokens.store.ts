@@ -12,6 +12,8 @@ export type Moments = { live: LiveAt; clockOffset: number }
 
 /** The user and session of a token, as they are now. */
 export type HolderRow = {
+  /** Whether the session is that of a device, which no browser refreshes. */
+  is_device: boolean
   authorization_id: string
   sid: string
   token_content: TokenContent
@@ -36,6 +38,7 @@ const userColumns = {
 const holderColumns = (source: string) => ({
   authorization_id: 's.id',
   sid: 's.sid',
+  is_device: 'r.application_id is not null',
   token_content: `${source}.token_content`,
   ...userColumns,
 })
@@ -194,7 +197,8 @@ export const redeemCode = (sql: Sql, tokens: NewTokens, now: Date, { live, clock
 
 // ── Devices
 
-type ApproverRow = Omit<HolderRow, 'authorization_id' | 'sid' | 'token_content'> & ProofRow & { begun_at: Date }
+type ApproverRow = Omit<HolderRow, 'authorization_id' | 'sid' | 'is_device' | 'token_content'> &
+  ProofRow & { begun_at: Date }
 const approverColumns = selectList<ApproverRow>({
   ...userColumns,
   methods: 'r.methods',
