@@ -352,6 +352,12 @@ create table applications (
 -- Users see the name when they are asked to continue to it, and operators type it.
 create unique index applications_name on applications (lower(name));
 
+-- The picture with which users find an application: a PNG that was checked.
+create table application_icons (
+  application_id text primary key references applications on delete cascade,
+  png bytea not null
+);
+
 -- One row. Every instance looks at the number, and reads the applications again when it is another one.
 create table application_changes (
   number bigint not null

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
 import type { ProtectedApplications } from '../applications/protected-applications.js'
-import { isRefused } from '../contract/outcome.js'
+import { isRefused, refuse } from '../contract/outcome.js'
 import type { Cookies } from '../http/cookies.js'
 import { clientOf } from '../http/request-origin.js'
 import { route } from '../http/route.js'
@@ -66,6 +67,20 @@ export const wayBackRoutes = (server: Server, parts: WayBackParts, sendTellWhy: 
       const address = readAddress(request, 'to')
       if (address === undefined) return reply.redirect(afterSignIn)
       return countReturn(request, reply, address) > maxReturns ? sendTellWhy(request, reply) : reply.redirect(address)
+    },
+  })
+
+  // For the pages on the way: to which application they lead.
+  route(server, 'GET /api/auth/return/application', {
+    hidden: true,
+    guard: [],
+    refuses: ['not_found'],
+    answers: { 200: Type.Object({ name: Type.String(), home: Type.String() }) },
+    config: { unlimited: 'Compares an address with those in memory', ownOriginOnly: true },
+    handle: async ({ request }) => {
+      const address = readAddress(request, 'to')
+      const application = address === undefined ? undefined : protectedApplications.find(new URL(address).origin)
+      return application ? { name: application.name, home: application.home } : refuse('not_found')
     },
   })
 

@@ -131,6 +131,14 @@ export const createApplicationChanges = (needed: Needed) => {
       }
     },
 
+    /** Null removes the icon. */
+    setIcon: (id: string, png: Buffer | null, origin: RequestOrigin) =>
+      changeHeld(needed, id, origin, async (sql) => {
+        if (png) await store.upsertIcon(sql, id, png)
+        else await store.deleteIcon(sql, id)
+        return { summary: png ? 'icon' : 'icon removed' }
+      }),
+
     addSecret: (id: string, origin: RequestOrigin) =>
       changeHeld(needed, id, origin, async (sql, { kind }) => {
         if (kind !== 'web') return refuse('has_no_secret')

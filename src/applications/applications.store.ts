@@ -26,6 +26,27 @@ export const selectWithSecrets = async (sql: Sql, id: string) => {
 
 export const selectByName = (sql: Sql, name: string) => select(sql, 'where lower(name) = lower($1)', [name])
 
+type IconRow = { id: string; version: string }
+
+/** The icons, each with a text that changes with it. */
+export const selectIcons = (sql: Sql) =>
+  sql.query<IconRow>(
+    "select application_id as id, left(encode(sha256(png), 'hex'), 16) as version from application_icons",
+  )
+
+export const selectIcon = (sql: Sql, applicationId: string) =>
+  sql.query<{ png: Buffer }>('select png from application_icons where application_id = $1', [applicationId])
+
+export const upsertIcon = (sql: Sql, applicationId: string, png: Uint8Array) =>
+  sql.query(
+    `insert into application_icons (application_id, png) values ($1, $2)
+     on conflict (application_id) do update set png = excluded.png`,
+    [applicationId, png],
+  )
+
+export const deleteIcon = (sql: Sql, applicationId: string) =>
+  sql.query('delete from application_icons where application_id = $1 returning application_id', [applicationId])
+
 export const selectByOrigin = (sql: Sql, origin: string) => select(sql, 'where proxy_origin = $1', [origin])
 
 export const selectProtected = (sql: Sql) => select(sql, 'where proxy_origin is not null')

@@ -38,6 +38,15 @@ export const createApplications = ({ database }: { database: Database }) => ({
   find: async (id: string) => (await store.selectById(database, id))[0],
   findByName: async (name: string) => (await store.selectByName(database, name))[0],
   list: () => store.selectAll(database),
+  /** The applications that a member of these groups may open in a browser. */
+  usableBy: async (groups: readonly string[]) => {
+    const [all, icons] = await Promise.all([store.selectAll(database), store.selectIcons(database)])
+    const versions = new Map(icons.map(({ id, version }) => [id, version]))
+    return all
+      .filter((application) => /^https?:\/\//.test(application.home) && mayUse(application, groups))
+      .map(({ id, name, home }) => ({ id, name, home, iconVersion: versions.get(id) }))
+  },
+  iconOf: async (id: string) => (await store.selectIcon(database, id))[0]?.png,
 })
 
 /** The hash of a secret of an application, with the id and the name of the application. */

@@ -1,21 +1,54 @@
 import { Type } from 'typebox'
 import { usedApplicationBody } from '../accounts/user-bodies.js'
-import { isRefused } from '../contract/outcome.js'
-import { NoContent, UsedApplication } from '../contract/schemas.js'
+import { isRefused, refuse } from '../contract/outcome.js'
+import { NoContent, UsableApplication, UsedApplication } from '../contract/schemas.js'
 import { route } from '../http/route.js'
 import type { Server } from '../http/server.js'
 import type { App } from '../service/open-http.js'
 
-export const usedApplicationsRoutes = (server: Server, { guards, callers, usedApplications }: App) => {
+const iconPath = '/api/auth/application-icons'
+
+/** A picture cannot run anything, also if a browser takes it for a page. */
+const iconHeaders = {
+  'content-type': 'image/png',
+  'content-security-policy': "default-src 'none'",
+  // The address changes with the picture.
+  'cache-control': 'public, max-age=31536000, immutable',
+}
+
+export const usedApplicationsRoutes = (server: Server, app: App) => {
+  const { guards, limits, callers, applications, usedApplications } = app
+  route(server, `GET ${iconPath}/:id`, {
+    hidden: true,
+    guard: [limits.byNetwork],
+    params: Type.Object({ id: Type.String({ minLength: 1, maxLength: 100 }) }),
+    refuses: ['not_found', 'unavailable'],
+    answers: {},
+    handle: async ({ params, reply }) => {
+      const png = await applications.iconOf(params.id)
+      return png ? reply.headers(iconHeaders).send(png) : refuse('not_found')
+    },
+  })
+
   route(server, 'GET /api/auth/applications', {
     guard: guards.read,
     tag: 'account',
-    summary: 'Applications that the caller has signed in to, last used first',
+    summary: 'Applications that the caller has signed in to, last used first, and those that the caller may open',
     refuses: ['not_authenticated'],
-    answers: { 200: Type.Object({ applications: Type.Array(UsedApplication) }) },
+    answers: {
+      200: Type.Object({ applications: Type.Array(UsedApplication), usable: Type.Array(UsableApplication) }),
+    },
     handle: async ({ request }) => {
-      const used = await usedApplications.listOfUser(callers.of(request).userId)
-      return { applications: used.map(usedApplicationBody) }
+      const { groups = [] } = callers.claimsOf(request) ?? {}
+      const [used, usable] = await Promise.all([
+        usedApplications.listOfUser(callers.of(request).userId),
+        applications.usableBy(groups),
+      ])
+      const bodyOf = ({ iconVersion, ...application }: (typeof usable)[number]) => ({
+        ...application,
+        icon: iconVersion === undefined ? null : `${iconPath}/${application.id}?v=${iconVersion}`,
+      })
+      return { applications: used.map(usedApplicationBody), usable: usable.map(bodyOf) }
     },
   })
 

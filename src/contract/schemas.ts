@@ -242,6 +242,17 @@ export const UsedApplication = Type.Object(
 )
 export type UsedApplication = Static<typeof UsedApplication>
 
+export const UsableApplication = Type.Object(
+  {
+    id: Type.String(),
+    name: Type.String(),
+    home: Type.String({ description: 'Where users of the application begin' }),
+    icon: Nullable(Type.String({ description: 'The address of its icon here' })),
+  },
+  { title: 'UsableApplication' },
+)
+export type UsableApplication = Static<typeof UsableApplication>
+
 export const Passkey = Type.Object(
   {
     id: Id,

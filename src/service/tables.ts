@@ -34,6 +34,7 @@ export const writableTables: readonly string[] = [
   'applications',
   'application_secrets',
   'application_errors',
+  'application_icons',
   'application_keys',
   'authorization_requests',
   'device_requests',

@@ -24,6 +24,10 @@ const decidedByService = (returnTo: string | undefined) => {
   return isAddress && returnTo.length <= longestReturnTo ? byService + encodeURIComponent(returnTo) : undefined
 }
 
+/** The address that only the service knows, if the page leads to one. */
+export const addressByService = (returnTo: string | undefined) =>
+  returnTo?.startsWith(byService) ? decodeURIComponent(returnTo.slice(byService.length)) : undefined
+
 export const acceptedReturnTo = (returnTo: string | undefined) =>
   safeReturnTo(returnTo, readSettings().allowedOrigins) ?? decidedByService(returnTo)
 

@@ -2,6 +2,7 @@ import { applicationIdOf } from '#contract/pages.js'
 import type { NamedApplication } from '#contract/schemas.js'
 import { queryValue } from '../browser/navigation.js'
 import { siteStorage, tabStorage } from '../browser/storage.js'
+import { useProtectedApplication } from '../hooks/protected-application.js'
 import { useWords } from '../hooks/settings.js'
 import { fill } from '../words/format.js'
 
@@ -16,7 +17,8 @@ type Props = {
 /** Says to which application the page leads. Shows nothing if the visitor does not come from an application. */
 export const ContinuesTo = ({ returnTo, step = 'other', applicationElsewhere }: Props) => {
   const words = useWords('common')
-  const nameInThisBrowser = nameOfApplicationIn(returnTo)
+  const behindProxy = useProtectedApplication(returnTo)
+  const nameInThisBrowser = nameOfApplicationIn(returnTo) ?? behindProxy?.name
   const application = nameInThisBrowser ?? applicationElsewhere?.name
   if (application === undefined) return null
   const sentence = step === 'sign-in' ? words.toContinueTo : words.thenContinueTo

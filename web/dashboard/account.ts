@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { type Answer, isTemporary, type Refusal } from '#client/client.js'
 import type { LinkedAccount } from '#contract/account-export.js'
 import type { ProfileFieldDefinition } from '#contract/profile-fields.js'
-import type { Account, AccountEvent, Factors, Session, UsedApplication } from '#contract/schemas.js'
+import type { Account, AccountEvent, Factors, Session, UsableApplication, UsedApplication } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
 import { useLoaded } from '../hooks/loaded.js'
 import { useStableCallback } from '../hooks/stable.js'
@@ -17,6 +17,7 @@ export type LoadedAccount = {
   events: AccountEvent[] | undefined
   factors: Factors | undefined
   applications: UsedApplication[] | undefined
+  usableApplications: UsableApplication[] | undefined
 }
 
 /** Loads everything of the user. A service that cannot answer is asked again, with longer and longer pauses. */
@@ -81,6 +82,7 @@ const keepLoadedParts = (previous: LoadedAccount | undefined, newest: LoadedAcco
   events: newest.events ?? previous?.events,
   factors: newest.factors ?? previous?.factors,
   applications: newest.applications ?? previous?.applications,
+  usableApplications: newest.usableApplications ?? previous?.usableApplications,
 })
 
 const askForEverything = async (): Promise<Answer<LoadedAccount>> => {
@@ -106,6 +108,7 @@ const askForEverything = async (): Promise<Answer<LoadedAccount>> => {
       events: events.refused ? undefined : events.value.events,
       factors: factors.refused ? undefined : factors.value,
       applications: applications.refused ? undefined : applications.value.applications,
+      usableApplications: applications.refused ? undefined : applications.value.usable,
     },
   }
 }

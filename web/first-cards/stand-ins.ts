@@ -5,6 +5,11 @@ import type { Settings } from '../browser/settings.js'
 /** Components only pass its functions on while a card is drawn, and call none of them. */
 export const client = {}
 
+/** Only effects ask, and a drawn card has none. */
+export const askService = () => {
+  throw new Error('A card asks nothing while it is drawn')
+}
+
 export const mount = () => undefined
 
 let currentSettings: Settings | undefined

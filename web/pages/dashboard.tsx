@@ -14,6 +14,7 @@ import { PasswordPanel } from '../dashboard/password.js'
 import { FieldsPanel, LanguagePanel, NamesPanel } from '../dashboard/profile.js'
 import { ProvidersPanel, useFinishLink, useLinkMessageInAddress } from '../dashboard/providers.js'
 import { Section, SectionLinks, usePlaceInAddress } from '../dashboard/sections.js'
+import { Start } from '../dashboard/start.js'
 import { PageTitle, RecentSecurity, ToDoLine, UsedRecoveryCode } from '../dashboard/top.js'
 import { type AppReplacement, TwoStepPanel, useAppReplacement } from '../dashboard/two-step.js'
 import { useSettings, useWords } from '../hooks/settings.js'
@@ -63,6 +64,7 @@ const Account = (loaded: LoadedAccount) => {
     <>
       <PageTitle account={loaded.account} />
       {(mailIsOff || loaded.account.emailClaimed) && <RecentSecurity userId={loaded.account.id} />}
+      <Start applications={loaded.usableApplications ?? []} />
       <ToDoLine account={loaded.account} factors={loaded.factors} />
       {queryValue('setup') === 'done' && (
         <div class="next-steps">

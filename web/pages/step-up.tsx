@@ -16,6 +16,7 @@ import { Heading } from '../components/heading.js'
 import { HelpLink } from '../components/notice.js'
 import { SignOutButton } from '../components/sign-out.js'
 import { useLoaded } from '../hooks/loaded.js'
+import { useProtectedApplication } from '../hooks/protected-application.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { StepUpForm } from '../sign-in/step-up.js'
 import { fill } from '../words/format.js'
@@ -62,6 +63,7 @@ const NoAccess = () => {
   const words = useWords('step-up')
   const { tryAgain } = useWords('common')
   const { afterSignIn } = useSettings()
+  const application = useProtectedApplication(returnToAfterStepUp())
   const { value: caller, refusal, reload } = useLoaded(() => client.me(), signInUnlessTemporary)
   if (refusal) return <PageNotLoaded refusal={refusal} onTryAgain={reload} />
   if (!caller) return <LoadingCard />
@@ -78,7 +80,8 @@ const NoAccess = () => {
     <Card>
       <Heading text={words.noAccessHeading} />
       <p class="lead">
-        <strong>{fill(words.signedInAs, { username: caller.user.username })}</strong> {words.noAccess} <HelpLink />
+        <strong>{fill(words.signedInAs, { username: caller.user.username })}</strong>{' '}
+        {application ? fill(words.noAccessTo, { application: application.name }) : words.noAccess} <HelpLink />
       </p>
       <div class="other-way">
         <a class="button primary" href={otherAccount} onClick={toOtherAccount}>

@@ -466,6 +466,8 @@ export const de: Words = {
     codeHint: '8 Zeichen, zum Beispiel U68K-3AC5',
     sentAgain: 'Eine neue E-Mail ist unterwegs. Nur der Code in der neuesten E-Mail funktioniert.',
     noAccessHeading: 'Kein Zugang',
+    noAccessTo:
+      'Dieses Konto hat keinen Zugang zu {application}. Fragen Sie Ihren Administrator, oder benutzen Sie ein anderes Konto.',
     noAccess:
       'Dieses Konto hat keinen Zugang zu dieser Seite. Fragen Sie Ihre Administration, oder verwenden Sie ein anderes Konto.',
     otherAccount: 'Mit einem anderen Konto anmelden',
@@ -740,6 +742,11 @@ export const de: Words = {
 
   // The account page, and that of administrators.
   dashboard: {
+    start: {
+      title: 'Ihre Anwendungen',
+      search: 'Anwendung suchen',
+      none: 'Keine Anwendung hat diesen Namen.',
+    },
     title: 'Ihr Konto',
     greeting: 'Hallo {name}',
     loading: 'Ihr Konto wird geladen …',

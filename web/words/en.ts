@@ -454,6 +454,7 @@ export const en = {
     noSecondFactor:
       'This page is only for accounts with a second factor, and yours has none. Add one to your account, then open the page again.',
     noAccessHeading: 'No access',
+    noAccessTo: 'This account has no access to {application}. Ask your administrator, or use another account.',
     noAccess: 'This account has no access to this page. Ask your administrator, or use another account.',
     otherAccount: 'Sign in with another account',
     back: 'Go back',
@@ -684,6 +685,11 @@ export const en = {
 
   // The account page, and that of administrators.
   dashboard: {
+    start: {
+      title: 'Your applications',
+      search: 'Search an application',
+      none: 'No application has this name.',
+    },
     title: 'Your account',
     greeting: 'Hello, {name}',
     loading: 'Loading your account…',

@@ -449,6 +449,7 @@ export const es: Words = {
     noSecondFactor:
       'Esta página es solo para cuentas con un segundo factor, y la tuya no tiene ninguno. Añade uno a tu cuenta y vuelve a abrir la página.',
     noAccessHeading: 'Sin acceso',
+    noAccessTo: 'Esta cuenta no tiene acceso a {application}. Consulta a tu administrador o usa otra cuenta.',
     noAccess: 'Esta cuenta no tiene acceso a esta página. Consulta a tu administrador o usa otra cuenta.',
     otherAccount: 'Iniciar sesión con otra cuenta',
     back: 'Volver',
@@ -712,6 +713,11 @@ export const es: Words = {
 
   // The account page, and that of administrators.
   dashboard: {
+    start: {
+      title: 'Tus aplicaciones',
+      search: 'Buscar una aplicación',
+      none: 'Ninguna aplicación tiene ese nombre.',
+    },
     title: 'Tu cuenta',
     greeting: 'Hola, {name}',
     loading: 'Cargando tu cuenta…',

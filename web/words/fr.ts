@@ -457,6 +457,7 @@ export const fr: Words = {
     codeHint: '8 caractères, par exemple U68K-3AC5',
     sentAgain: 'Un nouvel e-mail est en route. Seul le code du dernier e-mail fonctionne.',
     noAccessHeading: 'Pas d’accès',
+    noAccessTo: 'Ce compte n’a pas accès à {application}. Demandez à votre administrateur ou utilisez un autre compte.',
     noAccess: 'Ce compte n’a pas accès à cette page. Demandez à votre administrateur ou utilisez un autre compte.',
     otherAccount: 'Se connecter avec un autre compte',
     back: 'Retour',
@@ -730,6 +731,11 @@ export const fr: Words = {
 
   // The account page, and that of administrators.
   dashboard: {
+    start: {
+      title: 'Vos applications',
+      search: 'Rechercher une application',
+      none: 'Aucune application ne porte ce nom.',
+    },
     title: 'Votre compte',
     greeting: 'Bonjour {name}',
     loading: 'Chargement de votre compte…',

@@ -31,6 +31,7 @@ import type {
   StepUpMethods,
   Strength,
   TotpBegun,
+  UsableApplication,
   UsedApplication,
 } from '#contract/schemas.js'
 import type { Sending } from './sending.js'
@@ -112,8 +113,8 @@ const createSignInCalls = (sending: Sending) => ({
   events: () => sending.read<{ events: AccountEvent[] }>('events'),
   sessions: () => sending.read<{ sessions: Session[] }>('sessions'),
   endSession: (id: string) => sending.change('DELETE', `sessions/${encodeURIComponent(id)}`),
-  /** The applications that sign their users in with the service, and that this user has used. */
-  applications: () => sending.read<{ applications: UsedApplication[] }>('applications'),
+  /** The applications that this user has used, and those that the user may open. */
+  applications: () => sending.read<{ applications: UsedApplication[]; usable: UsableApplication[] }>('applications'),
   /** Ends the access of an application in all sessions. The application can ask for access again. */
   endApplication: (id: string) => sending.change('DELETE', `applications/${encodeURIComponent(id)}`),
   // A sign-out does not renew tokens: if the session has already ended, there is nothing left to do.
