@@ -2,9 +2,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { ProtectedApplications } from '../applications/protected-applications.js'
 import { isRefused, refuse } from '../contract/outcome.js'
+import { NoContent } from '../contract/schemas.js'
 import type { Cookies } from '../http/cookies.js'
 import { clientOf } from '../http/request-origin.js'
-import { route } from '../http/route.js'
+import { route, withHeaders } from '../http/route.js'
 import type { Server } from '../http/server.js'
 import { fingerprint } from '../lib/random.js'
 import type { Callers } from '../sessions/callers.js'
@@ -102,7 +103,7 @@ export const wayBackRoutes = (server: Server, parts: WayBackParts, sendTellWhy: 
     hidden: true,
     guard: [],
     refuses: ['unavailable'],
-    answers: {},
+    answers: { 302: withHeaders(NoContent, { 'Set-Cookie': 'access_token and refresh_token, if they were renewed' }) },
     config: { countsIn: ['session'], ownOriginOnly: true },
     handle: async ({ request, reply }) => {
       const address = readAddress(request, 'returnTo')

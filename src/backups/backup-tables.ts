@@ -11,6 +11,7 @@ type LeftOutTable = { leftOut: string }
  * Columns with numbers of transactions (`xid8`) are never in a backup: in another cluster they mean other transactions.
  */
 export const backupTables: Readonly<Record<string, BackedUpTable | LeftOutTable>> = {
+  application_changes: { leftOut: 'every instance reads the applications again when it starts' },
   schema_migrations: { leftOut: 'the header has it' },
   content: {},
   groups: {},
@@ -48,6 +49,7 @@ export const backupTables: Readonly<Record<string, BackedUpTable | LeftOutTable>
   applications: {},
   application_secrets: {},
   application_errors: {},
+  application_icons: {},
   application_keys: {},
   consents: {},
   authorization_requests: { ends: null },

@@ -109,14 +109,14 @@ const startHalfRestore = async (url: string) => {
   return { ...running, finish: () => running.child.stdin?.end(bytes.subarray(bytes.length - 200)) }
 }
 
+/** Whether its first line could be read before depends on the byte, and on which part of the program was faster. */
+const cutOrAltered =
+  /^(?:The backup|This is no file of `latchkey backup`, or it) is cut or was altered: nothing (?:of it )?was restored\. [^\n]*\n$/
+
 describe('a file that is no whole backup', () => {
   const faults: [name: string, make: () => Buffer | Promise<Buffer>, says: RegExp][] = [
-    [
-      'is cut',
-      () => bytes.subarray(0, bytes.length - 500),
-      /^The backup is cut or was altered: nothing of it was restored\. [^\n]*\n$/,
-    ],
-    ['lacks its last byte', () => bytes.subarray(0, -1), /^The backup is cut or was altered/],
+    ['is cut', () => bytes.subarray(0, bytes.length - 500), cutOrAltered],
+    ['lacks its last byte', () => bytes.subarray(0, -1), cutOrAltered],
     [
       'was altered in the middle',
       () => {
@@ -124,8 +124,7 @@ describe('a file that is no whole backup', () => {
         altered[altered.length - 1000] = (altered[altered.length - 1000] ?? 0) ^ 1
         return altered
       },
-      // Whether its first line can still be read depends on the byte.
-      /^(The backup|This is no file of `latchkey backup`, or it) is cut or was altered/,
+      cutOrAltered,
     ],
     ['is empty', () => Buffer.alloc(0), /^The backup is empty: nothing was restored\.\n$/],
     ['is no gzip', () => Buffer.from('select 1;\n'.repeat(99)), /^This is no file of `latchkey backup`, [^\n]*\n$/],

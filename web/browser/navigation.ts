@@ -28,8 +28,10 @@ const decidedByService = (returnTo: string | undefined) => {
 export const addressByService = (returnTo: string | undefined) =>
   returnTo?.startsWith(byService) ? decodeURIComponent(returnTo.slice(byService.length)) : undefined
 
-export const acceptedReturnTo = (returnTo: string | undefined) =>
-  safeReturnTo(returnTo, readSettings().allowedOrigins) ?? decidedByService(returnTo)
+/** The address, if it is a page of this site or of an allowed one. */
+export const acceptedReturnTo = (returnTo: string | undefined) => safeReturnTo(returnTo, readSettings().allowedOrigins)
+
+const wayBack = (returnTo: string | undefined) => acceptedReturnTo(returnTo) ?? decidedByService(returnTo)
 
 /**
  * The page that the visitor wanted before the sign-in, from the address. Only pages of this site and of allowed ones are accepted. When
@@ -38,7 +40,7 @@ export const acceptedReturnTo = (returnTo: string | undefined) =>
 export const returnToInAddress = () => {
   const returnTo = queryValue('returnTo')
   const fragment = returnTo?.includes('#') ? '' : location.hash
-  return acceptedReturnTo(returnTo === undefined ? undefined : returnTo + fragment) ?? acceptedReturnTo(returnTo)
+  return wayBack(returnTo === undefined ? undefined : returnTo + fragment) ?? wayBack(returnTo)
 }
 
 /** Whether a proxy shows the step-up page at an address of the application. The query of that address is not for us. */
@@ -95,7 +97,7 @@ export const storedReturnTo = (): string | undefined => {
   try {
     const stored = JSON.parse(siteStorage.read(returnToKey) ?? '{}') as { returnTo?: unknown; until?: unknown }
     const isFresh = typeof stored.until === 'number' && stored.until > Date.now()
-    return isFresh && typeof stored.returnTo === 'string' ? acceptedReturnTo(stored.returnTo) : undefined
+    return isFresh && typeof stored.returnTo === 'string' ? wayBack(stored.returnTo) : undefined
   } catch {
     return undefined
   }

@@ -96,7 +96,7 @@ export const fr: Words = {
   'led-back': {
     title: 'Vous êtes connecté, mais l’application ne le remarque pas',
     heading: 'Vous êtes connecté, mais l’application ne le remarque pas',
-    text: 'Vous êtes revenu plusieurs fois à la même page, c’est pourquoi tout s’arrête ici. Les cookies de votre connexion n’atteignent pas l’adresse de l’application. La personne qui la gère en trouvera la raison dans les réglages : COOKIE_DOMAIN.',
+    text: 'Vous êtes revenu plusieurs fois à la même page, c’est pourquoi tout s’arrête ici. Les cookies de votre connexion n’atteignent pas l’adresse de l’application. La personne qui la gère en trouvera la raison dans les réglages : COOKIE_DOMAIN.',
   },
 
   // Registration.

@@ -5,6 +5,7 @@ import { createClient } from './client.js'
 /** What is no call of a page: browsers go there, proxies ask it, or the client does it by itself. */
 const others = [
   'GET /api/auth/verify',
+  'GET /api/auth/forward',
   'GET /api/auth/csrf-token',
   'POST /api/auth/refresh',
   // Of our own pages: the first start, and a user who does not agree to the terms.
