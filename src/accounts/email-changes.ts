@@ -38,8 +38,14 @@ type Services = UsersRoom & MessagesRoom & AccountChangesRoom & { database: Data
 const codeIdOf = (hash: Uint8Array) => `email change ${Buffer.from(hash).toString('hex')}`
 
 /** Whether another user has this address, or had it until a short time ago. */
-const isTaken = async ({ users }: Services, sql: Sql, userId: string, email: Email, owner: User | undefined) => {
-  const reservedFor = await users.reservedFor(sql, email.email)
+const isTaken = async (
+  { users }: Services,
+  sql: Transaction,
+  userId: string,
+  email: Email,
+  findOwner: (sql: Transaction, email: string) => Promise<User | undefined>,
+) => {
+  const [owner, reservedFor] = await Promise.all([findOwner(sql, email.email), users.reservedFor(sql, email.email)])
   return [owner?.id, reservedFor].some((id) => id !== undefined && id !== userId)
 }
 
@@ -57,8 +63,7 @@ const mailNewAddress = async (
 ) => {
   const { users, mails, mailedCodes } = services
   const code = mailedCodes.codeOf(codeIdOf(fingerprint(token)))
-  const owner = await users.holdByEmail(sql, email.email)
-  const letter = (await isTaken(services, sql, userId, email, owner))
+  const letter = (await isTaken(services, sql, userId, email, users.holdByEmail))
     ? ({ template: 'email-taken', values: {} } as const)
     : ({ template: 'confirm-email', values: { token, code, validFor: lifetime } } as const)
   return mails.queue(sql, { to: email.email, userId, ...letter, client, withheld })
@@ -121,11 +126,12 @@ export const createEmailChanges = (services: Services) => {
    * for it to become free. `isFinal`: no undo link works any more.
    */
   const apply = async (sql: Transaction, user: User, email: Email, { isProven, isFinal = false }: ApplyOptions) => {
-    if (await isTaken(services, sql, user.id, email, await users.findByEmail(sql, email.email)))
-      throw new AddressTaken()
-    if (!(await userChanges.setEmail(sql, user.id, email, { isProven }))) throw new AddressTaken()
-    if (isFinal) await undos.forgetAll(sql, user.id)
-    else await undos.extend(sql, user.id, user.email)
+    if (await isTaken(services, sql, user.id, email, users.findByEmail)) throw new AddressTaken()
+    const [isSet] = await Promise.all([
+      userChanges.setEmail(sql, user.id, email, { isProven }),
+      isFinal ? undos.forgetAll(sql, user.id) : undos.extend(sql, user.id, user.email),
+    ])
+    if (!isSet) throw new AddressTaken()
   }
 
   const findByHash = acceptTransaction(database)(async (sql, hash: Uint8Array) => {

@@ -55,9 +55,13 @@ type Given = { database: Database; clock: Clock; usernames: Usernames }
 
 type Names = { email: Email; username: Username }
 const isTaken: Record<LoginNameKind, (given: Given, sql: Sql, names: Names) => Promise<boolean>> = {
-  email: async ({ clock }, sql, { email }) =>
-    (await store.selectByEmail(sql, email.key)).length > 0 ||
-    (await ownerOfReserved(sql, email.email, clock.offset())) !== undefined,
+  email: async ({ clock }, sql, { email }) => {
+    const [owners, formerOwner] = await Promise.all([
+      store.selectByEmail(sql, email.key),
+      ownerOfReserved(sql, email.email, clock.offset()),
+    ])
+    return owners.length > 0 || formerOwner !== undefined
+  },
   username: ({ usernames }, sql, { username }) => usernames.isTaken(sql, username.key),
 }
 
@@ -90,8 +94,9 @@ export const createNewUsers = (given: Given) => {
 
   /** The refusal of the first name that is taken. Undefined if all are free. */
   const refusalIfTaken = async (sql: Sql, names: Names) => {
-    for (const kind of loginNameKinds) if (await isTaken[kind](given, sql, names)) return refuse(loginNames[kind].taken)
-    return undefined
+    const areTaken = await Promise.all(loginNameKinds.map(async (kind) => isTaken[kind](given, sql, names)))
+    const taken = loginNameKinds.find((_, place) => areTaken[place])
+    return taken && refuse(loginNames[taken].taken)
   }
 
   /** Creates an account. Throws a unique violation if the name is reserved for its former owner at the same moment. */
@@ -99,8 +104,10 @@ export const createNewUsers = (given: Given) => {
     const refusal = await refusalIfTaken(sql, user)
     if (refusal) return refusal
     const now = clock.now()
-    await usernames.release(sql, [user.username.key])
-    await store.releaseEmail(sql, user.email.key, clock.offset())
+    await Promise.all([
+      usernames.release(sql, [user.username.key]),
+      store.releaseEmail(sql, user.email.key, clock.offset()),
+    ])
     const insert = () =>
       firstUser(store.insert(sql, { emailProven: false, emailClaimed: false, ...user, id: uuidv7(now), now }))
     const created = (await insert()) ?? (await refusalIfTaken(sql, user)) ?? (await insert())

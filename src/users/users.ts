@@ -185,9 +185,10 @@ export const createUserChanges = ({ database, clock }: { database: Database; clo
    * Changes the address. False if it is reserved for another user. An address that another user has is a unique violation. `isProven`: a
    * mail of ours or the word of a provider has proven it.
    */
-  setEmail: async (sql: Sql, userId: string, email: Email, { isProven }: { isProven: boolean }) => {
-    await store.releaseEmail(sql, email.key, clock.offset())
-    return (await store.updateEmail(sql, userId, email, isProven, clock.now())).length > 0
+  setEmail: async (sql: Transaction, userId: string, email: Email, { isProven }: { isProven: boolean }) => {
+    const released = store.releaseEmail(sql, email.key, clock.offset())
+    const [rows] = await Promise.all([store.updateEmail(sql, userId, email, isProven, clock.now()), released])
+    return rows.length > 0
   },
   /** Notes that the present address is proven: a link in our mail was used, or a provider has verified it. */
   proveEmail: async (sql: Sql, userId: string) => {
