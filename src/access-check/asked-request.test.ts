@@ -129,13 +129,21 @@ describe('what a visitor has asked', () => {
     expect('fault' in read(forwarded, query)).toBe(!isFine)
   })
 
-  it.each(['X-Auth-User-Id', 'x-auth-groups', 'X_Auth_Groups', 'X-Auth_Groups', 'X-Auth-Token-Id', 'X-AUTH-USERNAME'])(
-    'is odd with %s from the visitor',
-    (name) => {
-      expect(read({ ...forwarded, [name]: 'admins' })).toMatchObject({ fault: 'identity' })
-      expect(read({ ...forwarded, [name]: '' })).toMatchObject({ fault: 'identity' })
-    },
-  )
+  it.each([
+    'X-Auth-User-Id',
+    'x-auth-groups',
+    'X_Auth_Groups',
+    'X-Auth_Groups',
+    'X.Auth.Groups',
+    'X+Auth~Groups',
+    'Remote-User',
+    'REMOTE_GROUPS',
+    'X-Auth-Token-Id',
+    'X-AUTH-USERNAME',
+  ])('is odd with %s from the visitor', (name) => {
+    expect(read({ ...forwarded, [name]: 'admins' })).toMatchObject({ fault: 'identity' })
+    expect(read({ ...forwarded, [name]: '' })).toMatchObject({ fault: 'identity' })
+  })
 
   it('may have the headers of other programs', () => {
     for (const name of ['X-Auth-Token', 'X-Auth', 'X_Forwarded_Uri', 'X-Forwarded-For'])

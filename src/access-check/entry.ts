@@ -4,8 +4,8 @@ import type { AccessClaims } from '../contract/access-claims.js'
 import { countFactors } from '../contract/factors.js'
 import { refuse } from '../contract/outcome.js'
 import { seconds } from '../lib/durations.js'
-import { type AskedRequest, isOpenPath } from './asked-request.js'
-import { isPreflight, namesOtherPath, type VisitorHeaders } from './visitor-headers.js'
+import { type AskedRequest, isOpenPath, originOf } from './asked-request.js'
+import { asksForOther, isPreflight, type VisitorHeaders } from './visitor-headers.js'
 
 /** Why the user of these claims may not enter now. The group comes first, because a new proof would not help. */
 export const entryRefusal = (application: ProtectedApplication, claims: AccessClaims, now: Date) => {
@@ -21,7 +21,20 @@ export const entryRefusal = (application: ProtectedApplication, claims: AccessCl
   return refuse('step_up_required', { page: `/step-up?${conditions.join('&')}` })
 }
 
+/**
+ * Whether the check itself came for another application than the one that the proxy names. A proxy that believes a visitor's
+ * `X-Forwarded-Host` would let the visitor choose whose rules count.
+ */
+export const isForOther = (
+  { origin }: AskedRequest,
+  host: string | undefined,
+  { find }: { find(origin: string): unknown },
+) => {
+  const ownOrigin = host === undefined ? undefined : originOf(origin.slice(0, origin.indexOf(':')), host)
+  return ownOrigin !== undefined && ownOrigin !== origin && find(ownOrigin) !== undefined
+}
+
 /** Whether anybody may see what was asked for. */
 export const isOpen = (application: ProtectedApplication, asked: AskedRequest, headers: VisitorHeaders) =>
-  (isOpenPath(asked, application.openPaths) && !namesOtherPath(headers)) ||
+  (isOpenPath(asked, application.openPaths) && !asksForOther(asked, headers)) ||
   (application.openPreflight && isPreflight(asked, headers))

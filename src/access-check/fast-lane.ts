@@ -213,7 +213,7 @@ export const createFastLane = (lane: Lane): FastLane => {
     const claims = token === undefined ? undefined : claimsOf(token)
     if (!claims) return false
     if (!address) {
-      if (!answerProxy(request, response, headers.cookie ?? '', claims)) return false
+      if (!answerProxy(request, response, headers, claims)) return false
       if (onAnswer) report(response, forwardPath, 200, start)
       return true
     }

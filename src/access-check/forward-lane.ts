@@ -3,7 +3,7 @@ import type { ProtectedApplications } from '../applications/protected-applicatio
 import type { AccessClaims } from '../contract/access-claims.js'
 import type { Clock } from '../lib/clock.js'
 import { readAskedRequest } from './asked-request.js'
-import { entryRefusal, isOpen } from './entry.js'
+import { entryRefusal, isForOther, isOpen } from './entry.js'
 import { identityOf } from './identity-headers.js'
 import { cookiesForApplication, forwardedIdentity, isIdentityHeader } from './visitor-headers.js'
 
@@ -52,14 +52,19 @@ export const createForwardLane = ({
     return identity
   }
 
-  return (request: IncomingMessage, response: ServerResponse, cookie: string, claims: AccessClaims) => {
+  return (
+    request: IncomingMessage,
+    response: ServerResponse,
+    { host, cookie = '' }: { host?: string; cookie?: string },
+    claims: AccessClaims,
+  ) => {
     const { rawHeaders, socket, url = '' } = request
     if (!isProxy(socket.remoteAddress)) return false
     const asked = readAskedRequest(rawHeaders, url.slice(forwardPath.length), isIdentityHeader)
     if ('fault' in asked) return false
     const application = protectedApplications.find(asked.origin)
     const authorization = singleValue(rawHeaders, 'authorization')
-    if (!application || authorization === undefined) return false
+    if (!application || authorization === undefined || isForOther(asked, host, protectedApplications)) return false
     // Nobody is named there. Few applications have open paths, so few requests read Node's object of all headers.
     const hasOpen = application.openPaths.length > 0 || application.openPreflight
     if (hasOpen && isOpen(application, asked, request.headers)) return false

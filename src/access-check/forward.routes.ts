@@ -4,7 +4,7 @@ import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import { NoContent } from '../contract/schemas.js'
 import type { Cookies } from '../http/cookies.js'
 import { createIsProxy, sendRefusal } from '../http/errors.js'
-import { route, withHeaders } from '../http/route.js'
+import { guardHook, route, withHeaders } from '../http/route.js'
 import type { Server } from '../http/server.js'
 import type { Clock } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
@@ -12,7 +12,7 @@ import { createOncePerWindow } from '../lib/recent.js'
 import type { Metrics } from '../platform/metrics/metrics.js'
 import type { Callers } from '../sessions/callers.js'
 import { type AskedRequest, readAskedRequest, sentenceOf, wayBackTo } from './asked-request.js'
-import { entryRefusal, isOpen } from './entry.js'
+import { entryRefusal, isForOther, isOpen } from './entry.js'
 import { identityOf } from './identity-headers.js'
 import {
   cookiesForApplication,
@@ -78,9 +78,15 @@ const createAnswers = ({ config: { publicUrl }, cookies, callers }: ForwardParts
 }
 
 const ownQueryOf = (url: string) => {
-  const at = url.indexOf('?')
+  const at = url.search(/[?#]/)
   return at === -1 ? '' : url.slice(at)
 }
+
+/** A proxy that announces a body and sends none would give the beginning of the next check for it. */
+const closesAfterBody = guardHook({}, [], async ({ headers }, reply) => {
+  const { 'content-length': length = '0', 'transfer-encoding': encoding } = headers
+  if (length !== '0' || encoding !== undefined) reply.header('connection', 'close')
+})
 
 export const forwardRoutes = (server: Server, parts: ForwardParts) => {
   const { callers, protectedApplications, clock, log, metrics } = parts
@@ -106,7 +112,7 @@ export const forwardRoutes = (server: Server, parts: ForwardParts) => {
   }
 
   route(server, 'GET /api/auth/forward', {
-    guard: [],
+    guard: [closesAfterBody],
     tag: 'who am I',
     summary: 'The access check in one line of a proxy: 200 with X-Auth-… headers, or an answer for the visitor',
     description,
@@ -120,7 +126,7 @@ export const forwardRoutes = (server: Server, parts: ForwardParts) => {
       quiet: true,
       unlimited: 'Sent with each request of an application, and needs no store',
       isAccessCheck: true,
-      judgesSite: true,
+      answersProxies: true,
     },
     handle: async ({ request, reply }) => {
       const { socket, raw, headers } = request
@@ -129,9 +135,10 @@ export const forwardRoutes = (server: Server, parts: ForwardParts) => {
         return refuseOdd(request, reply, 'address', sentence)
       }
       const asked = readAskedRequest(raw.rawHeaders, ownQueryOf(raw.url ?? ''), isIdentityHeader)
-      if ('fault' in asked) {
-        if (asked.fault === 'body') reply.header('connection', 'close')
-        return refuseOdd(request, reply, `${asked.fault} ${asked.header}`, sentenceOf(asked))
+      if ('fault' in asked) return refuseOdd(request, reply, asked.fault, sentenceOf(asked))
+      if (isForOther(asked, headers.host, protectedApplications)) {
+        const sentence = sentenceOf({ fault: 'host', header: 'the proxy', value: asked.origin })
+        return refuseOdd(request, reply, 'host', sentence)
       }
       const application = protectedApplications.find(asked.origin)
       if (!application) {

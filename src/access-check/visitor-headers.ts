@@ -1,5 +1,5 @@
 import { cookieRowOf, hostPrefix, isSessionCookie } from '../http/cookie-table.js'
-import type { AskedRequest } from './asked-request.js'
+import { type AskedRequest, asSeenByApplications } from './asked-request.js'
 import { identityHeaders } from './identity-headers.js'
 
 /** The headers of the visitor, which a proxy passes on with its check. */
@@ -8,7 +8,10 @@ export type VisitorHeaders = Readonly<Record<string, string | string[] | undefin
 /** What an application learns of its visitor: the headers of `verify`, and which token of the user it was, if it was one. */
 export const forwardedIdentity = [...identityHeaders, 'x-auth-token-id'] as const
 
-const identityNames: ReadonlySet<string> = new Set(forwardedIdentity)
+/** Many programs believe these, and proxy files may fill them from ours. */
+const namesElsewhere = ['remote-user', 'remote-groups', 'remote-name', 'remote-email']
+
+const identityNames: ReadonlySet<string> = new Set([...forwardedIdentity, ...namesElsewhere])
 export const isIdentityHeader = (name: string) => identityNames.has(name)
 
 export const nobody: readonly string[] = forwardedIdentity.map(() => '')
@@ -31,9 +34,17 @@ export const isForeignPart = ({
   'sec-purpose': purpose,
 }: VisitorHeaders) => site === 'cross-site' && (dest !== 'document' || purpose !== undefined)
 
-/** Some applications serve the path that one of these names, instead of the one that was asked for. */
-export const namesOtherPath = (headers: VisitorHeaders) =>
-  headers['x-rewrite-url'] !== undefined || headers['x-original-uri'] !== undefined
+/** Some applications serve the path, or take the method, that one of these names, instead of what was asked for. */
+const overrides = new Set([
+  ...['x-rewrite-url', 'x-original-uri', 'x-original-url', 'x-original-path'],
+  ...['x-http-method-override', 'x-http-method', 'x-method-override'],
+])
+
+/** Whether the visitor may have asked for something else than it seems. nginx itself says `X-Original-URL` to us. */
+export const asksForOther = ({ isByNginx }: AskedRequest, headers: VisitorHeaders) =>
+  Object.keys(headers).some(
+    (name) => overrides.has(asSeenByApplications(name)) && !(isByNginx && name === 'x-original-url'),
+  )
 
 /** A browser asks what another site may do (CORS), and never says who the user is. */
 export const isPreflight = ({ method }: AskedRequest, headers: VisitorHeaders) =>
@@ -46,12 +57,13 @@ const isOurs = (name: string, production: boolean) => {
   return !production && cookieRowOf(name) !== undefined
 }
 
+/** In the place of a header of which nothing is left: some proxies keep what the visitor has sent if ours is empty. */
+const nothingLeft = 'latchkey_none=1'
+
 /** What the visitor has sent to the application: without our cookies, with which it could act as the user here. */
-export const cookiesForApplication = (header: string, production: boolean) =>
-  header === ''
-    ? ''
-    : header
-        .split(';')
-        .map((pair) => pair.trim())
-        .filter((pair) => pair !== '' && !isOurs(pair.split('=', 1)[0]?.trim() ?? '', production))
-        .join('; ')
+export const cookiesForApplication = (header: string, production: boolean) => {
+  if (header === '') return ''
+  const pairs = header.split(';').map((pair) => pair.trim())
+  const theirs = pairs.filter((pair) => pair !== '' && !isOurs(pair.split('=', 1)[0]?.trim() ?? '', production))
+  return theirs.join('; ') || nothingLeft
+}

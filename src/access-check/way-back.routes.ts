@@ -24,8 +24,8 @@ export type WayBackParts = {
 /** The page that says that the cookies of this sign-in do not reach the application. */
 type SendPage = (request: FastifyRequest, reply: FastifyReply) => FastifyReply
 
-/** So often a browser may be led back to the same address within ten seconds: a restored window has several tabs. */
-const maxReturns = 5
+/** So often a browser may be led back to the same address within ten seconds, and to all: a restored window has several tabs. */
+const maxReturns = { same: 6, all: 20 }
 
 const nameOf = (address: string) => fingerprint(address).toString('base64url').slice(0, 16)
 
@@ -38,16 +38,20 @@ export const wayBackRoutes = (server: Server, parts: WayBackParts, sendTellWhy: 
   const protectedPage = (address: string) => {
     if (!URL.canParse(address)) return undefined
     const { origin, username, password, href } = new URL(address)
-    return protectedApplications.find(origin) && username === '' && password === '' ? href : undefined
+    const isPageOf = href.startsWith(`${origin}/`) && username === '' && password === ''
+    return isPageOf && protectedApplications.find(origin) ? href : undefined
   }
 
-  /** How often this browser was led back to the address in the last seconds, and is now. */
-  const countReturn = (request: FastifyRequest, reply: FastifyReply, address: string) => {
-    const [name, count = '0'] = cookies.read(request, 'attempt_returns')?.split('.') ?? []
-    const returns = name === nameOf(address) ? Math.min(9, Number(count) + 1) : 1
-    cookies.set(reply, 'attempt_returns', `${nameOf(address)}.${returns}`)
-    return returns
+  /** Whether this browser was led back so often that its cookies cannot reach the application. */
+  const isLoop = (request: FastifyRequest, reply: FastifyReply, address: string) => {
+    const [name, same = '0', all = '0'] = cookies.read(request, 'attempt_returns')?.split('.') ?? []
+    const next = { same: name === nameOf(address) ? Number(same) + 1 : 1, all: Number(all) + 1 }
+    cookies.set(reply, 'attempt_returns', `${nameOf(address)}.${Math.min(9, next.same)}.${Math.min(99, next.all)}`)
+    return next.same > maxReturns.same || next.all > maxReturns.all
   }
+
+  const isSignedIn = (request: FastifyRequest) =>
+    callers.find(request) !== undefined || callers.refreshableTokenOf(request) !== undefined
 
   const readAddress = (request: FastifyRequest, name: string) => {
     const value = (request.query as Record<string, unknown>)[name]
@@ -67,7 +71,10 @@ export const wayBackRoutes = (server: Server, parts: WayBackParts, sendTellWhy: 
     handle: async ({ request, reply }) => {
       const address = readAddress(request, 'to')
       if (address === undefined) return reply.redirect(afterSignIn)
-      return countReturn(request, reply, address) > maxReturns ? sendTellWhy(request, reply) : reply.redirect(address)
+      if (!isLoop(request, reply, address)) return reply.redirect(address)
+      // Without a session no cookie is missing there: the sign-in page asks.
+      if (!isSignedIn(request)) return reply.redirect(`/login?returnTo=${encodeURIComponent(address)}`)
+      return sendTellWhy(request, reply)
     },
   })
 
@@ -90,10 +97,9 @@ export const wayBackRoutes = (server: Server, parts: WayBackParts, sendTellWhy: 
     if (callers.find(request)) return true
     const refreshToken = cookies.hasDoubledSessionCookie(request) ? undefined : callers.refreshableTokenOf(request)
     if (!refreshToken || !isPage(request)) return false
-    const reservation = await reserveRotation(request)
-    if (!reservation.granted) return false
+    // As at `refresh`, every exchange counts, whatever its outcome.
+    if (!(await reserveRotation(request)).granted) return false
     const rotated = await rotate(refreshToken, clientOf(request), 'browser')
-    if (isRefused(rotated) || rotated.raced) await reservation.refund()
     if (isRefused(rotated)) return false
     cookies.renewSession(reply, rotated.issued)
     return true

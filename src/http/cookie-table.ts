@@ -63,7 +63,7 @@ const table = {
   // Lax, so that a link in a mail or on another site opens a page in the chosen language. The value says nothing more about the user.
   latchkey_language: { sameSite: 'Lax', lifetime: 365 * days, value: new RegExp(`^(?:${languages.join('|')})$`), setBy: 'service' },
   // How often this browser was led back to an application within seconds: its cookies may not reach that application.
-  attempt_returns: { sameSite: 'Lax', lifetime: 10 * seconds, value: /^[\w-]{16}\.[1-9]$/, setBy: 'service' },
+  attempt_returns: { sameSite: 'Lax', lifetime: 10 * seconds, value: /^[\w-]{16}\.[1-9]\.\d{1,2}$/, setBy: 'service' },
   latchkey_bounced: { sameSite: 'Lax', lifetime: 10 * seconds, value: /^1$/, setBy: 'proxy' },
   latchkey_redirects: { sameSite: 'Lax', lifetime: 10 * seconds, value: /^[1-9]$/, setBy: 'guard' },
 } as const satisfies Record<string, CookieRow>

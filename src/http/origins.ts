@@ -87,9 +87,9 @@ export const refuseCrossSite = async (
   request: FastifyRequest,
   reply: FastifyReply,
 ) => {
-  const { ownOriginOnly = false, judgesSite = false } = request.routeOptions.config
+  const { ownOriginOnly = false, answersProxies = false } = request.routeOptions.config
   const isAllowedOrigin = !ownOriginOnly && allowedOrigins.has(request.headers.origin) && isAuthRoute(request)
-  const isExempt = passesFromOtherSites(request) || isAllowedOrigin || judgesSite
+  const isExempt = passesFromOtherSites(request) || isAllowedOrigin || answersProxies
   if (!isExempt && isForeignSubresource(request))
     return sendRefusal(reply, request.routeOptions.config.crossSite ?? refuse('cross_site'))
   if (safeMethods.has(request.method)) return undefined

@@ -179,7 +179,7 @@ export const factsOf = ({ method, url, onRequest = [], preHandler = [], config =
     limiters: [...new Set([...hooks.flatMap(({ limiters }) => limiters ?? []), ...(config.countsIn ?? [])])],
     unlimited: config.unlimited,
     limitCodes: hooks.flatMap(({ limitCodes }) => limitCodes ?? []),
-    crossSite: config.judgesSite ? undefined : (config.crossSite?.refused ?? 'cross_site'),
+    crossSite: config.answersProxies ? undefined : (config.crossSite?.refused ?? 'cross_site'),
     isProbe: config.probe ?? false,
   }
 }

@@ -19,6 +19,7 @@ import type { Log } from '../platform/log.js'
 import type { Metrics } from '../platform/metrics/metrics.js'
 import {
   bodyOf,
+  createIsProxy,
   createRequestIds,
   handleError,
   refuseUnknownProperties,
@@ -247,6 +248,9 @@ export const createServer = (options: ServerOptions) => {
   const isOwnHost = createOwnHosts({ publicUrl: options.publicUrl, otherNames: options.developmentHosts ?? [] })
   const isForeignHost = ({ headers: { host } }: Pick<IncomingMessage, 'headers'>) =>
     host !== undefined && !isOwnHost(host)
+  const isProxy = createIsProxy(options.trustProxy)
+  const isFromProxy = ({ routeOptions, socket }: FastifyRequest) =>
+    routeOptions.config.answersProxies === true && isProxy(socket.remoteAddress)
   // The hooks below do more than the lane when checks are logged, while the proxy is watched and during a shutdown.
   const mayUseLane = !log.isLevelEnabled('debug')
   const answersInFront: FastLane = (request, response) =>
@@ -273,7 +277,8 @@ export const createServer = (options: ServerOptions) => {
     if (!request.routeOptions.config.quiet) reply.header(requestIdHeader, request.id)
     if (state.isClosing) reply.header('connection', 'close')
     if (lacksHost(request)) return sendRefusal(reply.header('connection', 'close'), refuse('bad_request'))
-    if (!options.production && isForeignHost(request)) return sendRefusal(reply, refuse('unknown_host'))
+    if (!options.production && isForeignHost(request) && !isFromProxy(request))
+      return sendRefusal(reply, refuse('unknown_host'))
     proxyWatch.watch(request)
     return undefined
   })
@@ -282,7 +287,7 @@ export const createServer = (options: ServerOptions) => {
   const sites = { publicUrl, allowedOrigins }
   server.addHook('onRequest', async (request, reply) => refuseCrossSite(sites, request, reply))
   server.addHook('preValidation', async (request, reply) =>
-    isCleanRecord(request.params) && isCleanRecord(request.query)
+    request.routeOptions.config.answersProxies || (isCleanRecord(request.params) && isCleanRecord(request.query))
       ? undefined
       : sendRefusal(reply, refuse('bad_request')),
   )
@@ -313,8 +318,8 @@ declare module 'fastify' {
     probe?: boolean
     /** The answer to a request from another site's page, where 403 would be wrong. */
     crossSite?: Refused<RefusalCode>
-    /** The route itself decides about requests that a page of another site has caused. */
-    judgesSite?: boolean
+    /** The route answers proxies about their visitors: it judges other sites by itself, and host and query may be those of the visitor. */
+    answersProxies?: boolean
     /** The route is for our own pages only, and not for those of ALLOWED_ORIGINS. */
     ownOriginOnly?: boolean
     /** The limiters in which the handler counts. Those of the hooks need not be named. */

@@ -90,9 +90,15 @@ describe('a visitor who may enter', () => {
     expect((await byNginx(tab)).status).toBe(200)
   })
 
-  it('gets both headers also if they are empty, because a proxy would keep those of the visitor', async () => {
+  it('gets both headers always, and no empty one in the place of our cookies: a proxy would keep those of the visitor', async () => {
     const answer = await check(tab)
-    expect([answer.headers.get('cookie'), answer.headers.get('authorization')]).toEqual(['', ''])
+    expect([answer.headers.get('cookie'), answer.headers.get('authorization')]).toEqual(['latchkey_none=1', ''])
+    expect((await check(stranger(), { uri: '/public/' })).headers.get('cookie')).toBe('')
+  })
+
+  it('may have any query, and an address of their own in place of ours', async () => {
+    expect((await check(tab, { uri: '/page?a=%00', query: '?a=%00' })).status).toBe(200)
+    expect((await check(tab, { headers: { host: 'wiki.example.com' } })).status).toBe(200)
   })
 
   it('has the address with a port that browsers leave out, and a WebSocket', async () => {
@@ -110,6 +116,9 @@ describe('an open path', () => {
     [{ uri: '/public/%2e%2e/admin' }, 401],
     [{ uri: '/public/a.css', headers: { 'x-rewrite-url': '/admin' } }, 401],
     [{ uri: '/public/a.css', headers: { 'x-original-uri': '/admin' } }, 401],
+    [{ uri: '/public/a.css', headers: { x_rewrite_url: '/admin' } }, 401],
+    [{ uri: '/public/a.css', headers: { 'x-original-path': '/admin' } }, 401],
+    [{ uri: '/hooks/1', method: 'POST', headers: { 'x-http-method-override': 'DELETE' } }, 401],
     [{ uri: '/admin', method: 'OPTIONS' }, 401],
     [
       {
@@ -208,6 +217,11 @@ describe('what is odd', () => {
     ['another port', { host: 'wiki.example.com:8443' }, 403],
     ['a condition of the other check', { query: '?group=admins' }, 400],
     ['an identity of the visitor', { headers: { x_auth_groups: 'admins' } }, 400],
+    [
+      'a host that is not that of the check, which is another application',
+      { headers: { host: 'family.example.com' } },
+      400,
+    ],
     ['both families', { headers: { 'x-original-url': 'https://wiki.example.com/public/' } }, 400],
     ['a method in small letters', { method: 'get' }, 400],
   ])('%s', async (_, asked, status) => {
@@ -243,7 +257,22 @@ describe('a session whose access token has expired', () => {
     // Its cookies do not reach the application, so it comes again and again.
     const statuses = []
     for (let time = 0; time < 6; time += 1) statuses.push((await follow(back)).status)
-    expect(statuses).toEqual([302, 302, 302, 302, 409, 409])
+    expect(statuses).toEqual([302, 302, 302, 302, 302, 409])
+  })
+
+  it('is stopped also between two addresses, and asked to sign in if there is no session', async () => {
+    const tabOf = (visitor: Browser) => async (part: number) =>
+      visitor.send('GET', `/api/auth/return?to=${encodeURIComponent(`https://wiki.example.com/${part}`)}`, undefined, {
+        headers: navigation,
+      })
+    const visitor = stranger()
+    await visitor.post('/login', { username: 'ada', password: goodPassword })
+    const statuses = []
+    for (let time = 0; time < 22; time += 1) statuses.push((await tabOf(visitor)(time % 2)).status)
+    expect(statuses).toEqual([...Array(20).fill(302), 409, 409])
+    const unknown = stranger()
+    for (let time = 0; time < 6; time += 1) await tabOf(unknown)(1)
+    expect((await tabOf(unknown)(1)).headers.get('location')).toMatch(/^\/login\?returnTo=/)
   })
 
   it('is led nowhere else', async () => {
@@ -254,6 +283,7 @@ describe('a session whose access token has expired', () => {
       'https://user@wiki.example.com/',
       'http://wiki.example.com/',
       'javascript:alert(1)//https://wiki.example.com',
+      'blob:https://wiki.example.com/abc',
       '//wiki.example.com/',
     ])
       for (const path of ['/api/auth/return?to=', '/api/auth/renew?returnTo=']) {

@@ -26,7 +26,9 @@ const decidedByService = (returnTo: string | undefined) => {
 
 /** The address that only the service knows, if the page leads to one. */
 export const addressByService = (returnTo: string | undefined) =>
-  returnTo?.startsWith(byService) ? decodeURIComponent(returnTo.slice(byService.length)) : undefined
+  returnTo?.startsWith(byService)
+    ? (new URLSearchParams(returnTo.slice(returnTo.indexOf('?'))).get('to') ?? undefined)
+    : undefined
 
 /** The address, if it is a page of this site or of an allowed one. */
 export const acceptedReturnTo = (returnTo: string | undefined) => safeReturnTo(returnTo, readSettings().allowedOrigins)
