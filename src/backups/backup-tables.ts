@@ -50,6 +50,7 @@ export const backupTables: Readonly<Record<string, BackedUpTable | LeftOutTable>
   application_errors: {},
   application_keys: {},
   consents: {},
+  personal_tokens: { ends: 'personal token' },
   authorization_requests: { ends: null },
   device_requests: { ends: null },
   application_sessions: { ends: 'use of an application' },

@@ -1,6 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { type Answer, isTemporary, type Refusal } from '#client/client.js'
 import type { LinkedAccount } from '#contract/account-export.js'
+import type { PersonalTokens } from '#contract/personal-tokens.js'
 import type { ProfileFieldDefinition } from '#contract/profile-fields.js'
 import type { Account, AccountEvent, Factors, Session, UsedApplication } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
@@ -17,6 +18,7 @@ export type LoadedAccount = {
   events: AccountEvent[] | undefined
   factors: Factors | undefined
   applications: UsedApplication[] | undefined
+  tokens: PersonalTokens | undefined
 }
 
 /** Loads everything of the user. A service that cannot answer is asked again, with longer and longer pauses. */
@@ -81,21 +83,23 @@ const keepLoadedParts = (previous: LoadedAccount | undefined, newest: LoadedAcco
   events: newest.events ?? previous?.events,
   factors: newest.factors ?? previous?.factors,
   applications: newest.applications ?? previous?.applications,
+  tokens: newest.tokens ?? previous?.tokens,
 })
 
 const askForEverything = async (): Promise<Answer<LoadedAccount>> => {
   // `me` needs no database, so it is the cheapest way to learn that the tokens must be refreshed first.
   const me = await client.me()
   if (me.refused) return me
-  const [account, sessions, events, factors, applications] = await Promise.all([
+  const [account, sessions, events, factors, applications, tokens] = await Promise.all([
     client.account(),
     client.sessions(),
     client.events(),
     client.factors(),
     client.applications(),
+    client.personalTokens(),
   ])
   if (account.refused) return account
-  for (const part of [sessions, events, factors, applications])
+  for (const part of [sessions, events, factors, applications, tokens])
     if (part.refused && part.refused === 'not_authenticated') return part
   return {
     value: {
@@ -106,6 +110,7 @@ const askForEverything = async (): Promise<Answer<LoadedAccount>> => {
       events: events.refused ? undefined : events.value.events,
       factors: factors.refused ? undefined : factors.value,
       applications: applications.refused ? undefined : applications.value.applications,
+      tokens: tokens.refused ? undefined : tokens.value,
     },
   }
 }

@@ -14,6 +14,7 @@ import { PasswordPanel } from '../dashboard/password.js'
 import { FieldsPanel, LanguagePanel, NamesPanel } from '../dashboard/profile.js'
 import { ProvidersPanel, useFinishLink, useLinkMessageInAddress } from '../dashboard/providers.js'
 import { Section, SectionLinks, usePlaceInAddress } from '../dashboard/sections.js'
+import { TokensPanel } from '../dashboard/tokens.js'
 import { PageTitle, RecentSecurity, ToDoLine, UsedRecoveryCode } from '../dashboard/top.js'
 import { type AppReplacement, TwoStepPanel, useAppReplacement } from '../dashboard/two-step.js'
 import { useSettings, useWords } from '../hooks/settings.js'
@@ -110,7 +111,7 @@ const SigningIn = ({ account, linkedAccounts, factors, replacement }: SigningInP
   </Section>
 )
 
-const Devices = ({ sessions, factors, applications, events }: LoadedAccount) => {
+const Devices = ({ sessions, factors, applications, tokens, events }: LoadedAccount) => {
   const words = useWords('dashboard')
   return (
     <Section name="devices">
@@ -119,6 +120,7 @@ const Devices = ({ sessions, factors, applications, events }: LoadedAccount) => 
       </Loaded>
       {factors && <TrustedDevicesPanel devices={factors.trustedDevices} />}
       {applications && <ApplicationsPanel applications={applications} />}
+      {tokens && <TokensPanel known={tokens} />}
       <Loaded part={events} place="activity" title={words.events}>
         {(known) => <EventsPanel events={known} />}
       </Loaded>
