@@ -149,8 +149,7 @@ export const forwardRoutes = (server: Server, parts: ForwardParts) => {
     answers,
     config: {
       quiet: true,
-      unlimited:
-        'Sent with each request of an application, and needs no store; wrong personal tokens count in `token_failures`',
+      countsIn: ['token_failures'],
       isAccessCheck: true,
       judgesSite: true,
     },

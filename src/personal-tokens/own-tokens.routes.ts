@@ -6,7 +6,7 @@ import { route } from '../http/route.js'
 import type { Server } from '../http/server.js'
 import { uuidPattern } from '../lib/uuid.js'
 import type { App } from '../service/open-http.js'
-import { personalTokenBody } from './personal-tokens.js'
+import { personalTokenBody } from './personal-token-body.js'
 
 const tag = 'account'
 

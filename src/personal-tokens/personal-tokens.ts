@@ -7,30 +7,19 @@ import {
   maxTokens,
   type NewPersonalToken,
   type OpenedApplication,
-  type PersonalToken as ShownToken,
   usualTokenDays,
 } from '../contract/personal-tokens.js'
 import type { Clock } from '../lib/clock.js'
 import { days } from '../lib/durations.js'
 import { fingerprint } from '../lib/random.js'
 import { isUuid, uuidv7 } from '../lib/uuid.js'
-import { isoTime, showWith, type Views } from '../lib/views.js'
 import { acceptTransaction, type Database, type Transaction } from '../platform/database/database.js'
 import type { CallerContext } from '../sessions/session-facts.js'
 import { displayName } from '../users/names.js'
 import type { User } from '../users/users.js'
+import type { PersonalToken } from './personal-token-body.js'
 import * as store from './personal-tokens.store.js'
 import { newToken } from './token-text.js'
-
-/** A token as its user sees it. */
-export type PersonalToken = {
-  id: string
-  name: string
-  applications: readonly OpenedApplication[]
-  createdAt: Date
-  expiresAt: Date
-  lastUsedAt: Date | null
-}
 
 const fromRow = ({ created_at, expires_at, last_used_at, ...same }: store.TokenRow): PersonalToken => ({
   ...same,
@@ -38,17 +27,6 @@ const fromRow = ({ created_at, expires_at, last_used_at, ...same }: store.TokenR
   expiresAt: expires_at,
   lastUsedAt: last_used_at,
 })
-
-const views = {
-  id: true,
-  name: true,
-  applications: (applications) => [...applications],
-  createdAt: isoTime,
-  expiresAt: isoTime,
-  lastUsedAt: (moment) => moment?.toISOString() ?? null,
-} as const satisfies Views<PersonalToken, ShownToken>
-
-export const personalTokenBody = (token: PersonalToken): ShownToken => showWith(views, token)
 
 /** Whether a token can open the application. It is never fresh, and never two factors. */
 export const takesTokens = ({ tokens, factors, maxAge }: ProtectedApplication) =>

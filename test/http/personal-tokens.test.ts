@@ -98,9 +98,13 @@ describe('making a token', () => {
     ['a longer time than a year', { expiresInDays: 367 }, 400],
     ['no time', { expiresInDays: 0 }, 400],
     ['half a day', { expiresInDays: 0.5 }, 400],
-  ])('is refused with %s', async (_, { applications = ['wiki'], ...more }: { applications?: string[] }, status) => {
-    expect((await make(ada, applications, more)).status).toBe(status)
-  })
+  ])(
+    'is refused with %s',
+    async (_, given: { applications?: string[]; name?: string; expiresInDays?: number }, status) => {
+      const { applications = ['wiki'], ...more } = given
+      expect((await make(ada, applications, more)).status).toBe(status)
+    },
+  )
 
   it('needs a session, the CSRF token and a fresh proof', async () => {
     const body = { name: 'Phone', applications: [ids.wiki] }

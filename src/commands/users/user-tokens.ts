@@ -1,5 +1,5 @@
 import { isRefused } from '../../contract/outcome.js'
-import { type PersonalToken, personalTokenBody } from '../../personal-tokens/personal-tokens.js'
+import { type PersonalToken, personalTokenBody } from '../../personal-tokens/personal-token-body.js'
 import { CommandFailure, command, requireUser, throwIfDeleted } from '../command.js'
 import { asTable, listOf, printableText } from '../terminal/printing.js'
 
