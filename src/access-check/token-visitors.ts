@@ -53,8 +53,6 @@ export const asksForToken = (application: ProtectedApplication, headers: Visitor
 const limiter = fixedLimiter('token_failures')
 const maxNetworks = 10_000
 
-export type TokenVisitors = ReturnType<typeof createTokenVisitors>
-
 /** Visitors of applications with a personal token. The token decides alone: a session beside it helps nobody in. */
 export const createTokenVisitors = ({ knownTokens, config, clock, metrics }: TokenParts) => {
   const failures = createMemoryCache({ clock, maximumKeys: maxNetworks })

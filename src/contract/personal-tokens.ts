@@ -4,7 +4,7 @@ import { Id, Moment, Nullable } from './schemas.js'
 
 /** How long a token works: as its user says, or this. */
 export const usualTokenDays = 90
-export const maxTokenDays = 366
+const maxTokenDays = 366
 /** How many a user can have. */
 export const maxTokens = 20
 

@@ -43,8 +43,6 @@ type Needed = {
   log: { warn(details: object, message: string): void }
 }
 
-export type KnownTokens = ReturnType<typeof createKnownTokens>
-
 /** The tokens that were used here lately, in memory: a program sends its token with every request. */
 export const createKnownTokens = ({ database, clock, endedSessions, log }: Needed) => {
   const known = new RecentMap<string, Remembered>(maxKnown)

@@ -41,8 +41,6 @@ type Needed = {
   isOn: boolean
 }
 
-export type PersonalTokens = ReturnType<typeof createPersonalTokens>
-
 /** The tokens with which programs of a user enter applications behind a proxy. Only hashes are kept. */
 export const createPersonalTokens = ({ database, clock, accountChanges, protectedApplications, isOn }: Needed) => {
   const list = acceptTransaction(database)(async (sql, userId: string) =>

@@ -24,6 +24,7 @@ describe('an Authorization', () => {
   it.each([
     [`Bearer ${token}`, { token, scheme: 'bearer' }],
     [`bearer   ${token} `, { token, scheme: 'bearer' }],
+    [`Bearer${' '.repeat(15_000)}${token}`, { token, scheme: 'bearer' }],
     ['Bearer lk_wrong', { token: 'lk_wrong', scheme: 'bearer' }],
     [basic(`ada:${token}`), { token, scheme: 'basic' }],
     [basic(`:${token}`), { token, scheme: 'basic' }],
@@ -42,6 +43,7 @@ describe('an Authorization', () => {
     basic(token),
     basic(`ada:x${token}`),
     'lk_',
+    'lk_x y',
   ])('that has a token elsewhere opens nothing, and is not for the application: %s', (value) => {
     const given = tokenIn(value)
     expect(given).toBeDefined()
@@ -54,6 +56,7 @@ describe('an Authorization', () => {
     'Bearer eyJhbGciOiJub25lIn0.e30.',
     `Bearer eyJ${token.slice(0, -1)}-`,
     'Bearer abclk_defghi',
+    `Bearer ${' '.repeat(15_000)}x${' '.repeat(15_000)}y`,
     basic('ada:password'),
     basic('ada:mylk_password'),
     'Basic !!!',

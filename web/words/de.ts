@@ -332,7 +332,7 @@ export const de: Words = {
     copy: 'Kopieren',
     copied: 'Kopiert',
     saved: 'Ich habe es gespeichert',
-    name: 'Name',
+    name: 'Bezeichnung',
     nameHint: 'Zum Beispiel der Name des Programms, das es bekommt',
     applications: 'Anwendungen, die es öffnet',
     chooseOne: 'Wählen Sie mindestens eine Anwendung.',
