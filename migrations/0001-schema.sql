@@ -347,6 +347,8 @@ create table applications (
   open_paths text[] not null default '{}',
   -- Whether a browser may ask what another site may do there (CORS), for which it never sends who the user is.
   open_preflight boolean not null default false,
+  -- Whether programs may enter there with a personal token of a user.
+  tokens boolean not null default true,
   created_at timestamptz not null
 );
 -- Users see the name when they are asked to continue to it, and operators type it.
@@ -409,8 +411,8 @@ create table undos (
   -- Of the token in the mail.
   hash bytea primary key,
   user_id uuid not null references users on delete cascade,
-  kind text not null check (kind in ('totp', 'passkey', 'provider', 'email', 'username', 'language', 'password')),
-  -- What was added: the id of the passkey, or the provider and the user's id there. What was replaced: the username, the language.
+  kind text not null check (kind in ('totp', 'passkey', 'provider', 'email', 'username', 'language', 'password', 'token')),
+  -- What was added: the id of the passkey or of the token, or the provider and the user's id there. What was replaced: the username, the language.
   subject text,
   -- With a replaced authenticator app: the secret from before, sealed under its id. It is forgotten when two-step sign-in is switched off:
   -- then the undo is that of an app that was added.
@@ -431,6 +433,27 @@ create table undos (
 create index undos_of_user on undos (user_id);
 create index undos_of_email on undos (email_key);
 create index undos_expiry on undos (expires_at);
+
+-- ── Personal tokens
+
+-- With these, programs of a user enter applications behind a proxy. An end is written to `ended_sessions`, under the id of the token.
+create table personal_tokens (
+  id uuid primary key,
+  user_id uuid not null references users on delete cascade,
+  name text not null,
+  -- Of the whole text.
+  hash bytea not null unique,
+  -- The applications that it opens. One that was deleted opens nothing any more.
+  applications text[] not null,
+  -- Counts the changes of its user that every instance must learn of, as `oldest_generation` of a session does.
+  generation integer not null default 0,
+  created_at timestamptz not null,
+  expires_at timestamptz not null,
+  -- Noted once an hour.
+  last_used_at timestamptz
+);
+create index personal_tokens_of_user on personal_tokens (user_id);
+create index personal_tokens_expiry on personal_tokens (expires_at);
 
 -- ── Second factors
 

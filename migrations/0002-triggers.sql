@@ -206,6 +206,50 @@ end $$;
 create trigger all_sessions_ended before truncate on sessions
 for each statement execute function note_all_sessions_ended();
 
+-- ── Personal tokens
+
+-- Guards the list of ended sessions: no end of a personal token is missed, and no change of what it says about its user.
+create function note_ended_token() returns trigger
+language plpgsql security definer set search_path from current as $$
+begin
+  -- In a trigger for delete, `new` is null: the token has ended.
+  insert into ended_sessions (sid, min_generation) values (old.id, new.generation)
+  on conflict (xact, sid) do update set min_generation = excluded.min_generation;
+  return null;
+end $$;
+
+create trigger personal_token_ended after delete on personal_tokens
+for each row when (old.expires_at > now()) execute function note_ended_token();
+
+create trigger personal_token_changed after update of generation on personal_tokens
+for each row execute function note_ended_token();
+
+-- The same for `truncate`, which deletes no single row.
+create function note_all_tokens_ended() returns trigger
+language plpgsql security definer set search_path from current as $$
+begin
+  insert into ended_sessions (sid) select id from personal_tokens where expires_at > now()
+  on conflict (xact, sid) do update set min_generation = null;
+  return null;
+end $$;
+
+create trigger all_personal_tokens_ended before truncate on personal_tokens
+for each statement execute function note_all_tokens_ended();
+
+-- Every instance remembers who the user of a token is. What it remembers from before a change is refused.
+create function renew_tokens_of_user() returns trigger
+language plpgsql security definer set search_path from current as $$
+begin
+  update personal_tokens set generation = generation + 1 where user_id = new.id;
+  return null;
+end $$;
+
+create trigger user_of_tokens_changed after update on users
+for each row when (
+  (old.email, old.username, old.name, old.groups, old.disabled_at is null) is distinct from
+  (new.email, new.username, new.name, new.groups, new.disabled_at is null)
+) execute function renew_tokens_of_user();
+
 -- ── Webhooks: no way to change a user is missed
 
 create function are_webhooks_wanted() returns boolean

@@ -43,12 +43,13 @@ const readContract = async () => {
         import * as mailedLinks from './src/contract/mailed-links.js'
         import * as mailLogin from './src/contract/mailed-links.js'
         import * as passkeys from './src/contract/passkeys.js'
+        import { MadePersonalToken, NewPersonalToken, PersonalTokens } from './src/contract/personal-tokens.js'
         import * as serviceBodies from './src/contract/service.js'
         import * as serviceToken from './src/contract/service.js'
         import { webhookBody, webhookTypes } from './src/contract/webhooks.js'
         import { AccountExport } from './src/contract/account-export.js'
         import { InvalidFields, ProfileFieldDefinition } from './src/contract/profile-fields.js'
-        export const schemas = { ...refusalBodies, ...bodies, ...linkedAccounts, ...mailedLinks, ...mailLogin, ...passkeys, ...serviceBodies, ...serviceToken, InvalidFields, ProfileFieldDefinition, AccountExport }
+        export const schemas = { ...refusalBodies, ...bodies, ...linkedAccounts, ...mailedLinks, ...mailLogin, ...passkeys, ...serviceBodies, ...serviceToken, InvalidFields, ProfileFieldDefinition, AccountExport, MadePersonalToken, NewPersonalToken, PersonalTokens }
         export const webhooks = Object.keys(webhookTypes).map(webhookBody)
         export { countingFactors, proofMethods } from './src/contract/second-factors.js'
         export { languages } from './src/contract/languages.js'

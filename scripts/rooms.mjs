@@ -16,6 +16,7 @@ export const rooms = {
   providers: 'signing in at other services',
   registration: 'how accounts come to be: registration, invitations, the first one',
   factors: 'authenticator apps, recovery codes, passkeys, trusted devices, fresh proofs',
+  'personal-tokens': 'the tokens with which programs of a user enter applications behind a proxy',
   'account-changes': 'the table of changes of an account, and what follows from each',
   applications: 'what signs users in here: its record, its secrets, what users allowed it',
   groups: 'groups and their members',

@@ -8,7 +8,11 @@ import { type AskedRequest, isOpenPath, originOf } from './asked-request.js'
 import { asksForOther, isPreflight, type VisitorHeaders } from './visitor-headers.js'
 
 /** Why the user of these claims may not enter now. The group comes first, because a new proof would not help. */
-export const entryRefusal = (application: ProtectedApplication, claims: AccessClaims, now: Date) => {
+export const entryRefusal = (
+  application: ProtectedApplication,
+  claims: Pick<AccessClaims, 'amr' | 'auth_time' | 'groups' | 'mfa_time'>,
+  now: Date,
+) => {
   if (!mayUse(application, claims.groups ?? [])) return refuse('group_required', { page: '/step-up?group=1' })
   const { factors, maxAge = Number.POSITIVE_INFINITY } = application
   const provenAt = (factors === 2 ? claims.mfa_time : claims.auth_time) ?? 0

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ProtectedApplications } from '../applications/protected-applications.js'
 import type { AccessClaims } from '../contract/access-claims.js'
 import type { Clock } from '../lib/clock.js'
+import { tokenIn } from '../personal-tokens/token-text.js'
 import { readAskedRequest } from './asked-request.js'
 import { entryRefusal, isForOther, isOpen } from './entry.js'
 import { identityOf } from './identity-headers.js'
@@ -64,7 +65,8 @@ export const createForwardLane = ({
     if ('fault' in asked) return false
     const application = protectedApplications.find(asked.origin)
     const authorization = singleValue(rawHeaders, 'authorization')
-    if (!application || authorization === undefined || isForOther(asked, host, protectedApplications)) return false
+    if (!application || authorization === undefined || tokenIn(authorization)) return false
+    if (isForOther(asked, host, protectedApplications)) return false
     // Nobody is named there. Few applications have open paths, so few requests read Node's object of all headers.
     const hasOpen = application.openPaths.length > 0 || application.openPreflight
     if (hasOpen && isOpen(application, asked, request.headers)) return false

@@ -4,6 +4,7 @@ import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import { NoContent } from '../contract/schemas.js'
 import type { Cookies } from '../http/cookies.js'
 import { createIsProxy, sendRefusal } from '../http/errors.js'
+import { clientNetwork } from '../http/request-origin.js'
 import { guardHook, route, withHeaders } from '../http/route.js'
 import type { Server } from '../http/server.js'
 import type { Clock } from '../lib/clock.js'
@@ -14,6 +15,7 @@ import type { Callers } from '../sessions/callers.js'
 import { type AskedRequest, readAskedRequest, sentenceOf, wayBackTo } from './asked-request.js'
 import { entryRefusal, isForOther, isOpen } from './entry.js'
 import { identityOf } from './identity-headers.js'
+import { asksForToken, authorizationsIn, createTokenVisitors, type TokenParts, tokenAmong } from './token-visitors.js'
 import {
   cookiesForApplication,
   forwardedIdentity,
@@ -27,13 +29,16 @@ export type ForwardParts = {
   callers: Callers
   cookies: Cookies
   protectedApplications: Pick<ProtectedApplications, 'find'>
-  config: { publicUrl: string; production: boolean; trustProxy: readonly string[] | undefined }
+  knownTokens: TokenParts['knownTokens']
+  config: TokenParts['config'] & { publicUrl: string; production: boolean; trustProxy: readonly string[] | undefined }
   clock: Clock
   log: { info: (details: object, message: string) => void; warn: (details: object, message: string) => void }
-  metrics: { countRefusedCheck: Metrics['countRefusedCheck'] } | undefined
+  metrics: ({ countRefusedCheck: Metrics['countRefusedCheck'] } & TokenParts['metrics']) | undefined
 }
 
-type Refusal = Refused<'not_authenticated' | 'group_required' | 'step_up_required'>
+type Refusal = Refused<
+  'not_authenticated' | 'group_required' | 'step_up_required' | 'token_refused' | 'too_many_requests'
+>
 
 const description =
   'For `forward_auth` of Caddy, `forwardAuth` of Traefik, `auth_request` of nginx and the Lua file for HAProxy. What the visitor asked is read from `X-Forwarded-Method`, `-Proto`, `-Host` and `-Uri`, or from `X-Original-Method` and `-URL`, of an address in `TRUST_PROXY` only.'
@@ -52,6 +57,18 @@ const answers = {
 const logWindow = 1 * minutes
 const maxReasons = 100
 
+type ShownRefusal = Refusal & { page?: string; retryAfter?: number }
+
+/** The answer in words, for what is no person in front of a page. */
+const answerProgram = (reply: FastifyReply, asked: AskedRequest, refusal: ShownRefusal, realm: string | undefined) => {
+  // nginx knows no other status than these in the answer of a check.
+  const isUnknownToNginx = asked.isByNginx && refusal.refused === 'too_many_requests'
+  const shown = isUnknownToNginx ? { ...refusal, refused: 'not_authenticated' as const } : refusal
+  if (shown.refused === 'not_authenticated')
+    reply.header('WWW-Authenticate', realm === undefined ? 'Bearer' : [`Basic realm="${realm}"`, 'Bearer'])
+  return sendRefusal(reply, shown)
+}
+
 /** The answer for the visitor: a page for a person, and words for a program. */
 const createAnswers = ({ config: { publicUrl }, cookies, callers }: ForwardParts) => {
   /** A page of ours that leads back to what was asked for. */
@@ -59,17 +76,20 @@ const createAnswers = ({ config: { publicUrl }, cookies, callers }: ForwardParts
     `${publicUrl}${path}${path.includes('?') ? '&' : '?'}returnTo=${encodeURIComponent(wayBackTo(asked))}`
 
   /** A token that is good may be renewed without a page. */
-  const pathFor = (refusal: Refusal & { page?: string }, request: FastifyRequest) => {
+  const pathFor = (refusal: ShownRefusal, request: FastifyRequest) => {
     if (refusal.page !== undefined) return refusal.page
     const isRenewable = !cookies.hasDoubledSessionCookie(request) && callers.refreshableTokenOf(request) !== undefined
     return isRenewable ? '/api/auth/renew' : '/login'
   }
 
-  return (request: FastifyRequest, reply: FastifyReply, asked: AskedRequest, refusal: Refusal & { page?: string }) => {
-    if (!isNavigation(asked, request.headers)) {
-      if (refusal.refused === 'not_authenticated') reply.header('WWW-Authenticate', 'Bearer')
-      return sendRefusal(reply, refusal)
-    }
+  return (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    asked: AskedRequest,
+    refusal: ShownRefusal,
+    realm: string | undefined,
+  ) => {
+    if (!isNavigation(asked, request.headers)) return answerProgram(reply, asked, refusal, realm)
     reply.header('Location', pageFor(pathFor(refusal, request), asked))
     // nginx knows no redirect in the answer of a check. Two lines of its file make one of this.
     if (asked.isByNginx) return sendRefusal(reply, refusal)
@@ -94,6 +114,7 @@ export const forwardRoutes = (server: Server, parts: ForwardParts) => {
   const isProxy = createIsProxy(trustProxy)
   const isFirstOfReason = createOncePerWindow({ maxKeys: maxReasons, clock })
   const answerVisitor = createAnswers(parts)
+  const tokenVisitors = createTokenVisitors(parts)
 
   const warnOnce = (reason: string, details: object, message: string) => {
     if (isFirstOfReason(reason, logWindow)) log.warn(details, message)
@@ -107,7 +128,8 @@ export const forwardRoutes = (server: Server, parts: ForwardParts) => {
   const admit = (request: FastifyRequest, reply: FastifyReply, identity: readonly string[]) => {
     for (const [index, name] of forwardedIdentity.entries()) reply.header(name, identity[index] ?? '')
     reply.header('Cookie', cookiesForApplication(request.headers.cookie ?? '', production))
-    reply.header('Authorization', request.headers.authorization ?? '')
+    const given = tokenAmong(authorizationsIn(request.raw.rawHeaders))
+    reply.header('Authorization', given ? '' : (request.headers.authorization ?? ''))
     return reply.status(200).send()
   }
 
@@ -119,12 +141,21 @@ export const forwardRoutes = (server: Server, parts: ForwardParts) => {
     // The query may be that of the visitor, and is compared with it.
     validatorCompiler: () => () => true,
     security: [{ accessToken: [] }],
-    refuses: ['bad_request', 'not_authenticated', 'group_required', 'step_up_required', 'not_protected', 'unavailable'],
+    refuses: [
+      'bad_request',
+      'not_authenticated',
+      'group_required',
+      'step_up_required',
+      'token_refused',
+      'not_protected',
+      'too_many_requests',
+      'unavailable',
+    ],
     refusalHeaders: { 401: pageInLocation, 403: pageInLocation },
     answers,
     config: {
       quiet: true,
-      unlimited: 'Sent with each request of an application, and needs no store',
+      countsIn: ['token_failures'],
       isAccessCheck: true,
       answersProxies: true,
     },
@@ -147,13 +178,21 @@ export const forwardRoutes = (server: Server, parts: ForwardParts) => {
         return sendRefusal(reply, refuse('not_protected'))
       }
       if (isOpen(application, asked, headers)) return admit(request, reply, nobody)
+      const realm = asksForToken(application, headers, tokenVisitors.isOn) ? asked.origin : undefined
+      const token = tokenAmong(authorizationsIn(raw.rawHeaders))
+      if (token) {
+        const visitor = { headers, network: clientNetwork(request) }
+        const entered = await tokenVisitors.judge(application, token, visitor)
+        if (isRefused(entered)) return answerProgram(reply, asked, entered, realm)
+        return admit(request, reply, entered.identity)
+      }
       const judged = isForeignPart(headers) ? undefined : callers.judge(request)
       const claims = isRefused(judged) ? undefined : judged
       const refusal = claims ? entryRefusal(application, claims, clock.now()) : refuse('not_authenticated')
       if (claims && !refusal) return admit(request, reply, [...identityOf(claims), ''])
       if (!refusal) throw new Error('A visitor was neither admitted nor refused')
       if (claims && refusal.refused !== 'not_authenticated') metrics?.countRefusedCheck(refusal.refused)
-      return answerVisitor(request, reply, asked, refusal)
+      return answerVisitor(request, reply, asked, refusal, realm)
     },
   })
 }

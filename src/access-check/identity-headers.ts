@@ -26,7 +26,10 @@ export const identityOf = ({
   amr,
   auth_time,
   groups = [],
-}: AccessClaims): readonly string[] => [
+}: Pick<
+  AccessClaims,
+  'userId' | 'username' | 'name' | 'email' | 'sid' | 'amr' | 'auth_time' | 'groups'
+>): readonly string[] => [
   userId,
   encodeURIComponent(username),
   encodeURIComponent(name ?? ''),

@@ -10,6 +10,8 @@ import type { Undoable } from './undos.js'
 
 /** What an attacker who was about to get in would go on with. */
 const signIns = ['waiting sign-ins', 'trusted devices'] as const
+/** The same, and what programs of the user go on with. */
+const waysIn = [...signIns, 'personal tokens'] as const
 
 /**
  * Everything that can happen to an account, and what follows from it. Only what means that nothing happens may be left out: without
@@ -18,7 +20,7 @@ const signIns = ['waiting sign-ins', 'trusted devices'] as const
  */
 // biome-ignore format: one change a line, so that the table can be read as a table
 const rows = {
-  password_changed: { by: ['caller'], otherSessions: 'end', thisSession: 'new tokens', withdrawsProofs: [], voids: [...signIns, 'resets', 'restore links'], mail: 'password-changed', undo: 'password', webhook: 'factor.changed password' },
+  password_changed: { by: ['caller'], otherSessions: 'end', thisSession: 'new tokens', withdrawsProofs: [], voids: [...waysIn, 'resets', 'restore links'], mail: 'password-changed', undo: 'password', webhook: 'factor.changed password' },
   username_changed: { by: ['caller'], otherSessions: 'stay', thisSession: 'new tokens', withdrawsProofs: [], voids: [], mail: 'username-changed', undo: 'username', webhook: 'user.updated' },
   name_changed: { by: ['caller'], otherSessions: 'stay', thisSession: 'new tokens', withdrawsProofs: [], voids: [], webhook: 'user.updated' },
   // While the change can be undone, its mail and further warnings are in the former language: a thief must not make them unreadable.
@@ -27,19 +29,22 @@ const rows = {
   fields_changed: { by: ['caller', 'operator', 'sign-in'], otherSessions: 'stay', thisSession: 'new tokens', withdrawsProofs: [], voids: [], webhook: 'user.updated' },
   // The reason of the event is the version of the terms.
   terms_agreed: { by: ['sign-in'], otherSessions: 'stay', thisSession: 'stays', voids: [] },
-  totp_added: { by: ['caller', 'sign-in'], otherSessions: 'end', thisSession: 'stays', voids: [...signIns], mail: 'totp-added', undo: 'totp', webhook: 'factor.changed totp' },
+  totp_added: { by: ['caller', 'sign-in'], otherSessions: 'end', thisSession: 'stays', voids: [...waysIn], mail: 'totp-added', undo: 'totp', webhook: 'factor.changed totp' },
   // This session stays because it has just proven the new app. The undo link brings the former app back, so the account keeps a factor, and
   // a thief's app stops working.
-  totp_replaced: { by: ['caller'], otherSessions: 'end', thisSession: 'stays', voids: [...signIns], mail: 'totp-replaced', undo: 'totp_replaced', webhook: 'factor.changed totp' },
+  totp_replaced: { by: ['caller'], otherSessions: 'end', thisSession: 'stays', voids: [...waysIn], mail: 'totp-replaced', undo: 'totp_replaced', webhook: 'factor.changed totp' },
   // A proof by the app no longer counts in this session. Its earlier tokens still claim that proof, so they are replaced.
-  totp_removed: { by: ['caller'], otherSessions: 'end', thisSession: 'new tokens', withdrawsProofs: ['otp', 'rec'], voids: [...signIns], mail: 'totp-removed', undo: null, webhook: 'factor.changed totp' },
+  totp_removed: { by: ['caller'], otherSessions: 'end', thisSession: 'new tokens', withdrawsProofs: ['otp', 'rec'], voids: [...waysIn], mail: 'totp-removed', undo: null, webhook: 'factor.changed totp' },
   recovery_codes_renewed: { by: ['caller'], otherSessions: 'stay', thisSession: 'stays', voids: [...signIns], mail: 'recovery-codes-renewed', undo: null, webhook: 'factor.changed recovery_codes' },
   trusted_device_removed: { by: ['caller'], otherSessions: 'stay', thisSession: 'stays', voids: [] },
-  passkey_added: { by: ['caller', 'sign-in'], otherSessions: 'stay', thisSession: 'stays', voids: [...signIns], mail: 'passkey-added', undo: 'passkey', webhook: 'factor.changed passkey' },
+  passkey_added: { by: ['caller', 'sign-in'], otherSessions: 'stay', thisSession: 'stays', voids: [...waysIn], mail: 'passkey-added', undo: 'passkey', webhook: 'factor.changed passkey' },
   passkey_renamed: { by: ['caller'], otherSessions: 'stay', thisSession: 'stays', voids: [] },
   // Other sessions may have begun with the removed passkey, so they end. Which passkey this session has proven is not stored, so no passkey
   // counts as proven in it.
-  passkey_removed: { by: ['caller'], otherSessions: 'end', thisSession: 'new tokens', withdrawsProofs: ['passkey'], voids: [...signIns], mail: 'passkey-removed', undo: null, webhook: 'factor.changed passkey' },
+  passkey_removed: { by: ['caller'], otherSessions: 'end', thisSession: 'new tokens', withdrawsProofs: ['passkey'], voids: [...waysIn], mail: 'passkey-removed', undo: null, webhook: 'factor.changed passkey' },
+  // With it, programs enter applications behind a proxy. It opens nothing here.
+  token_made: { by: ['caller'], otherSessions: 'stay', thisSession: 'stays', voids: [], mail: 'token-made', undo: 'token' },
+  token_ended: { by: ['caller', 'operator'], otherSessions: 'stay', thisSession: 'stays', voids: [] },
   provider_linked: { by: ['caller', 'sign-in'], otherSessions: 'stay', thisSession: 'stays', voids: [], mail: 'provider-linked', undo: 'provider', webhook: 'user.updated' },
   // This session is no longer fresh if it began with the provider.
   provider_unlinked: { by: ['caller', 'operator'], otherSessions: 'of the provider end', thisSession: 'no longer fresh', voids: ['waiting sign-ins by provider'], mail: 'provider-unlinked', undo: null, webhook: 'user.updated' },
@@ -48,36 +53,36 @@ const rows = {
   session_stolen: { by: ['old token'], otherSessions: 'stay', thisSession: 'ends', voids: [], waitingSignInsStay: 'a token of one session says nothing about them', mail: 'session-stolen', undo: null, webhook: 'session.theft_suspected', event: 'refresh_theft' },
   // The new proof makes the session fresh. Its earlier tokens are refused, because a thief may have a copy of them.
   stepped_up: { by: ['caller'], otherSessions: 'stay', thisSession: 'new tokens', withdrawsProofs: [], voids: [] },
-  signed_out_everywhere: { by: ['caller'], otherSessions: 'end', thisSession: 'ends', voids: ['waiting sign-ins'] },
+  signed_out_everywhere: { by: ['caller'], otherSessions: 'end', thisSession: 'ends', voids: ['waiting sign-ins', 'personal tokens'] },
   // Every session of the user gets tokens with the new groups at its next refresh, so the user is not signed out.
   group_joined: { by: ['caller', 'operator'], otherSessions: 'stay with new groups', thisSession: 'stays', voids: [], webhook: 'user.updated' },
   // This mail goes to the present address. `email-changes` mails the link to the new address.
   email_change_asked: { by: ['caller'], otherSessions: 'stay', thisSession: 'stays', voids: [], mail: 'email-change-asked', undo: 'email' },
   // The undo link in the mail about `email_change_asked` still works.
   email_change_cancelled: { by: ['caller'], otherSessions: 'stay', thisSession: 'stays', voids: [] },
-  email_changed: { by: ['link'], otherSessions: 'end', thisSession: 'new tokens', withdrawsProofs: [], voids: [...signIns, 'resets', 'restore links', 'email change'], mail: 'email-changed', undo: 'email', webhook: 'user.updated' },
+  email_changed: { by: ['link'], otherSessions: 'end', thisSession: 'new tokens', withdrawsProofs: [], voids: [...waysIn, 'resets', 'restore links', 'email change'], mail: 'email-changed', undo: 'email', webhook: 'user.updated' },
   // The user has proven the address that the account already had.
   email_proven: { by: ['link'], otherSessions: 'stay', thisSession: 'stays', voids: ['email change'] },
   account_deleted: { by: ['caller', 'sign-in'], otherSessions: 'end', thisSession: 'ends', voids: [], waitingSignInsStay: 'they go with the row of the user', mail: 'account-deleted', undo: null, webhook: 'user.deleted' },
-  password_reset: { by: ['link'], otherSessions: 'end', thisSession: 'ends', voids: [...signIns, 'resets', 'restore links'], mail: 'password-reset', undo: null, webhook: 'factor.changed password' },
+  password_reset: { by: ['link'], otherSessions: 'end', thisSession: 'ends', voids: [...waysIn, 'resets', 'restore links'], mail: 'password-reset', undo: null, webhook: 'factor.changed password' },
   // The next two void no restore links because `take-back` replaces them, or deletes them if a password was chosen.
-  email_change_undone: { by: ['link'], otherSessions: 'end', thisSession: 'ends', voids: [...signIns, 'resets', 'email change'], mail: 'account-restored', undo: null, webhook: 'factor.changed each' },
-  factor_undone: { by: ['link'], otherSessions: 'end', thisSession: 'ends', voids: [...signIns, 'resets', 'email change'], mail: 'account-restored', undo: null, webhook: 'factor.changed each' },
+  email_change_undone: { by: ['link'], otherSessions: 'end', thisSession: 'ends', voids: [...waysIn, 'resets', 'email change'], mail: 'account-restored', undo: null, webhook: 'factor.changed each' },
+  factor_undone: { by: ['link'], otherSessions: 'end', thisSession: 'ends', voids: [...waysIn, 'resets', 'email change'], mail: 'account-restored', undo: null, webhook: 'factor.changed each' },
   // The mail goes to the address that loses the account through an undo.
   email_withdrawn: { by: ['link'], otherSessions: 'stay', thisSession: 'stays', voids: [], mail: 'email-withdrawn', undo: null, event: null },
 
   // Only operators, and programs with a key, make these.
   user_deleted: { by: ['operator'], otherSessions: 'end', thisSession: 'ends', voids: [], waitingSignInsStay: 'they go with the row of the user', mail: 'account-deleted', undo: null, webhook: 'user.deleted' },
   // `voids` has no restore links because the new link in the mail replaces an earlier one.
-  account_recovered: { by: ['operator'], otherSessions: 'end', thisSession: 'ends', voids: [...signIns, 'resets', 'email change'], mail: 'account-restored', undo: null, webhook: 'factor.changed each' },
-  email_set: { by: ['operator'], otherSessions: 'end', thisSession: 'ends', voids: [...signIns, 'resets', 'restore links', 'email change'], mail: 'email-changed', undo: 'email', webhook: 'user.updated' },
-  user_disabled: { by: ['operator'], otherSessions: 'end', thisSession: 'ends', voids: [...signIns, 'resets'], mail: 'account-disabled', undo: null, webhook: 'user.updated' },
+  account_recovered: { by: ['operator'], otherSessions: 'end', thisSession: 'ends', voids: [...waysIn, 'resets', 'email change'], mail: 'account-restored', undo: null, webhook: 'factor.changed each' },
+  email_set: { by: ['operator'], otherSessions: 'end', thisSession: 'ends', voids: [...waysIn, 'resets', 'restore links', 'email change'], mail: 'email-changed', undo: 'email', webhook: 'user.updated' },
+  user_disabled: { by: ['operator'], otherSessions: 'end', thisSession: 'ends', voids: [...waysIn, 'resets'], mail: 'account-disabled', undo: null, webhook: 'user.updated' },
   user_enabled: { by: ['operator'], otherSessions: 'stay', thisSession: 'stays', voids: [], mail: 'account-enabled', undo: null, webhook: 'user.updated' },
   // Shuts out everyone who is in the account or about to get in. Undo links of the owner still work, but do not enable the account.
-  user_locked_down: { by: ['operator'], otherSessions: 'end', thisSession: 'ends', voids: [...signIns, 'resets', 'restore links', 'undo links to later addresses', 'email change'], mail: 'account-locked-down', undo: null, webhook: 'user.updated' },
-  password_expired: { by: ['operator'], otherSessions: 'end', thisSession: 'ends', voids: [...signIns], mail: 'password-expired', undo: null, webhook: 'factor.changed password' },
-  factors_reset: { by: ['operator'], otherSessions: 'end', thisSession: 'ends', voids: [...signIns], mail: 'factors-reset', undo: null, webhook: 'factor.changed each' },
-  sessions_ended: { by: ['operator'], otherSessions: 'end', thisSession: 'ends', voids: ['waiting sign-ins'] },
+  user_locked_down: { by: ['operator'], otherSessions: 'end', thisSession: 'ends', voids: [...waysIn, 'resets', 'restore links', 'undo links to later addresses', 'email change'], mail: 'account-locked-down', undo: null, webhook: 'user.updated' },
+  password_expired: { by: ['operator'], otherSessions: 'end', thisSession: 'ends', voids: [...waysIn], mail: 'password-expired', undo: null, webhook: 'factor.changed password' },
+  factors_reset: { by: ['operator'], otherSessions: 'end', thisSession: 'ends', voids: [...waysIn], mail: 'factors-reset', undo: null, webhook: 'factor.changed each' },
+  sessions_ended: { by: ['operator'], otherSessions: 'end', thisSession: 'ends', voids: ['waiting sign-ins', 'personal tokens'] },
   group_left: { by: ['operator'], otherSessions: 'stay with new groups', thisSession: 'stays', voids: [], webhook: 'user.updated' },
 
   // Notices: nothing of the account changes.
@@ -105,6 +110,7 @@ export type Voided =
   | 'undo links to later addresses'
   | 'email change'
   | 'trusted devices'
+  | 'personal tokens'
   | 'waiting sign-ins'
   | 'waiting sign-ins by provider'
 

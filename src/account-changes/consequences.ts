@@ -56,6 +56,7 @@ const voiding: Record<
   'undo links to later addresses': ({ undos }, sql, userId) => undos.voidOfLaterEmails(sql, userId),
   'email change': (_, sql, userId) => store.deleteEmailChange(sql, userId),
   'trusted devices': (_, sql, userId) => store.deleteTrustedDevices(sql, userId),
+  'personal tokens': (_, sql, userId) => store.deletePersonalTokens(sql, userId),
   // Mailed codes are forgotten whatever their purpose: they were mailed when less proof was asked for, or to a former address.
   'waiting sign-ins': (_, sql, userId) =>
     Promise.all([

@@ -24,6 +24,7 @@ type Taken = {
   /** `former` is undefined if the account had no app before the last seven days. */
   totp_replaced: { former: FormerSecret | undefined }
   passkey: { id: string }
+  token: { id: string }
   provider: { identity: Identity }
   username: { former: string }
   language: { former: Language }
@@ -46,7 +47,7 @@ export const linkKindOf = ({ kind }: Undoable): UndoLinkKind => (kind === 'email
 const storedKindOf = ({ kind }: Undoable) => (kind === 'totp_replaced' ? 'totp' : kind)
 
 const subjectOf = (undoable: Undoable) => {
-  if (undoable.kind === 'passkey') return undoable.id
+  if (undoable.kind === 'passkey' || undoable.kind === 'token') return undoable.id
   if (undoable.kind === 'username' || undoable.kind === 'language') return undoable.former
   return undoable.kind === 'provider' ? `${undoable.identity.provider} ${undoable.identity.subject}` : null
 }
@@ -54,7 +55,7 @@ const subjectOf = (undoable: Undoable) => {
 const undoableOf = ({ kind, subject, former_secret_id: id, former_secret: sealed }: store.UndoRow): Undoable => {
   if (kind === 'totp' && id !== null && sealed !== null) return { kind: 'totp_replaced', former: { id, sealed } }
   if (kind === 'totp' || kind === 'email' || kind === 'password') return { kind }
-  if (kind === 'passkey' && subject !== null) return { kind, id: subject }
+  if ((kind === 'passkey' || kind === 'token') && subject !== null) return { kind, id: subject }
   if (kind === 'username' && subject !== null) return { kind, former: subject }
   if (kind === 'language' && isLanguage(subject)) return { kind, former: subject }
   const [, provider, subjectThere] = /^(\S+) (.*)$/s.exec(subject ?? '') ?? []

@@ -8,6 +8,9 @@ export const deleteEmailChange = (sql: Sql, userId: string) =>
 export const deleteTrustedDevices = (sql: Sql, userId: string) =>
   sql.query('delete from trusted_devices where user_id = $1', [userId])
 
+export const deletePersonalTokens = (sql: Sql, userId: string) =>
+  sql.query('delete from personal_tokens where user_id = $1', [userId])
+
 export const deletePendingSignIns = (sql: Sql, userId: string) =>
   sql.query('delete from sign_in_challenges where user_id = $1', [userId])
 

@@ -8,6 +8,7 @@ import { isoTime, showWith, type Views } from '../lib/views.js'
 import type { Events, StoredEvent } from '../messages/events.js'
 import { kindsHiddenFromUsers } from '../messages/mails.js'
 import type { MessagesRoom } from '../messages/open-messages.js'
+import type { PersonalTokensRoom } from '../personal-tokens/open-personal-tokens.js'
 import type { ConfiguredProviders } from '../providers/open-providers.js'
 import type { RegistrationRoom } from '../registration/open-registration.js'
 import type { SessionsRoom } from '../sessions/open-sessions.js'
@@ -22,6 +23,7 @@ type Services = UsersRoom &
   ApplicationsRoom &
   AccountChangesRoom &
   FactorsRoom &
+  PersonalTokensRoom &
   RegistrationRoom &
   ConfiguredProviders & { emailChanges: EmailChanges; clock: Clock }
 
@@ -58,6 +60,14 @@ const views = {
   identity: { provider: true, subject: true, email: true, linkedAt: isoTime },
   undoneIdentity: { provider: true, subject: true, undoneAt: isoTime },
   trustedDevice: { id: true, ip: true, userAgent: true, createdAt: isoTime, expiresAt: isoTime },
+  personalToken: {
+    id: true,
+    name: true,
+    applications: (applications) => applications.map(({ id, name }) => ({ id, name })),
+    createdAt: isoTime,
+    expiresAt: isoTime,
+    lastUsedAt: orNull,
+  },
   session: {
     id: true,
     ip: true,
@@ -112,6 +122,7 @@ type ExportViews = {
   identity: ViewsOf<Services['identityLinks']['identitiesOf'], 'identities'>
   undoneIdentity: ViewsOf<Services['identityLinks']['undoneIdentitiesOf'], 'undoneIdentities'>
   trustedDevice: ViewsOf<Services['trustedDevices']['list'], 'trustedDevices'>
+  personalToken: ViewsOf<Services['personalTokens']['list'], 'personalTokens'>
   session: ViewsOf<Services['sessionLookups']['list'], 'sessions'>
   consent: ViewsOf<Services['usedApplications']['consentsOf'], 'consents'>
   event: Views<StoredEvent, AccountExport['events'][number]>
@@ -157,7 +168,8 @@ const storedUnderAddresses = async (
 })
 
 /** Providers, factors and trusted devices. */
-const waysInOf = async ({ identityLinks, factors, passkeys, trustedDevices }: Services, id: string) => {
+const waysInOf = async (services: Services, id: string) => {
+  const { identityLinks, factors, passkeys, trustedDevices, personalTokens } = services
   const { totpCreatedAt: totp, recoveryCodesLeft } = await factors.describe(id)
   return {
     identities: (await identityLinks.identitiesOf(id)).map((each) => showWith(views.identity, each)),
@@ -168,6 +180,7 @@ const waysInOf = async ({ identityLinks, factors, passkeys, trustedDevices }: Se
       passkeys: (await passkeys.list(id)).map(passkeyBody),
     },
     trustedDevices: (await trustedDevices.list(id)).map((each) => showWith(views.trustedDevice, each)),
+    personalTokens: (await personalTokens.list(id)).map((each) => showWith(views.personalToken, each)),
   }
 }
 

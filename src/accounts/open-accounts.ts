@@ -4,6 +4,7 @@ import type { FactorsRoom } from '../factors/open-factors.js'
 import type { Groups } from '../groups/groups.js'
 import type { Client } from '../http/request-origin.js'
 import type { MessagesRoom } from '../messages/open-messages.js'
+import type { PersonalTokensRoom } from '../personal-tokens/open-personal-tokens.js'
 import type { Platform } from '../platform/platform.js'
 import type { ConfiguredProviders, ProvidersRoom } from '../providers/open-providers.js'
 import type { RegistrationRoom } from '../registration/open-registration.js'
@@ -23,6 +24,7 @@ type Below = UsersRoom &
   MessagesRoom & { groups: Groups } & ApplicationsRoom &
   AccountChangesRoom &
   FactorsRoom &
+  PersonalTokensRoom &
   RegistrationRoom &
   ConfiguredProviders &
   ProvidersRoom &

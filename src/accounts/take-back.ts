@@ -13,6 +13,7 @@ import type { Client } from '../http/request-origin.js'
 import { randomToken } from '../lib/random.js'
 import { resetLifetime } from '../messages/one-time-tokens.js'
 import type { MessagesRoom } from '../messages/open-messages.js'
+import type { PersonalTokensRoom } from '../personal-tokens/open-personal-tokens.js'
 import type { Transaction } from '../platform/database/database.js'
 import type { ConfiguredProviders } from '../providers/open-providers.js'
 import { type Email, readEmail, usernameKey } from '../users/names.js'
@@ -48,6 +49,7 @@ type Services = UsersRoom &
   MessagesRoom &
   AccountChangesRoom &
   FactorsRoom &
+  PersonalTokensRoom &
   ConfiguredProviders & { emailChanges: EmailChanges }
 
 export type UsedLink = { token: string; linkKind: UndoLinkKind; passwordHash: string | undefined }
@@ -159,7 +161,8 @@ const restoredMail = async (
 }
 
 /** Describes what an undo link would do now. Changes nothing. */
-export const undoPreview = async ({ users, identityLinks, factors, passkeys, undos }: Services, token: string) => {
+export const undoPreview = async (services: Services, token: string) => {
+  const { users, identityLinks, factors, passkeys, undos, personalTokens } = services
   const undo = await undos.find(token)
   const user = undo && (await users.findById(undo.userId))
   if (!user) return refuse('invalid_link')
@@ -193,6 +196,8 @@ export const undoPreview = async ({ users, identityLinks, factors, passkeys, und
     recoveryCodes: !removesApp && (await factors.hasNewRecoveryCodes(user.id, undoLifetime)),
     passkeys: passkeyNames(true),
     providers: identities.filter(isRecent).map(({ provider }) => provider),
+    /** All of them end, whatever is taken back. */
+    tokens: (await personalTokens.list(user.id)).map(({ name }) => name),
     /** The parts that stay. A thief may have added them more than seven days ago. */
     keeps: {
       totp: hasApp && !removesApp,

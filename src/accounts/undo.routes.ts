@@ -27,7 +27,7 @@ const describe = async ({ undoPreview, providers }: App, token: string) => {
       language: language === undefined || language === user.language ? null : language,
       totp: formerTotp,
     },
-    removes: { totp, recoveryCodes, passkeys, providers: preview.providers.map(nameOf) },
+    removes: { totp, recoveryCodes, passkeys, providers: preview.providers.map(nameOf), tokens: preview.tokens },
     keeps: { ...preview.keeps, providers: preview.keeps.providers.map(nameOf), name: user.name },
   }
   return state

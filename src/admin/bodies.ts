@@ -96,6 +96,7 @@ const applicationViews = {
   proxyOrigin: (origin) => origin ?? null,
   openPaths: (paths) => [...paths],
   openPreflight: true,
+  tokens: true,
   createdAt: isoTime,
 } as const satisfies Views<Application, AdminApplication>
 

@@ -13,6 +13,7 @@ import type { Keys } from '../keys/open-keys.js'
 import { recipientKey } from '../messages/mail-limits.js'
 import { createWaitingMails } from '../messages/mails.js'
 import type { MessagesRoom } from '../messages/open-messages.js'
+import type { PersonalTokensRoom } from '../personal-tokens/open-personal-tokens.js'
 import { createStoredCounters } from '../platform/cache/postgres.js'
 import type { Platform } from '../platform/platform.js'
 import type { RegistrationRoom } from '../registration/open-registration.js'
@@ -38,6 +39,7 @@ export type AdminServices = Platform &
   Below &
   RegistrationRoom &
   SignInRoom &
+  PersonalTokensRoom &
   ReturnType<typeof openAccounts> &
   Omit<AdminRoom, 'limits'>
 

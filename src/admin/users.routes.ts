@@ -3,6 +3,7 @@ import { type Static, Type } from 'typebox'
 import {
   AdminAction,
   AdminDeletion,
+  AdminEndToken,
   AdminFields,
   AdminFieldsPatch,
   AdminGroupsPatch,
@@ -62,6 +63,21 @@ const actionRoutes = (server: Server, app: App & AdminServices, adminGuard: Admi
         return act(app, name, id, adminGuard.actingClient(request, reason))
       },
     })
+
+  adminRoute(server, `POST ${adminPath}/users/:id/end-token`, {
+    guard: adminGuard.changeBySupport,
+    tag,
+    summary: 'End a personal token of a user, within two seconds at every instance',
+    params,
+    body: AdminEndToken,
+    refuses: [],
+    answers: { 204: NoContent },
+    handle: async ({ params: { id }, body: { token, reason }, request }) => {
+      const context = { userId: id, client: adminGuard.actingClient(request, reason) }
+      const ended = isUuid(id) ? await app.personalTokens.endByOperator(context, token) : refuse('not_found')
+      return isRefused(ended) ? refuse('not_found') : undefined
+    },
+  })
 
   adminRoute(server, `POST ${adminPath}/users/:id/delete`, {
     guard: adminGuard.changeByAdmin,

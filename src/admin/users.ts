@@ -7,6 +7,7 @@ import { builtInFieldNames } from '../contract/schemas.js'
 import { registrationLifetime } from '../http/cookie-table.js'
 import type { RequestOrigin } from '../http/request-origin.js'
 import { later } from '../lib/clock.js'
+import { personalTokenBody } from '../personal-tokens/personal-token-body.js'
 import { sessionBody } from '../sessions/session-lookups.js'
 import { builtInValues } from '../users/built-in-fields.js'
 import { readEmail } from '../users/names.js'
@@ -35,7 +36,7 @@ const describeFactors = async (
 
 /** The open undo links, sessions, applications and recent events of a user, and why they cannot sign in. */
 const activityOf = async (
-  { obstacles, sessionLookups, usedApplications, undos }: AdminServices,
+  { obstacles, sessionLookups, usedApplications, personalTokens, undos }: AdminServices,
   user: User,
   role: AdminRole,
 ) => {
@@ -44,6 +45,7 @@ const activityOf = async (
     undos: (await undos.openOf(user.id)).map(undoBody),
     why: (await obstacles.of(user, events)).map(obstacleBody),
     sessions: (await sessionLookups.list(user.id)).map(sessionBody),
+    tokens: (await personalTokens.list(user.id)).map(personalTokenBody),
     applications: (await usedApplications.listOfUser(user.id)).map(usedApplicationBody),
     events: events.slice(0, maxShownEvents).map((event) => eventBody(event, role)),
   }

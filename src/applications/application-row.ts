@@ -21,6 +21,7 @@ export const columns = {
   proxyOrigin: 'proxy_origin',
   openPaths: 'open_paths',
   openPreflight: 'open_preflight',
+  tokens: 'tokens',
   createdAt: 'created_at',
 } as const satisfies Record<keyof Application, string>
 export type Field = keyof Application

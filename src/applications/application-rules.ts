@@ -31,6 +31,8 @@ export type Application = {
   /** What anybody may see there. `isOpenPath` compares. */
   openPaths: readonly string[]
   openPreflight: boolean
+  /** Whether programs may enter there with a personal token of a user. */
+  tokens: boolean
   createdAt: Date
 }
 

@@ -18,6 +18,7 @@ export const createProtectedApplications = ({ database }: { database: Database }
   return {
     /** By scheme, host and port. */
     find: (origin: string) => byOrigin.get(origin),
+    all: () => [...byOrigin.values()],
     /** Reads them again if applications were changed more often than when they were read. */
     follow: async (changes: number) => {
       if (changes === readAt) return

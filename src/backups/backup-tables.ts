@@ -52,6 +52,7 @@ export const backupTables: Readonly<Record<string, BackedUpTable | LeftOutTable>
   application_icons: {},
   application_keys: {},
   consents: {},
+  personal_tokens: { ends: 'personal token' },
   authorization_requests: { ends: null },
   device_requests: { ends: null },
   application_sessions: { ends: 'use of an application' },

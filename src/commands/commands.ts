@@ -46,6 +46,7 @@ import { userList, userSearch } from './users/user-list.js'
 import { userRecover, userResetLink } from './users/user-recover.js'
 import { sessionsEnd, userSessionsEnd, userSessionsList } from './users/user-sessions.js'
 import { userShow } from './users/user-show.js'
+import { userTokens } from './users/user-tokens.js'
 import { wordsList } from './words-list.js'
 
 /** Every command, in the order of the help. */
@@ -72,6 +73,7 @@ const commands: Readonly<Record<string, Command>> = {
   'user expire-password': userExpirePassword,
   'user sessions list': userSessionsList,
   'user sessions end': userSessionsEnd,
+  'user tokens': userTokens,
   'user factors reset': userFactorsReset,
   'user set-email': userSetEmail,
   'user recover': userRecover,

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { PersonalToken } from './personal-tokens.js'
 import { Account, Factors, Id, Moment, UsedApplication } from './schemas.js'
 
 const Null = Type.Null()
@@ -86,6 +87,7 @@ export const AccountExport = Type.Object(
       passkeys: Factors.properties.passkeys,
     }),
     trustedDevices: Type.Array(Type.Object({ id: Id, ...Origin, createdAt: Moment, expiresAt: Moment })),
+    personalTokens: Type.Array(PersonalToken),
     events: Type.Array(
       Type.Object({
         id: Id,

@@ -74,9 +74,10 @@ export const WaitingEmail = Type.Object(
 )
 export type WaitingEmail = Static<typeof WaitingEmail>
 
-export type UndoKind = SecondFactorUndo | 'provider' | 'username' | 'language' | 'password' | 'email'
+export type UndoKind = SecondFactorUndo | 'token' | 'provider' | 'username' | 'language' | 'password' | 'email'
 const undoKinds: readonly UndoKind[] = [
   ...Object.values(secondFactors).flatMap(({ undos }) => undos),
+  'token',
   'provider',
   'username',
   'language',
@@ -105,6 +106,7 @@ export const UndoState = Type.Object(
         recoveryCodes: Type.Boolean({ description: 'The recovery codes of an app that stays' }),
         passkeys: Type.Array(Type.String(), { description: 'Their names' }),
         providers: Type.Array(Type.String(), { description: 'Their names' }),
+        tokens: Type.Array(Type.String(), { description: 'The names of all personal tokens, whenever they were made' }),
       },
       { description: 'What was added in the last seven days and can still be undone, whichever link is used' },
     ),

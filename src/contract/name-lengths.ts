@@ -2,3 +2,5 @@
 export const longestName = 200
 
 export const longestPasskeyName = 64
+
+export const longestTokenName = 64

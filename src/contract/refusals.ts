@@ -182,6 +182,16 @@ export const refusals = {
     error: 'Too many passkeys',
     message: 'Remove a passkey before you add another one',
   },
+  too_many_tokens: {
+    status: 409,
+    error: 'Too many tokens',
+    message: 'End a token before you make another one',
+  },
+  token_refused: {
+    status: 403,
+    error: 'Token refused',
+    message: 'This token is not for this application',
+  },
   mailed_code_required: {
     status: 403,
     error: 'Mailed code required',

@@ -309,6 +309,14 @@ export const limiters = {
     about:
       'requests of applications that do not authenticate rightly, by client network. A right secret works all the same, and passwords are not counted here',
   },
+  token_failures: {
+    countsBy: ['network'],
+    limit: { maximum: 300, window: 15 * minutes },
+    code: 'too_many_requests',
+    refusalIsEvent: false,
+    about:
+      'wrong personal tokens at the check of a proxy, by client network, in each process. A right one works all the same, and sign-ins are not counted here',
+  },
   application: {
     countsBy: ['application'],
     limit: { maximum: 600, window: 1 * minutes },

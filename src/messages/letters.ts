@@ -47,6 +47,7 @@ export type MailValues = {
   'wrong-codes': { username: string }
   'passkey-added': { username: string; passkeyName: string } & UndoLink
   'passkey-removed': { username: string; passkeyName: string }
+  'token-made': { username: string; tokenName: string; applications: string } & UndoLink
   'factors-reset': { username: string }
   /** This mail and the next two are about changes by an administrator in the browser. */
   'account-disabled': { username: string }
@@ -139,6 +140,7 @@ export const mailForms = {
   'recovery-code-used': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),
   'passkey-added': mail('account', 'happened', 'origin', 'undo', 'link:undo'),
   'passkey-removed': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),
+  'token-made': mail('account', 'happened', 'origin', 'undo', 'link:undo'),
   'factors-reset': mail('account', 'happened', 'origin', 'advice', 'link:login', 'help'),
   'account-disabled': mail('account', 'happened', 'origin', 'advice', 'help'),
   'account-enabled': mail('account', 'happened', 'link:login', 'origin'),

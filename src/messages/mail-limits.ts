@@ -48,6 +48,7 @@ const ceilings: Record<MailKind, { mails: number; within: number } | undefined> 
   'wrong-codes': undefined,
   'passkey-added': undefined,
   'passkey-removed': undefined,
+  'token-made': undefined,
   'factors-reset': undefined,
   'account-disabled': undefined,
   'account-enabled': undefined,

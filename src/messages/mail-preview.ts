@@ -37,6 +37,7 @@ export const mailExamples: MailValues = {
   'wrong-codes': { username },
   'passkey-added': { username, passkeyName: 'Phone', ...undo },
   'passkey-removed': { username, passkeyName: 'Phone' },
+  'token-made': { username, tokenName: 'Phone', applications: 'Photos, Wiki', ...undo },
   'username-changed': {
     username: 'lovelace',
     formerUsername: 'ada',

@@ -25,6 +25,7 @@ export const expiringTables: readonly ExpiringTable[] = [
   { table: 'pending_registrations', expires: 'expires_at' },
   { table: 'pending_totp_secrets', expires: 'expires_at' },
   { table: 'trusted_devices', expires: 'expires_at' },
+  { table: 'personal_tokens', expires: 'expires_at' },
   { table: 'email_changes', expires: 'expires_at' },
   { table: 'undos', expires: 'expires_at' },
   { table: 'authorization_requests', expires: 'expires_at' },

@@ -15,6 +15,7 @@ import { createContent } from '../pages/content.js'
 import type { LeakedList } from '../passwords/leaked-list.js'
 import { createPasswords } from '../passwords/passwords.js'
 import type { Workers } from '../passwords/workers.js'
+import { openPersonalTokens } from '../personal-tokens/open-personal-tokens.js'
 import { createClockWatch } from '../platform/database/clock-watch.js'
 import type { Mailer } from '../platform/mail/mail.js'
 import type { Outbound } from '../platform/outbound/outbound.js'
@@ -67,8 +68,9 @@ export const openRooms = (config: Config, platform: RoomPlatform) => {
   const upToGroups = { ...keys, passwords, ...users, ...sessions, ...messages, groups }
   const applications = openApplications(config, platform, upToGroups)
   const accountChanges = openAccountChanges(platform, { ...upToGroups, ...applications })
+  const ofTokens = openPersonalTokens(config, platform, { ...sessions, ...accountChanges, protectedApplications })
   const configuredProviders = openConfiguredProviders(platform)
-  const upToChanges = { ...upToGroups, ...applications, ...accountChanges, ...configuredProviders }
+  const upToChanges = { ...upToGroups, ...applications, ...accountChanges, ...ofTokens, ...configuredProviders }
   const providerIds = Object.keys(configuredProviders.providers) as ProviderId[]
   const factors = openFactors(config, platform, { ...upToChanges, providerIds })
   const registration = openRegistration(config, platform, upToChanges)

@@ -31,6 +31,7 @@ import { withOwnTexts } from '../pages/own-page-words.js'
 import { pagesRoutes } from '../pages/pages.routes.js'
 import { brandMark } from '../pages/shell.js'
 import { passwordStrengthRoutes } from '../passwords/password-strength.routes.js'
+import { ownTokensRoutes } from '../personal-tokens/own-tokens.routes.js'
 import { serviceGroupsRoutes } from '../programs/groups.routes.js'
 import { serviceInvitationsRoutes } from '../programs/invitations.routes.js'
 import { revocationsRoutes, signOutUserRoutes, tokensRoutes } from '../programs/sessions.routes.js'
@@ -60,6 +61,7 @@ const registerAccountFlows = (server: Server, app: App) => {
   exportAccountRoutes(server, app)
   eventsRoutes(server, app)
   usedApplicationsRoutes(server, app)
+  ownTokensRoutes(server, app)
 }
 
 /** Second factors and passkeys: signing in with them, adding and removing them. */

@@ -113,6 +113,7 @@ const applicationFrom = (given: Static<typeof SeededApplication>): NewApplicatio
     proxyOrigin: given.proxyOrigin,
     openPaths: given.openPaths ?? [],
     openPreflight: false,
+    tokens: true,
   }
 }
 

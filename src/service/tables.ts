@@ -48,6 +48,7 @@ export const writableTables: readonly string[] = [
   'counters',
   'setup_tokens',
   'administrators_group',
+  'personal_tokens',
 ]
 export const readableTables: readonly string[] = ['content', 'schema_migrations', 'application_changes']
 /** They have no rows of their own, so they are in no backup. */

@@ -52,6 +52,7 @@ const voidable: Record<Voided, string> = {
   'undo links to later addresses': `select 1 from undos where user_id = $1 and email like 'later%' and not is_void`,
   'email change': 'select 1 from email_changes where user_id = $1',
   'trusted devices': 'select 1 from trusted_devices where user_id = $1',
+  'personal tokens': 'select 1 from personal_tokens where user_id = $1',
   'waiting sign-ins': `select 1 from sign_in_challenges where user_id = $1 and way = 'password'
     union all select 1 from mailed_codes where user_id = $1`,
   'waiting sign-ins by provider': "select 1 from sign_in_challenges where user_id = $1 and way = 'provider'",

@@ -55,7 +55,10 @@ const protectedApplications = {
       'https://bank.localhost': { access: 'everyone', factors: 2, maxAge: 10 * minutes },
     }
     const found = all[origin]
-    return found && ({ groups: [], openPaths: [], openPreflight: false, ...found } as unknown as ProtectedApplication)
+    return (
+      found &&
+      ({ groups: [], openPaths: [], openPreflight: false, tokens: true, ...found } as unknown as ProtectedApplication)
+    )
   },
 }
 
@@ -99,8 +102,9 @@ const startService = async (given: Options) => {
   }
   const metrics = { countRefusedCheck }
   accessCheckRoutes(server, { callers, cookies, tokens, rotate, reserveRotation, clock, log, metrics })
-  const config = { publicUrl, production, trustProxy }
-  forwardRoutes(server, { callers, cookies, protectedApplications, config, clock, log, metrics })
+  const config = { publicUrl, production, trustProxy, personalTokens: 'on' as const }
+  const knownTokens = { find: async () => undefined }
+  forwardRoutes(server, { callers, cookies, protectedApplications, knownTokens, config, clock, log, metrics })
   answerUnknown((_request, reply) => reply.status(404).send('no page'))
   const port = Number(new URL(await server.listen({ host: '127.0.0.1', port: 0 })).port)
   return { port, tokens, count, refused, state, logLines, close: () => server.close() }
@@ -209,6 +213,8 @@ describe('the fast lane and the framework', () => {
     const texts = [
       wiki,
       `${wiki}Authorization: Basic eDp5\r\n`,
+      `${wiki}Authorization: Bearer lk_wrong\r\n`,
+      `${wiki}Authorization: Basic eDpsa193cm9uZw==\r\n`,
       wiki.replace('wiki', 'family'),
       wiki.replace('wiki', 'open'),
       wiki.replace('wiki.localhost\r\nX-Forwarded-Uri: /a', 'open.localhost\r\nX-Forwarded-Uri: /public/'),
@@ -217,7 +223,17 @@ describe('the fast lane and the framework', () => {
     ].map(proxied)
     const answers = await ask(withLane, ...texts)
     expect(answers).toEqual(await ask(without, ...texts))
-    expect(answers.map((answer) => answer.slice(9, 12))).toEqual(['200', '200', '403', '200', '200', '403', '400'])
+    expect(answers.map((answer) => answer.slice(9, 12))).toEqual([
+      '200',
+      '200',
+      '401',
+      '401',
+      '403',
+      '200',
+      '200',
+      '403',
+      '400',
+    ])
     expect(withLane.count.answered).toBe(before + 3)
   })
 

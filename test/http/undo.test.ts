@@ -149,7 +149,7 @@ describe('undoing a changed email', () => {
       email: 'kit@example.com',
       disabled: false,
       changesBack: { email: 'kit@example.com', username: null, language: null, totp: false },
-      removes: { totp: false, recoveryCodes: false, passkeys: ['before', 'after'], providers: [] },
+      removes: { totp: false, recoveryCodes: false, passkeys: ['before', 'after'], providers: [], tokens: [] },
       keeps: { totp: false, passkeys: ['old'], providers: [], name: null },
     })
     expect((await changes.undoEmail(token)).status).toBe(204)

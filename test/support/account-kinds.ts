@@ -22,6 +22,10 @@ const neededDetails: { [Kind in KindWithDetails]: ChangeDetails<Kind> } = {
   language_changed: { mail: { newLanguage: 'de' }, undo: { former: 'en' } },
   totp_replaced: { undo: { former: { id: '0190f0a0-0000-7000-8000-000000000000', sealed: 'key.sealed' } } },
   passkey_added: { mail: { passkeyName: 'Key' }, undo: { id: '0190f0a0-0000-7000-8000-000000000000' } },
+  token_made: {
+    mail: { tokenName: 'Phone', applications: 'Wiki' },
+    undo: { id: '0190f0a0-0000-7000-8000-000000000000' },
+  },
   passkey_removed: { mail: { passkeyName: 'Key' } },
   provider_linked: { mail: { providerName: 'A' }, undo: { identity }, event: { provider: 'provider_a' } },
   provider_unlinked: { mail: { providerName: 'A' }, event: { provider: 'provider_a' } },
@@ -75,6 +79,11 @@ export const prepareAccount = async (database: Database, nouns: AccountNouns, us
         isOpened: false,
         client,
       })
+    await sql.query(
+      `insert into personal_tokens (id, user_id, name, hash, applications, created_at, expires_at)
+       values (gen_random_uuid(), $1, 'Phone', decode(md5($2), 'hex'), '{}', now(), now() + interval '1 day')`,
+      [user.id, username],
+    )
     await sql.query(
       `insert into mailed_codes (holder, id, user_id, tries_left, expires_at)
        values ($1, gen_random_uuid(), $2, 5, now() + interval '1 hour')`,

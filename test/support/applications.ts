@@ -36,6 +36,7 @@ export const addApplication = async (latchkey: Latchkey, given: Partial<NewAppli
     proxyOrigin: undefined,
     openPaths: [],
     openPreflight: false,
+    tokens: true,
     ...given,
   }
   const added = await applicationChangesOf(latchkey).add(application, { ip: 'command line', userAgent: 'test' })

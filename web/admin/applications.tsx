@@ -188,6 +188,10 @@ const Settings = ({ application }: Props) => {
       lines([...application.openPaths, ...(application.openPreflight ? [app.preflights] : [])]),
     ],
     openPreflight: 'not here: in the line before',
+    tokens:
+      application.proxyOrigin === null
+        ? 'not here: for those behind a proxy'
+        : [app.tokens, application.tokens ? yes : no],
     secrets: [app.secrets, lines(secretLines)],
     createdAt: 'not here: it answers no question of support',
     errors: 'not here: in a panel of their own',

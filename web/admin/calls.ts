@@ -4,6 +4,7 @@ import { adminPath, type UserAction } from '#contract/admin/admin-api.js'
 import type {
   AdminApplication,
   AdminApplicationPatch,
+  AdminEndToken,
   AdminEventQuery,
   AdminEvents,
   AdminFields,
@@ -39,6 +40,7 @@ export const calls = {
   user: (id: string) => read<AdminUserDetails>(userPath(id)),
   changeUser: (id: string, action: UserAction, body: { reason?: string }) =>
     change('POST', `${userPath(id)}/${action}`, body),
+  endToken: (id: string, ended: Static<typeof AdminEndToken>) => change('POST', `${userPath(id)}/end-token`, ended),
   changeGroups: (id: string, groups: Static<typeof AdminGroupsPatch>) =>
     change<AdminUser>('PATCH', `${userPath(id)}/groups`, groups),
   changeFields: (id: string, fields: ProfileFieldChanges) =>

@@ -207,6 +207,8 @@ const eventTopics: Record<keyof Words['admin']['eventList']['topicNames'], reado
     'recovery_codes_renewed',
     'passkey_added',
     'passkey_removed',
+    'token_made',
+    'token_ended',
     'provider_linked',
     'provider_unlinked',
   ],

@@ -23,6 +23,7 @@ import {
   useWhyUnchangeable,
 } from './user-changes.js'
 import { AccountFacts, FactorFacts } from './user-facts.js'
+import { TokensOf } from './user-tokens.js'
 
 export const UserScreen = ({ id }: { id: string }) => {
   const words = useWords('admin')
@@ -51,6 +52,7 @@ export const UserScreen = ({ id }: { id: string }) => {
                 <FactorFacts user={shown} />
                 <UserGroups user={shown} reload={reload} />
                 <ApplicationsOf user={shown} />
+                <TokensOf user={shown} reload={reload} />
               </div>
             </div>
             <EventsOf user={shown} />

@@ -1,6 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { type Answer, isTemporary, type Refusal } from '#client/client.js'
 import type { LinkedAccount } from '#contract/account-export.js'
+import type { PersonalTokens } from '#contract/personal-tokens.js'
 import type { ProfileFieldDefinition } from '#contract/profile-fields.js'
 import type { Account, AccountEvent, Factors, Session, UsableApplication, UsedApplication } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
@@ -18,6 +19,7 @@ export type LoadedAccount = {
   factors: Factors | undefined
   applications: UsedApplication[] | undefined
   usableApplications: UsableApplication[] | undefined
+  tokens: PersonalTokens | undefined
 }
 
 /** Loads everything of the user. A service that cannot answer is asked again, with longer and longer pauses. */
@@ -83,21 +85,23 @@ const keepLoadedParts = (previous: LoadedAccount | undefined, newest: LoadedAcco
   factors: newest.factors ?? previous?.factors,
   applications: newest.applications ?? previous?.applications,
   usableApplications: newest.usableApplications ?? previous?.usableApplications,
+  tokens: newest.tokens ?? previous?.tokens,
 })
 
 const askForEverything = async (): Promise<Answer<LoadedAccount>> => {
   // `me` needs no database, so it is the cheapest way to learn that the tokens must be refreshed first.
   const me = await client.me()
   if (me.refused) return me
-  const [account, sessions, events, factors, applications] = await Promise.all([
+  const [account, sessions, events, factors, applications, tokens] = await Promise.all([
     client.account(),
     client.sessions(),
     client.events(),
     client.factors(),
     client.applications(),
+    client.personalTokens(),
   ])
   if (account.refused) return account
-  for (const part of [sessions, events, factors, applications])
+  for (const part of [sessions, events, factors, applications, tokens])
     if (part.refused && part.refused === 'not_authenticated') return part
   return {
     value: {
@@ -109,6 +113,7 @@ const askForEverything = async (): Promise<Answer<LoadedAccount>> => {
       factors: factors.refused ? undefined : factors.value,
       applications: applications.refused ? undefined : applications.value.applications,
       usableApplications: applications.refused ? undefined : applications.value.usable,
+      tokens: tokens.refused ? undefined : tokens.value,
     },
   }
 }

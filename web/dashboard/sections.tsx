@@ -88,7 +88,7 @@ export const usePlaceInAddress = (isLoaded: boolean) => {
 export const panelsOfSections = {
   profile: ['names', 'email', 'language', 'details'],
   'signing-in': ['password', 'passkeys', 'two-step', 'providers'],
-  devices: ['sessions', 'trusted-browsers', 'applications', 'activity'],
+  devices: ['sessions', 'trusted-browsers', 'applications', 'tokens', 'activity'],
   data: ['export', 'delete'],
 } as const
 

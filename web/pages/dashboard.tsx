@@ -15,6 +15,7 @@ import { FieldsPanel, LanguagePanel, NamesPanel } from '../dashboard/profile.js'
 import { ProvidersPanel, useFinishLink, useLinkMessageInAddress } from '../dashboard/providers.js'
 import { Section, SectionLinks, usePlaceInAddress } from '../dashboard/sections.js'
 import { Start } from '../dashboard/start.js'
+import { TokensPanel } from '../dashboard/tokens.js'
 import { PageTitle, RecentSecurity, ToDoLine, UsedRecoveryCode } from '../dashboard/top.js'
 import { type AppReplacement, TwoStepPanel, useAppReplacement } from '../dashboard/two-step.js'
 import { useSettings, useWords } from '../hooks/settings.js'
@@ -112,7 +113,7 @@ const SigningIn = ({ account, linkedAccounts, factors, replacement }: SigningInP
   </Section>
 )
 
-const Devices = ({ sessions, factors, applications, events }: LoadedAccount) => {
+const Devices = ({ sessions, factors, applications, tokens, events }: LoadedAccount) => {
   const words = useWords('dashboard')
   return (
     <Section name="devices">
@@ -121,6 +122,7 @@ const Devices = ({ sessions, factors, applications, events }: LoadedAccount) => 
       </Loaded>
       {factors && <TrustedDevicesPanel devices={factors.trustedDevices} />}
       {applications && <ApplicationsPanel applications={applications} />}
+      {tokens && <TokensPanel known={tokens} />}
       <Loaded part={events} place="activity" title={words.events}>
         {(known) => <EventsPanel events={known} />}
       </Loaded>

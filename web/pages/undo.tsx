@@ -35,6 +35,7 @@ const effectsOf = (
   ...(removes.recoveryCodes ? [words.recoveryCodes] : []),
   ...removes.passkeys.map((name) => fill(words.passkey, { name })),
   ...removes.providers.map((name) => fill(words.provider, { name })),
+  ...removes.tokens.map((name) => fill(words.token, { name })),
   words.rest,
 ]
 

@@ -58,6 +58,7 @@ export const sections = {
     'dashboard',
     'next-steps',
     'account-life',
+    'tokens',
     'profile-fields',
     'two-step',
     'passkeys',

@@ -30,6 +30,7 @@ export const useEventTitle = () => {
       // Behind the groups of an invitation stands who has made it.
       groups: (reason?.split(' ')[0] ?? '').replaceAll(',', ', '),
       application: reason ?? '',
+      name: reason ?? '',
     })
   }
 }

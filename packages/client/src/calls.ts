@@ -12,6 +12,7 @@ import type {
   WaitingEmail,
 } from '#contract/mailed-links.js'
 import type { PasskeyCreationOptions, PasskeyCredential, PasskeyRequestOptions } from '#contract/passkeys.js'
+import type { MadePersonalToken, NewPersonalToken, PersonalTokens } from '#contract/personal-tokens.js'
 import type { ProfileFieldDefinition } from '#contract/profile-fields.js'
 import { providerPath } from '#contract/provider-paths.js'
 import type { ProviderId } from '#contract/providers.js'
@@ -115,7 +116,10 @@ const createSignInCalls = (sending: Sending) => ({
   endSession: (id: string) => sending.change('DELETE', `sessions/${encodeURIComponent(id)}`),
   /** The applications that this user has used, and those that the user may open. */
   applications: () => sending.read<{ applications: UsedApplication[]; usable: UsableApplication[] }>('applications'),
+  personalTokens: () => sending.read<PersonalTokens>('tokens'),
   /** Ends the access of an application in all sessions. The application can ask for access again. */
+  makeToken: (token: NewPersonalToken) => sending.change<MadePersonalToken>('POST', 'tokens', token),
+  endToken: (id: string) => sending.change('DELETE', `tokens/${encodeURIComponent(id)}`),
   endApplication: (id: string) => sending.change('DELETE', `applications/${encodeURIComponent(id)}`),
   // A sign-out does not renew tokens: if the session has already ended, there is nothing left to do.
   logout: () => sending.signOut(sending.sendWithCsrfToken('POST', 'logout', {})),

@@ -62,7 +62,8 @@ const optionsHelp = `  --redirect URL       to which users come back after they 
   --no-pkce            for programs that send no PKCE challenge, as some older ones with a secret do
   --algorithm ES256    signs ID tokens with ES256 instead of RS256
   --device             for a native program: devices without a browser may sign in with a code (RFC 8628; --no-device: they
-                       may not, which is the default)`
+                       may not, which is the default)
+  --no-tokens          behind a proxy: programs cannot enter with personal tokens of users (--tokens: they can, the default)`
 
 export const applicationAdd = command({
   summary: 'Let an application sign its users in here (OpenID Connect)',

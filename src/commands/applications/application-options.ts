@@ -32,6 +32,8 @@ const applicationOptions = {
   open: { type: 'string', multiple: true },
   'open-preflight': { type: 'boolean' },
   'no-open-preflight': { type: 'boolean' },
+  tokens: { type: 'boolean' },
+  'no-tokens': { type: 'boolean' },
 } as const
 
 export const newApplicationOptions = {
@@ -117,6 +119,7 @@ const readers: {
   proxyOrigin: ({ proxy }) => (proxy === 'none' ? null : proxy && siteOf(proxy)),
   openPaths: ({ open }) => open && listFrom(open),
   openPreflight: (values) => switchFrom('open-preflight', values['open-preflight'], values['no-open-preflight']),
+  tokens: ({ tokens, 'no-tokens': noTokens }) => switchFrom('tokens', tokens, noTokens),
   name: ({ name }) => name,
 }
 
@@ -185,6 +188,7 @@ export const readNewApplication = (name: string, values: OptionValues<typeof new
     proxyOrigin,
     openPaths: [],
     openPreflight: false,
+    tokens: true,
     ...programDefaults,
     ...options,
     name,

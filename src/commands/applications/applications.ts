@@ -51,6 +51,8 @@ const fieldRows: Record<keyof Application, (application: Application, issuer: st
   proxyOrigin: ({ proxyOrigin }) => (proxyOrigin === undefined ? [] : [['proxy', proxyOrigin]]),
   openPaths: ({ openPaths }) => (openPaths.length === 0 ? [] : rowsFor('open', openPaths)),
   openPreflight: ({ openPreflight }) => (openPreflight ? [['open', 'preflights of other sites (CORS)']] : []),
+  tokens: ({ proxyOrigin, tokens }) =>
+    proxyOrigin === undefined ? [] : [['personal tokens', tokens ? 'taken' : 'not taken']],
   createdAt: ({ createdAt }) => [['created', createdAt.toISOString()]],
 }
 

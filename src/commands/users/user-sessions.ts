@@ -8,6 +8,13 @@ import { asTable, listOf } from '../terminal/printing.js'
 /** How many sessions one statement ends. It also writes a row for each session that has ended, so it must not take too long. */
 const batchSize = 2_000
 
+/** Ends everything, a batch after the other. Returns how much there was. */
+const endAll = async (endSome: (limit: number) => Promise<number>) => {
+  let ended = 0
+  for (let batch = batchSize; batch === batchSize; ended += batch) batch = await endSome(batchSize)
+  return ended
+}
+
 /** Everything that a session has, so that nothing which is added later is missing here. */
 export const sessionAsObject = ({ createdAt, lastUsedAt, expiresAt, ...session }: Session) => ({
   ...session,
@@ -75,8 +82,8 @@ export const sessionsEnd = command({
   summary: 'Sign all users out everywhere',
   help: `latchkey sessions end --all [--yes] [--json]
 
-Ends every session of every user: every instance refuses their access tokens within two seconds. Users can sign in again
-at once. For one user, use \`latchkey user sessions end USER\`.
+Ends every session and every personal token of every user: every instance refuses them within two seconds. Users can sign in
+again at once. For one user, use \`latchkey user sessions end USER\`.
 
   --all     needed: all users
   --yes     needed: without it, changes nothing`,
@@ -86,15 +93,15 @@ at once. For one user, use \`latchkey user sessions end USER\`.
     if (!values.yes) throw new CommandFailure('This signs out every user. Add --yes to do it.')
     return {}
   },
-  run: async ({ sessions, events }, { operator }) => {
+  run: async ({ sessions, personalTokens, events }, { operator }) => {
     // The event is recorded first, because an interrupted command may have ended sessions, too.
     await events.record({ kind: 'sessions_ended', reason: 'all users' }, operator)
-    let sessionsEnded = 0
-    let endedInBatch: number
-    do {
-      endedInBatch = await sessions.endSome('sessions_ended', batchSize)
-      sessionsEnded += endedInBatch
-    } while (endedInBatch === batchSize)
-    return { json: { sessionsEnded }, text: `Ended ${countText(sessionsEnded, 'session')} of all users.` }
+    const sessionsEnded = await endAll((limit) => sessions.endSome('sessions_ended', limit))
+    const tokensEnded = await endAll(personalTokens.endSome)
+    const ofTokens = tokensEnded === 0 ? '' : ` and ${countText(tokensEnded, 'personal token')}`
+    return {
+      json: { sessionsEnded, tokensEnded },
+      text: `Ended ${countText(sessionsEnded, 'session')}${ofTokens} of all users.`,
+    }
   },
 })

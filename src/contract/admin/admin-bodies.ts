@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import { groupPattern, maxGroups } from '../groups.js'
 import { languages } from '../languages.js'
 import { UndoState } from '../mailed-links.js'
+import { PersonalToken } from '../personal-tokens.js'
 import { ProfileFieldChanges, ProfileFieldDefinition, ProfileFields } from '../profile-fields.js'
 import { OneOf } from '../refusal-bodies.js'
 import { Id, Moment, Nullable, Provider, Session, UsedApplication } from '../schemas.js'
@@ -213,6 +214,9 @@ export const AdminUserDetails = Type.Object(
     why: Type.Array(AdminObstacle, { description: 'Why the user cannot sign in; empty if nothing is known' }),
     sessions: Type.Array(AdminSession),
     applications: Type.Array(UsedApplication),
+    tokens: Type.Array(PersonalToken, {
+      description: 'With these, programs of the user enter applications behind a proxy',
+    }),
     events: Type.Array(AdminEvent, { description: 'The newest ones' }),
   },
   { title: 'AdminUserDetails' },
@@ -221,6 +225,9 @@ export type AdminUserDetails = Static<typeof AdminUserDetails>
 
 /** `POST /users/:id/…`: `userActions` says which of them need the reason. */
 export const AdminAction = Type.Object({ reason: Type.Optional(Reason) }, { title: 'AdminAction' })
+
+/** `POST /users/:id/end-token` */
+export const AdminEndToken = Type.Object({ token: Id, reason: Reason }, { title: 'AdminEndToken' })
 
 /** `PATCH /users/:id/groups`: answers with the user. The reason is needed for `remove`, and for `add` of ADMIN_GROUP or SUPPORT_GROUP. */
 export const AdminGroupsPatch = Type.Object(
@@ -349,6 +356,7 @@ export const AdminApplication = Type.Object(
     proxyOrigin: Nullable(Type.String({ description: 'The site that a proxy protects by asking Latchkey' })),
     openPaths: Type.Array(Type.String(), { description: 'What anybody may see there' }),
     openPreflight: Type.Boolean({ description: 'Whether preflights of other sites (CORS) pass there' }),
+    tokens: Type.Boolean({ description: 'Whether programs may enter there with personal tokens of users' }),
     createdAt: Moment,
     secrets: Type.Array(Type.Object({ id: Type.String(), createdAt: Moment }), { description: 'When each was made' }),
     errors: Type.Array(SeenProblem, { description: 'The last ones, newest first' }),

@@ -194,6 +194,10 @@ export const de: MailWords = {
       subject: `Ein Passkey für ${productName} wurde hinzugefügt`,
       happened: `Zu Ihrem Konto ${username} bei ${productName} wurde gerade ein Passkey hinzugefügt: „${passkeyName}“. Damit können Sie sich ohne Passwort und ohne Code anmelden.`,
     }),
+    'token-made': ({ productName, username, tokenName, applications }) => ({
+      subject: `Neues persönliches Token für ${productName}`,
+      happened: `Für Ihr Konto ${username} bei ${productName} wurde gerade ein persönliches Token erstellt: „${tokenName}“. Ein Programm, das es hat, kann ohne Anmeldung in Ihrem Namen benutzen: ${applications}.`,
+    }),
     'passkey-removed': ({ productName, username, passkeyName }) => ({
       subject: `Ein Passkey für ${productName} wurde entfernt`,
       happened: `Von Ihrem Konto ${username} bei ${productName} wurde gerade ein Passkey entfernt: „${passkeyName}“. Damit können Sie sich nicht mehr anmelden. Alle anderen Geräte wurden abgemeldet.`,

@@ -185,6 +185,10 @@ export const en: MailWords = {
       subject: `A passkey for ${productName} was added`,
       happened: `A passkey was just added to your account ${username} at ${productName}: “${passkeyName}”. With it you can sign in without a password and without a code.`,
     }),
+    'token-made': ({ productName, username, tokenName, applications }) => ({
+      subject: `A personal token for ${productName} was made`,
+      happened: `A personal token was just made for your account ${username} at ${productName}: “${tokenName}”. A program that has it can use in your name, without a sign-in: ${applications}.`,
+    }),
     'passkey-removed': ({ productName, username, passkeyName }) => ({
       subject: `A passkey for ${productName} was removed`,
       happened: `A passkey was just removed from your account ${username} at ${productName}: “${passkeyName}”. You cannot sign in with it any more. All other devices were signed out.`,

@@ -190,6 +190,10 @@ export const es: MailWords = {
       subject: `Se añadió una llave de acceso para ${productName}`,
       happened: `Se acaba de añadir una llave de acceso a tu cuenta ${username} en ${productName}: «${passkeyName}». Con ella puedes iniciar sesión sin contraseña y sin código.`,
     }),
+    'token-made': ({ productName, username, tokenName, applications }) => ({
+      subject: `Nuevo token personal para ${productName}`,
+      happened: `Se acaba de crear un token personal para tu cuenta ${username} en ${productName}: «${tokenName}». Un programa que lo tenga puede usar en tu nombre, sin iniciar sesión: ${applications}.`,
+    }),
     'passkey-removed': ({ productName, username, passkeyName }) => ({
       subject: `Se quitó una llave de acceso de ${productName}`,
       happened: `Se acaba de quitar una llave de acceso de tu cuenta ${username} en ${productName}: «${passkeyName}». Ya no puedes iniciar sesión con ella. Se cerró la sesión en todos los demás dispositivos.`,

@@ -193,6 +193,10 @@ export const fr: MailWords = {
       subject: `Une clé d’accès pour ${productName} a été ajoutée`,
       happened: `Une clé d’accès vient d’être ajoutée à votre compte ${username} sur ${productName} : « ${passkeyName} ». Elle vous permet de vous connecter sans mot de passe ni code de connexion.`,
     }),
+    'token-made': ({ productName, username, tokenName, applications }) => ({
+      subject: `Nouveau jeton personnel pour ${productName}`,
+      happened: `Un jeton personnel vient d’être créé pour votre compte ${username} sur ${productName} : « ${tokenName} ». Un programme qui le possède peut utiliser en votre nom, sans se connecter : ${applications}.`,
+    }),
     'passkey-removed': ({ productName, username, passkeyName }) => ({
       subject: `Une clé d’accès pour ${productName} a été supprimée`,
       happened: `Une clé d’accès vient d’être supprimée de votre compte ${username} sur ${productName} : « ${passkeyName} ». Elle ne vous permet plus de vous connecter. Tous les autres appareils ont été déconnectés.`,

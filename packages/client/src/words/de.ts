@@ -44,6 +44,8 @@ export const de: RefusalWords = {
     passkey_rejected:
       'Dieser Passkey funktioniert hier nicht. Versuchen Sie es noch einmal, oder auf einem anderen Weg.',
     too_many_passkeys: 'Ihr Konto hat schon so viele Passkeys wie möglich. Entfernen Sie zuerst einen.',
+    too_many_tokens: 'Ihr Konto hat schon so viele persönliche Token wie möglich. Beenden Sie zuerst eines.',
+    token_refused: 'Dieses Token gilt nicht für diese Anwendung.',
     current_password_required: 'Geben Sie zuerst Ihr Passwort ein.',
     other_browser: 'Gehen Sie zurück zu dem Fenster, in dem Sie begonnen haben, und geben Sie dort den Code ein.',
     mailed_code_required: 'Geben Sie zuerst den Code aus der E-Mail ein.',

@@ -39,6 +39,8 @@ export const en: RefusalWords = {
     challenge_over: 'This sign-in took too long or was finished already. Please sign in again.',
     passkey_rejected: 'This passkey does not work here. Try again, or use another way.',
     too_many_passkeys: 'Your account has as many passkeys as it can have. Remove one first.',
+    too_many_tokens: 'Your account has as many personal tokens as it can have. End one first.',
+    token_refused: 'This token is not for this application.',
     current_password_required: 'Enter your password before you add a second factor.',
     other_browser: 'Go back to the window where you started, and enter the code there.',
     mailed_code_required: 'Enter the code from the mail first.',

@@ -40,6 +40,8 @@ export const es: RefusalWords = {
     challenge_over: 'Este inicio de sesión tardó demasiado o ya terminó. Vuelve a iniciar sesión.',
     passkey_rejected: 'Esta llave de acceso no funciona aquí. Inténtalo de nuevo o usa otra forma.',
     too_many_passkeys: 'Tu cuenta ya tiene el máximo de llaves de acceso. Quita una primero.',
+    too_many_tokens: 'Tu cuenta ya tiene el máximo de tokens personales. Anula uno primero.',
+    token_refused: 'Este token no es para esta aplicación.',
     current_password_required: 'Primero escribe tu contraseña.',
     other_browser: 'Vuelve a la ventana en la que empezaste y escribe allí el código.',
     mailed_code_required: 'Primero escribe el código del correo.',

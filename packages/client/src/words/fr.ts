@@ -40,6 +40,8 @@ export const fr: RefusalWords = {
     challenge_over: 'Cette connexion a pris trop de temps ou est déjà terminée. Veuillez vous reconnecter.',
     passkey_rejected: 'Cette clé d’accès ne fonctionne pas ici. Réessayez, ou utilisez un autre moyen.',
     too_many_passkeys: 'Votre compte a déjà le nombre maximal de clés d’accès. Supprimez-en une d’abord.',
+    too_many_tokens: 'Votre compte a déjà le nombre maximal de jetons personnels. Révoquez-en un d’abord.',
+    token_refused: 'Ce jeton n’est pas destiné à cette application.',
     current_password_required: 'Saisissez d’abord votre mot de passe.',
     other_browser: 'Revenez à la fenêtre où vous avez commencé, et saisissez-y le code.',
     mailed_code_required: 'Saisissez d’abord le code reçu par e-mail.',
