@@ -117,8 +117,10 @@ const describe = (values: Values): AskedRequest | AskedFault => {
 /** The headers of which a value matters here, and by their lengths most others are passed over. */
 const readNames: ReadonlySet<string> = new Set([...forwardedNames, ...originalNames])
 
-/** Behind some applications `_` and `-` are the same in the name of a header. */
-const asSeenByApplications = (name: string) => (name.includes('_') ? name.replaceAll('_', '-') : name)
+const unusual = /[^a-z\d-]/
+
+/** Behind some applications `_`, `.` and other signs are the same as `-` in the name of a header. */
+const asSeenByApplications = (name: string) => (unusual.test(name) ? name.replaceAll(/[^a-z\d]/g, '-') : name)
 
 /**
  * Reads what the visitor has asked from the headers that a proxy has sent, which must be one that is believed. `ownQuery` is the query of the

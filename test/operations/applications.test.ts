@@ -111,7 +111,7 @@ it('every option is stored', async () => {
 
 it.each([
   [[], 'NAME is missing'],
-  [['Wrong', '--everyone'], '--redirect is missing'],
+  [['Wrong', '--everyone'], 'Give --redirect'],
   [['Wrong', ...redirect], '--everyone, or --group'],
   [['Wrong', ...redirect, '--everyone', '--group', 'staff'], 'not both'],
   [['Wrong', ...redirect, '--everyone', '--public', '--native'], 'not both'],
