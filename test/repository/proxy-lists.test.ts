@@ -78,27 +78,6 @@ describe('the headers that name the user', () => {
     expect(caddy).toContain('\n\trequest_header -Remote-*\n')
   })
 
-  it('are removed and set by Traefik, and so are all spellings with underscores', async () => {
-    const { http } = parse(await read('deploy/forward-auth/traefik.yaml')) as {
-      http: {
-        middlewares: {
-          'no-forged-identity': { headers: { customRequestHeaders: Record<string, string> } }
-          'access-check': { forwardAuth: { authResponseHeaders: string[] } }
-        }
-      }
-    }
-    const removed = Object.entries(http.middlewares['no-forged-identity'].headers.customRequestHeaders)
-    const ours = removed.filter(([name]) => /^x[-_]auth[-_]/i.test(name)).map(([name]) => name.toLowerCase())
-    const spellings = (header: string): string[] => {
-      const [first = '', ...rest] = header.split('-')
-      return rest.reduce((found, part) => found.flatMap((each) => [`${each}-${part}`, `${each}_${part}`]), [first])
-    }
-    expect(sorted(ours)).toEqual(sorted(identityHeaders.flatMap(spellings)))
-    expect(removed.every(([, value]) => value === '')).toBe(true)
-    const { authResponseHeaders } = http.middlewares['access-check'].forwardAuth
-    expect(sorted(authResponseHeaders.map((name) => name.toLowerCase()))).toEqual(expected)
-  })
-
   it('are all copied by each file for one line, with the cookies and the credentials of the visitor', async () => {
     const copied = sorted([...forwardedIdentity, 'cookie', 'authorization'])
     const caddy = /copy_headers (.*)/.exec(await readForward('latchkey.caddyfile'))?.[1] ?? ''
@@ -194,12 +173,7 @@ describe('our cookies', () => {
 // Beside an application, any of its scripts could do what an administrator's browser can.
 describe('the addresses of administrators', () => {
   const isRefused = async (path: string) => (await read(path)).includes('^/api/auth/admin(?:/|$)')
-  const ofOneHost = [
-    'deploy/forward-auth/nginx.conf',
-    'deploy/forward-auth/Caddyfile',
-    'deploy/forward-auth/traefik.yaml',
-    'deploy/nginx/local.conf',
-  ]
+  const ofOneHost = ['deploy/forward-auth/nginx.conf', 'deploy/forward-auth/Caddyfile', 'deploy/nginx/local.conf']
 
   it('are refused by every proxy file for one host, and passed on where Latchkey has a host of its own', async () => {
     const { stdout } = await promisify(execFile)('git', ['grep', '-lE', 'login\\|register\\|', '--', 'deploy'], {

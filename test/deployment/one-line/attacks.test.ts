@@ -252,6 +252,47 @@ describe.each(proxies)('an application behind %s and its one line', (name, start
     socket.destroy()
   })
 
+  const upgrade = (...values: string[]) =>
+    [
+      'GET /socket HTTP/1.1',
+      `Host: ${wiki}:${port}`,
+      `Cookie: ${cookies}`,
+      'Connection: Upgrade, HTTP2-Settings',
+      ...values.map((value) => `Upgrade: ${value}`),
+      'HTTP2-Settings: AAMAAABkAAQAoAAAAAIAAAAA',
+      'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+      'Sec-WebSocket-Version: 13',
+      '',
+      '',
+    ].join('\r\n')
+
+  /** What the application has heard of a connection that it may keep. */
+  const heardOf = async (text: string) => {
+    const before = application.heard.length
+    const socket = connect({ port, host: '127.0.0.1' }, () => socket.write(text)).on('error', () => undefined)
+    let received = ''
+    socket.setEncoding('latin1').on('data', (chunk: string) => (received += chunk))
+    await until('there is an answer', () => received.includes('\r\n\r\n'))
+    socket.destroy()
+    return { status: received.slice(9, 12), heard: application.heard.slice(before) }
+  }
+
+  it('passes no h2c on, however it is asked for', async () => {
+    for (const values of [['h2c'], ['H2C'], ['websocket, h2c'], ['h2c', 'websocket']]) {
+      const { status, heard } = await heardOf(upgrade(...values))
+      expect(status).not.toBe('101')
+      expect(heard.map(({ headers }) => headers.upgrade ?? '').join()).not.toMatch(/h2c/i)
+    }
+  })
+
+  if (!name.startsWith('a stand-in'))
+    it('passes WebSockets on to those who may enter', async () => {
+      const { status, heard } = await heardOf(upgrade('websocket'))
+      expect([status, heard[0]?.headers['x-auth-username']]).toEqual(['101', 'ada'])
+      const stranger = upgrade('websocket').replace(/Cookie: .*\r\n/, '')
+      expect(await heardOf(stranger)).toEqual({ status: '401', heard: [] })
+    })
+
   it('shows no page of ours in a frame, and renews nothing for a prefetch', async () => {
     const frame = ['Sec-Fetch-Mode: navigate', 'Sec-Fetch-Dest: iframe', 'Sec-Fetch-Site: cross-site']
     await expectStopped(() => get('/', frame), 401)

@@ -133,7 +133,7 @@ export const startCaddyStandIn = async (place: Place) => {
       pattern: new RegExp(pattern, 'g'),
     }),
   )
-  if (names.length < 5 || removals.length !== 4) throw new Error('The file was not understood')
+  if (names.length < 5 || removals.length !== 5) throw new Error('The file was not understood')
   return startStandIn(place, {
     checkPath: (asked) => path + (asked.includes('?') ? asked.slice(asked.indexOf('?')) : ''),
     copy: (visitor, answered) => {
