@@ -114,8 +114,14 @@ const describe = (values: Values): AskedRequest | AskedFault => {
   return { method, origin, path, query: end === -1 ? '' : uri.slice(end), isByNginx }
 }
 
-/** The headers of which a value matters here, and by their lengths most others are passed over. */
+/** The headers of which a value matters here. */
 const readNames: ReadonlySet<string> = new Set([...forwardedNames, ...originalNames])
+
+/** By their first letter (`x-…`, `content-length`, `transfer-encoding`) most headers are passed over. */
+const mayMatter = (name: string) => {
+  const first = name.charCodeAt(0) | 0x20
+  return first === 0x78 || first === 0x63 || first === 0x74
+}
 
 const unusual = /[^a-z\d-]/
 
@@ -134,7 +140,9 @@ export const readAskedRequest = (
 ): AskedRequest | AskedFault => {
   const values = new Map<string, string[]>()
   for (let at = 0; at < rawHeaders.length; at += 2) {
-    const header = (rawHeaders[at] ?? '').toLowerCase()
+    const name = rawHeaders[at] ?? ''
+    if (!mayMatter(name)) continue
+    const header = name.toLowerCase()
     const value = rawHeaders[at + 1] ?? ''
     if (header === 'transfer-encoding' || (header === 'content-length' && value !== '0'))
       return { fault: 'body', header, value }

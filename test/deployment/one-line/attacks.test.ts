@@ -54,6 +54,30 @@ const proxies: [string, Start][] = [
   ['a stand-in for Caddy 2.10', startCaddyStandIn],
 ]
 
+const statusBehind = async (start: Start, latchkeyPort: number) => {
+  const port = await freePort()
+  const proxy = await start({ port, hosts: [wiki], latchkey: latchkeyPort, application: application.port })
+  try {
+    const lines = ['GET /reports HTTP/1.1', `Host: ${wiki}:${port}`, 'Connection: close', `Cookie: ${cookies}`]
+    return (await ask(port, [...lines, '', ''].join('\r\n'))).status
+  } finally {
+    await proxy.stop()
+  }
+}
+
+it.each(proxies)('nobody enters behind %s while Latchkey is away', async (_, start) => {
+  const before = application.heard.length
+  expect([0, 502, 503]).toContain(await statusBehind(start, await freePort()))
+  expect(application.heard).toHaveLength(before)
+})
+
+it('nobody enters behind HAProxy if its Lua file fails', async () => {
+  const before = application.heard.length
+  const failing = (place: Place) => startHaproxy(place, [["txn:set_var('txn.latchkey', 'refused')", "error('broken')"]])
+  expect(await statusBehind(failing, latchkey.config.port)).toBe(503)
+  expect(application.heard).toHaveLength(before)
+})
+
 describe.each(proxies)('an application behind %s and its one line', (name, start) => {
   let proxy: RunningProxy
   let port: number

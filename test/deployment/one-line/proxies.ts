@@ -82,9 +82,12 @@ ${sites.join('\n')}
   return startServer({ command, args, folder, ready: () => listens(place.port) })
 }
 
-export const startHaproxy = async (place: Place): Promise<RunningProxy> => {
+export const startHaproxy = async (
+  place: Place,
+  luaChanges: [string | RegExp, string][] = [],
+): Promise<RunningProxy> => {
   const folder = await ownFolder('haproxy')
-  await cp(join(shipped, 'latchkey.lua'), join(folder, 'latchkey.lua'))
+  await writeFile(join(folder, 'latchkey.lua'), replaced(await readShipped('latchkey.lua'), luaChanges))
   const parts = sitesOf(place).map((each) => proxyLines.haproxy.site(each).split('\n\n'))
   const frontend = [
     'frontend web',
