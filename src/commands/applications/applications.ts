@@ -3,7 +3,6 @@ import { seconds } from '../../lib/durations.js'
 import { CommandFailure, command } from '../command.js'
 import { asTable, listOf, printableText, quoteCommand } from '../terminal/printing.js'
 import { requireApplication, throwIfRefused } from './application-options.js'
-import { checkSite } from './site-check.js'
 
 const accessText = ({ access, groups }: Application) =>
   access === 'everyone' ? 'everyone' : `members of ${groups.join(', ')}`
@@ -101,6 +100,7 @@ APPLICATION is a name or an id.`,
       throw new CommandFailure(
         `${printableText(name)} is not behind a proxy. Name its site with: ${quoteCommand('application change', name)} --proxy https://wiki.example.com`,
       )
+    const { checkSite } = await import('./site-check.js')
     const findings = await checkSite(application, proxyOrigin, new URL(rooms.issuer).origin)
     const width = Math.max(...findings.map(({ level }) => level.length))
     const lines = findings.map(({ level, says }) => `${level.padEnd(width)}  ${printableText(says)}`)
