@@ -3,15 +3,16 @@
 import { connect } from 'node:net'
 
 /** @typedef {{ status: number, head: string, body: string }} Answer */
-/** `form` is sent as a form instead of JSON. @typedef {{ cookie?: string | undefined, authorization?: string, body?: object, form?: Record<string, string> }} Asked */
+/** `form` is sent as a form instead of JSON. @typedef {{ cookie?: string | undefined, authorization?: string, body?: object, form?: Record<string, string>, headers?: readonly string[] }} Asked */
 
 const deadline = 30_000
 
 /** @type {(method: string, path: string, asked?: Asked) => string} */
-export const request = (method, path, { cookie, authorization, body, form } = {}) => {
+export const request = (method, path, { cookie, authorization, body, form, headers = [] } = {}) => {
   const text = form ? new URLSearchParams(form).toString() : body ? JSON.stringify(body) : ''
   const type = form ? 'application/x-www-form-urlencoded' : 'application/json'
   const lines = [`${method} ${path} HTTP/1.1`, 'host: 127.0.0.1', 'user-agent: latchkey-bench']
+  lines.push(...headers)
   if (cookie) lines.push(`cookie: ${cookie}`)
   if (authorization) lines.push(`authorization: ${authorization}`)
   if (text) lines.push(`content-type: ${type}`, `content-length: ${Buffer.byteLength(text)}`)

@@ -6,7 +6,7 @@ import { runClients } from './loads.mjs'
 
 const run = promisify(execFile)
 
-/** @typedef {{ port: number, path: string, cookie?: string | undefined, connections: number, seconds: number }} Load */
+/** @typedef {{ port: number, path: string, cookie?: string | undefined, headers?: readonly string[], connections: number, seconds: number }} Load */
 /** @typedef {{ perSecond: number, p99: number, failed: number }} Flow */
 
 export const hasWrk = () =>
@@ -19,8 +19,8 @@ export const hasWrk = () =>
 const milliseconds = { us: 0.001, ms: 1, s: 1000, m: 60_000 }
 
 /** @type {(load: Load) => Promise<Flow>} */
-const byWrk = async ({ port, path, cookie, connections, seconds }) => {
-  const header = cookie ? ['-H', `Cookie: ${cookie}`] : []
+const byWrk = async ({ port, path, cookie, headers = [], connections, seconds }) => {
+  const header = [...headers, ...(cookie ? [`Cookie: ${cookie}`] : [])].flatMap((line) => ['-H', line])
   const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '--latency', ...header, `http://127.0.0.1:${port}${path}`]
   const { stdout } = await run('wrk', args)
   const [, number, unit] = /99%\s+([\d.]+)(us|ms|s|m)\b/.exec(stdout) ?? []
@@ -33,9 +33,9 @@ const byWrk = async ({ port, path, cookie, connections, seconds }) => {
 }
 
 /** @type {(load: Load) => Promise<Flow>} */
-const byOurselves = async ({ port, path, cookie, connections, seconds }) => {
+const byOurselves = async ({ port, path, cookie, headers = [], connections, seconds }) => {
   const clients = Array.from({ length: connections }, () => openConnection(port))
-  const text = request('GET', path, { cookie })
+  const text = request('GET', path, { cookie, headers })
   const step = async (/** @type {number} */ client) => {
     const answer = await clients[client]?.ask(text)
     return answer !== undefined && answer.status < 400

@@ -1,4 +1,5 @@
 // How many access checks the service answers per second. Each address is compared with an empty server that sends the same bytes.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { askOnce, request } from '../load/connection.mjs'
 import { withCoreTime } from '../load/core-time.mjs'
 import { headersOf } from '../load/headers.mjs'
@@ -32,11 +33,58 @@ const startLimit = async ({ port, insidePort }, path, cookie) => {
   return bare
 }
 
-/** @param {string} name @param {{ port: number, pid: () => number }} server @param {string} path @param {string} cookie */
-const candidate = (name, { port, pid }, path, cookie) => ({
+/** @param {string} name @param {{ port: number, pid: () => number }} server @param {string} path @param {string} cookie @param {readonly string[]} [headers] */
+const candidate = (name, { port, pid }, path, cookie, headers = []) => ({
   name,
-  runLoad: withCoreTime(pid(), (seconds) => flood({ port, path, cookie, connections, seconds })),
+  runLoad: withCoreTime(pid(), (seconds) => flood({ port, path, cookie, headers, connections, seconds })),
 })
+
+const site = 'https://site.localhost'
+
+/** What a proxy sends for a browser: with Host and Cookie, 25 headers. */
+const proxiedHeaders = [
+  'User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36',
+  'Accept: text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8',
+  'Accept-Language: en-GB,en;q=0.9,de;q=0.8',
+  'Accept-Encoding: gzip, deflate, br, zstd',
+  'Cache-Control: max-age=0',
+  'Dnt: 1',
+  'If-None-Match: "5f0c3a527d1e4b8a"',
+  'Priority: u=0, i',
+  `Referer: ${site}/reports`,
+  'Sec-Ch-Ua: "Chromium";v="140", "Not=A?Brand";v="24"',
+  'Sec-Ch-Ua-Mobile: ?0',
+  'Sec-Ch-Ua-Platform: "Linux"',
+  'Sec-Fetch-Dest: document',
+  'Sec-Fetch-Mode: navigate',
+  'Sec-Fetch-Site: same-origin',
+  'Sec-Fetch-User: ?1',
+  'Upgrade-Insecure-Requests: 1',
+  'Via: 2.0 proxy',
+  'X-Forwarded-For: 192.0.2.7',
+  'X-Forwarded-Host: site.localhost',
+  'X-Forwarded-Method: GET',
+  'X-Forwarded-Proto: https',
+  'X-Forwarded-Uri: /reports?page=2',
+]
+
+/** Both checks, with the same headers. @param {BenchSetup['latchkey']} latchkey @param {string} cookie @param {string} how */
+const compareForward = async (latchkey, cookie, how) => {
+  await latchkey.protect(site)
+  const path = '/api/auth/forward'
+  const ask = async () =>
+    (await askOnce(latchkey.port, request('GET', path, { cookie, headers: proxiedHeaders }))).status
+  // The service follows changes once a second.
+  for (let time = 0; (await ask()) !== 200; time += 1) {
+    if (time > 50) throw new Error(`${path} does not answer 200`)
+    await sleep(200)
+  }
+  const candidates = ['/api/auth/verify', path].map((each) =>
+    candidate(`Latchkey \`GET ${each}\``, latchkey, each, cookie, proxiedHeaders),
+  )
+  const count = proxiedHeaders.length + 2
+  printRows(`Access check of one line, ${count} headers: ${how}`, await compareInRounds(candidates, plan))
+}
 
 /** @param {NonNullable<BenchSetup['peers']>} peers */
 const peerCandidates = async ({ plain, cached, express }) => {
@@ -69,5 +117,6 @@ export const measureAccess = async ({ latchkey, peers }) => {
     }
   }
   await compare('Access check for a proxy', '/api/auth/verify', [])
+  await compareForward(latchkey, cookie, how)
   await compare('Access check for a program', '/api/auth/me', peers ? await peerCandidates(peers) : [])
 }

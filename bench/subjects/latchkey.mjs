@@ -21,7 +21,7 @@ const people = Array.from({ length: 32 }, (_, index) => `person-${index}`)
 export const production = {
   NODE_ENV: 'production',
   PUBLIC_URL: 'https://localhost',
-  TRUST_PROXY: 'none',
+  TRUST_PROXY: '127.0.0.1',
   SMTP_URL: 'smtp://127.0.0.1:1',
   MAIL_FROM: 'Latchkey <no-reply@example.com>',
 }
@@ -50,7 +50,7 @@ export const settingsFor = (stores, folder) => ({
         REDIS_URL: stores.redisUrl,
         REDIS_PREFIX: `latchkey-bench-${randomBytes(4).toString('hex')}:`,
       }
-    : { NODE_ENV: 'test' }),
+    : { NODE_ENV: 'test', TRUST_PROXY: '127.0.0.1' }),
 })
 
 /** Adds the people with the program's own import, before it serves. */
@@ -99,6 +99,16 @@ export const startLatchkey = async (stores, workers = 1, own = {}, main = progra
     people,
     restart: server.restart,
     stop: server.stop,
+    /** Registers a site behind a proxy, for every user. */
+    protect: async (/** @type {string} */ site) => {
+      const args = [main, 'application', 'add', 'Site', '--proxy', site, '--everyone']
+      const child = spawn(process.execPath, args, {
+        env: { ...process.env, ...settings },
+        stdio: ['ignore', 'ignore', 'inherit'],
+      })
+      const [code] = await once(child, 'exit')
+      if (code !== 0) throw new Error('The site could not be added')
+    },
     loginRequest: (/** @type {string} */ username) =>
       request('POST', '/api/auth/login', { body: { username, password } }),
     /** The cookies of a user who has just signed in. */

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { ProtectedApplications } from '../applications/protected-applications.js'
 import type { AccessClaims } from '../contract/access-claims.js'
 import type { Clock } from '../lib/clock.js'
@@ -53,6 +54,15 @@ export const createForwardLane = ({
     return identity
   }
 
+  /** A proxy keeps its connections, and reading an address takes longer than finding one. */
+  const proxies = new WeakSet<Socket>()
+  const isFromProxy = (socket: Socket) => {
+    if (proxies.has(socket)) return true
+    if (!isProxy(socket.remoteAddress)) return false
+    proxies.add(socket)
+    return true
+  }
+
   return (
     request: IncomingMessage,
     response: ServerResponse,
@@ -60,7 +70,7 @@ export const createForwardLane = ({
     claims: AccessClaims,
   ) => {
     const { rawHeaders, socket, url = '' } = request
-    if (!isProxy(socket.remoteAddress)) return false
+    if (!isFromProxy(socket)) return false
     const asked = readAskedRequest(rawHeaders, url.slice(forwardPath.length), isIdentityHeader)
     if ('fault' in asked) return false
     const application = protectedApplications.find(asked.origin)

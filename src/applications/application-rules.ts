@@ -188,8 +188,10 @@ export type Place = { production: boolean; publicUrl: string }
 type Rule = (application: NewApplication, place: Place) => ApplicationRefusal | undefined
 
 const addressRule: Rule = (application, { production }) => {
-  const { kind, home, redirectAddresses, logoutAddresses, backchannelLogout } = application
-  for (const address of [...redirectAddresses, ...logoutAddresses, home]) {
+  const { kind, home, redirectAddresses, logoutAddresses, backchannelLogout, proxyOrigin } = application
+  // The first page of a protected site is as good as its address, which has a rule of its own.
+  const isOnSite = proxyOrigin !== undefined && home === `${proxyOrigin}/`
+  for (const address of [...redirectAddresses, ...logoutAddresses, ...(isOnSite ? [] : [home])]) {
     const fault = addressFault(address, { kind, production })
     if (fault) return refuse('bad_address', { address, fault })
   }

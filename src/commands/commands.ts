@@ -2,6 +2,7 @@ import { OperatorError, whyUnwritable } from '../lib/operator-error.js'
 import { programVersion } from '../platform/version.js'
 import { applicationAdd, applicationChange } from './applications/application-change.js'
 import {
+  applicationCheck,
   applicationDelete,
   applicationList,
   applicationSecretAdd,
@@ -89,6 +90,7 @@ const commands: Readonly<Record<string, Command>> = {
   'application add': applicationAdd,
   'application list': applicationList,
   'application show': applicationShow,
+  'application check': applicationCheck,
   'application change': applicationChange,
   'application secret add': applicationSecretAdd,
   'application secret remove': applicationSecretRemove,

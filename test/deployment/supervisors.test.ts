@@ -125,7 +125,6 @@ describe('the shipped files agree with each other', () => {
       'haproxy.cfg',
       'latchkey.yaml',
       'servers.yaml',
-      'traefik.yaml',
     ])
     for (const { name, asks } of asking)
       expect([name, asks.filter((each) => each !== '/health/ready' && each !== '/health/live')]).toEqual([name, []])

@@ -7,12 +7,14 @@ import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { pageNames } from '#contract/pages.js'
 import { identityHeaders } from '../../src/access-check/identity-headers.js'
+import { forwardedIdentity } from '../../src/access-check/visitor-headers.js'
 import { cookieTable, isSessionCookie } from '../../src/http/cookie-table.js'
 import { days, hours, minutes, seconds } from '../../src/lib/durations.js'
 import { settings } from '../../src/settings/settings.js'
 
 const home = fileURLToPath(new URL('../..', import.meta.url))
 const read = (path: string) => readFile(join(home, path), 'utf8')
+const readForward = (name: string) => read(`deploy/forward-auth/${name}`)
 const all = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map(([, found = '']) => found.toLowerCase())
 const sorted = (names: readonly string[]) => [...names].sort()
 
@@ -76,31 +78,34 @@ describe('the headers that name the user', () => {
     expect(caddy).toContain('\n\trequest_header -Remote-*\n')
   })
 
-  it('are removed and set by Traefik, and so are all spellings with underscores', async () => {
-    const { http } = parse(await read('deploy/forward-auth/traefik.yaml')) as {
-      http: {
-        middlewares: {
-          'no-forged-identity': { headers: { customRequestHeaders: Record<string, string> } }
-          'access-check': { forwardAuth: { authResponseHeaders: string[] } }
-        }
-      }
+  it('are all copied by each file for one line, with the cookies and the credentials of the visitor', async () => {
+    const copied = sorted([...forwardedIdentity, 'cookie', 'authorization'])
+    const caddy = /copy_headers (.*)/.exec(await readForward('latchkey.caddyfile'))?.[1] ?? ''
+    expect(sorted(caddy.toLowerCase().split(' '))).toEqual(copied)
+
+    const check = await readForward('latchkey.nginx.conf')
+    const taken = [...check.matchAll(/^auth_request_set (\S+) \$upstream_http_(\w+);$/gm)]
+    const variables = new Map(taken.map(([, variable = '', header = '']) => [variable, header.replaceAll('_', '-')]))
+    const toApplication = await readForward('latchkey.nginx-headers.conf')
+    const sent = [...toApplication.matchAll(/^proxy_set_header (X-Auth-\S+|Cookie|Authorization) (\$\w+);$/gm)]
+    expect(sorted(sent.map(([, header = '']) => header.toLowerCase()))).toEqual(copied)
+    for (const [, header = '', variable = ''] of sent) expect(variables.get(variable)).toBe(header.toLowerCase())
+
+    const [, names = ''] = /^local identity = \{(.*?)\}$/ms.exec(await readForward('latchkey.lua')) ?? []
+    expect(sorted(all(names, /'([^']+)'/g))).toEqual(copied)
+
+    const { http } = parse(await readForward('latchkey.traefik.yaml')) as {
+      http: { middlewares: { latchkey: { forwardAuth: Record<string, string[]> } } }
     }
-    const removed = Object.entries(http.middlewares['no-forged-identity'].headers.customRequestHeaders)
-    const ours = removed.filter(([name]) => /^x[-_]auth[-_]/i.test(name)).map(([name]) => name.toLowerCase())
-    const spellings = (header: string): string[] => {
-      const [first = '', ...rest] = header.split('-')
-      return rest.reduce((found, part) => found.flatMap((each) => [`${each}-${part}`, `${each}_${part}`]), [first])
-    }
-    expect(sorted(ours)).toEqual(sorted(identityHeaders.flatMap(spellings)))
-    expect(removed.every(([, value]) => value === '')).toBe(true)
-    const { authResponseHeaders } = http.middlewares['access-check'].forwardAuth
-    expect(sorted(authResponseHeaders.map((name) => name.toLowerCase()))).toEqual(expected)
+    const { authResponseHeaders = [], ...others } = http.middlewares.latchkey.forwardAuth
+    expect(sorted(authResponseHeaders.map((name) => name.toLowerCase()))).toEqual(copied)
+    expect(Object.keys(others).sort()).toEqual(['address', 'trustForwardHeader'])
   })
 
   it('are all in a table of the guide', async () => {
     const rows = (await read('docs/forward-auth.md')).match(/^\| `X-Auth-.*$/gm) ?? []
     const named = rows.flatMap((row) => all(row.split('|')[1] ?? '', /`(X-Auth-[\w-]+)`/g))
-    expect(sorted(named)).toEqual(expected)
+    expect(sorted(named)).toEqual(sorted(forwardedIdentity))
   })
 })
 
@@ -123,6 +128,18 @@ describe('our cookies', () => {
       expect(sorted(plain.split('|'))).toEqual(sorted(expected))
     },
   )
+
+  it('are removed by the file for one line of Caddy, where it keeps what the visitor has sent', async () => {
+    const file = await readForward('latchkey.caddyfile')
+    const [, names = ''] = /\((access_token\|refresh_token\|__Host-\(.*?\))\)\[ \\t\]/.exec(file) ?? []
+    const pattern = new RegExp(`^(?:${names})$`)
+    const inProduction = Object.keys(cookieTable).map((name) => {
+      const whole = name.endsWith('_') ? `${name}abcdefghijkl` : name
+      return isSessionCookie(name) ? name : `__Host-${whole}`
+    })
+    expect(inProduction.filter((name) => !pattern.test(name))).toEqual([])
+    expect(['theme', 'challenge', '__Host-session', 'xaccess_token'].filter((name) => pattern.test(name))).toEqual([])
+  })
 
   it('are all in the table of the specification', async () => {
     const [, section = ''] = /### 5\.1 Cookies\n(.*?)\n### /s.exec(await read('docs/specification.md')) ?? []
@@ -156,12 +173,7 @@ describe('our cookies', () => {
 // Beside an application, any of its scripts could do what an administrator's browser can.
 describe('the addresses of administrators', () => {
   const isRefused = async (path: string) => (await read(path)).includes('^/api/auth/admin(?:/|$)')
-  const ofOneHost = [
-    'deploy/forward-auth/nginx.conf',
-    'deploy/forward-auth/Caddyfile',
-    'deploy/forward-auth/traefik.yaml',
-    'deploy/nginx/local.conf',
-  ]
+  const ofOneHost = ['deploy/forward-auth/nginx.conf', 'deploy/forward-auth/Caddyfile', 'deploy/nginx/local.conf']
 
   it('are refused by every proxy file for one host, and passed on where Latchkey has a host of its own', async () => {
     const { stdout } = await promisify(execFile)('git', ['grep', '-lE', 'login\\|register\\|', '--', 'deploy'], {

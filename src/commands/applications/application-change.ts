@@ -1,9 +1,10 @@
 import { lookup } from 'node:dns/promises'
 import { isOnOwnHost, ownHostWarning } from '../../applications/application-rules.js'
+import type { Application } from '../../applications/applications.js'
 import { seconds } from '../../lib/durations.js'
 import { withTimeout } from '../../lib/timing.js'
 import { type CommandContext, type CommandRooms, command, print } from '../command.js'
-import { printableText } from '../terminal/printing.js'
+import { printableText, quoteCommand } from '../terminal/printing.js'
 import {
   changeOptions,
   newApplicationOptions,
@@ -12,7 +13,8 @@ import {
   requireApplication,
   throwIfRefused,
 } from './application-options.js'
-import { generalSettings, programs } from './program-settings.js'
+import { generalSettings, type ProgramName, programs } from './program-settings.js'
+import { type ProxyName, proxySettings } from './proxy-lines.js'
 
 const dnsTimeout = 5 * seconds
 
@@ -59,42 +61,74 @@ const optionsHelp = `  --redirect URL       to which users come back after they 
   --factors 2          lets users in only with two factors (1: with any sign-in)
   --max-age 10m        lets users in only if, within this time, they have signed in (by whatever way) or have proven again who
                        they are (none: at any time). A sign-in by mail counts too, although it lets no user make a sensitive change
+  --proxy URL          the site of an application behind a proxy that asks Latchkey: scheme, host and port
+                       (https://wiki.example.com). Outside production http is possible (none: no such site any more)
+  --open PATH          anybody may GET this path there, or all that begins with it if it ends in a slash: --open /manifest.json
+                       --open /public/ --open POST:/hooks/. Nobody is named there (none: no path is open)
+  --open-preflight     lets the preflights of other sites pass (CORS), on every path (--no-open-preflight: not any more)
   --no-pkce            for programs that send no PKCE challenge, as some older ones with a secret do
   --algorithm ES256    signs ID tokens with ES256 instead of RS256
   --device             for a native program: devices without a browser may sign in with a code (RFC 8628; --no-device: they
                        may not, which is the default)
   --no-tokens          behind a proxy: programs cannot enter with personal tokens of users (--tokens: they can, the default)`
 
+type Pasted = {
+  secret: string | undefined
+  issuer: string
+  program: ProgramName | undefined
+  proxy: ProxyName | undefined
+}
+
+/** What goes into the settings of the application, and into those of the proxy in front of it. */
+const settingsToPaste = (application: Application, { secret, issuer, program, proxy }: Pasted) => {
+  const { id, name, home, redirectAddresses, proxyOrigin } = application
+  const check = quoteCommand('application check', name)
+  return [
+    ...(redirectAddresses.length > 0 ? [generalSettings(id, secret, issuer)] : []),
+    ...(program ? [programs[program].settings({ id, secret: secret ?? '', issuer, name, home })] : []),
+    ...(proxyOrigin !== undefined && proxy ? [proxySettings(proxy, proxyOrigin, check)] : []),
+    ...(proxyOrigin !== undefined && !proxy
+      ? [`The proxy of ${proxyOrigin} asks Latchkey: docs/forward-auth.md has its line. Then: ${check}`]
+      : []),
+  ]
+}
+
 export const applicationAdd = command({
   summary: 'Let an application sign its users in here (OpenID Connect)',
   help: `latchkey application add NAME --redirect URL... (--everyone | --group GROUP...) [--public | --native] [options] [--json]
 latchkey application add NAME --for PROGRAM --home URL (--everyone | --group GROUP...) [options] [--json]
+latchkey application add NAME --proxy URL [--for PROXY] (--everyone | --group GROUP...) [options] [--json]
 
 Prints the id of the application, its secret and the lines to paste. The secret is not kept here and cannot be printed again.
 Users see NAME when they sign in. A running service knows the application within a second. docs/applications.md explains more.
+With --proxy, the proxy in front of the application asks Latchkey about each request, and no secret is needed: docs/forward-auth.md.
 
 ${optionsHelp}
   --public             a page in the browser that has no server to keep a secret
   --native             a program on the user's machine, which always asks the user. --redirect is http://127.0.0.1/callback
                        (any port) or com.example.app:/callback
-  --for PROGRAM        grafana, gitea (also Forgejo) or nextcloud: Latchkey knows its settings, and its addresses below --home`,
+  --for PROGRAM        grafana, gitea (also Forgejo) or nextcloud: Latchkey knows its settings, and its addresses below --home
+  --for PROXY          caddy, nginx, traefik or haproxy: prints the lines for the proxy in front of the site of --proxy`,
   json: '{"id": …, "secret": … or null, "issuer": …}',
   printsOnce: true,
   args: ['NAME'],
   options: newApplicationOptions,
   read: ({ args: [name], values }) => readNewApplication(name, values),
-  run: async (rooms, { application, program, context, operator }) => {
+  run: async (rooms, { application, program, proxy, context, operator }) => {
     const { applicationChanges, issuer } = rooms
-    const added = throwIfRefused(await applicationChanges.add(application, operator), application.name)
-    const { id, name, home, redirectAddresses } = added.application
-    const { secret } = added
-    for (const address of redirectAddresses.filter((each) => isOnOwnHost(each, issuer)))
+    const { application: added, secret } = throwIfRefused(
+      await applicationChanges.add(application, operator),
+      application.name,
+    )
+    for (const address of added.redirectAddresses.filter((each) => isOnOwnHost(each, issuer)))
       await print(context.stderr, `${address} ${ownHostWarning}.`)
     await warnOfPrivateBackchannel(context, application.backchannelLogout, rooms)
     const secretNotice = secret === undefined ? '' : ' The secret is shown only now.'
-    const lines = [`Added ${printableText(name)}.${secretNotice}`, '', generalSettings(id, secret, issuer)]
-    if (program) lines.push('', programs[program].settings({ id, secret: secret ?? '', issuer, name, home }))
-    return { json: { id, secret: secret ?? null, issuer }, text: lines.join('\n') }
+    const parts = [
+      `Added ${printableText(added.name)}.${secretNotice}`,
+      ...settingsToPaste(added, { secret, issuer, program, proxy }),
+    ]
+    return { json: { id: added.id, secret: secret ?? null, issuer }, text: parts.join('\n\n') }
   },
 })
 

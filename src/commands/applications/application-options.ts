@@ -12,6 +12,7 @@ import { countText } from '../../lib/text.js'
 import { CommandFailure, type CommandRooms, groupNameFrom, UsageFault } from '../command.js'
 import { printableText, quoteCommand } from '../terminal/printing.js'
 import { type ProgramName, programNames, programs } from './program-settings.js'
+import { proxyNames } from './proxy-lines.js'
 
 /** The options that `add` and `change` share. */
 const applicationOptions = {
@@ -158,15 +159,23 @@ const defaultsOfProgram = (
   }
 }
 
-/** `program` is the one that --for names, and otherwise undefined. */
+/** What --for names: a program whose settings are known, or the proxy in front of the application. */
+const readFor = (text: string | undefined) => {
+  const named = oneOf('for', [...programNames, ...proxyNames], text)
+  return { program: programNames.find((each) => each === named), proxy: proxyNames.find((each) => each === named) }
+}
+
+/** `program` and `proxy`: which of them --for names. */
 export const readNewApplication = (name: string, values: OptionValues<typeof newApplicationOptions>) => {
-  const program = oneOf('for', programNames, values.for)
+  const { program, proxy } = readFor(values.for)
   const kind = kindFrom(values)
   if ((values.device || values['no-device']) && kind !== 'native')
     throw new UsageFault('--device and --no-device are for --native: others have no device flow.')
   const programDefaults = defaultsOfProgram(program, values)
   const { home, ...options } = changeFrom(values)
   const { proxyOrigin } = options
+  if (proxy !== undefined && proxyOrigin === undefined)
+    throw new UsageFault(`--for ${proxy} needs the address of the site behind it: --proxy https://wiki.example.com`)
   const redirectAddresses = options.redirectAddresses ?? programDefaults.redirectAddresses ?? []
   if (redirectAddresses.length === 0 && proxyOrigin === undefined)
     throw new UsageFault(
@@ -196,7 +205,7 @@ export const readNewApplication = (name: string, values: OptionValues<typeof new
     redirectAddresses,
     home: programDefaults.home ?? home ?? defaultHome(redirectAddresses, proxyOrigin),
   }
-  return { application, program }
+  return { application, program, proxy }
 }
 
 export const readChange = (values: ChangeValues): ApplicationChange => {

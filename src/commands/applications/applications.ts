@@ -1,6 +1,6 @@
 import type { Application } from '../../applications/applications.js'
 import { seconds } from '../../lib/durations.js'
-import { command } from '../command.js'
+import { CommandFailure, command } from '../command.js'
 import { asTable, listOf, printableText, quoteCommand } from '../terminal/printing.js'
 import { requireApplication, throwIfRefused } from './application-options.js'
 
@@ -82,6 +82,32 @@ error.`,
       ...(normalEnds.length > 0 ? [problemLines('Ended without a sign-in, which is no error:', normalEnds)] : []),
     ]
     return { json: { ...application, issuer, secrets, errors, normalEnds }, text: parts.join('\n\n') }
+  },
+})
+
+export const applicationCheck = command({
+  summary: 'Ask the site of an application behind a proxy, as a visitor would',
+  help: `latchkey application check APPLICATION [--json]
+
+Asks the site of --proxy from this machine, as strangers do, and says what is wrong: it cannot be reached, it is not behind the
+check, the proxy names another address, hides headers from the check, or passes cookies of Latchkey on (seen only where an open
+page repeats what it was sent). Run it from outside of the network too. Ends with 1 if users are not protected or cannot get in.
+APPLICATION is a name or an id.`,
+  json: '{"findings": [{"level": "ok", "warning" or "error", "says": …}]}',
+  args: ['APPLICATION'],
+  run: async (rooms, { args: [named] }) => {
+    const application = await requireApplication(rooms, named)
+    const { name, proxyOrigin } = application
+    if (proxyOrigin === undefined)
+      throw new CommandFailure(
+        `${printableText(name)} is not behind a proxy. Name its site with: ${quoteCommand('application change', name)} --proxy https://wiki.example.com`,
+      )
+    const { checkSite } = await import('./site-check.js')
+    const findings = await checkSite(application, proxyOrigin, new URL(rooms.issuer).origin)
+    const width = Math.max(...findings.map(({ level }) => level.length))
+    const lines = findings.map(({ level, says }) => `${level.padEnd(width)}  ${printableText(says)}`)
+    const code = findings.some(({ level }) => level === 'error') ? 1 : 0
+    return { json: { findings }, text: lines.join('\n'), code }
   },
 })
 

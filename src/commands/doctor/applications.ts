@@ -16,6 +16,7 @@ import { createLogoutNotices, type LogoutNoticeState } from '../../openid/logout
 import type { Database } from '../../platform/database/database.js'
 import type { Config } from '../../settings/config.js'
 import { backchannelReach, privateBackchannel, resolveHost } from '../applications/application-change.js'
+import { checkSite } from '../applications/site-check.js'
 import { printableText } from '../terminal/printing.js'
 import { type Finding, failure, ok, warning, worstOf } from './check.js'
 
@@ -55,14 +56,28 @@ const warnOfOwnHost = ({ name, redirectAddresses }: Application, { publicUrl }: 
     .filter((address) => isOnOwnHost(address, publicUrl))
     .map((address) => warning(`${name}: ${address} ${ownHostWarning}`))
 
+/**
+ * What the proxy in front of an application does with headers of visitors can be seen only by asking it. From here it may be out of
+ * reach although visitors reach it, so every fault is a warning.
+ */
+const checkProtectedSite = async (application: Application, { publicUrl }: Config): Promise<Finding[]> => {
+  const { name, proxyOrigin } = application
+  if (proxyOrigin === undefined) return []
+  const findings = await checkSite(application, proxyOrigin, new URL(publicUrl).origin)
+  return findings
+    .filter(({ level }) => level !== 'ok')
+    .map(({ says }) => warning(`${printableText(name)}: ${says}. \`latchkey application check\` says more`))
+}
+
 const checkApplication = async (application: Application, config: Config) => {
-  const { home, redirectAddresses, logoutAddresses } = application
-  const addresses = [...new Set([...redirectAddresses, ...logoutAddresses, home])]
+  const { home, redirectAddresses, logoutAddresses, proxyOrigin } = application
+  const homes = proxyOrigin === undefined ? [home] : []
+  const addresses = [...new Set([...redirectAddresses, ...logoutAddresses, ...homes])]
   const addressFindings = await Promise.all([
     ...addresses.map((address) => checkAddress(application, address, config)),
     checkBackchannel(application, config),
   ])
-  return [...addressFindings, ...warnOfOwnHost(application, config)]
+  return [...addressFindings, ...(await checkProtectedSite(application, config)), ...warnOfOwnHost(application, config)]
 }
 
 /** Checks the addresses that users are redirected to, and those that logout notices are sent to. */

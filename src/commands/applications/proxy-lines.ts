@@ -1,0 +1,89 @@
+export const proxyNames = ['caddy', 'nginx', 'traefik', 'haproxy'] as const
+export type ProxyName = (typeof proxyNames)[number]
+
+/** Lines to paste: those for all applications, and those for one. */
+type ProxyLines = {
+  /** Where our file goes, below deploy/forward-auth. */
+  files: string
+  once: string
+  /** For the site of one application, which listens on this machine. */
+  site(site: URL): string
+}
+
+/** Where the lines say that the application listens. */
+export const exampleListener = '127.0.0.1:8080'
+
+const portOf = ({ protocol, port }: URL) => port || (protocol === 'https:' ? '443' : '80')
+
+/** The name of a part of a configuration. Two sites of one host differ in their ports. */
+const partName = ({ hostname, port }: URL) => `${hostname}${port && `-${port}`}`.replaceAll(/[^a-z\d-]/g, '-')
+
+const caddy: ProxyLines = {
+  files: 'latchkey.caddyfile goes beside the Caddyfile',
+  once: 'import latchkey.caddyfile',
+  site: (site) => {
+    const address = site.protocol === 'https:' && site.port === '' ? site.hostname : site.origin
+    return `${address} {\n\timport latchkey\n\treverse_proxy ${exampleListener}\n}`
+  },
+}
+
+const nginx: ProxyLines = {
+  files: 'latchkey.nginx.conf and latchkey.nginx-headers.conf go into /etc/nginx/snippets',
+  // A host that no server has would otherwise get the first one, under the name that the visitor chose.
+  once: `server {
+    listen 443 ssl default_server;
+    ssl_reject_handshake on;
+}`,
+  site: (site) => `server {
+    listen ${portOf(site)}${site.protocol === 'https:' ? ' ssl' : ''};
+    server_name ${site.hostname};
+    include snippets/latchkey.nginx.conf;
+    location / {
+        proxy_pass http://${exampleListener};
+    }
+}`,
+}
+
+const traefik: ProxyLines = {
+  files: 'latchkey.traefik.yaml goes into the folder of providers.file',
+  once: '# Nothing: each router names the middleware of the file.',
+  site: (site) => {
+    const name = partName(site)
+    const isSecure = site.protocol === 'https:'
+    return [
+      'labels:',
+      `  - traefik.http.routers.${name}.rule=Host(\`${site.hostname}\`)`,
+      ...(isSecure ? [`  - traefik.http.routers.${name}.tls=true`] : []),
+      `  - traefik.http.routers.${name}.middlewares=latchkey@file`,
+    ].join('\n')
+  },
+}
+
+const haproxy: ProxyLines = {
+  files: 'latchkey.lua goes into /etc/haproxy, and the lines of latchkey.haproxy.cfg into haproxy.cfg',
+  once: '# In the frontend, one line for each application, and no default_backend:',
+  site: (site) => {
+    const name = partName(site)
+    return `    use_backend ${name} if { req.hdr(host),host_only -i ${site.hostname} }
+
+backend ${name} from latchkey
+    server ${name} ${exampleListener}`
+  },
+}
+
+export const proxyLines: Readonly<Record<ProxyName, ProxyLines>> = { caddy, nginx, traefik, haproxy }
+
+/** What an operator does so that this proxy asks us about the visitors of the site. */
+export const proxySettings = (proxy: ProxyName, origin: string, name: string) => {
+  const { files, once, site } = proxyLines[proxy]
+  return `Once for all applications: ${files} (all from deploy/forward-auth; the address of Latchkey stands in it), and TRUST_PROXY
+names the address from which the proxy connects to Latchkey. Then:
+
+${once}
+
+For ${origin}, with the address of the application instead of ${exampleListener}:
+
+${site(new URL(origin))}
+
+When the proxy has read it again: ${name}`
+}
