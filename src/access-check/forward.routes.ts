@@ -3,7 +3,7 @@ import type { ProtectedApplications } from '../applications/protected-applicatio
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import { NoContent } from '../contract/schemas.js'
 import type { Cookies } from '../http/cookies.js'
-import { createIsProxy, sendRefusal } from '../http/errors.js'
+import { createIsProxy } from '../http/errors.js'
 import { clientNetwork } from '../http/request-origin.js'
 import { guardHook, route, withHeaders } from '../http/route.js'
 import type { Server } from '../http/server.js'
@@ -66,7 +66,7 @@ const answerProgram = (reply: FastifyReply, asked: AskedRequest, refusal: ShownR
   const shown = isUnknownToNginx ? { ...refusal, refused: 'not_authenticated' as const } : refusal
   if (shown.refused === 'not_authenticated')
     reply.header('WWW-Authenticate', realm === undefined ? 'Bearer' : [`Basic realm="${realm}"`, 'Bearer'])
-  return sendRefusal(reply, shown)
+  return shown
 }
 
 /** The answer for the visitor: a page for a person, and words for a program. */
@@ -92,7 +92,7 @@ const createAnswers = ({ config: { publicUrl }, cookies, callers }: ForwardParts
     if (!isNavigation(asked, request.headers)) return answerProgram(reply, asked, refusal, realm)
     reply.header('Location', pageFor(pathFor(refusal, request), asked))
     // nginx knows no redirect in the answer of a check. Two lines of its file make one of this.
-    if (asked.isByNginx) return sendRefusal(reply, refusal)
+    if (asked.isByNginx) return refusal
     return reply.status(302).send()
   }
 }
@@ -120,9 +120,9 @@ export const forwardRoutes = (server: Server, parts: ForwardParts) => {
     if (isFirstOfReason(reason, logWindow)) log.warn(details, message)
   }
 
-  const refuseOdd = (request: FastifyRequest, reply: FastifyReply, reason: string, sentence: string) => {
+  const refuseOdd = (request: FastifyRequest, reason: string, sentence: string) => {
     warnOnce(reason, { requestId: request.id, reason: sentence }, 'a check of a proxy was not understood')
-    return sendRefusal(reply, refuse('bad_request'))
+    return refuse('bad_request')
   }
 
   const admit = (request: FastifyRequest, reply: FastifyReply, identity: readonly string[]) => {
@@ -163,19 +163,19 @@ export const forwardRoutes = (server: Server, parts: ForwardParts) => {
       const { socket, raw, headers } = request
       if (!isProxy(socket.remoteAddress)) {
         const sentence = `it came from ${socket.remoteAddress}, which is not in TRUST_PROXY`
-        return refuseOdd(request, reply, 'address', sentence)
+        return refuseOdd(request, 'address', sentence)
       }
       const asked = readAskedRequest(raw.rawHeaders, ownQueryOf(raw.url ?? ''), isIdentityHeader)
-      if ('fault' in asked) return refuseOdd(request, reply, asked.fault, sentenceOf(asked))
+      if ('fault' in asked) return refuseOdd(request, asked.fault, sentenceOf(asked))
       if (isForOther(asked, headers.host, protectedApplications)) {
         const sentence = sentenceOf({ fault: 'host', header: 'the proxy', value: asked.origin })
-        return refuseOdd(request, reply, 'host', sentence)
+        return refuseOdd(request, 'host', sentence)
       }
       const application = protectedApplications.find(asked.origin)
       if (!application) {
         const hint = 'nobody has registered this address: latchkey application add NAME --proxy ADDRESS'
         warnOnce('unknown', { requestId: request.id, address: asked.origin }, hint)
-        return sendRefusal(reply, refuse('not_protected'))
+        return refuse('not_protected')
       }
       if (isOpen(application, asked, headers)) return admit(request, reply, nobody)
       const realm = asksForToken(application, headers, tokenVisitors.isOn) ? asked.origin : undefined

@@ -133,7 +133,7 @@ type WayBy<Method> = {
  * The way as which a sign-in by a method waits for its second step. It has the same method, because its row says how fresh the session will
  * be and what opens an enrolment. A method that is two factors by itself waits for nothing.
  */
-export const waitsAs = {
+const waitsAs = {
   pwd: 'password',
   provider: 'provider',
   mail: 'mail',

@@ -8,7 +8,7 @@ import { adminPath } from '../contract/admin/admin-bodies.js'
 type SentBy = 'program' | 'navigation'
 
 /** The closed list of these routes. A test checks that every other route refuses forms and other sites. */
-export const protocolRoutes: Readonly<Record<string, SentBy>> = {
+const protocolRoutes: Readonly<Record<string, SentBy>> = {
   'POST /api/auth/token': 'program',
   'OPTIONS /api/auth/token': 'program',
   'POST /api/auth/device': 'program',
