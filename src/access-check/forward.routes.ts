@@ -3,9 +3,9 @@ import type { ProtectedApplications } from '../applications/protected-applicatio
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import { NoContent } from '../contract/schemas.js'
 import type { Cookies } from '../http/cookies.js'
-import { createIsProxy, sendRefusal } from '../http/errors.js'
+import { createIsProxy } from '../http/errors.js'
 import { clientNetwork } from '../http/request-origin.js'
-import { route, withHeaders } from '../http/route.js'
+import { route, routeRefusals, withHeaders } from '../http/route.js'
 import type { Server } from '../http/server.js'
 import type { Clock } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
@@ -53,6 +53,18 @@ const answers = {
   }),
   302: withHeaders(NoContent, { Location: 'For a navigation: the page that helps, with the way back' }),
 }
+
+const refusedHere = [
+  'bad_request',
+  'not_authenticated',
+  'group_required',
+  'step_up_required',
+  'token_refused',
+  'not_protected',
+  'too_many_requests',
+  'unavailable',
+] as const
+const { sendRefusal } = routeRefusals(...refusedHere)
 
 const logWindow = 1 * minutes
 const maxReasons = 100
@@ -102,11 +114,22 @@ const ownQueryOf = (url: string) => {
   return at === -1 ? '' : url.slice(at)
 }
 
+/** Lets the visitor in. What is sent to the application has neither our cookies nor a token of ours. */
+const createAdmit =
+  (production: boolean) => (request: FastifyRequest, reply: FastifyReply, identity: readonly string[]) => {
+    for (const [index, name] of forwardedIdentity.entries()) reply.header(name, identity[index] ?? '')
+    reply.header('Cookie', cookiesForApplication(request.headers.cookie ?? '', production))
+    const given = tokenAmong(authorizationsIn(request.raw.rawHeaders))
+    reply.header('Authorization', given ? '' : (request.headers.authorization ?? ''))
+    return reply.status(200).send()
+  }
+
 export const forwardRoutes = (server: Server, parts: ForwardParts) => {
   const { callers, protectedApplications, clock, log, metrics } = parts
   const { production, trustProxy } = parts.config
   const isProxy = createIsProxy(trustProxy)
   const isFirstOfReason = createOncePerWindow({ maxKeys: maxReasons, clock })
+  const admit = createAdmit(production)
   const answerVisitor = createAnswers(parts)
   const tokenVisitors = createTokenVisitors(parts)
 
@@ -119,14 +142,6 @@ export const forwardRoutes = (server: Server, parts: ForwardParts) => {
     return sendRefusal(reply, refuse('bad_request'))
   }
 
-  const admit = (request: FastifyRequest, reply: FastifyReply, identity: readonly string[]) => {
-    for (const [index, name] of forwardedIdentity.entries()) reply.header(name, identity[index] ?? '')
-    reply.header('Cookie', cookiesForApplication(request.headers.cookie ?? '', production))
-    const given = tokenAmong(authorizationsIn(request.raw.rawHeaders))
-    reply.header('Authorization', given ? '' : (request.headers.authorization ?? ''))
-    return reply.status(200).send()
-  }
-
   route(server, 'GET /api/auth/forward', {
     guard: [],
     tag: 'who am I',
@@ -135,16 +150,7 @@ export const forwardRoutes = (server: Server, parts: ForwardParts) => {
     // The query may be that of the visitor, and is compared with it.
     validatorCompiler: () => () => true,
     security: [{ accessToken: [] }],
-    refuses: [
-      'bad_request',
-      'not_authenticated',
-      'group_required',
-      'step_up_required',
-      'token_refused',
-      'not_protected',
-      'too_many_requests',
-      'unavailable',
-    ],
+    refuses: refusedHere,
     refusalHeaders: { 401: pageInLocation, 403: pageInLocation },
     answers,
     config: {
@@ -171,12 +177,12 @@ export const forwardRoutes = (server: Server, parts: ForwardParts) => {
         return sendRefusal(reply, refuse('not_protected'))
       }
       if (isOpen(application, asked, headers)) return admit(request, reply, nobody)
-      const realm = asksForToken(application, headers, tokenVisitors.isOn) ? asked.origin : undefined
+      const realmOfQuestion = () => (asksForToken(application, headers, tokenVisitors.isOn) ? asked.origin : undefined)
       const token = tokenAmong(authorizationsIn(raw.rawHeaders))
       if (token) {
         const visitor = { headers, network: clientNetwork(request) }
         const entered = await tokenVisitors.judge(application, token, visitor)
-        if (isRefused(entered)) return answerProgram(reply, asked, entered, realm)
+        if (isRefused(entered)) return answerProgram(reply, asked, entered, realmOfQuestion())
         return admit(request, reply, entered.identity)
       }
       const judged = isForeignPart(headers) ? undefined : callers.judge(request)
@@ -185,7 +191,7 @@ export const forwardRoutes = (server: Server, parts: ForwardParts) => {
       if (claims && !refusal) return admit(request, reply, [...identityOf(claims), ''])
       if (!refusal) throw new Error('A visitor was neither admitted nor refused')
       if (claims && refusal.refused !== 'not_authenticated') metrics?.countRefusedCheck(refusal.refused)
-      return answerVisitor(request, reply, asked, refusal, realm)
+      return answerVisitor(request, reply, asked, refusal, realmOfQuestion())
     },
   })
 }
