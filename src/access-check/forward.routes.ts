@@ -54,6 +54,17 @@ const answers = {
   302: withHeaders(NoContent, { Location: 'For a navigation: the page that helps, with the way back' }),
 }
 
+const refusedHere = [
+  'bad_request',
+  'not_authenticated',
+  'group_required',
+  'step_up_required',
+  'token_refused',
+  'not_protected',
+  'too_many_requests',
+  'unavailable',
+] as const
+
 const logWindow = 1 * minutes
 const maxReasons = 100
 
@@ -108,11 +119,22 @@ const closesAfterBody = guardHook({}, [], async ({ headers }, reply) => {
   if (length !== '0' || encoding !== undefined) reply.header('connection', 'close')
 })
 
+/** Lets the visitor in. What is sent to the application has neither our cookies nor a token of ours. */
+const createAdmit =
+  (production: boolean) => (request: FastifyRequest, reply: FastifyReply, identity: readonly string[]) => {
+    for (const [index, name] of forwardedIdentity.entries()) reply.header(name, identity[index] ?? '')
+    reply.header('Cookie', cookiesForApplication(request.headers.cookie ?? '', production))
+    const given = tokenAmong(authorizationsIn(request.raw.rawHeaders))
+    reply.header('Authorization', given ? '' : (request.headers.authorization ?? ''))
+    return reply.status(200).send()
+  }
+
 export const forwardRoutes = (server: Server, parts: ForwardParts) => {
   const { callers, protectedApplications, clock, log, metrics } = parts
   const { production, trustProxy } = parts.config
   const isProxy = createIsProxy(trustProxy)
   const isFirstOfReason = createOncePerWindow({ maxKeys: maxReasons, clock })
+  const admit = createAdmit(production)
   const answerVisitor = createAnswers(parts)
   const tokenVisitors = createTokenVisitors(parts)
 
@@ -125,14 +147,6 @@ export const forwardRoutes = (server: Server, parts: ForwardParts) => {
     return refuse('bad_request')
   }
 
-  const admit = (request: FastifyRequest, reply: FastifyReply, identity: readonly string[]) => {
-    for (const [index, name] of forwardedIdentity.entries()) reply.header(name, identity[index] ?? '')
-    reply.header('Cookie', cookiesForApplication(request.headers.cookie ?? '', production))
-    const given = tokenAmong(authorizationsIn(request.raw.rawHeaders))
-    reply.header('Authorization', given ? '' : (request.headers.authorization ?? ''))
-    return reply.status(200).send()
-  }
-
   route(server, 'GET /api/auth/forward', {
     guard: [closesAfterBody],
     tag: 'who am I',
@@ -141,16 +155,7 @@ export const forwardRoutes = (server: Server, parts: ForwardParts) => {
     // The query may be that of the visitor, and is compared with it.
     validatorCompiler: () => () => true,
     security: [{ accessToken: [] }],
-    refuses: [
-      'bad_request',
-      'not_authenticated',
-      'group_required',
-      'step_up_required',
-      'token_refused',
-      'not_protected',
-      'too_many_requests',
-      'unavailable',
-    ],
+    refuses: refusedHere,
     refusalHeaders: { 401: pageInLocation, 403: pageInLocation },
     answers,
     config: {
@@ -178,12 +183,12 @@ export const forwardRoutes = (server: Server, parts: ForwardParts) => {
         return refuse('not_protected')
       }
       if (isOpen(application, asked, headers)) return admit(request, reply, nobody)
-      const realm = asksForToken(application, headers, tokenVisitors.isOn) ? asked.origin : undefined
+      const realmOfQuestion = () => (asksForToken(application, headers, tokenVisitors.isOn) ? asked.origin : undefined)
       const token = tokenAmong(authorizationsIn(raw.rawHeaders))
       if (token) {
         const visitor = { headers, network: clientNetwork(request) }
         const entered = await tokenVisitors.judge(application, token, visitor)
-        if (isRefused(entered)) return answerProgram(reply, asked, entered, realm)
+        if (isRefused(entered)) return answerProgram(reply, asked, entered, realmOfQuestion())
         return admit(request, reply, entered.identity)
       }
       const judged = isForeignPart(headers) ? undefined : callers.judge(request)
@@ -192,7 +197,7 @@ export const forwardRoutes = (server: Server, parts: ForwardParts) => {
       if (claims && !refusal) return admit(request, reply, [...identityOf(claims), ''])
       if (!refusal) throw new Error('A visitor was neither admitted nor refused')
       if (claims && refusal.refused !== 'not_authenticated') metrics?.countRefusedCheck(refusal.refused)
-      return answerVisitor(request, reply, asked, refusal, realm)
+      return answerVisitor(request, reply, asked, refusal, realmOfQuestion())
     },
   })
 }

@@ -195,7 +195,7 @@ export const fr: MailWords = {
     }),
     'token-made': ({ productName, username, tokenName, applications }) => ({
       subject: `Nouveau jeton personnel pour ${productName}`,
-      happened: `Un jeton personnel vient d’être créé pour votre compte ${username} sur ${productName} : « ${tokenName} ». Un programme qui le possède peut utiliser en votre nom, sans se connecter : ${applications}.`,
+      happened: `Un jeton personnel vient d’être créé pour votre compte ${username} sur ${productName} : « ${tokenName} ». Un programme qui le possède peut utiliser en votre nom, sans se connecter : ${applications}.`,
     }),
     'passkey-removed': ({ productName, username, passkeyName }) => ({
       subject: `Une clé d’accès pour ${productName} a été supprimée`,
