@@ -59,7 +59,8 @@ export const createForwardLane = ({
     if ('fault' in asked) return false
     const application = protectedApplications.find(asked.origin)
     const authorization = singleValue(rawHeaders, 'authorization')
-    if (!application || authorization === undefined) return false
+    // A host with a cookie of its own knows no other, and the framework's route reads it.
+    if (!application || application.hasOwnCookie || authorization === undefined) return false
     // Nobody is named there. Few applications have open paths, so few requests read Node's object of all headers.
     const hasOpen = application.openPaths.length > 0 || application.openPreflight
     if (hasOpen && isOpen(application, asked, request.headers)) return false

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { ProtectedApplications } from '../applications/protected-applications.js'
+import type { ProtectedApplication, ProtectedApplications } from '../applications/protected-applications.js'
+import type { AccessClaims } from '../contract/access-claims.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import { NoContent } from '../contract/schemas.js'
 import type { Cookies } from '../http/cookies.js'
@@ -13,6 +14,7 @@ import type { Metrics } from '../platform/metrics/metrics.js'
 import type { Callers } from '../sessions/callers.js'
 import { type AskedRequest, readAskedRequest, sentenceOf, wayBackTo } from './asked-request.js'
 import { entryRefusal, isOpen } from './entry.js'
+import { isOurPath, startAddress } from './host-addresses.js'
 import { identityOf } from './identity-headers.js'
 import {
   cookiesForApplication,
@@ -33,6 +35,17 @@ export type ForwardParts = {
   metrics: { countRefusedCheck: Metrics['countRefusedCheck'] } | undefined
 }
 
+/** What hosts that get none of our cookies need (`host.routes`). */
+export type HostAnswers = {
+  begin(request: FastifyRequest, reply: FastifyReply, returnTo: string): FastifyReply
+  sessionOf(request: FastifyRequest, application: ProtectedApplication): Promise<{ claims: AccessClaims } | undefined>
+  answer(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    visit: { application: ProtectedApplication; path: string; query: string },
+  ): Promise<unknown>
+}
+
 type Refusal = Refused<'not_authenticated' | 'group_required' | 'step_up_required'>
 
 const description =
@@ -40,20 +53,25 @@ const description =
 
 const pageInLocation = { Location: 'For a navigation that nginx asks about: the page that helps, with the way back' }
 
+const hostCookie = { 'Set-Cookie': 'At a host that gets none of our cookies: its own' }
+
 const answers = {
   200: withHeaders(NoContent, {
     ...Object.fromEntries(forwardedIdentity.map((name) => [name, 'Who the user is; empty if it is not known'])),
     Cookie: 'What the visitor sent, without the cookies of Latchkey',
     Authorization: 'What the visitor sent, without a token of Latchkey',
   }),
-  302: withHeaders(NoContent, { Location: 'For a navigation: the page that helps, with the way back' }),
+  302: withHeaders(NoContent, {
+    Location: 'For a navigation: the page that helps, with the way back',
+    ...hostCookie,
+  }),
 }
 
 const logWindow = 1 * minutes
 const maxReasons = 100
 
 /** The answer for the visitor: a page for a person, and words for a program. */
-const createAnswers = ({ config: { publicUrl }, cookies, callers }: ForwardParts) => {
+const createAnswers = ({ config: { publicUrl }, cookies, callers }: ForwardParts, hosts: HostAnswers) => {
   /** A page of ours that leads back to what was asked for. */
   const pageFor = (path: string, asked: AskedRequest) =>
     `${publicUrl}${path}${path.includes('?') ? '&' : '?'}returnTo=${encodeURIComponent(wayBackTo(asked))}`
@@ -65,12 +83,19 @@ const createAnswers = ({ config: { publicUrl }, cookies, callers }: ForwardParts
     return isRenewable ? '/api/auth/renew' : '/login'
   }
 
-  return (request: FastifyRequest, reply: FastifyReply, asked: AskedRequest, refusal: Refusal & { page?: string }) => {
+  return (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { asked, hasOwnCookie }: { asked: AskedRequest; hasOwnCookie: boolean },
+    refusal: Refusal & { page?: string },
+  ) => {
     if (!isNavigation(asked, request.headers)) {
       if (refusal.refused === 'not_authenticated') reply.header('WWW-Authenticate', 'Bearer')
       return sendRefusal(reply, refusal)
     }
-    reply.header('Location', pageFor(pathFor(refusal, request), asked))
+    if (hasOwnCookie && !asked.isByNginx) return hosts.begin(request, reply, wayBackTo(asked))
+    const page = hasOwnCookie ? startAddress(asked.origin, wayBackTo(asked)) : pageFor(pathFor(refusal, request), asked)
+    reply.header('Location', page)
     // nginx knows no redirect in the answer of a check. Two lines of its file make one of this.
     if (asked.isByNginx) return sendRefusal(reply, refusal)
     return reply.status(302).send()
@@ -82,12 +107,12 @@ const ownQueryOf = (url: string) => {
   return at === -1 ? '' : url.slice(at)
 }
 
-export const forwardRoutes = (server: Server, parts: ForwardParts) => {
+export const forwardRoutes = (server: Server, parts: ForwardParts, hosts: HostAnswers) => {
   const { callers, protectedApplications, clock, log, metrics } = parts
   const { production, trustProxy } = parts.config
   const isProxy = createIsProxy(trustProxy)
   const isFirstOfReason = createOncePerWindow({ maxKeys: maxReasons, clock })
-  const answerVisitor = createAnswers(parts)
+  const answerVisitor = createAnswers(parts, hosts)
 
   const warnOnce = (reason: string, details: object, message: string) => {
     if (isFirstOfReason(reason, logWindow)) log.warn(details, message)
@@ -105,6 +130,27 @@ export const forwardRoutes = (server: Server, parts: ForwardParts) => {
     return reply.status(200).send()
   }
 
+  /** A host that gets none of our cookies has one of its own, and no other counts there. */
+  const claimsOf = async (request: FastifyRequest, application: ProtectedApplication) => {
+    if (application.hasOwnCookie) return (await hosts.sessionOf(request, application))?.claims
+    const judged = callers.judge(request)
+    return isRefused(judged) ? undefined : judged
+  }
+
+  /** nginx hands no answer of a check on, so its file leads these addresses here. */
+  const answerAtHost = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    application: ProtectedApplication,
+    { method, path, query, isByNginx }: AskedRequest,
+  ) => {
+    if (!isByNginx && (method === 'GET' || method === 'HEAD'))
+      return await hosts.answer(request, reply, { application, path, query })
+    const hint = 'lead /.latchkey/ of this host to Latchkey: this proxy hands no answer of a check on'
+    if (isByNginx) warnOnce('own path', { requestId: request.id, address: application.proxyOrigin }, hint)
+    return await sendRefusal(reply, refuse('not_found'))
+  }
+
   route(server, 'GET /api/auth/forward', {
     guard: [],
     tag: 'who am I',
@@ -113,8 +159,16 @@ export const forwardRoutes = (server: Server, parts: ForwardParts) => {
     // The query may be that of the visitor, and is compared with it.
     validatorCompiler: () => () => true,
     security: [{ accessToken: [] }],
-    refuses: ['bad_request', 'not_authenticated', 'group_required', 'step_up_required', 'not_protected', 'unavailable'],
-    refusalHeaders: { 401: pageInLocation, 403: pageInLocation },
+    refuses: [
+      'bad_request',
+      'not_authenticated',
+      'group_required',
+      'step_up_required',
+      'not_protected',
+      'not_found',
+      'unavailable',
+    ],
+    refusalHeaders: { 400: hostCookie, 401: pageInLocation, 403: pageInLocation },
     answers,
     config: {
       quiet: true,
@@ -139,14 +193,18 @@ export const forwardRoutes = (server: Server, parts: ForwardParts) => {
         warnOnce('unknown', { requestId: request.id, address: asked.origin }, hint)
         return sendRefusal(reply, refuse('not_protected'))
       }
+      const { hasOwnCookie } = application
+      if (hasOwnCookie && isOurPath(asked.path)) {
+        await answerAtHost(request, reply, application, asked)
+        return reply
+      }
       if (isOpen(application, asked, headers)) return admit(request, reply, nobody)
-      const judged = isForeignPart(headers) ? undefined : callers.judge(request)
-      const claims = isRefused(judged) ? undefined : judged
+      const claims = isForeignPart(headers) ? undefined : await claimsOf(request, application)
       const refusal = claims ? entryRefusal(application, claims, clock.now()) : refuse('not_authenticated')
       if (claims && !refusal) return admit(request, reply, [...identityOf(claims), ''])
       if (!refusal) throw new Error('A visitor was neither admitted nor refused')
       if (claims && refusal.refused !== 'not_authenticated') metrics?.countRefusedCheck(refusal.refused)
-      return answerVisitor(request, reply, asked, refusal)
+      return answerVisitor(request, reply, { asked, hasOwnCookie }, refusal)
     },
   })
 }

@@ -5,10 +5,10 @@ import type { Cookies } from '../http/cookies.js'
 import { clientOf } from '../http/request-origin.js'
 import { route } from '../http/route.js'
 import type { Server } from '../http/server.js'
-import { fingerprint } from '../lib/random.js'
 import type { Callers } from '../sessions/callers.js'
 import type { ReserveRotation } from '../sessions/guards.js'
 import type { Rotations } from '../sessions/rotation.js'
+import { countReturn } from './return-counts.js'
 
 export type WayBackParts = {
   callers: Callers
@@ -25,8 +25,6 @@ type SendPage = (request: FastifyRequest, reply: FastifyReply) => FastifyReply
 /** So often a browser may be led back to the same address within ten seconds: a restored window has several tabs. */
 const maxReturns = 5
 
-const nameOf = (address: string) => fingerprint(address).toString('base64url').slice(0, 16)
-
 /** Leads browsers back to protected applications, and nowhere else. */
 export const wayBackRoutes = (server: Server, parts: WayBackParts, sendTellWhy: SendPage) => {
   const { callers, cookies, protectedApplications, rotate, reserveRotation } = parts
@@ -37,14 +35,6 @@ export const wayBackRoutes = (server: Server, parts: WayBackParts, sendTellWhy: 
     if (!URL.canParse(address)) return undefined
     const { origin, username, password, href } = new URL(address)
     return protectedApplications.find(origin) && username === '' && password === '' ? href : undefined
-  }
-
-  /** How often this browser was led back to the address in the last seconds, and is now. */
-  const countReturn = (request: FastifyRequest, reply: FastifyReply, address: string) => {
-    const [name, count = '0'] = cookies.read(request, 'attempt_returns')?.split('.') ?? []
-    const returns = name === nameOf(address) ? Math.min(9, Number(count) + 1) : 1
-    cookies.set(reply, 'attempt_returns', `${nameOf(address)}.${returns}`)
-    return returns
   }
 
   const readAddress = (request: FastifyRequest, name: string) => {
@@ -65,7 +55,9 @@ export const wayBackRoutes = (server: Server, parts: WayBackParts, sendTellWhy: 
     handle: async ({ request, reply }) => {
       const address = readAddress(request, 'to')
       if (address === undefined) return reply.redirect(afterSignIn)
-      return countReturn(request, reply, address) > maxReturns ? sendTellWhy(request, reply) : reply.redirect(address)
+      const { returns, kept } = countReturn(cookies.read(request, 'attempt_returns'), address)
+      cookies.set(reply, 'attempt_returns', kept)
+      return returns > maxReturns ? sendTellWhy(request, reply) : reply.redirect(address)
     },
   })
 

@@ -6,7 +6,7 @@ import type { AccessClaims } from '#contract/access-claims.js'
 import { refuse } from '#contract/outcome.js'
 import { accessCheckRoutes } from '../../src/access-check/access-check.routes.js'
 import { createFastLane } from '../../src/access-check/fast-lane.js'
-import { forwardRoutes } from '../../src/access-check/forward.routes.js'
+import { forwardRoutes, type HostAnswers } from '../../src/access-check/forward.routes.js'
 import { readOpenPath } from '../../src/applications/application-rules.js'
 import type { ProtectedApplication } from '../../src/applications/protected-applications.js'
 import { createCookies } from '../../src/http/cookies.js'
@@ -52,10 +52,20 @@ const protectedApplications = {
       'https://wiki.localhost': { access: 'everyone', factors: 1 },
       'https://family.localhost': { access: 'groups', groups: ['staff'], factors: 1 },
       'https://open.localhost': { access: 'everyone', factors: 1, openPaths: [readOpenPath('/public/')] },
+      'https://elsewhere.example': { access: 'everyone', factors: 1, hasOwnCookie: true },
       'https://bank.localhost': { access: 'everyone', factors: 2, maxAge: 10 * minutes },
     }
     const found = all[origin]
-    return found && ({ groups: [], openPaths: [], openPreflight: false, ...found } as unknown as ProtectedApplication)
+    return (
+      found &&
+      ({
+        groups: [],
+        openPaths: [],
+        openPreflight: false,
+        hasOwnCookie: false,
+        ...found,
+      } as unknown as ProtectedApplication)
+    )
   },
 }
 
@@ -100,7 +110,13 @@ const startService = async (given: Options) => {
   const metrics = { countRefusedCheck }
   accessCheckRoutes(server, { callers, cookies, tokens, rotate, reserveRotation, clock, log, metrics })
   const config = { publicUrl, production, trustProxy }
-  forwardRoutes(server, { callers, cookies, protectedApplications, config, clock, log, metrics })
+  // There are no stores here, so no host has a session of its own.
+  const hosts: HostAnswers = {
+    begin: (_request, reply) => reply.redirect('/'),
+    sessionOf: async () => undefined,
+    answer: async (_request, reply) => reply.redirect('/'),
+  }
+  forwardRoutes(server, { callers, cookies, protectedApplications, config, clock, log, metrics }, hosts)
   answerUnknown((_request, reply) => reply.status(404).send('no page'))
   const port = Number(new URL(await server.listen({ host: '127.0.0.1', port: 0 })).port)
   return { port, tokens, count, refused, state, logLines, close: () => server.close() }
@@ -213,11 +229,21 @@ describe('the fast lane and the framework', () => {
       wiki.replace('wiki', 'open'),
       wiki.replace('wiki.localhost\r\nX-Forwarded-Uri: /a', 'open.localhost\r\nX-Forwarded-Uri: /public/'),
       wiki.replace('wiki', 'bank'),
+      wiki.replace('wiki.localhost', 'elsewhere.example'),
       `${wiki}X-Auth-Groups: staff\r\n`,
     ].map(proxied)
     const answers = await ask(withLane, ...texts)
     expect(answers).toEqual(await ask(without, ...texts))
-    expect(answers.map((answer) => answer.slice(9, 12))).toEqual(['200', '200', '403', '200', '200', '403', '400'])
+    expect(answers.map((answer) => answer.slice(9, 12))).toEqual([
+      '200',
+      '200',
+      '403',
+      '200',
+      '200',
+      '403',
+      '401',
+      '400',
+    ])
     expect(withLane.count.answered).toBe(before + 3)
   })
 
