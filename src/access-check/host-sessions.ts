@@ -10,7 +10,7 @@ import { equalInConstantTime, fingerprint, randomToken } from '../lib/random.js'
 import { RecentMap } from '../lib/recent.js'
 import { uuidv7 } from '../lib/uuid.js'
 import type { MessagesRoom } from '../messages/open-messages.js'
-import { commitUnlessRefused, type Database, StoreUnavailable } from '../platform/database/database.js'
+import { commitUnlessRefused, type Database, isUnusableTable, StoreUnavailable } from '../platform/database/database.js'
 import { epochSeconds } from '../sessions/issue-tokens.js'
 import { liveNow, type SessionLimits } from '../sessions/live-sessions.js'
 import type { SessionsRoom } from '../sessions/open-sessions.js'
@@ -200,8 +200,8 @@ export const createHostSessions = (needed: Needed) => {
       return await readOnce(key, hash, host)
     } catch (error) {
       const isKnown = before?.session !== undefined && !hasEnded(before.session)
-      if (error instanceof StoreUnavailable && isKnown && clock.now().getTime() < before.readAt + knownFor)
-        return before
+      const isAway = error instanceof StoreUnavailable || isUnusableTable(error)
+      if (isAway && isKnown && clock.now().getTime() < before.readAt + knownFor) return before
       throw error
     }
   }

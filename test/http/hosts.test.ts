@@ -478,8 +478,13 @@ describe('a database that is away', () => {
     expect(await statusOf(known)).toBe(200)
     await latchkey.sql.query('alter table host_sessions rename to host_sessions_away')
     try {
-      expect(await statusOf(unknown)).toBeGreaterThanOrEqual(500)
+      const refused = await visit(unknown)
+      expect([refused.status, refused.headers.get('retry-after'), refused.setCookies]).toEqual([503, '5', []])
       expect(await statusOf(known)).toBe(200)
+      latchkey.clock.advance(6 * minutes)
+      expect([await statusOf(known), await statusOf(known)]).toEqual([200, 200])
+      latchkey.clock.advance(10 * minutes)
+      expect(await statusOf(known)).toBe(503)
     } finally {
       await latchkey.sql.query('alter table host_sessions_away rename to host_sessions')
     }
