@@ -1,9 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ProtectedApplications } from '../applications/protected-applications.js'
 import { isRefused } from '../contract/outcome.js'
+import { NoContent } from '../contract/schemas.js'
 import type { Cookies } from '../http/cookies.js'
 import { clientOf } from '../http/request-origin.js'
-import { route } from '../http/route.js'
+import { route, withHeaders } from '../http/route.js'
 import type { Server } from '../http/server.js'
 import type { Callers } from '../sessions/callers.js'
 import type { ReserveRotation } from '../sessions/guards.js'
@@ -21,6 +22,8 @@ export type WayBackParts = {
 
 /** The page that says that the cookies of this sign-in do not reach the application. */
 type SendPage = (request: FastifyRequest, reply: FastifyReply) => FastifyReply
+
+const led = { 302: withHeaders(NoContent, { 'Set-Cookie': 'How often the browser was led there, and new tokens' }) }
 
 /** So often a browser may be led back to the same address within ten seconds: a restored window has several tabs. */
 const maxReturns = 5
@@ -50,7 +53,7 @@ export const wayBackRoutes = (server: Server, parts: WayBackParts, sendTellWhy: 
     hidden: true,
     guard: [],
     refuses: [],
-    answers: {},
+    answers: led,
     config: { unlimited: 'Compares an address with those in memory' },
     handle: async ({ request, reply }) => {
       const address = readAddress(request, 'to')
@@ -79,7 +82,7 @@ export const wayBackRoutes = (server: Server, parts: WayBackParts, sendTellWhy: 
     hidden: true,
     guard: [],
     refuses: ['unavailable'],
-    answers: {},
+    answers: led,
     config: { countsIn: ['session'], ownOriginOnly: true },
     handle: async ({ request, reply }) => {
       const address = readAddress(request, 'returnTo')

@@ -129,8 +129,8 @@ export type RouteFacts = {
   unlimited: string | undefined
   /** The refusals of the limiters among the hooks. */
   limitCodes: readonly LimitCode[]
-  /** The refusal of a request from another site's page. */
-  crossSite: RefusalCode
+  /** The refusal of a request from another site's page. Undefined if the route itself decides about these. */
+  crossSite: RefusalCode | undefined
   /** Whether load balancers call the route. It answers in any state of the stores. */
   isProbe: boolean
 }
@@ -179,7 +179,7 @@ export const factsOf = ({ method, url, onRequest = [], preHandler = [], config =
     limiters: [...new Set([...hooks.flatMap(({ limiters }) => limiters ?? []), ...(config.countsIn ?? [])])],
     unlimited: config.unlimited,
     limitCodes: hooks.flatMap(({ limitCodes }) => limitCodes ?? []),
-    crossSite: config.crossSite?.refused ?? 'cross_site',
+    crossSite: config.judgesSite ? undefined : (config.crossSite?.refused ?? 'cross_site'),
     isProbe: config.probe ?? false,
   }
 }
