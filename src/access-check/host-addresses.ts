@@ -70,7 +70,8 @@ export const signInPathOf = ({ challenge, returnTo, failedAt }: SignIn) =>
 
 export const beginSignIn = (publicUrl: string, attempt: Attempt, returnTo: string, failedAt?: number) => ({
   location: publicUrl + signInPathOf({ challenge: challengeOf(attempt.verifier), returnTo, failedAt }),
-  cookie: attemptCookie.line({ verifier: attempt.verifier, failedAt: failedAt ?? attempt.failedAt }),
+  // A tab that begins again by itself says so in its address only: the other tabs have not failed.
+  cookie: attemptCookie.line(attempt),
 })
 
 /** Where a visitor begins, or begins again, at their own host. */

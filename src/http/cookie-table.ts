@@ -18,7 +18,7 @@ export const mailSignInLifetime = 10 * minutes
 export const authorizationRequestLifetime = 1 * hours
 
 /** The way from the host of an application to ours and back. */
-export const hostAttemptLifetime = 10 * minutes
+const hostAttemptLifetime = 10 * minutes
 
 /** How many accounts one browser remembers, such as those of a family. The browser has a value for each, the newest first. */
 export const maxAccounts = 5

@@ -152,14 +152,23 @@ describe('a host that gets none of our cookies', () => {
 
   it('lets tabs arrive that began together, each with a verifier of its own', async () => {
     const of = latchkey.browser()
-    const [one, two] = await Promise.all([visit(of.copy(), { uri: '/1' }), visit(of.copy(), { uri: '/2' })])
+    const begun = await Promise.all([1, 2, 3].map((tab) => visit(of.copy(), { uri: `/${tab}` })))
     // The browser keeps what came last.
-    of.jar.keep(two.setCookies)
-    const callback = locationOf(await atOurs(ada, locationOf(one)))
-    const again = await visit(of, { uri: pathOf(callback) })
-    expect([again.status, locationOf(again)]).toEqual([302, expect.stringContaining('/forward-sign-in?')])
-    const next = locationOf(await atOurs(ada, locationOf(again)))
-    expect(locationOf(await visit(of, { uri: pathOf(next) }))).toBe(`https://${hosts.wiki}/1`)
+    for (const { setCookies } of begun) of.jar.keep(setCookies)
+    const again = []
+    for (const tab of begun.slice(0, 2)) {
+      const callback = locationOf(await atOurs(ada, locationOf(tab)))
+      again.push(await visit(of, { uri: pathOf(callback) }))
+    }
+    const signIn = expect.stringContaining('/forward-sign-in?')
+    expect(again.map((answer) => [answer.status, locationOf(answer)])).toEqual([
+      [302, signIn],
+      [302, signIn],
+    ])
+    for (const [tab, answer] of again.entries()) {
+      const next = locationOf(await atOurs(ada, locationOf(answer)))
+      expect(locationOf(await visit(of, { uri: pathOf(next) }))).toBe(`https://${hosts.wiki}/${tab + 1}`)
+    }
     expect(await statusOf(of)).toBe(200)
   })
 })
