@@ -4,7 +4,7 @@ import type { AccessClaims } from '../contract/access-claims.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import { NoContent } from '../contract/schemas.js'
 import type { Cookies } from '../http/cookies.js'
-import { createIsProxy, sendRefusal } from '../http/errors.js'
+import { createIsProxy } from '../http/errors.js'
 import { route, withHeaders } from '../http/route.js'
 import type { Server } from '../http/server.js'
 import type { Clock } from '../lib/clock.js'
@@ -43,7 +43,7 @@ export type HostAnswers = {
     request: FastifyRequest,
     reply: FastifyReply,
     visit: { application: ProtectedApplication; path: string; query: string },
-  ): Promise<unknown>
+  ): Promise<FastifyReply | Refused<'not_found'>>
 }
 
 type Refusal = Refused<'not_authenticated' | 'group_required' | 'step_up_required'>
@@ -91,13 +91,13 @@ const createAnswers = ({ config: { publicUrl }, cookies, callers }: ForwardParts
   ) => {
     if (!isNavigation(asked, request.headers)) {
       if (refusal.refused === 'not_authenticated') reply.header('WWW-Authenticate', 'Bearer')
-      return sendRefusal(reply, refusal)
+      return refusal
     }
     if (hasOwnCookie && !asked.isByNginx) return hosts.begin(request, reply, wayBackTo(asked))
     const page = hasOwnCookie ? startAddress(asked.origin, wayBackTo(asked)) : pageFor(pathFor(refusal, request), asked)
     reply.header('Location', page)
     // nginx knows no redirect in the answer of a check. Two lines of its file make one of this.
-    if (asked.isByNginx) return sendRefusal(reply, refusal)
+    if (asked.isByNginx) return refusal
     return reply.status(302).send()
   }
 }
@@ -107,48 +107,48 @@ const ownQueryOf = (url: string) => {
   return at === -1 ? '' : url.slice(at)
 }
 
+/** What becomes of a check whose application is known. */
+const createSteps = ({ callers, config: { production } }: ForwardParts, hosts: HostAnswers) => ({
+  admit: (request: FastifyRequest, reply: FastifyReply, identity: readonly string[]) => {
+    for (const [index, name] of forwardedIdentity.entries()) reply.header(name, identity[index] ?? '')
+    reply.header('Cookie', cookiesForApplication(request.headers.cookie ?? '', production))
+    reply.header('Authorization', request.headers.authorization ?? '')
+    return reply.status(200).send()
+  },
+
+  /** A host that gets none of our cookies has one of its own, and no other counts there. */
+  claimsOf: async (request: FastifyRequest, application: ProtectedApplication) => {
+    if (application.hasOwnCookie) return (await hosts.sessionOf(request, application))?.claims
+    const judged = callers.judge(request)
+    return isRefused(judged) ? undefined : judged
+  },
+
+  answerAtHost: async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    application: ProtectedApplication,
+    { method, path, query, isByNginx }: AskedRequest,
+  ) =>
+    isByNginx || !(method === 'GET' || method === 'HEAD')
+      ? refuse('not_found')
+      : hosts.answer(request, reply, { application, path, query }),
+})
+
 export const forwardRoutes = (server: Server, parts: ForwardParts, hosts: HostAnswers) => {
-  const { callers, protectedApplications, clock, log, metrics } = parts
-  const { production, trustProxy } = parts.config
+  const { protectedApplications, clock, log, metrics } = parts
+  const { trustProxy } = parts.config
   const isProxy = createIsProxy(trustProxy)
   const isFirstOfReason = createOncePerWindow({ maxKeys: maxReasons, clock })
   const answerVisitor = createAnswers(parts, hosts)
+  const { admit, claimsOf, answerAtHost } = createSteps(parts, hosts)
 
   const warnOnce = (reason: string, details: object, message: string) => {
     if (isFirstOfReason(reason, logWindow)) log.warn(details, message)
   }
 
-  const refuseOdd = (request: FastifyRequest, reply: FastifyReply, reason: string, sentence: string) => {
+  const refuseOdd = (request: FastifyRequest, reason: string, sentence: string) => {
     warnOnce(reason, { requestId: request.id, reason: sentence }, 'a check of a proxy was not understood')
-    return sendRefusal(reply, refuse('bad_request'))
-  }
-
-  const admit = (request: FastifyRequest, reply: FastifyReply, identity: readonly string[]) => {
-    for (const [index, name] of forwardedIdentity.entries()) reply.header(name, identity[index] ?? '')
-    reply.header('Cookie', cookiesForApplication(request.headers.cookie ?? '', production))
-    reply.header('Authorization', request.headers.authorization ?? '')
-    return reply.status(200).send()
-  }
-
-  /** A host that gets none of our cookies has one of its own, and no other counts there. */
-  const claimsOf = async (request: FastifyRequest, application: ProtectedApplication) => {
-    if (application.hasOwnCookie) return (await hosts.sessionOf(request, application))?.claims
-    const judged = callers.judge(request)
-    return isRefused(judged) ? undefined : judged
-  }
-
-  /** nginx hands no answer of a check on, so its file leads these addresses here. */
-  const answerAtHost = async (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    application: ProtectedApplication,
-    { method, path, query, isByNginx }: AskedRequest,
-  ) => {
-    if (!isByNginx && (method === 'GET' || method === 'HEAD'))
-      return await hosts.answer(request, reply, { application, path, query })
-    const hint = 'lead /.latchkey/ of this host to Latchkey: this proxy hands no answer of a check on'
-    if (isByNginx) warnOnce('own path', { requestId: request.id, address: application.proxyOrigin }, hint)
-    return await sendRefusal(reply, refuse('not_found'))
+    return refuse('bad_request')
   }
 
   route(server, 'GET /api/auth/forward', {
@@ -180,23 +180,25 @@ export const forwardRoutes = (server: Server, parts: ForwardParts, hosts: HostAn
       const { socket, raw, headers } = request
       if (!isProxy(socket.remoteAddress)) {
         const sentence = `it came from ${socket.remoteAddress}, which is not in TRUST_PROXY`
-        return refuseOdd(request, reply, 'address', sentence)
+        return refuseOdd(request, 'address', sentence)
       }
       const asked = readAskedRequest(raw.rawHeaders, ownQueryOf(raw.url ?? ''), isIdentityHeader)
       if ('fault' in asked) {
         if (asked.fault === 'body') reply.header('connection', 'close')
-        return refuseOdd(request, reply, `${asked.fault} ${asked.header}`, sentenceOf(asked))
+        return refuseOdd(request, `${asked.fault} ${asked.header}`, sentenceOf(asked))
       }
       const application = protectedApplications.find(asked.origin)
       if (!application) {
         const hint = 'nobody has registered this address: latchkey application add NAME --proxy ADDRESS'
         warnOnce('unknown', { requestId: request.id, address: asked.origin }, hint)
-        return sendRefusal(reply, refuse('not_protected'))
+        return refuse('not_protected')
       }
       const { hasOwnCookie } = application
       if (hasOwnCookie && isOurPath(asked.path)) {
-        await answerAtHost(request, reply, application, asked)
-        return reply
+        // nginx hands no answer of a check on, so its file leads these addresses here.
+        const hint = 'lead /.latchkey/ of this host to Latchkey: this proxy hands no answer of a check on'
+        if (asked.isByNginx) warnOnce('own path', { requestId: request.id, address: asked.origin }, hint)
+        return answerAtHost(request, reply, application, asked)
       }
       if (isOpen(application, asked, headers)) return admit(request, reply, nobody)
       const claims = isForeignPart(headers) ? undefined : await claimsOf(request, application)

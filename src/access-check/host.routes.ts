@@ -3,7 +3,7 @@ import type { ProtectedApplication, ProtectedApplications } from '../application
 import type { AccessClaims } from '../contract/access-claims.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import type { Cookies } from '../http/cookies.js'
-import { createIsProxy, sendRefusal } from '../http/errors.js'
+import { createIsProxy } from '../http/errors.js'
 import { type Client, clientOf } from '../http/request-origin.js'
 import { route } from '../http/route.js'
 import type { Server } from '../http/server.js'
@@ -133,7 +133,9 @@ const createHostAnswers = ({ hostSessions, clock, config }: HostParts, { sendHos
     sessionOf,
     answer: async (request: FastifyRequest, reply: FastifyReply, visit: Visit) => {
       const answer = isPage(request) ? answers.get(visit.path) : undefined
-      await (answer ? answer(request, reply, visit) : sendRefusal(reply, refuse('not_found')))
+      if (!answer) return refuse('not_found')
+      await answer(request, reply, visit)
+      return reply
     },
   }
 }
@@ -208,8 +210,7 @@ export const hostRoutes = (server: Server, parts: HostParts, outside: Outside) =
         if (!application?.hasOwnCookie) return refuse('not_found')
         const { url = '' } = request.raw
         const at = url.indexOf('?')
-        await answers.answer(request, reply, { application, path, query: at === -1 ? '' : url.slice(at) })
-        return reply
+        return answers.answer(request, reply, { application, path, query: at === -1 ? '' : url.slice(at) })
       },
     })
 

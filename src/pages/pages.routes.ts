@@ -306,15 +306,6 @@ export const pagesRoutes = (
   const plainPage = (name: PlainPageName) => (request: FastifyRequest, reply: FastifyReply) =>
     sendPage(request, reply.status(plainPageStatus[name]), cachedPlainPage(name, pageLanguage(cookies, request)))
 
-  /** A page at the host of an application. It is not compressed: anyone may ask for it, with any address in its link. */
-  const hostPage = (request: FastifyRequest, reply: FastifyReply, next: string | undefined) => {
-    const name = next === undefined ? 'host-stopped' : 'host-again'
-    const page = assets.plainPages[name]
-    const style = page.styles.map((address) => styleIn(assets, address)).join('')
-    const shown = { theme, language: pageLanguage(cookies, request), style, next }
-    return asFreshPage(reply.status(plainPageStatus[name])).send(renderHostPage(page, shown))
-  }
-
   /**
    * A page at an address of the protocol. `posted`: the form that an application has sent, as a query. The page with a form is not
    * compressed: that would take milliseconds of the event loop, and anyone may send forms.
@@ -325,8 +316,27 @@ export const pagesRoutes = (
       if (posted === undefined) return sendPage(request, reply, cachedPage(name, language))
       return asFreshPage(reply).send(cachedPageForForm(name, language)(posted))
     }
-  return { plainPage, hostPage, protocolPage, drawPage: render, drawPlainPage }
+  return {
+    plainPage,
+    hostPage: createHostPage({ assets, theme, cookies }),
+    protocolPage,
+    drawPage: render,
+    drawPlainPage,
+  }
 }
+
+type HostPageParts = Pick<PagesRouteDependencies, 'assets' | 'theme' | 'cookies'>
+
+/** A page at the host of an application. It is not compressed: anyone may ask for it, with any address in its link. */
+const createHostPage =
+  ({ assets, theme, cookies }: HostPageParts) =>
+  (request: FastifyRequest, reply: FastifyReply, next: string | undefined) => {
+    const name = next === undefined ? 'host-stopped' : 'host-again'
+    const page = assets.plainPages[name]
+    const style = page.styles.map((address) => styleIn(assets, address)).join('')
+    const shown = { theme, language: pageLanguage(cookies, request), style, next }
+    return asFreshPage(reply.status(plainPageStatus[name])).send(renderHostPage(page, shown))
+  }
 
 const styleIn = ({ files }: Assets, address: string) =>
   files.get(address.slice(address.lastIndexOf('/') + 1))?.plain.toString() ?? ''
