@@ -302,7 +302,6 @@ export const pagesRoutes = (
 
   assetRoutes(server, assets)
   languageRoutes(server, { assets, cookies })
-
   const plainPage = (name: PlainPageName) => (request: FastifyRequest, reply: FastifyReply) =>
     sendPage(request, reply.status(plainPageStatus[name]), cachedPlainPage(name, pageLanguage(cookies, request)))
 
@@ -316,20 +315,13 @@ export const pagesRoutes = (
       if (posted === undefined) return sendPage(request, reply, cachedPage(name, language))
       return asFreshPage(reply).send(cachedPageForForm(name, language)(posted))
     }
-  return {
-    plainPage,
-    hostPage: createHostPage({ assets, theme, cookies }),
-    protocolPage,
-    drawPage: render,
-    drawPlainPage,
-  }
+  const hostPage = createHostPage(assets, theme, cookies)
+  return { plainPage, hostPage, protocolPage, drawPage: render, drawPlainPage }
 }
-
-type HostPageParts = Pick<PagesRouteDependencies, 'assets' | 'theme' | 'cookies'>
 
 /** A page at the host of an application. It is not compressed: anyone may ask for it, with any address in its link. */
 const createHostPage =
-  ({ assets, theme, cookies }: HostPageParts) =>
+  (assets: Assets, theme: Theme, cookies: Cookies) =>
   (request: FastifyRequest, reply: FastifyReply, next: string | undefined) => {
     const name = next === undefined ? 'host-stopped' : 'host-again'
     const page = assets.plainPages[name]
