@@ -776,6 +776,34 @@ create table application_access_tokens (
 create index application_access_tokens_of_tokens on application_access_tokens (application_tokens_id);
 create index application_access_tokens_expiry on application_access_tokens (expires_at);
 
+-- A visitor of a host behind a proxy that gets none of our cookies, on the way from our host to that one. Each is used once.
+create table host_codes (
+  hash bytea primary key,
+  application_session_id uuid not null references application_sessions on delete cascade,
+  -- Scheme, host and port.
+  origin text not null,
+  -- PKCE, S256: of the verifier in a cookie of that host.
+  challenge text not null,
+  return_to text not null,
+  expires_at timestamptz not null
+);
+create index host_codes_of_session on host_codes (application_session_id);
+create index host_codes_expiry on host_codes (expires_at);
+
+-- The cookie of such a host. It belongs to a session, and ends with it or alone.
+create table host_sessions (
+  id uuid primary key,
+  -- Of the cookie.
+  hash bytea not null unique,
+  application_session_id uuid not null references application_sessions on delete cascade,
+  sid uuid not null,
+  origin text not null,
+  created_at timestamptz not null,
+  expires_at timestamptz not null
+);
+create index host_sessions_of_session on host_sessions (application_session_id);
+create index host_sessions_expiry on host_sessions (expires_at);
+
 -- A device without a browser that waits for its user.
 create table device_requests (
   id uuid primary key,

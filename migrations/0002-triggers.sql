@@ -415,6 +415,19 @@ end $$;
 create trigger all_sessions_ended_at_applications before truncate on sessions
 for each statement execute function end_applications_of_all_sessions();
 
+-- Guards the list of ended sessions: the cookie of a host that ends alone is refused there too. Where its session has ended, that is on
+-- the list already.
+create function note_ended_host_session() returns trigger
+language plpgsql security definer set search_path from current as $$
+begin
+  insert into ended_sessions (sid) select old.id where exists (select 1 from sessions where id = old.sid)
+  on conflict (xact, sid) do nothing;
+  return null;
+end $$;
+
+create trigger host_session_ended after delete on host_sessions
+for each row when (old.expires_at > now()) execute function note_ended_host_session();
+
 -- Guards back-channel logout: no way to end the use of an application is missed. An application that is deleted is not told.
 create function queue_logout_notice() returns trigger
 language plpgsql security definer set search_path from current as $$

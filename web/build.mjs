@@ -40,13 +40,15 @@ export const buildWeb = async ({ outdir, minify }) => {
   await writeAll(outdir, [...outputFiles, { path: join(outdir, 'client.js'), contents: client.contents }], {
     pages: Object.fromEntries(pages),
     plainPages: Object.fromEntries(
-      /** @type {const} */ (['not-found', 'too-many-requests', 'led-back']).map((name) => [
-        name,
-        {
-          styles: [base],
-          words: inEachLanguage(catalogue, (words) => ({ ...words[name], footer: words.footer })),
-        },
-      ]),
+      /** @type {const} */ (['not-found', 'too-many-requests', 'led-back', 'host-again', 'host-stopped']).map(
+        (name) => [
+          name,
+          {
+            styles: [base],
+            words: inEachLanguage(catalogue, (words) => ({ ...words[name], footer: words.footer })),
+          },
+        ],
+      ),
     ),
   })
   await writeFile(join(outdir, 'first-cards.js'), await bundleFirstCards(minify))

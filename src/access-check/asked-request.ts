@@ -96,6 +96,19 @@ const namedByOriginal = (values: Values): Named | AskedFault => {
   return { method, scheme, host, uri, headers: { scheme: header, host: header, uri: header } }
 }
 
+/**
+ * The address of a request that a proxy has led here itself: host and scheme are those that it names, and the path is that of the request.
+ * The headers must come from a proxy that is believed.
+ */
+export const readOrigin = (rawHeaders: readonly string[]) => {
+  const names = ['x-forwarded-proto', 'x-forwarded-host']
+  const [proto = [], host = []] = names.map((name) =>
+    rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === name),
+  )
+  if (proto.length !== 1 || host.length !== 1) return undefined
+  return originOf(schemes.get(proto[0] ?? ''), host[0] ?? '')
+}
+
 const methodHeaderOf = (isByNginx: boolean) => (isByNginx ? originalNames[0] : forwardedNames[0])
 
 const describe = (values: Values): AskedRequest | AskedFault => {

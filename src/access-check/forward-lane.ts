@@ -76,7 +76,8 @@ export const createForwardLane = ({
     const application = protectedApplications.find(asked.origin)
     const authorization = singleValue(rawHeaders, 'authorization')
     if (!application || authorization === undefined || tokenIn(authorization)) return false
-    if (isForOther(asked, host, protectedApplications)) return false
+    // A host with a cookie of its own knows no other, and the framework's route reads it.
+    if (application.hasOwnCookie || isForOther(asked, host, protectedApplications)) return false
     // Nobody is named there. Few applications have open paths, so few requests read Node's object of all headers.
     const hasOpen = application.openPaths.length > 0 || application.openPreflight
     if (hasOpen && isOpen(application, asked, request.headers)) return false

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { ProtectedApplications } from '../applications/protected-applications.js'
+import type { ProtectedApplication, ProtectedApplications } from '../applications/protected-applications.js'
+import type { AccessClaims } from '../contract/access-claims.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import { NoContent } from '../contract/schemas.js'
 import type { Cookies } from '../http/cookies.js'
@@ -14,6 +15,7 @@ import type { Metrics } from '../platform/metrics/metrics.js'
 import type { Callers } from '../sessions/callers.js'
 import { type AskedRequest, readAskedRequest, sentenceOf, wayBackTo } from './asked-request.js'
 import { entryRefusal, isForOther, isOpen } from './entry.js'
+import { isOurPath, startAddress } from './host-addresses.js'
 import { identityOf } from './identity-headers.js'
 import { asksForToken, authorizationsIn, createTokenVisitors, type TokenParts, tokenAmong } from './token-visitors.js'
 import {
@@ -36,6 +38,17 @@ export type ForwardParts = {
   metrics: ({ countRefusedCheck: Metrics['countRefusedCheck'] } & TokenParts['metrics']) | undefined
 }
 
+/** What hosts that get none of our cookies need (`host.routes`). */
+export type HostAnswers = {
+  begin(request: FastifyRequest, reply: FastifyReply, returnTo: string): FastifyReply
+  sessionOf(request: FastifyRequest, application: ProtectedApplication): Promise<{ claims: AccessClaims } | undefined>
+  answer(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    visit: { application: ProtectedApplication; path: string; query: string },
+  ): Promise<FastifyReply | Refused<'not_found'>>
+}
+
 type Refusal = Refused<
   'not_authenticated' | 'group_required' | 'step_up_required' | 'token_refused' | 'too_many_requests'
 >
@@ -45,13 +58,18 @@ const description =
 
 const pageInLocation = { Location: 'For a navigation that nginx asks about: the page that helps, with the way back' }
 
+const hostCookie = { 'Set-Cookie': 'At a host that gets none of our cookies: its own' }
+
 const answers = {
   200: withHeaders(NoContent, {
     ...Object.fromEntries(forwardedIdentity.map((name) => [name, 'Who the user is; empty if it is not known'])),
     Cookie: 'What the visitor sent, without the cookies of Latchkey',
     Authorization: 'What the visitor sent, without a token of Latchkey',
   }),
-  302: withHeaders(NoContent, { Location: 'For a navigation: the page that helps, with the way back' }),
+  302: withHeaders(NoContent, {
+    Location: 'For a navigation: the page that helps, with the way back',
+    ...hostCookie,
+  }),
 }
 
 const refusedHere = [
@@ -61,6 +79,7 @@ const refusedHere = [
   'step_up_required',
   'token_refused',
   'not_protected',
+  'not_found',
   'too_many_requests',
   'unavailable',
 ] as const
@@ -81,7 +100,7 @@ const answerProgram = (reply: FastifyReply, asked: AskedRequest, refusal: ShownR
 }
 
 /** The answer for the visitor: a page for a person, and words for a program. */
-const createAnswers = ({ config: { publicUrl }, cookies, callers }: ForwardParts) => {
+const createAnswers = ({ config: { publicUrl }, cookies, callers }: ForwardParts, hosts: HostAnswers) => {
   /** A page of ours that leads back to what was asked for. */
   const pageFor = (path: string, asked: AskedRequest) =>
     `${publicUrl}${path}${path.includes('?') ? '&' : '?'}returnTo=${encodeURIComponent(wayBackTo(asked))}`
@@ -96,12 +115,13 @@ const createAnswers = ({ config: { publicUrl }, cookies, callers }: ForwardParts
   return (
     request: FastifyRequest,
     reply: FastifyReply,
-    asked: AskedRequest,
+    { asked, hasOwnCookie, realm }: { asked: AskedRequest; hasOwnCookie: boolean; realm: string | undefined },
     refusal: ShownRefusal,
-    realm: string | undefined,
   ) => {
     if (!isNavigation(asked, request.headers)) return answerProgram(reply, asked, refusal, realm)
-    reply.header('Location', pageFor(pathFor(refusal, request), asked))
+    if (hasOwnCookie && !asked.isByNginx) return hosts.begin(request, reply, wayBackTo(asked))
+    const page = hasOwnCookie ? startAddress(asked.origin, wayBackTo(asked)) : pageFor(pathFor(refusal, request), asked)
+    reply.header('Location', page)
     // nginx knows no redirect in the answer of a check. Two lines of its file make one of this.
     if (asked.isByNginx) return refusal
     return reply.status(302).send()
@@ -119,23 +139,42 @@ const closesAfterBody = guardHook({}, [], async ({ headers }, reply) => {
   if (length !== '0' || encoding !== undefined) reply.header('connection', 'close')
 })
 
-/** Lets the visitor in. What is sent to the application has neither our cookies nor a token of ours. */
-const createAdmit =
-  (production: boolean) => (request: FastifyRequest, reply: FastifyReply, identity: readonly string[]) => {
+/** What becomes of a check whose application is known. */
+const createSteps = ({ callers, config: { production } }: ForwardParts, hosts: HostAnswers) => ({
+  /** What is sent to the application has neither our cookies nor a token of ours. */
+  admit: (request: FastifyRequest, reply: FastifyReply, identity: readonly string[]) => {
     for (const [index, name] of forwardedIdentity.entries()) reply.header(name, identity[index] ?? '')
     reply.header('Cookie', cookiesForApplication(request.headers.cookie ?? '', production))
     const given = tokenAmong(authorizationsIn(request.raw.rawHeaders))
     reply.header('Authorization', given ? '' : (request.headers.authorization ?? ''))
     return reply.status(200).send()
-  }
+  },
 
-export const forwardRoutes = (server: Server, parts: ForwardParts) => {
-  const { callers, protectedApplications, clock, log, metrics } = parts
-  const { production, trustProxy } = parts.config
+  /** A host that gets none of our cookies has one of its own, and no other counts there. */
+  claimsOf: async (request: FastifyRequest, application: ProtectedApplication) => {
+    if (application.hasOwnCookie) return (await hosts.sessionOf(request, application))?.claims
+    const judged = callers.judge(request)
+    return isRefused(judged) ? undefined : judged
+  },
+
+  answerAtHost: async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    application: ProtectedApplication,
+    { method, path, query, isByNginx }: AskedRequest,
+  ) =>
+    isByNginx || !(method === 'GET' || method === 'HEAD')
+      ? refuse('not_found')
+      : hosts.answer(request, reply, { application, path, query }),
+})
+
+export const forwardRoutes = (server: Server, parts: ForwardParts, hosts: HostAnswers) => {
+  const { protectedApplications, clock, log, metrics } = parts
+  const { trustProxy } = parts.config
   const isProxy = createIsProxy(trustProxy)
   const isFirstOfReason = createOncePerWindow({ maxKeys: maxReasons, clock })
-  const admit = createAdmit(production)
-  const answerVisitor = createAnswers(parts)
+  const answerVisitor = createAnswers(parts, hosts)
+  const { admit, claimsOf, answerAtHost } = createSteps(parts, hosts)
   const tokenVisitors = createTokenVisitors(parts)
 
   const warnOnce = (reason: string, details: object, message: string) => {
@@ -156,7 +195,7 @@ export const forwardRoutes = (server: Server, parts: ForwardParts) => {
     validatorCompiler: () => () => true,
     security: [{ accessToken: [] }],
     refuses: refusedHere,
-    refusalHeaders: { 401: pageInLocation, 403: pageInLocation },
+    refusalHeaders: { 400: hostCookie, 401: pageInLocation, 403: pageInLocation },
     answers,
     config: {
       quiet: true,
@@ -182,6 +221,13 @@ export const forwardRoutes = (server: Server, parts: ForwardParts) => {
         warnOnce('unknown', { requestId: request.id, address: asked.origin }, hint)
         return refuse('not_protected')
       }
+      const { hasOwnCookie } = application
+      if (hasOwnCookie && isOurPath(asked.path)) {
+        // nginx hands no answer of a check on, so its file leads these addresses here.
+        const hint = 'lead /.latchkey/ of this host to Latchkey: this proxy hands no answer of a check on'
+        if (asked.isByNginx) warnOnce('own path', { requestId: request.id, address: asked.origin }, hint)
+        return answerAtHost(request, reply, application, asked)
+      }
       if (isOpen(application, asked, headers)) return admit(request, reply, nobody)
       const realmOfQuestion = () => (asksForToken(application, headers, tokenVisitors.isOn) ? asked.origin : undefined)
       const token = tokenAmong(authorizationsIn(raw.rawHeaders))
@@ -191,13 +237,12 @@ export const forwardRoutes = (server: Server, parts: ForwardParts) => {
         if (isRefused(entered)) return answerProgram(reply, asked, entered, realmOfQuestion())
         return admit(request, reply, entered.identity)
       }
-      const judged = isForeignPart(headers) ? undefined : callers.judge(request)
-      const claims = isRefused(judged) ? undefined : judged
+      const claims = isForeignPart(headers) ? undefined : await claimsOf(request, application)
       const refusal = claims ? entryRefusal(application, claims, clock.now()) : refuse('not_authenticated')
       if (claims && !refusal) return admit(request, reply, [...identityOf(claims), ''])
       if (!refusal) throw new Error('A visitor was neither admitted nor refused')
       if (claims && refusal.refused !== 'not_authenticated') metrics?.countRefusedCheck(refusal.refused)
-      return answerVisitor(request, reply, asked, refusal, realmOfQuestion())
+      return answerVisitor(request, reply, { asked, hasOwnCookie, realm: realmOfQuestion() }, refusal)
     },
   })
 }

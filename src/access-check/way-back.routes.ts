@@ -7,10 +7,10 @@ import type { Cookies } from '../http/cookies.js'
 import { clientOf } from '../http/request-origin.js'
 import { route, withHeaders } from '../http/route.js'
 import type { Server } from '../http/server.js'
-import { fingerprint } from '../lib/random.js'
 import type { Callers } from '../sessions/callers.js'
 import type { ReserveRotation } from '../sessions/guards.js'
 import type { Rotations } from '../sessions/rotation.js'
+import { countReturn } from './return-counts.js'
 
 export type WayBackParts = {
   callers: Callers
@@ -24,10 +24,10 @@ export type WayBackParts = {
 /** The page that says that the cookies of this sign-in do not reach the application. */
 type SendPage = (request: FastifyRequest, reply: FastifyReply) => FastifyReply
 
+const led = { 302: withHeaders(NoContent, { 'Set-Cookie': 'How often the browser was led there, and new tokens' }) }
+
 /** So often a browser may be led back to the same address within ten seconds, and to all: a restored window has several tabs. */
 const maxReturns = { same: 6, all: 20 }
-
-const nameOf = (address: string) => fingerprint(address).toString('base64url').slice(0, 16)
 
 /** Leads browsers back to protected applications, and nowhere else. */
 export const wayBackRoutes = (server: Server, parts: WayBackParts, sendTellWhy: SendPage) => {
@@ -40,14 +40,6 @@ export const wayBackRoutes = (server: Server, parts: WayBackParts, sendTellWhy: 
     const { origin, username, password, href } = new URL(address)
     const isPageOf = href.startsWith(`${origin}/`) && username === '' && password === ''
     return isPageOf && protectedApplications.find(origin) ? href : undefined
-  }
-
-  /** Whether this browser was led back so often that its cookies cannot reach the application. */
-  const isLoop = (request: FastifyRequest, reply: FastifyReply, address: string) => {
-    const [name, same = '0', all = '0'] = cookies.read(request, 'attempt_returns')?.split('.') ?? []
-    const next = { same: name === nameOf(address) ? Number(same) + 1 : 1, all: Number(all) + 1 }
-    cookies.set(reply, 'attempt_returns', `${nameOf(address)}.${Math.min(9, next.same)}.${Math.min(99, next.all)}`)
-    return next.same > maxReturns.same || next.all > maxReturns.all
   }
 
   const isSignedIn = (request: FastifyRequest) =>
@@ -66,12 +58,14 @@ export const wayBackRoutes = (server: Server, parts: WayBackParts, sendTellWhy: 
     hidden: true,
     guard: [],
     refuses: [],
-    answers: {},
+    answers: led,
     config: { unlimited: 'Compares an address with those in memory' },
     handle: async ({ request, reply }) => {
       const address = readAddress(request, 'to')
       if (address === undefined) return reply.redirect(afterSignIn)
-      if (!isLoop(request, reply, address)) return reply.redirect(address)
+      const { same, all, kept } = countReturn(cookies.read(request, 'attempt_returns'), address)
+      cookies.set(reply, 'attempt_returns', kept)
+      if (same <= maxReturns.same && all <= maxReturns.all) return reply.redirect(address)
       // Without a session no cookie is missing there: the sign-in page asks.
       if (!isSignedIn(request)) return reply.redirect(`/login?returnTo=${encodeURIComponent(address)}`)
       return sendTellWhy(request, reply)
@@ -109,7 +103,7 @@ export const wayBackRoutes = (server: Server, parts: WayBackParts, sendTellWhy: 
     hidden: true,
     guard: [],
     refuses: ['unavailable'],
-    answers: { 302: withHeaders(NoContent, { 'Set-Cookie': 'access_token and refresh_token, if they were renewed' }) },
+    answers: led,
     config: { countsIn: ['session'], ownOriginOnly: true },
     handle: async ({ request, reply }) => {
       const address = readAddress(request, 'returnTo')

@@ -70,7 +70,7 @@ const signInLimitsOf = (config: Config, { database, clock }: Platform, { nameMar
 /** What only operators and administrators use: why a user cannot sign in, and how much there is of everything. */
 export const openAdmin = (config: Config, platform: Platform, below: Below) => {
   const deps = { ...platform, ...below }
-  const { production, publicUrl } = config
+  const { production, publicUrl, cookieDomain } = config
   const limits = signInLimitsOf(config, platform, below)
   const waitingMails = createWaitingMails(platform)
   const configuredProviders = byProvider(config.providers).map(([id]) => id)
@@ -85,7 +85,7 @@ export const openAdmin = (config: Config, platform: Platform, below: Below) => {
     configuredProviders,
     obstacles: createObstacles({ ...deps, limits, waitingMails, settings }),
     clearLimits: (actor: OperatorContext) => clearLimits({ ...deps, limits }, actor),
-    applicationChanges: createApplicationChanges({ ...deps, production, publicUrl }),
+    applicationChanges: createApplicationChanges({ ...deps, production, publicUrl, cookieDomain }),
     /** The issuer of ID tokens. */
     issuer: applicationIssuer(publicUrl),
     stats: createStats({ ...config, ...platform }),

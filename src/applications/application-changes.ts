@@ -19,6 +19,7 @@ import {
   defaultHome,
   longestApplicationName,
   type NewApplication,
+  type Place,
   proxyFaults,
 } from './application-rules.js'
 import type { Application, ApplicationSecrets } from './applications.js'
@@ -33,9 +34,7 @@ type Needed = {
   groups: Groups
   applicationSecrets: ApplicationSecrets
   usedApplications: UsedApplications
-  production: boolean
-  publicUrl: string
-}
+} & Place
 
 /** A home that is still the default follows the other addresses. */
 const applyChange = (before: Application, change: ApplicationChange): Application => {
@@ -45,8 +44,8 @@ const applyChange = (before: Application, change: ApplicationChange): Applicatio
 }
 
 /** Checks an application and its groups. The groups are held, so that none is deleted before the transaction ends. */
-const faultOf = async (sql: Transaction, application: Application, { groups, production, publicUrl }: Needed) => {
-  const fault = applicationFault(application, { production, publicUrl })
+const faultOf = async (sql: Transaction, application: Application, { groups, ...place }: Needed) => {
+  const fault = applicationFault(application, place)
   if (fault) return fault
   const existing = await groups.hold(sql, application.groups)
   const unknown = application.groups.find((name) => !existing.includes(name))

@@ -129,7 +129,8 @@ export const defaultHome = ([first = '']: readonly string[], proxyOrigin?: strin
 /** The faults of the address of a protected application, each as the end of a sentence that begins with the address. */
 export const proxyFaults = {
   ...addressFaults,
-  not_https: 'does not begin with https://; http is possible outside production only',
+  not_https:
+    'does not begin with https://; http is possible outside production only, for hosts that get our cookies (COOKIE_DOMAIN)',
   not_an_origin: 'has more than a scheme, a host and a port, such as https://wiki.example.com',
   own_origin: 'is the address of Latchkey itself. Where both share a host, the proxy asks /api/auth/verify',
 } as const
@@ -144,9 +145,18 @@ export const siteOf = (address: string) => {
   return pathname === '/' && ![search, hash, username, password].some(Boolean) ? origin : address
 }
 
-const proxyFault = (address: string, { production, publicUrl }: Place): ProxyFault | undefined => {
+/** Whether the host gets the cookies of our sessions. Any other gets a cookie of its own. */
+export const getsOurCookies = (origin: string, { publicUrl, cookieDomain }: Omit<Place, 'production'>) => {
+  const { hostname } = new URL(origin)
+  if (hostname === new URL(publicUrl).hostname) return true
+  return cookieDomain !== undefined && (hostname === cookieDomain || hostname.endsWith(`.${cookieDomain}`))
+}
+
+const proxyFault = (address: string, place: Place): ProxyFault | undefined => {
+  const { production, publicUrl } = place
   const fault = addressFault(address, { kind: 'web', production })
-  const isHttp = fault === 'not_https' && !production && address.startsWith('http://')
+  const isHttp =
+    fault === 'not_https' && !production && /^http:\/\/[^/]/.test(address) && getsOurCookies(address, place)
   if (fault && !isHttp) return fault
   if (originOf(address) !== address) return 'not_an_origin'
   return address === originOf(publicUrl) ? 'own_origin' : undefined
@@ -182,19 +192,26 @@ export type ApplicationRefusal =
   | (Refused<'bad_open_path'> & { path: string })
   | (Refused<'bad_address'> & { address: string; fault: AddressFault })
 
-/** Where the rules hold: `publicUrl` is our own address. */
-export type Place = { production: boolean; publicUrl: string }
+/** Where the rules hold: `publicUrl` is our own address, and hosts below `cookieDomain` get our cookies. */
+export type Place = { production: boolean; publicUrl: string; cookieDomain: string | undefined }
 
 type Rule = (application: NewApplication, place: Place) => ApplicationRefusal | undefined
 
+/** The scheme of a home behind the proxy is judged with the address of the site. */
+const homeFault = ({ kind, home, proxyOrigin }: NewApplication, production: boolean) => {
+  const fault = addressFault(home, { kind, production })
+  const isBehindProxy = proxyOrigin !== undefined && home.startsWith(`${proxyOrigin}/`)
+  return fault === 'not_https' && isBehindProxy ? undefined : fault
+}
+
 const addressRule: Rule = (application, { production }) => {
-  const { kind, home, redirectAddresses, logoutAddresses, backchannelLogout, proxyOrigin } = application
-  // The first page of a protected site is as good as its address, which has a rule of its own.
-  const isOnSite = proxyOrigin !== undefined && home === `${proxyOrigin}/`
-  for (const address of [...redirectAddresses, ...logoutAddresses, ...(isOnSite ? [] : [home])]) {
+  const { kind, home, redirectAddresses, logoutAddresses, backchannelLogout } = application
+  for (const address of [...redirectAddresses, ...logoutAddresses]) {
     const fault = addressFault(address, { kind, production })
     if (fault) return refuse('bad_address', { address, fault })
   }
+  const faultOfHome = homeFault(application, production)
+  if (faultOfHome) return refuse('bad_address', { address: home, fault: faultOfHome })
   if (backchannelLogout === undefined) return undefined
   const fault = backchannelFault(backchannelLogout, production)
   return fault ? refuse('bad_address', { address: backchannelLogout, fault }) : undefined

@@ -15,7 +15,8 @@ const usedApplicationColumns = selectList<UsedApplicationRow>({
   id: 'a.id',
   name: 'a.name',
   home: 'a.home',
-  hears_logouts: 'a.backchannel_logout is not null',
+  // An application that is only behind a proxy has no session of its own.
+  hears_logouts: 'a.backchannel_logout is not null or cardinality(a.redirect_addresses) = 0',
   since: 'min(s.created_at)',
   last_used_at: 'max(greatest(s.last_used_at, t.rotated_at))',
 })

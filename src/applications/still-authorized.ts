@@ -9,9 +9,9 @@ const hasOneOf = (counts: 'first' | 'second' | 'both') => `r.methods && '{${meth
 /** Whether the session `sessions as r` has two factors, counted as by `countFactors`. */
 const hasTwoFactors = `coalesce(${hasOneOf('both')} or (${hasOneOf('first')} and ${hasOneOf('second')}), false)`
 
-/** Whether the user has agreed to everything that the application got last. */
-const hasAgreed = `exists (
-  select 1 from consents as k where k.user_id = s.user_id and k.application_id = s.application_id and k.scopes @> s.scopes)`
+/** Whether the user has agreed to everything that the application got last. Behind a proxy it gets no tokens, and nobody is asked. */
+const hasAgreed = `(s.scopes = '{}' or exists (
+  select 1 from consents as k where k.user_id = s.user_id and k.application_id = s.application_id and k.scopes @> s.scopes))`
 
 /** Whether the session meets what the application demands now, which may be more than when the authorization was made. */
 const meetsDemands = `((a.factors = 1 or ${hasTwoFactors}) and (a.consent = 'none' or ${hasAgreed}))`

@@ -59,6 +59,8 @@ export const backupTables: Readonly<Record<string, BackedUpTable | LeftOutTable>
   authorization_codes: { ends: null },
   application_tokens: { ends: null },
   application_access_tokens: { ends: null },
+  host_codes: { ends: null },
+  host_sessions: { ends: null },
   logout_notices: { leftOut: 'the applications may have been told since' },
   counters: { leftOut: 'their windows are over, or are counted anew' },
   setup_tokens: { leftOut: 'a database with users has none' },

@@ -58,7 +58,9 @@ const names = Object.entries(cookieTable)
 /** Removed with all that begin with `attempt_` or `passkey_`. */
 const isOneOfSeveral = (name: string) =>
   names.some(([other]) => other.endsWith('_') && other !== name && name.startsWith(other))
-const ofProxies = names.filter(([name, { setBy }]) => setBy !== 'guard' && !isOneOfSeveral(name)).map(([name]) => name)
+const ofProxies = names
+  .filter(([name, { setBy }]) => setBy !== 'guard' && setBy !== 'host' && !isOneOfSeveral(name))
+  .map(([name]) => name)
 
 /** The names in an expression such as `a|b|(?:c|d)_[\w-]+`. */
 const namesInPattern = (pattern: string) =>

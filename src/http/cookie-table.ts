@@ -17,6 +17,9 @@ export const mailSignInLifetime = 10 * minutes
 /** The lifetime of a stored request, and of the cookie that ties it to its browser. */
 export const authorizationRequestLifetime = 1 * hours
 
+/** The way from the host of an application to ours and back. */
+const hostAttemptLifetime = 10 * minutes
+
 /** How many accounts one browser remembers, such as those of a family. The browser has a value for each, the newest first. */
 export const maxAccounts = 5
 
@@ -25,8 +28,11 @@ type CookieRow = {
   /** In milliseconds. `atMost`: a setting, or the end of the session, may make it shorter. */
   lifetime: number | { atMost: number }
   value: RegExp
-  /** The proxy files and the guards of `@latchkey/verify` write their own cookie lines. Tests compare these with this table. */
-  setBy: 'service' | 'proxy' | 'guard'
+  /**
+   * The proxy files and the guards of `@latchkey/verify` write their own cookie lines. Tests compare these with this table. `host`: the
+   * service sets it at the host of an application.
+   */
+  setBy: 'service' | 'proxy' | 'guard' | 'host'
 }
 
 const jwt = /^[\w-]+\.[\w-]+\.[\w-]+$/
@@ -34,6 +40,8 @@ const token = /^[\w-]{43}$/
 /** One token for each account that this browser knows. */
 const tokenList = new RegExp(`^[\\w-]{43}(?:\\.[\\w-]{43}){0,${maxAccounts - 1}}$`)
 const sealed = /^[\w-]+$/
+/** Random bits, and a MAC. */
+const hostCookie = /^[\w-]{43}\.[\w-]{43}$/
 
 // biome-ignore format: one cookie a line, so that the table can be read as a table
 /**
@@ -63,7 +71,10 @@ const table = {
   // Lax, so that a link in a mail or on another site opens a page in the chosen language. The value says nothing more about the user.
   latchkey_language: { sameSite: 'Lax', lifetime: 365 * days, value: new RegExp(`^(?:${languages.join('|')})$`), setBy: 'service' },
   // How often this browser was led back to an application within seconds: its cookies may not reach that application.
-  attempt_returns: { sameSite: 'Lax', lifetime: 10 * seconds, value: /^[\w-]{16}\.[1-9]\.\d{1,2}$/, setBy: 'service' },
+  attempt_returns: { sameSite: 'Lax', lifetime: 10 * seconds, value: /^[\w-]{16}(?:\.\d{1,2}){2}$/, setBy: 'service' },
+  // These two are always Secure and have the prefix. Lax, because other sites link to applications.
+  latchkey: { sameSite: 'Lax', lifetime: { atMost: 30 * days }, value: hostCookie, setBy: 'host' },
+  'latchkey-attempt': { sameSite: 'Lax', lifetime: hostAttemptLifetime, value: /^[\w-]{43}(?:\.\d{1,12})?$/, setBy: 'host' },
   latchkey_bounced: { sameSite: 'Lax', lifetime: 10 * seconds, value: /^1$/, setBy: 'proxy' },
   latchkey_redirects: { sameSite: 'Lax', lifetime: 10 * seconds, value: /^[1-9]$/, setBy: 'guard' },
 } as const satisfies Record<string, CookieRow>

@@ -129,7 +129,7 @@ export type RouteFacts = {
   unlimited: string | undefined
   /** The refusals of the limiters among the hooks. */
   limitCodes: readonly LimitCode[]
-  /** The refusal of a request from another site's page. */
+  /** The refusal of a request from another site's page. Undefined if the route itself decides about these. */
   crossSite: RefusalCode | undefined
   /** Whether load balancers call the route. It answers in any state of the stores. */
   isProbe: boolean

@@ -27,7 +27,7 @@ type PageWords = {
 
 export type Page = BuiltPage & { drawFirstCard: (settings: Parameters<DrawFirstCard>[1]) => string }
 
-export type PlainPageName = 'not-found' | 'too-many-requests' | 'led-back'
+export type PlainPageName = 'not-found' | 'too-many-requests' | 'led-back' | 'host-again' | 'host-stopped'
 
 /** A page that the server renders completely, because the browser may have no script. `action`: the text of a link to the start page. */
 export type PlainPage = {

@@ -130,7 +130,7 @@ const anyRequestCodes: readonly RefusalCode[] = [
 /** The refusals of the guards in front of the handler, whether the route names them or not. */
 export const codesOfGuards = (facts: RouteFacts): RefusalCode[] => [
   'bad_request',
-  ...(!isSafe(facts) || facts.url.startsWith('/api/') ? [facts.crossSite].filter((code) => code !== undefined) : []),
+  ...(facts.crossSite !== undefined && (!isSafe(facts) || facts.url.startsWith('/api/')) ? [facts.crossSite] : []),
   ...((facts.byAccessToken && !facts.adminRole) || facts.byEnrolment || facts.serviceScope
     ? (['not_authenticated'] as const)
     : []),

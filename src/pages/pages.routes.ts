@@ -22,6 +22,7 @@ import {
   plainPageStatus,
   renderAroundParameters,
   renderContent,
+  renderHostPage,
   renderPage,
   renderPlainPage,
   type Theme,
@@ -301,7 +302,6 @@ export const pagesRoutes = (
 
   assetRoutes(server, assets)
   languageRoutes(server, { assets, cookies })
-
   const plainPage = (name: PlainPageName) => (request: FastifyRequest, reply: FastifyReply) =>
     sendPage(request, reply.status(plainPageStatus[name]), cachedPlainPage(name, pageLanguage(cookies, request)))
 
@@ -315,8 +315,23 @@ export const pagesRoutes = (
       if (posted === undefined) return sendPage(request, reply, cachedPage(name, language))
       return asFreshPage(reply).send(cachedPageForForm(name, language)(posted))
     }
-  return { plainPage, protocolPage, drawPage: render, drawPlainPage }
+  const hostPage = createHostPage(assets, theme, cookies)
+  return { plainPage, hostPage, protocolPage, drawPage: render, drawPlainPage }
 }
+
+/** A page at the host of an application. It is not compressed: anyone may ask for it, with any address in its link. */
+const createHostPage =
+  (assets: Assets, theme: Theme, cookies: Cookies) =>
+  (request: FastifyRequest, reply: FastifyReply, next: string | undefined) => {
+    const name = next === undefined ? 'host-stopped' : 'host-again'
+    const page = assets.plainPages[name]
+    const style = page.styles.map((address) => styleIn(assets, address)).join('')
+    const shown = { theme, language: pageLanguage(cookies, request), style, next }
+    return asFreshPage(reply.status(plainPageStatus[name])).send(renderHostPage(page, shown))
+  }
+
+const styleIn = ({ files }: Assets, address: string) =>
+  files.get(address.slice(address.lastIndexOf('/') + 1))?.plain.toString() ?? ''
 
 /** The language of the visitor: their own choice on one of our pages, else that of the application, else that of the browser. */
 const pageLanguage = (cookies: Cookies, request: FastifyRequest) =>

@@ -8,7 +8,7 @@ import {
   type SiteLinks,
   settingsElement,
 } from '../contract/pages.js'
-import { pagePolicy } from '../http/headers.js'
+import { pageHead, pagePolicy } from '../http/headers.js'
 import { designStyle, type Logo, letterIcon, markIcon, markSvg, withDarkPicture, wordMarkSize } from '../lib/brand.js'
 import type { Design } from '../lib/design.js'
 import { escapeHtml } from '../lib/text.js'
@@ -129,6 +129,8 @@ export const plainPageStatus = {
   'not-found': 404,
   'too-many-requests': 429,
   'led-back': 409,
+  'host-again': 400,
+  'host-stopped': 400,
 } as const satisfies Record<PlainPageName, number>
 
 export const renderPlainPage = (name: PlainPageName, page: PlainPage, theme: Theme, language: Language) => {
@@ -140,6 +142,30 @@ export const renderPlainPage = (name: PlainPageName, page: PlainPage, theme: The
 ${action === undefined ? '' : `<a class="button primary" href="/">${escapeHtml(action)}</a>\n`}</section></main>`
   const files = { scripts: "'none'", styles: page.styles, head: '' } as const
   return renderShell({ language, title, theme, kind: name, ...files, body, footerWords })
+}
+
+/**
+ * A page at the host of an application: it has no script, and its style is inside, because no other file of ours can be loaded there. `next`
+ * is where its link leads.
+ */
+export const renderHostPage = (
+  page: PlainPage,
+  { theme, language, style, next }: { theme: Theme; language: Language; style: string; next: string | undefined },
+) => {
+  const { title, heading, text, action } = page.words[language]
+  const isLinked = next !== undefined && action !== undefined
+  return `<!doctype html>
+<html lang="${escapeHtml(language)}">
+${pageHead(`${title} · ${theme.name}`, designStyle(theme.design) + style)}
+<body>
+<header class="brand">${markSvg}<span>${escapeHtml(theme.name)}</span></header>
+<main><section class="card">
+<h1>${escapeHtml(heading)}</h1>
+<p class="lead">${escapeHtml(text)}</p>
+${isLinked ? `<a class="button primary" href="${escapeHtml(next)}">${escapeHtml(action)}</a>\n` : ''}</section></main>
+</body>
+</html>
+`
 }
 
 /** A page of this content only, without a script. */

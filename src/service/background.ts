@@ -36,6 +36,8 @@ export const expiringTables: readonly ExpiringTable[] = [
   { table: 'device_requests', expires: 'expires_at', keptFor: 10 * minutes },
   { table: 'application_tokens', expires: 'expires_at' },
   { table: 'application_access_tokens', expires: 'expires_at' },
+  { table: 'host_codes', expires: 'expires_at' },
+  { table: 'host_sessions', expires: 'expires_at' },
   // A wait lasts a day at most, and the count begins again after a day without a wrong code.
   { table: 'wrong_codes', expires: 'last_wrong_at', keptFor: 2 * days },
   // Webhooks that were given up are kept as well, so that an operator can retry them.

@@ -1,3 +1,4 @@
+import { createHostSessions } from '../access-check/host-sessions.js'
 import { openAccountChanges } from '../account-changes/open-account-changes.js'
 import { openAccounts } from '../accounts/open-accounts.js'
 import { openApplications } from '../applications/open-applications.js'
@@ -61,7 +62,7 @@ export const openRooms = (config: Config, platform: RoomPlatform) => {
   const passwords = createPasswords({ workers, cost: config.bcryptCost, words, leaked })
   const keys = openKeys(config, platform)
   const users = openUsers(config, platform, keys)
-  const protectedApplications = createProtectedApplications({ database: platform.ungatedDatabase })
+  const protectedApplications = createProtectedApplications({ ...config, database: platform.ungatedDatabase })
   const sessions = openSessions(config, platform, keys, changeByOldToken, protectedApplications.follow)
   const messages = openMessages(config, platform, keys, { ...users, ...sessions })
   const groups = openGroups(platform, { ...sessions, ...messages })
@@ -83,6 +84,14 @@ export const openRooms = (config: Config, platform: RoomPlatform) => {
     ...openAccounts(config, platform, upToSignIn),
     logoutNotices: createLogoutNotices({ database, clock }),
     protectedApplications,
+    hostSessions: createHostSessions({
+      ...upToSignIn,
+      database,
+      clock,
+      lifetimes: config.lifetimes,
+      publicUrl: config.publicUrl,
+      keys: keys.keysFor('hosts of applications'),
+    }),
     content: createContent({ database, clock }),
     clockWatch: createClockWatch({ database, clock, log }),
   }

@@ -69,7 +69,7 @@ const seed = async (config: Config, platform: RoomPlatform, rooms: Rooms) => {
   await seedContent(config, platform, rooms)
   if (config.seedFile === undefined) return
   const { applySeedFile } = await import('./seed-file.js')
-  await applySeedFile(config.seedFile, platform, rooms, config.publicUrl)
+  await applySeedFile(config.seedFile, platform, rooms, config)
 }
 
 type Options = ServeOptions & {

@@ -1,5 +1,6 @@
 import { accessCheckRoutes } from '../access-check/access-check.routes.js'
 import { forwardRoutes } from '../access-check/forward.routes.js'
+import { hostRoutes } from '../access-check/host.routes.js'
 import { wayBackRoutes } from '../access-check/way-back.routes.js'
 import { accountRoutes, exportAccountRoutes } from '../accounts/account.routes.js'
 import { changeEmailRoutes } from '../accounts/change-email.routes.js'
@@ -12,6 +13,7 @@ import { changePasswordRoutes } from '../accounts/password.routes.js'
 import { undoRoutes } from '../accounts/undo.routes.js'
 import { usedApplicationsRoutes } from '../applications/used-applications.routes.js'
 import { signInPath } from '../contract/provider-paths.js'
+import type { Client } from '../http/request-origin.js'
 import type { Server } from '../http/server.js'
 import { jwksRoutes } from '../keys/jwks.routes.js'
 import { eventsRoutes } from '../messages/events.routes.js'
@@ -41,7 +43,13 @@ import { registerRoutes } from '../registration/register.routes.js'
 import { setupRoutes } from '../registration/setup.routes.js'
 import { verifyEmailRoutes } from '../registration/verify-email.routes.js'
 import { sessionsRoutes } from '../sessions/own-sessions.routes.js'
-import { csrfTokenRoutes, logoutRoutes, refreshRoutes, signOutHere } from '../sessions/session.routes.js'
+import {
+  csrfTokenRoutes,
+  logoutRoutes,
+  type OwnedSession,
+  refreshRoutes,
+  signOutHere,
+} from '../sessions/session.routes.js'
 import { askForMailRoutes, mailLoginRoutes, mailRegistrationRoutes } from '../sign-in/mail.routes.js'
 import { passkeyLoginRoutes } from '../sign-in/passkey.routes.js'
 import { loginRoutes } from '../sign-in/password.routes.js'
@@ -82,7 +90,6 @@ const registerSessionFlows = (server: Server, app: App) => {
   stepUpRoutes(server, app)
   sessionsRoutes(server, app)
   accessCheckRoutes(server, app)
-  forwardRoutes(server, app)
 }
 
 /** Flows of other programs, which have a service key. */
@@ -200,6 +207,8 @@ export const registerAllRoutes = async (server: Server, app: App) => {
   openidAuthorizeRoutes(server, app, pages)
   openidDeviceRoutes(server, app, pages)
   wayBackRoutes(server, app, pages.plainPage('led-back'))
+  const signOut = (session: OwnedSession, client: Client) => signOutHere(app, [session], client)
+  forwardRoutes(server, app, hostRoutes(server, app, { sendHostPage: pages.hostPage, signOut }))
   healthRoutes(server, app)
   return { pages, routes }
 }

@@ -1,7 +1,7 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { Check } from 'typebox/schema'
 import { applicationRefusalSentence, createApplicationChanges } from '../applications/application-changes.js'
-import { defaultHome, type NewApplication } from '../applications/application-rules.js'
+import { defaultHome, type NewApplication, type Place } from '../applications/application-rules.js'
 
 import { groupPattern } from '../contract/groups.js'
 import { isRefused } from '../contract/outcome.js'
@@ -125,7 +125,7 @@ const addApplication = async (
   place: string,
   platform: RoomPlatform,
   rooms: Rooms,
-  publicUrl: string,
+  address: Omit<Place, 'production'>,
 ) => {
   const seeded = readObject<Static<typeof SeededApplication>>(SeededApplication, given, place)
   if (await rooms.applications.find(seeded.id)) return
@@ -134,7 +134,9 @@ const addApplication = async (
     throw fault(`${place} has no secret, which an application of the kind web needs`)
   const { database, clock } = platform
   const { events, groups, applicationSecrets, usedApplications } = rooms
-  const parts = { database, clock, events, groups, applicationSecrets, usedApplications, production: false, publicUrl }
+  const rights = { database, clock, events, groups, applicationSecrets, usedApplications }
+  const { publicUrl, cookieDomain } = address
+  const parts = { ...rights, production: false, publicUrl, cookieDomain }
   const outcome = await createApplicationChanges(parts).add(application, client, seeded)
   if (!isRefused(outcome)) return
   if (outcome.refused === 'no_group') throw fault(missingGroupSentence(outcome.group, place))
@@ -182,11 +184,16 @@ const addUser = async (
 }
 
 /** Creates what the file names and the database does not have. For development only, because the file holds secrets in plain text. */
-export const applySeedFile = async (path: string, platform: RoomPlatform, rooms: Rooms, publicUrl: string) => {
+export const applySeedFile = async (
+  path: string,
+  platform: RoomPlatform,
+  rooms: Rooms,
+  address: Omit<Place, 'production'>,
+) => {
   const { groups = [], applications = [], administrator } = await readSeedFile(path)
   for (const name of groups) await rooms.groups.add(name, client)
   for (const [index, given] of applications.entries())
-    await addApplication(given, `applications[${index}]`, platform, rooms, publicUrl)
+    await addApplication(given, `applications[${index}]`, platform, rooms, address)
   if (administrator === undefined) return
   const seeded = readObject<Static<typeof SeededUser>>(SeededUser, administrator, 'administrator')
   const { id: userId } = await addUser(seeded, platform, rooms)

@@ -43,6 +43,8 @@ export const writableTables: readonly string[] = [
   'authorization_codes',
   'application_tokens',
   'application_access_tokens',
+  'host_codes',
+  'host_sessions',
   'logout_notices',
   'logout_pauses',
   'counters',

@@ -58,7 +58,7 @@ export const refreshRoutes = (server: Server, app: App) => {
   })
 }
 
-type OwnedSession = { userId: string; sessionId: string }
+export type OwnedSession = { userId: string; sessionId: string }
 
 const signOutOf = async ({ sessions, events }: App, { userId, sessionId }: OwnedSession, client: Client) => {
   if (await sessions.end('signed_out', { userId, sessionId }))

@@ -6,7 +6,7 @@ import type { AccessClaims } from '#contract/access-claims.js'
 import { refuse } from '#contract/outcome.js'
 import { accessCheckRoutes } from '../../src/access-check/access-check.routes.js'
 import { createFastLane } from '../../src/access-check/fast-lane.js'
-import { forwardRoutes } from '../../src/access-check/forward.routes.js'
+import { forwardRoutes, type HostAnswers } from '../../src/access-check/forward.routes.js'
 import { readOpenPath } from '../../src/applications/application-rules.js'
 import type { ProtectedApplication } from '../../src/applications/protected-applications.js'
 import { createCookies } from '../../src/http/cookies.js'
@@ -52,12 +52,20 @@ const protectedApplications = {
       'https://wiki.localhost': { access: 'everyone', factors: 1 },
       'https://family.localhost': { access: 'groups', groups: ['staff'], factors: 1 },
       'https://open.localhost': { access: 'everyone', factors: 1, openPaths: [readOpenPath('/public/')] },
+      'https://elsewhere.example': { access: 'everyone', factors: 1, hasOwnCookie: true },
       'https://bank.localhost': { access: 'everyone', factors: 2, maxAge: 10 * minutes },
     }
     const found = all[origin]
     return (
       found &&
-      ({ groups: [], openPaths: [], openPreflight: false, tokens: true, ...found } as unknown as ProtectedApplication)
+      ({
+        groups: [],
+        openPaths: [],
+        openPreflight: false,
+        tokens: true,
+        hasOwnCookie: false,
+        ...found,
+      } as unknown as ProtectedApplication)
     )
   },
 }
@@ -104,7 +112,13 @@ const startService = async (given: Options) => {
   accessCheckRoutes(server, { callers, cookies, tokens, rotate, reserveRotation, clock, log, metrics })
   const config = { publicUrl, production, trustProxy, personalTokens: 'on' as const }
   const knownTokens = { find: async () => undefined }
-  forwardRoutes(server, { callers, cookies, protectedApplications, knownTokens, config, clock, log, metrics })
+  // There are no stores here, so no host has a session of its own.
+  const hosts: HostAnswers = {
+    begin: (_request, reply) => reply.redirect('/'),
+    sessionOf: async () => undefined,
+    answer: async (_request, reply) => reply.redirect('/'),
+  }
+  forwardRoutes(server, { callers, cookies, protectedApplications, knownTokens, config, clock, log, metrics }, hosts)
   answerUnknown((_request, reply) => reply.status(404).send('no page'))
   const port = Number(new URL(await server.listen({ host: '127.0.0.1', port: 0 })).port)
   return { port, tokens, count, refused, state, logLines, close: () => server.close() }
@@ -219,6 +233,7 @@ describe('the fast lane and the framework', () => {
       wiki.replace('wiki', 'open'),
       wiki.replace('wiki.localhost\r\nX-Forwarded-Uri: /a', 'open.localhost\r\nX-Forwarded-Uri: /public/'),
       wiki.replace('wiki', 'bank'),
+      wiki.replace('wiki.localhost', 'elsewhere.example'),
       `${wiki}X-Auth-Groups: staff\r\n`,
     ].map(proxied)
     const answers = await ask(withLane, ...texts)
@@ -232,6 +247,7 @@ describe('the fast lane and the framework', () => {
       '200',
       '200',
       '403',
+      '401',
       '400',
     ])
     expect(withLane.count.answered).toBe(before + 3)

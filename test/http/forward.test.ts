@@ -3,7 +3,8 @@ import { type IncomingMessage, request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { minutes } from '../../src/lib/durations.js'
 import { addApplication, applicationChangesOf } from '../support/applications.js'
-import type { Browser } from '../support/client.js'
+import { type Browser, createBrowser } from '../support/client.js'
+import { createCookieJar } from '../support/cookie-jar.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { until } from '../support/until.js'
 
@@ -17,8 +18,13 @@ const operator = { ip: 'command line', userAgent: 'test' }
 const behindProxy = { home: 'https://wiki.example.com/', redirectAddresses: [] }
 
 beforeAll(async () => {
-  latchkey = await startLatchkey({ settings: { TRUST_PROXY: '127.0.0.1' } })
-  tab = await latchkey.signedUp('ada')
+  const settings = {
+    PUBLIC_URL: 'https://auth.example.com',
+    COOKIE_DOMAIN: 'example.com',
+    DEVELOPMENT_ON_NETWORK: 'true',
+  }
+  latchkey = await startLatchkey({ settings })
+  tab = browserWith((await latchkey.signedUp('ada')).jar)
   await latchkey.app.rooms.groups.add('family', operator)
   const open = { openPaths: ['/public/', 'POST:/hooks/'], openPreflight: true }
   wiki = await addApplication(latchkey, {
@@ -62,7 +68,9 @@ const byNginx = (of: Browser, headers: object = {}) =>
   })
 
 const navigation = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document', 'sec-fetch-site': 'none' }
-const stranger = () => latchkey.browser()
+const browserWith = (jar = createCookieJar()) =>
+  createBrowser(latchkey.url, jar, `http://127.0.0.1:${latchkey.config.port}`)
+const stranger = () => browserWith()
 const wayBack = encodeURIComponent('https://wiki.example.com/page?a=1')
 
 const identityIn = ({ headers }: { headers: Headers }) =>
@@ -147,7 +155,7 @@ describe('a visitor who may not enter', () => {
     const login = `${latchkey.url}/login?returnTo=${wayBack}`
     expect(pageOf(await check(stranger(), { headers: navigation }))).toEqual([302, login])
     // A browser that says nothing about its requests.
-    const older = request(`${latchkey.url}/api/auth/forward`, {
+    const older = request(`http://127.0.0.1:${latchkey.config.port}/api/auth/forward`, {
       headers: {
         'x-original-method': 'GET',
         'x-original-url': 'https://wiki.example.com/page?a=1',
@@ -198,6 +206,13 @@ describe('a visitor who may not enter', () => {
     await changes.change(family?.id ?? '', { access: 'groups', groups: ['family'] }, operator)
     await until('it is closed', async () => (await status()) === 403)
   })
+})
+
+it('an address of http can be registered below COOKIE_DOMAIN', async () => {
+  const plain = { ...behindProxy, home: 'http://plain.example.com/', proxyOrigin: 'http://plain.example.com' }
+  await addApplication(latchkey, { name: 'Plain', ...plain })
+  const asked = { host: 'plain.example.com', proto: 'http' }
+  await until('it is known', async () => (await check(tab, asked)).status === 200)
 })
 
 describe('what is odd', () => {

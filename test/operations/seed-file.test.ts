@@ -23,7 +23,7 @@ it('SEED_FILE makes groups, applications and an administrator, once', async () =
   const seeded = await startLatchkey({ settings: { SEED_FILE: path, PROFILE_FIELDS_FILE: fields.path } })
   try {
     const { platform, rooms } = seeded.app
-    const seededUrl = seeded.config.publicUrl
+    const seededAddress = { publicUrl: seeded.config.publicUrl, cookieDomain: undefined }
     const wiki = await rooms.applications.find('wiki')
     expect(wiki).toMatchObject({ name: 'Wiki', home: 'http://127.0.0.1:8080', access: 'groups', groups: ['admins'] })
     const secrets = createApplicationSecrets({ database: seeded.sql, clock: seeded.clock })
@@ -34,7 +34,7 @@ it('SEED_FILE makes groups, applications and an administrator, once', async () =
     expect((await tab.get('/api/auth/verify?group=admins')).status).toBe(204)
     const events = async () => (await seeded.sql.query('select id from events')).length
     const before = await events()
-    await applySeedFile(path, platform, rooms, seededUrl)
+    await applySeedFile(path, platform, rooms, seededAddress)
     expect(await events()).toBe(before)
     const application = { id: 'x', name: 'X', secret: 'x'.repeat(16), redirectAddresses: ['https://x.example'] }
     const administrator = { username: 'ben', email: 'ben@example.com', password: 'violet-Harbor-91-lantern' }
@@ -70,12 +70,12 @@ it('SEED_FILE makes groups, applications and an administrator, once', async () =
       [administered({ groups: ['crew'] }), 'administrator names the group crew, which does not exist'],
     ] as const) {
       await writeFile(path, text)
-      await expect(applySeedFile(path, platform, rooms, seededUrl)).rejects.toThrow(sentence)
+      await expect(applySeedFile(path, platform, rooms, seededAddress)).rejects.toThrow(sentence)
     }
     // What only administrators edit, and a day that users could not enter.
     const given = { staffnumber: 'A 7', birthday: '2999-01-01' }
     await writeFile(path, administered({ username: 'cy', email: 'cy@example.com', fields: given }))
-    await applySeedFile(path, platform, rooms, seededUrl)
+    await applySeedFile(path, platform, rooms, seededAddress)
     expect((await rooms.users.findByLogin('cy'))?.fields).toEqual(given)
   } finally {
     await seeded.stop()

@@ -8,8 +8,9 @@ import type { Latchkey } from './latchkey.js'
 export const applicationChangesOf = ({ app, clock, config, sql: database }: Latchkey) => {
   const applicationSecrets = createApplicationSecrets({ database, clock })
   const { events, groups, usedApplications } = app.rooms
-  const { production, publicUrl } = config
-  const parts = { database, clock, events, groups, applicationSecrets, usedApplications, production, publicUrl }
+  const { production, publicUrl, cookieDomain } = config
+  const place = { production, publicUrl, cookieDomain }
+  const parts = { database, clock, events, groups, applicationSecrets, usedApplications, ...place }
   return createApplicationChanges(parts)
 }
 

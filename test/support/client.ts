@@ -65,12 +65,12 @@ const exchange = (url: URL, { method, headers, body }: Sent) =>
     sent.end(body)
   })
 
-/** Sends what our own pages send, with the cookies that a browser would have. */
-export const createBrowser = (origin: string, jar = createCookieJar()) => {
+/** Sends what our own pages send, with the cookies that a browser would have. `reached`: where a service listens that has another address. */
+export const createBrowser = (origin: string, jar = createCookieJar(), reached = origin) => {
   const send = async (method: string, path: string, body?: unknown, options: Options = {}): Promise<Answer> => {
     const csrf: Record<string, string> = options.csrf ? { 'x-csrf-token': await keptCsrfToken() } : {}
     const cookie = jar.header()
-    const { status, headers, text } = await exchange(new URL(path, origin), {
+    const { status, headers, text } = await exchange(new URL(path, reached), {
       method,
       headers: {
         ...(method === 'GET' ? {} : { origin, 'sec-fetch-site': 'same-origin' }),
@@ -114,7 +114,7 @@ export const createBrowser = (origin: string, jar = createCookieJar()) => {
     act: (path: string, body?: unknown) => send('POST', path, body, { csrf: true }),
     remove: (path: string) => send('DELETE', path, undefined, { csrf: true }),
     /** Another browser with the same cookies, as they are now: another tab, or a thief. */
-    copy: () => createBrowser(origin, createCookieJar(jar)),
+    copy: () => createBrowser(origin, createCookieJar(jar), reached),
   }
 }
 

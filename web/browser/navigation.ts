@@ -13,13 +13,15 @@ export const queryValue = (name: string) => new URLSearchParams(location.search)
 
 const longestReturnTo = 2_000
 const byService = '/api/auth/return?to='
+/** The service leads from here to the host of an application that gets none of our cookies. */
+const hostSignIn = '/api/auth/forward-sign-in?'
 
 /**
  * An address that this page does not know may be that of an application behind a proxy. The service knows them all, and leads there or to
  * `AFTER_SIGN_IN`.
  */
 const decidedByService = (returnTo: string | undefined) => {
-  if (returnTo?.startsWith(byService)) return returnTo
+  if ([byService, hostSignIn].some((path) => returnTo?.startsWith(path))) return returnTo
   const isAddress = returnTo !== undefined && /^https?:\/\//i.test(returnTo) && URL.canParse(returnTo)
   return isAddress && returnTo.length <= longestReturnTo ? byService + encodeURIComponent(returnTo) : undefined
 }

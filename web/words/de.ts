@@ -103,6 +103,17 @@ export const de: Words = {
     heading: 'Sie sind angemeldet, aber die Anwendung bemerkt es nicht',
     text: 'Sie kamen immer wieder auf dieselbe Seite zurück, deshalb geht es hier nicht weiter. Die Cookies Ihrer Anmeldung erreichen die Adresse der Anwendung nicht. Wer sie betreibt, findet den Grund in den Einstellungen: COOKIE_DOMAIN.',
   },
+  'host-again': {
+    title: 'Die Anmeldung wurde nicht beendet',
+    heading: 'Die Anmeldung für diese Anwendung wurde nicht beendet',
+    text: 'Der Link zurück wurde schon benutzt, ist zu alt oder begann in einem anderen Browser. Niemand wurde dadurch angemeldet.',
+    action: 'Neu beginnen',
+  },
+  'host-stopped': {
+    title: 'Die Anmeldung erreicht diese Anwendung nicht',
+    heading: 'Die Anmeldung erreicht diese Anwendung nicht',
+    text: 'Sie ist innerhalb einer Minute zweimal fehlgeschlagen, deshalb geht es hier nicht weiter. Entweder behält dieser Browser keine Cookies für diese Adresse, oder der Proxy vor der Anwendung gibt sie nicht weiter. Erlauben Sie Cookies für diese Adresse, oder sagen Sie es der Person, die die Anwendung betreibt. Nach einer Minute können Sie sie wieder öffnen.',
+  },
 
   // Registration.
   register: {

@@ -106,6 +106,17 @@ export const en = {
     heading: 'You are signed in, but the application does not notice',
     text: 'You came back to the same page again and again, so this page has stopped. The cookies of your sign-in do not reach the address of the application. Whoever runs it finds the reason in the settings: COOKIE_DOMAIN.',
   },
+  'host-again': {
+    title: 'The sign-in was not finished',
+    heading: 'The sign-in for this application was not finished',
+    text: 'The link back was used already, is too old, or began in another browser. Nobody was signed in by it.',
+    action: 'Begin again',
+  },
+  'host-stopped': {
+    title: 'The sign-in does not reach this application',
+    heading: 'The sign-in does not reach this application',
+    text: 'It failed twice within a minute, so this page has stopped. Either this browser keeps no cookies for this address, or the proxy in front of the application does not pass them on. Allow cookies for this address, or tell whoever runs the application. After a minute you can open it again.',
+  },
 
   // Registration.
   register: {

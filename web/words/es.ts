@@ -93,6 +93,17 @@ export const es: Words = {
     heading: 'Has iniciado sesión, pero la aplicación no lo nota',
     text: 'Has vuelto una y otra vez a la misma página, por eso esta se ha detenido. Las cookies de tu sesión no llegan a la dirección de la aplicación. Quien la administra encontrará el motivo en los ajustes: COOKIE_DOMAIN.',
   },
+  'host-again': {
+    title: 'El inicio de sesión no ha terminado',
+    heading: 'El inicio de sesión en esta aplicación no ha terminado',
+    text: 'El enlace de vuelta ya se ha usado, es demasiado antiguo o empezó en otro navegador. Nadie ha iniciado sesión con él.',
+    action: 'Empezar de nuevo',
+  },
+  'host-stopped': {
+    title: 'El inicio de sesión no llega a esta aplicación',
+    heading: 'El inicio de sesión no llega a esta aplicación',
+    text: 'Ha fallado dos veces en un minuto, por eso esta página se ha detenido. O este navegador no guarda cookies para esta dirección, o el proxy que está delante de la aplicación no las transmite. Permite las cookies para esta dirección o avisa a quien administra la aplicación. Pasado un minuto puedes abrirla de nuevo.',
+  },
 
   // Registration.
   register: {

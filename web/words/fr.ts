@@ -98,6 +98,17 @@ export const fr: Words = {
     heading: 'Vous êtes connecté, mais l’application ne le remarque pas',
     text: 'Vous êtes revenu plusieurs fois à la même page, c’est pourquoi tout s’arrête ici. Les cookies de votre connexion n’atteignent pas l’adresse de l’application. La personne qui la gère en trouvera la raison dans les réglages : COOKIE_DOMAIN.',
   },
+  'host-again': {
+    title: 'La connexion n’est pas terminée',
+    heading: 'La connexion à cette application n’est pas terminée',
+    text: 'Le lien de retour a déjà été utilisé, est trop ancien ou a commencé dans un autre navigateur. Il n’a connecté personne.',
+    action: 'Recommencer',
+  },
+  'host-stopped': {
+    title: 'La connexion n’atteint pas cette application',
+    heading: 'La connexion n’atteint pas cette application',
+    text: 'Elle a échoué deux fois en une minute, c’est pourquoi tout s’arrête ici. Soit ce navigateur ne garde pas de cookies pour cette adresse, soit le proxy devant l’application ne les transmet pas. Autorisez les cookies pour cette adresse, ou prévenez la personne qui gère l’application. Après une minute, vous pourrez l’ouvrir de nouveau.',
+  },
 
   // Registration.
   register: {
