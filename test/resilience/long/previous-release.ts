@@ -13,11 +13,11 @@ const home = fileURLToPath(new URL('../../..', import.meta.url))
  * refuses a database that has another text of one of them. `test/repository/migrations.test.ts` compares them.
  */
 export const previousRelease = {
-  commit: 'a742b00e8b04a18a20c5fcf229ecd1b8132d60fc',
+  commit: '5e901fa64554e09df772206acdbec1cf502b6ec6',
   /** The SHA-256 of each, so that they can be compared without the history of the repository. */
   migrations: {
-    '0001-schema.sql': '2200b356185f6d97efa8a566b248c01d8ab726f4dab96fe8295b6cecdf12c16e',
-    '0002-triggers.sql': '28b6f6b74a4d58ee67f153c588ed9ad62f02cd67ca9b7df5258568eee3da67f0',
+    '0001-schema.sql': 'f8ac85c158000d6fcb76ecdf9ca4d0d003725f2db0510a1f5d06187b217d3cf8',
+    '0002-triggers.sql': '02912506c1d2e3a109dd051762fc283681021eab23f8fbfe0645cf4e61b2c4d4',
     '0003-event-months.sql': '56344f7d20e6750e659f27415550cc47dd83a35e52b1048ea27edf1e39c917ba',
   },
 }
