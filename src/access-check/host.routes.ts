@@ -174,9 +174,9 @@ const hostSignInRoute = (server: Server, parts: HostParts, sendHostPage: SendHos
       if (!asked) return reply.redirect(afterSignIn)
       const { challenge, returnTo, failedAt, application } = asked
       if (challenge === undefined) return reply.redirect(startAddress(application.proxyOrigin, returnTo))
-      const { all, kept } = countReturn(cookies.read(request, 'attempt_returns'), returnTo)
+      const { same, kept } = countReturn(cookies.read(request, 'attempt_returns'), returnTo)
       cookies.set(reply, 'attempt_returns', kept)
-      if (all > maxVisits) return sendHostPage(request, reply, undefined)
+      if (same > maxVisits) return sendHostPage(request, reply, undefined)
       const found = await codeFor(request, { ...asked, challenge })
       if ('code' in found) return reply.redirect(callbackAddress(application.proxyOrigin, found.code, failedAt))
       const here = encodeURIComponent(signInPathOf({ challenge, returnTo, failedAt }))

@@ -29,9 +29,27 @@ const led = { 302: withHeaders(NoContent, { 'Set-Cookie': 'How often the browser
 /** So often a browser may be led back to the same address within ten seconds, and to all: a restored window has several tabs. */
 const maxReturns = { same: 6, all: 20 }
 
+const isPage = ({ headers }: FastifyRequest) =>
+  (headers['sec-fetch-dest'] ?? 'document') === 'document' && headers['sec-purpose'] === undefined
+
+/** New cookies if the refresh token is still good. A prefetch gets none: nobody may see its answer. */
+const createRenewal =
+  ({ callers, cookies, rotate, reserveRotation }: WayBackParts) =>
+  async (request: FastifyRequest, reply: FastifyReply) => {
+    if (callers.find(request)) return true
+    const refreshToken = cookies.hasDoubledSessionCookie(request) ? undefined : callers.refreshableTokenOf(request)
+    if (!refreshToken || !isPage(request)) return false
+    // As at `refresh`, every exchange counts, whatever its outcome.
+    if (!(await reserveRotation(request)).granted) return false
+    const rotated = await rotate(refreshToken, clientOf(request), 'browser')
+    if (isRefused(rotated)) return false
+    cookies.renewSession(reply, rotated.issued)
+    return true
+  }
+
 /** Leads browsers back to protected applications, and nowhere else. */
 export const wayBackRoutes = (server: Server, parts: WayBackParts, sendTellWhy: SendPage) => {
-  const { callers, cookies, protectedApplications, rotate, reserveRotation } = parts
+  const { callers, cookies, protectedApplications } = parts
   const { publicUrl, afterSignIn } = parts.config
 
   /** The address, if it is a page of a protected application. It is compared after it was read as a browser reads it. */
@@ -49,9 +67,6 @@ export const wayBackRoutes = (server: Server, parts: WayBackParts, sendTellWhy: 
     const value = (request.query as Record<string, unknown>)[name]
     return typeof value === 'string' ? protectedPage(value) : undefined
   }
-
-  const isPage = ({ headers }: FastifyRequest) =>
-    (headers['sec-fetch-dest'] ?? 'document') === 'document' && headers['sec-purpose'] === undefined
 
   // Our pages know only their own address and ALLOWED_ORIGINS, so after a sign-in they lead to every other address by way of this one.
   route(server, 'GET /api/auth/return', {
@@ -86,18 +101,7 @@ export const wayBackRoutes = (server: Server, parts: WayBackParts, sendTellWhy: 
     },
   })
 
-  /** New cookies if the refresh token is still good. A prefetch gets none: nobody may see its answer. */
-  const renew = async (request: FastifyRequest, reply: FastifyReply) => {
-    if (callers.find(request)) return true
-    const refreshToken = cookies.hasDoubledSessionCookie(request) ? undefined : callers.refreshableTokenOf(request)
-    if (!refreshToken || !isPage(request)) return false
-    // As at `refresh`, every exchange counts, whatever its outcome.
-    if (!(await reserveRotation(request)).granted) return false
-    const rotated = await rotate(refreshToken, clientOf(request), 'browser')
-    if (isRefused(rotated)) return false
-    cookies.renewSession(reply, rotated.issued)
-    return true
-  }
+  const renew = createRenewal(parts)
 
   route(server, 'GET /api/auth/renew', {
     hidden: true,

@@ -33,8 +33,14 @@ beforeAll(async () => {
     ids[name] = (await addApplication(latchkey, given)).id
   }
   ids.other = (await addApplication(latchkey, { name: 'other' })).id
+  // Below our own host, so a session's cookies get there.
+  await addApplication(latchkey, { name: 'here', ...behindProxy, proxyOrigin: 'https://localhost:8443', tokens: false })
   ada = await latchkey.signedUp('ada')
-  await until('the applications are known', async () => (await check('closed', {}, ada)).status === 200)
+  const { protectedApplications } = latchkey.app.rooms
+  await until(
+    'the applications are known',
+    async () => protectedApplications.find('https://closed.example.com') !== undefined,
+  )
 })
 afterAll(() => latchkey.stop())
 
@@ -61,6 +67,7 @@ const check = (host: string, headers: object = {}, of: Browser = latchkey.browse
       ...headers,
     },
   })
+const sameHost = { 'x-forwarded-host': 'localhost:8443' }
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 const basic = (token: string, name = 'anything') => ({
   authorization: `Basic ${Buffer.from(`${name}:${token}`).toString('base64')}`,
@@ -170,10 +177,10 @@ describe('a program with a token', () => {
 
   it('decides alone: no cookie helps a wrong one', async () => {
     for (const headers of [bearer('lk_wrong'), bearer(newToken()), basic(newToken()), { authorization: newToken() }]) {
-      const answer = await check('wiki', headers, ada)
+      const answer = await check('here', { ...sameHost, ...headers }, ada)
       expect([answer.status, answer.headers.get('x-auth-user-id')]).toEqual([401, null])
     }
-    const own = await check('wiki', { authorization: 'Bearer of-the-application' }, ada)
+    const own = await check('here', { ...sameHost, authorization: 'Bearer of-the-application' }, ada)
     expect([own.status, own.headers.get('authorization')]).toEqual([200, 'Bearer of-the-application'])
   })
 

@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createApplicationSecrets } from '../../src/applications/applications.js'
 import { checkApplications } from '../../src/commands/doctor/applications.js'
@@ -447,4 +450,24 @@ it('doctor checks the registered addresses', async () => {
   await sql.query("update applications set home = 'https://nowhere.invalid' where id = $1", [id])
   expect((await checkApplications(sql, config)).says).toContain('the host nowhere.invalid is not known')
   await command('application', 'delete', 'Here')
+})
+
+it('takes an icon, and refuses what is none before anything is changed', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'latchkey-icon-'))
+  try {
+    const [good, bad] = [join(folder, 'good.png'), join(folder, 'bad.png')]
+    const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGBgAAAABQABh6FO1AAAAABJRU5ErkJggg=='
+    await writeFile(good, Buffer.from(pixel, 'base64'))
+    await writeFile(bad, 'hello')
+    const address = ['--redirect', 'https://pictured.example.com/callback', '--everyone']
+    expect((await add('Pictured', ...address, '--icon', bad)).err).toContain('is no whole PNG')
+    expect((await add('Pictured', ...address, '--icon', join(folder, 'none.png'))).err).toContain('cannot be read')
+    expect((await add('Pictured', ...address, '--icon', good)).code).toBe(0)
+    const icons = async () => (await latchkey.sql.query('select 1 from application_icons')).length
+    expect(await icons()).toBe(1)
+    expect((await command('application', 'change', 'Pictured', '--icon', 'none')).out).toContain('icon removed')
+    expect(await icons()).toBe(0)
+  } finally {
+    await rm(folder, { recursive: true })
+  }
 })

@@ -170,7 +170,8 @@ describe('with PERSONAL_TOKENS=off', () => {
       }
       const check = (more: object) =>
         tab.send('GET', '/api/auth/forward', undefined, { headers: { ...headers, ...more } })
-      await until('the application is known', async () => (await check({})).status === 200)
+      const { protectedApplications } = off.app.rooms
+      await until('the application is known', async () => protectedApplications.find(proxy.proxyOrigin) !== undefined)
       expect((await tab.act('/api/auth/tokens', { name: 'Phone', applications: [application] })).status).toBe(400)
       expect((await tab.get('/api/auth/tokens')).body).toEqual({ tokens: [], applications: [] })
       const token = newToken()

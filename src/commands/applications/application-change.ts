@@ -13,6 +13,7 @@ import {
   requireApplication,
   throwIfRefused,
 } from './application-options.js'
+import { readIcon } from './icon-file.js'
 import { generalSettings, type ProgramName, programs } from './program-settings.js'
 import { type ProxyName, proxySettings } from './proxy-lines.js'
 
@@ -66,6 +67,8 @@ const optionsHelp = `  --redirect URL       to which users come back after they 
   --open PATH          anybody may GET this path there, or all that begins with it if it ends in a slash: --open /manifest.json
                        --open /public/ --open POST:/hooks/. Nobody is named there (none: no path is open)
   --open-preflight     lets the preflights of other sites pass (CORS), on every path (--no-open-preflight: not any more)
+  --icon FILE          the picture on the account pages of users who may open it: a PNG of at most 32 KB and 512 pixels (none:
+                       its first letter)
   --no-pkce            for programs that send no PKCE challenge, as some older ones with a secret do
   --algorithm ES256    signs ID tokens with ES256 instead of RS256
   --device             for a native program: devices without a browser may sign in with a code (RFC 8628; --no-device: they
@@ -114,12 +117,14 @@ ${optionsHelp}
   args: ['NAME'],
   options: newApplicationOptions,
   read: ({ args: [name], values }) => readNewApplication(name, values),
-  run: async (rooms, { application, program, proxy, context, operator }) => {
+  run: async (rooms, { application, program, proxy, icon: iconPath, context, operator }) => {
     const { applicationChanges, issuer } = rooms
+    const icon = await readIcon(iconPath)
     const { application: added, secret } = throwIfRefused(
       await applicationChanges.add(application, operator),
       application.name,
     )
+    if (icon) throwIfRefused(await applicationChanges.setIcon(added.id, icon, operator), added.name)
     for (const address of added.redirectAddresses.filter((each) => isOnOwnHost(each, issuer)))
       await print(context.stderr, `${address} ${ownHostWarning}.`)
     await warnOfPrivateBackchannel(context, application.backchannelLogout, rooms)
@@ -145,11 +150,16 @@ ${optionsHelp}
   --pkce               requires a PKCE challenge again`,
   args: ['APPLICATION'],
   options: changeOptions,
-  read: ({ values }) => ({ change: readChange(values) }),
-  run: async (rooms, { args: [named], change, context, operator }) => {
+  read: ({ values }) => readChange(values),
+  run: async (rooms, { args: [named], change, icon: iconPath, context, operator }) => {
+    const { applicationChanges } = rooms
     const { id, name: formerName } = await requireApplication(rooms, named)
-    const changed = throwIfRefused(await rooms.applicationChanges.change(id, change, operator), formerName)
-    const { application, summary } = changed
+    const icon = await readIcon(iconPath)
+    const changed = throwIfRefused(await applicationChanges.change(id, change, operator), formerName)
+    const { application } = changed
+    const iconChange =
+      icon === undefined ? undefined : throwIfRefused(await applicationChanges.setIcon(id, icon, operator), formerName)
+    const summary = [changed.summary, iconChange?.summary].filter(Boolean).join(', ')
     await warnOfPrivateBackchannel(context, change.backchannelLogout, rooms)
     const name = printableText(application.name)
     return {

@@ -33,6 +33,7 @@ const applicationOptions = {
   open: { type: 'string', multiple: true },
   'open-preflight': { type: 'boolean' },
   'no-open-preflight': { type: 'boolean' },
+  icon: { type: 'string' },
   tokens: { type: 'boolean' },
   'no-tokens': { type: 'boolean' },
 } as const
@@ -205,13 +206,15 @@ export const readNewApplication = (name: string, values: OptionValues<typeof new
     redirectAddresses,
     home: programDefaults.home ?? home ?? defaultHome(redirectAddresses, proxyOrigin),
   }
-  return { application, program, proxy }
+  return { application, program, proxy, icon: values.icon }
 }
 
-export const readChange = (values: ChangeValues): ApplicationChange => {
+export const readChange = (values: ChangeValues) => {
   const change = changeFrom(values)
-  if (Object.keys(change).length === 0) throw new UsageFault('Say what to change, for example --redirect URL.')
-  return change
+  const { icon } = values
+  if (Object.keys(change).length === 0 && icon === undefined)
+    throw new UsageFault('Say what to change, for example --redirect URL.')
+  return { change, icon }
 }
 
 type Outcome = Awaited<ReturnType<ApplicationChanges[keyof ApplicationChanges]>>
