@@ -13,7 +13,7 @@ const home = fileURLToPath(new URL('../../..', import.meta.url))
  * refuses a database that has another text of one of them. `test/repository/migrations.test.ts` compares them.
  */
 export const previousRelease = {
-  commit: '5e901fa64554e09df772206acdbec1cf502b6ec6',
+  commit: 'e5c7f106e560da86149f6bbdc24a3b7bb6b35ad2',
   /** The SHA-256 of each, so that they can be compared without the history of the repository. */
   migrations: {
     '0001-schema.sql': 'f8ac85c158000d6fcb76ecdf9ca4d0d003725f2db0510a1f5d06187b217d3cf8',
