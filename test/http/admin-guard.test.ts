@@ -56,6 +56,7 @@ const routes = () =>
 const addressOf = (url: string, id = target) => url.replace(':id', id)
 const body = {
   reason: 'asked by the user',
+  token: '0190c0de-0000-7000-8000-000000000001',
   username: 'nobody',
   name: 'none',
   email: 'none@example.com',
@@ -218,13 +219,10 @@ describe('the API of administrators', () => {
     expect(eachOf(await askAll(tab, { csrf: true }, isFor('admin')), codeOf)).toEqual(
       all('403 group_required', isFor('admin')),
     )
-    const helping = eachOf(await askAll(tab, { csrf: true }, isFor('support')), ({ status }) => status < 300)
-    expect(helping).toEqual(
-      all(
-        true,
-        isFor('support').map((route) => route),
-      ),
-    )
+    // The user has no personal token that could be ended: test/operations/user-tokens.test.ts ends one.
+    const helpful = isFor('support').filter(({ url }) => !url.endsWith('/end-token'))
+    const helping = eachOf(await askAll(tab, { csrf: true }, helpful), ({ status }) => status < 300)
+    expect(helping).toEqual(all(true, helpful))
     const touching = isFor('support').filter(({ isChange }) => isChange)
     expect(eachOf(await askAll(tab, { csrf: true, id: root.id }, touching), codeOf)).toEqual(
       all('403 administrators_account', touching),
