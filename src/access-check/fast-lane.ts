@@ -8,7 +8,7 @@ import type { CountedRequest } from '../platform/metrics/metrics.js'
 import type { Tokens } from '../sessions/tokens.js'
 import { isMember } from './conditions.js'
 import { createForwardLane, type ForwardLaneParts, forwardPath } from './forward-lane.js'
-import { identityHeaders, identityOf } from './identity-headers.js'
+import { identityHeaders, rememberedIdentityOf } from './identity-headers.js'
 
 /*
  * Applications ask for the access check with every request, and the framework takes most of the time (bench/README.md). So
@@ -88,19 +88,10 @@ type Address = { path: string; route: Route; groups?: readonly string[] }
 const verifyRoute = (security: readonly string[]): Route => {
   const headers = [...security, ...identityHeaders.flatMap((name) => [name, ''])]
   const firstValueIndex = security.length + 1
-  /** The headers are encoded once and kept with the remembered claims. */
-  const identities = new WeakMap<AccessClaims, readonly string[]>()
-  const identityFor = (claims: AccessClaims) => {
-    const cached = identities.get(claims)
-    if (cached !== undefined) return cached
-    const identity = identityOf(claims)
-    identities.set(claims, identity)
-    return identity
-  }
   return {
     status: 204,
     send: (response, claims) => {
-      const identity = identityFor(claims)
+      const identity = rememberedIdentityOf(claims)
       for (let index = 0; index < identity.length; index += 1)
         headers[firstValueIndex + 2 * index] = identity[index] ?? ''
       response.writeHead(204, headers).end()

@@ -6,7 +6,7 @@ import type { Clock } from '../lib/clock.js'
 import { tokenIn } from '../personal-tokens/token-text.js'
 import { readAskedRequest } from './asked-request.js'
 import { entryRefusal, isForOther, isOpen } from './entry.js'
-import { identityOf } from './identity-headers.js'
+import { rememberedIdentityOf } from './identity-headers.js'
 import { cookiesForApplication, forwardedIdentity, isIdentityHeader } from './visitor-headers.js'
 
 export type ForwardLaneParts = {
@@ -44,15 +44,6 @@ export const createForwardLane = ({
   headers.push('cookie', '', 'authorization', '', 'content-length', '0')
   const firstValue = security.length + 1
   const cookieValue = security.length + 2 * forwardedIdentity.length + 1
-  /** The headers are encoded once and kept with the remembered claims. */
-  const identities = new WeakMap<AccessClaims, readonly string[]>()
-  const identityFor = (claims: AccessClaims) => {
-    const cached = identities.get(claims)
-    if (cached !== undefined) return cached
-    const identity = identityOf(claims)
-    identities.set(claims, identity)
-    return identity
-  }
 
   /** A proxy keeps its connections, and reading an address takes longer than finding one. */
   const proxies = new WeakSet<Socket>()
@@ -82,7 +73,7 @@ export const createForwardLane = ({
     const hasOpen = application.openPaths.length > 0 || application.openPreflight
     if (hasOpen && isOpen(application, asked, request.headers)) return false
     if (entryRefusal(application, claims, clock.now())) return false
-    const identity = identityFor(claims)
+    const identity = rememberedIdentityOf(claims)
     for (let index = 0; index < identity.length; index += 1) headers[firstValue + 2 * index] = identity[index] ?? ''
     headers[cookieValue] = cookiesForApplication(cookie, production)
     headers[cookieValue + 2] = authorization

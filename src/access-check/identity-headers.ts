@@ -39,3 +39,14 @@ export const identityOf = ({
   String(auth_time),
   groups.join(','),
 ]
+
+const remembered = new WeakMap<AccessClaims, readonly string[]>()
+
+/** The same, encoded once and kept with the claims, for checks in front of the framework. */
+export const rememberedIdentityOf = (claims: AccessClaims) => {
+  const known = remembered.get(claims)
+  if (known !== undefined) return known
+  const identity = identityOf(claims)
+  remembered.set(claims, identity)
+  return identity
+}
