@@ -48,6 +48,14 @@ it('names the application, leads there after the sign-in, and nowhere else', asy
   await context.close()
 })
 
+it('is not broken by a link that nobody can read', async () => {
+  const context = await browser.newContext({ baseURL: latchkey.url })
+  const page = await context.newPage()
+  await page.goto(`/login?returnTo=${encodeURIComponent('/api/auth/return?to=%zz')}`)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
+  await context.close()
+})
+
 it('says to whom an application is closed, and lists the others on the account page', async () => {
   const { page, leave, faults } = await visitAs(browser, latchkey, 'ada')
   await page.goto(`/step-up?group=1&returnTo=${encodeURIComponent(`${origin}/`)}`)

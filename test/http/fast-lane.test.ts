@@ -253,6 +253,16 @@ describe('the fast lane and the framework', () => {
     expect(withLane.count.answered).toBe(before + 3)
   })
 
+  it('close the connection after a body that is announced, also behind another fault', async () => {
+    const odd = 'X-Auth-Groups: staff\r\nContent-Length: 5\r\n'
+    const text = `${check(signAccess(claimsOf('ada')), '/api/auth/forward', odd)}hello`
+    for (const service of [withLane, without]) {
+      const [answer = ''] = await ask(service, text)
+      expect(answer).toMatch(/^HTTP\/1\.1 400 /)
+      expect(answer).toMatch(/\r\nconnection: close\r\n/i)
+    }
+  })
+
   it('answer a cookie header alike in which it is unclear what counts', async () => {
     const token = signAccess(claimsOf('ada'))
     const before = withLane.count.answered

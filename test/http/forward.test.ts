@@ -290,6 +290,30 @@ describe('a session whose access token has expired', () => {
     expect((await tabOf(unknown)(1)).headers.get('location')).toMatch(/^\/login\?returnTo=/)
   })
 
+  it('is renewed only as often as the limit of refreshes allows, also by an old token', async () => {
+    const few = await startLatchkey({ settings: { TRUST_PROXY: '127.0.0.1', GENERAL_LIMIT: '5/15m' } })
+    try {
+      const site = 'https://localhost:8443'
+      await addApplication(few, { name: 'Here', ...behindProxy, home: `${site}/`, proxyOrigin: site })
+      await until('it is known', async () => few.app.rooms.protectedApplications.find(site) !== undefined)
+      const visitor = await few.signedUp('bob')
+      const address = `/api/auth/renew?returnTo=${encodeURIComponent(`${site}/`)}`
+      const renewed = async () => {
+        visitor.jar.delete('access_token')
+        const old = visitor.jar.get('refresh_token') ?? ''
+        const answer = await visitor.send('GET', address, undefined, { headers: navigation })
+        // The next one comes with the token from before.
+        visitor.jar.set('refresh_token', old)
+        return answer.headers.get('location')?.includes('/api/auth/return?') ?? false
+      }
+      const all = []
+      for (let time = 0; time < 8; time += 1) all.push(await renewed())
+      expect([all[0], all.at(-1)]).toEqual([true, false])
+    } finally {
+      await few.stop()
+    }
+  })
+
   it('is led nowhere else', async () => {
     for (const address of [
       'https://other.example.com/',
