@@ -206,6 +206,8 @@ export const createReservations = (cache: Cache) => {
       const attempts = heldBy(request)
       if (attempts.length === 0) return
       held.delete(request)
+      // Decided when it is given back, and not when the answer has left: the next attempt would find the counter still full.
+      for (const { onDecision } of attempts) reply.raw.off('close', onDecision)
       for (const { limiter, reservation } of attempts)
         if (!limiter.silent) setLimitHeaders(reply, limiter, { ...reservation, remaining: reservation.remaining + 1 })
       const taken = attempts.map(({ key, reservation }) => ({ key, window: reservation.window }))
