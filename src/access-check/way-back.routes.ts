@@ -7,9 +7,11 @@ import type { Cookies } from '../http/cookies.js'
 import { clientOf } from '../http/request-origin.js'
 import { route, withHeaders } from '../http/route.js'
 import type { Server } from '../http/server.js'
+import type { Metrics } from '../platform/metrics/metrics.js'
 import type { Callers } from '../sessions/callers.js'
 import type { ReserveRotation } from '../sessions/guards.js'
 import type { Rotations } from '../sessions/rotation.js'
+import { refusedRenewal } from './access-check.routes.js'
 import { countReturn } from './return-counts.js'
 
 export type WayBackParts = {
@@ -18,6 +20,7 @@ export type WayBackParts = {
   protectedApplications: Pick<ProtectedApplications, 'find'>
   rotate: Rotations
   reserveRotation: ReserveRotation
+  metrics: Pick<Metrics, 'countBoundSession'> | undefined
   config: { publicUrl: string; afterSignIn: string }
 }
 
@@ -34,7 +37,7 @@ const isPage = ({ headers }: FastifyRequest) =>
 
 /** New cookies if the refresh token is still good. A prefetch gets none: nobody may see its answer. */
 const createRenewal =
-  ({ callers, cookies, rotate, reserveRotation }: WayBackParts) =>
+  ({ callers, cookies, rotate, reserveRotation, metrics }: WayBackParts) =>
   async (request: FastifyRequest, reply: FastifyReply) => {
     if (callers.find(request)) return true
     const refreshToken = cookies.hasDoubledSessionCookie(request) ? undefined : callers.refreshableTokenOf(request)
@@ -42,7 +45,10 @@ const createRenewal =
     // As at `refresh`, every exchange counts, whatever its outcome.
     if (!(await reserveRotation(request)).granted) return false
     const rotated = await rotate(refreshToken, clientOf(request), 'browser')
-    if (isRefused(rotated)) return false
+    if (isRefused(rotated)) {
+      const refused = refusedRenewal(rotated, request, metrics)
+      return refused.refused === 'unavailable' && refused
+    }
     cookies.renewSession(reply, rotated.issued)
     return true
   }
@@ -113,7 +119,9 @@ export const wayBackRoutes = (server: Server, parts: WayBackParts, sendTellWhy: 
       const address = readAddress(request, 'returnTo')
       if (address === undefined) return reply.redirect(afterSignIn)
       const query = encodeURIComponent(address)
-      const path = (await renew(request, reply)) ? `/api/auth/return?to=${query}` : `/login?returnTo=${query}`
+      const renewed = await renew(request, reply)
+      if (typeof renewed === 'object') return renewed
+      const path = renewed ? `/api/auth/return?to=${query}` : `/login?returnTo=${query}`
       return reply.redirect(`${publicUrl}${path}`)
     },
   })

@@ -51,6 +51,8 @@ const rows = {
   session_ended: { by: ['caller'], otherSessions: 'stay', thisSession: 'stays', voids: [] },
   // Two browsers have tokens of this session, and no one knows which is the owner's, so the session ends.
   session_stolen: { by: ['old token'], otherSessions: 'stay', thisSession: 'ends', voids: [], waitingSignInsStay: 'a token of one session says nothing about them', mail: 'session-stolen', undo: null, webhook: 'session.theft_suspected', event: 'refresh_theft' },
+  // Somebody has the cookies of a session that is bound to a device, and not its key. They renew nothing, so the session goes on.
+  device_proofs_refused: { by: ['old token'], otherSessions: 'stay', thisSession: 'stays', voids: [], mail: 'device-proofs-refused', undo: null, event: null },
   // The new proof makes the session fresh. Its earlier tokens are refused, because a thief may have a copy of them.
   stepped_up: { by: ['caller'], otherSessions: 'stay', thisSession: 'new tokens', withdrawsProofs: [], voids: [] },
   signed_out_everywhere: { by: ['caller'], otherSessions: 'end', thisSession: 'ends', voids: ['waiting sign-ins', 'personal tokens'] },
@@ -97,7 +99,7 @@ const rows = {
   sign_in_unfinished: { by: ['sign-in'], otherSessions: 'stay', thisSession: 'stays', voids: [], mail: 'sign-in-unfinished', undo: null, event: null },
 } as const satisfies Record<string, ChangeRow>
 
-/** Who or what can cause a change. A sign-in can add a factor or link a provider. An old token of a session may be in a thief's hands. */
+/** Who or what can cause a change. A sign-in can add a factor or link a provider. An old token of a session, and a wrong proof of a bound one, may come from a thief. */
 export type Initiator = 'caller' | 'link' | 'operator' | 'sign-in' | 'old token'
 
 /**

@@ -105,7 +105,7 @@ const enrolRefusals = ['challenge_over', 'mailed_code_required', 'link_required'
 
 /** Apps are added with a session, or at a sign-in that cannot go on without a factor. */
 const addTotpRoutes = (server: Server, app: App) => {
-  const { guards, callers, enrolling, cookies, signInCookies, factors, signIns } = app
+  const { guards, callers, enrolling, signInCookies, factors, signIns } = app
 
   route(server, 'POST /api/auth/totp', {
     ...enrolment,
@@ -147,7 +147,7 @@ const addTotpRoutes = (server: Server, app: App) => {
         return finished
       }
       const { recoveryCodes } = finished.added
-      return sendContinuedSignIn(reply, { cookies, signInCookies }, finished.outcome, { recoveryCodes })
+      return sendContinuedSignIn(reply, app, finished.outcome, { recoveryCodes })
     },
   })
 }

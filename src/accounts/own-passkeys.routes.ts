@@ -104,7 +104,7 @@ const clearsCeremony = { 'Set-Cookie': 'Clears passkey_…, which bound the chal
 
 /** Passkeys are added with a fresh session, or at a sign-in that cannot go on without a factor. */
 const addPasskeyRoutes = (server: Server, app: App) => {
-  const { guards, ceremonyCookies, callers, enrolling, cookies, signInCookies } = app
+  const { guards, ceremonyCookies, callers, enrolling, signInCookies } = app
 
   route(server, 'POST /api/auth/passkeys/options', {
     guard: guards.enrol,
@@ -146,8 +146,7 @@ const addPasskeyRoutes = (server: Server, app: App) => {
       const created = { credential, sealedChallenge, name: typedName ?? deviceIn(language, userAgent) }
       if ('caller' in enroller) return addPasskey(app, callers.contextOf(request), created)
       const finished = await addAtSignIn(app, created, enroller.challenge, signInCookies.browserOf(request))
-      if (!isRefused(finished))
-        return sendContinuedSignIn(reply, { cookies, signInCookies }, finished.outcome, finished.added)
+      if (!isRefused(finished)) return sendContinuedSignIn(reply, app, finished.outcome, finished.added)
       signInCookies.clearChallengeIfOver(reply, finished)
       return finished
     },

@@ -127,6 +127,23 @@ export const createCallers = ({ cookies, tokens, loadedKeys }: Given) => {
   }
 }
 
+const skipReasons = ['unreachable', 'server_error', 'quota_exceeded'] as const
+
+/**
+ * Why a browser has sent the request without asking for new tokens of the bound session first, in its own words. It names the session, if
+ * there are several.
+ */
+export const skippedRefreshIn = ({ headers }: FastifyRequest, sessionId: string) => {
+  const skipped = headers['secure-session-skipped']
+  const entries = typeof skipped === 'string' ? skipped.split(',') : []
+  const own = entries.find((entry) => entry.includes(sessionId) || !entry.includes('session_identifier'))
+  return skipReasons.find((reason) => own?.trim().split(';')[0] === reason)
+}
+
+/** Whether it is worth to wait: after `quota_exceeded`, a browser asks for no tokens for minutes, and a new sign-in helps at once. */
+export const isWorthWaiting = (reason: ReturnType<typeof skippedRefreshIn>) =>
+  reason === 'unreachable' || reason === 'server_error'
+
 /** `username` comes from an access token; a refresh token does not have it. */
 export type BrowserSession = { userId: string; sessionId: string; username?: string }
 

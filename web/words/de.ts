@@ -829,6 +829,7 @@ export const de: Words = {
     onAppleDevice: '{browser} auf dem {system}',
     sessionSince: 'Seit {date}',
     sessionOfDevice: '{application} auf einem Gerät ohne Browser',
+    sessionBound: 'An dieses Gerät gebunden',
     sessionAdministers: 'Als Administrator benutzt',
     sessionProof: 'Angemeldet mit {methods}',
     sessionMethods: {
@@ -905,6 +906,7 @@ export const de: Words = {
       signed_out_everywhere: 'Abmeldung auf allen Geräten',
       session_ended: 'Abmeldung eines Geräts',
       refresh_theft: 'Abmeldung zur Sicherheit: Diese Sitzung wurde vielleicht kopiert',
+      device_proof_refused: 'Eine Anfrage mit kopierten Cookies wurde abgelehnt: Der Schlüssel des Geräts fehlte',
       new_device: 'Anmeldung auf einem neuen Gerät',
       device_trusted: 'Einem Gerät wurde vertraut',
       sign_in_unfinished: 'Ihr Passwort wurde eingegeben und die Anmeldung nicht beendet',

@@ -766,6 +766,7 @@ export const en = {
     ...englishDevices,
     sessionSince: 'Since {date}',
     sessionOfDevice: '{application} on a device without a browser',
+    sessionBound: 'Bound to this device',
     sessionAdministers: 'Used as an administrator',
     sessionProof: 'Signed in with {methods}',
     sessionMethods: {
@@ -840,6 +841,7 @@ export const en = {
       signed_out_everywhere: 'Signed out everywhere',
       session_ended: 'A device was signed out',
       refresh_theft: 'Signed out for your safety: this session may have been copied',
+      device_proof_refused: 'A request with copied cookies was refused: the key of the device was missing',
       new_device: 'Signed in on a new device',
       device_trusted: 'A device was trusted',
       sign_in_unfinished: 'Someone entered your password and did not finish signing in',

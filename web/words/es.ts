@@ -802,6 +802,7 @@ export const es: Words = {
     onAppleDevice: '{browser} en {system}',
     sessionSince: 'Desde el {date}',
     sessionOfDevice: '{application} en un dispositivo sin navegador',
+    sessionBound: 'Vinculada a este dispositivo',
     sessionAdministers: 'Usada como administrador',
     sessionProof: 'Sesión iniciada con {methods}',
     sessionMethods: {
@@ -877,6 +878,7 @@ export const es: Words = {
       signed_out_everywhere: 'Cierre de sesión en todas partes',
       session_ended: 'Se cerró la sesión en un dispositivo',
       refresh_theft: 'Sesión cerrada por tu seguridad: quizá la copiaron',
+      device_proof_refused: 'Se rechazó una solicitud con cookies copiadas: faltaba la clave del dispositivo',
       new_device: 'Inicio de sesión en un dispositivo nuevo',
       device_trusted: 'Un dispositivo pasó a ser de confianza',
       sign_in_unfinished: 'Alguien escribió tu contraseña y no terminó de iniciar sesión',

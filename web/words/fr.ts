@@ -815,6 +815,7 @@ export const fr: Words = {
     onAppleDevice: '{browser} sur {system}',
     sessionSince: 'Depuis le {date}',
     sessionOfDevice: '{application} sur un appareil sans navigateur',
+    sessionBound: 'Liée à cet appareil',
     sessionAdministers: 'Utilisée comme administrateur',
     sessionProof: 'Connexion avec {methods}',
     sessionMethods: {
@@ -891,6 +892,7 @@ export const fr: Words = {
       signed_out_everywhere: 'Déconnexion partout',
       session_ended: 'Un appareil a été déconnecté',
       refresh_theft: 'Déconnexion par sécurité : cette session a peut-être été copiée',
+      device_proof_refused: 'Une requête avec des cookies copiés a été refusée : la clé de l’appareil manquait',
       new_device: 'Connexion sur un nouvel appareil',
       device_trusted: 'Un appareil est devenu un appareil de confiance',
       sign_in_unfinished: 'Votre mot de passe a été saisi sans que la connexion soit terminée',

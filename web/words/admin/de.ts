@@ -560,6 +560,7 @@ export const admin: Words['admin'] = {
     'no-mail-sign-in': 'Keine Anmeldung per E-Mail',
     'new-device': 'Neue Anmeldung',
     'device-trusted': 'Browser vertraut',
+    'device-proofs-refused': 'Cookies einer gebundenen Sitzung kopiert',
     'session-stolen': 'Sitzung kopiert',
     'sign-in-unfinished': 'Anmeldung nicht beendet',
     'wrong-codes': 'Falsche Codes',
@@ -590,6 +591,7 @@ export const admin: Words['admin'] = {
   },
   kinds: {
     refresh_theft: 'Sitzung beendet: Sie wurde vielleicht kopiert',
+    device_proof_refused: 'Kopierte Cookies einer gebundenen Sitzung wurden abgelehnt',
     stepped_up: 'Identität noch einmal nachgewiesen',
     step_up_failed: 'Erneuter Nachweis der Identität fehlgeschlagen',
     mail_accepted: 'E-Mail an den Mailserver übergeben',

@@ -559,6 +559,7 @@ export const admin: Words['admin'] = {
     'no-mail-sign-in': 'Sin inicio de sesión por correo',
     'new-device': 'Nuevo inicio de sesión',
     'device-trusted': 'Navegador de confianza',
+    'device-proofs-refused': 'Cookies de una sesión vinculada copiadas',
     'session-stolen': 'Sesión copiada',
     'sign-in-unfinished': 'Inicio de sesión sin terminar',
     'wrong-codes': 'Códigos incorrectos',
@@ -589,6 +590,7 @@ export const admin: Words['admin'] = {
   },
   kinds: {
     refresh_theft: 'Sesión terminada: quizá la copiaron',
+    device_proof_refused: 'Se rechazaron cookies copiadas de una sesión vinculada',
     stepped_up: 'Identidad confirmada otra vez',
     step_up_failed: 'Intento fallido de confirmar otra vez la identidad',
     mail_accepted: 'Correo entregado al servidor de correo',

@@ -556,6 +556,7 @@ export const admin: Words['admin'] = {
     'no-mail-sign-in': 'Pas de connexion par e-mail',
     'new-device': 'Nouvelle connexion',
     'device-trusted': 'Navigateur de confiance',
+    'device-proofs-refused': 'Cookies d’une session liée copiés',
     'session-stolen': 'Session copiée',
     'sign-in-unfinished': 'Connexion non terminée',
     'wrong-codes': 'Codes incorrects',
@@ -586,6 +587,7 @@ export const admin: Words['admin'] = {
   },
   kinds: {
     refresh_theft: 'Session terminée : elle a peut-être été copiée',
+    device_proof_refused: 'Des cookies copiés d’une session liée ont été refusés',
     stepped_up: 'Identité prouvée à nouveau',
     step_up_failed: 'Échec d’une nouvelle preuve d’identité',
     mail_accepted: 'E-mail remis au serveur de messagerie',
