@@ -28,6 +28,7 @@ const serverWith = (afterSignIn: string, hasAdminPage = false) => {
     usernames: 'chosen',
     secondFactor: 'optional',
     mailSignIn: false,
+    boundSessions: false,
     mailIsOff: false,
     afterSignIn,
     allowedOrigins: [],

@@ -148,6 +148,7 @@ const installationOf = ({ config, ...app }: App) => ({
   usernames: config.usernames,
   secondFactor: config.secondFactor,
   mailSignIn: config.mailSignIn === 'on',
+  boundSessions: app.boundSessions.isOffered,
   mailIsOff: config.mailIsOff,
   afterSignIn: config.afterSignIn,
   allowedOrigins: config.allowedOrigins,

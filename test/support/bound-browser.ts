@@ -37,7 +37,7 @@ export const createBoundBrowser = (
   const sessions = new Map<string, Session>()
   const device = { sessions, key: newDeviceKey(), binds: true, wire: undefined as undefined | ((path: string) => void) }
 
-  const sendItself: Browser['send'] = (method, path, body, options) => {
+  const sendItself: Browser['send'] = async (method, path, body, options) => {
     device.wire?.(path)
     return tab.send(method, path, body, { ...options, byBrowser: true })
   }

@@ -292,6 +292,8 @@ export const de: Words = {
       connect_device: 'Melden Sie sich an, um Ihr Gerät zu verbinden.',
       other_account: 'Melden Sie sich mit einem anderen Konto an. Es ersetzt das, das jetzt angemeldet ist.',
       session_ended: 'Ihre Sitzung ist beendet. Melden Sie sich an, um dort weiterzumachen, wo Sie waren.',
+      device_lost:
+        'Sie sind abgemeldet, weil dieser Browser nicht nachweisen konnte, dass er das Gerät Ihrer Sitzung ist. Das geschieht, wenn er seinen Schlüssel verloren hat, zum Beispiel nach einer Wiederherstellung seiner Daten. Melden Sie sich erneut an.',
       password_reset: 'Ihr Passwort wurde geändert. Melden Sie sich mit dem neuen an.',
       account_deleted: 'Ihr Konto wurde gelöscht.',
     },

@@ -288,6 +288,8 @@ export const en = {
       connect_device: 'Sign in to connect your device.',
       other_account: 'Sign in with another account. It takes the place of the one that is signed in.',
       session_ended: 'Your session has ended. Sign in to continue where you were.',
+      device_lost:
+        'You are signed out, because this browser could not prove that it is the device of your session. This happens when it has lost its key, for example after its data was restored. Sign in again.',
       password_reset: 'Your password was changed. Sign in with the new one.',
       account_deleted: 'Your account was deleted.',
     } satisfies Record<LoginNotice, string>,

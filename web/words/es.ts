@@ -278,6 +278,8 @@ export const es: Words = {
       connect_device: 'Inicia sesión para conectar tu dispositivo.',
       other_account: 'Inicia sesión con otra cuenta. Ocupará el lugar de la que tiene la sesión iniciada.',
       session_ended: 'Tu sesión ha terminado. Inicia sesión para seguir donde estabas.',
+      device_lost:
+        'Tu sesión se ha cerrado porque este navegador no pudo demostrar que es el dispositivo de tu sesión. Ocurre cuando ha perdido su clave, por ejemplo tras restaurar sus datos. Vuelve a iniciar sesión.',
       password_reset: 'Tu contraseña se cambió. Inicia sesión con la nueva.',
       account_deleted: 'Tu cuenta se eliminó.',
     },

@@ -285,6 +285,8 @@ export const fr: Words = {
       connect_device: 'Connectez-vous pour associer votre appareil.',
       other_account: 'Connectez-vous avec un autre compte. Il remplacera celui qui est connecté.',
       session_ended: 'Votre session est terminée. Connectez-vous pour reprendre là où vous en étiez.',
+      device_lost:
+        'Vous êtes déconnecté, car ce navigateur n’a pas pu prouver qu’il est l’appareil de votre session. Cela arrive lorsqu’il a perdu sa clé, par exemple après une restauration de ses données. Reconnectez-vous.',
       password_reset: 'Votre mot de passe a été modifié. Connectez-vous avec le nouveau.',
       account_deleted: 'Votre compte a été supprimé.',
     },

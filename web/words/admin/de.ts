@@ -60,6 +60,11 @@ export const admin: Words['admin'] = {
     table: 'Zahlen anzeigen',
     utc: 'Ein Tag beginnt um Mitternacht UTC.',
   },
+  unbound: {
+    heading: 'Ihre Sitzungen ohne Schlüssel eines Geräts',
+    lead: 'Wer die Cookies dieser Sitzungen kopiert, kann sie erneuern. Ein Browser, der es unterstützt, bindet seine nächste Anmeldung an das Gerät: Melden Sie sich dort neu an, oder beenden Sie die Sitzung.',
+    link: 'Zu Ihren Sitzungen',
+  },
   attention: {
     heading: 'Was Aufmerksamkeit braucht',
     fine: 'Nichts. E-Mails, Webhooks, Abmeldenachrichten, Schlüssel, Uhren und die Grenzen des Dienstes sind in Ordnung.',

@@ -79,6 +79,11 @@ export const admin = {
     table: 'Show the numbers',
     utc: 'Days begin at midnight UTC.',
   },
+  unbound: {
+    heading: 'Your sessions without a device key',
+    lead: 'Whoever copies the cookies of these sessions can renew them. A browser that supports it binds its next sign-in to the device: sign in again there, or end the session.',
+    link: 'To your sessions',
+  },
   attention: {
     heading: 'What needs attention',
     fine: 'Nothing. Mails, webhooks, sign-out notices, keys, clocks and limits of the service are fine.',

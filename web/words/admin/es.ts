@@ -60,6 +60,11 @@ export const admin: Words['admin'] = {
     table: 'Mostrar los números',
     utc: 'Los días empiezan a medianoche UTC.',
   },
+  unbound: {
+    heading: 'Tus sesiones sin clave de un dispositivo',
+    lead: 'Quien copie las cookies de estas sesiones puede renovarlas. Un navegador compatible vincula su próximo inicio de sesión al dispositivo: vuelve a iniciar sesión allí o cierra la sesión.',
+    link: 'Ir a tus sesiones',
+  },
   attention: {
     heading: 'Qué requiere atención',
     fine: 'Nada. Los correos, los webhooks, los avisos de cierre de sesión, las claves, los relojes y los límites del servicio están bien.',

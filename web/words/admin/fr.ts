@@ -60,6 +60,11 @@ export const admin: Words['admin'] = {
     table: 'Afficher les chiffres',
     utc: 'Un jour commence à minuit UTC.',
   },
+  unbound: {
+    heading: 'Vos sessions sans clé d’un appareil',
+    lead: 'Quiconque copie les cookies de ces sessions peut les renouveler. Un navigateur compatible lie sa prochaine connexion à l’appareil : reconnectez-vous sur celui-ci, ou terminez la session.',
+    link: 'Vers vos sessions',
+  },
   attention: {
     heading: 'À surveiller',
     fine: 'Rien. Les e-mails, les webhooks, les avis de déconnexion, les clés, les horloges et les limites du service sont en ordre.',
